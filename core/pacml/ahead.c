@@ -50,31 +50,6 @@ static uint32_t blocks_with(const berth_pacml_ahead *a, int32_t server, int32_t 
   return out;
 }
 
-static void choose_sizes(berth_pacml_ahead *a) {
-  for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
-    if (!a->f.env->legal[k]) continue;
-    a->counted[a->n_counted] = k;
-    a->blocks[a->n_counted++] = blocks_counted(&a->f, k);
-  }
-  a->inputs = BERTH_I_AHEAD_MOMENTS * (a->n_counted + 1) + BERTH_I_AHEAD_OWN;
-  a->n_weights = a->hidden * (a->inputs + 1) + a->hidden + 1;
-  for (int32_t v = 0; v < a->f.servers; v++)
-    for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
-}
-
-/* Before anything is learned: one unit that is the lower, the more servers and blocks stay free at
- * the moments to come. */
-static void set_rule(berth_pacml_ahead *a) {
-  int32_t width = a->n_counted + 1;
-  for (int32_t i = 0; i < BERTH_I_AHEAD_MOMENTS; i++)
-    for (int32_t k = 0; k < width; k++)
-      a->w[(i * width + k) * a->hidden] =
-          (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
-  a->w[a->inputs * a->hidden] = 1.5;
-  a->w[(a->inputs + 1) * a->hidden] = 4;
-  a->is_new = true;
-}
-
 static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
   double sum = 0;
@@ -89,7 +64,16 @@ static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
     a->cumulative[i] = sum += p->mass[i];
   }
   a->gap = (p->gap_least + p->gap_most) / 2;
-  set_rule(a);
+  /* Before anything is learned: one unit that is the lower, the more servers and blocks stay free
+   * at the moments to come. */
+  int32_t width = a->n_counted + 1;
+  for (int32_t i = 0; i < BERTH_I_AHEAD_MOMENTS; i++)
+    for (int32_t k = 0; k < width; k++)
+      a->w[(i * width + k) * a->hidden] =
+          (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
+  a->w[a->inputs * a->hidden] = 1.5;
+  a->w[(a->inputs + 1) * a->hidden] = 4;
+  a->is_new = true;
   return BERTH_OK;
 }
 
@@ -117,7 +101,16 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   a->hidden = hidden;
   a->n_blocks = blocks;
   a->discount = discount;
-  choose_sizes(a);
+  /* Choose sizes. */
+  for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
+    if (!a->f.env->legal[k]) continue;
+    a->counted[a->n_counted] = k;
+    a->blocks[a->n_counted++] = blocks_counted(&a->f, k);
+  }
+  a->inputs = BERTH_I_AHEAD_MOMENTS * (a->n_counted + 1) + BERTH_I_AHEAD_OWN;
+  a->n_weights = a->hidden * (a->inputs + 1) + a->hidden + 1;
+  for (int32_t v = 0; v < a->f.servers; v++)
+    for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
   if ((st = fill(a, process)) == BERTH_OK) *out = a;
   else berth_pacml_ahead_release(a);
   return st;

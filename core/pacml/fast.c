@@ -29,9 +29,16 @@ static size_t collect_all(berth_i_fast *f) {
   return c.n;
 }
 
-/* Different numbers of pieces, most first. */
-static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m,
-                               berth_i_fast_cut *cut) {
+static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decision,
+                             berth_i_fast_cut *cut) {
+  berth_ramp_outcome o;
+  int32_t servers[BERTH_I_RAMP_SERVERS];
+  berth_status st = berth_i_pacml_plan(f->env, model, decision, NULL, 0, NULL, servers, &o);
+  if (st != BERTH_OK) return st;
+  cut->jct = o.cause == BERTH_RAMP_PLACED ? f->env->steps * o.step : INFINITY;
+  /* Different numbers of pieces, most first. */
+  const berth_pacml *env = f->env;
+  const berth_ramp_model *m = f->env->model[model];
   const int32_t *pieces = env->planner->pieces;
   cut->n_sizes = 0;
   for (int32_t i = 0; i < m->n; i++) {
@@ -46,16 +53,6 @@ static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m
     cut->size[at] = k;
   }
   return BERTH_OK;
-}
-
-static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decision,
-                             berth_i_fast_cut *cut) {
-  berth_ramp_outcome o;
-  int32_t servers[BERTH_I_RAMP_SERVERS];
-  berth_status st = berth_i_pacml_plan(f->env, model, decision, NULL, 0, NULL, servers, &o);
-  if (st != BERTH_OK) return st;
-  cut->jct = o.cause == BERTH_RAMP_PLACED ? f->env->steps * o.step : INFINITY;
-  return list_sizes(f->env, f->env->model[model], cut);
 }
 
 void berth_i_fast_release(berth_i_fast *f) {

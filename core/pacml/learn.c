@@ -55,17 +55,6 @@ static const berth_i_choice *choice_of(const Learner *l, int32_t i) {
 
 /* ---- temporal differences ---- */
 
-/* TD(lambda): the value of what the last choice left behind moves towards what came of it. */
-static void learn_from(Learner *l, const double *before, const double *x, bool blocked,
-                       double rate) {
-  berth_pacml_ahead *a = l->a;
-  double next = berth_i_ahead_value(a, x, l->unit), old = berth_i_ahead_value(a, before, l->unit);
-  double step = rate * (blocked + a->discount * next - old), fade = l->o->trace * a->discount;
-  for (int32_t i = 0; i < a->n_weights; i++) l->trace[i] *= fade;
-  berth_i_ahead_gradient(a, 1, l->trace, before, l->unit);
-  for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += step * l->trace[i];
-}
-
 /* ---- rollouts ---- */
 
 /* The choices with least to be blocked, by the network. @param best [o->choices] out @return their
@@ -115,21 +104,6 @@ static void learn_choices(Learner *l, double rate) {
 
 /* ---- games ---- */
 
-/* A job comes and is decided about by the network, now and then at random. Following the rollouts
- * instead would teach the network what it is worth to be where it does not come by itself. @param x
- * [inputs] out @return whether it is turned away */
-static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
-  l->s.now = job->arrival;
-  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice),
-                               berth_i_ahead_limit(l->a, job), INFINITY };
-  int32_t at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
-  if (l->o->futures > 0) learn_choices(l, rate);
-  if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
-  berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
-  if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);
-  return at == l->v.n;
-}
-
 static void first_weights(berth_pacml_ahead *a, berth_rng *rng) {
   int32_t n = a->hidden * (a->inputs + 1);
   for (int32_t i = 0; i < n; i++) a->w[i] = 0.3 * berth_rng_normal(rng);
@@ -144,10 +118,32 @@ static berth_status games(Learner *l, double *blocked) {
   for (int32_t j = 0; j < o->jobs; j++) {
     double part = (double)j / o->jobs, rate = o->rate * pow(o->last_rate / o->rate, part);
     berth_pacml_job job = berth_i_ahead_draw(l->a, l->rng, time);
-    bool turned_away = play(l, &job, o->explore * (1 - part), rate, x);
+    /* A job comes and is decided about by the network, now and then at random. Following the
+     * rollouts instead would teach the network what it is worth to be where it does not come by
+     * itself. */
+    double share = o->explore * (1 - part);
+    l->s.now = job.arrival;
+    l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, &job, l->choice),
+                                 berth_i_ahead_limit(l->a, &job), INFINITY };
+    int32_t at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
+    if (l->o->futures > 0) learn_choices(l, rate);
+    if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
+    berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
+    if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);
+    bool turned_away = at == l->v.n;
     sum += turned_away;
     *blocked = (double)sum / (j + 1);
-    if (j > 0) learn_from(l, before, x, turned_away, rate);
+    if (j > 0) {
+      /* TD(lambda): the value of what the last choice left behind moves towards what came of it. */
+      berth_pacml_ahead *a = l->a;
+      double next = berth_i_ahead_value(a, x, l->unit),
+             old = berth_i_ahead_value(a, before, l->unit);
+      double step = rate * (turned_away + a->discount * next - old),
+             fade = l->o->trace * a->discount;
+      for (int32_t i = 0; i < a->n_weights; i++) l->trace[i] *= fade;
+      berth_i_ahead_gradient(a, 1, l->trace, before, l->unit);
+      for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += step * l->trace[i];
+    }
     memcpy(before, x, sizeof x);
     time += berth_i_ahead_gap(l->a, l->rng);
     if (j % every == 0) {

@@ -15,22 +15,6 @@ void berth_pacml_release(berth_pacml *p) {
   if (p && --p->refs == 0) drop(p);
 }
 
-static berth_status check(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps,
-                          int32_t most) {
-  if (n < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: there are no models");
-  if (steps < 1)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: steps: expected at least 1, got %d",
-                        (int)steps);
-  if (most < 1 || most > BERTH_I_RAMP_SERVERS)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: most: expected 1 to %d pieces, got %d",
-                        (int)BERTH_I_RAMP_SERVERS, (int)most);
-  for (int32_t i = 0; i < n; i++)
-    if (models[i]->ramp != r)
-      return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: model %d was made for another cluster",
-                          (int)i + 1);
-  return BERTH_OK;
-}
-
 static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
   size_t decisions = (size_t)p->most + 1;
   p->model = berth_i_pool_zalloc(&p->pool, (size_t)p->n, sizeof *p->model);
@@ -48,8 +32,18 @@ static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
 
 berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models,
                              int32_t steps, int32_t most, berth_pacml **out) {
-  berth_status st = check(r, n, models, steps, most);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  if (n < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: there are no models");
+  if (steps < 1)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: steps: expected at least 1, got %d",
+                        (int)steps);
+  if (most < 1 || most > BERTH_I_RAMP_SERVERS)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: most: expected 1 to %d pieces, got %d",
+                        (int)BERTH_I_RAMP_SERVERS, (int)most);
+  for (int32_t i = 0; i < n; i++)
+    if (models[i]->ramp != r)
+      return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: model %d was made for another cluster",
+                          (int)i + 1);
   berth_pacml *p;
   if (!(p = berth_i_pool_object(r->ctx, sizeof *p))) return berth_i_nomem(r->ctx);
   p->ramp = r;

@@ -20,19 +20,6 @@ static double part_done(const berth_pacml_run *r, int32_t job, double time) {
   return ran >= jct || jct <= 0 ? 1 : ran / jct;
 }
 
-static void add_work(const berth_pacml_run *r, int32_t job, double time, Sums *s) {
-  const berth_i_pacml_past *p = &r->past[job];
-  const berth_ramp_model *m = r->env->model[r->jobs[job].model];
-  double part = part_done(r, job, time), ran = part * p->outcome.jct;
-  s->running += ran;
-  s->held += ran * p->outcome.n_servers;
-  s->computing += part * berth_pacml_sequential(r->env, r->jobs[job].model);
-  s->bytes += part * (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m));
-  s->memory += part * p->ramp.memory;
-  s->dep_bytes += part * p->ramp.bytes;
-  s->flow_bytes += part * p->ramp.flow_bytes;
-}
-
 /* The part of the time for which a server that it holds computes. */
 static double computing_share(const berth_pacml_run *r, int32_t job) {
   const berth_pacml_outcome *o = &r->past[job].outcome;
@@ -84,7 +71,17 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
     o->unplaced += cause == BERTH_PACML_PLACEMENT;
     o->late += cause == BERTH_PACML_LATE;
     if (cause != BERTH_PACML_ACCEPTED) continue;
-    add_work(r, j, time, s);
+    /* Add work. */
+    const berth_i_pacml_past *p = &r->past[j];
+    const berth_ramp_model *m = r->env->model[r->jobs[j].model];
+    double part = part_done(r, j, time), ran = part * p->outcome.jct;
+    s->running += ran;
+    s->held += ran * p->outcome.n_servers;
+    s->computing += part * berth_pacml_sequential(r->env, r->jobs[j].model);
+    s->bytes += part * (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m));
+    s->memory += part * p->ramp.memory;
+    s->dep_bytes += part * p->ramp.bytes;
+    s->flow_bytes += part * p->ramp.flow_bytes;
     if (end_of(r, j) > time + slack) {
       o->unfinished++;
     } else {
@@ -93,29 +90,6 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
     }
   }
   o->blocked = o->rejected + o->unplaced + o->late + (r->env->ramp->o.compat ? o->unfinished : 0);
-}
-
-static void means(const berth_pacml_run *r, const Sums *s, berth_pacml_report *o) {
-  double n = o->completed > 0 ? o->completed : 1, time = o->time > 0 ? o->time : 1;
-  o->blocking_rate = o->arrived > 0 ? (double)o->blocked / o->arrived : 0;
-  o->acceptance_rate = o->arrived > 0 ? (double)o->completed / o->arrived : 0;
-  o->jct = s->jct / n;
-  o->speedup = s->speedup / n;
-  o->pieces = s->pieces / n;
-  o->servers = s->servers / n;
-  o->channels = s->channels / n;
-  o->compute_fraction = s->compute / n;
-  o->communication_fraction = s->communication / n;
-  o->jobs_running = s->running / time;
-  o->mounted_fraction = s->held / time / r->env->ramp->servers;
-  o->mounted_utilisation = s->held > 0 ? s->computing / s->held : 0;
-  o->published_utilisation = s->computing_share / n / r->env->steps;
-  o->utilisation = o->mounted_utilisation * o->mounted_fraction;
-  o->throughput = s->bytes / time;
-  o->compute_throughput = s->memory / time;
-  o->dep_throughput = s->dep_bytes / time;
-  o->flow_throughput = s->flow_bytes / time;
-  o->cluster_throughput = o->compute_throughput + o->dep_throughput;
 }
 
 berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
@@ -130,7 +104,26 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job);
   o.time = fmin(horizon, last_end(r));
   count(r, o.time, &o, &s);
-  means(r, &s, &o);
+  double n = o.completed > 0 ? o.completed : 1, time = o.time > 0 ? o.time : 1;
+  o.blocking_rate = o.arrived > 0 ? (double)o.blocked / o.arrived : 0;
+  o.acceptance_rate = o.arrived > 0 ? (double)o.completed / o.arrived : 0;
+  o.jct = s.jct / n;
+  o.speedup = s.speedup / n;
+  o.pieces = s.pieces / n;
+  o.servers = s.servers / n;
+  o.channels = s.channels / n;
+  o.compute_fraction = s.compute / n;
+  o.communication_fraction = s.communication / n;
+  o.jobs_running = s.running / time;
+  o.mounted_fraction = s.held / time / r->env->ramp->servers;
+  o.mounted_utilisation = s.held > 0 ? s.computing / s.held : 0;
+  o.published_utilisation = s.computing_share / n / r->env->steps;
+  o.utilisation = o.mounted_utilisation * o.mounted_fraction;
+  o.throughput = s.bytes / time;
+  o.compute_throughput = s.memory / time;
+  o.dep_throughput = s.dep_bytes / time;
+  o.flow_throughput = s.flow_bytes / time;
+  o.cluster_throughput = o.compute_throughput + o.dep_throughput;
   o.load_rate = load_rate(r, o.time);
   *out = o;
   return BERTH_OK;

@@ -76,16 +76,6 @@ typedef struct Runner {
   double sum;
 } Runner;
 
-/* Least blocked first; of equals the first stays in front. */
-static void sort_runners(int32_t n, Runner *r) {
-  for (int32_t i = 1; i < n; i++) {
-    Runner one = r[i];
-    int32_t at = i;
-    for (; at > 0 && r[at - 1].sum > one.sum; at--) r[at] = r[at - 1];
-    r[at] = one;
-  }
-}
-
 static int32_t rounds_of(int32_t n) {
   int32_t rounds = 1;
   while (n > 2) n = (n + 1) / 2, rounds++;
@@ -110,7 +100,13 @@ static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *
             berth_i_ahead_future(a, now, r[i].choice < n_choices ? &choice[r[i].choice] : NULL, o,
                                  (uint64_t)job * 16777216 + (uint64_t)future);
     }
-    sort_runners(n, r);
+    /* Least blocked first; of equals the first stays in front. */
+    for (int32_t i = 1; i < n; i++) {
+      Runner one = r[i];
+      int32_t at = i;
+      for (; at > 0 && r[at - 1].sum > one.sum; at--) r[at] = r[at - 1];
+      r[at] = one;
+    }
   }
   return BERTH_OK;
 }

@@ -9,20 +9,6 @@ void berth_pacml_run_release(berth_pacml_run *r) {
   berth_pacml_release(p);
 }
 
-static berth_status check_jobs(const berth_pacml *p, int32_t n, const berth_pacml_job *jobs) {
-  for (int32_t j = 0; j < n; j++) {
-    if (jobs[j].model < 0 || jobs[j].model >= p->n)
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
-                          "pacml: job %d: model %d does not exist: there are %d", (int)j,
-                          (int)jobs[j].model + 1, (int)p->n);
-    if (!(jobs[j].beta > 0) || isinf(jobs[j].beta))
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
-                          "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j,
-                          jobs[j].beta);
-  }
-  return BERTH_OK;
-}
-
 /* exact: what rounding can do to a job that ends just when another one arrives. */
 static double slack(const berth_pacml_run *r, const berth_pacml_job *jobs) {
   double last = r->n > 0 ? jobs[r->n - 1].arrival : 0;
@@ -115,8 +101,18 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
 
 berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs,
                                  berth_pacml_run **out) {
-  berth_status st = check_jobs(p, n, jobs);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  /* Check jobs. */
+  for (int32_t j = 0; j < n; j++) {
+    if (jobs[j].model < 0 || jobs[j].model >= p->n)
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                          "pacml: job %d: model %d does not exist: there are %d", (int)j,
+                          (int)jobs[j].model + 1, (int)p->n);
+    if (!(jobs[j].beta > 0) || isinf(jobs[j].beta))
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                          "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j,
+                          jobs[j].beta);
+  }
   berth_pacml_run *r;
   if (!(r = berth_i_pool_object(p->ramp->ctx, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
   r->env = p;
