@@ -39,14 +39,6 @@ static void make_ready(Walk *k, int32_t piece) {
   *at = piece;
 }
 
-static void begin_flow(Walk *k, int32_t row) {
-  berth_ramp_planner *p = k->p;
-  int32_t *at = &p->flows[p->server[p->source[row]]];
-  while (*at != BERTH_NONE && p->row[*at].rank > p->row[row].rank) at = &p->row_next[*at];
-  p->row_next[row] = *at;
-  *at = row;
-}
-
 /* ---- what follows from what ---- */
 
 /* Published: whoever has been heard of counts, partners of the synchronisation too. */
@@ -68,15 +60,16 @@ static void arrive_away(Walk *k, int32_t row) {
   }
 }
 
-static void arrive_local(Walk *k, int32_t row) {
-  if (k->p->row[row].local != BERTH_NONE) arrive(k, k->p->row[row].local);
-  if (k->p->row[row].free) arrive_away(k, row);
-  k->parts--;
-}
-
 static void begin_row(Walk *k, int32_t row) {
   if (stays(k->p, row)) k->p->later[k->n_later++] = row;
-  if (leaves(k->p, row)) begin_flow(k, row);
+  if (leaves(k->p, row)) {
+    /* Begin flow. */
+    berth_ramp_planner *p = k->p;
+    int32_t *at = &p->flows[p->server[p->source[row]]];
+    while (*at != BERTH_NONE && p->row[*at].rank > p->row[row].rank) at = &p->row_next[*at];
+    p->row_next[row] = *at;
+    *at = row;
+  }
 }
 
 /* A row of a collective waits for all others of it. */
@@ -177,12 +170,6 @@ static void move_flows_from(Walk *k, int32_t s, double tick) {
   }
 }
 
-static void do_local(Walk *k) {
-  int32_t n = k->n_local;
-  k->n_local = 0;
-  for (int32_t i = 0; i < n; i++) arrive_local(k, k->p->local[i]);
-}
-
 /* Transfers that take no time are a tick of their own, as published. Those that begin in a tick
  * move from the next on. */
 static double one_tick(Walk *k) {
@@ -193,8 +180,17 @@ static double one_tick(Walk *k) {
   k->running = k->flowing = false;
   if (isinf(tick)) return tick;
   run_pieces(k, tick);
-  if (instant) do_local(k);
-  else
+  if (instant) {
+    /* Do local. */
+    int32_t n = k->n_local;
+    k->n_local = 0;
+    for (int32_t i = 0; i < n; i++) {
+      int32_t row = k->p->local[i];
+      if (k->p->row[row].local != BERTH_NONE) arrive(k, k->p->row[row].local);
+      if (k->p->row[row].free) arrive_away(k, row);
+      k->parts--;
+    }
+  } else
     for (int32_t i = 0; i < p->n_seats; i++) move_flows_from(k, p->seat[i], tick);
   for (int32_t piece = k->ended, next; piece != BERTH_NONE; piece = next) {
     next = p->next[piece];
@@ -209,16 +205,12 @@ static double one_tick(Walk *k) {
 
 /* ---- a step ---- */
 
-static void count_sets(berth_ramp_planner *p, const berth_ramp_model *m) {
-  for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
-  for (int32_t row = 0; row < p->n_rows; row++)
-    if (p->row[row].set != BERTH_NONE) p->waiting[p->row[row].set]++;
-}
-
 static void begin(Walk *k, const berth_ramp_model *m) {
   berth_ramp_planner *p = k->p;
   k->pieces = p->n_pieces;
-  count_sets(p, m);
+  for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
+  for (int32_t row = 0; row < p->n_rows; row++)
+    if (p->row[row].set != BERTH_NONE) p->waiting[p->row[row].set]++;
   for (int32_t i = 0; i < p->n_seats; i++) p->ready[p->seat[i]] = p->flows[p->seat[i]] = BERTH_NONE;
   for (int32_t row = 0; row < p->n_rows; row++) k->parts += stays(p, row) + leaves(p, row);
   for (int32_t piece = 0; piece < p->n_pieces; piece++)

@@ -60,14 +60,6 @@ static int32_t edges_into(const berth_graph *g, int32_t v, int32_t first, berth_
   return made;
 }
 
-static void fill_inputs(berth_ramp_model *m) {
-  for (int32_t e = 0; e < m->n_edges; e++) {
-    m->in[e] = e; /* edges lie in the order of their consumers */
-    m->in_start[m->edge[e].dst + 1]++;
-  }
-  for (int32_t v = 0; v < 2 * m->n; v++) m->in_start[v + 1] += m->in_start[v];
-}
-
 static int32_t edge_between(const berth_ramp_model *m, int32_t v, int32_t w) {
   int32_t e = m->in_start[w];
   while (m->edge[e].src != v) e++;
@@ -90,12 +82,6 @@ static int32_t list_outputs(const berth_ramp_model *m, const berth_graph *g, int
   return made;
 }
 
-static void fill_lists(berth_ramp_model *m, const berth_graph *g) {
-  int32_t made = 0;
-  fill_inputs(m);
-  for (int32_t v = 0; v < 2 * m->n; v++) m->out_start[v + 1] = made = list_outputs(m, g, v, made);
-}
-
 /* ---- columns ---- */
 
 /* A forward op holds its parameters and what it makes, each tensor once, whoever reads it; its twin
@@ -110,18 +96,6 @@ static double held(const berth_graph *g, int32_t v, const berth_op *op) {
     bytes += t.resident_bytes;
   }
   return bytes;
-}
-
-static void fill_columns(berth_ramp_model *m, const berth_graph *g) {
-  double scale = m->ramp->o.time_scale;
-  for (int32_t v = 0; v < 2 * m->n; v++) {
-    berth_op op;
-    berth_graph_op(g, v, &op);
-    m->twin[v] = op.twin;
-    m->cost[v] = op.seconds[0] * scale;
-    m->memory[v] = held(g, v, &op);
-    m->params[v] = op.param_bytes;
-  }
 }
 
 static berth_status check_columns(const berth_ramp_model *m) {
@@ -157,16 +131,6 @@ static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
   }
   berth_i_free(m->ramp->ctx, order, (size_t)groups, sizeof *order);
   return st;
-}
-
-static void share_memory(berth_ramp_model *m) {
-  m->sequential = 0;
-  for (int32_t v = 0; v < 2 * m->n; v++) {
-    m->sequential += m->cost[v];
-    if (!m->backward[v]) continue;
-    m->memory[v] = m->memory[m->twin[v]];
-    m->params[v] = m->params[m->twin[v]];
-  }
 }
 
 /* ---- orders ---- */
@@ -213,23 +177,6 @@ static berth_status sort_forward(berth_ramp_model *m) {
              : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
 }
 
-static berth_status get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
-  berth_i_pool *pool = &m->pool;
-  m->twin = berth_i_pool_alloc(pool, 2 * n, sizeof *m->twin);
-  m->forward = berth_i_pool_alloc(pool, n, sizeof *m->forward);
-  m->kahn = berth_i_pool_alloc(pool, n, sizeof *m->kahn);
-  m->cost = berth_i_pool_alloc(pool, 2 * n, sizeof *m->cost);
-  m->memory = berth_i_pool_alloc(pool, 2 * n, sizeof *m->memory);
-  m->params = berth_i_pool_alloc(pool, 2 * n, sizeof *m->params);
-  m->backward = berth_i_pool_zalloc(pool, 2 * n, sizeof *m->backward);
-  m->edge = berth_i_pool_alloc(pool, edges, sizeof *m->edge);
-  m->in_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->in_start);
-  m->in = berth_i_pool_alloc(pool, edges, sizeof *m->in);
-  m->out_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->out_start);
-  m->out = berth_i_pool_alloc(pool, edges, sizeof *m->out);
-  return berth_i_pool_status(pool);
-}
-
 /* Edges are collected twice: to count them, then to keep them. */
 static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_ramp_edge **edge,
                                   size_t *cap, int32_t *n) {
@@ -242,12 +189,35 @@ static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_
 static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order,
                           const berth_i_ramp_edge *edge) {
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
-  fill_lists(m, g);
-  fill_columns(m, g);
+  int32_t made = 0;
+  /* Fill inputs. */
+  for (int32_t e = 0; e < m->n_edges; e++) {
+    m->in[e] = e; /* edges lie in the order of their consumers */
+    m->in_start[m->edge[e].dst + 1]++;
+  }
+  for (int32_t v = 0; v < 2 * m->n; v++) m->in_start[v + 1] += m->in_start[v];
+  for (int32_t v = 0; v < 2 * m->n; v++) m->out_start[v + 1] = made = list_outputs(m, g, v, made);
+  /* Fill columns. */
+  double scale = m->ramp->o.time_scale;
+  for (int32_t v = 0; v < 2 * m->n; v++) {
+    berth_op op;
+    berth_graph_op(g, v, &op);
+    m->twin[v] = op.twin;
+    m->cost[v] = op.seconds[0] * scale;
+    m->memory[v] = held(g, v, &op);
+    m->params[v] = op.param_bytes;
+  }
   berth_status st;
   if ((st = check_columns(m)) != BERTH_OK) return st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
-  share_memory(m);
+  /* Share memory. */
+  m->sequential = 0;
+  for (int32_t v = 0; v < 2 * m->n; v++) {
+    m->sequential += m->cost[v];
+    if (!m->backward[v]) continue;
+    m->memory[v] = m->memory[m->twin[v]];
+    m->params[v] = m->params[m->twin[v]];
+  }
   if ((st = take_order(m, order)) != BERTH_OK) return st;
   return sort_forward(m);
 }
@@ -268,7 +238,22 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   m->n = berth_graph_ops(g) / 2;
   m->n_edges = n_edges;
   berth_ramp_retain(r);
-  st = get_arrays(m, (size_t)m->n, (size_t)n_edges);
+  size_t n = (size_t)m->n;
+  size_t edges = (size_t)n_edges;
+  berth_i_pool *pool = &m->pool;
+  m->twin = berth_i_pool_alloc(pool, 2 * n, sizeof *m->twin);
+  m->forward = berth_i_pool_alloc(pool, n, sizeof *m->forward);
+  m->kahn = berth_i_pool_alloc(pool, n, sizeof *m->kahn);
+  m->cost = berth_i_pool_alloc(pool, 2 * n, sizeof *m->cost);
+  m->memory = berth_i_pool_alloc(pool, 2 * n, sizeof *m->memory);
+  m->params = berth_i_pool_alloc(pool, 2 * n, sizeof *m->params);
+  m->backward = berth_i_pool_zalloc(pool, 2 * n, sizeof *m->backward);
+  m->edge = berth_i_pool_alloc(pool, edges, sizeof *m->edge);
+  m->in_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->in_start);
+  m->in = berth_i_pool_alloc(pool, edges, sizeof *m->in);
+  m->out_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->out_start);
+  m->out = berth_i_pool_alloc(pool, edges, sizeof *m->out);
+  st = berth_i_pool_status(pool);
   if (st == BERTH_OK) st = build(m, g, order, edge);
   if (st == BERTH_OK) *out = m;
   else drop(m);

@@ -101,7 +101,8 @@ static double free_together(const berth_ramp_planner *p, int32_t u) {
 
 static double free_each(const berth_ramp_planner *p, int32_t u) {
   double free_bytes = INFINITY;
-  for (int32_t k = 0; k < p->pieces[u]; k++) free_bytes = fmin(free_bytes, p->free_bytes[p->home[p->where[u] + k]]);
+  for (int32_t k = 0; k < p->pieces[u]; k++)
+    free_bytes = fmin(free_bytes, p->free_bytes[p->home[p->where[u] + k]]);
   return free_bytes;
 }
 
@@ -149,17 +150,6 @@ found:
   return true;
 }
 
-/* What is free, and nothing of the job anywhere yet. */
-static void clear(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy) {
-  p->n_homes = 0;
-  for (int32_t v = 0; v < 2 * m->n; v++) p->where[v] = BERTH_NONE;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
-    p->free_bytes[s] = p->ramp->o.memory;
-    p->taken[s] = busy && busy[s];
-    p->mine[s] = 0;
-  }
-}
-
 static int32_t widest(const berth_ramp_planner *p, const berth_ramp_model *m) {
   int32_t best = m->kahn[0];
   for (int32_t i = 0; i < m->n; i++)
@@ -184,7 +174,14 @@ berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m
   int32_t most = 1;
   berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
   if (st != BERTH_OK) return st;
-  clear(p, m, busy);
+  /* What is free, and nothing of the job anywhere yet. */
+  p->n_homes = 0;
+  for (int32_t v = 0; v < 2 * m->n; v++) p->where[v] = BERTH_NONE;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    p->free_bytes[s] = p->ramp->o.memory;
+    p->taken[s] = busy && busy[s];
+    p->mine[s] = 0;
+  }
   int32_t stuck;
   if (!place_all(p, m, &stuck)) {
     out->cause = BERTH_RAMP_NO_BLOCK;

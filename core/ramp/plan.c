@@ -11,17 +11,13 @@ static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int3
   return BERTH_OK;
 }
 
-static void list_servers(berth_ramp_planner *p) {
-  p->n_seats = 0;
-  for (int32_t s = 0; s < p->ramp->servers; s++)
-    if (p->mine[s]) p->seat[p->n_seats++] = s;
-}
-
 /* A job that is placed: what it holds, and, if asked, what a step of it takes. */
 static berth_status evaluate_placed(berth_ramp_planner *p, const berth_ramp_model *m, int look,
                             int32_t *servers, berth_ramp_outcome *o) {
   berth_status st = BERTH_OK;
-  list_servers(p);
+  p->n_seats = 0;
+  for (int32_t s = 0; s < p->ramp->servers; s++)
+    if (p->mine[s]) p->seat[p->n_seats++] = s;
   o->n_servers = p->n_seats;
   if (look) st = berth_i_ramp_schedule(p, m, o);
   if (look && st == BERTH_OK) st = berth_i_ramp_look(p, m, o);

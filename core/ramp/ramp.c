@@ -42,23 +42,18 @@ const berth_option_table *berth_ramp_option_table(void) {
   BERTH_I_OPTION_TABLE("ramp", options, berth_ramp_options, set_defaults);
 }
 
-static berth_status check_options(berth_ctx *ctx, const berth_ramp_options *o) {
-  berth_status st = berth_options_check(ctx, berth_ramp_option_table(), o);
-  if (st != BERTH_OK) return st;
-  if (o->racks > o->groups)
-    return berth_i_fail(ctx, BERTH_EINVAL,
-                        "ramp: %d racks in a group, but only %d groups: racks may not be more",
-                        (int)o->racks, (int)o->groups);
-  if ((int64_t)o->groups * o->racks * o->slots > BERTH_I_RAMP_SERVERS)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d x %d x %d servers, at most %d", (int)o->groups,
-                        (int)o->racks, (int)o->slots, (int)BERTH_I_RAMP_SERVERS);
-  return BERTH_OK;
-}
-
 berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, berth_ramp **out) {
   berth_ramp_options o = opts ? *opts : berth_ramp_default(0);
-  berth_status st = check_options(ctx, &o);
+  /* Check options. */
+  berth_status st = berth_options_check(ctx, berth_ramp_option_table(), &o);
   if (st != BERTH_OK) return st;
+  if (o.racks > o.groups)
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ramp: %d racks in a group, but only %d groups: racks may not be more",
+                        (int)o.racks, (int)o.groups);
+  if ((int64_t)o.groups * o.racks * o.slots > BERTH_I_RAMP_SERVERS)
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d x %d x %d servers, at most %d", (int)o.groups,
+                        (int)o.racks, (int)o.slots, (int)BERTH_I_RAMP_SERVERS);
   berth_ramp *r;
   if (!(r = berth_i_alloc(ctx, 1, sizeof *r))) return berth_i_nomem(ctx);
   *r = (berth_ramp){ ctx, 1, o.groups * o.racks * o.slots, o };

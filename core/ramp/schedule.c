@@ -216,31 +216,9 @@ static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int3
   }
 }
 
-static void fill_rows(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
-  p->n_rows = 0;
-  for (int32_t piece = 0; piece < p->n_pieces; piece++) {
-    p->first_row[piece] = p->n_rows;
-    add_edge_rows(p, m, piece, out);
-    add_sync_rows(p, m, piece, out);
-  }
-  p->first_row[p->n_pieces] = p->n_rows;
-}
-
 static int32_t bits(uint64_t x) {
   int32_t n = 0;
   for (; x; x &= x - 1) n++;
-  return n;
-}
-
-static int32_t count_channels(berth_ramp_planner *p) {
-  int32_t n = 0, words = p->words;
-  size_t all = (size_t)p->ramp->servers * (size_t)words;
-  memset(p->reach, 0, all * sizeof *p->reach);
-  for (int32_t row = 0; row < p->n_rows; row++)
-    for (int32_t w = 0; w < words && !p->row[row].free; w++)
-      p->reach[p->server[p->source[row]] * words + w] |=
-          p->mask[(size_t)row * (size_t)words + (size_t)w];
-  for (size_t i = 0; i < all; i++) n += bits(p->reach[i]);
   return n;
 }
 
@@ -259,17 +237,13 @@ static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_
   }
 }
 
-static size_t rows_at_most(const berth_ramp_planner *p, const berth_ramp_model *m) {
-  size_t n = 1;
-  for (int32_t v = 0; v < 2 * m->n; v++)
-    n += (size_t)p->pieces[v]
-         * ((size_t)(m->out_start[v + 1] - m->out_start[v]) + (syncs(p, m, v) ? DISTANCES : 0));
-  return n;
-}
-
 berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
                                    berth_ramp_outcome *out) {
-  size_t rows = rows_at_most(p, m);
+  /* Rows at most. */
+  size_t rows = 1;
+  for (int32_t v = 0; v < 2 * m->n; v++)
+    rows += (size_t)p->pieces[v]
+         * ((size_t)(m->out_start[v + 1] - m->out_start[v]) + (syncs(p, m, v) ? DISTANCES : 0));
   berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_PIECES, (size_t)p->n_pieces + 1);
   if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_ROWS, rows);
   if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_MASKS, rows * (size_t)p->words);
@@ -279,8 +253,24 @@ berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model
   rank_ops(p, m);
   rank_classes(p, m);
   fill_pieces(p, m);
-  fill_rows(p, m, out);
+  /* Fill rows. */
+  p->n_rows = 0;
+  for (int32_t piece = 0; piece < p->n_pieces; piece++) {
+    p->first_row[piece] = p->n_rows;
+    add_edge_rows(p, m, piece, out);
+    add_sync_rows(p, m, piece, out);
+  }
+  p->first_row[p->n_pieces] = p->n_rows;
   count(p, m, out);
-  out->channels = count_channels(p);
+  /* Count channels. */
+  int32_t n = 0, words = p->words;
+  size_t all = (size_t)p->ramp->servers * (size_t)words;
+  memset(p->reach, 0, all * sizeof *p->reach);
+  for (int32_t row = 0; row < p->n_rows; row++)
+    for (int32_t w = 0; w < words && !p->row[row].free; w++)
+      p->reach[p->server[p->source[row]] * words + w] |=
+          p->mask[(size_t)row * (size_t)words + (size_t)w];
+  for (size_t i = 0; i < all; i++) n += bits(p->reach[i]);
+  out->channels = n;
   return BERTH_OK;
 }
