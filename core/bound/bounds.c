@@ -5,14 +5,14 @@
 #include "base/sort_internal.h"
 #include <berth/bound.h>
 #include "placement/prices_internal.h"
-#include "waits_internal.h"
+#include "heads_tails_internal.h"
 #include "sim/rows_internal.h"
 #include <float.h>
 
 typedef struct levels {
   double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has
                                   ended */
-  const double *meets;         /* [collectives] s at least */
+  const double *collective_time;         /* [collectives] s at least */
 } levels;
 
 /* ---- levels ---- */
@@ -37,8 +37,8 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
   const berth_graph *g = u->cost->g;
   for (int32_t i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
   berth_status st;
-  if ((st = berth_i_t_level(g, l->least, NULL, l->meets, l->head)) != BERTH_OK) return st;
-  if ((st = berth_i_b_level(g, l->least, NULL, l->meets, l->tail)) != BERTH_OK) return st;
+  if ((st = berth_i_t_level(g, l->least, NULL, l->collective_time, l->head)) != BERTH_OK) return st;
+  if ((st = berth_i_b_level(g, l->least, NULL, l->collective_time, l->tail)) != BERTH_OK) return st;
   *critical = 0;
   for (int32_t i = 0; i < u->n_ops; i++) {
     *critical = fmax(*critical, l->tail[i]);
@@ -50,7 +50,7 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
 /* Heads and tails with transfers, in place of those without. */
 static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l,
                                   double *longest) {
-  berth_status st = berth_i_waits_on(u, links, l->meets, l->least, l->head, l->tail);
+  berth_status st = berth_i_heads_tails(u, links, l->collective_time, l->least, l->head, l->tail);
   if (st != BERTH_OK) return st;
   *longest = 0;
   for (int32_t i = 0; i < u->n_ops; i++)
@@ -300,33 +300,36 @@ static void name_best(berth_bounds *b) {
 }
 
 /* Bisection ends where it ends: what is quickly found counts, too, and may spare the rest. */
-static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_scope *scope,
-                                  berth_i_bites *cheap, berth_obstacle *why) {
-  berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, cheap);
+static berth_status begin_cheaply(const berth_i_units *u, const berth_i_destruct_scope *scope,
+                                  berth_i_destruct_result *cheap, berth_obstacle *why) {
+  berth_status st = berth_i_destructive_bound(u, scope, &berth_i_destruct_cheap, cheap);
   return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why)
                         : st;
 }
 
-static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o,
-                               const double *meets, berth_bounds *b, berth_obstacle *why) {
+static berth_status take_destructive(const berth_i_units *u,
+                                     const berth_bounds_options *o,
+                                     const double *collective_time,
+                                     berth_bounds *b, berth_obstacle *why) {
   bool deep = o->thorough;
-  const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
-  berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
-  berth_i_bite_scope scope = { NULL, NULL, 0, o->links, meets };
+  const berth_i_destruct_plan *plan = deep ? &berth_i_destruct_thorough : &berth_i_destruct_cheap;
+  berth_i_destruct_result found = { NAN, NAN, 0 }, cheap = found;
+  berth_i_destruct_scope scope = { NULL, NULL, 0, o->links, collective_time };
   if (u->n_ops > plan->ops) return BERTH_OK;
   berth_i_kinds k;
   berth_status st;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
   if (any_limit(&k)) scope.kinds = &k;
   st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
-  if (st == BERTH_OK) st = berth_i_bite_bound(u, &scope, plan, &bites);
+  if (st == BERTH_OK) st = berth_i_destructive_bound(u, &scope, plan, &found);
   if (st == BERTH_OK)
-    st = berth_i_bite_cuts(u, &scope, deep ? &berth_i_bite_cut : &berth_i_bite_cheap_cut,
-                           deep ? 3 : 1, &b->link_cut);
+    st = berth_i_destruct_cuts(
+        u, &scope, deep ? &berth_i_destruct_cut : &berth_i_destruct_cheap_cut,
+        deep ? 3 : 1, &b->link_cut);
   berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
-  b->clusters = fmax(bites.clusters, cheap.clusters); /* NaN: not computed */
-  b->intervals = fmax(bites.intervals, cheap.intervals);
+  b->clusters = fmax(found.clusters, cheap.clusters); /* NaN: not computed */
+  b->intervals = fmax(found.intervals, cheap.intervals);
   return BERTH_OK;
 }
 
@@ -356,9 +359,9 @@ static berth_status compute_levels(const berth_i_units *u, const berth_bounds_op
 }
 
 static berth_status compute(const berth_i_units *u, const berth_bounds_options *o,
-                            const double *meets, berth_bounds *b, berth_obstacle *why) {
+                            const double *collective_time, berth_bounds *b, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
-  levels l = { NULL, NULL, NULL, meets };
+  levels l = { NULL, NULL, NULL, collective_time };
   idle s = { 0 };
   double serial = 0;
   berth_status st;
@@ -407,11 +410,14 @@ static berth_status compute_all(const berth_i_units *u, const berth_bounds_optio
                                 berth_bounds *b, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->cost->g->n_collectives;
-  double *meets = berth_i_alloc(ctx, n, sizeof *meets);
-  berth_status st = meets ? berth_i_least_meets(u, meets) : berth_i_nomem(ctx);
-  if (st == BERTH_OK) st = compute(u, o, meets, b, why);
-  if (st == BERTH_OK && !knows_paths_only(u->cost)) st = take_bites(u, o, meets, b, why);
-  berth_i_free(ctx, meets, n, sizeof *meets);
+  double *collective_time = berth_i_alloc(ctx, n, sizeof *collective_time);
+  berth_status st = collective_time
+                        ? berth_i_least_collective_times(u, collective_time)
+                        : berth_i_nomem(ctx);
+  if (st == BERTH_OK) st = compute(u, o, collective_time, b, why);
+  if (st == BERTH_OK && !knows_paths_only(u->cost))
+    st = take_destructive(u, o, collective_time, b, why);
+  berth_i_free(ctx, collective_time, n, sizeof *collective_time);
   return st;
 }
 

@@ -1,5 +1,5 @@
 /* What is proved of the placers on this graph and these devices. */
-#include "waits_internal.h"
+#include "heads_tails_internal.h"
 #include "base/sort_internal.h"
 #include "sim/rows_internal.h"
 #include <berth/bound.h>

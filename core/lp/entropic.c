@@ -9,7 +9,7 @@ enum {
   WARM_CHECKS = 10,     /* so many at first retune the temperatures */
   RETUNE_EVERY = 25,    /* checks, when nothing else happens: constant retuning makes limit
                            cycles */
-  PATIENCE = 120        /* checks without a gap 2 % smaller */
+  MOST_STALLED = 120        /* checks without a gap 2 % smaller */
 };
 
 #define FIRST_SMOOTHING 0.03  /* share of the value that entropy may cost */
@@ -128,7 +128,7 @@ static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_
     w->gap = best;
     w->improved = w->checks;
   }
-  if (w->checks - w->improved > PATIENCE) return false;
+  if (w->checks - w->improved > MOST_STALLED) return false;
   bool marked = mark(s, w, current);
   if (marked || w->checks <= WARM_CHECKS || w->checks % RETUNE_EVERY == 0) {
     retune(s, (pt->upper + pt->lower) / 2, entropy);

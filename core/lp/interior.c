@@ -6,7 +6,7 @@
 
 #define MOST_FLOPS 5e9
 #define MOST_BYTES 1e9
-enum { MOST_ITERATIONS = 200, PATIENCE = 10, CORRECTORS = 3 };
+enum { MOST_ITERATIONS = 200, MOST_STALLED = 10, CORRECTORS = 3 };
 #define TO_THE_BOUNDARY 0.98
 #define ROUNDING 1e-17 /* a gap of the scaled problem below it is none */
 /* Of centrality correctors: steps aimed at beyond the present, steps that need none, gain that
@@ -224,7 +224,7 @@ static berth_status run(solver *s, double gap, int32_t iterations) {
   bool moved = true;
   certify(s);
   berth_status st;
-  while (moved && s->pt->iterations < iterations && since < PATIENCE
+  while (moved && s->pt->iterations < iterations && since < MOST_STALLED
          && berth_i_lp_gap(s->pt) > gap) {
     if ((st = berth_i_interrupted(s->q->ctx)) != BERTH_OK) return st;
     if ((st = iterate(s, &moved)) != BERTH_OK) return st;
@@ -269,8 +269,8 @@ berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_
   if ((st = check_size(&s)) != BERTH_OK) goto done;
   if ((st = make_room(&s)) != BERTH_OK) goto done;
   s.pt = pt;
-  if (warm) berth_i_lp_warm(&s.a, pt, s.x, s.primal, s.dual);
-  else berth_i_lp_cold(&s.a, s.x, s.primal, s.dual);
+  if (warm) berth_i_lp_warm_start(&s.a, pt, s.x, s.primal, s.dual);
+  else berth_i_lp_cold_start(&s.a, s.x, s.primal, s.dual);
   st = run(&s, gap, iterations > 0 ? iterations : MOST_ITERATIONS);
 done:
   close_solver(&s);

@@ -83,8 +83,8 @@ berth_status berth_i_lp_system_factor(berth_i_lp_system *s, const double *ratio,
 berth_status berth_i_lp_system_solve(berth_i_lp_system *s, double *x);
 
 /** Strictly inner points. @param primal, dual [pairs] out  @param x [unknowns] scratch */
-void berth_i_lp_cold(const berth_i_lp_model *a, double *x, double *primal, double *dual);
-void berth_i_lp_warm(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x,
+void berth_i_lp_cold_start(const berth_i_lp_model *a, double *x, double *primal, double *dual);
+void berth_i_lp_warm_start(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x,
                      double *primal, double *dual);
 
 #endif

@@ -227,7 +227,7 @@ static double mean_product(const double *a, const double *b, int32_t n) {
 
 /* Arrivals smoothed at a temperature, and the flow that belongs to them: its products with the
  * slacks are near each other however deep the graph is. */
-void berth_i_lp_cold(const berth_i_lp_model *a, double *x, double *primal, double *dual) {
+void berth_i_lp_cold_start(const berth_i_lp_model *a, double *x, double *primal, double *dual) {
   start t = open_start(a, x, primal, dual);
   double hops = depth(&t);
   spread_evenly(&t);
@@ -274,7 +274,7 @@ static void take_prices(const start *t, const berth_i_lp_point *pt, double mu) {
   }
 }
 
-void berth_i_lp_warm(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x,
+void berth_i_lp_warm_start(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x,
                      double *primal, double *dual) {
   start t = open_start(a, x, primal, dual);
   double gap = fmax(pt->upper - pt->lower, 1e-9 * pt->upper) / a->scale, hops = depth(&t);

@@ -202,7 +202,7 @@ static berth_status try_packed(retry *r, berth_obstacle *why) {
   berth_i_packing k;
   berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
   if (st != BERTH_OK) return st;
-  st = berth_i_packing_rescue(&k, r->setup->placer, r->opts, why);
+  st = berth_i_packing_find_feasible(&k, r->setup->placer, r->opts, why);
   berth_i_pool_free(&k.pool);
   return st == BERTH_OK ? plan_on(r, why) : st;
 }

@@ -82,33 +82,34 @@ static berth_status first_devices(const berth_i_units *u, const double *limit, c
 }
 
 /* Where there are no routes to the neighbours every other device is cheaper. */
-static berth_status heal_routes(berth_i_stow *s) {
+static berth_status heal_routes(berth_i_assignment *s) {
   if (!s->cut) return BERTH_OK;
   uint8_t *near;
   if (!(near = berth_i_zalloc(s->ctx, (size_t)s->n, 1))) return berth_i_nomem(s->ctx);
-  for (int32_t i = 0; i < s->n; i++) near[i] = !berth_i_stow_may(s, i, s->at[i]);
-  berth_status st = berth_i_stow_refine(s, near);
+  for (int32_t i = 0; i < s->n; i++) near[i] = !berth_i_assignment_may(s, i, s->at[i]);
+  berth_status st = berth_i_assignment_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   return st;
 }
 
-static berth_status settle_near(berth_i_stow *s) {
+static berth_status search_near(berth_i_assignment *s) {
   bool fits = false;
   berth_status st;
   if ((st = heal_routes(s)) != BERTH_OK) return st;
-  if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
-  return berth_i_stow_settle(s, fmin(MOST_WORK, WORK * s->n), &fits);
+  if ((st = berth_i_assignment_unload(s)) != BERTH_OK) return st;
+  return berth_i_assignment_local_search(s, fmin(MOST_WORK, WORK * s->n), &fits);
 }
 
 berth_status berth_i_pack_near(berth_i_packing *k, const int32_t *start, int32_t *at, bool *found) {
   const berth_i_units *u = k->u;
-  berth_i_stow s;
-  berth_status st = berth_i_stow_init(u, k->limit, u->permanent, u->temporary, k->copy_share, &s);
+  berth_i_assignment s;
+  berth_status st = berth_i_assignment_init(u, k->limit, u->permanent,
+                                            u->temporary, k->copy_share, &s);
   *found = false;
   if (st != BERTH_OK) return st;
   if ((st = first_devices(u, k->limit, start, at)) != BERTH_OK) goto done;
-  berth_i_stow_load(&s, at);
-  if ((st = settle_near(&s)) != BERTH_OK) goto done;
+  berth_i_assignment_load(&s, at);
+  if ((st = search_near(&s)) != BERTH_OK) goto done;
   if (s.n > 0) memcpy(at, s.at, (size_t)s.n * sizeof *at);
   *found = berth_i_packing_load(k, at);
 done:

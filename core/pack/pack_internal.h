@@ -5,9 +5,9 @@
 
 #include "packing_internal.h"
 
-/* ---- stow: every unit is somewhere, and devices may hold too much ---- */
+/* ---- assignment: every unit has a device, and devices may hold too much ---- */
 
-typedef struct berth_i_stow {
+typedef struct berth_i_assignment {
   berth_i_pool pool;
   berth_ctx *ctx;
   berth_cost *cost;
@@ -26,40 +26,44 @@ typedef struct berth_i_stow {
                                      counted */
   int32_t *touched, *stamp, epoch, n_touched; /* [tensors] of the unit that moves */
   bool cut;                       /* some pair of devices has no route */
-} berth_i_stow;
+} berth_i_assignment;
 
 /** After a failure the pool is empty.
  *  @param limit [devices] bytes, copied @param size, temporary [units] borrowed @param copy_share
  *         0: copies are not charged */
-berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size,
-                               const double *temporary, double copy_share, berth_i_stow *s);
+berth_status berth_i_assignment_init(const berth_i_units *u,
+                                     const double *limit, const double *size,
+                                     const double *temporary, double copy_share,
+                                     berth_i_assignment *s);
 /** Counts everything anew.  @param at [units] devices, all legal but for memory and routes */
-void berth_i_stow_load(berth_i_stow *s, const int32_t *at);
-void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device);
+void berth_i_assignment_load(berth_i_assignment *s, const int32_t *at);
+void berth_i_assignment_move(berth_i_assignment *s, int32_t unit, int32_t device);
 /** Type, pin and routes allow it. */
-bool berth_i_stow_may(const berth_i_stow *s, int32_t unit, int32_t device);
-static inline double berth_i_stow_temporary(const berth_i_stow *s, int32_t device) {
+bool berth_i_assignment_may(const berth_i_assignment *s, int32_t unit, int32_t device);
+static inline double berth_i_assignment_temporary(const berth_i_assignment *s, int32_t device) {
   return s->top[device] < s->n ? s->temporary[s->order[s->top[device]]] : 0;
 }
 /** Bytes over the limit; negative: room. */
-static inline double berth_i_stow_over(const berth_i_stow *s, int32_t device) {
-  return berth_i_excess(s->held[device] + berth_i_stow_temporary(s, device), s->limit[device]);
+static inline double berth_i_assignment_over(const berth_i_assignment *s, int32_t device) {
+  return berth_i_excess(s->held[device] +
+                            berth_i_assignment_temporary(s, device),
+                        s->limit[device]);
 }
 /** Bytes over all limits. */
-double berth_i_stow_overflow(const berth_i_stow *s);
+double berth_i_assignment_overflow(const berth_i_assignment *s);
 
 /** Moves what costs least, in seconds of transfers and of work on devices that have much, off
  *  devices that overflow to others that have room; then what a neighbour's move has made cheaper
  *  elsewhere. O((units + edges) x devices x log) */
-berth_status berth_i_stow_relieve(berth_i_stow *s);
+berth_status berth_i_assignment_unload(berth_i_assignment *s);
 /** The second half alone: units that would be cheaper elsewhere, memory kept. @param near [units]
  * 1: look at these */
-berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near);
+berth_status berth_i_assignment_refine(berth_i_assignment *s, uint8_t *near);
 /** Exchanges of up to three units for up to three, kicks between them, until nothing overflows or
  * `work` is spent.
  *  @param work steps, some 10 ns each @param fits nothing overflows; else the least overflow that
  *         was found stands */
-berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits);
+berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work, bool *fits);
 
 /* ---- from anywhere to a packing ---- */
 
@@ -68,7 +72,8 @@ berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits);
  *  @param part [devices] relative  @param at [units] out */
 berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int32_t *at);
 
-/** Loads the devices of the units, unplaced ones where there is most room; relieves, settles.
+/** Loads the devices of the units, unplaced ones where there is most room; unloads overfull
+ * devices, then local search.
  *  @param k cleared; holds the packing if there is one @param start [ops], BERTH_NONE: nowhere yet;
  *         not k->device
  *  @param at [units] out: the packing, or what comes closest  @param found a packing stands in k */

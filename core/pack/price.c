@@ -5,13 +5,13 @@
 
 typedef struct market {
   berth_i_pool pool;
-  berth_i_stow *s;
+  berth_i_assignment *s;
   double *load, mean; /* [devices] s of work; their mean */
   uint8_t *near;      /* [n] 1: a neighbour has moved */
   berth_i_queue queue;
 } market;
 
-static berth_status market_init(berth_i_stow *s, market *m) {
+static berth_status market_init(berth_i_assignment *s, market *m) {
   *m = (market){ .pool = berth_i_pool_empty(s->ctx), .s = s };
   m->load = berth_i_pool_zalloc(&m->pool, (size_t)s->devices, sizeof *m->load);
   m->near = berth_i_pool_zalloc(&m->pool, (size_t)s->n, 1);
@@ -25,7 +25,7 @@ static berth_status market_init(berth_i_stow *s, market *m) {
 /* ---- prices ---- */
 
 /* The same device twice in a row, as among the consumers of a hub, is counted once. */
-static double sent_from(const berth_i_stow *s, int32_t tensor, int32_t unit, int32_t device) {
+static double sent_from(const berth_i_assignment *s, int32_t tensor, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
   double sum = 0;
   int32_t last = BERTH_NONE;
@@ -39,7 +39,7 @@ static double sent_from(const berth_i_stow *s, int32_t tensor, int32_t unit, int
 }
 
 /* Seconds of the transfers to and from the unit if it were on the device. */
-static double transfers_on(const berth_i_stow *s, int32_t unit, int32_t device) {
+static double transfers_on(const berth_i_assignment *s, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
   double sum = 0;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
@@ -74,7 +74,7 @@ static double price(const market *m, int32_t unit, int32_t to) {
 static void mark(market *m, int32_t unit) { m->near[unit] = 1; }
 
 static void mark_neighbours(market *m, int32_t unit) {
-  const berth_i_stow *s = m->s;
+  const berth_i_assignment *s = m->s;
   const berth_graph *g = s->cost->g;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
@@ -90,12 +90,13 @@ static void mark_neighbours(market *m, int32_t unit) {
 
 /* Unless the target would overflow, or the source more than before. */
 static bool try_move(market *m, int32_t unit, int32_t to) {
-  berth_i_stow *s = m->s;
+  berth_i_assignment *s = m->s;
   int32_t from = s->at[unit];
-  double held_from = s->held[from], held_to = s->held[to], before = berth_i_stow_over(s, from);
-  berth_i_stow_move(s, unit, to);
-  if (berth_i_stow_over(s, to) > 0 || berth_i_stow_over(s, from) > fmax(0, before)) {
-    berth_i_stow_move(s, unit, from);
+  double held_from = s->held[from], held_to = s->held[to],
+         before = berth_i_assignment_over(s, from);
+  berth_i_assignment_move(s, unit, to);
+  if (berth_i_assignment_over(s, to) > 0 || berth_i_assignment_over(s, from) > fmax(0, before)) {
+    berth_i_assignment_move(s, unit, from);
     s->held[from] = held_from;
     s->held[to] = held_to;
     return false;
@@ -108,16 +109,16 @@ static bool try_move(market *m, int32_t unit, int32_t to) {
 /* ---- relief ---- */
 
 /* Bytes that the move takes off the overflow, roughly; 0: none. */
-static double relief(const berth_i_stow *s, int32_t unit, int32_t from) {
+static double relief(const berth_i_assignment *s, int32_t unit, int32_t from) {
   double bytes = s->size[unit];
   if (s->top[from] == s->rank[unit]) bytes += s->temporary[unit];
-  return fmin(bytes, berth_i_stow_over(s, from));
+  return fmin(bytes, berth_i_assignment_over(s, from));
 }
 
 static berth_status offer_to(market *m, int32_t unit, int32_t to) {
-  berth_i_stow *s = m->s;
+  berth_i_assignment *s = m->s;
   double bytes = relief(s, unit, s->at[unit]);
-  if (!(bytes > 0) || to == s->at[unit] || !berth_i_stow_may(s, unit, to)) return BERTH_OK;
+  if (!(bytes > 0) || to == s->at[unit] || !berth_i_assignment_may(s, unit, to)) return BERTH_OK;
   return berth_i_queue_push(&m->pool, &m->queue, price(m, unit, to) / bytes, bytes,
                             unit * s->devices + to);
 }
@@ -125,14 +126,14 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
 static berth_status offer_unit(market *m, int32_t unit) {
   berth_status st = BERTH_OK;
   for (int32_t d = 0; d < m->s->devices && st == BERTH_OK; d++) {
-    if (berth_i_stow_over(m->s, d) < 0) st = offer_to(m, unit, d);
+    if (berth_i_assignment_over(m->s, d) < 0) st = offer_to(m, unit, d);
   }
   return st;
 }
 
 /* Neighbours that stayed behind would follow for less now. */
 static berth_status offer_neighbours(market *m, int32_t unit, int32_t from) {
-  const berth_i_stow *s = m->s;
+  const berth_i_assignment *s = m->s;
   const berth_graph *g = s->cost->g;
   int32_t to = s->at[unit];
   berth_status st = BERTH_OK;
@@ -160,10 +161,10 @@ static bool outdated(const market *m, const berth_i_entry *e, double key) {
 }
 
 static berth_status take_offer(market *m, int32_t from) {
-  berth_i_stow *s = m->s;
+  berth_i_assignment *s = m->s;
   berth_i_entry e = berth_i_queue_pop(&m->queue);
   int32_t unit = e.item / s->devices, to = e.item % s->devices;
-  if (s->at[unit] != from || berth_i_stow_over(s, to) >= 0) return BERTH_OK;
+  if (s->at[unit] != from || berth_i_assignment_over(s, to) >= 0) return BERTH_OK;
   double bytes;
   if (!((bytes = relief(s, unit, from)) > 0)) return BERTH_OK;
   double key = price(m, unit, to) / bytes;
@@ -174,12 +175,12 @@ static berth_status take_offer(market *m, int32_t from) {
 }
 
 static berth_status relieve_device(market *m, int32_t from) {
-  berth_i_stow *s = m->s;
+  berth_i_assignment *s = m->s;
   berth_status st = BERTH_OK;
   m->queue.n = 0;
   for (int32_t i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i])
     st = offer_unit(m, i);
-  while (st == BERTH_OK && m->queue.n > 0 && berth_i_stow_over(s, from) > 0)
+  while (st == BERTH_OK && m->queue.n > 0 && berth_i_assignment_over(s, from) > 0)
     st = take_offer(m, from);
   return st;
 }
@@ -187,12 +188,12 @@ static berth_status relieve_device(market *m, int32_t from) {
 /* ---- refinement ---- */
 
 static int32_t cheaper_device(const market *m, int32_t unit) {
-  const berth_i_stow *s = m->s;
+  const berth_i_assignment *s = m->s;
   double least = -1e-9 * m->mean;
   int32_t best = BERTH_NONE;
   for (int32_t d = 0; d < s->devices; d++) {
     if (d == s->at[unit] || berth_i_excess(s->held[d] + s->size[unit], s->limit[d]) > 0) continue;
-    if (!berth_i_stow_may(s, unit, d)) continue;
+    if (!berth_i_assignment_may(s, unit, d)) continue;
     double p = price(m, unit, d);
     if (p < least) least = p, best = d;
   }
@@ -214,7 +215,7 @@ static void refine(market *m) {
   }
 }
 
-berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near) {
+berth_status berth_i_assignment_refine(berth_i_assignment *s, uint8_t *near) {
   market m;
   berth_status st = market_init(s, &m);
   if (st == BERTH_OK) {
@@ -225,16 +226,18 @@ berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near) {
   return st;
 }
 
-static int32_t fullest(const berth_i_stow *s, const uint8_t *done) {
+static int32_t fullest(const berth_i_assignment *s, const uint8_t *done) {
   int32_t worst = BERTH_NONE;
   for (int32_t d = 0; d < s->devices; d++) {
-    if (done[d] || !(berth_i_stow_over(s, d) > 0)) continue;
-    if (worst == BERTH_NONE || berth_i_stow_over(s, d) > berth_i_stow_over(s, worst)) worst = d;
+    if (done[d] || !(berth_i_assignment_over(s, d) > 0)) continue;
+    if (worst == BERTH_NONE ||
+        berth_i_assignment_over(s, d) > berth_i_assignment_over(s, worst))
+      worst = d;
   }
   return worst;
 }
 
-berth_status berth_i_stow_relieve(berth_i_stow *s) {
+berth_status berth_i_assignment_unload(berth_i_assignment *s) {
   uint8_t *done = NULL;
   if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
   market m;

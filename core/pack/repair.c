@@ -159,7 +159,7 @@ static void set_devices(repair *r, const int32_t *at) {
 }
 
 /* What ops on other devices left there is base: it stays, whatever moves. */
-static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_stow *s) {
+static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_assignment *s) {
   memset(w->size, 0, (size_t)r->u->n * sizeof *w->size);
   for (int32_t d = 0; d < s->devices; d++) {
     const int32_t *ops;
@@ -176,34 +176,34 @@ static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_s
 }
 
 /* Packed for less where the last packing was promised too much. */
-static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
+static berth_status pack_peaks(repair *r, repack *w, berth_i_assignment *s) {
   bool fits = false;
   for (int32_t i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
   for (int32_t d = 0; d < s->devices; d++)
     s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
-  berth_i_stow_load(s, w->at);
+  berth_i_assignment_load(s, w->at);
   berth_status st;
-  if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
-  if ((st = berth_i_stow_settle(s, 2e3 * s->n + 2e4, &fits)) != BERTH_OK) return st;
+  if ((st = berth_i_assignment_unload(s)) != BERTH_OK) return st;
+  if ((st = berth_i_assignment_local_search(s, 2e3 * s->n + 2e4, &fits)) != BERTH_OK) return st;
   set_devices(r, s->at);
   return BERTH_OK;
 }
 
 /* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper,
  * and limits are looked at later. */
-static berth_status gather(repair *r, berth_i_stow *s) {
+static berth_status gather(repair *r, berth_i_assignment *s) {
   uint8_t *near = berth_i_alloc(s->ctx, (size_t)s->n, 1);
   if (!near) return berth_i_nomem(s->ctx);
   if (s->n > 0) memset(near, 1, (size_t)s->n);
   for (int32_t d = 0; d < s->devices; d++)
     s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
-  berth_status st = berth_i_stow_refine(s, near);
+  berth_status st = berth_i_assignment_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   if (st == BERTH_OK) set_devices(r, s->at);
   return st;
 }
 
-static berth_status run_peaks(repair *r, repack *w, berth_i_stow *s) {
+static berth_status run_peaks(repair *r, repack *w, berth_i_assignment *s) {
   berth_result *run = NULL;
   berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
   r->runs--;
@@ -236,9 +236,9 @@ static berth_status repack_peaks(repair *r, repack *w) {
   const berth_topology *t = r->u->cost->t;
   bool gathered = false;
   for (int32_t i = 0; i < r->u->cost->n_devices; i++) w->over[i] = t->devices[i].memory;
-  berth_i_stow s;
+  berth_i_assignment s;
   berth_status st;
-  if ((st = berth_i_stow_init(r->u, w->over, w->size, w->none, 0, &s)) != BERTH_OK) return st;
+  if ((st = berth_i_assignment_init(r->u, w->over, w->size, w->none, 0, &s)) != BERTH_OK) return st;
   memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
   w->least = INFINITY;
   for (int32_t i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {

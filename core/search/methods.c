@@ -2,12 +2,12 @@
 #include "search_internal.h"
 
 /* u is drawn before the move is weighed, so that the simulation knows when to stop. */
-void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold,
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double t_start, double t_end,
                          double single) {
-  if (w->p->n == 0 || !(hot > 0)) return;
+  if (w->p->n == 0 || !(t_start > 0)) return;
   double done;
   while (berth_i_walk_goes_on(w, &done)) {
-    double temperature = hot * pow(cold / hot, done);
+    double temperature = t_start * pow(t_end / t_start, done);
     double u = 1 - berth_rng_uniform(&w->rng); /* (0, 1] */
     berth_i_walk_move(w, b, single);
     berth_i_walk_try(w, w->cur - temperature * log(u));
@@ -30,7 +30,7 @@ static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
   for (int32_t i = 0; i < b->n; i++) {
     for (int32_t d = 0; d < w->p->n_devices; d++) {
       if (!berth_i_walk_goes_on(w, NULL)) return false;
-      w->vain = 0; /* all are tried once: that ends */
+      w->failed = 0; /* all are tried once: that ends */
       berth_i_walk_put_block(w, b, w->order[i], d);
       berth_i_walk_make_room(w, b);
       improved |= berth_i_walk_try(w, just_below(w->cur));
@@ -45,7 +45,7 @@ static bool steepest_pass(berth_i_walk *w, const berth_i_clumps *b) {
   int32_t block = BERTH_NONE, device = BERTH_NONE;
   for (int32_t i = 0; i < b->n; i++) {
     for (int32_t d = 0; d < w->p->n_devices && berth_i_walk_goes_on(w, NULL); d++) {
-      w->vain = 0;
+      w->failed = 0;
       berth_i_walk_put_block(w, b, i, d);
       double value = berth_i_walk_probe(w, just_below(least));
       if (isinf(value)) continue;

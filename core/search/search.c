@@ -91,7 +91,7 @@ static int32_t count_walks(const berth_i_problem *p) {
 }
 
 static void set_phase(berth_i_walk *w, int64_t calls, double seconds) {
-  w->vain = 0;
+  w->failed = 0;
   w->from_calls = w->calls;
   w->most_calls = w->p->o->calls > 0 ? w->calls + calls : 0;
   w->from_time = atomic_load(&w->s->elapsed);
@@ -116,9 +116,9 @@ static double seconds_of(const team *t) {
  * hotter. */
 static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seconds, double scale) {
   const berth_search_options *o = w->p->o;
-  const double hot = o->hot * (walk / 2 % 2 == 1 ? 3 : 1), single = walk % 2 == 1 ? 0.3 : 0.05;
+  const double t_start = o->hot * (walk / 2 % 2 == 1 ? 3 : 1), single = walk % 2 == 1 ? 0.3 : 0.05;
   set_phase(w, calls / 2, seconds / 2);
-  berth_i_walk_anneal(w, &w->p->lines, hot * scale, o->cold * scale, single);
+  berth_i_walk_anneal(w, &w->p->lines, t_start * scale, o->cold * scale, single);
   berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order),
                     w->best_value);
   set_phase(w, calls - calls / 2, seconds / 2);

@@ -103,7 +103,7 @@ typedef struct berth_i_walk {
   int64_t calls, most_calls; /* most_calls: where the present phase ends; 0: at no number */
   int64_t from_calls;
   double from_time, to_time; /* to_time INFINITY: at no time */
-  int32_t vain;              /* moves in a row that came to no call */
+  int32_t failed;             /* moves in a row that came to no call */
   bool home;                 /* on the calling thread */
   berth_status status;
 } berth_i_walk;
@@ -156,7 +156,7 @@ berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_st
 /** One random move on the blocks (or single atoms, with probability `single`); nothing may have
  * been put. */
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single);
-void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold,
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double t_start, double t_end,
                          double single);
 /** From where it is, from the other starts, then from random placements. */
 void berth_i_walk_descend(berth_i_walk *w, const berth_i_starts *a);

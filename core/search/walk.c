@@ -1,7 +1,7 @@
 /* A walk: one placement that changes move by move, what it cost so far, and the best it has met. */
 #include "search_internal.h"
 
-enum { PATIENCE = 2000 }; /* moves in a row without a call: there is nothing left to move */
+enum { MOST_FAILED = 2000 }; /* moves in a row without a call: there is nothing left to move */
 
 /* ---- the built-in objective ---- */
 
@@ -223,10 +223,10 @@ bool berth_i_walk_has_room(const berth_i_walk *w) {
 /* @return the value, if it is allowed and at most limit; else INFINITY */
 static double weigh(berth_i_walk *w, double limit) {
   if (w->n_undo == 0 || !berth_i_walk_has_room(w)) {
-    w->vain++;
+    w->failed++;
     return INFINITY;
   }
-  w->vain = 0;
+  w->failed = 0;
   double value;
   berth_status st;
   if ((st = berth_i_walk_ask(w, w->device, limit, &value)) != BERTH_OK) {
@@ -266,7 +266,7 @@ static double part(double from, double at, double to) {
 bool berth_i_walk_goes_on(berth_i_walk *w, double *done) {
   double used = 0;
   if (w->home) berth_i_search_look(w->s);
-  if (atomic_load(&w->s->stopped) || w->vain > PATIENCE) return false;
+  if (atomic_load(&w->s->stopped) || w->failed > MOST_FAILED) return false;
   if (w->most_calls > 0)
     used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
   double now = atomic_load_explicit(&w->s->elapsed, memory_order_relaxed);

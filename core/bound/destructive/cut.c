@@ -86,21 +86,21 @@ static int32_t next_step(const tree *t, double above, int32_t before) {
   return best;
 }
 
-static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole,
-                            const berth_i_bite_plan *plan, int32_t most, tree *t, double *out) {
+static berth_status cut_all(const berth_i_units *u, const berth_i_destruct_scope *whole,
+                            const berth_i_destruct_plan *plan, int32_t most, tree *t, double *out) {
   double above = INFINITY;
   int32_t at = t->n;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < most && st == BERTH_OK; i++) {
-    berth_i_bite_scope scope = *whole;
+    berth_i_destruct_scope scope = *whole;
     if ((at = next_step(t, above, at)) == 0) break;
     above = step_at(t, at);
     scope.part = t->part;
     scope.parts = join_parts(t, at);
-    berth_i_bites bites;
-    st = berth_i_bite_bound(u, &scope, plan, &bites);
+    berth_i_destruct_result found;
+    st = berth_i_destructive_bound(u, &scope, plan, &found);
     if (st == BERTH_OK)
-      *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
+      *out = fmax(*out, isnan(found.intervals) ? found.clusters : found.intervals);
   }
   return st;
 }
@@ -115,8 +115,8 @@ static int32_t largest_tensor(const berth_graph *g) {
   return best;
 }
 
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole,
-                               const berth_i_bite_plan *plan, int32_t most, double *out) {
+berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruct_scope *whole,
+                               const berth_i_destruct_plan *plan, int32_t most, double *out) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->cost->n_devices;
   tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };

@@ -2,9 +2,9 @@
  * it. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
-#include "bound/waits_internal.h"
+#include "bound/heads_tails_internal.h"
 
-static berth_status alloc_dag(berth_i_bite *b, int32_t n, int32_t m, berth_i_bite_dag *g) {
+static berth_status alloc_dag(berth_i_destruct *b, int32_t n, int32_t m, berth_i_destruct_dag *g) {
   size_t ops = (size_t)n, edges = (size_t)m;
   memset(g, 0, sizeof *g);
   g->n = n;
@@ -12,7 +12,7 @@ static berth_status alloc_dag(berth_i_bite *b, int32_t n, int32_t m, berth_i_bit
   g->reals = berth_i_alloc(b->ctx, 3 * ops + 3 * edges, sizeof *g->reals);
   g->ints = berth_i_zalloc(b->ctx, 3 * ops + 2 + 5 * edges, sizeof *g->ints);
   if (!g->reals || !g->ints) {
-    berth_i_bite_dag_release(b, g);
+    berth_i_destruct_dag_release(b, g);
     return berth_i_nomem(b->ctx);
   }
   g->p = g->reals;
@@ -32,7 +32,7 @@ static berth_status alloc_dag(berth_i_bite *b, int32_t n, int32_t m, berth_i_bit
   return BERTH_OK;
 }
 
-void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g) {
+void berth_i_destruct_dag_release(berth_i_destruct *b, berth_i_destruct_dag *g) {
   size_t ops = (size_t)g->n, edges = (size_t)g->m;
   berth_i_free(b->ctx, g->reals, 3 * ops + 3 * edges, sizeof *g->reals);
   berth_i_free(b->ctx, g->ints, 3 * ops + 2 + 5 * edges, sizeof *g->ints);
@@ -41,7 +41,7 @@ void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g) {
 }
 
 /* at[] counts, then ends, then beginnings. */
-static void list_edges(berth_i_bite_dag *g, int dir) {
+static void list_edges(berth_i_destruct_dag *g, int dir) {
   int32_t *at = g->at[dir];
   const int32_t *end = g->end[!dir];
   for (int32_t i = 0; i <= g->n; i++) at[i] = 0;
@@ -66,7 +66,7 @@ static void join_out(pair *to, const pair *e) {
 
 /* Several tensors between two ops cross side by side; with contention on the same links, one after
  * another or sharing them. */
-static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pair *to,
+static void join_pair(const berth_i_destruct *b, const berth_i_pair_times *times, pair *to,
                       const pair *e) {
   to->bytes += e->bytes;
   to->in += e->in;
@@ -78,7 +78,7 @@ static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pa
   else to->c += e->c;
 }
 
-static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e,
+static int32_t join_pairs(const berth_i_destruct *b, const berth_i_pair_times *times, pair *e,
                           int32_t n) {
   int32_t kept = 0, last = BERTH_NONE;
   sort_by_ends(e, (size_t)n);
@@ -92,7 +92,7 @@ static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times
   return kept;
 }
 
-static int32_t list_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e) {
+static int32_t list_pairs(const berth_i_destruct *b, const berth_i_pair_times *times, pair *e) {
   const berth_graph *g = b->u->cost->g;
   int32_t n = 0;
   for (int32_t t = 0; t < g->n_tensors; t++) {
@@ -106,7 +106,7 @@ static int32_t list_pairs(const berth_i_bite *b, const berth_i_pair_times *times
 }
 
 /* Where it may run, its memory being large enough. */
-static double least_time(const berth_i_bite *b, int32_t row) {
+static double least_time(const berth_i_destruct *b, int32_t row) {
   int32_t op = b->op[row];
   double least = INFINITY;
   for (int32_t d = 0; d < b->u->cost->n_devices; d++) {
@@ -117,7 +117,7 @@ static double least_time(const berth_i_bite *b, int32_t row) {
   return least;
 }
 
-static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
+static void fill_whole(berth_i_destruct *b, const pair *e, berth_i_destruct_dag *g) {
   for (int32_t i = 0; i < g->n; i++) {
     g->id[i] = i;
     g->p[i] = least_time(b, i);
@@ -131,7 +131,7 @@ static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
   list_edges(g, 1);
 }
 
-berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g) {
+berth_status berth_i_destruct_dag_whole(berth_i_destruct *b, berth_i_destruct_dag *g) {
   const berth_graph *from = b->u->cost->g;
   size_t edges = (size_t)from->n_edges;
   pair *e = berth_i_alloc(b->ctx, edges, sizeof *e);
@@ -149,24 +149,25 @@ done:
 
 /* ---- parts ---- */
 
-static bool is_before(const berth_i_bite *b, int dir, int32_t x, int32_t v) {
+static bool is_before(const berth_i_destruct *b, int dir, int32_t x, int32_t v) {
   return b->path[dir ? (size_t)v * (size_t)b->n + (size_t)x : (size_t)x * (size_t)b->n + (size_t)v]
          >= 0;
 }
 
-static int32_t mark_part(berth_i_bite *b, int dir, int32_t v) {
+static int32_t mark_part(berth_i_destruct *b, int dir, int32_t v) {
   int32_t n = 0;
   for (int32_t x = 0; x < b->n; x++)
     b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
   return n;
 }
 
-static bool is_inside(const berth_i_bite *b, const berth_i_bite_dag *g, int32_t e) {
+static bool is_inside(const berth_i_destruct *b, const berth_i_destruct_dag *g, int32_t e) {
   return b->mark[g->end[0][e]] != BERTH_NONE && b->mark[g->end[1][e]] != BERTH_NONE;
 }
 
-static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v,
-                      berth_i_bite_dag *g) {
+static void fill_part(const berth_i_destruct *b,
+                      const berth_i_destruct_dag *whole, int dir, int32_t v,
+                      berth_i_destruct_dag *g) {
   int32_t k = 0;
   for (int32_t x = 0; x < whole->n; x++) {
     int32_t i = b->mark[x];
@@ -189,8 +190,10 @@ static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int 
   list_edges(g, 1);
 }
 
-berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir,
-                                   int32_t v, berth_i_bite_dag *g) {
+berth_status berth_i_destruct_dag_part(berth_i_destruct *b,
+                                       const berth_i_destruct_dag *whole,
+                                       int dir, int32_t v,
+                                       berth_i_destruct_dag *g) {
   int32_t n = mark_part(b, dir, v), m = 0;
   for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
   b->work += whole->n + whole->m;

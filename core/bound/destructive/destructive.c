@@ -2,16 +2,18 @@
  * whole. */
 #include "destructive_internal.h"
 
-const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 1600000, 1000, false, 2e-5 };
-const berth_i_bite_plan berth_i_bite_cheap_cut = {
-  BERTH_I_BITE_ALL, 0, 0, 400000, 1000, false, 2e-5
+const berth_i_destruct_plan berth_i_destruct_cheap = {
+    BERTH_I_DESTRUCT_ALL, 0, 0, 1600000, 1000, false, 2e-5};
+const berth_i_destruct_plan berth_i_destruct_cheap_cut = {
+  BERTH_I_DESTRUCT_ALL, 0, 0, 400000, 1000, false, 2e-5
 };
-const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 2000, true, 2e-5 };
-const berth_i_bite_plan berth_i_bite_thorough = {
-  BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5
+const berth_i_destruct_plan berth_i_destruct_cut = {
+    BERTH_I_DESTRUCT_ALL, 20, 0, 60000000, 2000, true, 2e-5};
+const berth_i_destruct_plan berth_i_destruct_thorough = {
+  BERTH_I_DESTRUCT_ALL, 20, 0, 500000000, 2000, true, 2e-5
 };
 
-static int32_t most_edges(const berth_i_bite_dag *g) {
+static int32_t most_edges(const berth_i_destruct_dag *g) {
   int32_t most = 0;
   for (int32_t dir = 0; dir < 2; dir++) {
     for (int32_t i = 0; i < g->n; i++) {
@@ -23,10 +25,10 @@ static int32_t most_edges(const berth_i_bite_dag *g) {
 }
 
 typedef struct room {
-  size_t ops, inputs, edges, classes, tensors, meets;
+  size_t ops, inputs, edges, classes, tensors, collectives;
 } room;
 
-static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
+static berth_status alloc_scratch(berth_i_destruct *b, const room *k) {
   b->path = berth_i_pool_alloc(&b->pool, k->ops * k->ops, sizeof *b->path);
   b->item = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->item);
   b->sorted = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->sorted);
@@ -41,17 +43,17 @@ static berth_status alloc_scratch(berth_i_bite *b, const room *k) {
   b->port = berth_i_pool_alloc(&b->pool, k->edges, sizeof *b->port);
   b->slot = berth_i_pool_zalloc(&b->pool, k->tensors, sizeof *b->slot);
   b->slot_epoch = berth_i_pool_zalloc(&b->pool, k->tensors, sizeof *b->slot_epoch);
-  b->meet = berth_i_pool_alloc(&b->pool, k->meets, sizeof *b->meet);
+  b->members_end = berth_i_pool_alloc(&b->pool, k->collectives, sizeof *b->members_end);
   return berth_i_pool_status(&b->pool);
 }
 
-static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
+static bool may_run(const berth_i_destruct *b, int32_t unit, int32_t device) {
   size_t kinds = b->kinds ? (size_t)b->kinds->n : 0;
   return berth_i_unit_can_run(b->u, unit, device)
       && (!b->kinds || !isinf(b->kinds->time[(size_t)unit * kinds + (size_t)b->kinds->of[device]]));
 }
 
-static berth_status fill_devices(berth_i_bite *b, const room *k) {
+static berth_status fill_devices(berth_i_destruct *b, const room *k) {
   const berth_cost *c = b->u->cost;
   b->can = berth_i_pool_zalloc(&b->pool, k->ops, sizeof *b->can);
   b->class_of = berth_i_pool_zalloc(&b->pool, k->classes, sizeof *b->class_of);
@@ -66,11 +68,11 @@ static berth_status fill_devices(berth_i_bite *b, const room *k) {
       if (may_run(b, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << place;
     }
   }
-  return b->kinds ? berth_i_bite_sizes(b) : BERTH_OK;
+  return b->kinds ? berth_i_destruct_sizes(b) : BERTH_OK;
 }
 
 /* From each row, in topological order.  O(ops * edges) */
-static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
+static void fill_paths(berth_i_destruct *b, const berth_i_destruct_dag *g) {
   for (int32_t x = 0; x < b->n; x++) {
     double *to = b->path + (size_t)x * (size_t)b->n;
     for (int32_t v = 0; v < b->n; v++) to[v] = -1;
@@ -87,24 +89,25 @@ static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
 /* ---- heads and tails ---- */
 
 /* Collectives that the op waits for; backwards: that wait for it. */
-static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
+static double after_collectives(const berth_i_destruct *b, int dir, int32_t v) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
   for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++)
-    h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
+    h = fmax(h, b->members_end[list[i]] + b->price[list[i]]);
   return h;
 }
 
-static void tell_collectives(berth_i_bite *b, int dir, int32_t v, double done) {
+static void record_member_end(berth_i_destruct *b, int dir, int32_t v, double done) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
   for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++)
-    b->meet[list[i]] = fmax(b->meet[list[i]], done);
+    b->members_end[list[i]] = fmax(b->members_end[list[i]], done);
 }
 
-static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v) {
-  double h = b->price ? fmax(g->h[dir][v], after_meets(b, dir, v)) : g->h[dir][v];
+static double simple_head(const berth_i_destruct *b,
+                          const berth_i_destruct_dag *g, int dir, int32_t v) {
+  double h = b->price ? fmax(g->h[dir][v], after_collectives(b, dir, v)) : g->h[dir][v];
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t u = g->end[dir][g->edge[dir][i]];
     h = fmax(h, g->h[dir][u] + g->p[u]);
@@ -112,35 +115,36 @@ static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int 
   return h;
 }
 
-static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32_t v, double step) {
+static berth_status head_of(berth_i_destruct *b, berth_i_destruct_dag *g,
+                            int dir, int32_t v, double step) {
   g->h[dir][v] = simple_head(b, g, dir, v);
-  if ((b->rules & BERTH_I_BITE_DEEP) && b->deep_work < b->deep_most) {
+  if ((b->rules & BERTH_I_DESTRUCT_DEEP) && b->deep_work < b->deep_most) {
     int64_t begun = b->work;
-    g->h[dir][v] = berth_i_bite_deep(b, g, dir, v, g->h[dir][v]);
+    g->h[dir][v] = berth_i_destruct_deep(b, g, dir, v, g->h[dir][v]);
     b->deep_work += b->work - begun;
   }
   if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
-  berth_i_bite_dag part;
+  berth_i_destruct_dag part;
   berth_status st;
-  if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
-  g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
-  berth_i_bite_dag_release(b, &part);
+  if ((st = berth_i_destruct_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
+  g->h[dir][v] = berth_i_destruct_raise(b, &part, g->h[dir][v], step);
+  berth_i_destruct_dag_release(b, &part);
   return b->st;
 }
 
-static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, double step) {
+static berth_status all_heads(berth_i_destruct *b, berth_i_destruct_dag *g, int dir, double step) {
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < b->u->cost->g->n_collectives; i++) b->meet[i] = 0;
+  for (int32_t i = 0; i < b->u->cost->g->n_collectives; i++) b->members_end[i] = 0;
   b->deep_most = b->deep_work + b->deep_share;
   for (int32_t i = 0; i < g->n && st == BERTH_OK; i++) {
     int32_t v = dir ? g->n - 1 - i : i;
     st = head_of(b, g, dir, v, step);
-    if (b->price) tell_collectives(b, dir, v, g->h[dir][v] + g->p[v]);
+    if (b->price) record_member_end(b, dir, v, g->h[dir][v] + g->p[v]);
   }
   return st;
 }
 
-static double simple_bound(const berth_i_bite *b, const berth_i_bite_dag *g) {
+static double simple_bound(const berth_i_destruct *b, const berth_i_destruct_dag *g) {
   double low = 0, sum = 0;
   for (int32_t i = 0; i < g->n; i++) {
     low = fmax(low, g->h[0][i] + g->p[i] + g->h[1][i]);
@@ -149,15 +153,16 @@ static double simple_bound(const berth_i_bite *b, const berth_i_bite_dag *g) {
   return fmax(low, sum / b->devices);
 }
 
-static berth_status both_heads(berth_i_bite *b, berth_i_bite_dag *g, double step) {
+static berth_status both_heads(berth_i_destruct *b, berth_i_destruct_dag *g, double step) {
   berth_status st = all_heads(b, g, 0, step);
   return st == BERTH_OK ? all_heads(b, g, 1, step) : st;
 }
 
 /* Heads and tails, which may take two thirds of the work, then the whole from the bound that is
  * there. */
-static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan,
-                          unsigned rules, bool parts, double *low) {
+static berth_status stage(berth_i_destruct *b, berth_i_destruct_dag *g,
+                          const berth_i_destruct_plan *plan, unsigned rules,
+                          bool parts, double *low) {
   double step = plan->step * fmax(*low, simple_bound(b, g));
   berth_status st = BERTH_OK;
   int64_t begun = b->work;
@@ -169,14 +174,15 @@ static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bi
   if (st != BERTH_OK) return st;
   b->nodes = plan->nodes;
   b->most = begun + plan->work;
-  *low = berth_i_bite_raise(b, g, fmax(*low, simple_bound(b, g)), step);
+  *low = berth_i_destruct_raise(b, g, fmax(*low, simple_bound(b, g)), step);
   return b->st;
 }
 
-static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan,
-                                berth_i_bites *out) {
-  unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_BITE_LOADS;
-  bool recurse = plan->rules & BERTH_I_BITE_RECURSE;
+static berth_status both_stages(berth_i_destruct *b, berth_i_destruct_dag *g,
+                                const berth_i_destruct_plan *plan,
+                                berth_i_destruct_result *out) {
+  unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS;
+  bool recurse = plan->rules & BERTH_I_DESTRUCT_RECURSE;
   double low = 0;
   b->most = 0; /* nothing but paths */
   b->deep_share = plan->work / 4;
@@ -184,7 +190,7 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
   if ((st = both_heads(b, g, 0)) != BERTH_OK) return st;
   if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
   out->clusters = low;
-  if (!(plan->rules & BERTH_I_BITE_LOADS)) return BERTH_OK;
+  if (!(plan->rules & BERTH_I_DESTRUCT_LOADS)) return BERTH_OK;
   if ((st = stage(b, g, plan, plan->rules, recurse && plan->part_loads, &low)) != BERTH_OK)
     return st;
   out->intervals = low;
@@ -192,7 +198,7 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
 }
 
 /* Devices of a part at most. */
-static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
+static int32_t width_of(const berth_i_destruct_scope *scope, int32_t devices) {
   int32_t most = 1;
   for (int32_t i = 0; i < scope->parts; i++) {
     int32_t n = 0;
@@ -203,8 +209,9 @@ static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
 }
 
 /* The rules of one machine do not hold for places that do more than one thing at once. */
-static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope,
-                          const berth_i_bite_plan *plan, room *k) {
+static berth_status begin(berth_i_destruct *b, const berth_i_units *u,
+                          const berth_i_destruct_scope *scope,
+                          const berth_i_destruct_plan *plan, room *k) {
   bool parts = scope && scope->part;
   b->ctx = u->cost->ctx, b->u = u, b->op = u->cost->g->topo;
   b->n = u->n_ops, b->devices = u->cost->n_devices, b->classes = parts ? 1 : u->n_classes;
@@ -212,40 +219,40 @@ static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i
   b->places = parts ? scope->parts : b->devices;
   b->width = parts ? width_of(scope, b->devices) : 1;
   b->masks = b->places <= 64;
-  b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
-  b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
+  b->unused = b->width > 1 ? BERTH_I_DESTRUCT_EDGE_FINDING : 0;
+  b->kinds = scope && plan->rules & BERTH_I_DESTRUCT_MEMORY ? scope->kinds : NULL;
   b->price = scope && u->cost->g->wait ? scope->price : NULL;
   berth_status st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part,
                                        b->places, &b->ports);
-  if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_BITE_PORTS;
+  if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_DESTRUCT_PORTS;
   b->rules = plan->rules & ~b->unused;
   k->ops = (size_t)b->n;
   k->classes = (size_t)b->classes;
   k->tensors = (size_t)u->cost->g->n_tensors;
-  k->meets = (size_t)u->cost->g->n_collectives;
+  k->collectives = (size_t)u->cost->g->n_collectives;
   return st;
 }
 
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope,
-                                const berth_i_bite_plan *plan, berth_i_bites *out) {
-  berth_i_bite b = { .pool = berth_i_pool_empty(u->cost->ctx) };
-  berth_i_bite_dag g = { 0 };
+berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_destruct_scope *scope,
+                                const berth_i_destruct_plan *plan, berth_i_destruct_result *out) {
+  berth_i_destruct b = { .pool = berth_i_pool_empty(u->cost->ctx) };
+  berth_i_destruct_dag g = { 0 };
   room k = { 0 };
   out->clusters = out->intervals = NAN;
   if (u->n_ops > plan->ops) return BERTH_OK;
   berth_status st;
   if ((st = begin(&b, u, scope, plan, &k)) != BERTH_OK) goto done;
   if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
-  if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) goto done;
+  if ((st = berth_i_destruct_dag_whole(&b, &g)) != BERTH_OK) goto done;
   k.inputs = (size_t)most_edges(&g);
   k.edges = (size_t)g.m;
   if ((st = alloc_scratch(&b, &k)) != BERTH_OK) goto done;
-  if ((st = berth_i_bite_rates(&b)) != BERTH_OK) goto done;
+  if ((st = berth_i_destruct_rates(&b)) != BERTH_OK) goto done;
   fill_paths(&b, &g);
   st = both_stages(&b, &g, plan, out);
   out->work = b.work;
 done:
-  berth_i_bite_dag_release(&b, &g);
+  berth_i_destruct_dag_release(&b, &g);
   berth_i_pool_free(&b.pool);
   return st;
 }

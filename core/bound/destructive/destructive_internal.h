@@ -1,31 +1,31 @@
 /* Destructive bounds: is a makespan T impossible? Co-location that T forces, one-machine bounds on
  * what must share a device, loads of intervals, and a short search over the rest. */
-#ifndef BERTH_BITE_INTERNAL_H
-#define BERTH_BITE_INTERNAL_H
+#ifndef BERTH_DESTRUCTIVE_INTERNAL_H
+#define BERTH_DESTRUCTIVE_INTERNAL_H
 
 #include "bound/ports_internal.h"
 #include "placement/prices_internal.h"
 
 /** Rules, for tests of each alone. FORCE is what the others work on. */
 enum {
-  BERTH_I_BITE_FORCE = 1,
-  BERTH_I_BITE_JOIN = 2,
-  BERTH_I_BITE_SERIAL = 4,
-  BERTH_I_BITE_EDGE_FINDING = 8,
-  BERTH_I_BITE_LOADS = 16,
-  BERTH_I_BITE_GROUPS = 32,
-  BERTH_I_BITE_DUAL = 64,
-  BERTH_I_BITE_ENERGY = 128,
-  BERTH_I_BITE_RECURSE = 256,
-  BERTH_I_BITE_DEEP = 512,
-  BERTH_I_BITE_MEMORY = 1024,
-  BERTH_I_BITE_RATES = 2048,
-  BERTH_I_BITE_PORTS = 4096,
-  BERTH_I_BITE_ALL = 8191
+  BERTH_I_DESTRUCT_FORCE = 1,
+  BERTH_I_DESTRUCT_JOIN = 2,
+  BERTH_I_DESTRUCT_SERIAL = 4,
+  BERTH_I_DESTRUCT_EDGE_FINDING = 8,
+  BERTH_I_DESTRUCT_LOADS = 16,
+  BERTH_I_DESTRUCT_GROUPS = 32,
+  BERTH_I_DESTRUCT_DUAL = 64,
+  BERTH_I_DESTRUCT_ENERGY = 128,
+  BERTH_I_DESTRUCT_RECURSE = 256,
+  BERTH_I_DESTRUCT_DEEP = 512,
+  BERTH_I_DESTRUCT_MEMORY = 1024,
+  BERTH_I_DESTRUCT_RATES = 2048,
+  BERTH_I_DESTRUCT_PORTS = 4096,
+  BERTH_I_DESTRUCT_ALL = 8191
 };
 
 /** Local ids are in topological order. */
-typedef struct berth_i_bite_dag {
+typedef struct berth_i_destruct_dag {
   int32_t n, m;
   int32_t *id;           /* [n] row of the whole problem */
   int32_t *end[2];       /* [m] producer, consumer */
@@ -38,40 +38,40 @@ typedef struct berth_i_bite_dag {
   double *h[2];          /* [n] s, heads and tails known */
   double *reals;
   int32_t *ints;
-} berth_i_bite_dag;
+} berth_i_destruct_dag;
 
-typedef struct berth_i_bite_item {
+typedef struct berth_i_destruct_item {
   double r, p, q; /* release, length, delivery */
-} berth_i_bite_item;
+} berth_i_destruct_item;
 
-typedef struct berth_i_bite_input {
+typedef struct berth_i_destruct_input {
   double arrival;
   int32_t op;
-} berth_i_bite_input;
+} berth_i_destruct_input;
 
 /** What ops take of their device at least, in any order: what is held in the end; parameters and
  * what one op runs with. */
-typedef struct berth_i_bite_bytes {
+typedef struct berth_i_destruct_bytes {
   double held, param, moment;
-} berth_i_bite_bytes;
+} berth_i_destruct_bytes;
 
 /** Devices of one kind: what a second of one of them is worth, where all devices together are worth
  * 1. */
-typedef struct berth_i_bite_rate {
+typedef struct berth_i_destruct_rate {
   double price;
   uint64_t places;
   int32_t class_of;
-} berth_i_bite_rate;
+} berth_i_destruct_rate;
 
 /** Where the producer of an input (backwards: a consumer) is, seen from the op. */
-enum { BERTH_I_BITE_EITHER, BERTH_I_BITE_HERE, BERTH_I_BITE_ELSEWHERE };
+enum { BERTH_I_DESTRUCT_EITHER, BERTH_I_DESTRUCT_HERE, BERTH_I_DESTRUCT_ELSEWHERE };
 
-typedef struct berth_i_bite_frontier {
+typedef struct berth_i_destruct_frontier {
   double arrival;        /* at the op in question, if the edge crosses */
   int32_t edge;
-} berth_i_bite_frontier;
+} berth_i_destruct_frontier;
 
-typedef struct berth_i_bite {
+typedef struct berth_i_destruct {
   berth_i_pool pool;
   berth_ctx *ctx;
   const berth_i_units *u;
@@ -90,14 +90,14 @@ typedef struct berth_i_bite {
   double *size;          /* [sizes] bytes */
   int32_t *size_count;   /* [sizes] */
   int32_t sizes;
-  berth_i_bite_rate *rate; /* [rates] unlike devices; none: all are alike */
+  berth_i_destruct_rate *rate; /* [rates] unlike devices; none: all are alike */
   int32_t rates;
   bool masks;            /* at most 64 places: `can` says something */
   unsigned rules, unused;
   berth_i_ports ports;
   const double *price;   /* [collectives] s at least; NULL: none takes any */
-  double *meet;          /* [collectives] when the last member ended, or how long it is from the
-                            first consumer on */
+  double *members_end;          /* [collectives] when the last member ended, or how long it is from
+                                   the first consumer on */
   int32_t nodes;         /* of one search */
   int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
   int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep
@@ -106,125 +106,136 @@ typedef struct berth_i_bite {
                                    looked at any more */
   berth_status st;
   /* scratch */
-  berth_i_bite_item *item, *sorted; /* [n] */
-  berth_i_bite_input *input;        /* [most edges of an op] */
+  berth_i_destruct_item *item, *sorted; /* [n] */
+  berth_i_destruct_input *input;        /* [most edges of an op] */
   double *real;          /* [18 n] */
   int32_t *scratch, *mark, *list;  /* [n], [3 n], [n] */
-  berth_i_bite_frontier *frontier; /* [edges] */
+  berth_i_destruct_frontier *frontier; /* [edges] */
   int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
   uint8_t *side;                /* [n] of inputs, by label */
   berth_i_port_item *port;      /* [edges] */
   int32_t *slot, *slot_epoch;   /* [tensors] item of a tensor in this epoch */
   int32_t epoch_of_slots;
-} berth_i_bite;
+} berth_i_destruct;
 
 /** One attempt to disprove T. */
-typedef struct berth_i_bite_state {
-  const berth_i_bite_dag *g;
+typedef struct berth_i_destruct_state {
+  const berth_i_destruct_dag *g;
   double limit, slip;    /* T; what rounding may do */
   double *h[2], *p;      /* [n] */
   uint64_t *can;         /* [n] of clusters, by label */
-  berth_i_bite_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
-  berth_i_bite_bytes rest;   /* of units that have no op here */
+  berth_i_destruct_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
+  berth_i_destruct_bytes rest;   /* of units that have no op here */
   int32_t *label, *next; /* [n] cluster, named by a member; circular list of its members */
   uint8_t *edge;         /* [m] */
   void *block;
   size_t size;           /* of the block */
   bool changed, impossible, merged; /* merged: since memory was looked at */
-} berth_i_bite_state;
+} berth_i_destruct_state;
 
-enum { BERTH_I_BITE_OPEN, BERTH_I_BITE_SAME, BERTH_I_BITE_APART };
+enum { BERTH_I_DESTRUCT_OPEN, BERTH_I_DESTRUCT_SAME, BERTH_I_DESTRUCT_APART };
 
 /* dag.c */
-berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g);
+berth_status berth_i_destruct_dag_whole(berth_i_destruct *b, berth_i_destruct_dag *g);
 /** What comes before v (dir 1: after it), and v with no time of its own. */
-berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir,
-                                   int32_t v, berth_i_bite_dag *g);
-void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g);
+berth_status berth_i_destruct_dag_part(berth_i_destruct *b,
+                                       const berth_i_destruct_dag *whole,
+                                       int dir, int32_t v,
+                                       berth_i_destruct_dag *g);
+void berth_i_destruct_dag_release(berth_i_destruct *b, berth_i_destruct_dag *g);
 
 /* state.c */
-berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit,
-                                     berth_i_bite_state *s);
-berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from,
-                                     berth_i_bite_state *s);
-void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s);
+berth_status berth_i_destruct_state_init(berth_i_destruct *b,
+                                         const berth_i_destruct_dag *g,
+                                         double limit,
+                                         berth_i_destruct_state *s);
+berth_status berth_i_destruct_state_copy(berth_i_destruct *b, const berth_i_destruct_state *from,
+                                     berth_i_destruct_state *s);
+void berth_i_destruct_state_release(berth_i_destruct *b, berth_i_destruct_state *s);
 /** A head (dir 1: a tail) is at least `value`. */
-void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value);
-void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
-static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) {
+void berth_i_destruct_lift(berth_i_destruct_state *s, int dir, int32_t op, double value);
+void berth_i_destruct_decide(berth_i_destruct *b, berth_i_destruct_state *s,
+                             int32_t edge, int verdict);
+static inline double berth_i_destruct_due(const berth_i_destruct_state *s, int32_t op) {
   return s->limit - s->h[1][op];
 }
 
 /* sizes.c */
-void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
-berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
+void berth_i_destruct_add_bytes(berth_i_destruct_bytes *sum, berth_i_destruct_bytes more);
+berth_i_destruct_bytes berth_i_destruct_unit_bytes(const berth_i_destruct *b, int32_t unit);
 /** Places by what they hold. */
-berth_status berth_i_bite_sizes(berth_i_bite *b);
+berth_status berth_i_destruct_sizes(berth_i_destruct *b);
 /** Those of the places in `can` that hold so much; without masks all or none. */
-uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes);
-static inline double berth_i_bite_least_bytes(berth_i_bite_bytes x) {
+uint64_t berth_i_destruct_holding(const berth_i_destruct *b, uint64_t can,
+                                  berth_i_destruct_bytes bytes);
+static inline double berth_i_destruct_least_bytes(berth_i_destruct_bytes x) {
   return fmax(x.held, x.param + x.moment);
 }
 
 /* memory.c */
 /** Clusters that cannot be packed into the devices: impossible. Open edges between two that no
  * device holds: apart. */
-void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
+void berth_i_destruct_memory(berth_i_destruct *b, berth_i_destruct_state *s);
 
 /* deep.c */
 /** What v's device must have run before v: v starts no earlier than the bound that is returned. */
-double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v,
+double berth_i_destruct_deep(berth_i_destruct *b, const berth_i_destruct_dag *g, int dir, int32_t v,
                          double low);
 
 /* ports.c */
-void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v);
+void berth_i_destruct_sides(berth_i_destruct *b,
+                            const berth_i_destruct_state *s, int dir,
+                            int32_t v);
 /** No schedule starts v earlier, sides being as they are; b->item[items] run before v on its
  * device. O(inputs^2) */
-double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
-                              int32_t items);
+double berth_i_destruct_port_delay(berth_i_destruct *b,
+                                   const berth_i_destruct_state *s, int dir,
+                                   int32_t v, int32_t items);
 /** What surely crosses into, or out of, a cluster. */
-void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s);
+void berth_i_destruct_ports(berth_i_destruct *b, berth_i_destruct_state *s);
 
 /* jackson.c */
 /** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
-double berth_i_bite_jackson(berth_i_bite *b, int32_t n);
+double berth_i_destruct_jackson(berth_i_destruct *b, int32_t n);
 
 /* serial.c */
-void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir);
-void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s);
+void berth_i_destruct_join(berth_i_destruct *b, berth_i_destruct_state *s, int dir);
+void berth_i_destruct_serial(berth_i_destruct *b, berth_i_destruct_state *s);
 
 /* load.c */
-enum { BERTH_I_BITE_POINTS = 40 }; /* ends of intervals, each way */
-void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s);
+enum { BERTH_I_DESTRUCT_POINTS = 40 }; /* ends of intervals, each way */
+void berth_i_destruct_loads(berth_i_destruct *b, berth_i_destruct_state *s);
 
 /* rates.c */
 /** By the prices that make the bound of work largest, whatever memory there is. */
-berth_status berth_i_bite_rates(berth_i_bite *b);
+berth_status berth_i_destruct_rates(berth_i_destruct *b);
 
 /* dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
-bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins);
+bool berth_i_destruct_overfull(const double *x, int32_t n, int32_t bins);
 
 /* search.c */
 /** true: no schedule takes `limit` or less. */
-bool berth_i_bite_refute(berth_i_bite *b, const berth_i_bite_dag *g, double limit);
+bool berth_i_destruct_refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit);
 /** Raises a lower bound in steps from `step` on as far as it can be. */
-double berth_i_bite_raise(berth_i_bite *b, const berth_i_bite_dag *g, double low, double step);
+double berth_i_destruct_raise(berth_i_destruct *b,
+                              const berth_i_destruct_dag *g, double low,
+                              double step);
 
 /* destructive.c */
-typedef struct berth_i_bite_plan {
+typedef struct berth_i_destruct_plan {
   unsigned rules;
   int32_t nodes, part_nodes;
   int64_t work;          /* of each stage at most */
   int32_t ops;           /* nothing is done for more */
   bool part_loads;       /* interval loads for heads and tails, too */
   double step;           /* relative to the bound */
-} berth_i_bite_plan;
-typedef struct berth_i_bites {
+} berth_i_destruct_plan;
+typedef struct berth_i_destruct_result {
   double clusters, intervals; /* s; NaN: too many ops, or not asked for. intervals is not smaller */
   int64_t work;
-} berth_i_bites;
-extern const berth_i_bite_plan berth_i_bite_cheap, berth_i_bite_thorough;
-typedef struct berth_i_bite_scope {
+} berth_i_destruct_result;
+extern const berth_i_destruct_plan berth_i_destruct_cheap, berth_i_destruct_thorough;
+typedef struct berth_i_destruct_scope {
   const berth_i_kinds *kinds; /* with memory; NULL: memory plays no part */
   const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as
                                  much at once as the largest has devices, and transfers between them
@@ -232,17 +243,17 @@ typedef struct berth_i_bite_scope {
   int32_t parts;
   berth_links links;
   const double *price;        /* [collectives] s at least; NULL: none takes any */
-} berth_i_bite_scope;
+} berth_i_destruct_scope;
 /** @param scope NULL: devices, no memory */
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope,
-                                const berth_i_bite_plan *plan, berth_i_bites *out);
+berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_destruct_scope *scope,
+                                const berth_i_destruct_plan *plan, berth_i_destruct_result *out);
 
 /* cut.c */
-extern const berth_i_bite_plan berth_i_bite_cut, berth_i_bite_cheap_cut;
+extern const berth_i_destruct_plan berth_i_destruct_cut, berth_i_destruct_cheap_cut;
 /** @param whole its parts do not count
  *  The best bound over at most `most` ways to cut the devices into parts where transfers take a
  *  step; NaN: there is none. */
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole,
-                               const berth_i_bite_plan *plan, int32_t most, double *out);
+berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruct_scope *whole,
+                               const berth_i_destruct_plan *plan, int32_t most, double *out);
 
 #endif

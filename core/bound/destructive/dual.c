@@ -21,7 +21,7 @@ static bool exceeds_cut(const double *x, int32_t n, int32_t bins, double least) 
   return sum > bins + 1e-6;
 }
 
-bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins) {
+bool berth_i_destruct_overfull(const double *x, int32_t n, int32_t bins) {
   for (int k = 1; k <= 12; k++) {
     if (exceeds_rounded(x, n, bins, k)) return true;
   }

@@ -4,16 +4,16 @@
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 
-static inline bool longer(berth_i_bite_item x, berth_i_bite_item y) { return x.q > y.q; }
-BERTH_I_HEAP(released, berth_i_bite_item, longer)
+static inline bool longer(berth_i_destruct_item x, berth_i_destruct_item y) { return x.q > y.q; }
+BERTH_I_HEAP(released, berth_i_destruct_item, longer)
 
-BERTH_I_SORT(sort_by_release, berth_i_bite_item, BERTH_I_UP(r))
+BERTH_I_SORT(sort_by_release, berth_i_destruct_item, BERTH_I_UP(r))
 
 /* Mostly sorted already: ids are in topological order.  @return steps */
-static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
+static int32_t sort_items(berth_i_destruct_item *a, int32_t n) {
   int32_t i, moves = 0;
   for (i = 1; i < n; i++) {
-    berth_i_bite_item x = a[i];
+    berth_i_destruct_item x = a[i];
     int32_t j;
     for (j = i; j > 0 && a[j - 1].r > x.r; j--) a[j] = a[j - 1];
     moves += i - j;
@@ -27,8 +27,8 @@ static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
 
 /* Those released are a heap in the array's first `size` places: they are fewer than those that have
  * been passed. */
-double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
-  berth_i_bite_item *a = b->sorted;
+double berth_i_destruct_jackson(berth_i_destruct *b, int32_t n) {
+  berth_i_destruct_item *a = b->sorted;
   double now = 0, end = 0;
   int32_t next = 0, size = 0;
   if (n == 0) return 0;

@@ -3,7 +3,7 @@
 #include "base/sort_internal.h"
 
 typedef struct loads {
-  const berth_i_bite_state *s;
+  const berth_i_destruct_state *s;
   int32_t heavy, clusters, groups, joins; /* groups below `joins` are joins, the others forks */
   const int32_t *op;          /* [heavy] */
   int32_t *cluster;           /* [ops] of heavy ops */
@@ -26,14 +26,14 @@ static double least_work(double head, double due, double p, double from, double 
 }
 
 static void add_to_cluster(loads *w, int32_t op, int32_t k) {
-  const berth_i_bite_state *s = w->s;
+  const berth_i_destruct_state *s = w->s;
   w->whole[k] += s->p[op];
   w->head[k] = fmin(w->head[k], s->h[0][op]);
-  w->due[k] = fmax(w->due[k], berth_i_bite_due(s, op));
+  w->due[k] = fmax(w->due[k], berth_i_destruct_due(s, op));
 }
 
-static void list_heavy(berth_i_bite *b, loads *w) {
-  const berth_i_bite_state *s = w->s;
+static void list_heavy(berth_i_destruct *b, loads *w) {
+  const berth_i_destruct_state *s = w->s;
   int32_t *of_label = b->scratch;
   for (int32_t x = 0; x < s->g->n; x++) of_label[x] = w->cluster[x] = BERTH_NONE;
   for (int32_t x = 0; x < s->g->n; x++) {
@@ -63,15 +63,15 @@ static void join_group(loads *w, int32_t k, int32_t next_to, double apart) {
 /* A cluster with an open edge to v shares v's device, or the edge crosses: then the window of the
  * op next to v is narrower.
  * @return clusters of the group of v */
-static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t home) {
-  const berth_i_bite_state *s = w->s;
-  const berth_i_bite_dag *g = s->g;
+static int32_t gather(berth_i_destruct *b, loads *w, int dir, int32_t v, int32_t home) {
+  const berth_i_destruct_state *s = w->s;
+  const berth_i_destruct_dag *g = s->g;
   int32_t n = 0;
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e], k = w->cluster[u];
     double reach = s->h[!dir][v] + s->p[v] + g->c[e];
-    if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_BITE_OPEN || w->group[k] != BERTH_NONE
-        || isinf(g->c[e]))
+    if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_DESTRUCT_OPEN ||
+        w->group[k] != BERTH_NONE || isinf(g->c[e]))
       continue;
     join_group(w, k, u, dir ? reach : s->limit - reach);
     n++;
@@ -81,8 +81,8 @@ static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t hom
 }
 
 /* Every cluster is in one group at most. */
-static void list_groups(berth_i_bite *b, loads *w, int dir) {
-  const berth_i_bite_state *s = w->s;
+static void list_groups(berth_i_destruct *b, loads *w, int dir) {
+  const berth_i_destruct_state *s = w->s;
   int32_t *home_of = b->scratch;
   for (int32_t v = 0; v < s->g->n; v++) home_of[v] = BERTH_NONE;
   for (int32_t v = 0; v < s->g->n; v++) {
@@ -96,7 +96,7 @@ static void list_groups(berth_i_bite *b, loads *w, int dir) {
   }
 }
 
-static void list_all_groups(berth_i_bite *b, loads *w) {
+static void list_all_groups(berth_i_destruct *b, loads *w) {
   list_groups(b, w, 0);
   w->joins = w->groups;
   list_groups(b, w, 1);
@@ -104,9 +104,9 @@ static void list_all_groups(berth_i_bite *b, loads *w) {
 
 /* The cluster's work if it is not on v's device. */
 static double work_apart(const loads *w, int32_t k) {
-  const berth_i_bite_state *s = w->s;
+  const berth_i_destruct_state *s = w->s;
   int32_t u = w->next_to[k];
-  double head = s->h[0][u], due = berth_i_bite_due(s, u), p = s->p[u];
+  double head = s->h[0][u], due = berth_i_destruct_due(s, u), p = s->p[u];
   double before = least_work(head, due, p, w->from, w->to);
   if (w->group[k] < w->joins) due = fmin(due, fmax(w->apart[k], head + p));
   else head = fmax(head, fmin(w->apart[k], due - p));
@@ -145,13 +145,13 @@ static double group_extra(loads *w) {
 
 /* ---- one interval ---- */
 
-static double weigh(berth_i_bite *b, loads *w) {
-  const berth_i_bite_state *s = w->s;
+static double weigh(berth_i_destruct *b, loads *w) {
+  const berth_i_destruct_state *s = w->s;
   double total = 0;
   for (int32_t k = 0; k < w->clusters; k++) w->sum[k] = 0;
   for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
-    w->least[i] = least_work(s->h[0][x], berth_i_bite_due(s, x), s->p[x], w->from, w->to);
+    w->least[i] = least_work(s->h[0][x], berth_i_destruct_due(s, x), s->p[x], w->from, w->to);
     w->sum[w->cluster[x]] += w->least[i];
   }
   for (int32_t k = 0; k < w->clusters; k++) {
@@ -165,7 +165,7 @@ static double weigh(berth_i_bite *b, loads *w) {
 
 /* An op that cannot run as early (late) as it might, for want of devices. The groups' extra is not
  * in here: it may be its own. */
-static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, double total) {
+static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, const loads *w, double total) {
   double capacity = b->devices * (w->to - w->from);
   for (int32_t i = 0; i < w->heavy && !s->impossible; i++) {
     int32_t x = w->op[i], k = w->cluster[x];
@@ -174,21 +174,21 @@ static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, doubl
       double from = dir ? s->limit - w->to : w->from, to = dir ? s->limit - w->from : w->to,
              h = s->h[dir][x];
       double early = fmin(h + s->p[x], to) - fmax(h, from);
-      if (early > slack + s->slip && slack >= 0) berth_i_bite_lift(s, dir, x, to - slack);
+      if (early > slack + s->slip && slack >= 0) berth_i_destruct_lift(s, dir, x, to - slack);
     }
   }
   b->work += w->heavy;
 }
 
 /* The cluster on devices of one kind; INFINITY: they cannot run it. */
-static double cost_at(const berth_i_bite *b, const loads *w, int32_t k,
-                      const berth_i_bite_rate *rate) {
+static double cost_at(const berth_i_destruct *b, const loads *w, int32_t k,
+                      const berth_i_destruct_rate *rate) {
   double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
   return rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
 }
 
-static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
-  const berth_i_bite_state *s = w->s;
+static void sum_at(berth_i_destruct *b, loads *w, const berth_i_destruct_rate *rate) {
+  const berth_i_destruct_state *s = w->s;
   int32_t k;
   for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
   for (int32_t i = 0; i < w->heavy; i++) {
@@ -199,14 +199,14 @@ static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
     k = w->cluster[x];
     w->rate_all[k] += p;
     w->rate_sum[k] +=
-        isinf(p) ? p : least_work(s->h[0][x], berth_i_bite_due(s, x), p, w->from, w->to);
+        isinf(p) ? p : least_work(s->h[0][x], berth_i_destruct_due(s, x), p, w->from, w->to);
   }
   b->work += 2 * w->heavy;
 }
 
 /* Unlike devices: every cluster costs at least what it does where that is least, and all devices
  * together are worth the length of the interval. */
-static bool too_dear(berth_i_bite *b, loads *w) {
+static bool too_dear(berth_i_destruct *b, loads *w) {
   double *least = w->rate_least, total = 0;
   if (b->rates == 0) return false;
   for (int32_t k = 0; k < w->clusters; k++) least[k] = INFINITY;
@@ -220,14 +220,14 @@ static bool too_dear(berth_i_bite *b, loads *w) {
   return total > (w->to - w->from) * (1 + 1e-9) + w->s->slip;
 }
 
-static bool too_large(const berth_i_bite_state *s, const loads *w) {
+static bool too_large(const berth_i_destruct_state *s, const loads *w) {
   for (int32_t k = 0; k < w->clusters; k++) {
     if (w->weight[k] > w->width * (w->to - w->from + s->slip)) return true;
   }
   return false;
 }
 
-static bool unpackable(berth_i_bite *b, loads *w) {
+static bool unpackable(berth_i_destruct *b, loads *w) {
   int32_t n = 0;
   double *x = w->group_sum; /* not in use any more */
   for (int32_t k = 0; k < w->clusters; k++) {
@@ -235,20 +235,20 @@ static bool unpackable(berth_i_bite *b, loads *w) {
     if (part > 1e-3) x[n++] = fmin(1, part);
   }
   b->work += 12 * n;
-  return berth_i_bite_overfull(x, n, b->places);
+  return berth_i_destruct_overfull(x, n, b->places);
 }
 
-static void check_interval(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
+static void check_interval(berth_i_destruct *b, berth_i_destruct_state *s, loads *w) {
   double total = weigh(b, w), capacity = b->devices * (w->to - w->from),
          slip = b->devices * s->slip;
   if (too_large(s, w) || total > capacity + slip) s->impossible = true;
   else if (too_dear(b, w)) s->impossible = true;
-  else if ((b->rules & BERTH_I_BITE_GROUPS) && w->groups > 0
+  else if ((b->rules & BERTH_I_DESTRUCT_GROUPS) && w->groups > 0
            && total + group_extra(w) > capacity + slip)
     s->impossible = true;
-  else if ((b->rules & BERTH_I_BITE_DUAL) && total > capacity / 2 && unpackable(b, w))
+  else if ((b->rules & BERTH_I_DESTRUCT_DUAL) && total > capacity / 2 && unpackable(b, w))
     s->impossible = true;
-  else if ((b->rules & BERTH_I_BITE_ENERGY) && total > capacity / 2) adjust(b, s, w, total);
+  else if ((b->rules & BERTH_I_DESTRUCT_ENERGY) && total > capacity / 2) adjust(b, s, w, total);
 }
 
 /* ---- all of them ---- */
@@ -261,26 +261,26 @@ static int32_t thin(double *x, int32_t n, double near, bool latest) {
     if (kept == 0 || x[i] - x[kept - 1] > near) x[kept++] = x[i];
     else if (latest) x[kept - 1] = x[i];
   }
-  for (int32_t i = 0; kept > BERTH_I_BITE_POINTS && i < BERTH_I_BITE_POINTS; i++) {
-    x[i] = x[(int64_t)i * (kept - 1) / (BERTH_I_BITE_POINTS - 1)];
+  for (int32_t i = 0; kept > BERTH_I_DESTRUCT_POINTS && i < BERTH_I_DESTRUCT_POINTS; i++) {
+    x[i] = x[(int64_t)i * (kept - 1) / (BERTH_I_DESTRUCT_POINTS - 1)];
   }
-  return kept < BERTH_I_BITE_POINTS ? kept : BERTH_I_BITE_POINTS;
+  return kept < BERTH_I_DESTRUCT_POINTS ? kept : BERTH_I_DESTRUCT_POINTS;
 }
 
-static void list_points(berth_i_bite *b, const loads *w, double *from, int32_t *nf, double *to,
+static void list_points(berth_i_destruct *b, const loads *w, double *from, int32_t *nf, double *to,
                         int32_t *nt) {
-  const berth_i_bite_state *s = w->s;
+  const berth_i_destruct_state *s = w->s;
   for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
-    from[2 * i] = s->h[0][x], from[2 * i + 1] = berth_i_bite_due(s, x) - s->p[x];
-    to[2 * i] = berth_i_bite_due(s, x), to[2 * i + 1] = s->h[0][x] + s->p[x];
+    from[2 * i] = s->h[0][x], from[2 * i + 1] = berth_i_destruct_due(s, x) - s->p[x];
+    to[2 * i] = berth_i_destruct_due(s, x), to[2 * i + 1] = s->h[0][x] + s->p[x];
   }
   *nf = thin(from, 2 * w->heavy, s->limit / 2000, false);
   *nt = thin(to, 2 * w->heavy, s->limit / 2000, true);
   b->work += 16 * w->heavy;
 }
 
-static void init_loads(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
+static void init_loads(berth_i_destruct *b, berth_i_destruct_state *s, loads *w) {
   double *r = b->real;
   int32_t n = b->n;
   memset(w, 0, sizeof *w);
@@ -296,12 +296,12 @@ static void init_loads(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
   w->rate_sum = w->group_due + n, w->rate_all = w->rate_sum + n, w->rate_least = w->rate_all + n;
 }
 
-void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s) {
+void berth_i_destruct_loads(berth_i_destruct *b, berth_i_destruct_state *s) {
   loads w;
   init_loads(b, s, &w);
   list_heavy(b, &w);
   if (w.heavy == 0) return;
-  if (b->rules & BERTH_I_BITE_GROUPS) list_all_groups(b, &w);
+  if (b->rules & BERTH_I_DESTRUCT_GROUPS) list_all_groups(b, &w);
   double *from, *to;
   from = w.rate_least + b->n, to = from + 2 * (size_t)b->n;
   int32_t nf, nt;

@@ -6,15 +6,15 @@ enum { MOST_SETS = 16, MOST_PIECES = 24 };
 
 /* ---- pairs ---- */
 
-static void part_pairs(berth_i_bite *b, berth_i_bite_state *s) {
-  const berth_i_bite_dag *g = s->g;
+static void part_pairs(berth_i_destruct *b, berth_i_destruct_state *s) {
+  const berth_i_destruct_dag *g = s->g;
   for (int32_t e = 0; e < g->m && !s->impossible; e++) {
     int32_t x = s->label[g->end[0][e]], y = s->label[g->end[1][e]];
-    berth_i_bite_bytes both = s->bytes[x];
-    if (s->edge[e] != BERTH_I_BITE_OPEN || x == y) continue;
-    berth_i_bite_add_bytes(&both, s->bytes[y]);
-    if (!berth_i_bite_holding(b, s->can[x] & s->can[y], both))
-      berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
+    berth_i_destruct_bytes both = s->bytes[x];
+    if (s->edge[e] != BERTH_I_DESTRUCT_OPEN || x == y) continue;
+    berth_i_destruct_add_bytes(&both, s->bytes[y]);
+    if (!berth_i_destruct_holding(b, s->can[x] & s->can[y], both))
+      berth_i_destruct_decide(b, s, e, BERTH_I_DESTRUCT_APART);
   }
   b->work += 2 * g->m;
 }
@@ -28,7 +28,7 @@ static int32_t count_bits(uint64_t x) {
 }
 
 /* What the places of a set hold together. */
-static double room_of(const berth_i_bite *b, uint64_t set) {
+static double room_of(const berth_i_destruct *b, uint64_t set) {
   double room = 0;
   for (int32_t j = 0; j < b->sizes; j++) {
     int32_t n = b->masks ? count_bits(b->size_of[j] & set) : b->size_count[j];
@@ -38,17 +38,17 @@ static double room_of(const berth_i_bite *b, uint64_t set) {
 }
 
 /* Clusters that can only be within the set.  @param whole what else there is counts, too */
-static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64_t set,
+static bool overflows(const berth_i_destruct *b, const berth_i_destruct_state *s, uint64_t set,
                       bool whole) {
-  berth_i_bite_bytes sum = { 0, 0, 0 };
+  berth_i_destruct_bytes sum = { 0, 0, 0 };
   for (int32_t x = 0; x < s->g->n; x++) {
-    if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_bite_add_bytes(&sum, s->bytes[x]);
+    if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_destruct_add_bytes(&sum, s->bytes[x]);
   }
-  if (whole) berth_i_bite_add_bytes(&sum, s->rest);
-  return berth_i_exceeds(b->kinds, berth_i_bite_least_bytes(sum), room_of(b, set));
+  if (whole) berth_i_destruct_add_bytes(&sum, s->rest);
+  return berth_i_exceeds(b->kinds, berth_i_destruct_least_bytes(sum), room_of(b, set));
 }
 
-static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
+static bool sets_overflow(berth_i_destruct *b, const berth_i_destruct_state *s) {
   uint64_t all = ~(uint64_t)0;
   int32_t n = 0;
   if (overflows(b, s, all, true)) return true;
@@ -67,7 +67,7 @@ static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
 }
 
 /* In pieces of that size, each cluster on one device. */
-static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, double piece) {
+static bool too_many_pieces(const berth_i_destruct *b, const double *x, int32_t n, double piece) {
   double need = 0, held = 0;
   for (int32_t i = 0; i < n && x[i] >= piece; i++) need += floor(x[i] / piece);
   for (int32_t i = 0; i < b->sizes; i++)
@@ -77,13 +77,13 @@ static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, d
 
 /* All places alike. Martello and Toth: beside more than limit - least nothing of `least` or more
  * has room. */
-static bool too_many_devices(const berth_i_bite *b, const double *x, int32_t n, double least) {
+static bool too_many_devices(const berth_i_destruct *b, const double *x, int32_t n, double least) {
   double limit = b->size[0] * (1 + 1e-12 + b->kinds->slack), sum = 0;
   for (int32_t i = 0; i < n && x[i] >= least; i++) sum += x[i] > limit - least ? limit : x[i];
   return sum > limit * b->places * (1 + 1e-9);
 }
 
-static bool unpackable(berth_i_bite *b, const berth_i_bite_state *s) {
+static bool unpackable(berth_i_destruct *b, const berth_i_destruct_state *s) {
   double *x = b->real;
   bool equal = b->sizes == 1 && !isinf(b->size[0]);
   int32_t n = 0, tried = 0;
@@ -103,7 +103,7 @@ static bool unpackable(berth_i_bite *b, const berth_i_bite_state *s) {
   return false;
 }
 
-void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s) {
+void berth_i_destruct_memory(berth_i_destruct *b, berth_i_destruct_state *s) {
   s->merged = false;
   part_pairs(b, s);
   if (!s->impossible) s->impossible = sets_overflow(b, s) || unpackable(b, s);

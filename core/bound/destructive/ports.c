@@ -4,22 +4,24 @@
 
 /* ---- one op ---- */
 
-void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
-  const berth_i_bite_dag *g = s->g;
+void berth_i_destruct_sides(berth_i_destruct *b,
+                            const berth_i_destruct_state *s, int dir,
+                            int32_t v) {
+  const berth_i_destruct_dag *g = s->g;
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++)
-    b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_BITE_EITHER;
+    b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_DESTRUCT_EITHER;
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i];
-    if (s->edge[e] == BERTH_I_BITE_APART)
-      b->side[s->label[g->end[dir][e]]] = BERTH_I_BITE_ELSEWHERE;
+    if (s->edge[e] == BERTH_I_DESTRUCT_APART)
+      b->side[s->label[g->end[dir][e]]] = BERTH_I_DESTRUCT_ELSEWHERE;
   }
-  b->side[s->label[v]] = BERTH_I_BITE_HERE;
+  b->side[s->label[v]] = BERTH_I_DESTRUCT_HERE;
 }
 
-static void forget_slots(berth_i_bite *b) { b->epoch_of_slots++; }
+static void forget_slots(berth_i_destruct *b) { b->epoch_of_slots++; }
 
 /* @param n items so far; a new one counts from there  @return the tensor's item */
-static int32_t slot_of(berth_i_bite *b, int32_t tensor, int32_t *n) {
+static int32_t slot_of(berth_i_destruct *b, int32_t tensor, int32_t *n) {
   if (b->slot_epoch[tensor] != b->epoch_of_slots) {
     b->slot_epoch[tensor] = b->epoch_of_slots;
     b->slot[tensor] = (*n)++;
@@ -42,8 +44,9 @@ static void join_consumer(berth_i_port_item *x, const berth_i_port_item *y) {
   }
 }
 
-static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
-  const berth_i_bite_dag *g = s->g;
+static int32_t list_items(berth_i_destruct *b, const berth_i_destruct_state *s,
+                          int dir, int32_t v) {
+  const berth_i_destruct_dag *g = s->g;
   int32_t n = 0;
   if (dir) forget_slots(b);
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
@@ -51,8 +54,8 @@ static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir,
     int side = b->side[s->label[u]];
     double head = s->h[dir][u], w = g->w[dir][e];
     berth_i_port_item x = { head, head + s->p[u],
-                            side == BERTH_I_BITE_ELSEWHERE ? INFINITY : s->p[u] / b->width, w };
-    if (side == BERTH_I_BITE_HERE || !(w > 0)) continue;
+                            side == BERTH_I_DESTRUCT_ELSEWHERE ? INFINITY : s->p[u] / b->width, w };
+    if (side == BERTH_I_DESTRUCT_HERE || !(w > 0)) continue;
     if (dir) join_consumer(&b->port[slot_of(b, g->tensor[e], &n)], &x);
     else b->port[n++] = x;
   }
@@ -60,14 +63,15 @@ static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir,
   return n;
 }
 
-static double load_from(const berth_i_bite *b, int32_t items, double from) {
+static double load_from(const berth_i_destruct *b, int32_t items, double from) {
   double load = 0;
   for (int32_t i = 0; i < items; i++) load += b->item[i].r >= from ? b->item[i].p : 0;
   return load;
 }
 
-double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
-                              int32_t items) {
+double berth_i_destruct_port_delay(berth_i_destruct *b,
+                                   const berth_i_destruct_state *s, int dir,
+                                   int32_t v, int32_t items) {
   int32_t n = list_items(b, s, dir, v);
   double most = 0;
   if (n == 0) return 0;
@@ -83,22 +87,22 @@ double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int 
 /* ---- one cluster ---- */
 
 /* Seconds that the tensor of an edge takes of the port. */
-static double taken(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t e) {
+static double taken(const berth_i_destruct *b, const berth_i_destruct_dag *g, int dir, int32_t e) {
   const double *width = b->ports.width;
   return dir || isinf(width[1]) ? g->w[dir][e] * dir : g->w[1][e] * width[1] / width[0];
 }
 
 /* Of edges between the cluster and elsewhere. `dir` 0: into it. What one tensor is for ends last
  * where it counts. */
-static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int dir,
+static int32_t list_crossings(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
                               int32_t label) {
-  const berth_i_bite_dag *g = s->g;
+  const berth_i_destruct_dag *g = s->g;
   int32_t x = label, n = 0;
   forget_slots(b);
   do {
     for (int32_t i = g->at[dir][x]; i < g->at[dir][x + 1]; i++) {
       int32_t e = g->edge[dir][i], src = g->end[0][e], dst = g->end[1][e];
-      if (s->edge[e] != BERTH_I_BITE_APART || !(g->w[dir][e] > 0)) continue;
+      if (s->edge[e] != BERTH_I_DESTRUCT_APART || !(g->w[dir][e] > 0)) continue;
       berth_i_port_item *to = &b->port[slot_of(b, g->tensor[e], &n)];
       to->head = s->h[0][src] + s->p[src];
       to->p = fmax(to->p, s->p[dst] + s->h[1][dst]);
@@ -110,13 +114,13 @@ static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int 
   return n < b->n ? n : b->n; /* as many as one machine has room for here */
 }
 
-static bool in_time(berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
+static bool in_time(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t n) {
   for (int32_t i = 0; i < n; i++)
-    b->item[i] = (berth_i_bite_item){ b->port[i].head, b->port[i].w, b->port[i].p };
-  return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
+    b->item[i] = (berth_i_destruct_item){ b->port[i].head, b->port[i].w, b->port[i].p };
+  return berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
 }
 
-void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s) {
+void berth_i_destruct_ports(berth_i_destruct *b, berth_i_destruct_state *s) {
   for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
     for (int32_t dir = 0; dir < 2 && s->label[x] == x && !s->impossible; dir++) {
       int32_t n = list_crossings(b, s, dir, x);

@@ -3,15 +3,15 @@
 
 enum { MOST_RATES = 16 };
 
-static void fill_rates(berth_i_bite *b, const berth_i_kinds *k, const double *price) {
+static void fill_rates(berth_i_destruct *b, const berth_i_kinds *k, const double *price) {
   for (int32_t j = 0; j < k->n; j++)
-    b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
+    b->rate[j] = (berth_i_destruct_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
   for (int32_t d = 0; d < k->devices; d++) b->rate[k->of[d]].places |= (uint64_t)1 << d;
   b->rates = k->n;
 }
 
 /* @param room [2 * kinds] zeros */
-static berth_status raise_rates(berth_i_bite *b, const berth_i_kinds *k, double *room) {
+static berth_status raise_rates(berth_i_destruct *b, const berth_i_kinds *k, double *room) {
   berth_i_prices p = { room, room + k->n, 0 };
   for (int32_t j = 0; j < k->n; j++) p.time[j] = 1.0 / k->devices;
   berth_status st;
@@ -22,8 +22,8 @@ static berth_status raise_rates(berth_i_bite *b, const berth_i_kinds *k, double 
   return BERTH_OK;
 }
 
-berth_status berth_i_bite_rates(berth_i_bite *b) {
-  if (!(b->rules & BERTH_I_BITE_RATES) || b->classes < 2 || !b->masks) return BERTH_OK;
+berth_status berth_i_destruct_rates(berth_i_destruct *b) {
+  if (!(b->rules & BERTH_I_DESTRUCT_RATES) || b->classes < 2 || !b->masks) return BERTH_OK;
   berth_i_kinds k;
   berth_status st;
   if ((st = berth_i_kinds_init(b->u, BERTH_MEMORY_NONE, &k)) != BERTH_OK) return st;

@@ -4,26 +4,26 @@
 
 enum { ROUNDS = 12 };
 
-static void force(berth_i_bite *b, berth_i_bite_state *s) {
-  const berth_i_bite_dag *g = s->g;
+static void force(berth_i_destruct *b, berth_i_destruct_state *s) {
+  const berth_i_destruct_dag *g = s->g;
   for (int32_t e = 0; e < g->m && !s->impossible; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
     bool together = s->label[x] == s->label[y];
-    if (s->edge[e] == BERTH_I_BITE_APART && together) s->impossible = true;
-    if (s->edge[e] != BERTH_I_BITE_OPEN) continue;
-    if (together) s->edge[e] = BERTH_I_BITE_SAME;
+    if (s->edge[e] == BERTH_I_DESTRUCT_APART && together) s->impossible = true;
+    if (s->edge[e] != BERTH_I_DESTRUCT_OPEN) continue;
+    if (together) s->edge[e] = BERTH_I_DESTRUCT_SAME;
     else if (!(s->can[s->label[x]] & s->can[s->label[y]]))
-      berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
+      berth_i_destruct_decide(b, s, e, BERTH_I_DESTRUCT_APART);
     else if (s->h[0][x] + s->p[x] + g->c[e] + s->p[y] + s->h[1][y] > s->limit + s->slip) {
-      berth_i_bite_decide(b, s, e, BERTH_I_BITE_SAME);
+      berth_i_destruct_decide(b, s, e, BERTH_I_DESTRUCT_SAME);
     }
   }
   b->work += g->m;
 }
 
-static bool exhausted(const berth_i_bite *b) { return b->st != BERTH_OK || b->work >= b->most; }
+static bool exhausted(const berth_i_destruct *b) { return b->st != BERTH_OK || b->work >= b->most; }
 
-static bool sound(const berth_i_bite_state *s) {
+static bool sound(const berth_i_destruct_state *s) {
   for (int32_t x = 0; x < s->g->n; x++) {
     if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) return false;
   }
@@ -31,31 +31,33 @@ static bool sound(const berth_i_bite_state *s) {
 }
 
 /* @return false: a contradiction */
-static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
+static bool propagate(berth_i_destruct *b, berth_i_destruct_state *s) {
   s->impossible = !sound(s);
   s->changed = true;
   for (int round = 0; round < ROUNDS && s->changed && !s->impossible && !exhausted(b); round++) {
     s->changed = false;
-    berth_i_bite_join(b, s, 0);
-    if (!s->impossible) berth_i_bite_join(b, s, 1);
-    if (!s->impossible && (b->rules & BERTH_I_BITE_FORCE)) force(b, s);
-    if (!s->impossible && (b->rules & BERTH_I_BITE_SERIAL)) berth_i_bite_serial(b, s);
-    if (!s->impossible && s->bytes && s->merged) berth_i_bite_memory(b, s);
-    if (!s->impossible && (b->rules & BERTH_I_BITE_PORTS) && b->port_work < b->port_most)
-      berth_i_bite_ports(b, s);
-    if (!s->impossible && !s->changed && (b->rules & BERTH_I_BITE_LOADS)) berth_i_bite_loads(b, s);
+    berth_i_destruct_join(b, s, 0);
+    if (!s->impossible) berth_i_destruct_join(b, s, 1);
+    if (!s->impossible && (b->rules & BERTH_I_DESTRUCT_FORCE)) force(b, s);
+    if (!s->impossible && (b->rules & BERTH_I_DESTRUCT_SERIAL)) berth_i_destruct_serial(b, s);
+    if (!s->impossible && s->bytes && s->merged) berth_i_destruct_memory(b, s);
+    if (!s->impossible && (b->rules & BERTH_I_DESTRUCT_PORTS) && b->port_work < b->port_most)
+      berth_i_destruct_ports(b, s);
+    if (!s->impossible && !s->changed && (b->rules & BERTH_I_DESTRUCT_LOADS))
+      berth_i_destruct_loads(b, s);
   }
   return !s->impossible;
 }
 
 /* The open edge that has least room to cross. */
-static int32_t tightest(const berth_i_bite_state *s) {
-  const berth_i_bite_dag *g = s->g;
+static int32_t tightest(const berth_i_destruct_state *s) {
+  const berth_i_destruct_dag *g = s->g;
   double least = INFINITY;
   int32_t best = BERTH_NONE;
   for (int32_t e = 0; e < g->m; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
-    if (s->edge[e] != BERTH_I_BITE_OPEN || g->c[e] < s->limit / 200 || s->label[x] == s->label[y])
+    if (s->edge[e] != BERTH_I_DESTRUCT_OPEN || g->c[e] < s->limit / 200 ||
+        s->label[x] == s->label[y])
       continue;
     double slack = s->limit - s->h[1][y] - s->p[y] - s->h[0][x] - s->p[x] - g->c[e];
     if (slack < least) least = slack, best = e;
@@ -63,53 +65,55 @@ static int32_t tightest(const berth_i_bite_state *s) {
   return best;
 }
 
-static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge,
+static bool refute_apart(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t edge,
                          int32_t *nodes);
 
 /* Both ways of each edge lead to a contradiction; the second is followed here. */
-static bool refute_state(berth_i_bite *b, berth_i_bite_state *s, int32_t *nodes) {
+static bool refute_state(berth_i_destruct *b, berth_i_destruct_state *s, int32_t *nodes) {
   while (propagate(b, s)) {
     int32_t edge = *nodes > 0 && !exhausted(b) ? tightest(s) : BERTH_NONE;
     if (edge == BERTH_NONE) return false;
     --*nodes;
     if (!refute_apart(b, s, edge, nodes)) return false;
-    berth_i_bite_decide(b, s, edge, BERTH_I_BITE_SAME);
+    berth_i_destruct_decide(b, s, edge, BERTH_I_DESTRUCT_SAME);
   }
   return true;
 }
 
-static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge,
+static bool refute_apart(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t edge,
                          int32_t *nodes) {
-  berth_i_bite_state child;
-  if ((b->st = berth_i_bite_state_copy(b, s, &child)) != BERTH_OK) return false;
-  berth_i_bite_decide(b, &child, edge, BERTH_I_BITE_APART);
+  berth_i_destruct_state child;
+  if ((b->st = berth_i_destruct_state_copy(b, s, &child)) != BERTH_OK) return false;
+  berth_i_destruct_decide(b, &child, edge, BERTH_I_DESTRUCT_APART);
   bool refuted = refute_state(b, &child, nodes);
-  berth_i_bite_state_release(b, &child);
+  berth_i_destruct_state_release(b, &child);
   return refuted && b->st == BERTH_OK;
 }
 
-bool berth_i_bite_refute(berth_i_bite *b, const berth_i_bite_dag *g, double limit) {
+bool berth_i_destruct_refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit) {
   int32_t nodes = b->nodes;
   if (exhausted(b) || (b->st = berth_i_interrupted(b->ctx)) != BERTH_OK) return false;
-  berth_i_bite_state s;
-  if ((b->st = berth_i_bite_state_init(b, g, limit, &s)) != BERTH_OK) return false;
+  berth_i_destruct_state s;
+  if ((b->st = berth_i_destruct_state_init(b, g, limit, &s)) != BERTH_OK) return false;
   bool refuted = refute_state(b, &s, &nodes);
-  berth_i_bite_state_release(b, &s);
+  berth_i_destruct_state_release(b, &s);
   return refuted && b->st == BERTH_OK;
 }
 
-double berth_i_bite_raise(berth_i_bite *b, const berth_i_bite_dag *g, double low, double step) {
+double berth_i_destruct_raise(berth_i_destruct *b,
+                              const berth_i_destruct_dag *g, double low,
+                              double step) {
   double stride = step;
-  if (!(step > 0) || !berth_i_bite_refute(b, g, low + step)) return low;
+  if (!(step > 0) || !berth_i_destruct_refute(b, g, low + step)) return low;
   low += step;
-  while (berth_i_bite_refute(b, g, low + 2 * stride)) {
+  while (berth_i_destruct_refute(b, g, low + 2 * stride)) {
     stride *= 2;
     low += stride;
   }
   double high = low + 2 * stride;
   while (high - low > step && !exhausted(b)) {
     double middle = low + (high - low) / 2;
-    if (berth_i_bite_refute(b, g, middle)) low = middle;
+    if (berth_i_destruct_refute(b, g, middle)) low = middle;
     else high = middle;
   }
   return low;

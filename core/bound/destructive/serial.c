@@ -5,41 +5,41 @@
 
 /* ---- joins and forks ---- */
 
-static double path_to(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t x,
+static double path_to(const berth_i_destruct *b, const berth_i_destruct_dag *g, int dir, int32_t x,
                       int32_t v) {
   size_t from = (size_t)g->id[dir ? v : x], to = (size_t)g->id[dir ? x : v];
   return b->path[from * (size_t)b->n + to];
 }
 
 /* Those of the op's cluster that come before v.  @return how many items there are then */
-static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t op,
-                           int32_t v, int32_t n) {
+static int32_t add_cluster(berth_i_destruct *b, const berth_i_destruct_state *s,
+                           int dir, int32_t op, int32_t v, int32_t n) {
   int32_t x = op;
   do {
     double q = x == v ? -1 : path_to(b, s->g, dir, x, v);
-    if (q >= 0) b->item[n++] = (berth_i_bite_item){ s->h[dir][x], s->p[x] / b->width, q };
+    if (q >= 0) b->item[n++] = (berth_i_destruct_item){ s->h[dir][x], s->p[x] / b->width, q };
     x = s->next[x];
     b->work++;
   } while (x != op);
   return n;
 }
 
-BERTH_I_SORT(sort_by_arrival, berth_i_bite_input, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
+BERTH_I_SORT(sort_by_arrival, berth_i_destruct_input, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
 
 /* @param base out: v starts no earlier in any case. @return inputs whose crossing would delay v,
  *        the latest first */
-static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
+static int32_t late_inputs(berth_i_destruct *b, const berth_i_destruct_state *s, int dir, int32_t v,
                            double *base) {
-  const berth_i_bite_dag *g = s->g;
+  const berth_i_destruct_dag *g = s->g;
   int32_t n = 0;
   *base = s->h[dir][v];
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     double done = s->h[dir][u] + s->p[u];
-    *base = fmax(*base, done + (s->edge[e] == BERTH_I_BITE_APART ? g->c[e] : 0));
-    if (s->edge[e] == BERTH_I_BITE_OPEN && s->label[u] != s->label[v]
+    *base = fmax(*base, done + (s->edge[e] == BERTH_I_DESTRUCT_APART ? g->c[e] : 0));
+    if (s->edge[e] == BERTH_I_DESTRUCT_OPEN && s->label[u] != s->label[v]
         && done + g->c[e] > s->h[dir][v]) {
-      b->input[n++] = (berth_i_bite_input){ done + g->c[e], u };
+      b->input[n++] = (berth_i_destruct_input){ done + g->c[e], u };
     }
   }
   b->work += g->at[dir][v + 1] - g->at[dir][v];
@@ -48,50 +48,50 @@ static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir
 }
 
 /* v waits for input k, if there is one, and what goes through the port with it. */
-static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
-                       const berth_i_bite_input *in, int32_t items) {
+static double wait_for(berth_i_destruct *b, const berth_i_destruct_state *s, int dir, int32_t v,
+                       const berth_i_destruct_input *in, int32_t items) {
   uint8_t *side = in ? &b->side[s->label[in->op]] : NULL, was = side ? *side : 0;
   double wait = in ? in->arrival : 0;
-  if (!(b->rules & BERTH_I_BITE_PORTS) || b->port_work >= b->port_most) return wait;
-  if (side) *side = BERTH_I_BITE_ELSEWHERE;
-  wait = fmax(wait, berth_i_bite_port_wait(b, s, dir, v, items));
+  if (!(b->rules & BERTH_I_DESTRUCT_PORTS) || b->port_work >= b->port_most) return wait;
+  if (side) *side = BERTH_I_DESTRUCT_ELSEWHERE;
+  wait = fmax(wait, berth_i_destruct_port_delay(b, s, dir, v, items));
   if (side) *side = was;
   return wait;
 }
 
 /* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its
  * cluster is among them, and the last to be tried if its cluster is elsewhere. */
-static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
+static double join_value(berth_i_destruct *b, const berth_i_destruct_state *s, int dir, int32_t v) {
   double base, best = INFINITY;
   int32_t n = late_inputs(b, s, dir, v, &base);
-  if (!(b->rules & BERTH_I_BITE_JOIN)) return base;
-  if (n == 0 && s->next[v] == v && !(b->rules & BERTH_I_BITE_PORTS)) return base;
+  if (!(b->rules & BERTH_I_DESTRUCT_JOIN)) return base;
+  if (n == 0 && s->next[v] == v && !(b->rules & BERTH_I_DESTRUCT_PORTS)) return base;
   int32_t items = add_cluster(b, s, dir, v, v, 0);
-  berth_i_bite_sides(b, s, dir, v);
+  berth_i_destruct_sides(b, s, dir, v);
   for (int32_t k = 0; k <= n; k++) {
     uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
-    if (side && *side == BERTH_I_BITE_HERE) continue;
-    double local = fmax(base, berth_i_bite_jackson(b, items));
+    if (side && *side == BERTH_I_DESTRUCT_HERE) continue;
+    double local = fmax(base, berth_i_destruct_jackson(b, items));
     if (local < best)
       best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
-    if (k == n || local >= best || *side == BERTH_I_BITE_ELSEWHERE) break;
+    if (k == n || local >= best || *side == BERTH_I_DESTRUCT_ELSEWHERE) break;
     items = add_cluster(b, s, dir, b->input[k].op, v, items);
-    *side = BERTH_I_BITE_HERE;
+    *side = BERTH_I_DESTRUCT_HERE;
   }
   return best;
 }
 
-void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir) {
+void berth_i_destruct_join(berth_i_destruct *b, berth_i_destruct_state *s, int dir) {
   int32_t n = s->g->n;
   for (int32_t i = 0; i < n && !s->impossible; i++) {
     int32_t v = dir ? n - 1 - i : i;
-    berth_i_bite_lift(s, dir, v, join_value(b, s, dir, v));
+    berth_i_destruct_lift(s, dir, v, join_value(b, s, dir, v));
   }
 }
 
 /* ---- clusters ---- */
 
-static int32_t list_cluster(berth_i_bite *b, const berth_i_bite_state *s, int32_t label) {
+static int32_t list_cluster(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t label) {
   int32_t x = label, n = 0;
   do {
     b->list[n++] = x;
@@ -101,20 +101,22 @@ static int32_t list_cluster(berth_i_bite *b, const berth_i_bite_state *s, int32_
   return n;
 }
 
-static bool fits_serially(berth_i_bite *b, const berth_i_bite_state *s, int32_t n, int32_t kind) {
+static bool fits_serially(berth_i_destruct *b, const berth_i_destruct_state *s,
+                          int32_t n, int32_t kind) {
   for (int32_t i = 0; i < n; i++) {
     int32_t x = b->list[i];
     double p = s->p[x];
     if (b->classes > 1 && s->g->p[x] > 0) {
       p = fmax(p, b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)kind]);
     }
-    b->item[i] = (berth_i_bite_item){ s->h[0][x], p / b->width, s->h[1][x] };
+    b->item[i] = (berth_i_destruct_item){ s->h[0][x], p / b->width, s->h[1][x] };
   }
-  return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
+  return berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
 }
 
 /* Classes of devices on which the cluster cannot run in time are out. */
-static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label, int32_t n) {
+static void check_cluster(berth_i_destruct *b, berth_i_destruct_state *s,
+                          int32_t label, int32_t n) {
   bool some = false;
   for (int32_t k = 0; k < b->classes && !some; k++) {
     if (b->masks && !(s->can[label] & b->class_of[k])) continue;
@@ -125,17 +127,17 @@ static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label,
 }
 
 /* An op that cannot be followed by any of those that fill (from, to) comes after all of them. */
-static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, double from,
+static void follow(berth_i_destruct_state *s, int dir, const int32_t *x, int32_t n, double from,
                    double to, double load) {
   for (int32_t i = 0; i < n; i++) {
     double h = s->h[dir][x[i]];
     if (h >= from && s->limit - s->h[!dir][x[i]] <= to) continue;
     if (fmin(h, from) + load + s->p[x[i]] > to + s->slip)
-      berth_i_bite_lift(s, dir, x[i], from + load);
+      berth_i_destruct_lift(s, dir, x[i], from + load);
   }
 }
 
-static void find_edges(berth_i_bite *b, berth_i_bite_state *s, int dir, int32_t n) {
+static void find_edges(berth_i_destruct *b, berth_i_destruct_state *s, int dir, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     for (int32_t j = 0; j < n && !s->impossible; j++) {
       double from = s->h[dir][b->list[i]], to = s->limit - s->h[!dir][b->list[j]], load = 0;
@@ -150,7 +152,7 @@ static void find_edges(berth_i_bite *b, berth_i_bite_state *s, int dir, int32_t 
   }
 }
 
-static int32_t keep_heavy(const berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
+static int32_t keep_heavy(const berth_i_destruct *b, const berth_i_destruct_state *s, int32_t n) {
   int32_t kept = 0;
   for (int32_t i = 0; i < n; i++) {
     if (s->p[b->list[i]] >= s->limit / 200) b->list[kept++] = b->list[i];
@@ -158,12 +160,12 @@ static int32_t keep_heavy(const berth_i_bite *b, const berth_i_bite_state *s, in
   return kept;
 }
 
-void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s) {
+void berth_i_destruct_serial(berth_i_destruct *b, berth_i_destruct_state *s) {
   for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
     if (s->label[x] != x || s->next[x] == x) continue;
     int32_t n = list_cluster(b, s, x);
     check_cluster(b, s, x, n);
-    if (s->impossible || !(b->rules & BERTH_I_BITE_EDGE_FINDING)) continue;
+    if (s->impossible || !(b->rules & BERTH_I_DESTRUCT_EDGE_FINDING)) continue;
     n = keep_heavy(b, s, n);
     if (n < 2 || n > 24) continue;
     find_edges(b, s, 0, n);

@@ -1,29 +1,29 @@
 /* Bytes of clusters, and which places hold so many. */
 #include "destructive_internal.h"
 
-void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more) {
+void berth_i_destruct_add_bytes(berth_i_destruct_bytes *sum, berth_i_destruct_bytes more) {
   sum->held += more.held;
   sum->param += more.param;
   sum->moment = fmax(sum->moment, more.moment);
 }
 
-berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit) {
+berth_i_destruct_bytes berth_i_destruct_unit_bytes(const berth_i_destruct *b, int32_t unit) {
   const berth_i_least *l = &b->kinds->least;
-  return (berth_i_bite_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
+  return (berth_i_destruct_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
 }
 
-static int32_t place_of(const berth_i_bite *b, int32_t device) {
+static int32_t place_of(const berth_i_destruct *b, int32_t device) {
   return b->part ? b->part[device] : device;
 }
 
-static int32_t size_at(berth_i_bite *b, double bytes) {
+static int32_t size_at(berth_i_destruct *b, double bytes) {
   int32_t i;
   for (i = 0; i < b->sizes && b->size[i] != bytes; i++) continue;
   if (i == b->sizes) b->size[b->sizes++] = bytes;
   return i;
 }
 
-berth_status berth_i_bite_sizes(berth_i_bite *b) {
+berth_status berth_i_destruct_sizes(berth_i_destruct *b) {
   size_t n = (size_t)b->places;
   b->size_of = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_of);
   b->size = berth_i_pool_alloc(&b->pool, n, sizeof *b->size);
@@ -42,8 +42,9 @@ berth_status berth_i_bite_sizes(berth_i_bite *b) {
   return BERTH_OK;
 }
 
-uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes) {
-  double need = berth_i_bite_least_bytes(bytes);
+uint64_t berth_i_destruct_holding(const berth_i_destruct *b, uint64_t can,
+                                  berth_i_destruct_bytes bytes) {
+  double need = berth_i_destruct_least_bytes(bytes);
   uint64_t out = can;
   bool some = false;
   for (int32_t j = 0; j < b->sizes; j++) {

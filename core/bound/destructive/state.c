@@ -2,7 +2,9 @@
  * which edges cross. */
 #include "destructive_internal.h"
 
-static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, berth_i_bite_state *s) {
+static berth_status alloc_state(berth_i_destruct *b,
+                                const berth_i_destruct_dag *g,
+                                berth_i_destruct_state *s) {
   size_t n = (size_t)g->n;
   memset(s, 0, sizeof *s);
   s->g = g;
@@ -16,7 +18,7 @@ static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, bert
   s->can = (uint64_t *)(void *)(s->p + n);
   at = (char *)(s->can + n);
   if (b->kinds) {
-    s->bytes = (berth_i_bite_bytes *)(void *)at;
+    s->bytes = (berth_i_destruct_bytes *)(void *)at;
     at += n * sizeof *s->bytes;
   }
   s->label = (int32_t *)(void *)at;
@@ -25,13 +27,13 @@ static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, bert
   return BERTH_OK;
 }
 
-void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s) {
+void berth_i_destruct_state_release(berth_i_destruct *b, berth_i_destruct_state *s) {
   berth_i_free(b->ctx, s->block, s->size, 1);
   s->block = NULL;
 }
 
-berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from,
-                                     berth_i_bite_state *s) {
+berth_status berth_i_destruct_state_copy(berth_i_destruct *b, const berth_i_destruct_state *from,
+                                     berth_i_destruct_state *s) {
   berth_status st = alloc_state(b, from->g, s);
   if (st != BERTH_OK) return st;
   memcpy(s->block, from->block, from->size);
@@ -42,7 +44,7 @@ berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *
   return BERTH_OK;
 }
 
-void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value) {
+void berth_i_destruct_lift(berth_i_destruct_state *s, int dir, int32_t op, double value) {
   if (!(value > s->h[dir][op] + s->slip)) return;
   s->h[dir][op] = value;
   s->changed = true;
@@ -51,7 +53,7 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
 
 /* ---- clusters ---- */
 
-static double time_within(const berth_i_bite *b, int32_t op, uint64_t can) {
+static double time_within(const berth_i_destruct *b, int32_t op, uint64_t can) {
   const double *time = b->u->cost->op + (size_t)op * (size_t)b->classes;
   double least = INFINITY;
   for (int32_t k = 0; k < b->classes; k++) {
@@ -61,7 +63,7 @@ static double time_within(const berth_i_bite *b, int32_t op, uint64_t can) {
 }
 
 /* Fewer devices: op times may be longer. The end of a part has none. */
-static void narrow(berth_i_bite *b, berth_i_bite_state *s, int32_t label, uint64_t can) {
+static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label, uint64_t can) {
   int32_t x = label;
   if (!b->masks) return;
   s->can[label] = can;
@@ -75,7 +77,7 @@ static void narrow(berth_i_bite *b, berth_i_bite_state *s, int32_t label, uint64
   } while (x != label);
 }
 
-static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) {
+static void merge(berth_i_destruct *b, berth_i_destruct_state *s, int32_t x, int32_t y) {
   int32_t keep = s->label[x], drop = s->label[y];
   if (keep == drop) return;
   int32_t i;
@@ -93,25 +95,26 @@ static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) 
   s->next[drop] = rest;
   s->changed = s->merged = true;
   if (s->bytes) {
-    berth_i_bite_add_bytes(&s->bytes[keep], s->bytes[drop]);
-    can = berth_i_bite_holding(b, can, s->bytes[keep]);
+    berth_i_destruct_add_bytes(&s->bytes[keep], s->bytes[drop]);
+    can = berth_i_destruct_holding(b, can, s->bytes[keep]);
     if (!can) s->impossible = true;
   }
   narrow(b, s, keep, can);
 }
 
-void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t e, int verdict) {
+void berth_i_destruct_decide(berth_i_destruct *b, berth_i_destruct_state *s,
+                             int32_t e, int verdict) {
   int32_t x = s->g->end[0][e], y = s->g->end[1][e];
   s->edge[e] = (uint8_t)verdict;
   s->changed = true;
-  if (verdict == BERTH_I_BITE_SAME) merge(b, s, x, y);
+  if (verdict == BERTH_I_DESTRUCT_SAME) merge(b, s, x, y);
   else if (s->label[x] == s->label[y]) s->impossible = true;
 }
 
 static int pinned_to(uint64_t can) { return can && !(can & (can - 1)); }
 
 /* Groups, and what is pinned to one device.  b->mark: first op of a unit */
-static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
+static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
   int32_t first[64], d;
   for (d = 0; d < 64; d++) first[d] = BERTH_NONE;
   for (int32_t i = 0; i < b->n; i++) b->mark[i] = BERTH_NONE;
@@ -130,23 +133,25 @@ static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
 }
 
 /* The bytes of a unit are with its first op here.  b->mark: 1: counted */
-static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
-  static const berth_i_bite_bytes none = { 0, 0, 0 };
+static void fill_bytes(berth_i_destruct *b, berth_i_destruct_state *s) {
+  static const berth_i_destruct_bytes none = { 0, 0, 0 };
   if (!s->bytes) return;
   for (int32_t i = 0; i < b->n; i++) b->mark[i] = 0;
   for (int32_t i = 0; i < s->g->n; i++) {
     int32_t unit = b->u->of[b->op[s->g->id[i]]];
-    s->bytes[i] = b->mark[unit] ? none : berth_i_bite_unit_bytes(b, unit);
+    s->bytes[i] = b->mark[unit] ? none : berth_i_destruct_unit_bytes(b, unit);
     b->mark[unit] = 1;
   }
   for (int32_t i = 0; i < b->u->n; i++) {
-    if (!b->mark[i]) berth_i_bite_add_bytes(&s->rest, berth_i_bite_unit_bytes(b, i));
+    if (!b->mark[i]) berth_i_destruct_add_bytes(&s->rest, berth_i_destruct_unit_bytes(b, i));
   }
   s->merged = true;
 }
 
-berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit,
-                                     berth_i_bite_state *s) {
+berth_status berth_i_destruct_state_init(berth_i_destruct *b,
+                                         const berth_i_destruct_dag *g,
+                                         double limit,
+                                         berth_i_destruct_state *s) {
   size_t n = (size_t)g->n;
   berth_status st = alloc_state(b, g, s);
   if (st != BERTH_OK) return st;
@@ -154,7 +159,7 @@ berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g,
   s->slip = 1e-11 * limit;
   for (int32_t i = 0; i < 2; i++) memcpy(s->h[i], g->h[i], n * sizeof(double));
   memcpy(s->p, g->p, n * sizeof *s->p);
-  memset(s->edge, BERTH_I_BITE_OPEN, (size_t)g->m);
+  memset(s->edge, BERTH_I_DESTRUCT_OPEN, (size_t)g->m);
   for (int32_t i = 0; i < g->n; i++) {
     s->label[i] = s->next[i] = i;
     s->can[i] = b->masks ? b->can[g->id[i]] : ~(uint64_t)0;

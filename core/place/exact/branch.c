@@ -6,7 +6,7 @@
 #include "base/sort_internal.h"
 #include "sim/sim_internal.h"
 #include "exact_internal.h"
-#include "bound/waits_internal.h"
+#include "bound/heads_tails_internal.h"
 
 enum { SLOTS = 1 << 17, POOL = 1 << 21 };
 
@@ -484,7 +484,7 @@ static berth_status prepare(branch *b) {
     if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have
                                                 told so */
   }
-  return berth_i_waits(&b->u, b->least, b->head, b->tail);
+  return berth_i_heads_tails(&b->u, BERTH_LINKS_FREE, NULL, b->least, b->head, b->tail);
 }
 
 berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes,

@@ -170,7 +170,7 @@ static berth_status pack_by(const berth_i_units *u, const berth_place_options *o
     st = berth_i_nomem(u->cost->ctx);
   else
     st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK
-                                               : berth_i_packing_rescue(&k, name, opts, why);
+                                               : berth_i_packing_find_feasible(&k, name, opts, why);
   berth_i_free(u->cost->ctx, fits, devices, sizeof *fits);
   berth_i_pool_free(&k.pool);
   return st;

@@ -312,7 +312,7 @@ static berth_status make_fit(const model *m, int32_t *device, berth_obstacle *wh
   if (st != BERTH_OK) return st;
   double *pull = berth_i_alloc(ctx, devices, sizeof *pull);
   if (!pull) st = berth_i_nomem(ctx);
-  else if (!put_all(m, &k, pull)) st = berth_i_packing_rescue(&k, "metis", m->opts, why);
+  else if (!put_all(m, &k, pull)) st = berth_i_packing_find_feasible(&k, "metis", m->opts, why);
   berth_i_free(ctx, pull, devices, sizeof *pull);
   berth_i_pool_free(&k.pool);
   return st;

@@ -236,7 +236,7 @@ static berth_status fill_packing(berth_i_packing *k, const berth_place_options *
   f.load = berth_i_pool_zalloc(&scratch, devices, sizeof *f.load);
   f.temporary = berth_i_pool_zalloc(&scratch, devices, sizeof *f.temporary);
   berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK && !fill_all(&f)) st = berth_i_packing_rescue(k, "m-topo", opts, why);
+  if (st == BERTH_OK && !fill_all(&f)) st = berth_i_packing_find_feasible(k, "m-topo", opts, why);
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -71,7 +71,7 @@ static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
   berth_status st = berth_i_packing_init(&m->u, m->opts->memory, m->p->device, &k);
   if (st != BERTH_OK) return st;
   st = berth_i_pack_near(&k, m->start, m->at, found);
-  if (st == BERTH_OK && !*found) st = berth_i_packing_rescue(&k, NAME, m->opts, why);
+  if (st == BERTH_OK && !*found) st = berth_i_packing_find_feasible(&k, NAME, m->opts, why);
   *found = st == BERTH_OK;
   berth_i_pool_free(&k.pool);
   return st;

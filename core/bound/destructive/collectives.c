@@ -1,5 +1,5 @@
 /* What collectives take, wherever their members may still go. */
-#include "bound/waits_internal.h"
+#include "bound/heads_tails_internal.h"
 
 static int32_t most_members(const berth_graph *g) {
   int32_t most = 0;
@@ -46,7 +46,7 @@ static double least_of(const berth_i_units *u, int32_t k, int32_t *devices) {
                                                          all */
 }
 
-berth_status berth_i_least_meets(const berth_i_units *u, double *seconds) {
+berth_status berth_i_least_collective_times(const berth_i_units *u, double *seconds) {
   const berth_graph *g = u->cost->g;
   size_t cap = (size_t)most_members(g);
   int32_t *devices = berth_i_alloc(u->cost->ctx, cap, sizeof *devices);

@@ -11,7 +11,8 @@ enum { METHODS = 3 };
 
 /* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4
  * times as fast. */
-static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double memory, int uneven) {
+static void constrained(setup *s, const berth_hooks *hooks, uint64_t seed,
+                        double memory, int uneven) {
   berth_topology_builder *b = NULL;
   memset(s, 0, sizeof *s);
   berth_rng rng;
@@ -83,7 +84,7 @@ static void every_step(void) {
     seen a;
     berth_objective f = { look_at, NULL, &a };
     berth_search_options o = berth_search_default();
-    walled(&s, NULL, (uint64_t)k, k % 2 ? 190 : 140, 1);
+    constrained(&s, NULL, (uint64_t)k, k % 2 ? 190 : 140, 1);
     a = (seen){ &s, berth_sim_default(s.g), 0, 0 };
     a.judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     o.method = methods[k % METHODS];
@@ -155,7 +156,7 @@ static void judges(void) {
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
-    walled(&s, NULL, (uint64_t)k, k % 2 ? 150 : 0, 1);
+    constrained(&s, NULL, (uint64_t)k, k % 2 ? 150 : 0, 1);
     berth_sim_options judge = berth_sim_default(s.g);
     judge.links = links[k % 4];
     a.method = methods[k % METHODS];
@@ -178,7 +179,7 @@ static void two_phases(void) {
   TEST("walks long enough for two phases: the same bytes for any number of threads")
   setup s;
   berth_search_options a = berth_search_default();
-  walled(&s, NULL, 3, 150, 0);
+  constrained(&s, NULL, 3, 150, 0);
   berth_sim_options judge = berth_sim_default(s.g);
   judge.links = BERTH_LINKS_DUPLEX;
   a.judge = &judge;
@@ -194,23 +195,23 @@ static void two_phases(void) {
 
 /* ---- clock, interrupt, progress ---- */
 
-typedef struct hand {
+typedef struct hook_log {
   double now, told;
   long ticks, asked, stop_at, back;
-} hand;
+} hook_log;
 
 static double tick(void *ud) {
-  hand *h = ud;
+  hook_log *h = ud;
   h->ticks++;
   return h->now += 0.01;
 }
 static int stop(void *ud) {
-  hand *h = ud;
+  hook_log *h = ud;
   h->asked++;
   return h->stop_at > 0 && h->asked >= h->stop_at;
 }
 static void told(void *ud, const char *what, double done) {
-  hand *h = ud;
+  hook_log *h = ud;
   h->back += strcmp(what, "search") != 0 || !(done > h->told) || done > 1;
   h->told = done;
 }
@@ -219,7 +220,7 @@ static void clocks(void) {
   TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only "
        "grows; interrupt keeps the best")
   for (int k = 0; k < 3 * METHODS; k++) {
-    hand h = { 0, 0, 0, 0, 0, 0 };
+    hook_log h = { 0, 0, 0, 0, 0, 0 };
     berth_hooks hooks = { 0 };
     berth_search_options o = berth_search_default();
     hooks.clock = tick;
@@ -227,7 +228,7 @@ static void clocks(void) {
     hooks.progress = told;
     hooks.ud = &h;
     setup s;
-    walled(&s, &hooks, (uint64_t)k, 150, 0);
+    constrained(&s, &hooks, (uint64_t)k, 150, 0);
     o.method = methods[k % METHODS];
     o.threads = 1;
     o.calls = k / METHODS == 0 ? 0 : 3000;
@@ -257,7 +258,7 @@ static void starts(void) {
     int32_t further[2 * OPS] = { 0 };
     berth_placement *p = NULL;
     berth_search_options o = berth_search_default();
-    walled(&s, NULL, 9, 150, 1);
+    constrained(&s, NULL, 9, 150, 1);
     CHECK_STATUS(berth_place(s.cost, "heft", NULL, &p, NULL), BERTH_OK);
     int32_t device[OPS];
     memcpy(device, berth_placement_device(p), sizeof device);
@@ -290,7 +291,7 @@ static void no_worse_than_trivial(void) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_placement *p = NULL, *q = NULL;
-    walled(&s, NULL, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
+    constrained(&s, NULL, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
     berth_place_options place = berth_place_default(s.g);
     place.links = k % 2 ? BERTH_LINKS_DUPLEX : BERTH_LINKS_FREE;
     place.search = &o;
@@ -320,7 +321,7 @@ static void bad_generations(void) {
   TEST("what means nothing for generations is told with its value")
   setup s;
   berth_search_options d = berth_search_default();
-  walled(&s, NULL, 1, 0, 0);
+  constrained(&s, NULL, 1, 0, 0);
   d.method = BERTH_SEARCH_BRKGA;
   berth_search_options o = d;
   o.population = 2;
@@ -357,7 +358,7 @@ static void refused_memory(void) {
       h.alloc = check_alloc;
       h.alloc_ud = &a;
       setup s;
-      walled(&s, &h, 2, 150, 1);
+      constrained(&s, &h, 2, 150, 1);
       o.method = methods[m];
       o.calls = 40;
       a.calls = 0;

@@ -2,11 +2,11 @@
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
-static size_t n_reads(const berth_i_stow *s) {
+static size_t n_reads(const berth_i_assignment *s) {
   return (size_t)s->cost->g->n_tensors * (size_t)s->devices;
 }
 
-static berth_status alloc_stow(berth_i_stow *s, const double *limit) {
+static berth_status alloc_stow(berth_i_assignment *s, const double *limit) {
   berth_i_pool *pool = &s->pool;
   size_t n = (size_t)s->n, d = (size_t)s->devices, tensors = (size_t)s->cost->g->n_tensors;
   s->base = berth_i_pool_zalloc(pool, d, sizeof *s->base);
@@ -29,7 +29,7 @@ static berth_status alloc_stow(berth_i_stow *s, const double *limit) {
 
 /* ---- order by temporary bytes ---- */
 
-static berth_status rank_temporaries(berth_i_stow *s) {
+static berth_status rank_temporaries(berth_i_assignment *s) {
   berth_i_keyed *r = berth_i_alloc(s->ctx, (size_t)s->n, sizeof *r);
   if (!r) return berth_i_nomem(s->ctx);
   for (int32_t i = 0; i < s->n; i++) {
@@ -56,9 +56,11 @@ static bool has_cuts(const berth_cost *c) {
   return false;
 }
 
-berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size,
-                               const double *temporary, double copy_share, berth_i_stow *s) {
-  *s = (berth_i_stow){ .pool = berth_i_pool_empty(u->cost->ctx),
+berth_status berth_i_assignment_init(const berth_i_units *u,
+                                     const double *limit, const double *size,
+                                     const double *temporary, double copy_share,
+                                     berth_i_assignment *s) {
+  *s = (berth_i_assignment){ .pool = berth_i_pool_empty(u->cost->ctx),
                        .ctx = u->cost->ctx,
                        .cost = u->cost,
                        .u = u,
@@ -76,26 +78,26 @@ berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, cons
 
 /* ---- copies ---- */
 
-static int32_t *reads_of(const berth_i_stow *s, int32_t tensor) {
+static int32_t *reads_of(const berth_i_assignment *s, int32_t tensor) {
   return s->reads + (size_t)tensor * (size_t)s->devices;
 }
 
-static int32_t home_of(const berth_i_stow *s, int32_t tensor) {
+static int32_t home_of(const berth_i_assignment *s, int32_t tensor) {
   return s->at[s->u->of[s->cost->g->producer[tensor]]];
 }
 
-static void charge(berth_i_stow *s, int32_t tensor, int32_t device, double sign) {
+static void charge(berth_i_assignment *s, int32_t tensor, int32_t device, double sign) {
   if (reads_of(s, tensor)[device] == 0 || home_of(s, tensor) == device) return;
   s->held[device] += sign * s->copy_share * berth_i_resident(s->cost->g, tensor);
 }
 
-static void touch(berth_i_stow *s, int32_t tensor) {
+static void touch(berth_i_assignment *s, int32_t tensor) {
   if (s->stamp[tensor] == s->epoch) return;
   s->stamp[tensor] = s->epoch;
   s->touched[s->n_touched++] = tensor;
 }
 
-static void touch_unit(berth_i_stow *s, int32_t unit) {
+static void touch_unit(berth_i_assignment *s, int32_t unit) {
   const berth_graph *g = s->cost->g;
   s->n_touched = 0;
   s->epoch++;
@@ -106,14 +108,14 @@ static void touch_unit(berth_i_stow *s, int32_t unit) {
   }
 }
 
-static void charge_touched(berth_i_stow *s, int32_t from, int32_t to, double sign) {
+static void charge_touched(berth_i_assignment *s, int32_t from, int32_t to, double sign) {
   for (int32_t i = 0; i < s->n_touched; i++) {
     charge(s, s->touched[i], from, sign);
     charge(s, s->touched[i], to, sign);
   }
 }
 
-static void count_reads(berth_i_stow *s, int32_t unit, int32_t device, int32_t by) {
+static void count_reads(berth_i_assignment *s, int32_t unit, int32_t device, int32_t by) {
   const berth_graph *g = s->cost->g;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
@@ -123,7 +125,7 @@ static void count_reads(berth_i_stow *s, int32_t unit, int32_t device, int32_t b
 
 /* ---- moving ---- */
 
-static void link_unit(berth_i_stow *s, int32_t unit, int32_t device) {
+static void link_unit(berth_i_assignment *s, int32_t unit, int32_t device) {
   int32_t next = s->first[device];
   s->next[unit] = next;
   s->prev[unit] = BERTH_NONE;
@@ -134,13 +136,13 @@ static void link_unit(berth_i_stow *s, int32_t unit, int32_t device) {
   if (s->temporary[unit] > 0 && s->rank[unit] < s->top[device]) s->top[device] = s->rank[unit];
 }
 
-static void find_top(berth_i_stow *s, int32_t device) {
+static void find_top(berth_i_assignment *s, int32_t device) {
   int32_t r = s->top[device] + 1;
   while (r < s->n && s->temporary[s->order[r]] > 0 && s->at[s->order[r]] != device) r++;
   s->top[device] = r < s->n && s->temporary[s->order[r]] > 0 ? r : s->n;
 }
 
-static void unlink_unit(berth_i_stow *s, int32_t unit) {
+static void unlink_unit(berth_i_assignment *s, int32_t unit) {
   int32_t device = s->at[unit], next = s->next[unit], prev = s->prev[unit];
   if (next != BERTH_NONE) s->prev[next] = prev;
   if (prev != BERTH_NONE) s->next[prev] = next;
@@ -150,7 +152,7 @@ static void unlink_unit(berth_i_stow *s, int32_t unit) {
   if (s->top[device] == s->rank[unit]) find_top(s, device);
 }
 
-void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device) {
+void berth_i_assignment_move(berth_i_assignment *s, int32_t unit, int32_t device) {
   int32_t from = s->at[unit];
   if (from == device) return;
   if (s->reads) {
@@ -164,7 +166,7 @@ void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device) {
   if (s->reads) charge_touched(s, from, device, 1);
 }
 
-void berth_i_stow_load(berth_i_stow *s, const int32_t *at) {
+void berth_i_assignment_load(berth_i_assignment *s, const int32_t *at) {
   for (int32_t d = 0; d < s->devices; d++) {
     s->held[d] = s->base[d];
     s->first[d] = BERTH_NONE;
@@ -181,7 +183,7 @@ void berth_i_stow_load(berth_i_stow *s, const int32_t *at) {
 
 /* ---- asking ---- */
 
-static bool reaches(const berth_i_stow *s, int32_t op, int32_t unit, int32_t device) {
+static bool reaches(const berth_i_assignment *s, int32_t op, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t from = s->u->of[g->producer[g->in[i]]];
@@ -198,7 +200,7 @@ static bool reaches(const berth_i_stow *s, int32_t op, int32_t unit, int32_t dev
   return true;
 }
 
-bool berth_i_stow_may(const berth_i_stow *s, int32_t unit, int32_t device) {
+bool berth_i_assignment_may(const berth_i_assignment *s, int32_t unit, int32_t device) {
   if (!berth_i_unit_can_run(s->u, unit, device)) return false;
   if (!s->cut) return true;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
@@ -207,8 +209,8 @@ bool berth_i_stow_may(const berth_i_stow *s, int32_t unit, int32_t device) {
   return true;
 }
 
-double berth_i_stow_overflow(const berth_i_stow *s) {
+double berth_i_assignment_overflow(const berth_i_assignment *s) {
   double sum = 0;
-  for (int32_t d = 0; d < s->devices; d++) sum += fmax(0, berth_i_stow_over(s, d));
+  for (int32_t d = 0; d < s->devices; d++) sum += fmax(0, berth_i_assignment_over(s, d));
   return sum;
 }

@@ -1,7 +1,7 @@
 /* Heads and tails with transfers. Tails are heads of the graph read backwards, in which a schedule
  * is read backwards, too. */
 #include "base/sort_internal.h"
-#include "waits_internal.h"
+#include "heads_tails_internal.h"
 
 /* ---- least and greatest transfer times ---- */
 
@@ -101,7 +101,7 @@ typedef struct source {
 
 enum { MOST_THROUGH_PORT = 64 };
 
-typedef struct waits {
+typedef struct heads_tails {
   const berth_i_units *u;
   const double *least;
   double *cross;   /* [tensors] s */
@@ -110,12 +110,12 @@ typedef struct waits {
   int32_t n;
   double apart;    /* latest arrival of those that are surely elsewhere */
   berth_i_ports ports;
-  const double *meets;     /* [collectives] s at least, or NULL */
-  double *met;             /* [collectives] last member's end; backwards: from the first consumer
-                              on */
+  const double *collective_time;     /* [collectives] s at least, or NULL */
+  double *members_end;             /* [collectives] last member's end; backwards: from the first
+                                      consumer on */
   berth_i_port_item *item; /* [twice the neighbours] what is surely elsewhere, then what may be */
   int32_t far;
-} waits;
+} heads_tails;
 
 BERTH_I_SORT(sort_by_op, source, BERTH_I_UP(op))
 BERTH_I_SORT(sort_by_arrival, source, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
@@ -127,13 +127,14 @@ static bool pinned_apart(const berth_i_units *u, int32_t a, int32_t b) {
 }
 
 /* Of a tensor that goes to several consumers each has its share of the port. */
-static double port_time(const waits *w, int dir, int32_t tensor) {
+static double port_time(const heads_tails *w, int dir, int32_t tensor) {
   const berth_graph *g = w->u->cost->g;
   int32_t users = dir ? g->use_at[tensor + 1] - g->use_at[tensor] : 1;
   return berth_i_port_time(&w->ports, dir, g->tensor_bytes[tensor], w->cross[tensor]) / users;
 }
 
-static void add_source(waits *w, int dir, int32_t op, int32_t other, double head, int32_t tensor) {
+static void add_source(heads_tails *w, int dir, int32_t op, int32_t other,
+                       double head, int32_t tensor) {
   double end = head + w->least[other], arrival = end + w->cross[tensor],
          port = port_time(w, dir, tensor);
   if (pinned_apart(w->u, op, other)) {
@@ -147,13 +148,13 @@ static void add_source(waits *w, int dir, int32_t op, int32_t other, double head
 
 /* Several tensors between two ops cross side by side: the one that takes longest counts. On the
  * same channel or route they cross one after another. */
-static void join_double(const waits *w, source *to, const source *x) {
+static void join_double(const heads_tails *w, source *to, const source *x) {
   bool one_by_one = berth_i_ports_count(&w->ports) && w->ports.links != BERTH_LINKS_FAIR;
   to->arrival = one_by_one ? to->arrival + x->cross : fmax(to->arrival, x->arrival);
   to->port += x->port;
 }
 
-static void join_doubles(waits *w) {
+static void join_doubles(heads_tails *w) {
   int32_t kept = 0;
   sort_by_op(w->list, (size_t)w->n);
   for (int32_t i = 0; i < w->n; i++) {
@@ -166,7 +167,7 @@ static void join_doubles(waits *w) {
   w->n = kept;
 }
 
-static void sort_sources(waits *w) {
+static void sort_sources(heads_tails *w) {
   join_doubles(w);
   sort_by_arrival(w->list, (size_t)w->n);
   for (int32_t i = 0; i < w->n; i++) w->list[i].rank = i;
@@ -175,7 +176,7 @@ static void sort_sources(waits *w) {
 }
 
 /* The first k of the list, one after another on one device. Grows with k. */
-static double done_together(const waits *w, int32_t k) {
+static double done_together(const heads_tails *w, int32_t k) {
   double t = 0;
   for (int32_t i = 0; i < w->n; i++) {
     if (w->by_head[i].rank < k) t = fmax(t, w->by_head[i].head) + w->by_head[i].length;
@@ -184,19 +185,21 @@ static double done_together(const waits *w, int32_t k) {
 }
 
 /* What crosses if the first k are on the op's device. Falls with k. */
-static double last_arrival(const waits *w, int32_t k) { return k < w->n ? w->list[k].arrival : 0; }
+static double last_arrival(const heads_tails *w, int32_t k) {
+  return k < w->n ? w->list[k].arrival : 0;
+}
 
 /* ---- through the port ---- */
 
 /* Of the first k, ready from then on. */
-static double load_from(const waits *w, int32_t k, double from) {
+static double load_from(const heads_tails *w, int32_t k, double from) {
   double sum = 0;
   for (int32_t i = 0; i < k; i++) sum += w->list[i].head >= from ? w->list[i].length : 0;
   return sum;
 }
 
 /* What else is to be done if the first k are on the op's device and the next one is not. */
-static double port_wait(const waits *w, int32_t k) {
+static double port_delay(const heads_tails *w, int32_t k) {
   berth_i_port_item *a = w->item + w->far;
   double most = 0;
   int32_t n = w->far;
@@ -216,22 +219,22 @@ static double port_wait(const waits *w, int32_t k) {
 }
 
 /* The least over all k: those that stay are the latest. */
-static double least_through_port(waits *w) {
+static double least_through_port(heads_tails *w) {
   double best = INFINITY;
   sort_sources(w);
   for (int32_t k = 0; k <= w->n; k++) {
     double together = done_together(w, k);
     if (together >= best) break;
     together = fmax(together, last_arrival(w, k));
-    if (together < best) best = fmin(best, fmax(together, port_wait(w, k)));
+    if (together < best) best = fmin(best, fmax(together, port_delay(w, k)));
   }
   return fmax(w->apart, best);
 }
 
-/* ---- where they meet ---- */
+/* ---- best split of the producers ---- */
 
 /* The least of the larger of the two. */
-static double least_wait(waits *w) {
+static double earliest_start(heads_tails *w) {
   int32_t low = 0;
   if (w->n == 0 && w->far == 0) return w->apart;
   if (berth_i_ports_count(&w->ports) && w->n + w->far <= MOST_THROUGH_PORT)
@@ -251,43 +254,45 @@ static double least_wait(waits *w) {
 /* ---- all ops ---- */
 
 /* Collectives that the op waits for; backwards: that wait for it. */
-static double after_meets(const waits *w, int dir, int32_t op) {
+static double after_collectives(const heads_tails *w, int dir, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
-  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++)
-    h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
+  for (int32_t i = w->collective_time && at ? at[op] : 0;
+       w->collective_time && at && i < at[op + 1]; i++)
+    h = fmax(h, w->members_end[list[i]] + w->collective_time[list[i]]);
   return h;
 }
 
-static void tell_collectives(waits *w, int dir, int32_t op, double done) {
+static void record_member_end(heads_tails *w, int dir, int32_t op, double done) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
-  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++)
-    w->met[list[i]] = fmax(w->met[list[i]], done);
+  for (int32_t i = w->collective_time && at ? at[op] : 0;
+       w->collective_time && at && i < at[op + 1]; i++)
+    w->members_end[list[i]] = fmax(w->members_end[list[i]], done);
 }
 
-static double head_of(waits *w, int32_t op, const double *head) {
+static double head_of(heads_tails *w, int32_t op, const double *head) {
   const berth_graph *g = w->u->cost->g;
   w->n = w->far = 0;
-  w->apart = after_meets(w, 0, op);
+  w->apart = after_collectives(w, 0, op);
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], from = g->producer[t];
     add_source(w, 0, op, from, head[from], t);
   }
-  return least_wait(w);
+  return earliest_start(w);
 }
 
-static double tail_of(waits *w, int32_t op, const double *tail) {
+static double tail_of(heads_tails *w, int32_t op, const double *tail) {
   const berth_graph *g = w->u->cost->g;
   w->n = w->far = 0;
-  w->apart = after_meets(w, 1, op);
+  w->apart = after_collectives(w, 1, op);
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
       add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
   }
-  return least_wait(w);
+  return earliest_start(w);
 }
 
 static int32_t most_neighbours(const berth_graph *g) {
@@ -311,40 +316,37 @@ static berth_status fill_cross(const berth_i_units *u, double *cross) {
   return BERTH_OK;
 }
 
-static void forget_meets(waits *w) {
-  for (int32_t k = 0; k < w->u->cost->g->n_collectives; k++) w->met[k] = 0;
+static void clear_member_ends(heads_tails *w) {
+  for (int32_t k = 0; k < w->u->cost->g->n_collectives; k++) w->members_end[k] = 0;
 }
 
-static void sweep(waits *w, double *head, double *tail) {
+static void sweep(heads_tails *w, double *head, double *tail) {
   const int32_t *topo = w->u->cost->g->topo;
   int32_t n = w->u->n_ops;
-  forget_meets(w);
+  clear_member_ends(w);
   for (int32_t i = 0; i < n; i++)
     head[topo[i]] = head_of(w, topo[i], head),
-    tell_collectives(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
-  forget_meets(w);
+    record_member_end(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
+  clear_member_ends(w);
   for (int32_t i = n - 1; i >= 0; i--) {
     tail[topo[i]] = tail_of(w, topo[i], tail);
-    tell_collectives(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
+    record_member_end(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
   }
 }
 
-berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head,
-                           double *tail) {
-  return berth_i_waits_on(u, BERTH_LINKS_FREE, NULL, least, head, tail);
-}
-
-berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets,
-                              const double *least, double *head, double *tail) {
+berth_status berth_i_heads_tails(const berth_i_units *u, berth_links links,
+                                 const double *collective_time,
+                                 const double *least, double *head,
+                                 double *tail) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t tensors = (size_t)u->cost->g->n_tensors, cap = (size_t)most_neighbours(u->cost->g);
   size_t collectives = (size_t)u->cost->g->n_collectives;
-  waits w = { .u = u, .least = least, .meets = meets };
+  heads_tails w = { .u = u, .least = least, .collective_time = collective_time };
   w.cross = berth_i_pool_alloc(&scratch, tensors, sizeof *w.cross);
   w.list = berth_i_pool_alloc(&scratch, cap, sizeof *w.list);
   w.by_head = berth_i_pool_alloc(&scratch, cap, sizeof *w.by_head);
   w.item = berth_i_pool_alloc(&scratch, 2 * cap, sizeof *w.item);
-  w.met = berth_i_pool_alloc(&scratch, collectives, sizeof *w.met);
+  w.members_end = berth_i_pool_alloc(&scratch, collectives, sizeof *w.members_end);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK)

@@ -5,24 +5,24 @@
 
 static berth_ctx *ctx;
 
-static berth_i_bites bite(const problem *p, unsigned rules) {
-  berth_i_bite_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
-  berth_i_bites b = { NAN, NAN, 0 };
+static berth_i_destruct_result destructive(const problem *p, unsigned rules) {
+  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
+  berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, &plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   unmake(&m);
   return b;
 }
 
-static double largest(const berth_i_bites *b) {
+static double largest(const berth_i_destruct_result *b) {
   return isnan(b->intervals) ? b->clusters : b->intervals;
 }
 
 static void check_below(const problem *p, double best, unsigned rules, int round) {
-  berth_i_bites b = bite(p, rules);
+  berth_i_destruct_result b = destructive(p, rules);
   CHECK(b.clusters <= best * (1 + 1e-9));
   CHECK(!(b.intervals > best * (1 + 1e-9)) && !(b.intervals < b.clusters));
   if (!check_bad) return;
@@ -67,20 +67,21 @@ static void random_case(problem *p, berth_rng *rng, int round) {
 }
 
 int main(int argc, char **argv) {
-  static const unsigned rules[] = { BERTH_I_BITE_ALL,
-                                    BERTH_I_BITE_FORCE,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_JOIN,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL
-                                        | BERTH_I_BITE_EDGE_FINDING,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_GROUPS,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_DUAL,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_ENERGY,
-                                    BERTH_I_BITE_ALL & ~BERTH_I_BITE_RECURSE,
-                                    BERTH_I_BITE_DEEP,
-                                    BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP,
-                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_RATES };
+  static const unsigned rules[] = {
+      BERTH_I_DESTRUCT_ALL,
+      BERTH_I_DESTRUCT_FORCE,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_JOIN,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_SERIAL,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_SERIAL |
+          BERTH_I_DESTRUCT_EDGE_FINDING,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS | BERTH_I_DESTRUCT_GROUPS,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS | BERTH_I_DESTRUCT_DUAL,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS | BERTH_I_DESTRUCT_ENERGY,
+      BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_RECURSE,
+      BERTH_I_DESTRUCT_DEEP,
+      BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_DEEP,
+      BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS | BERTH_I_DESTRUCT_RATES};
   enum { SETS = sizeof rules / sizeof *rules };
   int n = argc > 1 ? atoi(argv[1]) : 1600, tight = 0, used = 0;
   double gap = 0;
@@ -92,9 +93,9 @@ int main(int argc, char **argv) {
     problem p;
     random_case(&p, &rng, i);
     double best = optimum(&p, 0);
-    check_below(&p, best, BERTH_I_BITE_ALL, i);
+    check_below(&p, best, BERTH_I_DESTRUCT_ALL, i);
     check_below(&p, best, rules[i % SETS], i);
-    berth_i_bites b = bite(&p, BERTH_I_BITE_ALL);
+    berth_i_destruct_result b = destructive(&p, BERTH_I_DESTRUCT_ALL);
     if (!(largest(&b) > 0)) continue;
     used++;
     tight += largest(&b) >= best * (1 - 1e-3);

@@ -30,17 +30,18 @@ static const struct {
   { "8gpu_full_transformer.txt", { 202.5476, 141.4508 }, { 212.8249, 148.4620 }, { 202.5, 141.45 } }
 };
 
-static berth_i_bites bite(berth_cost *cost, const berth_i_bite_plan *plan) {
-  berth_i_bites b = { NAN, NAN, 0 };
+static berth_i_destruct_result destructive(berth_cost *cost, const berth_i_destruct_plan *plan) {
+  berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   CHECK_STATUS(berth_i_units_init(cost, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, NULL, plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   return b;
 }
 
 static void check_cheap(berth_cost *cost, double least, double most) {
-  berth_i_bites a = bite(cost, &berth_i_bite_cheap), b = bite(cost, &berth_i_bite_cheap);
+  berth_i_destruct_result a = destructive(cost, &berth_i_destruct_cheap),
+                          b = destructive(cost, &berth_i_destruct_cheap);
   CHECK(a.intervals >= least * 1e10 && a.intervals <= most * 1e10);
   CHECK(a.work <= 4000000); /* some 0.03 s */
   CHECK(a.intervals == b.intervals && a.clusters == b.clusters && a.work == b.work);
@@ -56,7 +57,7 @@ static void check_cell(const char *dir, int k, int wide) {
   setup s;
   doppler_setup(&s, d, wide ? 8 : 4, 1);
   check_cheap(s.cost, known[k].cheap[wide], schedule);
-  berth_i_bites b = bite(s.cost, &berth_i_bite_thorough);
+  berth_i_destruct_result b = destructive(s.cost, &berth_i_destruct_thorough);
   printf("# %s on %d devices: %.4f (published %.4f), %.1f million steps\n", known[k].file,
          wide ? 8 : 4, b.intervals / 1e10, bound, (double)b.work / 1e6);
   CHECK(b.intervals >= bound * 1e10 * (1 - 1e-4));

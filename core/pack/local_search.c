@@ -24,9 +24,9 @@ typedef struct choice {
   bundle out, back;
 } choice;
 
-typedef struct settle {
+typedef struct local_search {
   berth_i_pool arrays;
-  berth_i_stow *s;
+  berth_i_assignment *s;
   bundles out, back; /* from the device that overflows, and back from the other */
   bundle *pool;      /* [n] units of one device, to choose from */
   int32_t *best;     /* [n] devices with the least overflow so far */
@@ -35,7 +35,7 @@ typedef struct settle {
   int32_t n_top;
   berth_rng rng;
   double work;       /* left */
-} settle;
+} local_search;
 
 /* ---- bundles ---- */
 
@@ -51,7 +51,7 @@ static bundle alone(double bytes, int32_t unit) {
   return b;
 }
 
-static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b,
+static berth_status add(local_search *w, bundles *list, const bundle *a, const bundle *b,
                         const bundle *c) {
   berth_status st =
       berth_i_pool_grow(&w->arrays, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
@@ -64,8 +64,8 @@ static berth_status add(settle *w, bundles *list, const bundle *a, const bundle 
 }
 
 /* Of units that are alike in all that counts here, `level` are enough. */
-static int32_t drop_repeats(const settle *w, int32_t n, int32_t level) {
-  const berth_i_stow *s = w->s;
+static int32_t drop_repeats(const local_search *w, int32_t n, int32_t level) {
+  const berth_i_assignment *s = w->s;
   int32_t kept = 0, run = 0;
   if (s->copy_share > 0) return n;
   for (int32_t i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ static int32_t drop_repeats(const settle *w, int32_t n, int32_t level) {
 }
 
 /* Evenly over all sizes, from a random one on. */
-static int32_t thin_out(settle *w, int32_t n, int32_t most) {
+static int32_t thin_out(local_search *w, int32_t n, int32_t most) {
   if (n <= most) return n;
   int32_t shift = berth_rng_below(&w->rng, n / most + 1);
   for (int32_t i = 0; i < most; i++) {
@@ -89,13 +89,13 @@ static int32_t thin_out(settle *w, int32_t n, int32_t most) {
 }
 
 /* Units on one device that the other could take. */
-static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
-  berth_i_stow *s = w->s;
+static int32_t list_units(local_search *w, int32_t on, int32_t to, int32_t level) {
+  berth_i_assignment *s = w->s;
   int32_t n = 0;
   for (int32_t i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
     w->work -= 1;
     if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0)
-        && berth_i_stow_may(s, i, to)) {
+        && berth_i_assignment_may(s, i, to)) {
       w->pool[n++] = alone(s->size[i], i);
     }
   }
@@ -104,7 +104,7 @@ static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
   return thin_out(w, drop_repeats(w, n, level), list_length[level]);
 }
 
-static berth_status combine(settle *w, bundles *list, int32_t n, int32_t level) {
+static berth_status combine(local_search *w, bundles *list, int32_t n, int32_t level) {
   const bundle *p = w->pool;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
@@ -118,8 +118,8 @@ static berth_status combine(settle *w, bundles *list, int32_t n, int32_t level) 
   return st;
 }
 
-static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t to, int32_t level,
-                                 bool none) {
+static berth_status list_bundles(local_search *w, bundles *list, int32_t on,
+                                 int32_t to, int32_t level, bool none) {
   bundle nothing = alone(0, BERTH_NONE);
   berth_status st = BERTH_OK;
   list->n = 0;
@@ -132,17 +132,17 @@ static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t t
 
 /* ---- exchanges ---- */
 
-static void move_bundle(settle *w, const bundle *b, int32_t to) {
+static void move_bundle(local_search *w, const bundle *b, int32_t to) {
   for (int32_t i = 0; i < MOST_LEVELS; i++) {
-    if (b->unit[i] != BERTH_NONE) berth_i_stow_move(w->s, b->unit[i], to);
+    if (b->unit[i] != BERTH_NONE) berth_i_assignment_move(w->s, b->unit[i], to);
   }
 }
 
-static double pair_over(const berth_i_stow *s, int32_t a, int32_t b) {
-  return fmax(0, berth_i_stow_over(s, a)) + fmax(0, berth_i_stow_over(s, b));
+static double pair_over(const berth_i_assignment *s, int32_t a, int32_t b) {
+  return fmax(0, berth_i_assignment_over(s, a)) + fmax(0, berth_i_assignment_over(s, b));
 }
 
-static void keep_choice(settle *w, double worth, const bundle *out, const bundle *back) {
+static void keep_choice(local_search *w, double worth, const bundle *out, const bundle *back) {
   int32_t i = w->n_top;
   if (i == MOST_CHECKS && worth <= w->top[i - 1].worth) return;
   if (i == MOST_CHECKS) i--;
@@ -162,7 +162,7 @@ static double worth_of(double shift, double need, double room) {
 
 /* For each bundle the two that come closest to a shift of all that is needed, or all that there is
  * room for. */
-static void match(settle *w, double need, double room) {
+static void match(local_search *w, double need, double room) {
   double wanted = fmin(need, room);
   size_t j = 0;
   w->n_top = 0;
@@ -178,8 +178,8 @@ static void match(settle *w, double need, double room) {
 }
 
 /* Sums of the devices as they were: adding and taking off again rounds. */
-static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
-  berth_i_stow *s = w->s;
+static bool try_exchange(local_search *w, const choice *c, int32_t a, int32_t b) {
+  berth_i_assignment *s = w->s;
   double held_a = s->held[a], held_b = s->held[b], before = pair_over(s, a, b);
   move_bundle(w, &c->out, b);
   move_bundle(w, &c->back, a);
@@ -195,11 +195,11 @@ static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
 
 /* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by
  * size alone miss the one move that counts, that of the largest temporary. */
-static bool move_top(settle *w, int32_t a, int32_t b) {
-  berth_i_stow *s = w->s;
+static bool move_top(local_search *w, int32_t a, int32_t b) {
+  berth_i_assignment *s = w->s;
   if (s->top[a] == s->n) return false;
   int32_t unit = s->order[s->top[a]];
-  if (!berth_i_stow_may(s, unit, b)) return false;
+  if (!berth_i_assignment_may(s, unit, b)) return false;
   choice c;
   c.worth = 0;
   c.out = alone(s->size[unit], unit);
@@ -207,9 +207,9 @@ static bool move_top(settle *w, int32_t a, int32_t b) {
   return try_exchange(w, &c, a, b);
 }
 
-static berth_status exchange(settle *w, int32_t a, int32_t b, int32_t level, bool *better) {
-  berth_i_stow *s = w->s;
-  double need = berth_i_stow_over(s, a), room = -berth_i_stow_over(s, b);
+static berth_status exchange(local_search *w, int32_t a, int32_t b, int32_t level, bool *better) {
+  berth_i_assignment *s = w->s;
+  double need = berth_i_assignment_over(s, a), room = -berth_i_assignment_over(s, b);
   *better = level == 1 && move_top(w, a, b);
   if (*better) return BERTH_OK;
   berth_status st;
@@ -220,8 +220,8 @@ static berth_status exchange(settle *w, int32_t a, int32_t b, int32_t level, boo
   return BERTH_OK;
 }
 
-static berth_status sweep(settle *w, int32_t level, bool *better) {
-  berth_i_stow *s = w->s;
+static berth_status sweep(local_search *w, int32_t level, bool *better) {
+  berth_i_assignment *s = w->s;
   berth_status st = BERTH_OK;
   int32_t shift = berth_rng_below(&w->rng, s->devices);
   *better = false;
@@ -229,7 +229,9 @@ static berth_status sweep(settle *w, int32_t level, bool *better) {
     for (int32_t i = 0; i < s->devices && st == BERTH_OK && w->work > 0; i++) {
       int32_t b = (i + shift) % s->devices;
       bool done = false;
-      if (a == b || !(berth_i_stow_over(s, a) > 0) || berth_i_stow_over(s, b) > 0) continue;
+      if (a == b || !(berth_i_assignment_over(s, a) > 0) ||
+          berth_i_assignment_over(s, b) > 0)
+        continue;
       st = exchange(w, a, b, level, &done);
       *better = *better || done;
     }
@@ -239,18 +241,19 @@ static berth_status sweep(settle *w, int32_t level, bool *better) {
 
 /* ---- all of it ---- */
 
-static void remember(settle *w) {
-  double over = berth_i_stow_overflow(w->s);
+static void remember(local_search *w) {
+  double over = berth_i_assignment_overflow(w->s);
   if (!(over < w->least)) return;
   w->least = over;
   memcpy(w->best, w->s->at, (size_t)w->s->n * sizeof *w->best);
 }
 
-static berth_status descend(settle *w) {
+static berth_status descend(local_search *w) {
   berth_status st = BERTH_OK;
   int32_t level = 1;
   bool better;
-  while (st == BERTH_OK && level <= MOST_LEVELS && w->work > 0 && berth_i_stow_overflow(w->s) > 0) {
+  while (st == BERTH_OK && level <= MOST_LEVELS && w->work > 0 &&
+         berth_i_assignment_overflow(w->s) > 0) {
     st = sweep(w, level, &better);
     level = better ? 1 : level + 1;
   }
@@ -259,28 +262,28 @@ static berth_status descend(settle *w) {
 }
 
 /* A few units go anywhere. */
-static void kick(settle *w) {
-  berth_i_stow *s = w->s;
+static void kick(local_search *w) {
+  berth_i_assignment *s = w->s;
   int32_t n = 2 + berth_rng_below(&w->rng, 4);
   for (int32_t i = 0; i < n; i++) {
     int32_t unit = berth_rng_below(&w->rng, s->n), to = berth_rng_below(&w->rng, s->devices);
-    if (berth_i_stow_may(s, unit, to)) berth_i_stow_move(s, unit, to);
+    if (berth_i_assignment_may(s, unit, to)) berth_i_assignment_move(s, unit, to);
   }
   w->work -= 100;
 }
 
-static void return_to_best(settle *w) {
-  for (int32_t i = 0; i < w->s->n; i++) berth_i_stow_move(w->s, i, w->best[i]);
+static void return_to_best(local_search *w) {
+  for (int32_t i = 0; i < w->s->n; i++) berth_i_assignment_move(w->s, i, w->best[i]);
 }
 
 /* So much that a few units here or there will not do. */
-static bool is_hopeless(const settle *w) {
+static bool is_hopeless(const local_search *w) {
   double largest = 0;
   for (int32_t i = 0; i < w->s->n; i++) largest = fmax(largest, w->s->size[i]);
   return w->least > HOPELESS * largest;
 }
 
-static berth_status climb(settle *w) {
+static berth_status climb(local_search *w) {
   berth_status st = descend(w);
   if (st != BERTH_OK || is_hopeless(w)) return st;
   for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1;
@@ -295,14 +298,17 @@ static berth_status climb(settle *w) {
 }
 
 /* What sums from the start say counts: sums along the way are rounded otherwise. */
-static void confirm(settle *w, bool *fits) {
-  berth_i_stow_load(w->s, w->best);
-  *fits = !(berth_i_stow_overflow(w->s) > 0);
+static void confirm(local_search *w, bool *fits) {
+  berth_i_assignment_load(w->s, w->best);
+  *fits = !(berth_i_assignment_overflow(w->s) > 0);
 }
 
-berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits) {
-  settle w = { .arrays = berth_i_pool_empty(s->ctx), .s = s, .work = work, .least = INFINITY };
-  *fits = !(berth_i_stow_overflow(s) > 0);
+berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work, bool *fits) {
+  local_search w = {.arrays = berth_i_pool_empty(s->ctx),
+                    .s = s,
+                    .work = work,
+                    .least = INFINITY};
+  *fits = !(berth_i_assignment_overflow(s) > 0);
   if (*fits || s->n == 0) return BERTH_OK;
   berth_rng_init(&w.rng, 0, 0);
   w.pool = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.pool);

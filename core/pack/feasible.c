@@ -7,7 +7,7 @@ enum { FEW_UNITS = 16 };               /* all cases are tried */
 static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6;
 /* Steps of local search a unit, and at most, from each of two beginnings; and where it is only told
  * how close one comes. */
-static const double SETTLE_WORK = 2e4, MOST_SETTLE_WORK = 4e7, ACCOUNT_WORK = 500;
+static const double SEARCH_WORK = 2e4, MOST_SEARCH_WORK = 4e7, ACCOUNT_WORK = 500;
 
 typedef enum fit_rule { FIRST_FIT, BEST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
 
@@ -76,7 +76,7 @@ static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
 /* ---- exact ---- */
 
 /* @param unfit no packing exists */
-static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found,
+static berth_status search_exactly(berth_i_packing *k, const rank *order, bool *found,
                                    bool *unfit) {
   berth_ctx *ctx = k->cost->ctx;
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
@@ -138,15 +138,16 @@ static void slice(const berth_i_packing *k, int32_t *at, double *left) {
 }
 
 /* @param at in: a beginning; out: what overflows least, if it is less than `least` */
-static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *begin, double work,
-                           int32_t *at, double *least, bool *found) {
+static berth_status search_from(berth_i_packing *k, berth_i_assignment *s,
+                                const int32_t *begin, double work, int32_t *at,
+                                double *least, bool *found) {
   bool fits = false;
-  berth_i_stow_load(s, begin);
+  berth_i_assignment_load(s, begin);
   berth_status st;
-  if ((st = berth_i_stow_settle(s, work, &fits)) != BERTH_OK) return st;
+  if ((st = berth_i_assignment_local_search(s, work, &fits)) != BERTH_OK) return st;
   *found = fits && berth_i_packing_load(k, s->at);
-  if (berth_i_stow_overflow(s) < *least) memcpy(at, s->at, (size_t)s->n * sizeof *at);
-  *least = fmin(*least, berth_i_stow_overflow(s));
+  if (berth_i_assignment_overflow(s) < *least) memcpy(at, s->at, (size_t)s->n * sizeof *at);
+  *least = fmin(*least, berth_i_assignment_overflow(s));
   return BERTH_OK;
 }
 
@@ -158,23 +159,23 @@ static bool is_close(const berth_i_packing *k, double over) {
 }
 
 /* @param at [2 * units] the first half out: what overflows least; the second is scratch */
-static berth_status settle_both(berth_i_packing *k, const rank *order, double work, int32_t *at,
+static berth_status search_locally(berth_i_packing *k, const rank *order, double work, int32_t *at,
                                 double *left, bool *found) {
   int32_t *begin = at + k->u->n;
   double least = INFINITY;
-  berth_i_stow s;
+  berth_i_assignment s;
   berth_status st =
-      berth_i_stow_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
+      berth_i_assignment_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
   if (st != BERTH_OK) return st;
   spread(k, order, begin, left);
-  st = settle(k, &s, begin, work, at, &least, found);
-  if (st == BERTH_OK && !*found && work >= SETTLE_WORK && is_close(k, least)) {
+  st = search_from(k, &s, begin, work, at, &least, found);
+  if (st == BERTH_OK && !*found && work >= SEARCH_WORK && is_close(k, least)) {
     memcpy(begin, at, (size_t)k->u->n * sizeof *at);
-    st = settle(k, &s, begin, fmin(MOST_SETTLE_WORK, 8 * work), at, &least, found);
+    st = search_from(k, &s, begin, fmin(MOST_SEARCH_WORK, 8 * work), at, &least, found);
   }
   if (st == BERTH_OK && !*found && k->copy_share > 0) {
     slice(k, begin, left);
-    st = settle(k, &s, begin, work, at, &least, found);
+    st = search_from(k, &s, begin, work, at, &least, found);
   }
   berth_i_pool_free(&s.pool);
   return st;
@@ -197,12 +198,12 @@ static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_
                                    bool *found, bool *unfit) {
   berth_status st = complete(k, at, found, unfit);
   if (st != BERTH_OK || *found) return st;
-  if (k->u->n <= FEW_UNITS && !*unfit) st = search_packing(k, order, found, unfit);
-  double work = *unfit ? ACCOUNT_WORK : SETTLE_WORK;
+  if (k->u->n <= FEW_UNITS && !*unfit) st = search_exactly(k, order, found, unfit);
+  double work = *unfit ? ACCOUNT_WORK : SEARCH_WORK;
   if (st == BERTH_OK && !*found)
-    st = settle_both(k, order, fmin(MOST_SETTLE_WORK, work * k->u->n), at, left, found);
+    st = search_locally(k, order, fmin(MOST_SEARCH_WORK, work * k->u->n), at, left, found);
   if (st != BERTH_OK || *found || *unfit || k->u->n <= FEW_UNITS) return st;
-  return search_packing(k, order, found, unfit);
+  return search_exactly(k, order, found, unfit);
 }
 
 static bool is_packed(const berth_i_packing *k, int32_t unit) {
@@ -224,7 +225,7 @@ static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *a
 /* Between share 0 and 1 only proposals are wanted. */
 static bool is_proposal(const berth_i_packing *k) { return k->u->share > 0 && k->u->share < 1; }
 
-static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double *left,
+static berth_status find_feasible(berth_i_packing *k, rank *order, int32_t *at, double *left,
                            const char *placer, const berth_place_options *opts,
                            berth_obstacle *why) {
   bool found = false, unfit = false;
@@ -235,14 +236,14 @@ static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double 
     st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
     if (st != BERTH_OK) return st;
   }
-  st = is_proposal(k) ? settle_both(k, order, ACCOUNT_WORK * k->u->n, at, left, &found)
+  st = is_proposal(k) ? search_locally(k, order, ACCOUNT_WORK * k->u->n, at, left, &found)
                       : fits_by_search(k, order, at, left, &found, &unfit);
   int32_t out;
   if (st != BERTH_OK || found || (out = leave_out(k, order, at)) == BERTH_NONE) return st;
   return berth_i_packing_account(k, out, placer, unfit, opts, why);
 }
 
-berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer,
+berth_status berth_i_packing_find_feasible(berth_i_packing *k, const char *placer,
                                     const berth_place_options *opts, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
@@ -250,7 +251,7 @@ berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer,
   int32_t *at = berth_i_pool_zalloc(&scratch, 2 * n, sizeof *at);
   double *left = berth_i_pool_alloc(&scratch, devices, sizeof *left);
   berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK && n > 0) st = rescue(k, order, at, left, placer, opts, why);
+  if (st == BERTH_OK && n > 0) st = find_feasible(k, order, at, left, placer, opts, why);
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -6,17 +6,17 @@
 static berth_ctx *ctx;
 
 /* NaN: proved that nothing fits. */
-static double bite(const problem *p, berth_memory_policy memory, unsigned rules) {
-  berth_i_bite_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
-  berth_i_bites b = { NAN, NAN, 0 };
+static double destructive(const problem *p, berth_memory_policy memory, unsigned rules) {
+  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
+  berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", memory, 1, &u, NULL), BERTH_OK);
   berth_i_kinds k;
   CHECK_STATUS(berth_i_kinds_init(&u, memory, &k), BERTH_OK);
   if (berth_i_prove_unfit(&u, &k, "bounds", NULL) == BERTH_OK) {
-    berth_i_bite_scope scope = { &k, NULL, 0, BERTH_LINKS_FREE, NULL };
-    CHECK_STATUS(berth_i_bite_bound(&u, &scope, &plan, &b), BERTH_OK);
+    berth_i_destruct_scope scope = { &k, NULL, 0, BERTH_LINKS_FREE, NULL };
+    CHECK_STATUS(berth_i_destructive_bound(&u, &scope, &plan, &b), BERTH_OK);
   }
   berth_i_kinds_release(&k);
   berth_i_units_release(&u);
@@ -25,9 +25,11 @@ static double bite(const problem *p, berth_memory_policy memory, unsigned rules)
 }
 
 static void check_raise(const problem *p, unsigned with, double low, double high) {
-  CHECK_NEAR(bite(p, BERTH_MEMORY_INFERENCE, BERTH_I_BITE_ALL & ~(unsigned)BERTH_I_BITE_MEMORY),
-             low, 3e-3 * low);
-  CHECK_NEAR(bite(p, BERTH_MEMORY_INFERENCE, with), high, 3e-3 * high);
+  CHECK_NEAR(
+      destructive(p, BERTH_MEMORY_INFERENCE,
+                  BERTH_I_DESTRUCT_ALL & ~(unsigned)BERTH_I_DESTRUCT_MEMORY),
+      low, 3e-3 * low);
+  CHECK_NEAR(destructive(p, BERTH_MEMORY_INFERENCE, with), high, 3e-3 * high);
 }
 
 /* One op after another, a byte each, device memory for `room` of them; tensor i takes bytes[i]. */
@@ -42,8 +44,8 @@ static void chain(problem *p, int32_t n, int32_t devices, const double *bytes, d
 static void by_hand(void) {
   static const double rising[] = { 9, 5, 7, 3, 8 };
   enum {
-    FORCE = BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_MEMORY,
-    DEEP = FORCE | BERTH_I_BITE_DEEP
+    FORCE = BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_SERIAL | BERTH_I_DESTRUCT_MEMORY,
+    DEEP = FORCE | BERTH_I_DESTRUCT_DEEP
   };
   TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on "
        "each side")
@@ -117,8 +119,8 @@ static void against_schedules(int n) {
     problem p;
     random_case(&p, &rng, i);
     double best = optimum_within(&p);
-    double bound = bite(&p, BERTH_MEMORY_INFERENCE,
-                        i % 3 ? BERTH_I_BITE_ALL : BERTH_I_BITE_ALL & ~(1u << i / 3 % 10));
+    double bound = destructive(&p, BERTH_MEMORY_INFERENCE,
+                        i % 3 ? BERTH_I_DESTRUCT_ALL : BERTH_I_DESTRUCT_ALL & ~(1u << i / 3 % 10));
     if (isinf(best) || isnan(bound)) {
       CHECK(isinf(best) || !isnan(bound));
       unfit++;
@@ -128,7 +130,7 @@ static void against_schedules(int n) {
     if (check_bad) printf("# round %d: bound %.9g, best %.9g\n", i, bound, best);
     if (!(bound > 0)) continue;
     used++;
-    by_memory += bound > bite(&p, BERTH_MEMORY_NONE, BERTH_I_BITE_ALL) * (1 + 1e-3);
+    by_memory += bound > destructive(&p, BERTH_MEMORY_NONE, BERTH_I_DESTRUCT_ALL) * (1 + 1e-3);
     tight += bound >= best * (1 - 1e-3);
     gap += best / bound - 1;
   }
@@ -183,7 +185,7 @@ static void against_simulations(int n) {
     random_case(&p, &rng, i);
     p.resident = 1;
     for (int32_t d = 0; d < p.devices; d++) p.memory[d] += 2 + berth_rng_below(&rng, 30);
-    double bound = bite(&p, memory, BERTH_I_BITE_ALL);
+    double bound = destructive(&p, memory, BERTH_I_DESTRUCT_ALL);
     double best = least_simulated(&p, memory);
     if (isinf(best) || isnan(bound)) {
       CHECK(isinf(best) || !isnan(bound));

@@ -6,28 +6,28 @@
 
 static berth_ctx *ctx;
 
-static double bite(const problem *p, unsigned rules) {
-  berth_i_bite_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
-  berth_i_bites b = { NAN, NAN, 0 };
+static double destructive(const problem *p, unsigned rules) {
+  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
+  berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, &plan, &b), BERTH_OK);
   berth_i_units_release(&u);
   unmake(&m);
   return isnan(b.intervals) ? b.clusters : b.intervals;
 }
 
 enum {
-  FORCE = BERTH_I_BITE_FORCE,
-  SERIAL = FORCE | BERTH_I_BITE_SERIAL,
-  LOADS = FORCE | BERTH_I_BITE_LOADS
+  FORCE = BERTH_I_DESTRUCT_FORCE,
+  SERIAL = FORCE | BERTH_I_DESTRUCT_SERIAL,
+  LOADS = FORCE | BERTH_I_DESTRUCT_LOADS
 };
 
 static void check_raise(const problem *p, unsigned without, unsigned with, double low,
                         double high) {
-  CHECK_NEAR(bite(p, without), low, 3e-3 * low);
-  CHECK_NEAR(bite(p, with), high, 3e-3 * high);
+  CHECK_NEAR(destructive(p, without), low, 3e-3 * low);
+  CHECK_NEAR(destructive(p, with), high, 3e-3 * high);
 }
 
 static void no_edges(problem *p, int32_t n, int32_t devices, double time) {
@@ -43,11 +43,11 @@ static void rules(void) {
   problem p;
   join_of(&p, 3, 4, 100);
   check_raise(&p, FORCE, SERIAL, 2, 4);
-  CHECK_NEAR(bite(&p, FORCE | BERTH_I_BITE_JOIN), 4, 1e-2);
+  CHECK_NEAR(destructive(&p, FORCE | BERTH_I_DESTRUCT_JOIN), 4, 1e-2);
 
   TEST("a join waits for the transfers of those that its device cannot run in time");
   join_of(&p, 6, 4, 3);
-  check_raise(&p, FORCE, FORCE | BERTH_I_BITE_JOIN, 2, 5);
+  check_raise(&p, FORCE, FORCE | BERTH_I_DESTRUCT_JOIN, 2, 5);
 
   TEST("loads: two devices have no room for three ops of one length at once");
   no_edges(&p, 3, 2, 2);
@@ -57,7 +57,7 @@ static void rules(void) {
   no_edges(&p, 6, 2, 1);
   p.bandwidth = 1;
   for (int32_t i = 0; i < 6; i += 2) problem_edge(&p, i, i + 1, 50);
-  check_raise(&p, LOADS, LOADS | BERTH_I_BITE_DUAL, 3, 4);
+  check_raise(&p, LOADS, LOADS | BERTH_I_DESTRUCT_DUAL, 3, 4);
 
   TEST("pins, groups and types make clusters without any transfer");
   no_edges(&p, 4, 2, 1);
@@ -72,7 +72,7 @@ static void rules(void) {
   TEST("unlike devices: the loads of intervals at prices");
   no_edges(&p, 4, 2, 1);
   for (int32_t i = 0; i < 4; i++) p.time[i][1] = 3; /* three on the one, one on the other */
-  check_raise(&p, LOADS, LOADS | BERTH_I_BITE_RATES, 2, 3);
+  check_raise(&p, LOADS, LOADS | BERTH_I_DESTRUCT_RATES, 2, 3);
 
   TEST("pinned apart: the transfer is sure");
   problem_clear(&p, 2, 2);
@@ -87,9 +87,9 @@ static void packing(void) {
                       halves[] = { 0.5, 0.5, 0.5, 0.5 };
   static const double mixed[] = { 0.7, 0.7, 0.3, 0.3 };
   TEST("dual feasible functions");
-  CHECK(berth_i_bite_overfull(thirds, 5, 2) && !berth_i_bite_overfull(thirds, 4, 2));
-  CHECK(!berth_i_bite_overfull(halves, 4, 2) && berth_i_bite_overfull(halves, 3, 1));
-  CHECK(!berth_i_bite_overfull(mixed, 4, 2) && berth_i_bite_overfull(mixed, 2, 1));
+  CHECK(berth_i_destruct_overfull(thirds, 5, 2) && !berth_i_destruct_overfull(thirds, 4, 2));
+  CHECK(!berth_i_destruct_overfull(halves, 4, 2) && berth_i_destruct_overfull(halves, 3, 1));
+  CHECK(!berth_i_destruct_overfull(mixed, 4, 2) && berth_i_destruct_overfull(mixed, 2, 1));
 }
 
 /* ---- order ---- */
@@ -122,27 +122,28 @@ static void interrupts(void) {
 }
 
 static void limits(void) {
-  berth_i_bite_plan plan = { BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP, 8, 3, 0, 64, true, 1e-4 };
+  berth_i_destruct_plan plan = {
+      BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_DEEP, 8, 3, 0, 64, true, 1e-4};
   TEST("without work nothing is raised; beyond the number of ops nothing is said");
   problem p;
   join_of(&p, 6, 4, 3);
   made m = problem_make(ctx, &p);
   berth_i_units u;
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  berth_i_bites b;
-  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
+  berth_i_destruct_result b;
+  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, &plan, &b), BERTH_OK);
   CHECK_NEAR(b.clusters, 2, 1e-12);
   plan.ops = 6;
-  CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
+  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, &plan, &b), BERTH_OK);
   CHECK(isnan(b.clusters) && isnan(b.intervals));
   berth_i_units_release(&u);
   unmake(&m);
 
   TEST("one op; one device");
   problem_clear(&p, 1, 1);
-  CHECK_NEAR(bite(&p, BERTH_I_BITE_ALL), 1, 0);
+  CHECK_NEAR(destructive(&p, BERTH_I_DESTRUCT_ALL), 1, 0);
   join_of(&p, 3, 1, 7);
-  CHECK_NEAR(bite(&p, BERTH_I_BITE_ALL), 4, 1e-2);
+  CHECK_NEAR(destructive(&p, BERTH_I_DESTRUCT_ALL), 4, 1e-2);
 }
 
 /* Only the bound itself is under test: the rest has to be there. */

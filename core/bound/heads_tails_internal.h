@@ -1,6 +1,6 @@
 /* Heads and tails of ops with the transfers that no schedule can spare. */
-#ifndef BERTH_WAITS_INTERNAL_H
-#define BERTH_WAITS_INTERNAL_H
+#ifndef BERTH_HEADS_TAILS_INTERNAL_H
+#define BERTH_HEADS_TAILS_INTERNAL_H
 
 #include "ports_internal.h"
 
@@ -29,20 +29,21 @@ double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes);
 /** What collectives take at least: those whose members have one device each to run on, what they
  *  take there; others, and those that a function prices, nothing. @param seconds [collectives] out
  *  @return BERTH_OK, BERTH_ENOMEM */
-berth_status berth_i_least_meets(const berth_i_units *u, double *seconds);
+berth_status berth_i_least_collective_times(const berth_i_units *u, double *seconds);
 
 /**
- * See "transfers" in bound.h. Without contention, and collectives take no time and hold nothing up.
+ * See "transfers" in bound.h.
  *
+ * @param collective_time [collectives] s, of berth_i_least_collective_times; NULL: collectives take
+ *        no time and delay nothing
  * @param least [ops] s, least op times
  * @param head  [ops] out: no schedule starts the op earlier
  * @param tail  [ops] out: none ends earlier than so long after the op
- * @return BERTH_OK, BERTH_ENOMEM.  O(edges log(edges) + devices^2)
+ * @return BERTH_OK, BERTH_ENOMEM. O(edges log(edges) + devices^2); with contention O(inputs^3) more
+ *         for ops of up to 64 inputs
  */
-berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail);
-/** The same with both.  @param meets [collectives] s, of berth_i_least_meets; NULL: as above
- *  O(inputs^3) more for ops of up to 64 inputs */
-berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets,
-                              const double *least, double *head, double *tail);
+berth_status berth_i_heads_tails(const berth_i_units *u, berth_links links,
+                                 const double *collective_time, const double *least, double *head,
+                                 double *tail);
 
 #endif
