@@ -4,7 +4,7 @@
 #include "decide_internal.h"
 
 enum {
-  IN_VAIN = 2000,
+  MOST_REPEATS = 2000,
   TRIES = 8,
   ELITE = 8,
   SOFT = 1,
@@ -267,9 +267,9 @@ static void step(walk *w, double temperature, bool lost) {
 static void go(walk *w, int32_t from, double end) {
   berth_decider *d = w->d;
   const double begin = berth_i_decide_used(d);
-  int32_t vain = 0, turn = 0;
+  int32_t repeats = 0, turn = 0;
   w->top = from;
-  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d)
+  while (w->status == BERTH_OK && repeats < MOST_REPEATS && !berth_i_all_known(d)
          && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations;
     const double used = berth_i_decide_used(d),
@@ -280,8 +280,8 @@ static void go(walk *w, int32_t from, double end) {
       turn++;
     }
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
-    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), vain > IN_VAIN / 4 && vain % 2 == 0);
-    vain = d->evaluations > before ? 0 : vain + 1;
+    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), repeats > MOST_REPEATS / 4 && repeats % 2 == 0);
+    repeats = d->evaluations > before ? 0 : repeats + 1;
   }
 }
 

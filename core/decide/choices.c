@@ -19,16 +19,16 @@ static int compare(const paths *p, int32_t a, int32_t b) {
 }
 
 /* Merge sort: stable, O(n log n) comparisons. */
-static void sort(const paths *p, int32_t *order, int32_t n, int32_t *spare) {
+static void sort(const paths *p, int32_t *order, int32_t n, int32_t *other) {
   const int32_t half = n / 2;
   int32_t i = 0, j = half;
   if (n < 2) return;
-  sort(p, order, half, spare);
-  sort(p, order + half, n - half, spare);
+  sort(p, order, half, other);
+  sort(p, order + half, n - half, other);
   for (int32_t k = 0; k < n; k++)
-    spare[k] =
+    other[k] =
         j == n || (i < half && compare(p, order[i], order[j]) <= 0) ? order[i++] : order[j++];
-  memcpy(order, spare, (size_t)n * sizeof *order);
+  memcpy(order, other, (size_t)n * sizeof *order);
 }
 
 static int32_t common(const paths *p, int32_t a, int32_t b) {
@@ -95,12 +95,12 @@ static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p,
   return berth_i_pool_status(pool);
 }
 
-static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int32_t *spare) {
+static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int32_t *way) {
   for (int32_t a = 0; a < p->n; a++) c->order[a] = a;
-  sort(p, c->order, p->n, spare);
+  sort(p, c->order, p->n, way);
   berth_status st;
   if ((st = check(ctx, p, c->order)) != BERTH_OK) return st;
-  lay_out(p, c, spare);
+  lay_out(p, c, way);
   link_kids(c);
   return BERTH_OK;
 }
@@ -110,7 +110,7 @@ berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p,
                                   berth_i_choices *c) {
   const size_t n = most_places(p) + 1;
   berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
-  int32_t *spare = berth_i_pool_alloc(&scratch, n, sizeof *spare), *at = NULL;
+  int32_t *way = berth_i_pool_alloc(&scratch, n, sizeof *way), *at = NULL;
   paths one = { p->path_at, p->path, p->n_actions };
   if (!p->path_at) {
     at = berth_i_pool_alloc(&scratch, n, sizeof *at);
@@ -119,7 +119,7 @@ berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p,
   }
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = alloc_choices(pool, p, c);
-  if (st == BERTH_OK) st = make(pool->ctx, &one, c, spare);
+  if (st == BERTH_OK) st = make(pool->ctx, &one, c, way);
   berth_i_pool_free(&scratch);
   return st;
 }

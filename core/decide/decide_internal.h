@@ -108,7 +108,7 @@ struct berth_decider {
   int32_t *near;          /* [n] decisions by position */
   int32_t *rank;          /* [n] of each in near */
   berth_rng tree_rng, walk_rng;
-  int told;
+  int reported;
   /* scratch */
   int32_t *row;           /* [batch * n] */
   berth_i_worth *row_worth; /* [batch] */
@@ -152,7 +152,7 @@ int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
 int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out);
 /** Takes down what is known of an assignment from elsewhere, unless it is known already. @param
  * known out: its number */
-berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth,
+berth_status berth_i_known_add(berth_decider *d, const int32_t *row, berth_i_worth worth,
                                 int32_t *known);
 /** Values of k <= batch rows, known or asked. Stops where evaluations run out: *done < k. row_known
  * and row_worth are set. */

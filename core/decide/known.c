@@ -46,7 +46,7 @@ static berth_status widen(berth_decider *d) {
   return BERTH_OK;
 }
 
-static berth_status room_for_one(berth_decider *d) {
+static berth_status reserve_one(berth_decider *d) {
   berth_i_known *t = &d->known;
   const size_t n = (size_t)t->n + 1;
   berth_status st = widen(d);
@@ -124,7 +124,7 @@ static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t 
   for (*done = 0; *done < k; ++*done) {
     const int32_t *key = &d->row[(size_t)*done * (size_t)d->p.n];
     const uint64_t hash = hash_of(key, d->p.n);
-    if ((st = room_for_one(d)) != BERTH_OK) return st;
+    if ((st = reserve_one(d)) != BERTH_OK) return st;
     size_t at = find(d, key, hash);
     if (d->known.slot[at] < 0) {
       if (d->known.n - first >= left) return BERTH_OK;
@@ -148,7 +148,7 @@ static berth_status read_worth(berth_decider *d, double value, double excess, be
   return BERTH_OK;
 }
 
-static berth_status ask(berth_decider *d, int32_t first) {
+static berth_status evaluate(berth_decider *d, int32_t first) {
   const int32_t k = d->known.n - first;
   for (int32_t i = 0; i < k; i++) d->value[i] = d->excess[i] = 0;
   berth_status st = d->p.value(d->p.ud, k, berth_i_known_key(d, first), d->value, d->excess);
@@ -169,7 +169,7 @@ static void note(berth_decider *d, int32_t known) {
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
   const int32_t first = d->known.n;
   berth_status st = look_up(d, first, k, done);
-  if (st == BERTH_OK && d->known.n > first) st = ask(d, first);
+  if (st == BERTH_OK && d->known.n > first) st = evaluate(d, first);
   if (st != BERTH_OK) {
     forget_from(d, first);
     return st;
@@ -183,11 +183,11 @@ berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
   return BERTH_OK;
 }
 
-berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth,
+berth_status berth_i_known_add(berth_decider *d, const int32_t *row, berth_i_worth worth,
                                 int32_t *known) {
   if ((*known = berth_i_known_find(d, row)) != BERTH_NONE) return BERTH_OK;
   berth_status st;
-  if ((st = room_for_one(d)) != BERTH_OK) return st;
+  if ((st = reserve_one(d)) != BERTH_OK) return st;
   add(d, row, hash_of(row, d->p.n));
   *known = d->known.n - 1;
   if (worth.value == INFINITY && worth.excess == 0) worth.excess = INFINITY;
@@ -196,12 +196,12 @@ berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_wo
   return BERTH_OK;
 }
 
-static void tell(berth_decider *d) {
+static void report_progress(berth_decider *d) {
   const int hundredths = d->budget.most == INT64_MAX
                              ? 0
                              : (int)(100 * (double)d->evaluations / (double)d->budget.most);
-  if (hundredths <= d->told) return;
-  d->told = hundredths;
+  if (hundredths <= d->reported) return;
+  d->reported = hundredths;
   berth_i_progress(d->ctx, "decide", hundredths / 100.0);
 }
 
@@ -222,7 +222,7 @@ static bool is_late(const berth_decider *d) {
 
 bool berth_i_decide_goes_on(berth_decider *d) {
   if (d->interrupted || d->evaluations >= d->budget.most || is_late(d)) return false;
-  tell(d);
+  report_progress(d);
   d->interrupted = berth_i_interrupted(d->ctx) != BERTH_OK;
   return !d->interrupted;
 }

@@ -3,7 +3,7 @@
 #include "decide_internal.h"
 
 static const double MOST = 1e9; /* of rewards */
-enum { IN_VAIN = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is
+enum { MOST_REPEATS = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is
                                             not allowed */
 
 /* ---- rewards ---- */
@@ -195,17 +195,17 @@ static berth_status play(berth_decider *d, int32_t k) {
 
 berth_status berth_i_tree_run(berth_decider *d, int64_t visits) {
   const bool any = visits == INT64_MAX;
-  int32_t vain = 0;
+  int32_t repeats = 0;
   berth_status st = berth_i_tree_begin(d);
   d->skips = any && d->o.skip_known;
   set_reference(d);
   while (st == BERTH_OK && d->tree.node[d->tree.root].visits < visits
          && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations, left = visits - d->tree.node[d->tree.root].visits;
-    if (any && (berth_i_all_known(d) || vain > IN_VAIN)) break;
+    if (any && (berth_i_all_known(d) || repeats > MOST_REPEATS)) break;
     if (d->skips && is_done(d, &d->tree.node[d->tree.root])) break;
     st = play(d, left < d->o.batch ? (int32_t)left : d->o.batch);
-    vain = d->evaluations > before ? 0 : vain + 1;
+    repeats = d->evaluations > before ? 0 : repeats + 1;
   }
   return st;
 }

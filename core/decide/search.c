@@ -19,14 +19,14 @@ static berth_status enter(berth_decider *d, int64_t evaluations, double seconds)
   d->budget.from = d->evaluations;
   d->budget.began = seconds > 0 ? berth_i_ctx_clock(d->ctx) : 0;
   d->interrupted = false;
-  d->told = 0;
+  d->reported = 0;
   d->busy = 1;
   d->refs++; /* a function may let it go */
   return BERTH_OK;
 }
 
 /* An interrupt, be it in the midst of a function, leaves the best so far. */
-static berth_status settle(berth_decider *d, berth_status st) {
+static berth_status keep_best_on_interrupt(berth_decider *d, berth_status st) {
   if (st == BERTH_EINTERRUPT) d->interrupted = true;
   if (st != BERTH_EINTERRUPT && (st != BERTH_OK || !d->interrupted)) return st;
   return d->best == BERTH_NONE ? BERTH_EINTERRUPT : BERTH_OK;
@@ -59,7 +59,7 @@ berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double 
   if (evaluations == 0 && seconds == 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "neither evaluations nor seconds are limited");
   berth_status st = enter(d, evaluations, seconds);
-  return st == BERTH_OK ? leave(d, settle(d, search(d))) : st;
+  return st == BERTH_OK ? leave(d, keep_best_on_interrupt(d, search(d))) : st;
 }
 
 berth_status berth_decider_run(berth_decider *d, int64_t visits) {
@@ -69,7 +69,7 @@ berth_status berth_decider_run(berth_decider *d, int64_t visits) {
   if ((st = enter(d, 0, 0)) != BERTH_OK) return st;
   st = berth_i_decide_starts(d);
   if (st == BERTH_OK) st = berth_i_tree_run(d, visits);
-  return leave(d, settle(d, st));
+  return leave(d, keep_best_on_interrupt(d, st));
 }
 
 berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p,
@@ -176,7 +176,7 @@ static bool has_kids(const berth_decider *d, int32_t node) {
   return node != BERTH_NONE && d->tree.node[node].n_kids >= 0;
 }
 
-/* Where the tree ends between the choices of an action, what is left of its prior is told by the
+/* Where the tree ends between the choices of an action, what is left of its prior is reported by the
  * weights of the decision. */
 static void look(const berth_decider *d, int32_t action, int32_t *node, double *prior) {
   const int32_t n = way_to(d, action, d->way), start = *node;

@@ -122,40 +122,40 @@ static int32_t count_starts(const berth_decider *d) {
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
-static bool is_told(const berth_decider *d, int32_t start) {
+static bool is_given(const berth_decider *d, int32_t start) {
   return start < d->p.n_starts && d->p.start_value && !isnan(d->p.start_value[start]);
 }
 
-static berth_status tell_one(berth_decider *d, int32_t start, int32_t *known) {
+static berth_status add_given(berth_decider *d, int32_t start, int32_t *known) {
   const int32_t *row = &d->p.start[(size_t)start * (size_t)d->p.n];
   const berth_i_worth w = { d->p.start_excess ? d->p.start_excess[start] : 0,
                             d->p.start_value[start] };
-  return berth_i_known_tell(d, row, w, known);
+  return berth_i_known_add(d, row, w, known);
 }
 
 /* Before anything is asked: the same assignment may be among the others, and these may not all come
  * to be valued. */
-static berth_status tell_all(berth_decider *d) {
+static berth_status add_all_given(berth_decider *d) {
   berth_status st = BERTH_OK;
   for (int32_t start = 0; start < d->p.n_starts && st == BERTH_OK; start++) {
     int32_t known;
-    if (is_told(d, start) && (st = tell_one(d, start, &known)) == BERTH_OK)
+    if (is_given(d, start) && (st = add_given(d, start, &known)) == BERTH_OK)
       keep_best_start(d, known);
   }
   return st;
 }
 
-static berth_status take_told(berth_decider *d, int32_t start) {
+static berth_status take_given(berth_decider *d, int32_t start) {
   int32_t known;
-  berth_status st = tell_one(d, start, &known);
+  berth_status st = add_given(d, start, &known);
   if (st == BERTH_OK) keep_start(d, known, start);
   return st;
 }
 
 /* As many at once as are not known. */
-static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
+static berth_status value_some(berth_decider *d, int32_t n, int32_t *done) {
   int32_t k = 1;
-  while (k < least(d->o.batch, n - d->n_started) && !is_told(d, d->n_started + k)) k++;
+  while (k < least(d->o.batch, n - d->n_started) && !is_given(d, d->n_started + k)) k++;
   berth_i_decide_first(d, d->row);
   if (d->p.n_starts > 0)
     memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n],
@@ -168,11 +168,11 @@ static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
 
 static berth_status given(berth_decider *d) {
   const int32_t n = count_starts(d);
-  berth_status st = d->n_started < n ? tell_all(d) : BERTH_OK;
+  berth_status st = d->n_started < n ? add_all_given(d) : BERTH_OK;
   while (d->n_started < n && st == BERTH_OK) {
     int32_t done = 1;
-    if (is_told(d, d->n_started)) st = take_told(d, d->n_started);
-    else if (berth_i_decide_goes_on(d)) st = ask_some(d, n, &done);
+    if (is_given(d, d->n_started)) st = take_given(d, d->n_started);
+    else if (berth_i_decide_goes_on(d)) st = value_some(d, n, &done);
     else break;
     if (st == BERTH_OK) d->n_started += done;
   }

@@ -32,9 +32,9 @@ static berth_status sort_sequence(berth_plan *p) {
   int32_t *from = p->answer->sequence;
   int64_t n = p->n;
   if (in_order(p)) return BERTH_OK;
-  int32_t *spare;
-  int32_t *to = spare = berth_i_alloc(p->ctx, (size_t)n, sizeof *spare);
-  if (!spare) return berth_i_nomem(p->ctx);
+  int32_t *scratch;
+  int32_t *to = scratch = berth_i_alloc(p->ctx, (size_t)n, sizeof *scratch);
+  if (!scratch) return berth_i_nomem(p->ctx);
   for (int64_t width = 1; width < n; width *= 2) {
     int32_t *swap = from;
     for (int64_t low = 0; low < n; low += 2 * width) {
@@ -45,8 +45,8 @@ static berth_status sort_sequence(berth_plan *p) {
     from = to;
     to = swap;
   }
-  if (from == spare) memcpy(p->answer->sequence, spare, (size_t)n * sizeof *spare);
-  berth_i_free(p->ctx, spare, (size_t)n, sizeof *spare);
+  if (from == scratch) memcpy(p->answer->sequence, scratch, (size_t)n * sizeof *scratch);
+  berth_i_free(p->ctx, scratch, (size_t)n, sizeof *scratch);
   return BERTH_OK;
 }
 
@@ -70,7 +70,7 @@ berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
   berth_status st = sort_sequence(p);
   if (st != BERTH_OK) return st;
   to_seconds(p);
-  if ((st = berth_i_meets_last(p, &p->answer->estimate)) != BERTH_OK) return st;
+  if ((st = berth_i_collectives_last(p, &p->answer->estimate)) != BERTH_OK) return st;
   if (p->setup->load_only) forget_times(p->answer);
   *out = p->answer;
   p->answer = NULL;
@@ -131,7 +131,7 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
       continue;
     }
     double missing = berth_i_store_missing(
-        p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
+        p, op, d, berth_i_plan_earliest(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
     if (missing <= 0) return refused(p, op, d, why);
     if (!(missing < least)) continue;
     least = missing;
@@ -142,12 +142,12 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
                             closest == BERTH_NONE ? 0 : least, why);
 }
 
-void berth_i_plan_vain(berth_plan *p, int32_t op) {
-  if (--p->patience < 0 && p->tired_of == BERTH_NONE) p->tired_of = op;
+void berth_i_plan_count_refusal(berth_plan *p, int32_t op) {
+  if (--p->retries_left < 0 && p->last_refused == BERTH_NONE) p->last_refused = op;
 }
 
 berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why) {
-  int32_t op = p->tired_of, closest = BERTH_NONE;
+  int32_t op = p->last_refused, closest = BERTH_NONE;
   double least = INFINITY;
   for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) continue;

@@ -1,7 +1,9 @@
-/* When inputs arrive: transfers under the links discipline, as estimates and for good. */
+/* When inputs arrive: transfers under the links discipline, as estimates (berth_i_ready_at) and as
+ * reservations (berth_i_fetch). A channel is one time until which it is taken, so transfers are
+ * appended, never inserted, and an estimate can only grow. O(inputs) a device. */
 #include "engine_internal.h"
 
-/* ---- wires ---- */
+/* ---- channels ---- */
 
 static size_t most_inputs(const berth_graph *g) {
   int32_t most = 0;
@@ -11,36 +13,36 @@ static size_t most_inputs(const berth_graph *g) {
   return (size_t)most;
 }
 
-static berth_status init_wires(berth_plan *p) {
-  berth_i_wires *w = &p->wires;
+static berth_status init_channels(berth_plan *p) {
+  berth_i_channels *w = &p->channels;
   size_t d = (size_t)p->devices, inputs = most_inputs(p->g);
   size_t n = p->setup->links == BERTH_LINKS_PAIR     ? d * d
              : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d
                                                      : d;
   w->busy = berth_i_pool_zalloc(&p->pool, n, sizeof *w->busy);
   w->undo = berth_i_pool_alloc(&p->pool, 2 * inputs, sizeof *w->undo);
-  w->landed = berth_i_pool_alloc(&p->pool, inputs, sizeof *w->landed);
+  w->sent = berth_i_pool_alloc(&p->pool, inputs, sizeof *w->sent);
   return berth_i_pool_status(&p->pool);
 }
 
 berth_status berth_i_arrivals_init(berth_plan *p) {
-  bool wires = p->setup->links != BERTH_LINKS_FREE;
+  bool limited = p->setup->links != BERTH_LINKS_FREE;
   berth_status st;
-  if (wires && (st = init_wires(p)) != BERTH_OK) return st;
-  if (wires || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE)
+  if (limited && (st = init_channels(p)) != BERTH_OK) return st;
+  if (limited || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE)
     return berth_i_copies_init(p);
   return BERTH_OK;
 }
 
-static double *wire_out(const berth_plan *p, int32_t src, int32_t dst) {
+static double *channel_out(const berth_plan *p, int32_t src, int32_t dst) {
   size_t i = (size_t)src;
   if (p->setup->links == BERTH_LINKS_PAIR) i = i * (size_t)p->devices + (size_t)dst;
-  return p->wires.busy + i;
+  return p->channels.busy + i;
 }
 
-static double *wire_in(const berth_plan *p, int32_t src, int32_t dst) {
-  if (p->setup->links == BERTH_LINKS_PAIR) return wire_out(p, src, dst);
-  return p->wires.busy + (p->setup->links == BERTH_LINKS_DUPLEX ? p->devices : 0) + dst;
+static double *channel_in(const berth_plan *p, int32_t src, int32_t dst) {
+  if (p->setup->links == BERTH_LINKS_PAIR) return channel_out(p, src, dst);
+  return p->channels.busy + (p->setup->links == BERTH_LINKS_DUPLEX ? p->devices : 0) + dst;
 }
 
 static double later(double a, double b) { return a > b ? a : b; }
@@ -59,7 +61,7 @@ static void windows(const berth_plan *p, double from, double time, double out, d
 }
 
 static double send(const berth_plan *p, double from, double time, int32_t src, int32_t dst) {
-  double *out = wire_out(p, src, dst), *in = wire_in(p, src, dst), sent, arrived;
+  double *out = channel_out(p, src, dst), *in = channel_in(p, src, dst), sent, arrived;
   windows(p, from, time, *out, *in, &sent, &arrived);
   *out = sent;
   *in = arrived;
@@ -68,12 +70,12 @@ static double send(const berth_plan *p, double from, double time, int32_t src, i
 
 /* ---- estimates ---- */
 
-static void note(berth_i_wires *w, double *at) {
+static void note(berth_i_channels *w, double *at) {
   w->undo[w->n_undo].at = at;
   w->undo[w->n_undo++].was = *at;
 }
 
-static void take_back(berth_i_wires *w) {
+static void take_back(berth_i_channels *w) {
   while (w->n_undo > 0) {
     berth_i_undo u = w->undo[--w->n_undo];
     *u.at = u.was;
@@ -87,7 +89,7 @@ static double arrival_of(const berth_plan *p, int32_t tensor, int32_t device) {
 /* As berth_i_fetch would do it now, then undone. */
 static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = berth_i_meets_ready(p, op);
+  double ready = berth_i_collectives_ready(p, op);
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1] && !isinf(ready); i++) {
     int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
     double at = p->finish[u];
@@ -95,13 +97,13 @@ static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
       at = arrival_of(p, t, device);
     } else if (src != device) {
       double time = berth_i_plan_cross(p, t, src, device);
-      note(&p->wires, wire_out(p, src, device));
-      note(&p->wires, wire_in(p, src, device));
+      note(&p->channels, channel_out(p, src, device));
+      note(&p->channels, channel_in(p, src, device));
       at = isinf(time) ? time : send(p, at, time, src, device);
     }
     ready = later(ready, at);
   }
-  take_back(&p->wires);
+  take_back(&p->channels);
   return ready;
 }
 
@@ -134,14 +136,14 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
   }
   if (!missing || isinf(time)) return missing ? time : ready;
   double sent, arrived;
-  windows(p, p->finish[u], time, *wire_out(p, src, device), *wire_in(p, src, device), &sent,
+  windows(p, p->finish[u], time, *channel_out(p, src, device), *channel_in(p, src, device), &sent,
           &arrived);
   return later(ready, arrived);
 }
 
 static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = berth_i_meets_ready(p, op);
+  double ready = berth_i_collectives_ready(p, op);
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (p->device[u] == device) {
@@ -155,7 +157,7 @@ static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
 
 static double free_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  double ready = berth_i_meets_ready(p, op);
+  double ready = berth_i_collectives_ready(p, op);
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     ready = later(ready, p->finish[u] + berth_i_plan_cross(p, t, p->device[u], device));
@@ -183,21 +185,21 @@ static void uniform_row(const berth_plan *p, int32_t op, double *row) {
 
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row) {
   if (!berth_i_plan_contended(p) && p->cost->uniform) {
-    for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_meets_ready(p, op);
+    for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_collectives_ready(p, op);
     uniform_row(p, op, row);
     return;
   }
   for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_ready_at(p, op, d);
 }
 
-/* ---- for good ---- */
+/* ---- reservations ---- */
 
 static berth_status send_copy(berth_plan *p, int32_t tensor, int32_t device, double *at) {
   int32_t u = p->g->producer[tensor], src = p->device[u];
   double time = berth_i_plan_cross(p, tensor, src, device);
   if (berth_i_plan_contended(p)) {
     *at = send(p, p->finish[u], time, src, device);
-    p->wires.landed[p->wires.n_landed++] = tensor;
+    p->channels.sent[p->channels.n_sent++] = tensor;
   } else {
     *at = p->finish[u] + time;
   }
@@ -216,8 +218,8 @@ static void read_once(berth_plan *p, int32_t tensor) {
 
 berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready) {
   const berth_graph *g = p->g;
-  *ready = berth_i_meets_ready(p, op);
-  p->wires.n_landed = 0;
+  *ready = berth_i_collectives_ready(p, op);
+  p->channels.n_sent = 0;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     double at = p->finish[u];

@@ -1,22 +1,23 @@
-/* Choose OP: the best op by priority, then the best device for it. */
+/* Choose OP: the best op by priority, then the best device for it. O(ops log + ops x devices) and
+ * the estimates; under TIE_DOPPLER O(candidates) an op. */
 #include "engine_internal.h"
 #include "base/sort_internal.h"
 
-/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's
- * time plus an exponential delay: the next to ring is uniform among those of one priority, however
- * long each has waited, at the price of one heap. */
-typedef struct picker {
+/* The candidates. With random ties a candidate ranks by the rank of the latest op of its priority
+ * that was taken, plus an exponential delay: the least rank is uniform among those of one priority,
+ * however long each has waited (the exponential has no memory), and one heap is enough. */
+typedef struct ready_list {
   berth_plan *plan;
-  berth_i_queue queue;    /* (-priority, ring, op) */
+  berth_i_queue queue;    /* (-priority, rank, op) */
   int32_t *list;          /* DOPPLER: in order of becoming candidates */
   size_t n_list, cap_list;
   int32_t *of;            /* [ops] RANDOM: number of its priority */
-  double *clock;          /* [ops] RANDOM: by number */
-  berth_i_queue aside;    /* told "not now": (time to try again, -, op) */
-  berth_i_queue parked;   /* no room at the moment, by bytes needed: (bytes, -, op) */
-} picker;
+  double *base;           /* [ops] RANDOM: by number, rank of the latest op taken */
+  berth_i_queue deferred; /* the policy takes no device now: (time to retry, -, op) */
+  berth_i_queue blocked;  /* cannot fit now: (bytes needed, -, op) */
+} ready_list;
 
-static void number_priorities(picker *k, berth_i_keyed *r) {
+static void number_priorities(ready_list *k, berth_i_keyed *r) {
   const berth_plan *p = k->plan;
   int32_t number = 0;
   for (int32_t i = 0; i < p->n; i++) {
@@ -30,13 +31,13 @@ static void number_priorities(picker *k, berth_i_keyed *r) {
   }
 }
 
-static berth_status init_picker(picker *k, berth_plan *p) {
+static berth_status init_ready_list(ready_list *k, berth_plan *p) {
   size_t n = (size_t)p->n;
   memset(k, 0, sizeof *k);
   k->plan = p;
   if (p->setup->tie != BERTH_I_TIE_RANDOM) return BERTH_OK;
   k->of = berth_i_pool_alloc(&p->pool, n, sizeof *k->of);
-  k->clock = berth_i_pool_zalloc(&p->pool, n, sizeof *k->clock);
+  k->base = berth_i_pool_zalloc(&p->pool, n, sizeof *k->base);
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   berth_i_keyed *r;
@@ -46,15 +47,15 @@ static berth_status init_picker(picker *k, berth_plan *p) {
   return BERTH_OK;
 }
 
-static double ring(picker *k, int32_t op) {
+static double draw_rank(ready_list *k, int32_t op) {
   if (!k->of) return 0;
-  return k->clock[k->of[op]] - log1p(-berth_rng_uniform(&k->plan->rng));
+  return k->base[k->of[op]] - log1p(-berth_rng_uniform(&k->plan->rng));
 }
 
-static berth_status offer(picker *k, int32_t op) {
+static berth_status insert(ready_list *k, int32_t op) {
   berth_plan *p = k->plan;
   if (p->setup->tie != BERTH_I_TIE_DOPPLER) {
-    return berth_i_queue_push(&p->pool, &k->queue, -p->priority[op], ring(k, op), op);
+    return berth_i_queue_push(&p->pool, &k->queue, -p->priority[op], draw_rank(k, op), op);
   }
   berth_status st =
       berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
@@ -62,12 +63,12 @@ static berth_status offer(picker *k, int32_t op) {
   return st;
 }
 
-static berth_status offer_fresh(picker *k) {
+static berth_status insert_fresh(ready_list *k) {
   berth_plan *p = k->plan;
   berth_status st = BERTH_OK;
   for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) {
     st = berth_i_plan_select(p, p->fresh[i]);
-    if (st == BERTH_OK) st = offer(k, p->fresh[i]);
+    if (st == BERTH_OK) st = insert(k, p->fresh[i]);
   }
   p->n_fresh = 0;
   return st;
@@ -75,7 +76,7 @@ static berth_status offer_fresh(picker *k) {
 
 /* Published: the number of maxima is drawn from, but the candidate list is indexed.
  * O(candidates) */
-static int32_t pick_listed(picker *k) {
+static int32_t pick_listed(ready_list *k) {
   const double *priority = k->plan->priority;
   double most = -INFINITY;
   int32_t maxima = 0;
@@ -89,12 +90,12 @@ static int32_t pick_listed(picker *k) {
   return op;
 }
 
-static bool any(const picker *k) { return k->queue.n > 0 || k->n_list > 0; }
+static bool any(const ready_list *k) { return k->queue.n > 0 || k->n_list > 0; }
 
-static int32_t pick(picker *k) {
+static int32_t pick(ready_list *k) {
   if (k->n_list > 0) return pick_listed(k);
   berth_i_entry e = berth_i_queue_pop(&k->queue);
-  if (k->of) k->clock[k->of[e.item]] = e.second;
+  if (k->of) k->base[k->of[e.item]] = e.second;
   return e.item;
 }
 
@@ -110,27 +111,26 @@ static int32_t best_device(berth_plan *p, const double *score) {
   return best;
 }
 
-static bool no_room(const berth_plan *p) {
+static bool fits_nowhere(const berth_plan *p) {
   for (int32_t d = 0; d < p->devices; d++) {
     if (!isinf(p->est[d])) return false;
   }
   return true;
 }
 
-/* No device for it at the moment. Where memory comes back it may fit later; a policy may think
- * better of it later. */
-static berth_status put_async(picker *k, int32_t op, double wake, berth_obstacle *why) {
+/* No device for it now. Where memory is freed it may fit later, and a policy may accept it later. */
+static berth_status defer(ready_list *k, int32_t op, double wake, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_i_rule rule = p->setup->rule;
   bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
-  if (no_room(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
-  if (!no_room(p))
-    return berth_i_queue_push(&p->pool, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
-  berth_i_plan_vain(p, op);
-  return berth_i_queue_push(&p->pool, &k->parked, berth_i_store_least(p, op), 0, op);
+  if (fits_nowhere(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
+  if (!fits_nowhere(p))
+    return berth_i_queue_push(&p->pool, &k->deferred, wake > p->now ? wake : INFINITY, 0, op);
+  berth_i_plan_count_refusal(p, op);
+  return berth_i_queue_push(&p->pool, &k->blocked, berth_i_store_least(p, op), 0, op);
 }
 
-static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
+static berth_status place_op(ready_list *k, int32_t op, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_i_ready_row(p, op, p->ready);
   berth_i_plan_estimate(p, op, p->ready, p->est, p->eft);
@@ -138,7 +138,7 @@ static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
   berth_status st;
   if ((st = berth_i_plan_score(p, op, p->est, p->eft, p->score, &wake)) != BERTH_OK) return st;
   int32_t device = best_device(p, p->score);
-  return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : put_async(k, op, wake, why);
+  return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : defer(k, op, wake, why);
 }
 
 static bool any_idle(const berth_plan *p) {
@@ -148,14 +148,13 @@ static bool any_idle(const berth_plan *p) {
   return false;
 }
 
-/* The next moment at which something may have changed: an op finishes, or one that was put aside
- * wants to wake. */
-static berth_status advance(picker *k, bool *over) {
+/* To the next time at which something may change: an op finishes, or a deferred one is due. */
+static berth_status advance(ready_list *k, bool *over) {
   berth_plan *p = k->plan;
   double finish = p->running.n > 0 ? p->running.at[0].key : INFINITY,
-         wake = k->aside.n > 0 ? k->aside.at[0].key : INFINITY;
+         wake = k->deferred.n > 0 ? k->deferred.at[0].key : INFINITY;
   berth_status st = BERTH_OK;
-  *over = (isinf(finish) && isinf(wake)) || !berth_i_plan_patience(p);
+  *over = (isinf(finish) && isinf(wake)) || !berth_i_plan_may_advance(p);
   if (*over) return BERTH_OK;
   p->now = fmax(p->now, fmin(finish, wake));
   while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
@@ -163,66 +162,66 @@ static berth_status advance(picker *k, bool *over) {
   return st;
 }
 
-/* Those whose time has come; after a finish also those who named none. */
-static berth_status wake_up(picker *k, bool finished) {
-  berth_i_queue *q = &k->aside;
+/* Deferred ops that are due; after a finish also those without a time. */
+static berth_status wake_up(ready_list *k, bool finished) {
+  berth_i_queue *q = &k->deferred;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0
          && (q->at[0].key <= k->plan->now || (finished && isinf(q->at[0].key)))) {
-    st = offer(k, berth_i_queue_pop(q).item);
+    st = insert(k, berth_i_queue_pop(q).item);
   }
   return st;
 }
 
-/* Those that some device may have room for. */
-static berth_status retry_parked(picker *k) {
+/* Blocked ops that may fit on some device. */
+static berth_status retry_blocked(ready_list *k) {
   berth_plan *p = k->plan;
-  berth_i_queue *q = &k->parked;
+  berth_i_queue *q = &k->blocked;
   berth_status st = BERTH_OK;
   for (int32_t d = 0; d < p->devices; d++) {
     while (st == BERTH_OK && q->n > 0 && !berth_i_store_full(p, d, q->at[0].key))
-      st = offer(k, berth_i_queue_pop(q).item);
+      st = insert(k, berth_i_queue_pop(q).item);
   }
   return st;
 }
 
-static berth_status step_time(picker *k, berth_obstacle *why) {
+static berth_status step_time(ready_list *k, berth_obstacle *why) {
   size_t running = k->plan->running.n;
   bool over;
   berth_status st = advance(k, &over);
   if (st != BERTH_OK) return st;
   if (over) return berth_i_plan_stuck(k->plan, BERTH_NONE, why);
   st = wake_up(k, k->plan->running.n < running);
-  return st == BERTH_OK && k->plan->running.n < running ? retry_parked(k) : st;
+  return st == BERTH_OK && k->plan->running.n < running ? retry_blocked(k) : st;
 }
 
 static bool ends_now(const berth_plan *p) {
   return p->running.n > 0 && p->running.at[0].key <= p->now;
 }
 
-/* READY_ASSIGNED: what had no room gets another chance whenever memory has come back. */
-static berth_status step_assigned(picker *k, berth_obstacle *why) {
+/* READY_ASSIGNED: blocked ops are tried again whenever memory has been freed. */
+static berth_status step_assigned(ready_list *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_status st = BERTH_OK;
-  if (p->store.released && (st = wake_up(k, true)) == BERTH_OK) st = retry_parked(k);
+  if (p->store.released && (st = wake_up(k, true)) == BERTH_OK) st = retry_blocked(k);
   p->store.released = false;
   if (st != BERTH_OK) return st;
   return any(k) ? place_op(k, pick(k), why) : berth_i_plan_stuck(p, BERTH_NONE, why);
 }
 
-static berth_status step_finished(picker *k, berth_obstacle *why) {
+static berth_status step_finished(ready_list *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
   if (ends_now(p)) return berth_i_plan_next_finish(p); /* an op of no length */
   return any(k) && any_idle(p) ? place_op(k, pick(k), why) : step_time(k, why);
 }
 
-static berth_status run(picker *k, berth_obstacle *why) {
+static berth_status run(ready_list *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK) {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = offer_fresh(k)) != BERTH_OK) break;
+    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = insert_fresh(k)) != BERTH_OK) break;
     if (p->placed == p->n) break;
-    if (p->patience < 0) {
+    if (p->retries_left < 0) {
       st = berth_i_plan_give_up(p, why);
       break;
     }
@@ -232,8 +231,8 @@ static berth_status run(picker *k, berth_obstacle *why) {
 }
 
 berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why) {
-  picker k;
-  berth_status st = init_picker(&k, p);
+  ready_list k;
+  berth_status st = init_ready_list(&k, p);
   if (st == BERTH_OK) st = run(&k, why);
   return st;
 }

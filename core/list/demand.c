@@ -1,5 +1,6 @@
-/* What an op asks of a device, alone and with its colocation group: the memory it takes, and
- * whether it may go there. */
+/* What an op requires of a device, alone and with its colocation group: the memory it takes, and
+ * whether it may run there. The first member that is placed binds its group and is charged for the
+ * parameters of all members. */
 #include "engine_internal.h"
 
 /* Published rules count outputs as permanent, however they go later. */
@@ -18,7 +19,7 @@ berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op) {
 
 bool berth_i_demand_reserved(const berth_plan *p, int32_t op) {
   int32_t group = berth_i_group(p->g, op);
-  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->prepaid && p->prepaid[op];
+  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->reserved && p->reserved[op];
 }
 
 berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
@@ -35,20 +36,20 @@ berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
 
 /* ---- groups ---- */
 
-static void bar(berth_plan *p, int32_t group, int32_t op) {
-  uint8_t *barred = p->groups.barred + (size_t)group * (size_t)p->devices;
+static void forbid(berth_plan *p, int32_t group, int32_t op) {
+  uint8_t *forbidden = p->groups.forbidden + (size_t)group * (size_t)p->devices;
   for (int32_t d = 0; d < p->devices; d++) {
-    if (!berth_i_can_run(p->cost, op, d)) barred[d] = 1;
+    if (!berth_i_can_run(p->cost, op, d)) forbidden[d] = 1;
   }
 }
 
-/* TF asks for the parameters of a group only. */
+/* TF counts the parameters of a group only. */
 static void add_member(berth_plan *p, int32_t group, int32_t op) {
   berth_i_demand d = berth_i_demand_alone(p, op);
   if (p->setup->rule == BERTH_I_RULE_BAECHI_TF) d.permanent = berth_i_plan_param_bytes(p, op);
   p->groups.permanent[group] += d.permanent;
   p->groups.temporary[group] = fmax(p->groups.temporary[group], d.temporary);
-  bar(p, group, op);
+  forbid(p, group, op);
 }
 
 berth_status berth_i_groups_init(berth_plan *p) {
@@ -57,7 +58,7 @@ berth_status berth_i_groups_init(berth_plan *p) {
   s->bound = berth_i_pool_alloc(&p->pool, n, sizeof *s->bound);
   s->permanent = berth_i_pool_zalloc(&p->pool, n, sizeof *s->permanent);
   s->temporary = berth_i_pool_zalloc(&p->pool, n, sizeof *s->temporary);
-  s->barred = berth_i_pool_zalloc(&p->pool, n * (size_t)p->devices, 1);
+  s->forbidden = berth_i_pool_zalloc(&p->pool, n * (size_t)p->devices, 1);
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
@@ -72,8 +73,8 @@ bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
   int32_t group = berth_i_group(p->g, op);
   if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device)
     return false;
-  if (p->meets.apart && !berth_i_meets_joins(p, op, device)) return false;
+  if (p->collectives.apart && !berth_i_collectives_joins(p, op, device)) return false;
   if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
   if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
-  return !p->groups.barred[(size_t)group * (size_t)p->devices + (size_t)device];
+  return !p->groups.forbidden[(size_t)group * (size_t)p->devices + (size_t)device];
 }

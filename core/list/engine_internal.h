@@ -1,6 +1,10 @@
-/* The list engine: one plan, filled op by op, under the setting that a placer asks for. Every
- * placer on it is a berth_policy and the few switches of berth_i_setup. Times inside the engine
- * count `unit` seconds: 1, or the quantum. */
+/* List scheduling: one plan, filled op by op, under the setting of a placer. Every list placer is a
+ * berth_policy and the few switches of berth_i_setup. Times inside the engine count `unit` seconds:
+ * 1, or the quantum.
+ *
+ * Invariants: an op is a candidate once all of its producers (and collectives) are placed, or, with
+ * READY_FINISHED, finished; what is placed never moves; memory that is charged is given back only
+ * when every op that may still need it is planned. */
 #ifndef BERTH_ENGINE_INTERNAL_H
 #define BERTH_ENGINE_INTERNAL_H
 
@@ -32,20 +36,20 @@ berth_i_entry berth_i_queue_pop(berth_i_queue *q);
 void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item),
                           const void *ud);
 
-/* ---- gaps: the free time of one device, for insertion ---- */
 
-typedef struct berth_i_gap_block berth_i_gap_block;
-typedef struct berth_i_gaps {
-  berth_i_gap_block *block;
+
+typedef struct berth_i_free_block berth_i_free_block;
+typedef struct berth_i_free_slots {
+  berth_i_free_block *block;
   size_t n, cap;
-} berth_i_gaps;
+} berth_i_free_slots;
 
-/** One gap, from 0 on without end. */
-berth_status berth_i_gaps_init(berth_i_pool *pool, berth_i_gaps *gaps);
+
+berth_status berth_i_free_slots_init(berth_i_pool *pool, berth_i_free_slots *slots);
 /** Earliest start >= ready of a stretch of that length. O(log + blocks that are too tight) */
-double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length);
+double berth_i_free_slots_find(const berth_i_free_slots *slots, double ready, double length);
 /** Takes start..finish, as found. */
-berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start, double finish);
+berth_status berth_i_free_slots_take(berth_i_pool *pool, berth_i_free_slots *slots, double start, double finish);
 
 /* ---- profile: bytes held on one device over time ---- */
 
@@ -102,8 +106,8 @@ typedef struct berth_i_setup {
   double param_multiple, quantum;
   uint64_t seed, stream;
   const int32_t *forced; /* [ops] devices to keep to, BERTH_NONE: any; NULL: none */
-  int32_t *partial;      /* [ops] out: the devices as far as a plan came that got stuck; NULL:
-                            nobody asks */
+  int32_t *partial;      /* [ops] out: the devices of a plan that could not be completed; NULL: not
+                            requested */
   const int32_t *favourite; /* [ops] favourite child, BERTH_NONE; NULL: no device waits for any
                                (READY_FINISHED, APPEND) */
   bool published;       /* ... by the published rule of m-SCT */
@@ -140,14 +144,14 @@ typedef struct berth_i_undo {
   double *at, was;
 } berth_i_undo;
 
-typedef struct berth_i_wires {
+typedef struct berth_i_channels {
   double *busy;        /* s until which each is taken: channel [devices], duplex [out devices, in
                           devices], pair [devices^2] */
-  berth_i_undo *undo;  /* room for the op with most inputs */
+  berth_i_undo *undo;  /* [2 * most inputs of an op] */
   size_t n_undo;
-  int32_t *landed;     /* tensors that the latest op had sent to its device */
-  size_t n_landed;
-} berth_i_wires;
+  int32_t *sent;       /* [most inputs of an op] transfers of the latest op to its device */
+  size_t n_sent;
+} berth_i_channels;
 
 typedef struct berth_i_store {
   double *held;        /* [devices] bytes for good (published: now) */
@@ -155,7 +159,7 @@ typedef struct berth_i_store {
   double *limit;       /* [devices] */
   int32_t *readers;    /* TF: [ops] readers of its outputs to be placed */
   berth_i_profile *profile; /* [devices] */
-  int32_t *waits;      /* profile: [tensors] readers and backward twins to be placed */
+  int32_t *uses_left;  /* profile: [tensors] readers and backward twins to be placed */
   double *until;       /* profile: [tensors] end of the last of these twins */
   uint8_t *backward;   /* profile: [ops] 1: the later one of two twins; NULL: none counts */
   berth_i_queue scratch;
@@ -165,20 +169,20 @@ typedef struct berth_i_store {
 typedef struct berth_i_groups {
   int32_t *bound;      /* [groups] device */
   double *permanent, *temporary; /* [groups] bytes of all members: sum, largest */
-  uint8_t *barred;     /* [groups * devices] 1: a member cannot run there */
+  uint8_t *forbidden;  /* [groups * devices] 1: a member cannot run there */
 } berth_i_groups;
 
 /** Collectives: all NULL if the graph has none. */
-typedef struct berth_i_meets {
+typedef struct berth_i_collectives {
   int32_t *left;       /* [collectives] members that are not placed (or not finished) */
   double *end;         /* [collectives] latest finish of a member; with none left, the collective's
                           end */
   int32_t *device;     /* [most members] scratch: devices of members */
   bool apart;          /* some devices do not reach one another */
-} berth_i_meets;
+} berth_i_collectives;
 
 struct berth_plan {
-  berth_i_pool pool;         /* of all arrays, those of the way to choose, too */
+  berth_i_pool pool;      /* all arrays, those of the selectors included */
   berth_ctx *ctx;
   berth_cost *cost;
   const berth_graph *g;
@@ -193,25 +197,25 @@ struct berth_plan {
                              collectives likewise */
   double *free_at, *load; /* [devices] end of its last op; sum of op times */
   int32_t *last;          /* [devices] op placed last */
-  uint8_t *prepaid;       /* [ops] 1: its memory is reserved on the only device that can run it;
+  uint8_t *reserved;      /* [ops] 1: its memory is reserved on the only device that can run it;
                              NULL: none */
   int32_t *fresh;         /* ops that became candidates, not yet fetched */
   size_t n_fresh, cap_fresh;
   berth_i_queue running;  /* READY_FINISHED: (finish, order, op) */
-  berth_i_meets meets;
+  berth_i_collectives collectives;
   berth_i_copies copies;
-  berth_i_wires wires;
+  berth_i_channels channels;
   berth_i_store store;
   berth_i_groups groups;
-  berth_i_gaps *gaps;     /* [devices]; NULL: append */
+  berth_i_free_slots *slots;     /* [devices]; NULL: append */
   double *ready, *est, *eft, *score; /* [devices] scratch of the chooser */
   double *shown;          /* [2 * devices] est and eft in s, for the policy */
   berth_rng rng;
-  int32_t ticks, vain;    /* vain: steps of time since an op was placed */
-  double patience;        /* how often an op may still be found to have no room, where memory may
-                             come back and the plan is one of several; below 0: it has ended, at
-                             `tired_of` */
-  int32_t tired_of;
+  int32_t ticks, idle_steps; /* idle_steps: steps of time since an op was placed */
+  double retries_left;    /* retry budget: how often an op may still not fit for now, where memory
+                             may be freed and the plan is one of several; below 0: used up, at
+                             `last_refused` */
+  int32_t last_refused;
 };
 
 berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out);
@@ -234,7 +238,7 @@ static inline double berth_i_plan_open_at(const berth_plan *p, int32_t device) {
   return p->setup->clamp && t < p->now ? p->now : t;
 }
 /** Estimates change otherwise than by the device's own next free time: channels are taken. */
-static inline bool berth_i_plan_contended(const berth_plan *p) { return p->wires.busy != NULL; }
+static inline bool berth_i_plan_contended(const berth_plan *p) { return p->channels.busy != NULL; }
 
 /** Bytes of the op's inputs that were made on the device. */
 static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, int32_t device) {
@@ -248,7 +252,7 @@ static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, i
 
 /** Earliest start of op on a device for which the inputs are there at `ready`. Communication ops
  * wait for nothing else. */
-double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready,
+double berth_i_plan_earliest(const berth_plan *p, int32_t op, int32_t device, double ready,
                          double length);
 /** est and eft of all devices in plan units, INFINITY where it cannot be.
  *  @param ready [devices] as berth_i_ready_row fills it */
@@ -267,38 +271,37 @@ berth_status berth_i_plan_select(berth_plan *p, int32_t op);
  * to try again, in plan units */
 berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft,
                                 double *score, double *wake);
-/** Called when time passes: a policy that only ever says "later" must come to an end. @return
- * false: too often */
-bool berth_i_plan_patience(berth_plan *p);
+/** Called when time passes: bounds a policy that always answers "later". @return false: too often */
+bool berth_i_plan_may_advance(berth_plan *p);
 /** Every ~1000 calls: interrupt and progress hooks. */
 berth_status berth_i_plan_tick(berth_plan *p);
-/** Hands out the placement once all ops are placed. */
+/** The placement, once all ops are placed. */
 berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out);
-/** An op has no room, and may have later. */
-void berth_i_plan_vain(berth_plan *p, int32_t op);
-/** Patience has ended: what could be placed at last is found sooner by other devices for all. */
+/** An op cannot fit now; retry when memory is freed. */
+void berth_i_plan_count_refusal(berth_plan *p, int32_t op);
+/** The retry budget is used up: other devices for all ops are the faster way to an answer. */
 berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why);
 /** No more op can be placed: which one, and why.  @param op BERTH_NONE: finds one */
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
 
-/* meets.c: collectives. One is over at the latest finish of its members, plus its price on their
+/* collectives.c: collectives. One is over at the latest finish of its members, plus its price on their
  * devices. */
-berth_status berth_i_meets_init(berth_plan *p);
+berth_status berth_i_collectives_init(berth_plan *p);
 /** op is placed (or has finished). @param k one of the collectives that it is a member of @param
  * over out: no member is left */
-berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over);
+berth_status berth_i_collectives_leave(berth_plan *p, int32_t op, int32_t k, bool *over);
 /** When the collectives that op waits for are over; 0: it waits for none. */
-double berth_i_meets_ready(const berth_plan *p, int32_t op);
+double berth_i_collectives_ready(const berth_plan *p, int32_t op);
 /** Raises `end`, s, to that of the last collective. All ops are placed. */
-berth_status berth_i_meets_last(berth_plan *p, double *end);
+berth_status berth_i_collectives_last(berth_plan *p, double *end);
 /** The other members of op's collectives, as far as they are placed or pinned, can be reached from
  * the device. */
-bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device);
+bool berth_i_collectives_joins(const berth_plan *p, int32_t op, int32_t device);
 /** Bytes that the op's collectives may hold on the device while they take place, but those of which
  * another member is there. */
-double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device);
+double berth_i_collectives_bytes(const berth_plan *p, int32_t op, int32_t device);
 
-/* demand.c: what an op asks of a device */
+/* demand.c: what an op requires of a device */
 berth_status berth_i_groups_init(berth_plan *p);
 /** Type, pin, group and forced device allow it. */
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
@@ -329,14 +332,14 @@ berth_status berth_i_arrivals_init(berth_plan *p);
 /** When the inputs of op could be on each device; INFINITY: unreachable. */
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row);
 double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device);
-/** Sends what is missing, for good; wires.landed lists it. */
+/** Reserves the missing transfers, listed in channels.sent. */
 berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready);
 
 /* store.c, residency.c: memory */
 berth_status berth_i_store_init(berth_plan *p);
 /** Bytes missing for op on device from `start` on; <= 0: it fits. */
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start);
-/** It fits: the same, sooner known. */
+/** missing <= 0, by cheaper tests first. */
 bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start);
 /** Least bytes that must be free for op, whatever else happens. */
 double berth_i_store_least(const berth_plan *p, int32_t op);
@@ -360,8 +363,8 @@ berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why);
 /* device, with favourite children: sct_internal.h */
 berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why);
 
-/** Every built-in placer's way into the engine; changes devices until they fit, and tries again,
- *  when its greedy choice gets stuck. */
+/** Runs the engine for a built-in placer; where its greedy choice cannot be completed, repairs the
+ *  devices until they fit and runs again on these. */
 berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup,
                                 const berth_place_options *opts, berth_placement **out,
                                 berth_obstacle *why);

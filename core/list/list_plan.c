@@ -1,4 +1,6 @@
-/* The plan that a policy sees, and how it grows by one op. */
+/* The plan: its life, its candidates, and how it grows by one op (berth_i_plan_put): transfers,
+ * time on the device, memory, then the candidates that this releases. O(inputs + log ops) an op on
+ * top of the chosen memory rule. */
 #include "engine_internal.h"
 
 /* ---- life ---- */
@@ -18,13 +20,13 @@ static berth_status alloc_plan(berth_plan *p) {
   return berth_i_pool_status(&p->pool);
 }
 
-static berth_status init_gaps(berth_plan *p) {
+static berth_status init_slots(berth_plan *p) {
   berth_status st = BERTH_OK;
   if (p->setup->policy.fit != BERTH_FIT_INSERTION) return BERTH_OK;
-  p->gaps = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *p->gaps);
-  if (!p->gaps) return berth_i_nomem(p->ctx);
+  p->slots = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *p->slots);
+  if (!p->slots) return berth_i_nomem(p->ctx);
   for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++)
-    st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
+    st = berth_i_free_slots_init(&p->pool, &p->slots[d]);
   return st;
 }
 
@@ -38,14 +40,14 @@ static berth_status fill_plan(berth_plan *p) {
   p->finish = p->answer->finish;
   if ((st = alloc_plan(p)) != BERTH_OK) return st;
   for (int32_t d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
-  if ((st = init_gaps(p)) != BERTH_OK) return st;
-  if ((st = berth_i_meets_init(p)) != BERTH_OK) return st;
+  if ((st = init_slots(p)) != BERTH_OK) return st;
+  if ((st = berth_i_collectives_init(p)) != BERTH_OK) return st;
   if ((st = berth_i_arrivals_init(p)) != BERTH_OK) return st;
   return berth_i_store_init(p);
 }
 
-/* On given devices what has no room yet mostly has later. */
-static double patience_of(const berth_plan *p) {
+/* On given devices an op that cannot fit now mostly fits later. */
+static double retry_budget(const berth_plan *p) {
   if (p->setup->forced) return 20000 + 8.0 * p->n;
   return p->setup->partial ? 2000 + 0.5 * p->n : INFINITY;
 }
@@ -60,8 +62,8 @@ berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, bert
   p->n = cost->g->n_ops;
   p->devices = cost->n_devices;
   p->unit = setup->quantum > 0 ? setup->quantum : 1;
-  p->patience = patience_of(p);
-  p->tired_of = BERTH_NONE;
+  p->retries_left = retry_budget(p);
+  p->last_refused = BERTH_NONE;
   berth_rng_init(&p->rng, setup->seed, setup->stream);
   berth_status st;
   if ((st = fill_plan(p)) != BERTH_OK) {
@@ -78,7 +80,7 @@ void berth_i_plan_release(berth_plan *p) {
   berth_i_pool_free(&p->pool);
 }
 
-/* ---- what a policy may ask ---- */
+/* ---- what a policy may read ---- */
 
 berth_cost *berth_plan_cost(const berth_plan *p) { return p->cost; }
 
@@ -123,13 +125,13 @@ static berth_status release_each(berth_plan *p, int32_t n, const int32_t *ops) {
   return st;
 }
 
-static berth_status release_met(berth_plan *p, int32_t op) {
+static berth_status release_collectives(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1] && st == BERTH_OK; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
     bool over;
-    st = berth_i_meets_leave(p, op, g->wait[i], &over);
+    st = berth_i_collectives_leave(p, op, g->wait[i], &over);
     if (st == BERTH_OK && over) st = release_each(p, c->n_consumers, c->consumers);
   }
   return st;
@@ -142,7 +144,7 @@ static berth_status release_consumers(berth_plan *p, int32_t op) {
     int32_t t = g->out[i];
     st = release_each(p, g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t]);
   }
-  return st == BERTH_OK && g->wait ? release_met(p, op) : st;
+  return st == BERTH_OK && g->wait ? release_collectives(p, op) : st;
 }
 
 static berth_status callback_failed(berth_plan *p, int32_t op, const char *what) {
@@ -183,11 +185,11 @@ berth_status berth_i_plan_next_finish(berth_plan *p) {
 
 /* ---- estimates and scores ---- */
 
-double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready,
+double berth_i_plan_earliest(const berth_plan *p, int32_t op, int32_t device, double ready,
                          double length) {
   double from = p->setup->clamp && ready < p->now ? p->now : ready;
   if (berth_i_is_communication(p->g, op)) return from;
-  if (p->gaps) return berth_i_gaps_find(&p->gaps[device], from, length);
+  if (p->slots) return berth_i_free_slots_find(&p->slots[device], from, length);
   double open = berth_i_plan_open_at(p, device);
   return from > open ? from : open;
 }
@@ -198,7 +200,7 @@ void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, doubl
     est[d] = eft[d] = INFINITY;
     if (isinf(ready[d]) || !berth_i_plan_may(p, op, d)) continue;
     double length = berth_i_plan_length(p, op, d);
-    est[d] = berth_i_plan_slot(p, op, d, ready[d], length);
+    est[d] = berth_i_plan_earliest(p, op, d, ready[d], length);
     eft[d] = est[d] + length;
     if (!berth_i_store_fits(p, op, d, est[d])) est[d] = eft[d] = INFINITY;
   }
@@ -215,7 +217,7 @@ static void scale(double *x, int32_t n, double by) {
   for (int32_t i = 0; i < n; i++) x[i] *= by;
 }
 
-static berth_status ask(berth_plan *p, int32_t op, const double *est, const double *eft,
+static berth_status call_score(berth_plan *p, int32_t op, const double *est, const double *eft,
                         double *score, double *wake) {
   const berth_policy *policy = &p->setup->policy;
   size_t bytes = (size_t)p->devices * sizeof *score;
@@ -236,7 +238,7 @@ berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, co
   memcpy(score, eft, (size_t)p->devices * sizeof *score);
   if (!p->setup->policy.score) return BERTH_OK;
   berth_status st;
-  if ((st = ask(p, op, est, eft, score, wake)) != BERTH_OK) return st;
+  if ((st = call_score(p, op, est, eft, score, wake)) != BERTH_OK) return st;
   if (isnan(*wake)) return callback_failed(p, op, "time to wake");
   for (int32_t d = 0; d < p->devices; d++) {
     if (isnan(score[d])) return callback_failed(p, op, "score");
@@ -255,17 +257,17 @@ static void bind_group(berth_plan *p, int32_t op, int32_t device) {
 static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double ready) {
   double length = berth_i_plan_length(p, op, device);
   double start =
-      p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
+      p->setup->load_only ? p->load[device] : berth_i_plan_earliest(p, op, device, ready, length);
   p->device[op] = device;
   p->start[op] = start;
   p->finish[op] = start + length;
   p->answer->sequence[p->placed++] = op;
-  p->vain = 0;
+  p->idle_steps = 0;
   if (berth_i_is_communication(p->g, op)) return BERTH_OK;
   p->load[device] += length;
   if (p->finish[op] > p->free_at[device]) p->free_at[device] = p->finish[op];
   p->last[device] = op;
-  return p->gaps ? berth_i_gaps_take(&p->pool, &p->gaps[device], start, start + length) : BERTH_OK;
+  return p->slots ? berth_i_free_slots_take(&p->pool, &p->slots[device], start, start + length) : BERTH_OK;
 }
 
 berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {
@@ -279,10 +281,10 @@ berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {
   return berth_i_queue_push(&p->pool, &p->running, p->finish[op], p->placed, op);
 }
 
-/* Every finish may be one such step. */
-bool berth_i_plan_patience(berth_plan *p) {
+/* A step that ends at a finish is no idle step: something may change. */
+bool berth_i_plan_may_advance(berth_plan *p) {
   if (p->running.n > 0) return true;
-  return p->vain++ < 100000;
+  return p->idle_steps++ < 100000;
 }
 
 berth_status berth_i_plan_tick(berth_plan *p) {

@@ -1,4 +1,6 @@
-/* Priorities that list placers share: levels over mean op times. */
+/* Priorities that list placers share: levels over mean op and transfer times. O(ops x classes +
+ * tensors). Source of the upward rank: Topcuoglu et al., "Performance-effective and low-complexity
+ * task scheduling for heterogeneous computing", 2002, eq. 8. */
 #include "ranks_internal.h"
 
 berth_status berth_i_static_level(const berth_plan *p, double *out) {
@@ -39,16 +41,16 @@ berth_status berth_i_spread_prices(const berth_plan *p, berth_i_pool *pool, doub
   *out = berth_i_pool_alloc(pool, n, sizeof **out);
   if (!*out) return berth_i_nomem(p->ctx);
   for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++)
-    st = spread_price(p, k, p->meets.device, &(*out)[k]);
+    st = spread_price(p, k, p->collectives.device, &(*out)[k]);
   return st;
 }
 
 berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double *out) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
-  double *ops, *transfers, *met;
+  double *ops, *transfers, *collectives;
   berth_status st = berth_i_means(p, how, &scratch, &ops, &transfers);
-  if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &met);
-  if (st == BERTH_OK) st = berth_i_b_level(p->g, ops, transfers, met, out);
+  if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &collectives);
+  if (st == BERTH_OK) st = berth_i_b_level(p->g, ops, transfers, collectives, out);
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -8,7 +8,7 @@
 berth_status berth_i_static_level(const berth_plan *p, double *out);
 /** The same with mean transfers: HEFT's upward rank. */
 berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double *out);
-/** Mean op and transfer times. What else the pool was asked for before is checked, too. */
+/** Mean op and transfer times. Also reports earlier refusals of the pool. */
 berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool *pool, double **ops,
                            double **transfers);
 /** What each collective takes if its members are dealt out to the devices in turn, s; 0 where these

@@ -1,8 +1,9 @@
 /* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A
  * tensor is held from its producer's start, a copy from its producer's end (a send may begin then);
- * both go after their last reader there, the last send, and the end of the backward twins that the
- * simulator waits for. Until all of these are planned a tensor counts as held for ever, so the plan
- * never takes memory for granted that may not come back. */
+ * both are freed after their last reader there, the last send, and the end of the backward twins
+ * that the simulator waits for. Until all of these are planned a tensor counts as held for ever, so
+ * the plan never relies on memory that may not be freed. O(inputs log n) an op, and O(devices) a
+ * tensor that is freed. */
 #include "engine_internal.h"
 
 static double *last_use(const berth_plan *p, int32_t tensor) {
@@ -20,7 +21,7 @@ static double end_of(const berth_plan *p, int32_t op) {
   return end > p->start[op] ? end : nextafter(end, INFINITY);
 }
 
-/* ---- what a tensor waits for ---- */
+/* ---- what a tensor uses_left for ---- */
 
 /* The backward one of two twins is the one that comes later in topological order. */
 static berth_status mark_backward(berth_plan *p) {
@@ -45,12 +46,12 @@ static bool held_for_twin(const berth_plan *p, int32_t op) {
   return twin != BERTH_NONE && p->store.backward[twin];
 }
 
-static void count_waits(berth_plan *p) {
+static void count_uses(berth_plan *p) {
   const berth_graph *g = p->g;
   for (int32_t t = 0; t < g->n_tensors; t++) {
-    p->store.waits[t] = g->use_at[t + 1] - g->use_at[t] + held_for_twin(p, g->producer[t]);
+    p->store.uses_left[t] = g->use_at[t + 1] - g->use_at[t] + held_for_twin(p, g->producer[t]);
     for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++)
-      p->store.waits[t] += held_for_twin(p, g->use[i]);
+      p->store.uses_left[t] += held_for_twin(p, g->use[i]);
   }
 }
 
@@ -62,7 +63,7 @@ berth_status berth_i_residency_init(berth_plan *p) {
     if (p->g->in_at[i + 1] - p->g->in_at[i] > inputs) inputs = p->g->in_at[i + 1] - p->g->in_at[i];
   }
   s->profile = berth_i_pool_alloc(&p->pool, (size_t)p->devices, sizeof *s->profile);
-  s->waits = berth_i_pool_alloc(&p->pool, tensors, sizeof *s->waits);
+  s->uses_left = berth_i_pool_alloc(&p->pool, tensors, sizeof *s->uses_left);
   s->until = berth_i_pool_zalloc(&p->pool, tensors, sizeof *s->until);
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
@@ -71,11 +72,11 @@ berth_status berth_i_residency_init(berth_plan *p) {
                          sizeof *s->scratch.at);
   if (st != BERTH_OK) return st;
   if ((st = mark_backward(p)) != BERTH_OK) return st;
-  count_waits(p);
+  count_uses(p);
   return BERTH_OK;
 }
 
-/* ---- asking ---- */
+/* ---- does it fit? ---- */
 
 /* New copies by the time from which they may be held. */
 static void list_copies(berth_plan *p, int32_t op, int32_t device) {
@@ -85,7 +86,7 @@ static void list_copies(berth_plan *p, int32_t op, int32_t device) {
     if (p->device[u] == device
         || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device)))
       continue;
-    /* there is room */
+    /* cannot fail: residency_init reserved the entries */
     berth_i_queue_push(&p->pool, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t);
   }
 }
@@ -109,7 +110,7 @@ bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double st
   double limit = p->store.limit[device];
   if (isinf(limit)) return true;
   double own = p->store.held[device] + berth_i_store_demand(p, op).permanent
-               + berth_i_meets_bytes(p, op, device);
+               + berth_i_collectives_bytes(p, op, device);
   own += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   if (berth_i_excess(own + berth_i_profile_last(f), limit) > 0) return false;
   own += new_copies(p, op, device);
@@ -130,14 +131,14 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
   more += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   worst = fmax(worst, berth_i_profile_most(f, start) + more);
   worst += p->store.held[device] + berth_i_store_demand(p, op).permanent
-           + berth_i_meets_bytes(p, op, device);
+           + berth_i_collectives_bytes(p, op, device);
   return berth_i_excess(worst, p->store.limit[device]);
 }
 
 /* ---- charging ---- */
 
-/* Everything that it waited for is planned: it goes from each device that holds it. */
-static berth_status let_go(berth_plan *p, int32_t tensor) {
+/* All uses are planned: it is freed on each device that holds it. */
+static berth_status release_tensor(berth_plan *p, int32_t tensor) {
   const double *used = last_use(p, tensor);
   double bytes = berth_i_resident(p->g, tensor);
   for (int32_t d = 0; d < p->devices; d++) {
@@ -152,9 +153,9 @@ static berth_status let_go(berth_plan *p, int32_t tensor) {
 }
 
 /* A twin may be placed before the producer. */
-static berth_status wait_less(berth_plan *p, int32_t tensor) {
+static berth_status use_planned(berth_plan *p, int32_t tensor) {
   bool produced = p->copies.row[tensor] != BERTH_NONE;
-  return --p->store.waits[tensor] == 0 && produced ? let_go(p, tensor) : BERTH_OK;
+  return --p->store.uses_left[tensor] == 0 && produced ? release_tensor(p, tensor) : BERTH_OK;
 }
 
 static berth_status read_inputs(berth_plan *p, int32_t op) {
@@ -167,7 +168,7 @@ static berth_status read_inputs(berth_plan *p, int32_t op) {
     if (home != device) raise_to(&used[home], used[device - p->devices]);
     raise_to(&used[device], end_of(p, op));
     berth_status st;
-    if ((st = wait_less(p, t)) != BERTH_OK) return st;
+    if ((st = use_planned(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
@@ -179,8 +180,8 @@ static berth_status write_outputs(berth_plan *p, int32_t op) {
     if (!berth_i_copy_row(p, t)) return berth_i_nomem(p->ctx);
     raise_to(&last_use(p, t)[p->device[op]], end_of(p, op));
     berth_status st;
-    /* nobody reads it, or twins came first */
-    if (p->store.waits[t] == 0 && (st = let_go(p, t)) != BERTH_OK) return st;
+    /* no readers, or its twins were planned first */
+    if (p->store.uses_left[t] == 0 && (st = release_tensor(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
@@ -189,7 +190,7 @@ static berth_status release_twin(berth_plan *p, int32_t op, const int32_t *tenso
   for (int32_t i = 0; i < n; i++) {
     p->store.until[tensors[i]] = fmax(p->store.until[tensors[i]], end_of(p, op));
     berth_status st;
-    if ((st = wait_less(p, tensors[i])) != BERTH_OK) return st;
+    if ((st = use_planned(p, tensors[i])) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }
@@ -210,7 +211,7 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   berth_i_profile *f = &p->store.profile[device];
   double workspace = berth_i_workspace(p->g, op);
   p->store.held[device] +=
-      berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+      berth_i_store_demand(p, op).permanent + berth_i_collectives_bytes(p, op, device);
   berth_status st;
   if ((st = berth_i_profile_add(&p->pool, f, p->start[op],
                                 berth_i_output_bytes(p->g, op) + workspace))

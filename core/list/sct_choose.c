@@ -1,7 +1,6 @@
-/* Choose DEVICE with favourite children: every idle device offers what it would run now, the best
- * offer is taken, until there is none; then time passes. O(devices) lines are looked at in a step;
- * nobody goes through all candidates but the published rule, and that only while no device with
- * room for any op is busy. */
+/* Choose DEVICE with favourite children (m-SCT): every idle device offers what it would run now, the
+ * best offer is taken, until there is none; then time passes. A step evaluates O(devices) queues;
+ * only the published rule scans all candidates, and only while no device that fits any op is busy. */
 #include "sct_internal.h"
 
 typedef struct pick {
@@ -28,8 +27,8 @@ static bool better(const berth_i_sct *s, const pick *a, const pick *b) {
   return affinity(s, x, a->device) > affinity(s, x, b->device);
 }
 
-/* The best offer of all idle devices.  @param wake when one of them wants to be asked again */
-static berth_status ask_all(berth_i_sct *s, pick *best, double *wake) {
+/* The best offer of all idle devices.  @param wake earliest time to evaluate one of them again */
+static berth_status best_offer(berth_i_sct *s, pick *best, double *wake) {
   berth_plan *p = s->plan;
   const berth_i_offer nothing = { BERTH_NONE, false, INFINITY };
   best->offer.op = BERTH_NONE;
@@ -39,7 +38,7 @@ static berth_status ask_all(berth_i_sct *s, pick *best, double *wake) {
   for (c.device = 0; c.device < p->devices; c.device++) {
     if (p->free_at[c.device] > p->now) continue;
     c.offer = nothing;
-    if ((st = s->ask(s, c.device, &c.offer)) != BERTH_OK) return st;
+    if ((st = s->offer(s, c.device, &c.offer)) != BERTH_OK) return st;
     *wake = fmin(*wake, c.offer.wake);
     if (c.offer.op != BERTH_NONE && better(s, &c, best)) *best = c;
   }
@@ -55,7 +54,7 @@ static berth_status step(berth_i_sct *s, berth_obstacle *why) {
   berth_plan *p = s->plan;
   pick best;
   double wake;
-  berth_status st = ask_all(s, &best, &wake);
+  berth_status st = best_offer(s, &best, &wake);
   if (st != BERTH_OK) return st;
   if (best.offer.op != BERTH_NONE) return take(s, &best);
   if (p->running.n > 0) wake = fmin(wake, p->running.at[0].key);
@@ -81,7 +80,7 @@ static berth_status run(berth_i_sct *s, berth_obstacle *why) {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK
         || p->placed == p->n)
       break;
-    st = p->patience < 0 ? berth_i_plan_give_up(p, why) : step(s, why);
+    st = p->retries_left < 0 ? berth_i_plan_give_up(p, why) : step(s, why);
   } while (st == BERTH_OK);
   return st;
 }
@@ -90,15 +89,15 @@ static berth_status init(berth_i_sct *s, berth_plan *p) {
   size_t n = (size_t)p->n;
   s->plan = p;
   s->favourite = p->setup->favourite;
-  s->ask = p->setup->published ? berth_i_sct_ask_published : berth_i_sct_ask;
+  s->offer = p->setup->published ? berth_i_sct_offer_published : berth_i_sct_offer;
   s->frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
-  s->line = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *s->line);
+  s->queues = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *s->queues);
   s->candidate = berth_i_pool_alloc(&p->pool, n, sizeof *s->candidate);
-  s->seat = berth_i_pool_alloc(&p->pool, n, sizeof *s->seat);
+  s->position = berth_i_pool_alloc(&p->pool, n, sizeof *s->position);
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < p->n; i++) s->seat[i] = BERTH_NONE;
-  for (int32_t i = 0; i < p->devices; i++) s->line[i].kept = BERTH_NONE;
+  for (int32_t i = 0; i < p->n; i++) s->position[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->devices; i++) s->queues[i].kept = BERTH_NONE;
   if (p->setup->published) berth_i_sct_measure_published(s);
   if (berth_i_plan_contended(p) || p->setup->published) return BERTH_OK;
   s->everywhere = berth_i_pool_alloc(&p->pool, n, sizeof *s->everywhere);

@@ -5,7 +5,7 @@
  * the device takes what it would without that op. */
 #include "sct_internal.h"
 
-/* Published: memory alone, what is still asked for a group apart. */
+/* Published: the op's own memory, without what its group still requires. */
 static bool fits_alone(const berth_i_sct *s, int32_t op, int32_t d) {
   const berth_plan *p = s->plan;
   if (p->setup->rule != BERTH_I_RULE_BAECHI_TF) return berth_i_sct_fits(s, op, d, p->now);
@@ -31,7 +31,7 @@ static double urgent_time(const berth_i_sct *s, int32_t op) {
   return most < 0 ? INFINITY : most;
 }
 
-/* A busy device with room for anything makes nothing urgent before its op ends. */
+/* While a busy device could hold any op, no op is urgent before that device is free. */
 static bool nothing_urgent(const berth_i_sct *s) {
   const berth_plan *p = s->plan;
   for (int32_t d = 0; s->free_choice && d < p->devices; d++) {
@@ -67,7 +67,7 @@ static int32_t most_urgent(const berth_i_sct *s, int32_t d, double *at) {
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   const berth_plan *p = s->plan;
   int32_t f = p->last[d] == BERTH_NONE ? BERTH_NONE : s->favourite[p->last[d]];
-  if (f == BERTH_NONE || s->seat[f] == BERTH_NONE || isinf(*here = est(s, f, d))) return BERTH_NONE;
+  if (f == BERTH_NONE || s->position[f] == BERTH_NONE || isinf(*here = est(s, f, d))) return BERTH_NONE;
   for (int32_t e = 0; e < p->devices; e++) {
     if (e != d && est(s, f, e) < *here) return BERTH_NONE;
   }
@@ -86,8 +86,8 @@ static void wait_for(const berth_i_sct *s, int32_t d, int32_t child, double here
   out->wake = fmin(here, at > now ? at : INFINITY);
 }
 
-berth_status berth_i_sct_ask_published(berth_i_sct *s, int32_t d, berth_i_offer *out) {
-  berth_i_line *k = &s->line[d];
+berth_status berth_i_sct_offer_published(berth_i_sct *s, int32_t d, berth_i_offer *out) {
+  berth_i_sct_queues *k = &s->queues[d];
   double here = INFINITY;
   int32_t child = awaited(s, d, &here);
   if (child != BERTH_NONE) {
@@ -95,7 +95,7 @@ berth_status berth_i_sct_ask_published(berth_i_sct *s, int32_t d, berth_i_offer 
     return BERTH_OK;
   }
   berth_status st;
-  if ((st = berth_i_sct_settle(s, d)) != BERTH_OK) return st;
+  if ((st = berth_i_sct_update(s, d)) != BERTH_OK) return st;
   if (k->open.n > 0) out->op = k->open.at[0].item;
   if (k->waiting.n > 0) out->wake = k->waiting.at[0].key;
   return BERTH_OK;

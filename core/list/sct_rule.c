@@ -5,7 +5,7 @@
  * op waits that fits on it, which is what the guarantees rest on. */
 #include "sct_internal.h"
 
-enum { MOST_ASIDE = 32 };
+enum { MOST_NOT_URGENT = 32 };
 
 /* ---- is it worth waiting? ---- */
 
@@ -15,7 +15,7 @@ static bool all_producers_placed(const berth_plan *p, int32_t op) {
     if (p->device[g->producer[g->in[i]]] == BERTH_NONE) return false;
   }
   for (int32_t i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
-    if (p->meets.left[g->after[i]] > 0) return false; /* nobody knows yet when it is over */
+    if (p->collectives.left[g->after[i]] > 0) return false; /* its end is not known yet */
   }
   return true;
 }
@@ -36,7 +36,7 @@ static bool earlier_elsewhere(const berth_i_sct *s, int32_t op, int32_t device, 
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   berth_plan *p = s->plan;
   int32_t last = p->last[d], f = last == BERTH_NONE ? BERTH_NONE : s->favourite[last];
-  if (f == BERTH_NONE || berth_i_sct_dead(s, f, d) || !all_producers_placed(p, f))
+  if (f == BERTH_NONE || berth_i_sct_stale(s, f, d) || !all_producers_placed(p, f))
     return BERTH_NONE;
   berth_i_ready_row(p, f, p->ready);
   double start = fmax(p->ready[d], berth_i_plan_open_at(p, d));
@@ -55,37 +55,37 @@ static double everywhere(const berth_i_sct *s, int32_t op) {
   return berth_i_sct_latest(p, op);
 }
 
-/* Back into the line: all, or what has become urgent. */
+/* Back to `open`: all, or what has become urgent. */
 static berth_status bring_back(berth_i_sct *s, int32_t d, double until) {
-  berth_i_line *k = &s->line[d];
+  berth_i_sct_queues *k = &s->queues[d];
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && k->aside.n > 0 && k->aside.at[0].key <= until) {
-    int32_t op = berth_i_queue_pop(&k->aside).item;
-    if (!berth_i_sct_dead(s, op, d)) st = berth_i_sct_push(s, d, op, -INFINITY);
+  while (st == BERTH_OK && k->not_urgent.n > 0 && k->not_urgent.at[0].key <= until) {
+    int32_t op = berth_i_queue_pop(&k->not_urgent).item;
+    if (!berth_i_sct_stale(s, op, d)) st = berth_i_sct_push(s, d, op, -INFINITY);
   }
   return st;
 }
 
 /* Without contention few ops are here but not yet everywhere; channels can make that many. */
-static bool looks_on(const berth_i_sct *s, const berth_i_line *k) {
-  return k->open.n > 0 && (s->everywhere || k->aside.n < MOST_ASIDE);
+static bool may_search(const berth_i_sct *s, const berth_i_sct_queues *k) {
+  return k->open.n > 0 && (s->everywhere || k->not_urgent.n < MOST_NOT_URGENT);
 }
 
-/* @param found an urgent op other than the favourite is at the top of open; what stood before it
- *        has stepped aside */
+/* @param found an urgent op other than the favourite is at the top of open; what was before it has
+ *        moved to not_urgent */
 static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *found) {
   berth_plan *p = s->plan;
-  berth_i_line *k = &s->line[d];
+  berth_i_sct_queues *k = &s->queues[d];
   berth_status st = bring_back(s, d, p->now);
   *found = false;
   if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
-  while (st == BERTH_OK && looks_on(s, k)) {
+  while (st == BERTH_OK && may_search(s, k)) {
     int32_t op = k->open.at[0].item;
     double from = op == child ? INFINITY : everywhere(s, op);
     *found = from <= p->now;
     if (*found) break;
     berth_i_queue_pop(&k->open);
-    st = berth_i_queue_push(&p->pool, &k->aside, from, -p->priority[op], op);
+    st = berth_i_queue_push(&p->pool, &k->not_urgent, from, -p->priority[op], op);
     if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
   }
   return st;
@@ -95,11 +95,11 @@ static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *
 
 static double next_of(const berth_i_queue *q) { return q->n > 0 ? q->at[0].key : INFINITY; }
 
-static berth_status ask_kept(berth_i_sct *s, int32_t d, int32_t child, double here,
+static berth_status offer_kept(berth_i_sct *s, int32_t d, int32_t child, double here,
                              berth_i_offer *out) {
   berth_plan *p = s->plan;
-  berth_i_line *k = &s->line[d];
-  bool urgent, now = s->seat[child] != BERTH_NONE && here <= p->now;
+  berth_i_sct_queues *k = &s->queues[d];
+  bool urgent, now = s->position[child] != BERTH_NONE && here <= p->now;
   berth_status st = find_urgent(s, d, child, &urgent);
   if (st != BERTH_OK) return st;
   if (urgent && !(now && p->priority[k->open.at[0].item] <= p->priority[child])) {
@@ -108,20 +108,20 @@ static berth_status ask_kept(berth_i_sct *s, int32_t d, int32_t child, double he
   } else if (now) {
     out->op = child;
   }
-  out->wake = fmin(next_of(&k->waiting), next_of(&k->aside));
+  out->wake = fmin(next_of(&k->waiting), next_of(&k->not_urgent));
   if (here > p->now) out->wake = fmin(out->wake, here);
   return BERTH_OK;
 }
 
-berth_status berth_i_sct_ask(berth_i_sct *s, int32_t d, berth_i_offer *out) {
-  berth_i_line *k = &s->line[d];
+berth_status berth_i_sct_offer(berth_i_sct *s, int32_t d, berth_i_offer *out) {
+  berth_i_sct_queues *k = &s->queues[d];
   double here = 0;
   int32_t child = awaited(s, d, &here);
   berth_status st;
   if (child != k->kept && (st = bring_back(s, d, INFINITY)) != BERTH_OK) return st;
   k->kept = child;
-  if ((st = berth_i_sct_settle(s, d)) != BERTH_OK) return st;
-  if (child != BERTH_NONE) return ask_kept(s, d, child, here, out);
+  if ((st = berth_i_sct_update(s, d)) != BERTH_OK) return st;
+  if (child != BERTH_NONE) return offer_kept(s, d, child, here, out);
   if (k->open.n > 0) out->op = k->open.at[0].item;
   out->wake = next_of(&k->waiting);
   return BERTH_OK;

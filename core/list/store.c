@@ -1,5 +1,6 @@
-/* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what
- * is charged after. */
+/* Memory of the devices while a plan grows: whether an op fits, and what it is charged, by the rule
+ * of the setup. STRICT sums all that is ever put on a device; the two published rules of Baechi
+ * follow its programs; PROFILE (residency.c) counts bytes over planned time. */
 #include "engine_internal.h"
 
 /* Inputs that are not there yet, each once. */
@@ -29,7 +30,7 @@ static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
   berth_i_demand d = berth_i_store_demand(p, op);
   double bytes = s->held[device] + d.permanent + copy_bytes(p, op, device)
                  + fmax(s->temporary[device], d.temporary);
-  bytes += berth_i_meets_bytes(p, op, device);
+  bytes += berth_i_collectives_bytes(p, op, device);
   return berth_i_excess(bytes, s->limit[device]);
 }
 
@@ -94,7 +95,7 @@ berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, d
 
 static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
   berth_i_demand d = berth_i_store_demand(p, op);
-  p->store.held[device] += d.permanent + berth_i_meets_bytes(p, op, device);
+  p->store.held[device] += d.permanent + berth_i_collectives_bytes(p, op, device);
   p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
 }
 
@@ -153,7 +154,7 @@ static void reserve(berth_plan *p, int32_t op, int32_t device) {
   if (group != BERTH_NONE) {
     p->groups.bound[group] = device;
   } else {
-    p->prepaid[op] = 1;
+    p->reserved[op] = 1;
   }
 }
 
@@ -162,8 +163,8 @@ static void reserve(berth_plan *p, int32_t op, int32_t device) {
 static berth_status reserve_forced(berth_plan *p) {
   bool choice = p->devices > 1 && p->cost->n_classes == 1 && !p->g->pin && !p->setup->forced;
   if (choice) return BERTH_OK;
-  p->prepaid = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1);
-  if (!p->prepaid) return berth_i_nomem(p->ctx);
+  p->reserved = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1);
+  if (!p->reserved) return berth_i_nomem(p->ctx);
   for (int32_t op = 0; op < p->n; op++) {
     int32_t device = berth_i_demand_reserved(p, op) ? BERTH_NONE : only_device(p, op);
     if (device != BERTH_NONE) reserve(p, op, device);

@@ -1,8 +1,8 @@
-/* Who could run where: a line of candidates for each device, by the time that their inputs are
- * there. */
+/* What could run where: queues of candidates for each device, by the time that their inputs are
+ * there. An entry is corrected, or dropped as stale, when it reaches the top. */
 #include "sct_internal.h"
 
-bool berth_i_sct_dead(const berth_i_sct *s, int32_t op, int32_t device) {
+bool berth_i_sct_stale(const berth_i_sct *s, int32_t op, int32_t device) {
   return s->plan->device[op] != BERTH_NONE || !berth_i_plan_may(s->plan, op, device);
 }
 
@@ -16,31 +16,31 @@ static bool unplaced(const void *ud, int32_t op) {
 }
 
 /* Entries of ops that went elsewhere must not pile up. */
-static void tidy(berth_i_sct *s, berth_i_queue *q) {
+static void compact(berth_i_sct *s, berth_i_queue *q) {
   if (q->n > 64 + 4 * (size_t)s->n) berth_i_queue_filter(q, unplaced, s->plan);
 }
 
 static berth_status push_open(berth_i_sct *s, int32_t d, int32_t op) {
-  return berth_i_queue_push(&s->plan->pool, &s->line[d].open, -s->plan->priority[op], 0, op);
+  return berth_i_queue_push(&s->plan->pool, &s->queues[d].open, -s->plan->priority[op], 0, op);
 }
 
 berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double ready) {
   berth_plan *p = s->plan;
   if (ready <= p->now) return push_open(s, d, op);
-  return berth_i_queue_push(&p->pool, &s->line[d].waiting, ready, -p->priority[op], op);
+  return berth_i_queue_push(&p->pool, &s->queues[d].waiting, ready, -p->priority[op], op);
 }
 
-/* ---- the top of a line ---- */
+/* ---- the top of the queues ---- */
 
-static berth_status park(berth_i_sct *s, int32_t d, int32_t op) {
+static berth_status block(berth_i_sct *s, int32_t d, int32_t op) {
   if (!s->frees) return BERTH_OK; /* what does not fit now never will */
-  berth_i_plan_vain(s->plan, op);
-  return berth_i_queue_push(&s->plan->pool, &s->line[d].parked, berth_i_store_least(s->plan, op), 0,
+  berth_i_plan_count_refusal(s->plan, op);
+  return berth_i_queue_push(&s->plan->pool, &s->queues[d].blocked, berth_i_store_least(s->plan, op), 0,
                             op);
 }
 
-/* Its inputs may come later than thought (channels), or may have come earlier than now (the room
- * depends on it). */
+/* Its inputs may come later than estimated (channels), or may have come earlier than now (the free
+ * memory depends on it). */
 static bool needs_ready(const berth_plan *p) {
   return berth_i_plan_contended(p) || (p->setup->rule == BERTH_I_RULE_PROFILE && !p->setup->clamp);
 }
@@ -52,15 +52,15 @@ static double start_at(const berth_plan *p, int32_t d, double ready) {
 
 berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
-  berth_i_queue *q = &s->line[d].open;
+  berth_i_queue *q = &s->queues[d].open;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0) {
     int32_t op = q->at[0].item;
-    if (!berth_i_sct_dead(s, op, d)) {
+    if (!berth_i_sct_stale(s, op, d)) {
       double ready = needs_ready(p) ? berth_i_ready_at(p, op, d) : 0;
       bool late = ready > p->now;
       if (!late && berth_i_sct_fits(s, op, d, start_at(p, d, ready))) break;
-      st = late ? berth_i_sct_push(s, d, op, ready) : park(s, d, op);
+      st = late ? berth_i_sct_push(s, d, op, ready) : block(s, d, op);
     }
     berth_i_queue_pop(q);
   }
@@ -70,11 +70,11 @@ berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t d) {
 /* What has arrived becomes open. */
 static berth_status open_due(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
-  berth_i_queue *q = &s->line[d].waiting;
+  berth_i_queue *q = &s->queues[d].waiting;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0 && q->at[0].key <= p->now) {
     int32_t op = berth_i_queue_pop(q).item;
-    if (!berth_i_sct_dead(s, op, d)) st = push_open(s, d, op);
+    if (!berth_i_sct_stale(s, op, d)) st = push_open(s, d, op);
   }
   return st;
 }
@@ -82,31 +82,31 @@ static berth_status open_due(berth_i_sct *s, int32_t d) {
 /* Leaves an op at the top that can start when its entry says, and not before. */
 static berth_status check_waiting(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
-  berth_i_queue *q = &s->line[d].waiting;
+  berth_i_queue *q = &s->queues[d].waiting;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0) {
     berth_i_entry e = q->at[0];
-    if (!berth_i_sct_dead(s, e.item, d)) {
+    if (!berth_i_sct_stale(s, e.item, d)) {
       double ready = berth_i_plan_contended(p) ? berth_i_ready_at(p, e.item, d) : e.key;
       if (ready <= e.key && berth_i_sct_fits(s, e.item, d, e.key)) break;
-      st = ready > e.key ? berth_i_sct_push(s, d, e.item, ready) : park(s, d, e.item);
+      st = ready > e.key ? berth_i_sct_push(s, d, e.item, ready) : block(s, d, e.item);
     }
     berth_i_queue_pop(q);
   }
   return st;
 }
 
-berth_status berth_i_sct_settle(berth_i_sct *s, int32_t d) {
-  berth_i_line *k = &s->line[d];
-  tidy(s, &k->open);
-  tidy(s, &k->waiting);
+berth_status berth_i_sct_update(berth_i_sct *s, int32_t d) {
+  berth_i_sct_queues *k = &s->queues[d];
+  compact(s, &k->open);
+  compact(s, &k->waiting);
   berth_status st;
   if ((st = open_due(s, d)) != BERTH_OK || (st = berth_i_sct_check_open(s, d)) != BERTH_OK)
     return st;
   return check_waiting(s, d);
 }
 
-/* ---- comings and goings ---- */
+/* ---- candidates ---- */
 
 double berth_i_sct_latest(const berth_plan *p, int32_t op) {
   double most = 0;
@@ -120,7 +120,7 @@ berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op) {
   berth_plan *p = s->plan;
   berth_status st = berth_i_plan_select(p, op);
   if (st != BERTH_OK) return st;
-  s->seat[op] = s->n;
+  s->position[op] = s->n;
   s->candidate[s->n++] = op;
   berth_i_ready_row(p, op, p->ready);
   if (s->everywhere) s->everywhere[op] = berth_i_sct_latest(p, op);
@@ -132,34 +132,34 @@ berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op) {
 }
 
 static void leave(berth_i_sct *s, int32_t op) {
-  int32_t seat = s->seat[op], moved = s->candidate[--s->n];
-  s->candidate[seat] = moved;
-  s->seat[moved] = seat;
-  s->seat[op] = BERTH_NONE;
+  int32_t position = s->position[op], moved = s->candidate[--s->n];
+  s->candidate[position] = moved;
+  s->position[moved] = position;
+  s->position[op] = BERTH_NONE;
 }
 
 /* Other candidates that read a tensor which has just been sent to d. */
-static berth_status spare_transfers(berth_i_sct *s, int32_t tensor, int32_t d) {
+static berth_status push_readers(berth_i_sct *s, int32_t tensor, int32_t d) {
   berth_plan *p = s->plan;
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
   for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
     int32_t op = g->use[i];
-    if (s->seat[op] == BERTH_NONE || berth_i_sct_dead(s, op, d)) continue;
+    if (s->position[op] == BERTH_NONE || berth_i_sct_stale(s, op, d)) continue;
     double ready = berth_i_ready_at(p, op, d);
     if (!isinf(ready)) st = berth_i_sct_push(s, d, op, ready);
   }
   return st;
 }
 
-static berth_status retry_parked(berth_i_sct *s, int32_t d) {
+static berth_status retry_blocked(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
-  berth_i_queue *q = &s->line[d].parked;
+  berth_i_queue *q = &s->queues[d].blocked;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0
-         && (!berth_i_store_full(p, d, q->at[0].key) || berth_i_sct_dead(s, q->at[0].item, d))) {
+         && (!berth_i_store_full(p, d, q->at[0].key) || berth_i_sct_stale(s, q->at[0].item, d))) {
     int32_t op = berth_i_queue_pop(q).item;
-    if (!berth_i_sct_dead(s, op, d)) st = berth_i_sct_push(s, d, op, berth_i_ready_at(p, op, d));
+    if (!berth_i_sct_stale(s, op, d)) st = berth_i_sct_push(s, d, op, berth_i_ready_at(p, op, d));
   }
   return st;
 }
@@ -168,12 +168,12 @@ berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
   berth_plan *p = s->plan;
   berth_status st = BERTH_OK;
   leave(s, op);
-  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++)
-    st = spare_transfers(s, p->wires.landed[i], p->device[op]);
-  /* under PROFILE also a later start may make room */
+  for (size_t i = 0; i < p->channels.n_sent && st == BERTH_OK; i++)
+    st = push_readers(s, p->channels.sent[i], p->device[op]);
+  /* under PROFILE an op may also fit at a later start */
   if (!p->store.released && p->setup->rule != BERTH_I_RULE_PROFILE) return st;
   p->store.released = false;
-  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = retry_parked(s, d);
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = retry_blocked(s, d);
   return st;
 }
 

@@ -1,4 +1,5 @@
-/* Collectives in a plan: when they are over, and what they cost. */
+/* Collectives in a plan: one ends at the latest finish of its members, plus its price on their
+ * devices. O(members) each. */
 #include "engine_internal.h"
 
 static size_t most_members(const berth_graph *g) {
@@ -17,9 +18,9 @@ static bool any_unreachable(const berth_topology *t) {
   return false;
 }
 
-berth_status berth_i_meets_init(berth_plan *p) {
+berth_status berth_i_collectives_init(berth_plan *p) {
   const berth_graph *g = p->g;
-  berth_i_meets *m = &p->meets;
+  berth_i_collectives *m = &p->collectives;
   size_t n = (size_t)g->n_collectives;
   if (n == 0) return BERTH_OK;
   m->left = berth_i_pool_alloc(&p->pool, n, sizeof *m->left);
@@ -34,10 +35,10 @@ berth_status berth_i_meets_init(berth_plan *p) {
 
 static berth_status price(berth_plan *p, int32_t k, double *length) {
   const berth_collective *c = &p->g->collectives[k];
-  for (int32_t i = 0; i < c->n_members; i++) p->meets.device[i] = p->device[c->members[i]];
+  for (int32_t i = 0; i < c->n_members; i++) p->collectives.device[i] = p->device[c->members[i]];
   double seconds;
   berth_status st;
-  if ((st = berth_cost_collective(p->cost, k, c->n_members, p->meets.device, &seconds)) != BERTH_OK)
+  if ((st = berth_cost_collective(p->cost, k, c->n_members, p->collectives.device, &seconds)) != BERTH_OK)
     return st;
   if (isinf(seconds)) {
     return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,
@@ -48,8 +49,8 @@ static berth_status price(berth_plan *p, int32_t k, double *length) {
   return BERTH_OK;
 }
 
-berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over) {
-  berth_i_meets *m = &p->meets;
+berth_status berth_i_collectives_leave(berth_plan *p, int32_t op, int32_t k, bool *over) {
+  berth_i_collectives *m = &p->collectives;
   double length = 0;
   if (p->finish[op] > m->end[k]) m->end[k] = p->finish[op];
   *over = --m->left[k] == 0;
@@ -70,22 +71,22 @@ static berth_status ends_at(berth_plan *p, int32_t k, double *end) {
   return st;
 }
 
-berth_status berth_i_meets_last(berth_plan *p, double *end) {
+berth_status berth_i_collectives_last(berth_plan *p, double *end) {
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) {
-    double e = p->meets.end[k] * p->unit;
-    if (p->meets.left[k] > 0) st = ends_at(p, k, &e);
+    double e = p->collectives.end[k] * p->unit;
+    if (p->collectives.left[k] > 0) st = ends_at(p, k, &e);
     if (st == BERTH_OK) *end = fmax(*end, e);
   }
   return st;
 }
 
-double berth_i_meets_ready(const berth_plan *p, int32_t op) {
+double berth_i_collectives_ready(const berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   double ready = 0;
   if (!g->after) return 0;
   for (int32_t i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
-    if (p->meets.end[g->after[i]] > ready) ready = p->meets.end[g->after[i]];
+    if (p->collectives.end[g->after[i]] > ready) ready = p->collectives.end[g->after[i]];
   }
   return ready;
 }
@@ -96,7 +97,7 @@ static bool reach(const berth_topology *t, int32_t a, int32_t b) {
              && !isinf(t->latency[berth_i_pair(t, b, a)]));
 }
 
-bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device) {
+bool berth_i_collectives_joins(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
@@ -125,7 +126,7 @@ static double held_bytes(const berth_plan *p, const berth_collective *c) {
              : c->bytes;
 }
 
-double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device) {
+double berth_i_collectives_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
   if (!g->wait || p->devices < 2) return 0;
