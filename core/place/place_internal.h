@@ -39,6 +39,10 @@ typedef struct berth_i_placer {
   const berth_i_member_row *members; /* ended by a row without a name; NULL: in no portfolio */
 } berth_i_placer;
 
+/* Lists of a descriptor, with the row that ends each. */
+#define BERTH_I_VARIANTS(...) (const berth_placer_variant[]){ __VA_ARGS__, { .name = NULL } }
+#define BERTH_I_MEMBERS(...) (const berth_i_member_row[]){ __VA_ARGS__, { .name = NULL } }
+
 /** All but the portfolio, which runs them, in the order of berth_placers(). */
 #define BERTH_I_PLACERS(X)                                                                     \
   X(single)                                                                                    \

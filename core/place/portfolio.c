@@ -286,19 +286,14 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
 }
 
 const berth_i_placer berth_i_placer_portfolio = {
-  .about = { .name = "portfolio",
-             .reads = "averages tries members seconds threads judge",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule =
-                           "Runs the trivial ones, m-etf and m-sct with several sets of favourites "
-                           "and tie rules, and all others but random and the variants, some of "
-                           "them also on sets of ops (coarsen) or with weighed transfers "
-                           "(transfer_weight); simulates each answer, keeps the best. The default.",
-                       .good = "Whenever a few times the cost of one placer does not matter.",
-                       .weak =
-                           "No better than its best member, under the simulation that judges." },
-                     { .name = NULL } } },
+  .about = { .name = "portfolio", .reads = "averages tries members seconds threads judge",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie "
+              "rules, and all others but random and the variants, some of them also on sets of "
+              "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
+              "keeps the best. The default.",
+      .good = "Whenever a few times the cost of one placer does not matter.",
+      .weak = "No better than its best member, under the simulation that judges." }) },
   .run = run,
 };

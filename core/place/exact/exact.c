@@ -245,21 +245,17 @@ static berth_status check(berth_cost *cost, const berth_place_options *o) {
 }
 
 const berth_i_placer berth_i_placer_exact = {
-  .about = { .name = "exact",
-             .reads = "seconds",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "On free links: the list placers, list schedules pushed to and fro "
-                               "where devices are alike and nothing takes time to cross, then "
-                               "branch and bound; berth.exact reports what is proved.",
-                       .source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; "
-                                 "branch and bound by our own rules",
-                       .good = "Up to some 20 ops with transfers, and schedules of hundreds of ops "
-                               "on identical processors.",
-                       .weak = "With more ops it stops at a count of partial schedules; other "
-                               "links only judge its devices." },
-                     { .name = NULL } } },
+  .about = { .name = "exact", .reads = "seconds", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "On free links: the list placers, list schedules pushed to and fro where devices "
+              "are alike and nothing takes time to cross, then branch and bound; berth.exact "
+              "reports what is proved.",
+      .source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; branch and bound by "
+                "our own rules",
+      .good = "Up to some 20 ops with transfers, and schedules of hundreds of ops on identical "
+              "processors.",
+      .weak = "With more ops it stops at a count of partial schedules; other links only judge "
+              "its devices." }) },
   .run = run_exact,
   .check = check,
 };

@@ -172,53 +172,41 @@ static berth_status run_brkga(berth_cost *cost, const berth_place_options *opts,
 }
 
 const berth_i_placer berth_i_placer_anneal = {
-  .about = { .name = "anneal",
-             .reads = "calls seconds threads judge start objective restarts",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Contracts ops into units along heavy tensors and light lines; from "
-                               "the best of two placements of units and what quick placers answer, "
-                               "or `start`, moves units (at first larger ones) and ops at random "
-                               "and along the critical chain, worse placements ever more rarely "
-                               "accepted; `calls` simulations or `seconds`.",
-                       .source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our "
-                                 "own rules",
-                       .good = "When an answer may cost thousands of simulations; behind others, "
-                               "from what they found.",
-                       .weak = "No bound on how far it stays from the best; on huge graphs a call "
-                               "is dear." },
-                     { .name = NULL } } },
+  .about = { .name = "anneal", .reads = "calls seconds threads judge start objective restarts",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Contracts ops into units along heavy tensors and light lines; from the best of two "
+              "placements of units and what quick placers answer, or `start`, moves units (at "
+              "first larger ones) and ops at random and along the critical chain, worse "
+              "placements ever more rarely accepted; `calls` simulations or `seconds`.",
+      .source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our own rules",
+      .good = "When an answer may cost thousands of simulations; behind others, from what they "
+              "found.",
+      .weak = "No bound on how far it stays from the best; on huge graphs a call is dear." }) },
   .run = run_anneal,
 };
 const berth_i_placer berth_i_placer_local = {
-  .about = { .name = "local",
-             .reads = "calls seconds threads judge start objective steepest",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Descents from the same starts: units to other devices, then ops, "
-                               "as long as something improves (`steepest`: the best move each "
-                               "time); then again from random placements.",
-                       .good = "Tiny graphs, and as a yardstick of anneal.",
-                       .weak = "Stays in the first valley of each start." },
-                     { .name = NULL } } },
+  .about = { .name = "local", .reads = "calls seconds threads judge start objective steepest",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Descents from the same starts: units to other devices, then ops, as long as "
+              "something improves (`steepest`: the best move each time); then again from random "
+              "placements.",
+      .good = "Tiny graphs, and as a yardstick of anneal.",
+      .weak = "Stays in the first valley of each start." }) },
   .run = run_local,
 };
 const berth_i_placer berth_i_placer_brkga = {
   .about = { .name = "brkga",
              .reads = "calls seconds threads judge start objective population elite mutants bias",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "From the same starts and random ones, generations of placements of "
-                               "the units: `elite` of them stay, `mutants` are drawn anew, the "
-                               "rest take each unit's device from an elite parent with probability "
-                               "`bias`, else from another.",
-                       .source = "Goncalves, Resende 2011 (biased random-key genetic algorithms)",
-                       .good = "As a yardstick of anneal; wide graphs of few units on many cores.",
-                       .weak = "Slower than anneal at the same calls: what a unit's neighbours do "
-                               "is lost in crossing; single ops do not move." },
-                     { .name = NULL } } },
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "From the same starts and random ones, generations of placements of the units: "
+              "`elite` of them stay, `mutants` are drawn anew, the rest take each unit's device "
+              "from an elite parent with probability `bias`, else from another.",
+      .source = "Goncalves, Resende 2011 (biased random-key genetic algorithms)",
+      .good = "As a yardstick of anneal; wide graphs of few units on many cores.",
+      .weak = "Slower than anneal at the same calls: what a unit's neighbours do is lost in "
+              "crossing; single ops do not move." }) },
   .run = run_brkga,
 };

@@ -197,45 +197,34 @@ static berth_status run_random(berth_cost *cost, const berth_place_options *opts
 }
 
 const berth_i_placer berth_i_placer_single = {
-  .about = { .name = "single",
-             .reads = "device",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "All ops on the device that runs them in the least total time "
-                               "within its memory; option device: on that one.",
-                       .source = "trivial baseline",
-                       .good = "First: what does not beat it is not worth several devices.",
-                       .weak = "Refuses a graph that is too large for one device." },
-                     { .name = NULL } } },
+  .about = { .name = "single", .reads = "device", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "All ops on the device that runs them in the least total time within its memory; "
+              "option device: on that one.",
+      .source = "trivial baseline",
+      .good = "First: what does not beat it is not worth several devices.",
+      .weak = "Refuses a graph that is too large for one device." }) },
   .run = run_single,
-  .members = (const berth_i_member_row[]){ { .order = 10, .name = "single" }, { .name = NULL } },
+  .members = BERTH_I_MEMBERS({ .order = 10, .name = "single" }),
 };
 const berth_i_placer berth_i_placer_round_robin = {
-  .about = { .name = "round-robin",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Op k in topological order goes to device k modulo n, or the next "
-                               "one that can take it; colocation groups as wholes.",
-                       .source = "trivial baseline",
-                       .good = "To see what transfers cost when nobody avoids them.",
-                       .weak = "Looks at no time and no tensor." },
-                     { .name = NULL } } },
+  .about = { .name = "round-robin", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Op k in topological order goes to device k modulo n, or the next one that can take "
+              "it; colocation groups as wholes.",
+      .source = "trivial baseline",
+      .good = "To see what transfers cost when nobody avoids them.",
+      .weak = "Looks at no time and no tensor." }) },
   .run = run_round_robin,
-  .members =
-      (const berth_i_member_row[]){ { .order = 20, .name = "round-robin" }, { .name = NULL } },
+  .members = BERTH_I_MEMBERS({ .order = 20, .name = "round-robin" }),
 };
 const berth_i_placer berth_i_placer_random = {
-  .about = { .name = "random",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Every op on any of the devices that can take it, with equal chance "
-                               "(seed); colocation groups as wholes.",
-                       .source = "trivial baseline",
-                       .good = "As a floor for comparisons, and as a start for search.",
-                       .weak = "Looks at no time and no tensor." },
-                     { .name = NULL } } },
+  .about = { .name = "random", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Every op on any of the devices that can take it, with equal chance (seed); "
+              "colocation groups as wholes.",
+      .source = "trivial baseline",
+      .good = "As a floor for comparisons, and as a start for search.",
+      .weak = "Looks at no time and no tensor." }) },
   .run = run_random,
 };

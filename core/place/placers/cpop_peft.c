@@ -317,37 +317,28 @@ static berth_status run_peft(berth_cost *cost, const berth_place_options *opts,
 }
 
 const berth_i_placer berth_i_placer_cpop = {
-  .about = { .name = "cpop",
-             .reads = "averages coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "The critical path of mean times stays on the one device that runs "
-                               "it fastest; other ops go where they finish first.",
-                       .source = "Topcuoglu, Hariri, Wu 2002",
-                       .good = "One dominant chain.",
-                       .weak = "With several long chains that device becomes the bottleneck." },
-                     { .name = NULL } } },
+  .about = { .name = "cpop", .reads = "averages coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "The critical path of mean times stays on the one device that runs it fastest; "
+              "other ops go where they finish first.",
+      .source = "Topcuoglu, Hariri, Wu 2002",
+      .good = "One dominant chain.",
+      .weak = "With several long chains that device becomes the bottleneck." }) },
   .run = run_cpop,
-  .members = (const berth_i_member_row[]){ { .order = 160, .name = "cpop" }, { .name = NULL } },
+  .members = BERTH_I_MEMBERS({ .order = 160, .name = "cpop" }),
 };
 const berth_i_placer berth_i_placer_peft = {
-  .about = { .name = "peft",
-             .reads = "averages coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "As HEFT, but finish plus the optimistic cost of what follows "
-                               "decides, from a table of the least that is left to do.",
-                       .source = "Arabnejad, Barbosa 2014",
-                       .good = "Where a good finish now costs much later: dear transfers, unlike "
-                               "devices.",
-                       .weak = "The table knows no waiting and takes every consumer by itself." },
-                     { .name = NULL } } },
+  .about = { .name = "peft", .reads = "averages coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "As HEFT, but finish plus the optimistic cost of what follows decides, from a table "
+              "of the least that is left to do.",
+      .source = "Arabnejad, Barbosa 2014",
+      .good = "Where a good finish now costs much later: dear transfers, unlike devices.",
+      .weak = "The table knows no waiting and takes every consumer by itself." }) },
   .run = run_peft,
-  .members =
-      (const berth_i_member_row[]){
-          { .order = 150, .name = "peft" },
-          { .order = 280, .name = "peft chains", .coarsen = BERTH_COARSEN_CHAINS },
-          { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 150, .name = "peft" },
+    { .order = 280, .name = "peft chains", .coarsen = BERTH_COARSEN_CHAINS }),
 };

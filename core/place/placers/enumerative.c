@@ -127,40 +127,35 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
 }
 
 const berth_i_placer berth_i_placer_enumerative = {
-  .about = { .name = "enumerative",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Meta-ops (runs of ops of one kind, time, depth and number of "
-                               "inputs) in order of depth: the ops of one go to different devices, "
-                               "as many as there are at a time, by the assignment of least total "
-                               "time to move inputs that are not there yet.",
-                       .source = "Yao et al. 2026 (DOPPLER), its enumerative optimizer; by Kuhn "
-                                 "1955 (assignment) in place of enumeration",
-                       .good = "Graphs whose operators are split into equal blocks, equal devices.",
-                       .weak = "Looks at one meta-op at a time; where there are none it deals out "
-                               "ops of one depth." },
-                     { .name = "enumerate",
-                       .rule = "The same by trying all assignments, up to 8 devices: as good in "
-                               "each round, ties may fall otherwise.",
-                       .source = "Yao et al. 2026",
-                       .good = "To see that the plain form loses nothing.",
-                       .weak = "Slow on 8 devices; with more it is the plain form." },
-                     { .name = "blocks",
-                       .rule = "As the plain form walks, but partial products are placed with "
-                               "their sum: dealt out to 1, 2, 4, ... neighbouring devices in turn, "
-                               "the sum on one of them, so that the busiest device of the operator "
-                               "has least to do, moved inputs included.",
-                       .source = "einsummable runtime, its function alocate01",
-                       .good = "Matrix products split along the summed index: it makes dear "
-                               "partial products where they are summed.",
-                       .weak = "Balances each operator by itself." },
-                     { .name = "greedy",
-                       .rule = "Each op on the device that keeps the largest load least, where "
-                               "moved inputs load both ends.",
-                       .source = "einsummable runtime, its function alocate02",
-                       .good = "As a yardstick of blocks.",
-                       .weak = "Loads say nothing about when." },
-                     { .name = NULL } } },
+  .about = { .name = "enumerative", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Meta-ops (runs of ops of one kind, time, depth and number of inputs) in order of "
+              "depth: the ops of one go to different devices, as many as there are at a time, by "
+              "the assignment of least total time to move inputs that are not there yet.",
+      .source = "Yao et al. 2026 (DOPPLER), its enumerative optimizer; by Kuhn 1955 (assignment) "
+                "in place of enumeration",
+      .good = "Graphs whose operators are split into equal blocks, equal devices.",
+      .weak = "Looks at one meta-op at a time; where there are none it deals out ops of one "
+              "depth." },
+    { .name = "enumerate",
+      .rule = "The same by trying all assignments, up to 8 devices: as good in each round, ties "
+              "may fall otherwise.",
+      .source = "Yao et al. 2026",
+      .good = "To see that the plain form loses nothing.",
+      .weak = "Slow on 8 devices; with more it is the plain form." },
+    { .name = "blocks",
+      .rule = "As the plain form walks, but partial products are placed with their sum: dealt out "
+              "to 1, 2, 4, ... neighbouring devices in turn, the sum on one of them, so that the "
+              "busiest device of the operator has least to do, moved inputs included.",
+      .source = "einsummable runtime, its function alocate01",
+      .good = "Matrix products split along the summed index: it makes dear partial products where "
+              "they are summed.",
+      .weak = "Balances each operator by itself." },
+    { .name = "greedy",
+      .rule = "Each op on the device that keeps the largest load least, where moved inputs load "
+              "both ends.",
+      .source = "einsummable runtime, its function alocate02",
+      .good = "As a yardstick of blocks.",
+      .weak = "Loads say nothing about when." }) },
   .run = run,
 };

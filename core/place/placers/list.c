@@ -191,173 +191,125 @@ static berth_status run_policy(berth_cost *cost, const berth_place_options *opts
 }
 
 const berth_i_placer berth_i_placer_m_etf = {
-  .about = { .name = "m-etf",
-             .reads = "coarsen coarsen_ops transfer_weight ties",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Walks through the plan's time; of the ready ops and all devices "
-                               "the pair that starts first. Ties: longest remaining path, then the "
-                               "device that holds most of the inputs.",
-                       .source = "Jeon et al. 2020 (Baechi), with the ties of ETF",
-                       .good = "Equal devices and tight memory.",
-                       .weak = "Ignores how fast a device is: a slow idle one is taken before a "
-                               "fast one that is free a little later." },
-                     { BERTH_I_BAECHI_TF("half-duplex channels, 1 us quantum, optimistic arrivals, "
-                                         "ties by topological number, memory as it counts it."),
-                       .weak = "As m-etf; copies of tensors are not charged.", .own_links = 1 },
-                     { BERTH_I_BAECHI_PT("transfers without contention, ties by topological "
-                                         "number, memory as it counts it."),
-                       .weak = "As m-etf.", .own_links = 1 },
-                     { .name = NULL } } },
+  .about = { .name = "m-etf", .reads = "coarsen coarsen_ops transfer_weight ties",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Walks through the plan's time; of the ready ops and all devices the pair that "
+              "starts first. Ties: longest remaining path, then the device that holds most of the "
+              "inputs.",
+      .source = "Jeon et al. 2020 (Baechi), with the ties of ETF",
+      .good = "Equal devices and tight memory.",
+      .weak = "Ignores how fast a device is: a slow idle one is taken before a fast one that is "
+              "free a little later." },
+    { BERTH_I_BAECHI_TF("half-duplex channels, 1 us quantum, optimistic arrivals, ties by "
+                        "topological number, memory as it counts it."),
+      .weak = "As m-etf; copies of tensors are not charged.",
+      .own_links = 1 },
+    { BERTH_I_BAECHI_PT("transfers without contention, ties by topological number, memory as it "
+                        "counts it."),
+      .weak = "As m-etf.",
+      .own_links = 1 }) },
   .run = run_m_etf,
-  .members =
-      (const berth_i_member_row[]){
-          { .order = 30, .name = "m-etf", .ties = BERTH_TIES_LEVEL },
-          { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL },
-          { .order = 50, .name = "m-etf b-level", .ties = BERTH_TIES_BLEVEL },
-          { .order = 220,
-            .name = "m-etf b-level coplace",
-            .ties = BERTH_TIES_BLEVEL,
-            .coarsen = BERTH_COARSEN_COPLACE,
-            .coarsen_ops = 8 },
-          { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 30, .name = "m-etf", .ties = BERTH_TIES_LEVEL },
+    { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL },
+    { .order = 50, .name = "m-etf b-level", .ties = BERTH_TIES_BLEVEL },
+    { .order = 220, .name = "m-etf b-level coplace", .ties = BERTH_TIES_BLEVEL,
+      .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8 }),
 };
 const berth_i_placer berth_i_placer_etf = {
-  .about = { .name = "etf",
-             .reads = "coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Of all ops whose producers are placed and all devices, the pair "
-                               "that starts first. Ties: longest remaining path.",
-                       .source = "Hwang, Chow, Anger, Lee 1989",
-                       .good = "Equal devices, many ops ready at once.",
-                       .weak = "Ignores how fast a device is; a long path gets no head start but "
-                               "in ties." },
-                     { .name = NULL } } },
+  .about = { .name = "etf", .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Of all ops whose producers are placed and all devices, the pair that starts first. "
+              "Ties: longest remaining path.",
+      .source = "Hwang, Chow, Anger, Lee 1989",
+      .good = "Equal devices, many ops ready at once.",
+      .weak = "Ignores how fast a device is; a long path gets no head start but in ties." }) },
   .run = run_etf,
-  .members = (const berth_i_member_row[]){ { .order = 130, .name = "etf" },
-                                           { .order = 250,
-                                             .name = "etf coplace, transfers x0.5",
-                                             .coarsen = BERTH_COARSEN_COPLACE,
-                                             .coarsen_ops = 8,
-                                             .weight = 0.5 },
-                                           { .order = 290,
-                                             .name = "etf fuse, transfers x0.5",
-                                             .coarsen = BERTH_COARSEN_FUSE,
-                                             .coarsen_ops = 16,
-                                             .weight = 0.5 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 130, .name = "etf" },
+    { .order = 250, .name = "etf coplace, transfers x0.5", .coarsen = BERTH_COARSEN_COPLACE,
+      .coarsen_ops = 8, .weight = 0.5 },
+    { .order = 290, .name = "etf fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
+      .coarsen_ops = 16, .weight = 0.5 }),
 };
 const berth_i_placer berth_i_placer_heft = {
-  .about = { .name = "heft",
-             .reads = "averages coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Ops by the longest remaining path of mean times and mean "
-                               "transfers; each where it finishes first, gaps included.",
-                       .source = "Topcuoglu, Hariri, Wu 2002",
-                       .good = "Devices of different speed; a good first choice.",
-                       .weak = "Looks one op ahead; mean times mislead where devices or links "
-                               "differ much." },
-                     { .name = NULL } } },
+  .about = { .name = "heft", .reads = "averages coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Ops by the longest remaining path of mean times and mean transfers; each where it "
+              "finishes first, gaps included.",
+      .source = "Topcuoglu, Hariri, Wu 2002",
+      .good = "Devices of different speed; a good first choice.",
+      .weak = "Looks one op ahead; mean times mislead where devices or links differ much." }) },
   .run = run_heft,
-  .members = (const berth_i_member_row[]){ { .order = 140, .name = "heft" },
-                                           { .order = 260,
-                                             .name = "heft coplace, transfers x2",
-                                             .coarsen = BERTH_COARSEN_COPLACE,
-                                             .coarsen_ops = 8,
-                                             .weight = 2 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 140, .name = "heft" },
+    { .order = 260, .name = "heft coplace, transfers x2", .coarsen = BERTH_COARSEN_COPLACE,
+      .coarsen_ops = 8, .weight = 2 }),
 };
 const berth_i_placer berth_i_placer_minmin = {
-  .about = { .name = "minmin",
-             .reads = "coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Of all ops whose producers are placed, the one that can finish "
-                               "first of all, where it does.",
-                       .source = "Ibarra, Kim 1977",
-                       .good = "Many short, independent ops.",
-                       .weak = "Long ops are left for the end, on critical paths too." },
-                     { .name = NULL } } },
+  .about = { .name = "minmin", .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Of all ops whose producers are placed, the one that can finish first of all, where "
+              "it does.",
+      .source = "Ibarra, Kim 1977",
+      .good = "Many short, independent ops.",
+      .weak = "Long ops are left for the end, on critical paths too." }) },
   .run = run_minmin,
-  .members = (const berth_i_member_row[]){ { .order = 190, .name = "minmin" },
-                                           { .order = 300,
-                                             .name = "minmin fuse, transfers x0.5",
-                                             .coarsen = BERTH_COARSEN_FUSE,
-                                             .coarsen_ops = 16,
-                                             .weight = 0.5 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 190, .name = "minmin" },
+    { .order = 300, .name = "minmin fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
+      .coarsen_ops = 16, .weight = 0.5 }),
 };
 const berth_i_placer berth_i_placer_blevel = {
-  .about = { .name = "blevel",
-             .reads = "coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule =
-                           "Walks through the plan's time; of the ready ops the one of longest "
-                           "remaining path (mean times, no transfers), where it finishes first.",
-                       .source = "Adam, Chandy, Dickson 1974 (HLFET)",
-                       .good = "Cheap links, deep graphs.",
-                       .weak = "The order does not know transfers; gaps are not filled." },
-                     { .name = NULL } } },
+  .about = { .name = "blevel", .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Walks through the plan's time; of the ready ops the one of longest remaining path "
+              "(mean times, no transfers), where it finishes first.",
+      .source = "Adam, Chandy, Dickson 1974 (HLFET)",
+      .good = "Cheap links, deep graphs.",
+      .weak = "The order does not know transfers; gaps are not filled." }) },
   .run = run_blevel,
-  .members =
-      (const berth_i_member_row[]){
-          { .order = 170, .name = "blevel" },
-          { .order = 310,
-            .name = "blevel fuse, transfers x0.5",
-            .coarsen = BERTH_COARSEN_FUSE,
-            .coarsen_ops = 16,
-            .weight = 0.5 },
-          { .order = 330, .name = "blevel, transfers x0.5", .weight = 0.5 },
-          { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 170, .name = "blevel" },
+    { .order = 310, .name = "blevel fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
+      .coarsen_ops = 16, .weight = 0.5 },
+    { .order = 330, .name = "blevel, transfers x0.5", .weight = 0.5 }),
 };
 const berth_i_placer berth_i_placer_critical_path = {
-  .about = { .name = "critical-path",
-             .reads = "tries coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Of the candidates the op of longest remaining path, transfers "
-                               "included; where it starts first; ties at random, best of `tries`.",
-                       .source = "Kwok, Ahmad 1999, as the baseline of Yao et al. 2026 (DOPPLER)",
-                       .good = "Equal devices; many tries as a cheap search.",
-                       .weak = "Ignores how fast a device is." },
-                     { .name = "code",
-                       .rule =
-                           "As the published program: with k ops of longest path one of the first "
-                           "k candidates is taken, devices are judged by their load alone.",
-                       .source = "Yao et al. 2026, published code",
-                       .good = "To reproduce its figures, with the preset doppler.",
-                       .weak = "Worse than the paper's own rule; makes no plan, so no estimate.",
-                       .own_links = 1 },
-                     { .name = NULL } } },
+  .about = { .name = "critical-path", .reads = "tries coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Of the candidates the op of longest remaining path, transfers included; where it "
+              "starts first; ties at random, best of `tries`.",
+      .source = "Kwok, Ahmad 1999, as the baseline of Yao et al. 2026 (DOPPLER)",
+      .good = "Equal devices; many tries as a cheap search.",
+      .weak = "Ignores how fast a device is." },
+    { .name = "code",
+      .rule = "As the published program: with k ops of longest path one of the first k candidates "
+              "is taken, devices are judged by their load alone.",
+      .source = "Yao et al. 2026, published code",
+      .good = "To reproduce its figures, with the preset doppler.",
+      .weak = "Worse than the paper's own rule; makes no plan, so no estimate.",
+      .own_links = 1 }) },
   .run = run_critical_path,
-  .members = (const berth_i_member_row[]){ { .order = 180, .name = "critical-path" },
-                                           { .order = 240,
-                                             .name = "critical-path coplace, transfers x2",
-                                             .coarsen = BERTH_COARSEN_COPLACE,
-                                             .coarsen_ops = 8,
-                                             .weight = 2 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 180, .name = "critical-path" },
+    { .order = 240, .name = "critical-path coplace, transfers x2", .coarsen = BERTH_COARSEN_COPLACE,
+      .coarsen_ops = 8, .weight = 2 }),
 };
 const berth_i_placer berth_i_placer_policy = {
-  .about = { .name = "policy",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "The user's own policy: functions that choose ops and devices, run "
-                               "by the list engine.",
-                       .source = "the user",
-                       .good = "A rule of one's own: see berth.place with a table or a function.",
-                       .weak = "As good as its rule." },
-                     { .name = NULL } } },
+  .about = { .name = "policy", .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "The user's own policy: functions that choose ops and devices, run by the list "
+              "engine.",
+      .source = "the user",
+      .good = "A rule of one's own: see berth.place with a table or a function.",
+      .weak = "As good as its rule." }) },
   .run = run_policy,
   .check = berth_i_check_policy,
 };

@@ -361,22 +361,17 @@ static berth_status run_metis(berth_cost *cost, const berth_place_options *opts,
 }
 
 const berth_i_placer berth_i_placer_metis = {
-  .about = { .name = "metis",
-             .reads = "coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Cuts the graph into one part per device: shares of the work as the "
-                               "devices' speeds, little transfer time across the cuts.",
-                       .source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
-                       .good = "Wide graphs, and where links are slow: it moves little.",
-                       .weak = "Does not know the order of ops: parts of equal work may run one "
-                               "after the other." },
-                     { .name = NULL } } },
+  .about = { .name = "metis", .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Cuts the graph into one part per device: shares of the work as the devices' "
+              "speeds, little transfer time across the cuts.",
+      .source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
+      .good = "Wide graphs, and where links are slow: it moves little.",
+      .weak = "Does not know the order of ops: parts of equal work may run one after the "
+               "other." }) },
   .run = run_metis,
-  .members =
-      (const berth_i_member_row[]){
-          { .order = 210, .name = "metis" },
-          { .order = 320, .name = "metis fuse", .coarsen = BERTH_COARSEN_FUSE, .coarsen_ops = 16 },
-          { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 210, .name = "metis" },
+    { .order = 320, .name = "metis fuse", .coarsen = BERTH_COARSEN_FUSE, .coarsen_ops = 16 }),
 };

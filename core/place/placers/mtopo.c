@@ -280,29 +280,21 @@ static berth_status run_m_topo(berth_cost *cost, const berth_place_options *opts
 }
 
 const berth_i_placer berth_i_placer_m_topo = {
-  .about = { .name = "m-topo",
-             .reads = "coarsen coarsen_ops transfer_weight",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "Fills device after device in topological order, each up to an "
-                               "equal share of the memory, within real limits.",
-                       .source = "Jeon et al. 2020 (Baechi), corrected",
-                       .good =
-                           "Models that one device cannot hold: few crossings, in milliseconds.",
-                       .weak = "Looks at no time; devices wait for one another." },
-                     { BERTH_I_BAECHI_TF(
-                           "the share counts outputs and workspace, real limits are never tested."),
-                       .weak = "May overfill a device; the simulator then reports it." },
-                     { BERTH_I_BAECHI_PT("the share counts permanent memory only, ops go by id, "
-                                         "real limits are never tested."),
-                       .weak = "May overfill a device, or find no place though there is room." },
-                     { .name = NULL } } },
+  .about = { .name = "m-topo", .reads = "coarsen coarsen_ops transfer_weight",
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "Fills device after device in topological order, each up to an equal share of the "
+              "memory, within real limits.",
+      .source = "Jeon et al. 2020 (Baechi), corrected",
+      .good = "Models that one device cannot hold: few crossings, in milliseconds.",
+      .weak = "Looks at no time; devices wait for one another." },
+    { BERTH_I_BAECHI_TF("the share counts outputs and workspace, real limits are never tested."),
+      .weak = "May overfill a device; the simulator then reports it." },
+    { BERTH_I_BAECHI_PT("the share counts permanent memory only, ops go by id, real limits are "
+                        "never tested."),
+      .weak = "May overfill a device, or find no place though there is room." }) },
   .run = run_m_topo,
-  .members = (const berth_i_member_row[]){ { .order = 200, .name = "m-topo" },
-                                           { .order = 270,
-                                             .name = "m-topo coplace",
-                                             .coarsen = BERTH_COARSEN_COPLACE,
-                                             .coarsen_ops = 8 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 200, .name = "m-topo" },
+    { .order = 270, .name = "m-topo coplace", .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8 }),
 };

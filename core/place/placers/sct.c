@@ -69,74 +69,43 @@ static berth_status run_m_sct(berth_cost *cost, const berth_place_options *opts,
 const berth_i_placer berth_i_placer_m_sct = {
   .about = { .name = "m-sct",
              .reads = "coarsen coarsen_ops transfer_weight ties favourites tau gap",
-             .variants =
-                 (const berth_placer_variant[]){
-                     { .name = "",
-                       .rule = "As m-etf, but an idle device waits for the favourite child of the "
-                               "op it ran last, once all producers of that are placed and while it "
-                               "could start nowhere earlier; meanwhile it runs only what has its "
-                               "inputs everywhere and is left over by other idle devices. Options "
-                               "favourites, tau, gap, ties.",
-                       .source = "Jeon et al. 2020 (Baechi); Hanen, Munier 1995; favourites by our "
-                                 "own solver",
-                       .good = "Equal devices, transfers about as long as ops: it keeps chains "
-                               "together.",
-                       .weak = "The program knows no memory, no contention and no shared "
-                               "transfers; with very long transfers m-etf may be better." },
-                     { BERTH_I_BAECHI_TF(
-                           "as m-etf there, with tau 0.1; a device waits once all producers of the "
-                           "favourite have finished; an op is urgent only if it could start on "
-                           "every device at once, busy ones included."),
-                       .weak = "As m-etf there; the answer depends on which of many optimal "
-                               "solutions the program has.",
-                       .own_links = 1 },
-                     { BERTH_I_BAECHI_PT(
-                           "as m-etf there, with tau 0.5, waiting and urgency as in baechi-tf."),
-                       .weak = "As m-etf; the answer depends on which of many optimal solutions "
-                               "the program has.",
-                       .own_links = 1 },
-                     { .name = NULL } } },
+             .variants = BERTH_I_VARIANTS(
+    { .name = "",
+      .rule = "As m-etf, but an idle device waits for the favourite child of the op it ran last, "
+              "once all producers of that are placed and while it could start nowhere earlier; "
+              "meanwhile it runs only what has its inputs everywhere and is left over by other "
+              "idle devices. Options favourites, tau, gap, ties.",
+      .source = "Jeon et al. 2020 (Baechi); Hanen, Munier 1995; favourites by our own solver",
+      .good = "Equal devices, transfers about as long as ops: it keeps chains together.",
+      .weak = "The program knows no memory, no contention and no shared transfers; with very "
+              "long transfers m-etf may be better." },
+    { BERTH_I_BAECHI_TF("as m-etf there, with tau 0.1; a device waits once all producers of the "
+                        "favourite have finished; an op is urgent only if it could start on "
+                        "every device at once, busy ones included."),
+      .weak = "As m-etf there; the answer depends on which of many optimal solutions the program "
+              "has.",
+      .own_links = 1 },
+    { BERTH_I_BAECHI_PT("as m-etf there, with tau 0.5, waiting and urgency as in baechi-tf."),
+      .weak = "As m-etf; the answer depends on which of many optimal solutions the program has.",
+      .own_links = 1 }) },
   .run = run_m_sct,
   .check = check,
-  .members = (const berth_i_member_row[]){ { .order = 60,
-                                             .name = "m-sct through",
-                                             .ties = BERTH_TIES_LEVEL,
-                                             .favourites = BERTH_FAVOURITES_THROUGH },
-                                           { .order = 70,
-                                             .name = "m-sct through topological",
-                                             .ties = BERTH_TIES_TOPOLOGICAL,
-                                             .favourites = BERTH_FAVOURITES_THROUGH },
-                                           { .order = 80,
-                                             .name = "m-sct",
-                                             .ties = BERTH_TIES_LEVEL,
-                                             .matching = BERTH_I_MATCHING_GREEDY },
-                                           { .order = 90,
-                                             .name = "m-sct topological",
-                                             .ties = BERTH_TIES_TOPOLOGICAL,
-                                             .matching = BERTH_I_MATCHING_GREEDY },
-                                           { .order = 100,
-                                             .name = "m-sct b-level",
-                                             .ties = BERTH_TIES_BLEVEL,
-                                             .matching = BERTH_I_MATCHING_GREEDY },
-                                           { .order = 110,
-                                             .name = "m-sct tau=0.5 topological",
-                                             .ties = BERTH_TIES_TOPOLOGICAL,
-                                             .tau = 0.5,
-                                             .matching = BERTH_I_MATCHING_HALF },
-                                           { .order = 120,
-                                             .name = "m-sct tau=0.1 topological",
-                                             .ties = BERTH_TIES_TOPOLOGICAL,
-                                             .tau = 0.1,
-                                             .matching = BERTH_I_MATCHING_TENTH },
-                                           { .order = 230,
-                                             .name = "m-sct b-level coplace",
-                                             .ties = BERTH_TIES_BLEVEL,
-                                             .coarsen = BERTH_COARSEN_COPLACE,
-                                             .coarsen_ops = 8 },
-                                           { .order = 340,
-                                             .name = "m-sct through, transfers x4",
-                                             .ties = BERTH_TIES_LEVEL,
-                                             .favourites = BERTH_FAVOURITES_THROUGH,
-                                             .weight = 4 },
-                                           { .name = NULL } },
+  .members = BERTH_I_MEMBERS(
+    { .order = 60, .name = "m-sct through", .ties = BERTH_TIES_LEVEL,
+      .favourites = BERTH_FAVOURITES_THROUGH },
+    { .order = 70, .name = "m-sct through topological", .ties = BERTH_TIES_TOPOLOGICAL,
+      .favourites = BERTH_FAVOURITES_THROUGH },
+    { .order = 80, .name = "m-sct", .ties = BERTH_TIES_LEVEL, .matching = BERTH_I_MATCHING_GREEDY },
+    { .order = 90, .name = "m-sct topological", .ties = BERTH_TIES_TOPOLOGICAL,
+      .matching = BERTH_I_MATCHING_GREEDY },
+    { .order = 100, .name = "m-sct b-level", .ties = BERTH_TIES_BLEVEL,
+      .matching = BERTH_I_MATCHING_GREEDY },
+    { .order = 110, .name = "m-sct tau=0.5 topological", .ties = BERTH_TIES_TOPOLOGICAL, .tau = 0.5,
+      .matching = BERTH_I_MATCHING_HALF },
+    { .order = 120, .name = "m-sct tau=0.1 topological", .ties = BERTH_TIES_TOPOLOGICAL, .tau = 0.1,
+      .matching = BERTH_I_MATCHING_TENTH },
+    { .order = 230, .name = "m-sct b-level coplace", .ties = BERTH_TIES_BLEVEL,
+      .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8 },
+    { .order = 340, .name = "m-sct through, transfers x4", .ties = BERTH_TIES_LEVEL,
+      .favourites = BERTH_FAVOURITES_THROUGH, .weight = 4 }),
 };
