@@ -1,11 +1,13 @@
-/* m-TOPO: devices filled one after another along a topological order, to a balanced share of the
- * memory.
- * Source: Baechi, 2020, and its two published programs (TensorFlow, PyTorch). */
+/* m-TOPO: devices filled one after another along a topological order, each up to a balanced share of
+ * the memory. O(ops + edges + ops x devices), but for the rescue of fill_corrected.
+ *
+ * Source: Jeon et al., "Baechi: fast device placement of machine learning graphs", 2020, and its two
+ * published programs (TensorFlow, PyTorch), which differ in what they count. The default departs
+ * from them: whole groups, a share that small devices do not shrink, real limits, and a device that
+ * was left is tried again before a refusal. */
 #include "place/place_internal.h"
 
-
-/* The sizes that are balanced: without accounting, as TOTAL, or there would be nothing to
- * balance. */
+/* The sizes that are balanced: without accounting as TOTAL, or there would be nothing to balance. */
 static berth_memory_policy sizing(const berth_place_options *opts) {
   return opts->memory == BERTH_MEMORY_NONE ? BERTH_MEMORY_TOTAL : opts->memory;
 }
@@ -22,105 +24,61 @@ typedef struct walk {
   int32_t *device, now;
 } walk;
 
-static berth_i_demand demand(const walk *w, int32_t op) {
-  return berth_i_op_demand(w->u->cost->g, op, sizing(w->opts), w->opts->param_multiple);
-}
-
 /* What an op counts for in the cap, and is charged: TensorFlow temporary + outputs, PyTorch
  * permanent only. */
 static double size_of(const walk *w, int32_t op) {
-  berth_i_demand d = demand(w, op);
+  berth_i_demand d =
+      berth_i_op_demand(w->u->cost->g, op, sizing(w->opts), w->opts->param_multiple);
   return w->tf ? d.permanent + d.temporary : d.permanent;
 }
 
-static double uniform_cap(const walk *w) {
-  double sum = 0, most = 0;
-  for (int32_t i = 0; i < w->u->n_ops; i++) {
-    double m = size_of(w, i);
-    sum += m;
-    most = fmax(most, m);
-  }
-  return floor(sum / (double)w->u->cost->n_devices) + most;
-}
-
-/* TensorFlow tests a group by its parameters and largest temporary, strictly, though it charges the
- * sum of the sizes. */
-static double tf_group_need(const walk *w, int32_t unit) {
-  double persistent = 0, temporary = 0;
+/* Bytes over the cap that stop the unit; negative: it fits. TensorFlow tests a group by its
+ * parameters and largest temporary, strictly, though it charges the sum of the sizes; PyTorch tests
+ * the sum and the largest temporary, though its cap does not count the latter. */
+static double over(const walk *w, int32_t unit, int32_t device) {
+  const berth_graph *g = w->u->cost->g;
+  int32_t first = w->u->ops[w->u->at[unit]];
+  bool group = berth_i_group(g, first) != BERTH_NONE;
+  double sum = 0, temporary = 0;
+  if (w->tf && !group) return w->used[device] + size_of(w, first) - w->cap;
   for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     int32_t op = w->u->ops[i];
-    persistent += berth_i_param(w->u->cost->g, op) * w->opts->param_multiple;
-    temporary = fmax(temporary, berth_i_workspace(w->u->cost->g, op));
+    sum += w->tf ? berth_i_param(g, op) * w->opts->param_multiple : size_of(w, op);
+    temporary = fmax(temporary, w->tf ? berth_i_workspace(g, op)
+                                      : berth_i_op_demand(g, op, sizing(w->opts),
+                                                          w->opts->param_multiple).temporary);
   }
-  return persistent + temporary;
+  double bytes = w->used[device] + (sum + temporary) - w->cap;
+  return w->tf && bytes == 0 ? 1 : bytes; /* strict: a full byte short */
 }
 
-static bool is_group(const walk *w, int32_t unit) {
-  return berth_i_group(w->u->cost->g, w->u->ops[w->u->at[unit]]) != BERTH_NONE;
-}
-
-/* PyTorch tests the sum and the largest temporary, though its cap knows nothing of the latter. */
-static double pt_need(const walk *w, int32_t unit) {
-  double permanent = 0, temporary = 0;
-  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
-    berth_i_demand d = demand(w, w->u->ops[i]);
-    permanent += d.permanent;
-    temporary = fmax(temporary, d.temporary);
-  }
-  return permanent + temporary;
-}
-
-/* Bytes over the cap that stop the unit; negative: it fits. */
-static double over(const walk *w, int32_t unit, int32_t device) {
-  if (!w->tf) return w->used[device] + pt_need(w, unit) - w->cap;
-  if (!is_group(w, unit)) return w->used[device] + size_of(w, w->u->ops[w->u->at[unit]]) - w->cap;
-  double over_cap = w->used[device] + tf_group_need(w, unit) - w->cap;
-  return over_cap == 0 ? 1 : over_cap; /* strict: a full byte short */
-}
-
-static void settle(walk *w, int32_t unit, int32_t device) {
+static void put(walk *w, int32_t unit, int32_t device) {
   for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     w->device[w->u->ops[i]] = device;
     w->used[device] += size_of(w, w->u->ops[i]);
   }
 }
 
-/* Types and pins are unknown to the published programs: a unit that they keep from the present
- * device goes to the first one that takes it, and the walk goes on where it was. */
-static bool settle_elsewhere(walk *w, int32_t unit) {
-  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
-    if (!berth_i_unit_can_run(w->u, unit, d) || over(w, unit, d) > 0) continue;
-    settle(w, unit, d);
-    return true;
-  }
-  return false;
-}
-
-static bool settle_unit(walk *w, int32_t unit) {
-  for (; w->now < w->u->cost->n_devices; w->now++) {
-    if (!berth_i_unit_can_run(w->u, unit, w->now)) return settle_elsewhere(w, unit);
+/* From the present device on. Types and pins are unknown to the published programs: a unit that they
+ * keep from the present device runs on the first one that takes it, and the walk stays where it
+ * was. */
+static bool put_unit(walk *w, int32_t unit) {
+  int32_t devices = w->u->cost->n_devices;
+  for (; w->now < devices; w->now++) {
+    if (!berth_i_unit_can_run(w->u, unit, w->now)) break;
     if (over(w, unit, w->now) > 0) continue;
-    settle(w, unit, w->now);
+    put(w, unit, w->now);
+    return true;
+  }
+  for (int32_t d = 0; w->now < devices && d < devices; d++) {
+    if (!berth_i_unit_can_run(w->u, unit, d) || over(w, unit, d) > 0) continue;
+    put(w, unit, d);
     return true;
   }
   return false;
 }
 
-/* Real limits are not what stops it. */
-static berth_status say_share(const walk *w, int32_t op, int32_t device, double missing,
-                              berth_obstacle *why) {
-  berth_ctx *ctx = w->u->cost->ctx;
-  berth_i_infeasible(w->u->cost, "m-topo", op, device, missing, why);
-  char label[160], where[160], cap[32], lacks[32];
-  return berth_i_fail(ctx, BERTH_EINFEASIBLE,
-                      "m-topo: no placement found: %s does not fit into the share of a device by "
-                      "the rule of \"%s\", %s: on %s, where it comes closest, it is exceeded by "
-                      "%s", berth_i_op_label(w->u->cost->g, op, label, sizeof label),
-                      w->opts->variant, berth_quantity_format(w->cap, BERTH_BYTES, cap, sizeof cap),
-                      berth_i_device_label(w->u->cost->t, device, where, sizeof where),
-                      berth_quantity_format(missing, BERTH_BYTES, lacks, sizeof lacks));
-}
-
+/* It is the share that stops the unit, not the real limits. */
 static berth_status refuse_walk(const walk *w, int32_t unit, berth_obstacle *why) {
   int32_t closest = BERTH_NONE,
           op = berth_i_unit_largest(w->u, unit, sizing(w->opts), w->opts->param_multiple);
@@ -128,51 +86,51 @@ static berth_status refuse_walk(const walk *w, int32_t unit, berth_obstacle *why
     if (!berth_i_unit_can_run(w->u, unit, d)) continue;
     if (closest == BERTH_NONE || over(w, unit, d) < over(w, unit, closest)) closest = d;
   }
-  return say_share(w, op, closest, fmax(0, over(w, unit, closest)), why);
-}
-
-/* TensorFlow walks in topological order, PyTorch by id. */
-static berth_status walk_ops(walk *w, berth_obstacle *why) {
-  int32_t n = w->u->n_ops;
-  for (int32_t i = 0; i < n; i++) {
-    int32_t op = w->tf ? w->u->cost->g->topo[i] : i;
-    if (w->device[op] != BERTH_NONE) continue;
-    if (!settle_unit(w, w->u->of[op])) return refuse_walk(w, w->u->of[op], why);
-  }
-  return BERTH_OK;
+  double missing = fmax(0, over(w, unit, closest));
+  berth_i_infeasible(w->u->cost, "m-topo", op, closest, missing, why);
+  char label[160], where[160], cap[32], lacks[32];
+  return berth_i_fail(w->u->cost->ctx, BERTH_EINFEASIBLE,
+                      "m-topo: no placement found: %s does not fit into the share of a device by "
+                      "the rule of \"%s\", %s: on %s, where it comes closest, it is exceeded by "
+                      "%s", berth_i_op_label(w->u->cost->g, op, label, sizeof label),
+                      w->opts->variant, berth_quantity_format(w->cap, BERTH_BYTES, cap, sizeof cap),
+                      berth_i_device_label(w->u->cost->t, closest, where, sizeof where),
+                      berth_quantity_format(missing, BERTH_BYTES, lacks, sizeof lacks));
 }
 
 static berth_status fill_published(const berth_i_units *u, const berth_place_options *opts,
                                    int32_t *device, berth_obstacle *why) {
-  walk w = { 0 };
+  walk w = { .u = u, .opts = opts, .tf = strcmp(opts->variant, "baechi-tf") == 0,
+             .device = device };
   size_t devices = (size_t)u->cost->n_devices;
-  w.u = u;
-  w.opts = opts;
-  w.tf = strcmp(opts->variant, "baechi-tf") == 0;
-  w.device = device;
-  w.used = berth_i_zalloc(u->cost->ctx, devices, sizeof *w.used);
-  if (!w.used) return berth_i_nomem(u->cost->ctx);
-  w.cap = uniform_cap(&w);
-  berth_status st = walk_ops(&w, why);
+  double sum = 0, most = 0;
+  berth_status st = BERTH_OK;
+  if (!(w.used = berth_i_zalloc(u->cost->ctx, devices, sizeof *w.used)))
+    return berth_i_nomem(u->cost->ctx);
+  /* 1. The cap: an equal share, and the largest op. */
+  for (int32_t op = 0; op < u->n_ops; op++) {
+    sum += size_of(&w, op);
+    most = fmax(most, size_of(&w, op));
+  }
+  w.cap = floor(sum / (double)devices) + most;
+  /* 2. Device after device: TensorFlow in topological order, PyTorch by id. */
+  for (int32_t i = 0; i < u->n_ops && st == BERTH_OK; i++) {
+    int32_t op = w.tf ? u->cost->g->topo[i] : i;
+    if (device[op] == BERTH_NONE && !put_unit(&w, u->of[op])) st = refuse_walk(&w, u->of[op], why);
+  }
   berth_i_free(u->cost->ctx, w.used, devices, sizeof *w.used);
   return st;
 }
 
 /* ---- corrected ---- */
 
-typedef struct fill {
-  berth_i_packing *k;
-  double *load, *temporary; /* [devices] bytes of units, without copies */
-  double cap;
-} fill;
-
 /* The level L with sum over devices of min(limit, L) = bytes: the mean, raised by what small
  * devices cannot take. */
 static double water_level(const berth_i_packing *k, double bytes) {
   int32_t devices = k->cost->n_devices;
   double level = bytes / devices;
-  for (int32_t d = 0; d < devices; d++) { /* each round fixes at least one more small device, or
-                                             ends */
+  /* each round fixes at least one more small device, or ends */
+  for (int32_t d = 0; d < devices; d++) {
     double taken = 0;
     int32_t open = 0;
     for (int32_t e = 0; e < devices; e++) {
@@ -185,73 +143,50 @@ static double water_level(const berth_i_packing *k, double bytes) {
   return level;
 }
 
-static double corrected_cap(const berth_i_packing *k) {
-  double sum = 0, most = 0;
-  for (int32_t i = 0; i < k->u->n; i++) {
-    sum += k->u->permanent[i];
-    most = fmax(most, k->u->permanent[i] + k->u->temporary[i]);
-  }
-  return water_level(k, sum) + most;
-}
-
-static bool within_cap(const fill *f, int32_t unit, int32_t device) {
-  double held = f->load[device] + f->k->u->permanent[unit];
-  return berth_i_excess(held + fmax(f->temporary[device], f->k->u->temporary[unit]), f->cap) <= 0;
-}
-
-static bool fill_one(fill *f, int32_t unit, int32_t device, bool capped) {
-  if (capped && !within_cap(f, unit, device)) return false;
-  if (berth_i_packing_try(f->k, unit, device) != 0) return false;
-  f->load[device] += f->k->u->permanent[unit];
-  f->temporary[device] = fmax(f->temporary[device], f->k->u->temporary[unit]);
-  return true;
-}
-
-/* Onwards from the present device, which moves on only if the unit was too large for it; then
- * anywhere within real limits. */
-static bool fill_unit(fill *f, int32_t unit, int32_t *now) {
-  int32_t devices = f->k->cost->n_devices;
-  for (int32_t i = 0; i < 2 * devices; i++) {
-    int32_t device = (*now + i) % devices;
-    if (!fill_one(f, unit, device, i < devices)) continue;
-    if (device > *now && berth_i_unit_can_run(f->k->u, unit, *now)) *now = device;
-    return true;
-  }
-  return false;
-}
-
-static bool fill_all(fill *f) {
-  int32_t now = 0;
-  for (int32_t i = 0; i < f->k->u->n; i++) {
-    if (!fill_unit(f, i, &now)) return false;
+/* Units in topological order, each from the present device on within the cap, then anywhere within
+ * real limits. The present device moves on only if the unit was too large for it.
+ * @param load, temporary [devices] zeros: bytes of units, without copies */
+static bool fill_all(berth_i_packing *k, double cap, double *load, double *temporary) {
+  const berth_i_units *u = k->u;
+  int32_t devices = k->cost->n_devices, now = 0;
+  for (int32_t unit = 0; unit < u->n; unit++) {
+    int32_t i, d = now;
+    for (i = 0; i < 2 * devices; i++) {
+      d = (now + i) % devices;
+      double bytes = load[d] + u->permanent[unit] + fmax(temporary[d], u->temporary[unit]);
+      if (i < devices && berth_i_excess(bytes, cap) > 0) continue;
+      if (berth_i_packing_try(k, unit, d) == 0) break;
+    }
+    if (i == 2 * devices) return false;
+    load[d] += u->permanent[unit];
+    temporary[d] = fmax(temporary[d], u->temporary[unit]);
+    if (d > now && berth_i_unit_can_run(u, unit, now)) now = d;
   }
   return true;
-}
-
-static berth_status fill_packing(berth_i_packing *k, const berth_place_options *opts,
-                                 berth_obstacle *why) {
-  size_t devices = (size_t)k->cost->n_devices;
-  berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
-  fill f = { k, NULL, NULL, corrected_cap(k) };
-  f.load = berth_i_pool_zalloc(&scratch, devices, sizeof *f.load);
-  f.temporary = berth_i_pool_zalloc(&scratch, devices, sizeof *f.temporary);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK && !fill_all(&f)) st = berth_i_packing_find_feasible(k, "m-topo", opts, why);
-  berth_i_pool_free(&scratch);
-  return st;
 }
 
 static berth_status fill_corrected(const berth_i_units *u, const berth_place_options *opts,
                                    int32_t *device, berth_obstacle *why) {
+  size_t devices = (size_t)u->cost->n_devices;
+  double sum = 0, most = 0;
   berth_i_packing k;
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
-  st = fill_packing(&k, opts, why);
+  double *load = berth_i_pool_zalloc(&k.pool, devices, sizeof *load);
+  double *temporary = berth_i_pool_zalloc(&k.pool, devices, sizeof *temporary);
+  if ((st = berth_i_pool_status(&k.pool)) != BERTH_OK) goto done;
+  for (int32_t i = 0; i < u->n; i++) {
+    sum += u->permanent[i];
+    most = fmax(most, u->permanent[i] + u->temporary[i]);
+  }
+  if (!fill_all(&k, water_level(&k, sum) + most, load, temporary))
+    st = berth_i_packing_find_feasible(&k, "m-topo", opts, why);
+done:
   berth_i_pool_free(&k.pool);
   return st;
 }
 
-/* The published programs know no real limits, and their plans run where they must. */
+/* The published programs test no real limits, and their plans run without. */
 static berth_status run_published(berth_cost *cost, const berth_place_options *opts,
                                   berth_placement **out, berth_obstacle *why) {
   berth_i_units u;
