@@ -308,7 +308,7 @@ berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimu
   berth_ctx *ctx = berth_ps_ctx(ps);
   program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
                 .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
-  berth_status st;
+  berth_status st = BERTH_OK;
   /* Check problem. */
   double columns = 0;
   if (nodes < 0) return berth_i_fail(p.ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
