@@ -67,7 +67,7 @@ describe("options of agents", function()
       { heads = 3 })
     raises("berth.agents.gdp: unknown option 'rounds'", agent, "gdp", { rounds = 2 })
     raises("share: there is one encoder only", agent, "doppler", { share = true, joint = true })
-    raises("partners: nobody looks at them", agent, "doppler",
+    raises("partners: requires place learned", agent, "doppler",
       { partners = true, place = "least-start" })
   end)
 
@@ -124,15 +124,15 @@ describe("options of agents", function()
     local function no(text, opts)
       raises("agent:train: " .. text, a.train, a, { { graph = g, topology = t } }, opts)
     end
-    no("calls: expected a whole number from 1 to", { calls = 0 })
+    no("calls: 0 is out of range 1 to", { calls = 0 })
     no("calls: 10 are too few: 11 for a last look at each task and its search",
       { calls = 10, search = { calls = 10 } })
-    no("every: expected a whole number from 1 to", { every = 0, checkpoint = "x" })
-    no("every: means nothing without checkpoint", { every = 5 })
-    no("progress: expected a function, got 1", { progress = 1 })
+    no("every: 0 is out of range 1 to", { every = 0, checkpoint = "x" })
+    no("every: requires checkpoint", { every = 5 })
+    no("progress: expected a function, got number", { progress = 1 })
     no("search: placer: 'etf' is none of: anneal, brkga, local", { search = { placer = "etf" } })
     no("search: unknown option 'cals'", { search = { cals = 1 } })
-    no("search: asks the simulator: not after stage III",
+    no("search: runs the simulator: not after stage III",
       { search = {}, objective = print, stages = { { stage = "III" } } })
     no("stages: expected at least one stage", { stages = {} })
     no("stages: expected a table, got string", { stages = "II" })
@@ -157,7 +157,7 @@ describe("options of agents", function()
   it("of placing are those it reads", function()
     local a, g, t = agent "doppler", graph(), mesh(2)
     raises("agent:place: unknown option 'sampels'", berth.place, g, t, a, { sampels = 8 })
-    raises("agent:place: samples: expected a whole number from 0 to 1000000, got 1.5", berth.place,
+    raises("agent:place: samples: expected a whole number, got 1.5", berth.place,
       g, t, a, { samples = 1.5 })
     local p = assert(berth.place(g, t, a, { samples = 20, links = "duplex", seed = 3 }))
     assert.equal(p.estimate, assert(berth.simulate(g, t, p, { links = "duplex" })).makespan)

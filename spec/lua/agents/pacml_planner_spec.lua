@@ -59,12 +59,12 @@ describe("the planner as an agent", function()
 
   it("refuses what makes no sense", function()
     assert.has_error(function() made { rate = 0 } end,
-      "berth.agents.pacml: rate: expected a number above 0, got 0")
+      "berth.agents.pacml: rate: 0 is out of range above 0 to 1e+15")
     assert.has_error(function() made { betas = {} } end,
       "berth.agents.pacml: betas: expected a table of what berth.pacml.beta takes")
     assert.has_error(
       function() made():decide(e:run(berth.pacml.trace { models = 1, jobs = 1 })) end,
-      "agent:decide: which cluster is it? agent:use(env) says it")
+      "agent:decide: the agent has no environment: call agent:use(env) first")
     assert.equal("agent pacml, planner: not trained", tostring(made()))
   end)
 end)

@@ -53,7 +53,7 @@ describe("what the published agent sees", function()
     close({ 4 / 12, 0, 1, 1, 0.5, 0 }, m.edges)
     assert.same({ { 1, 2, 3 }, { 3, 3, 4 } }, { m.src, m.dst })
     close({ 0.5, 0.375, (1 + 1 + 8 / 12) / 4, (1 + 8 / 12) / 2, (4 / 12 + 1 + 0.5) / 3, 0.5 },
-      m.told)
+      m.ratios)
   end)
 
   it("marks the longest op without the quirk", function()

@@ -141,12 +141,12 @@ describe("TAG's agent", function()
     raises("berth.agents.tag: size: 'big' is none of: published, small, tiny", berth.agents.tag,
       { size = "big" })
     raises("berth.agents.tag: unknown option 'depth'", berth.agents.tag, { depth = 3 })
-    raises("agent:train: either games or minutes says how long", trained, agent(), { minutes = 1 })
+    raises("agent:train: either games or minutes is required", trained, agent(), { minutes = 1 })
     raises("agent:train: rate[1]: -1 is out of range 0 to 10", trained, agent(),
       { rate = { -1, 0 } })
     raises("agent:train: teacher: 'me' is none of: search, visits", trained, agent(),
       { teacher = "me" })
-    raises("agent:train: resume: needs checkpoint", trained, agent(), { resume = true })
+    raises("agent:train: resume: requires checkpoint", trained, agent(), { resume = true })
   end)
 
   it("does not go on from a training of another kind", function()

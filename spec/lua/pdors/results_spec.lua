@@ -135,6 +135,6 @@ describe("pdors.study", function()
     assert.error_matches(function() pdors.study { policies = { "drf", "drf" } } end,
       "policies%[2%]: \"drf\" is there twice")
     assert.error_matches(function() pdors.study { grid = { policy = { "drf" } } } end,
-      "grid.policy: say policies")
+      "grid.policy: use policies")
   end)
 end)

@@ -286,7 +286,7 @@ describe("a report", function()
       placement = devices }
     has(page, "Not drawn: 6 devices that are less busy.",
       "Not listed: 6 devices that are less busy.",
-      "One column stands for the 31 devices with the fewest ops.")
+      "One column is for the 31 devices with the fewest ops.")
   end)
 
   it("has the same bytes again, and draws what is asked for", function()
