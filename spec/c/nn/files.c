@@ -355,7 +355,7 @@ int main(void) {
   forged();
   TEST("every allocation refused in turn: an orderly end, no leak, no file left behind");
   for (int sign = -1; sign <= 1; sign += 2) {
-    CHECK(refuse_each(do_plain_job, &(plain_job){ whole_job }, sign, 0) > 15);
+    CHECK(refuse_each(do_work_only, &(work_only){ whole_job }, sign, 0) > 15);
   }
   unlink(path);
   unlink(other_path);
