@@ -257,7 +257,7 @@ static void run_chains(berth_ctx *ctx, double memory, const char *message, doubl
   berth_device device = berth_device_default();
   berth_link link = { 10, 0 };
   berth_obstacle why = { 9, 9, 9 };
-  berth_graph *g = chains(ctx, 4);
+  berth_graph *g = chains(ctx);
   device.memory = memory;
   berth_topology *t = must_topology_mesh(ctx, 1, &device, &link);
   berth_cost *c = must_cost_new(g, t, NULL);
