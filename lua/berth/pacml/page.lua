@@ -77,7 +77,7 @@ local function numbers(runs)
     for i, records in ipairs(runs) do cells[i + 1] = cell(records.report[metric[1]], metric[4]) end
     rows[#rows + 1] = cells
   end
-  return html.grid(rows)
+  return html.plain_grid(rows)
 end
 
 local function causes(runs)
@@ -89,7 +89,7 @@ local function causes(runs)
       cell(r.late, "count"),
       cell(r.unfinished, "count") }
   end
-  return html.grid(rows)
+  return html.plain_grid(rows)
 end
 
 local function tiles(runs)

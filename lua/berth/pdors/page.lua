@@ -181,7 +181,7 @@ local function numbers(runs)
     for i, r in ipairs(runs) do cells[i + 1] = metric[2](r.summary) end
     rows[#rows + 1] = cells
   end
-  return html.grid(rows)
+  return html.plain_grid(rows)
 end
 
 local function fate(x)
@@ -203,7 +203,7 @@ local function jobs_table(runs)
     rows[#rows + 1] = cells
   end
   local more = #runs[1].records - MOST_JOBS
-  return html.grid(rows) .. (more > 0 and ("<p>and %.0f more</p>"):format(more) or "")
+  return html.plain_grid(rows) .. (more > 0 and ("<p>and %.0f more</p>"):format(more) or "")
 end
 
 local function tiles(runs)

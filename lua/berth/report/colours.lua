@@ -82,7 +82,7 @@ local function tints(set)
   return (([[svg.berth{background:$ground}.ground{fill:$ground}svg.berth text{fill:$ink}]]
     .. [[svg.berth text.faint{fill:$faint}]]
     .. [[svg.berth text.warn{fill:$limit}svg.berth text.in{fill:#14171b}]]
-    .. [[.lane{fill:$panel}.rule{stroke:$rule}.send,.tip{fill:$send}.coll{fill:$cross}]]
+    .. [[.lane{fill:$panel}.rule{stroke:$rule}.send,.tip{fill:$send}.meet{fill:$cross}]]
     .. [[.area{fill:$area}.crit{fill:$critical}]]
     .. [[.jump,.edgy{stroke:$critical}.move,.near,.far{stroke:$send}.bound{stroke:$ink}]]
     .. [[.limit{stroke:$limit}]]

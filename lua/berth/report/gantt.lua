@@ -174,12 +174,12 @@ local function add_collectives(out, f, plan)
     for _, d in ipairs(c.on) do
       local row = plan.rows[d]
       if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
-        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "coll",
+        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet",
           meeting_tip(c))
       elseif row and to > x then count(row.collectives, math.floor(x), math.floor(to)) end
     end
   end
-  add_strips(out, plan, "collectives", "coll")
+  add_strips(out, plan, "collectives", "meet")
   for _, piece in ipairs(wide) do out[#out + 1] = piece end
 end
 
@@ -245,7 +245,7 @@ local function add_legend(out, f, plan)
   for i, entry in ipairs(f.legend) do entries[i] = entry end
   if #f.critical > 0 then entries[#entries + 1] = { "crit", "critical path", "bar" } end
   if #f.transfers > 0 then entries[#entries + 1] = { "send", "sending", "bar" } end
-  if #f.collectives > 0 then entries[#entries + 1] = { "coll", "collective", "bar" } end
+  if #f.collectives > 0 then entries[#entries + 1] = { "meet", "collective", "bar" } end
   return svg.legend(out, entries, svg.LEFT, svg.RIGHT, plan.bottom + 36)
 end
 

@@ -57,33 +57,48 @@ function html.section(id, title, text, body)
 end
 
 -- A cell is a text, or { text, share } with a bar of that share below it.
-local function cell(tag, what, number)
+local function cell(tag, what, attributes)
   local text, meter = what, ""
   if type(what) == "table" then
     local width = scale.number(100 * math.min(math.max(what[2], 0), 1))
     text, meter = what[1],
       ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
   end
-  local how = (number and ' class="n"' or "") .. (tag == "th" and ' scope="col"' or "")
-  return ("<%s%s>%s%s</%s>"):format(tag, how, svg.escape(text), meter, tag)
+  return ("<%s%s>%s%s</%s>"):format(tag, attributes, svg.escape(text), meter, tag)
 end
 
-local function row(tag, cells, lefts)
+local function row(tag, cells, lefts, attributes)
   local out = {}
-  for i, what in ipairs(cells) do out[i] = cell(tag, what, not lefts[i]) end
+  for i, what in ipairs(cells) do
+    out[i] = cell(tag, what, (lefts[i] and "" or ' class="n"') .. (attributes or ""))
+  end
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- A table.
+--- Rows of a table.
 -- @tparam table lines arrays of cells, texts or { text, share }; the heads first
 -- @tparam[opt] table lefts set of the columns of text; default: the first. The others are numbers
+function html.rows(lines, lefts)
+  local out = {}
+  for i, cells in ipairs(lines) do
+    out[i] = row(i == 1 and "th" or "td", cells, lefts or { true })
+  end
+  return table.concat(out, "\n")
+end
+
+--- A table with a head and a body; parameters as of html.rows.
 function html.grid(lines, lefts)
   lefts = lefts or { true }
-  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1],
-    lefts) .. "</thead><tbody>" }
+  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1], lefts, ' scope="col"')
+    .. "</thead><tbody>" }
   for i = 2, #lines do out[#out + 1] = row("td", lines[i], lefts) end
   out[#out + 1] = "</tbody></table></div>"
   return table.concat(out, "\n")
+end
+
+--- A table of rows alone; parameters as of html.rows.
+function html.plain_grid(lines, lefts)
+  return '<div class="wide"><table>' .. html.rows(lines, lefts) .. "</table></div>"
 end
 
 --- A number in large letters, with its name above and a note below.
