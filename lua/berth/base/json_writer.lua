@@ -16,6 +16,18 @@ function json.object(members)
   return setmetatable(members, Object)
 end
 
+--- Fields of a table as members for json.object.
+-- @tparam table source
+-- @tparam string names separated by spaces: "field", or "key=field" where the key has another name
+function json.fields(source, names)
+  local out = {}
+  for name in names:gmatch "%S+" do
+    local key, field = name:match "^(.-)=(.+)$"
+    out[#out + 1] = { key or name, source[field or name] }
+  end
+  return out
+end
+
 -- Bytes that are no UTF-8 become U+FFFD, as in files of the core.
 local function string_of(s)
   if s:find("[\128-\255]") then s = utf8.repaired(s) end

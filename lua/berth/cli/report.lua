@@ -1,9 +1,11 @@
 --- What commands print about graphs, topologies and results.
 local berth = require "berth"
 local json = require "berth.base.json_writer"
+local options = require "berth.base.options"
 local schema = require "berth.base.schema"
 local align = require "berth.base.align"
 local utilisation = require "berth.sim.utilisation"
+local sort = require "berth.base.sort"
 
 local report = {}
 
@@ -69,13 +71,9 @@ end
 
 -- The collectives that took longest.
 local function collectives(graph, result, n)
-  local order = {}
-  for k = 1, #result.collectives do order[k] = k end
+  local order = sort.ids(#result.collectives)
   local function time(k) return result.collectives[k].finish - result.collectives[k].start end
-  table.sort(order, function(a, b)
-    if time(a) ~= time(b) then return time(a) > time(b) end
-    return a < b
-  end)
+  sort.falling(order, time)
   local rows = { { "longest collectives", "algorithm", "devices", "bytes", "start", "time" } }
   for i = 1, math.min(n, #order) do
     local c = result.collectives[order[i]]
@@ -97,27 +95,24 @@ function report.traffic(graph, topology, result)
   return out
 end
 
-local function traffic_members(graph, topology, result)
+--- JSON members about the links and what went over them.
+function report.traffic_members(graph, topology, result)
   local links, list, exposed, overlapped = {}, {}, {}, {}
   for k, link in ipairs(result.links) do
-    links[k] = json.object { { "bytes", link.bytes }, { "busy_s", link.busy },
-      { "peak_sharing", link.peak_sharing } }
+    links[k] = json.object(json.fields(link, "bytes busy_s=busy peak_sharing"))
   end
   for k, c in ipairs(result.collectives) do
-    list[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm },
-      { "bytes", c.bytes }, { "devices", c.devices }, { "start_s", c.start },
-      { "finish_s", c.finish }, { "priced_s", c.seconds } }
+    list[k] = json.object(options.join({ { "kind", graph:collective(k).kind } },
+      json.fields(c, "algorithm bytes devices start_s=start finish_s=finish priced_s=seconds")))
   end
   for d = 1, #topology do
     exposed[d], overlapped[d] = result.overlap[d].exposed, result.overlap[d].overlapped
   end
-  return { { "communication_s", result.communication }, { "exposed_s", result.exposed },
-    { "overlapped_s", result.overlapped }, { "device_exposed_s", exposed },
-    { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", list } }
+  return options.join(
+    json.fields(result, "communication_s=communication exposed_s=exposed overlapped_s=overlapped"),
+    { { "device_exposed_s", exposed }, { "device_overlapped_s", overlapped }, { "links", links },
+      { "collectives", list } })
 end
-
---- JSON members about the links and what went over them.
-report.traffic_members = traffic_members
 
 --- A sentence about running out of memory, or nil.
 function report.out_of_memory(graph, topology, result)
@@ -133,34 +128,27 @@ end
 --- JSON object of { op, device, time, shortfall }; null without one.
 function report.oom_object(oom)
   if not oom then return json.null end
-  return json.object { { "op", oom.op }, { "device", oom.device }, { "time_s", oom.time },
-    { "shortfall_bytes", oom.shortfall } }
+  return json.object(json.fields(oom, "op device time_s=time shortfall_bytes=shortfall"))
 end
 
 --- JSON object of a run: the members in `own`, then what every run has.
 -- @tparam string document its name in base.schema
 function report.result_object(document, own, graph, topology, placement, result)
-  local members = own
-  for _, member in ipairs {
-    { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
-    { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound },
-    { "bound_name", result.bound_name }, { "gap", result.gap }, { "memory", result.memory },
-    { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology)
-      or json.null },
-    { "busy_s", array(result.busy, #topology) }, { "out_of_memory", report.oom_object(result.oom) },
-    { "placement", array(placement, #graph) },
-  } do
-    members[#members + 1] = member
-  end
-  return schema.document(document)(members)
+  return schema.document(document)(options.join(own,
+    { { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
+      { "devices", #topology } },
+    json.fields(result, "makespan_s=makespan bound_s=bound bound_name gap memory"),
+    { { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology)
+        or json.null },
+      { "busy_s", array(result.busy, #topology) },
+      { "out_of_memory", report.oom_object(result.oom) },
+      { "placement", array(placement, #graph) } }))
 end
 
 --- JSON object of the options that were given, names sorted.
-function report.options_object(options)
-  local names, members = {}, {}
-  for name in pairs(options) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do members[i] = { name, options[name] } end
+function report.options_object(given)
+  local members = {}
+  for i, name in ipairs(options.sorted_keys(given)) do members[i] = { name, given[name] } end
   return json.object(members)
 end
 

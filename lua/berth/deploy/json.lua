@@ -41,10 +41,15 @@ local function is_plain(x)
   return true
 end
 
-local function batches_of(points)
+local function each(list, f)
   local out = {}
-  for i, point in ipairs(points) do out[i] = point.batch end
+  for i, x in ipairs(list) do out[i] = f(x) end
   return out
+end
+
+-- A function of a table: the object of its fields.
+local function object_of(names)
+  return function(x) return writer.object(writer.fields(x, names)) end
 end
 
 local function options_of(given)
@@ -59,45 +64,23 @@ local function options_of(given)
   for _, key in ipairs(json.given_again) do
     if given[key] ~= nil and not is_plain(given[key]) then again[#again + 1] = key end
   end
-  if given.points then members[#members + 1] = { "points", batches_of(given.points) } end
+  if given.points then
+    members[#members + 1] = { "points", each(given.points, function(point) return point.batch end) }
+  end
   if #again > 0 then members[#members + 1] = { "given_again", again } end
   return writer.object(members)
 end
 
-local function reason_objects(list)
-  local out = {}
-  for i, r in ipairs(list) do
-    out[i] = writer.object { { "what", r.what }, { "change", r.change },
-      { "missing_bytes", r.missing }, { "device", r.device } }
-  end
-  return out
-end
+local reason_object = object_of "what change missing_bytes=missing device"
+local passes_object = object_of "forward backward update"
+local baseline_object = object_of "name detail step_s=seconds fits missing_bytes=missing device"
+local trace_object = object_of "evaluations step_s=seconds from"
 
 local function group_object(g)
-  return writer.object { { "what", g.what }, { "ops", g.ops }, { "time_s", g.seconds },
-    { "parameter_bytes", g.parameters }, { "gradient_bytes", g.gradient_bytes },
-    { "devices", g.devices }, { "option", g.option }, { "shares", g.shares },
-    { "samples", g.samples or writer.null }, { "repeated", g.repeated },
-    { "passes", writer.object { { "forward", g.passes.forward }, { "backward", g.passes.backward },
-      { "update", g.passes.update } } },
-    { "reasons", reason_objects(g.reasons) } }
-end
-
-local function baseline_object(row)
-  return writer.object { { "name", row.name }, { "detail", row.detail }, { "step_s", row.seconds },
-    { "fits", row.fits }, { "missing_bytes", row.missing },
-    { "device", row.device } }
-end
-
-local function trace_object(point)
-  return writer.object { { "evaluations", point.evaluations }, { "step_s", point.seconds },
-    { "from", point.from } }
-end
-
-local function each(list, f)
-  local out = {}
-  for i, x in ipairs(list) do out[i] = f(x) end
-  return out
+  return writer.object(options.join(
+    writer.fields(g, "what ops time_s=seconds parameter_bytes=parameters gradient_bytes devices "
+      .. "option shares samples repeated"),
+    { { "passes", passes_object(g.passes) }, { "reasons", each(g.reasons, reason_object) } }))
 end
 
 local function op_names(graph)
@@ -109,23 +92,19 @@ end
 --- The object of an answer, for base.json_writer; members `first` come after the format.
 function json.object(a, first)
   local graph, topology = a.problem.graph, a.problem.topology
-  local members = { { "format", json.FORMAT } }
-  for _, member in ipairs(first or {}) do members[#members + 1] = member end
-  for _, member in ipairs {
+  return schema.document "deploy" (options.join({ { "format", json.FORMAT } }, first or {}, {
     { "graph", writer.object { { "name", graph.name }, { "ops", #graph },
       { "tensors", graph.n_tensors } } },
     { "topology", writer.object { { "name", topology.name }, { "devices", a.device_names } } },
     { "batch", a.batch }, { "physics", a.physics }, { "options", options_of(a.given) },
-    { "step_s", a.seconds }, { "bound_s", a.bound }, { "bound_name", a.bound_name },
-    { "gap", a.gap }, { "speedup_dp", a.speedup }, { "speedup_uniform", a.speedup_uniform },
-    { "from", a.from }, { "evaluations", a.evaluations }, { "reason_evaluations",
-      a.reason_evaluations }, { "interrupted", a.interrupted or false }, { "notes", a.notes },
+  }, writer.fields(a, "step_s=seconds bound_s=bound bound_name gap speedup_dp=speedup "
+    .. "speedup_uniform from evaluations reason_evaluations"), {
+    { "interrupted", a.interrupted or false }, { "notes", a.notes },
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks },
     { "memory_bytes", a.limits }, { "trace", each(a.trace, trace_object) },
     { "op_names", op_names(graph) },
-  } do members[#members + 1] = member end
-  return schema.document "deploy" (members)
+  }))
 end
 
 function json.encode(a) return writer.encode(json.object(a)) end

@@ -51,25 +51,17 @@ local function table_lines(b)
   return align.lines(rows, { true })
 end
 
-local function guarantee_object(k)
-  return json.object { { "name", k.name }, { "placers", k.placers }, { "ratio", k.ratio },
-    { "limit_s", k.limit }, { "valid", k.valid }, { "why", k.why } }
-end
-
-local function guarantee_objects(list)
-  local out = {}
-  for i, k in ipairs(list) do out[i] = guarantee_object(k) end
-  return out
-end
-
 local function write_json(b, graph, topology, write)
-  write(json.encode(schema.document "bounds" { { "graph", graph.name },
-    { "topology", topology.name }, { "critical_path_s", b.critical_path },
-    { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
-    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals },
-    { "link_cut_s", b.link_cut }, { "bound_s", b.best }, { "bound_name", b.name },
-    { "achieved", b.achieved }, { "rho", b.rho }, { "path_rho", b.path_rho },
-    { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
+  local guarantees = {}
+  for i, k in ipairs(b.guarantees) do
+    guarantees[i] = json.object(json.fields(k, "name placers ratio limit_s=limit valid why"))
+  end
+  write(json.encode(schema.document "bounds" (options.join(
+    { { "graph", graph.name }, { "topology", topology.name } },
+    json.fields(b, "critical_path_s=critical_path transfers_s=transfers lp_s=lp work_s=work "
+      .. "memory_s=memory clusters_s=clusters intervals_s=intervals link_cut_s=link_cut "
+      .. "bound_s=best bound_name=name achieved rho path_rho closed"),
+    { { "guarantees", guarantees } }))))
 end
 
 -- ---- --split ------------------------------------------------------------------------------------
@@ -89,12 +81,12 @@ local function split_json(k, graph, topology)
   for i, row in ipairs(k.rules) do
     rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } }
   end
-  return json.encode(schema.document "bounds --split" { { "graph", graph.name },
-    { "topology", topology.name }, { "bound_s", k.bound }, { "bound_name", k.bound_name },
-    { "makespan_s", k.makespan }, { "rules", rules }, { "best_rule", k.best_rule },
-    { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
-    { "found_rule", k.found.rule }, { "gap_s", k.gap }, { "placement_s", k.placement },
-    { "queue_rule_s", k.queue_rule }, { "open_s", k.open }, { "closed", k.closed } })
+  return json.encode(schema.document "bounds --split" (options.join(
+    { { "graph", graph.name }, { "topology", topology.name } },
+    json.fields(k, "bound_s=bound bound_name makespan_s=makespan"),
+    { { "rules", rules }, { "best_rule", k.best_rule } },
+    json.fields(k.found, "found_fifo_s=fifo found_s=makespan found_rule=rule"),
+    json.fields(k, "gap_s=gap placement_s=placement queue_rule_s=queue_rule open_s=open closed"))))
 end
 
 local function split(given, graph, topology, write)

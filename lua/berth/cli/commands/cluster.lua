@@ -193,12 +193,10 @@ local function table_of(results)
 end
 
 local function object_of(r)
-  local s = r.summary
-  return json.object { { "scheduler", r.scheduler }, { "mean_jct_s", s.mean_jct },
-    { "median_jct_s", s.median_jct }, { "p95_jct_s", s.p95_jct },
-    { "mean_queued_s", s.mean_queued }, { "makespan_s", s.makespan },
-    { "bound_jct_s", s.bound_jct }, { "bound_makespan_s", s.bound_makespan }, { "done", s.done },
-    { "refused", s.refused }, { "pauses", s.pauses }, { "utilisation", s.utilisation } }
+  return json.object(options.join({ { "scheduler", r.scheduler } }, json.fields(r.summary,
+    "mean_jct_s=mean_jct median_jct_s=median_jct p95_jct_s=p95_jct mean_queued_s=mean_queued "
+      .. "makespan_s=makespan bound_jct_s=bound_jct bound_makespan_s=bound_makespan done refused "
+      .. "pauses utilisation")))
 end
 
 -- Some have types of GPUs, the others have none.

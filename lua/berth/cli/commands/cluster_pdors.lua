@@ -111,19 +111,12 @@ local function table_of(results)
   return align.lines(rows, { true })
 end
 
-local function used_of(s, names)
-  local out = {}
-  for i, name in ipairs(names) do out[i] = { name, s.used[name] } end
-  return json.object(out)
-end
-
 local function object_of(r)
-  local s = r.summary
-  return json.object { { "policy", r.scheduler }, { "utility", s.utility }, { "bound", s.bound },
-    { "ratio", s.ratio }, { "worst_case", s.worst_case }, { "done", s.done },
-    { "refused", s.refused }, { "unfinished", s.unfinished }, { "training_median_slots",
-      s.training_median_slots }, { "training_mean_slots", s.training_mean_slots },
-    { "slots_on_one_machine", s.inside }, { "used", used_of(s, r.problem.resources) } }
+  local used = {}
+  for i, name in ipairs(r.problem.resources) do used[i] = { name, r.summary.used[name] } end
+  return json.object(options.join({ { "policy", r.scheduler } }, json.fields(r.summary,
+    "utility bound ratio worst_case done refused unfinished training_median_slots "
+      .. "training_mean_slots slots_on_one_machine=inside"), { { "used", json.object(used) } }))
 end
 
 local function one_problem(names, of_policy, given, write)

@@ -61,14 +61,11 @@ end
 local function write_json(write, graph, topology, found, placement)
   local devices = {}
   for i = 1, #placement do devices[i] = placement[i] end
-  write(json.encode(schema.document "split" { { "graph", graph.name },
-    { "topology", topology.name }, { "objective", found.objective },
-    { "max_load_s", found.max_load }, { "latency_s", found.latency }, { "bound_s", found.bound },
-    { "proven", found.proven }, { "contiguous", found.contiguous },
-    { "contiguous_load_s", found.contiguous_load }, { "complete", found.complete },
-    { "units", found.units }, { "ideals", found.ideals }, { "visits", found.visits },
-    { "loads_s", found.loads }, { "over", found.over }, { "missing_bytes", found.missing },
-    { "devices", devices } }))
+  write(json.encode(schema.document "split" (options.join(
+    { { "graph", graph.name }, { "topology", topology.name } },
+    json.fields(found, "objective max_load_s=max_load latency_s=latency bound_s=bound proven "
+      .. "contiguous contiguous_load_s=contiguous_load complete units ideals visits loads_s=loads "
+      .. "over missing_bytes=missing"), { { "devices", devices } }))))
 end
 
 function split.run(positional, given, write)
