@@ -5,6 +5,7 @@
 local nn = require "berth.nn"
 local choices = require "berth.agents.choices"
 local versions = require "berth.agents.versions"
+local sort = require "berth.base.sort"
 
 local placeto_view = { ways = { "down", "up" }, sets = { "parents", "children", "parallel" } }
 local ways, sets = placeto_view.ways, placeto_view.sets
@@ -123,8 +124,7 @@ end
 
 -- All ops, and whom they hear from.
 local function standing(sources)
-  local all = {}
-  for v = 1, #sources do all[v] = v end
+  local all = sort.ids(#sources)
   local from, heard = heard_by(all, sources, 0, 1)
   return { from = from, heard = heard }
 end

@@ -1,5 +1,6 @@
 --- Sets of devices as options take them: "1-4/5,6", "d0-d3/d4,d5".
 local fail = require "berth.cli.fail"
+local sort = require "berth.base.sort"
 
 -- Ids by name, the names (longest first), and whether a number is an id: not where devices are
 -- named by numbers.
@@ -11,10 +12,7 @@ local function directory(topology)
   end
   known.range = ("%s to %s"):format(known.names[1], known.names[known.n])
   if known.numbers then known.range = ("%s, or 1 to %d"):format(known.range, known.n) end
-  table.sort(known.names, function(a, b)
-    if #a ~= #b then return #a > #b end
-    return a < b
-  end)
+  sort.falling(known.names, function(name) return #name end)
   return known
 end
 

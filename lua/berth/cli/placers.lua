@@ -106,6 +106,18 @@ function placers.read(flag, text)
   return berth.pipeline(list) -- which raises: no placer is among them
 end
 
+--- Options of berth.place, without the links for all placers if this one has a discipline of its
+-- own (berth.place.registry).
+-- @param placer as placers.read gives it, or nil
+-- @tparam table given
+function placers.common_links(placer, given)
+  if type(placer) == "string" then return registry.common_links(placer, given) end
+  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
+    return registry.common_links(placer[1], given, placer[2])
+  end
+  return given
+end
+
 --- An array of them, from a text with commas between.
 function placers.list(flag, text)
   local out = {}

@@ -3,6 +3,7 @@ local core = require "berth.core"
 local options = require "berth.base.options"
 local text = require "berth.cluster.traces_text"
 local throughputs = require "berth.cluster.throughputs"
+local sort = require "berth.base.sort"
 
 local FN = "berth.load_trace"
 
@@ -232,13 +233,9 @@ local function sorted(jobs)
 end
 
 -- By arrival; equal ones stay in the order of the file.
-local function sort(jobs)
-  local order, out = {}, {}
-  for j = 1, #jobs do order[j] = j end
-  table.sort(order, function(a, b)
-    if jobs[a].arrival ~= jobs[b].arrival then return jobs[a].arrival < jobs[b].arrival end
-    return a < b
-  end)
+local function by_arrival(jobs)
+  local order, out = sort.ids(#jobs), {}
+  sort.rising(order, function(id) return jobs[id].arrival end)
   for i, j in ipairs(order) do out[i] = jobs[j] end
   return out
 end
@@ -326,7 +323,7 @@ local function load_trace(path, opts)
   local jobs, fault, format = read_with(reader, whole, o, columns)
   if not jobs then return nil, fault, "parse" end
   local in_order = sorted(jobs)
-  if not in_order then jobs = sort(jobs) end
+  if not in_order then jobs = by_arrival(jobs) end
   return jobs, { format = format, jobs = #jobs, left_out = reader.left_out, sorted = not in_order,
     notes = notes_of(reader, in_order) }
 end

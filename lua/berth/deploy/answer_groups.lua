@@ -1,6 +1,7 @@
 --- What an op group is: its ops in a few words, its time, its parameters and the gradients that it
 -- makes.
 local words = require "berth.deploy.answer_words"
+local sort = require "berth.base.sort"
 
 local groups = {}
 
@@ -27,10 +28,7 @@ local function heads(ops, k)
     end
     time[head] = time[head] + op.seconds
   end
-  table.sort(list, function(a, b)
-    if time[a] ~= time[b] then return time[a] > time[b] end
-    return a < b
-  end)
+  sort.falling(list, time)
   return list
 end
 

@@ -1,6 +1,7 @@
 --- Why an op group is where it is: what the step takes if this group alone is done in another way,
 -- by simulation.
 local words = require "berth.deploy.answer_words"
+local sort = require "berth.base.sort"
 
 local reasons = {}
 
@@ -33,11 +34,7 @@ local function by_weight(list)
     return (seconds > 0 and list[i].seconds / seconds or 0) + (bytes > 0
       and list[i].gradient_bytes / bytes or 0)
   end
-  table.sort(order, function(a, b)
-    local wa, wb = weight(a), weight(b)
-    if wa ~= wb then return wa > wb end
-    return a < b
-  end)
+  sort.falling(order, weight)
   return order
 end
 

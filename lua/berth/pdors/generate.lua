@@ -3,6 +3,7 @@ local core = require "berth.core"
 local options = require "berth.base.options"
 local draws = require "berth.pdors.draws"
 local models = require "berth.pdors.measured"
+local sort = require "berth.base.sort"
 
 local FN = "berth.pdors.generate"
 local RESOURCES = { "gpu", "cpu", "memory_gb", "storage_gb" }
@@ -242,12 +243,8 @@ end
 -- ---- problems -----------------------------------------------------------------------------------
 
 local function by_arrival(arrivals)
-  local order = {}
-  for j = 1, #arrivals do order[j] = j end
-  table.sort(order, function(a, b)
-    if arrivals[a] ~= arrivals[b] then return arrivals[a] < arrivals[b] end
-    return a < b
-  end)
+  local order = sort.ids(#arrivals)
+  sort.rising(order, arrivals)
   return order
 end
 

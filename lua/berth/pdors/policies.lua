@@ -19,11 +19,7 @@ end
 local PDORS = own_keys "pdors.scheduler"
 
 local function legal(own)
-  local keys = { own == PDORS and "believes" or nil }
-  for _, list in ipairs { OURS, own } do
-    for _, key in ipairs(list) do keys[#keys + 1] = key end
-  end
-  return keys
+  return options.join({ own == PDORS and "believes" or nil }, OURS, own)
 end
 
 -- What the policy gets: all but what is the run's.
@@ -100,9 +96,7 @@ end
 -- @treturn table
 function policies.options(name)
   policies.check("berth.pdors.options", name)
-  local out = {}
-  for i, key in ipairs(SLOTTED[name] or PDORS) do out[i] = key end
-  return out
+  return options.copy(SLOTTED[name] or PDORS)
 end
 
 --- Plays a run.

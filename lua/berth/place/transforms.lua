@@ -78,11 +78,7 @@ function transforms.is_refinement(name) return transforms.refinements[name] ~= n
 
 --- Names of the transforms.
 -- @treturn table array of strings
-function transforms.list()
-  local out = {}
-  for i, name in ipairs(transforms.names) do out[i] = name end
-  return out
-end
+function transforms.list() return options.copy(transforms.names) end
 
 --- Puts each colocation group that a placement has split on one device.
 -- @tparam graph g

@@ -1,5 +1,6 @@
 --- What figures are drawn from: a run, and what its ops are called and coloured by.
 local colours = require "berth.report.colours"
+local sort = require "berth.base.sort"
 
 local facts = {}
 
@@ -44,10 +45,7 @@ local function rank_groups(f)
     end
     time[group] = time[group] + f.finish[i] - f.start[i]
   end
-  table.sort(list, function(a, b)
-    if time[a] ~= time[b] then return time[a] > time[b] end
-    return a < b
-  end)
+  sort.falling(list, time)
   f.class, f.legend = {}, {}
   if f.passes then list = passes_of(time) end
   for k, group in ipairs(list) do
@@ -76,10 +74,7 @@ function facts.most(f, weight, most)
   end
   local idle = #f.devices - #list
   if #list <= most then return list, 0, idle end
-  table.sort(list, function(a, b)
-    if weight[a] ~= weight[b] then return weight[a] > weight[b] end
-    return a < b
-  end)
+  sort.falling(list, weight)
   local out = {}
   for i = 1, most do out[i] = list[i] end
   table.sort(out)

@@ -5,6 +5,7 @@ local layout = require "berth.report.graph_layout"
 local parts = require "berth.report.graph_nodes"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
+local sort = require "berth.base.sort"
 
 local BOX, LOW, GAP, MOST_FAR, TWO_LINES, UPRIGHT = 34, 20, 26, 60, 58, 70
 
@@ -43,10 +44,7 @@ local function thin_out(nodes, edges)
   for k, edge in ipairs(edges) do
     if nodes[edge[2]].layer > nodes[edge[1]].layer + 1 then far[#far + 1] = k end
   end
-  table.sort(far, function(a, b)
-    if edges[a].bytes ~= edges[b].bytes then return edges[a].bytes > edges[b].bytes end
-    return a < b
-  end)
+  sort.falling(far, function(id) return edges[id].bytes end)
   for i = MOST_FAR + 1, #far do keep[far[i]] = false end
   return keep, math.max(#far - MOST_FAR, 0)
 end
@@ -123,10 +121,7 @@ local function merge_devices(f, nodes)
     end
   end
   if #list <= layout.MOST_COLUMNS then return 0 end
-  table.sort(list, function(a, b)
-    if f.n_ops[a] ~= f.n_ops[b] then return f.n_ops[a] > f.n_ops[b] end
-    return a < b
-  end)
+  sort.falling(list, f.n_ops)
   local other = {}
   for k = layout.MOST_COLUMNS, #list do other[list[k]] = true end
   for _, node in ipairs(nodes) do

@@ -3,6 +3,7 @@
 local core = require "berth.core"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
+local sort = require "berth.base.sort"
 
 local layout = {}
 
@@ -36,16 +37,9 @@ local function layers_of(nodes)
   return layers, top, widest
 end
 
-local function by(x)
-  return function(a, b)
-    if x[a] ~= x[b] then return x[a] < x[b] end
-    return a < b
-  end
-end
-
 -- One beside the other in the order of the layout, at least a slot apart, within the width.
 local function place_layer(nodes, list, x, slot, at)
-  table.sort(list, by(x))
+  sort.rising(list, x)
   local last = LEFT - slot / 2
   for _, k in ipairs(list) do
     nodes[k].x = math.max(at(x[k]), last + slot)
@@ -83,7 +77,7 @@ local function columns(nodes, x)
     sum[d], count[d] = sum[d] + x[k], count[d] + 1
   end
   for _, d in ipairs(ids) do sum[d] = sum[d] / count[d] end
-  table.sort(ids, by(sum))
+  sort.rising(ids, sum)
   local slot = math.min(MOST_SLOT, (RIGHT - LEFT) / #ids)
   local left, place = (svg.WIDTH - slot * #ids) / 2, {}
   for k, d in ipairs(ids) do place[d] = left + (k - 0.5) * slot end

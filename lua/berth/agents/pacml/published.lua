@@ -4,6 +4,7 @@
 local nn = require "berth.nn"
 local graphnet = require "berth.agents.pacml.graphnet"
 local observe = require "berth.agents.pacml.observe"
+local sort = require "berth.base.sort"
 
 local published = {}
 published.__index = published
@@ -65,8 +66,7 @@ end
 
 --- What encodes the graphs of all models: for many calls of hidden with the same weights.
 function published:embed(pool)
-  local all = {}
-  for i = 1, #pool.models do all[i] = i end
+  local all = sort.ids(#pool.models)
   return self.graphs:encode(stack(self, pool, all))
 end
 

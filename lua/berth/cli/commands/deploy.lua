@@ -10,6 +10,7 @@ local lists = require "berth.cli.lists"
 local options = require "berth.cli.options"
 local plan_json = require "berth.deploy.json"
 local sources = require "berth.cli.sources"
+local sort = require "berth.base.sort"
 
 -- As for other commands, but for defaults of the physics.
 local function pricing()
@@ -175,8 +176,7 @@ end
 -- The compiled graph's devices, and its ops by their start, so that dispatch "planned" does the
 -- same again.
 local function with_order(c, result)
-  local order = {}
-  for i = 1, #result.start do order[i] = i end
+  local order = sort.ids(#result.start)
   table.sort(order, function(i, k)
     if result.start[i] ~= result.start[k] then return result.start[i] < result.start[k] end
     if result.finish[i] ~= result.finish[k] then return result.finish[i] < result.finish[k] end

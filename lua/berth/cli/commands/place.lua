@@ -48,11 +48,7 @@ local function place_options(given, placer)
     out.samples, out.judge = given.samples, options.judge(given)
   end
   if given.members then out.members = placers.list("--members", given.members) end
-  if type(placer) == "string" then return registry.common_links(placer, out) end
-  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
-    return registry.common_links(placer[1], out, placer[2])
-  end
-  return out
+  return placers.common_links(placer, out)
 end
 
 local function row_object(row)

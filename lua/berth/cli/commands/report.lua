@@ -39,12 +39,7 @@ local function without_cost(given)
 end
 
 local function place_options(given, placer)
-  local out = without_cost(options.for_placing(given))
-  if type(placer) == "string" then return registry.common_links(placer, out) end
-  if type(placer) == "table" and type(placer[1]) == "string" and not berth.pipeline.is(placer) then
-    return registry.common_links(placer[1], out, placer[2])
-  end
-  return out
+  return placers.common_links(placer, without_cost(options.for_placing(given)))
 end
 
 -- The placement, and the rows of the portfolio if that made it.

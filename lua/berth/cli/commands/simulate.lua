@@ -6,6 +6,7 @@ local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
+local sort = require "berth.base.sort"
 
 local simulate = {
   name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1,
@@ -25,10 +26,7 @@ local simulate = {
 local function longest(result, n)
   local ops = result:critical_path()
   local function time(op) return result.finish[op] - result.start[op] end
-  table.sort(ops, function(a, b)
-    if time(a) ~= time(b) then return time(a) > time(b) end
-    return a < b
-  end)
+  sort.falling(ops, time)
   for i = #ops, n + 1, -1 do ops[i] = nil end
   return ops
 end
