@@ -114,7 +114,7 @@ function evaluate.times(run, stage, task, batch)
   return times
 end
 
--- By the judge of the best; one process tells the others what it takes.
+-- By the judge of the best; one process sends the others what it takes.
 local function greedy(run, task)
   local stage = { stage = task.kept.engine and "III" or "II" }
   local policy, e = run.policy, tasks.episodes(task, 1)
@@ -148,7 +148,7 @@ local function search(run, task)
   return true
 end
 
---- After the last update: one greedy episode of each task, and the search if asked for.
+--- After the last update: one greedy episode of each task, and the search if one is given.
 function evaluate.last(run)
   for _, task in ipairs(run.tasks) do
     local done, message, code = greedy(run, task)

@@ -93,7 +93,7 @@ local function start(self, view, before, episodes)
     for r = 1, self.rounds do
       local sent = net.send(h)
       at[r - 1] = copies(sent, episodes)
-      h = net.take(sent:gather_sum(standing.from, standing.heard)) + x
+      h = net.take(sent:gather_sum(standing.from, standing.received)) + x
     end
     at.last, walk[way] = copies(h, episodes), at
   end
@@ -124,7 +124,7 @@ local function renew(self, walk, way, plan, x)
   for r = 1, self.rounds do
     local now = plan[way][r]
     at[r - 1]:set_rows(rows, net.send(h))
-    h, rows = net.take(at[r - 1]:gather_sum(now.from, now.heard)) + walk.x:gather(now.rows),
+    h, rows = net.take(at[r - 1]:gather_sum(now.from, now.received)) + walk.x:gather(now.rows),
       now.rows
   end
   at.last:set_rows(rows, h)
@@ -161,7 +161,7 @@ local function pass(self, plan, way, x)
   local h, net = x, self[way]
   for r = 1, self.rounds do
     local now = plan[way][r]
-    h = net.take(net.send(h):gather_sum(now.from, now.heard)) + x:gather(now.own)
+    h = net.take(net.send(h):gather_sum(now.from, now.received)) + x:gather(now.own)
   end
   return h
 end
@@ -172,10 +172,10 @@ local function scores_of_log(self, view, log, episodes)
   local chosen = nn.concat({ view.marks:slice(1, self.devices + 1, self.devices + 1),
     view.marks:gather(log.device) }, 1)
   local x = self.input(plan.features + chosen:gather(plan.shown))
-  local down, up, looks = pass(self, plan, "down", x), pass(self, plan, "up", x), plan.looks
-  return head(self, { down:gather(looks.down.op), up:gather(looks.up.op) }, function(name)
-    local of = looks.down[name .. "_of"]
-    return { down:gather_mean(looks.down[name], of), up:gather_mean(looks.up[name], of) }
+  local down, up, reads = pass(self, plan, "down", x), pass(self, plan, "up", x), plan.reads
+  return head(self, { down:gather(reads.down.op), up:gather(reads.up.op) }, function(name)
+    local of = reads.down[name .. "_of"]
+    return { down:gather_mean(reads.down[name], of), up:gather_mean(reads.up[name], of) }
   end)
 end
 

@@ -96,9 +96,9 @@ local function changes_of(v)
 end
 
 -- Lists of versions: [0] of features, [r] after r rounds of messages one way.
-local function rounds_of(own, rounds, sources, hearers)
+local function rounds_of(own, rounds, sources, receivers)
   local out = { [0] = own }
-  for r = 1, rounds do out[r] = versions.round(own, out[r - 1], sources, hearers) end
+  for r = 1, rounds do out[r] = versions.round(own, out[r - 1], sources, receivers) end
   return out
 end
 
@@ -111,8 +111,8 @@ local function rows_of(list, ops, episodes)
   return nn.index(ids)
 end
 
--- Whom each of a list of vertices hears from, in each episode.
-local function heard_by(list, sources, ops, episodes)
+-- From which vertices each of a list receives, in each episode.
+local function received_by(list, sources, ops, episodes)
   local flat, lengths = {}, {}
   for i, v in ipairs(list) do
     for _, u in ipairs(sources[v]) do flat[#flat + 1] = u end
@@ -125,8 +125,8 @@ end
 -- All ops, and whom they hear from.
 local function standing(sources)
   local all = sort.ids(#sources)
-  local from, heard = heard_by(all, sources, 0, 1)
-  return { from = from, heard = heard }
+  local from, received = received_by(all, sources, 0, 1)
+  return { from = from, received = received }
 end
 
 --- What the policy needs of one graph on one topology.
@@ -174,8 +174,8 @@ local function plan_of_step(view, rounds, s, episodes)
     plan[way] = {}
     for r = 1, rounds do
       local list = view[way][r].changes[s]
-      local from, heard = heard_by(list, view.sources[way], ops, episodes)
-      plan[way][r] = { rows = rows_of(list, ops, episodes), from = from, heard = heard }
+      local from, received = received_by(list, view.sources[way], ops, episodes)
+      plan[way][r] = { rows = rows_of(list, ops, episodes), from = from, received = received }
     end
   end
   for _, name in ipairs(sets) do
@@ -218,8 +218,8 @@ local function shown_rows(view, episodes)
   return nn.index(ids)
 end
 
--- For each step, the versions that the head looks at: of the op, and of the ops around it.
-local function looks_of(v, list)
+-- For each step, the versions that the head reads: of the op, and of the ops around it.
+local function reads_of(v, list)
   local newest, out = versions.newest(list), {}
   for s, op in ipairs(v.order) do
     local now = newest(s)
@@ -233,18 +233,18 @@ local function looks_of(v, list)
   return out
 end
 
--- The rows that the head looks at in all steps of one episode after the other.
-local function look_at(view, list, episodes)
-  local looks, op, base, row, out = looks_of(view, list), {}, list.base, versions.row, {}
+-- The rows that the head reads in all steps of one episode after the other.
+local function read_by(view, list, episodes)
+  local reads, op, base, row, out = reads_of(view, list), {}, list.base, versions.row, {}
   for e = 1, episodes do
-    for s = 1, view.steps do op[#op + 1] = row(base, looks[s].op, e, episodes) end
+    for s = 1, view.steps do op[#op + 1] = row(base, reads[s].op, e, episodes) end
   end
   out.op = nn.index(op)
   for _, name in ipairs(sets) do
     local ids, lengths = {}, {}
     for e = 1, episodes do
       for s = 1, view.steps do
-        local set = looks[s][name]
+        local set = reads[s][name]
         for i = 1, #set do ids[#ids + 1] = row(base, set[i], e, episodes) end
         lengths[#lengths + 1] = #set
       end
@@ -256,11 +256,11 @@ end
 
 local function plan_of_log(view, rounds, episodes)
   local plan = { features = features_of(view, episodes), shown = shown_rows(view, episodes),
-    looks = {} }
+    reads = {} }
   for _, way in ipairs(ways) do
     plan[way] = {}
     for r = 1, rounds do plan[way][r] = versions.inputs(view[way][r], episodes) end
-    plan.looks[way] = look_at(view, view[way][rounds], episodes)
+    plan.reads[way] = read_by(view, view[way][rounds], episodes)
   end
   return plan
 end

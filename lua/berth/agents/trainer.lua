@@ -113,7 +113,7 @@ local function check_alike(run)
   updates = run.ranks:numbers(updates)
   for r = 2, #updates do
     if updates[r] ~= updates[1] then
-      options.fail("agent:train: resume: rank 1 goes on after %.0f updates, rank %.0f after %.0f: "
+      options.fail("agent:train: resume: rank 1 resumes after %.0f updates, rank %.0f after %.0f: "
         .. "all must read one checkpoint",
         updates[1], r, updates[r])
     end

@@ -59,7 +59,7 @@ local function step(run, stage, batch)
   run.adam:step(rate)
 end
 
--- Starts the episodes of a part; what the policy knows before the first step.
+-- Starts the episodes of a part; what the policy computes before the first step.
 local function begin(run, task, part)
   part.episodes:start(run.agent.seed, run.at.episodes + part.before)
   return part.tape:record(run.policy.encode, run.policy, task.view)

@@ -39,8 +39,8 @@ function versions.own(vertices, changes)
   return list
 end
 
---- The newest versions of all vertices: a function of the step, to be asked for steps in ascending
--- order.
+--- The newest versions of all vertices: a function of the step, to be called with steps in
+-- ascending order.
 function versions.newest(list)
   local now, at = {}, list.base
   for v = 1, list.base do now[v] = v end
@@ -54,11 +54,11 @@ function versions.newest(list)
 end
 
 -- What is new at a step: what changes by itself, and what receives from what was new a round ago.
-local function heard(own, before, hearers)
+local function received(own, before, receivers)
   local set = {}
   for _, v in ipairs(own) do set[v] = true end
   for _, v in ipairs(before) do
-    for _, w in ipairs(hearers[v]) do set[w] = true end
+    for _, w in ipairs(receivers[v]) do set[w] = true end
   end
   return sorted(set)
 end
@@ -74,18 +74,18 @@ end
 -- @tparam table own of versions.own
 -- @tparam table before own, or a round
 -- @tparam {{int,...},...} sources [v]: from which v receives
--- @tparam {{int,...},...} hearers [v]: what receives from v
+-- @tparam {{int,...},...} receivers [v]: what receives from v
 -- @treturn table list as `own`, and from: versions in the list before that versions here receive
 --  from; ends [version]: the last of them in `from`; own [version]: the version of the same vertex
 --  in the list own
-function versions.round(own, before, sources, hearers)
+function versions.round(own, before, sources, receivers)
   local list = start(own.base)
   list.from, list.ends, list.own = {}, {}, {}
   for v = 1, own.base do listen(list, v, sources, list.vertex, list.vertex) end
-  local heard_now, own_now = versions.newest(before), versions.newest(own)
+  local newest_before, newest_own = versions.newest(before), versions.newest(own)
   for s = 1, #own.changes do
-    list.changes[s] = heard(own.changes[s], before.changes[s], hearers)
-    local of_before, of_own = heard_now(s), own_now(s)
+    list.changes[s] = received(own.changes[s], before.changes[s], receivers)
+    local of_before, of_own = newest_before(s), newest_own(s)
     for _, v in ipairs(list.changes[s]) do
       list.vertex[#list.vertex + 1] = v
       listen(list, v, sources, of_before, of_own)
@@ -111,17 +111,17 @@ function versions.each(list, episodes, f)
 end
 
 --- What the rows of a round come of.
--- @treturn table from (index of rows in the list before), heard (segments of it), own (index of
+-- @treturn table from (index of rows in the list before), received (segments of it), own (index of
 --  rows in the list own)
 function versions.inputs(list, episodes)
-  local from, heard_by, own, row, base = {}, {}, {}, versions.row, list.base
+  local from, received_by, own, row, base = {}, {}, {}, versions.row, list.base
   versions.each(list, episodes, function(k, e)
     local begin = k > 1 and list.ends[k - 1] or 0
     for i = begin + 1, list.ends[k] do from[#from + 1] = row(base, list.from[i], e, episodes) end
-    heard_by[#heard_by + 1] = list.ends[k] - begin
+    received_by[#received_by + 1] = list.ends[k] - begin
     own[#own + 1] = row(base, list.own[k], e, episodes)
   end)
-  return { from = nn.index(from), heard = nn.segments(heard_by), own = nn.index(own) }
+  return { from = nn.index(from), received = nn.segments(received_by), own = nn.index(own) }
 end
 
 return versions

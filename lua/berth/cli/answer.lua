@@ -46,7 +46,7 @@ local function print_text(write, graph, topology, placement, result)
   if oom then write(oom) end
 end
 
---- Writes the files that are asked for, and prints.
+--- Writes the files of the options, and prints.
 -- @tparam function write
 -- @tparam table given options of the command
 -- @tparam table found document (its name in base.schema), graph, topology, placement, result;

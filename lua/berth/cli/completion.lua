@@ -103,7 +103,7 @@ end
 
 local scripts = {}
 
--- Words of bash end at "=" and ":", which are words of their own; what is offered goes behind the
+-- Words of bash end at "=" and ":", which are words of their own; what is offered follows the
 -- last one.
 scripts.bash = { sh_table, [[
 _berth() {

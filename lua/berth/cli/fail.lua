@@ -45,7 +45,7 @@ local function stale(message)
     message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
   local core = package.loaded["berth.core"]
   if not name or type(core) ~= "table" or core[name] ~= nil then return nil end
-  return ("the built module has no '%s': it seems older than the Lua files; make builds it anew "
+  return ("the built module has no '%s': it seems older than the Lua files; make rebuilds it "
     .. "(%s)"):format(name, message)
 end
 

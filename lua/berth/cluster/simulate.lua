@@ -57,7 +57,7 @@ end
 
 -- ---- runs ---------------------------------------------------------------------------------------
 
--- The books are kept at all events, whichever the scheduler is asked at.
+-- The log is kept at all events, whichever the scheduler handles.
 local function with_books(c, log, handlers)
   local out = {}
   for _, event in ipairs(KIND.events) do

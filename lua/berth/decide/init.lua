@@ -154,10 +154,10 @@ end
 --  action); position: array, which decisions are near; fill: "nearest", "first", "start" or
 --  function(decided, assignment) -> assignment; starts: array of assignments; start_values,
 --  start_excess: what is known of them, false or nil where it is not; instead: for actions, what
---  stands for them where they are illegal; weight: of each decision, how often it is picked to be
---  changed; everywhere: array of the actions to be tried for all decisions; paths: for each action
---  an array of choices; method: "mcts", "tree", "anneal", "refine" or "published"; calls (800),
---  seconds, seed, batch and those of docs/lua.md
+--  replaces them where they are illegal; weight: of each decision, how often it is picked to be
+--  changed; everywhere: array of the actions to be evaluated for all decisions; paths: for each
+--  action an array of choices; method: "mcts", "tree", "anneal", "refine" or "published"; calls
+--  (800), seconds, seed, batch and those of docs/lua.md
 -- @treturn[1] table assignment, value, start (value of the best start), evaluations, repeats,
 --  playouts, trace, interrupted
 -- @treturn[2] nil

@@ -74,7 +74,7 @@ function store.open(path)
   local file
   if fine then file, message = io.open(path, "ab") end
   if not file then return nil, message, "io" end
-  -- a line goes out in one piece: processes that add to one file repeat trials, but spoil no line
+  -- a line is written in one piece: processes that add to one file repeat trials, but spoil no line
   file:setvbuf "no"
   return setmetatable({ path = path, file = file, rows = rows }, store)
 end

@@ -7,7 +7,7 @@ local load = {}
 
 local nouns = { "graph", "topology", "placement" }
 
--- What a call has asked for, first; or why it is not there.
+-- The part of a call first; or why it is missing.
 local function wanted(which, name, ...)
   local parts = { ... }
   if type(parts[2]) == "string" then return ... end -- nil, message, code

@@ -14,7 +14,7 @@ function mt.__tostring(lp)
   end
   local line = ("favourites: longest path %s; %d of %d ops have a favourite child"):format(value, n,
     #lp.child)
-  return lp.reached and line or line .. "; the gap asked for was not reached"
+  return lp.reached and line or line .. "; the given gap was not reached"
 end
 
 --- @tparam graph g

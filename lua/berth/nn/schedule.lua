@@ -19,7 +19,7 @@ local function check_steps(fn, what, n, least)
   return n
 end
 
--- shape(part): value when `part` (0 to 1) of the steps behind the warmup has gone.
+-- shape(part): value after `part` (0 to 1) of the steps behind the warmup.
 local function make(fn, text, from, steps, opts, shape)
   local warmup = check_steps(fn, "warmup", options.check(fn, opts, { "warmup" }).warmup or 0, 0)
   local rest = math.max(steps - warmup, 1)

@@ -136,7 +136,7 @@ local function tighten(cost, rows, simulate, links)
   return tighten_by(cost, rows, false, { thorough = true, links = links, memory = "none" })
 end
 
--- What holds before what runs out of memory before what fails; then by step time; then as asked.
+-- What holds before what runs out of memory before what fails; then by step time; then as given.
 local function rank(rows)
   local order = {}
   for i, row in ipairs(rows) do
@@ -189,8 +189,8 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam topology t
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
 -- @tparam[opt] table opts as declared above
--- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`:
---  after how many, if it was
+-- @treturn[1] table rows in the order of the placers; `best`: the same rows, best first;
+--  `interrupted`: after how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

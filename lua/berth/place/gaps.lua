@@ -14,7 +14,7 @@ local CALLS = 2000
 
 options.declare("gaps", options.join(options.rows("bounds", "links memory param_multiple"), {
   { key = "calls", type = "whole", default = ("%d"):format(CALLS), high = 2 ^ 31 - 1,
-    text = "placements that each of four searches tries; 0: no search" },
+    text = "placements that each of four searches evaluates; 0: no search" },
 }, options.rows("place", "seed"), {
   { key = "place", type = "table", default = "none",
     text = "more options of the portfolio, if no placement is given" },

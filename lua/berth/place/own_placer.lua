@@ -94,7 +94,7 @@ local function runs_out(cost, name, r)
     { op = op, device = device, missing = missing }
 end
 
--- First in, first out, on the links asked for.
+-- First in, first out, on the given links.
 local function check_memory(cost, name, p, given)
   local memory = given.memory or core.default_memory(cost)
   if memory == "none" or not has_limits(cost) then return p end

@@ -1,7 +1,7 @@
 --- Colours of figures: eight that differ for colour-blind eyes, too (after Okabe and Ito), on light
 -- and on dark ground, with dark text on them. Each but the first and the last also has a pattern of
 -- its own, so that a print in grey can be read. More things than colours share the last, which is
--- grey. Figures spell every colour out: not all that reads SVG knows variables.
+-- grey. Figures spell every colour out: not all readers of SVG support variables.
 local colours = {}
 
 colours.n = 8

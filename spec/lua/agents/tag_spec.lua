@@ -193,8 +193,7 @@ describe("TAG's self-play", function()
     assert.equal(2, #states)
     for i, state in ipairs(states) do
       assert.equal(i - 1, state.decided)
-      -- 6 / 8, 2 / 8
-      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.asks)
+      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.queries)    -- 6 / 8, 2 / 8
     end
   end)
 
@@ -213,9 +212,8 @@ describe("TAG's self-play", function()
     local net, d = agent():network(), problems(1)
     local seen, action = sight.new(d, net.sizes), first(d)
     local ask = { group = 2, weights = { [1] = 0.75, [3] = 0.25 } }
-    local example = lessons.example(seen, { action = action, decided = 1, asks = { ask } })
-    local p = seen:answer(net, { seen:features(action, 1, 2) }, { seen:ask(1, action, 2) })[1]
-    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]),
-      lessons.loss(net, example):item(), 1e-5)
+    local example = lessons.example(seen, { action = action, decided = 1, queries = { ask } })
+    local p = seen:answer(net, { seen:features(action, 1, 2) }, { seen:query(1, action, 2) })[1]
+    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]), lessons.loss(net, example):item(), 1e-5)
   end)
 end)

@@ -7,17 +7,17 @@ local naive = require "support.placeto_naive"
 local random_graph = require "support.random_graph"
 
 local function neighbours(below, n)
-  local sources, hearers = {}, {}
-  for v = 1, n do sources[v], hearers[v] = {}, {} end
+  local sources, receivers = {}, {}
+  for v = 1, n do sources[v], receivers[v] = {}, {} end
   for v = 2, n do
     for u = 1, v - 1 do
       if below(4) == 1 then
         table.insert(sources[v], u)
-        table.insert(hearers[u], v)
+        table.insert(receivers[u], v)
       end
     end
   end
-  return sources, hearers
+  return sources, receivers
 end
 
 local function changes_of(below, n, steps)
@@ -60,14 +60,14 @@ describe("versions", function()
     for seed = 1, 20 do
       local below = random_graph.source(seed)
       local n, steps, rounds = 3 + below(8), 1 + below(6), below(4)
-      local sources, hearers = neighbours(below, n)
+      local sources, receivers = neighbours(below, n)
       local changes = changes_of(below, n, steps)
       local own = versions.own(n, changes)
       local numbers, list = {}, own
       for k = 1, #own.vertex do numbers[k] = below(100) end
       local values = numbers
       for _ = 1, rounds do
-        local after = versions.round(own, list, sources, hearers)
+        local after = versions.round(own, list, sources, receivers)
         list, values = after, values_of(after, values, numbers)
       end
       local now, own_now = versions.newest(list), versions.newest(own)
@@ -84,10 +84,10 @@ describe("versions", function()
 
   it("are new only where something is heard of", function()
     -- 1 -> 2 -> 3, and 4 by itself; 1 changes at step 1, 4 at step 2
-    local sources, hearers = { {}, { 1 }, { 2 }, {} }, { { 2 }, { 3 }, {}, {} }
+    local sources, receivers = { {}, { 1 }, { 2 }, {} }, { { 2 }, { 3 }, {}, {} }
     local own = versions.own(4, { { 1 }, { 4 } })
-    local one = versions.round(own, own, sources, hearers)
-    local two = versions.round(own, one, sources, hearers)
+    local one = versions.round(own, own, sources, receivers)
+    local two = versions.round(own, one, sources, receivers)
     assert.same({ 1, 2, 3, 4, 1, 4 }, own.vertex)
     assert.same({ 1, 2, 3, 4, 1, 2, 4 }, one.vertex)
     assert.same({ 1, 2, 3, 4, 1, 2, 3, 4 }, two.vertex)
@@ -102,7 +102,7 @@ describe("versions", function()
     local one = versions.round(own, own, { {}, { 1 } }, { { 2 }, {} })
     local rows = versions.inputs(one, 3)
     assert.same({ 1, 1, 1, 1 }, rows.from:totable())    -- 2 hears from 1, which all share
-    assert.same({ 0, 1, 1, 1, 1 }, rows.heard:lengths())
+    assert.same({ 0, 1, 1, 1, 1 }, rows.received:lengths())
     assert.same({ 1, 2, 3, 4, 5 }, rows.own:totable())
   end)
 end)

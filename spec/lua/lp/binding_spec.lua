@@ -53,7 +53,7 @@ describe("berth.favourites", function()
     local rough =
       assert(berth.favourites(fork(), pair(), { method = "entropic", gap = 1e-9, iterations = 1 }))
     assert.is_false(rough.reached)
-    assert.truthy(tostring(rough):find("the gap asked for was not reached", 1, true))
+    assert.truthy(tostring(rough):find("the given gap was not reached", 1, true))
   end)
 
   it("takes a cost, methods and least times", function()

@@ -52,7 +52,7 @@ local values = presets.declare("agents.doppler", { "recommended", "published" },
     { name = "producer", text = "The transfer time of the edge." },
     { name = "code", text = "The transfer time of the consumer's output." } }),
   { key = "partners", type = "flag", default = "of the design: compact true",
-    text = "PLC also sees the work on a device that meets the op at a consumer" },
+    text = "PLC also sees the work on a device that shares a consumer with the op" },
   choice("select", "learned", "learned", "who chooses the op", {
     { name = "learned", text = "SEL." },
     { name = "longest-path", text = "The longest remaining path: PLC alone." } }),

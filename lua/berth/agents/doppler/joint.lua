@@ -87,7 +87,7 @@ local function note(seen, features, lengths, allowed)
   seen.features[at], seen.lengths[at], seen.allowed[at] = features, lengths, allowed
 end
 
---- All steps of all episodes; what devices looked like for all candidates is kept in `state` for
+--- All steps of all episodes; the features of devices for all candidates are kept in `state` for
 -- `loss`.
 -- @tparam[opt] function watch called (episodes, candidates, segments) at each step
 function joint:rollout(view, state, e, o, watch)

@@ -38,7 +38,7 @@ end
 --- Sum of p log p.
 function odds.negative_entropy(logs) return (logs:exp() * logs):sum() end
 
---- Where the entries of (step, episode) are that (episode, step) wants, one after the other.
+--- Indices of the entries of (step, episode) in the order of (episode, step).
 function odds.by_episode(lengths, n)
   local first, at, out = {}, 0, {}
   for s = 1, #lengths do

@@ -1,4 +1,4 @@
---- DOPPLER's two policies: SEL says which op is next, PLC on which device it goes. The interface is
+--- DOPPLER's two policies: SEL chooses the next op, PLC its device. The interface is
 -- the trainer's (berth.agents.trainer).
 -- @module berth.agents.doppler.policy
 local nn = require "berth.nn"

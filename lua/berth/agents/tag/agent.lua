@@ -43,7 +43,7 @@ function agent:network()
   return self.made
 end
 
--- One look at a problem for all that is asked about it; the last one is kept.
+-- Features of a problem for all queries about it; the last one is kept.
 local function look(self, d)
   if not self.seen or self.seen.deploy ~= d then self.seen = sight.new(d, self.sizes) end
   return self.seen
@@ -58,15 +58,15 @@ local function key_of(action) return table.concat(action, " ") end
 
 -- Answers about all op groups of a strategy, and the questions.
 local function answers_of(self, seen, action)
-  local asks = {}
-  for g = 1, seen.groups do asks[g] = seen:ask(1, action, g) end
-  return seen:answer(self:network(), { seen:features(action, seen.groups) }, asks), asks
+  local queries = {}
+  for g = 1, seen.groups do queries[g] = seen:query(1, action, g) end
+  return seen:answer(self:network(), { seen:features(action, seen.groups) }, queries), queries
 end
 
 -- Half of each: where the network errs, local costs still count.
-local function blended(answers, asks)
+local function blended(answers, queries)
   for i, p in ipairs(answers) do
-    local other = costs.weights(asks[i].costs)
+    local other = costs.weights(queries[i].costs)
     for a = 1, other and #p or 0 do p[a] = (p[a] + other[a]) / 2 end
   end
   return answers
@@ -83,17 +83,17 @@ local function kept_answers(self, seen, action, kept)
 end
 
 local function of_leaves(self, seen, leaves)
-  local features, asks = {}, {}
+  local features, queries = {}, {}
   for i, leaf in ipairs(leaves) do
     features[i] = seen:features(leaf.action, leaf.decided, leaf.decision)
-    asks[i] = seen:ask(i, leaf.action, leaf.decision)
+    queries[i] = seen:query(i, leaf.action, leaf.decision)
   end
-  return blended(seen:answer(self:network(), features, asks), asks)
+  return blended(seen:answer(self:network(), features, queries), queries)
 end
 
 --- The prior of a search: a function of leaves { action = {...}, decided =, decision = } that gives
 -- for each a table of probabilities by action, half of it the network's and half that of local
--- costs. A strategy goes through the network once for all of its op groups; with marks only if all
+-- costs. The network evaluates a strategy once for all of its op groups; with marks only if all
 -- of them are decided, and leaves of the tree go through it together.
 -- @param d problem of berth.deploy
 -- @treturn function
@@ -116,7 +116,7 @@ end
 
 -- ---- strategies of its own ----------------------------------------------------------------------
 
--- The first of the largest among those that `fits` says yes to.
+-- The first of the largest among those for which `fits` is true.
 local function largest(list, fits)
   local best
   for a = 1, #list do
@@ -139,7 +139,7 @@ end
 local function everywhere(self, seen, action)
   if not self.sizes.costs then return sums((answers_of(self, seen, action))) end
   return seen:answer(self:network(), { seen:features(action, seen.groups) },
-    { seen:ask(1, action) })[1]
+    { seen:query(1, action) })[1]
 end
 
 --- A strategy of the agent's own: the action that is likeliest over all op groups, seen from a
@@ -159,7 +159,7 @@ function agent:strategy(d, action, odds)
   return out
 end
 
---- What the agent says of whole problems, as berth.agents.tag.guide asks for it.
+--- Weights of actions for whole problems, for berth.agents.tag.guide.
 -- @param d problem of berth.deploy
 -- @treturn table everywhere, groups
 function agent:view(d)

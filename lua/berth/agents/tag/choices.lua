@@ -24,19 +24,20 @@ end
 
 -- How the action compares with the least local cost, how much of a step that is; whether it is the
 -- present one; its share of the devices; the share of op groups that have it.
-local function put_costs(out, problem, ask, a, best, votes)
-  local cost, n = ask.costs[a], #out
+local function put_costs(out, problem, query, a, best, votes)
+  local cost, n = query.costs[a], #out
   out[n + 1] = best > 0 and math.min(math.log(cost / best), 6) or 0
-  out[n + 2] = math.min((cost - best) / ask.unit, 4)
-  out[n + 3] = ask.group and ask.action[ask.group] == a and 1 or 0
+  out[n + 2] = math.min((cost - best) / query.unit, 4)
+  out[n + 3] = query.group and query.action[query.group] == a and 1 or 0
   out[n + 4] = #problem.sets[problem.actions[a].set] / #problem.device_group
-  out[n + 5] = (votes[a] or 0) / #ask.action
+  out[n + 5] = (votes[a] or 0) / #query.action
 end
 
 -- Row of the network's vectors: those of op groups first, then, for each strategy, that of all of
 -- its op groups.
-local function row_of(ask, copies, op_groups)
-  return ask.group and (ask.copy - 1) * op_groups + ask.group or copies * op_groups + ask.copy
+local function row_of(query, copies, op_groups)
+  return query.group and (query.copy - 1) * op_groups + query.group
+    or copies * op_groups + query.copy
 end
 
 local function votes_of(action)
@@ -46,26 +47,26 @@ local function votes_of(action)
 end
 
 --- @tparam table problem of view.problem
--- @tparam {table,...} asks one for each op group in question: copy (which strategy of the view),
+-- @tparam {table,...} queries one for each op group in question: copy (which strategy of the view),
 --  group (nil: all of them), action (the strategy), costs (local costs by action, infinite: not
---  legal), unit (seconds that costs are told in)
+--  legal), unit (seconds that costs are divided by)
 -- @tparam int copies strategies of the view
 -- @tparam int op_groups of each
 -- @tparam boolean with_costs
 -- @treturn table set, op (rows of the network's vectors), features, costs, into (one segment for
---  each ask), action (of each row)
-function choices.new(problem, asks, copies, op_groups, with_costs)
+--  each query), action (of each row)
+function choices.new(problem, queries, copies, op_groups, with_costs)
   local set, op, features, costs, lengths, of = {}, {}, {}, {}, {}, {}
   local sets, counted = #problem.sets, {}
-  for i, ask in ipairs(asks) do
-    local best, before = least(ask.costs), #of
-    counted[ask.action] = counted[ask.action] or votes_of(ask.action)
+  for i, query in ipairs(queries) do
+    local best, before = least(query.costs), #of
+    counted[query.action] = counted[query.action] or votes_of(query.action)
     for a, action in ipairs(problem.actions) do
-      if ask.costs[a] < math.huge then
-        of[#of + 1], set[#set + 1] = a, (ask.copy - 1) * sets + action.set
-        op[#op + 1] = row_of(ask, copies, op_groups)
-        put_choice(features, action, not ask.group)
-        if with_costs then put_costs(costs, problem, ask, a, best, counted[ask.action]) end
+      if query.costs[a] < math.huge then
+        of[#of + 1], set[#set + 1] = a, (query.copy - 1) * sets + action.set
+        op[#op + 1] = row_of(query, copies, op_groups)
+        put_choice(features, action, not query.group)
+        if with_costs then put_costs(costs, problem, query, a, best, counted[query.action]) end
       end
     end
     lengths[i] = #of - before

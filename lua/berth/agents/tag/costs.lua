@@ -27,7 +27,7 @@ function costs.of(d, action, group)
   return d:local_costs({ action = action, sfb = "local" }, group)
 end
 
---- Local costs of each action for all op groups; infinite where nothing stands for it somewhere.
+--- Local costs of each action for all op groups; infinite where an op group has no such action.
 -- @param d problem of berth.deploy
 -- @tparam table u of berth.agents.tag.uniform
 -- @tparam {int,...} action the strategy
@@ -50,7 +50,7 @@ local function alike(u, group)
   return out
 end
 
---- What berth.agents.tag.guide asks for, from local costs alone.
+--- Weights for berth.agents.tag.guide, from local costs alone.
 -- @param d problem of berth.deploy
 function costs.view(d)
   local u = uniform.new(d)

@@ -18,10 +18,10 @@ local SECONDS, CUTS = 7, 12
 -- several. In turns.
 local ODDS, ODDS_OF_ONE = { 1, 3, 10, 0.4 }, { 1, 0.3, 3, 0.1 }
 
--- Others that are tried at each of these odds.
+-- Others that are evaluated at each of these odds.
 local OTHERS = 3
 
--- What has no say is not quite impossible.
+-- What has no weight is not quite impossible.
 local LEAST = 1e-9
 
 -- Numbers of `weights`, the largest first, the first of equal ones first.
@@ -134,7 +134,7 @@ local function largest(p)
   return best
 end
 
--- Each op group takes what `other` says, where that is so much likelier than its own action.
+-- Each op group takes the action of `other` where that is so much likelier than its own.
 local function changed(action, answers, odds, other)
   local out = {}
   for g, p in ipairs(answers) do

@@ -159,11 +159,11 @@ local function groups_in_question(rng, best, action, decided, count)
 end
 
 local function state_of(record, game, o, action, decided)
-  local state = { action = action, decided = decided, asks = {} }
+  local state = { action = action, decided = decided, queries = {} }
   for k, g in ipairs(groups_in_question(game.rng, record.best, action, decided, o.groups)) do
     local weights = { [record.best[g]] = 1 }
     local valued = k <= o.changes and by_value(game.deploy, action, g)
-    state.asks[k] = { group = g, weights = valued and half_and_half(weights, valued) or weights }
+    state.queries[k] = { group = g, weights = valued and half_and_half(weights, valued) or weights }
   end
   return state
 end
@@ -200,7 +200,7 @@ function search.states(record, game, o)
     local action, decided, all = base, n, i <= 2 or rng:below(2) == 1
     if not all then action, decided = (i % 6 == 0 and begun or mixed)(rng, record.best, base) end
     out[i] = state_of(record, game, o, action, decided)
-    if all and worth then table.insert(out[i].asks, { weights = worth, counts = COUNTS }) end
+    if all and worth then table.insert(out[i].queries, { weights = worth, counts = COUNTS }) end
   end
   return out
 end
@@ -252,7 +252,7 @@ function visits.play(game, o, agent)
     local counts = tree:visits()
     local weights = shares(counts)
     states[i + 1] = { action = action, decided = decided,
-      asks = { { group = decided + 1, weights = weights } } }
+      queries = { { group = decided + 1, weights = weights } } }
     tree:advance(drawn(game.rng, weights, #counts))
   end
   return { states = states }
@@ -264,19 +264,19 @@ lessons.teachers = { search = search, visits = visits }
 
 --- A state as the network takes it, with the probability that each row should have.
 -- @param seen of berth.agents.tag.sight
--- @tparam table state action, decided, asks { group (nil: one action for all), weights by action,
---  counts (1) }
+-- @tparam table state action, decided, queries { group (nil: one action for all), weights by
+--  action, counts (1) }
 -- @treturn table view, rows, targets, questions
 function lessons.example(seen, state)
-  local asks, targets, questions = {}, {}, 0
-  for i, ask in ipairs(state.asks) do asks[i] = seen:ask(1, state.action, ask.group) end
-  local deciding = #state.asks == 1 and state.asks[1].group or nil
-  local view, rows = seen:pose({ seen:features(state.action, state.decided, deciding) }, asks)
+  local queries, targets, questions = {}, {}, 0
+  for i, query in ipairs(state.queries) do queries[i] = seen:query(1, state.action, query.group) end
+  local deciding = #state.queries == 1 and state.queries[1].group or nil
+  local view, rows = seen:pose({ seen:features(state.action, state.decided, deciding) }, queries)
   local at = 0
   for i, length in ipairs(rows.lengths) do
-    local ask = state.asks[i]
-    local counts = ask.counts or 1
-    for k = at + 1, at + length do targets[k] = counts * (ask.weights[rows.action[k]] or 0) end
+    local query = state.queries[i]
+    local counts = query.counts or 1
+    for k = at + 1, at + length do targets[k] = counts * (query.weights[rows.action[k]] or 0) end
     at, questions = at + length, questions + counts
   end
   rows.action, rows.lengths = nil, nil -- many examples are kept

@@ -1,8 +1,8 @@
---- TAG's heterogeneous network (tag.md, section 8): op groups and device groups tell each other,
+--- TAG's heterogeneous network (tag.md, section 8): op groups and device groups exchange messages,
 -- along five types of edges, what they are; a decoder scores actions.
 --
 -- Departs: normalisations are LayerNorm (the published batch norms never saw their statistics
--- updated), also of what attention asks and answers; uneven shares and local costs are further
+-- updated), also of what attention queries and answers; uneven shares and local costs are further
 -- inputs of the decoder.
 -- @module berth.agents.tag.network
 local nn = require "berth.nn"
@@ -94,13 +94,13 @@ end
 
 -- The mean of what comes along the types of edges that end there; a type without an edge says
 -- nothing.
-local function heard(one, x, edges, where)
+local function gather_messages(one, x, edges, where)
   local sum, n = nil, 0
   for i, kind in ipairs(kinds) do
     if kind.into == where then
       n = n + 1
-      local said = edges[i] and one.attention[i](x[kind.from], x[where], edges[i])
-      sum = sum and said and sum + said or sum or said
+      local messages = edges[i] and one.attention[i](x[kind.from], x[where], edges[i])
+      sum = sum and messages and sum + messages or sum or messages
     end
   end
   return sum and sum:scale(1 / n)
@@ -109,8 +109,8 @@ end
 local function next_layer(one, x, edges)
   local out = {}
   for _, where in ipairs { "ops", "devices" } do
-    local told = heard(one, x, edges, where)
-    out[where] = told and x[where] + one[where](told) or x[where]
+    local received = gather_messages(one, x, edges, where)
+    out[where] = received and x[where] + one[where](received) or x[where]
   end
   return out
 end
@@ -142,17 +142,17 @@ end
 --- Log probabilities of actions.
 -- @tparam table x of encode
 -- @tparam table view
--- @tparam table ask of berth.agents.tag.choices: set, op (rows), features, costs, into (segments)
+-- @tparam table query of berth.agents.tag.choices: set, op (rows), features, costs, into (segments)
 -- @treturn array [rows]
-function network:decode(x, view, ask)
+function network:decode(x, view, query)
   local d = self.decoder
   local sets = d.joint[1](set_vectors(self, x, view):reshape { -1, self.sizes.nodes })
   local ops = d.joint[2](op_vectors(self, x, view)) + d.joint_bias
-  local told = ask.features
-  if self.sizes.costs then told = nn.concat({ ask.features, ask.costs }, 2) end
-  local y = d.score((sets:gather(ask.set) + ops:gather(ask.op) + d.joint[3](told)):tanh())
-  if self.sizes.costs then y = y + ask.costs:matmul(d.straight) end
-  return y:reshape({ -1 }):segment_log_softmax(ask.into)
+  local features = query.features
+  if self.sizes.costs then features = nn.concat({ query.features, query.costs }, 2) end
+  local y = d.score((sets:gather(query.set) + ops:gather(query.op) + d.joint[3](features)):tanh())
+  if self.sizes.costs then y = y + query.costs:matmul(d.straight) end
+  return y:reshape({ -1 }):segment_log_softmax(query.into)
 end
 
 return network

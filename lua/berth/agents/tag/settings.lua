@@ -20,7 +20,7 @@ local values = presets.declare("agents.tag.settings", { "search", "visits" }, {
   { key = "states", type = "whole", low = 1, high = 1e4, search = 8, visits = 12,
     text = "strategies of a game that are learned from" },
   { key = "groups", type = "whole", low = 1, high = 1e4, search = 10, visits = 16,
-    text = "op groups asked about in each; teacher search: and up to as many where the best "
+    text = "op groups in question in each; teacher search: and up to as many where the best "
       .. "strategy has something else" },
   { key = "changes", type = "whole", high = 1e4, search = 1, visits = 0,
     text = "for how many of these half of the answer is the simulated time of each action" },

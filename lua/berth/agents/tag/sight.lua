@@ -1,4 +1,4 @@
---- What an agent reads of a problem of berth.deploy, and how it asks its network about it.
+--- What an agent reads of a problem of berth.deploy, and how it queries its network about it.
 -- @module berth.agents.tag.sight
 local choices = require "berth.agents.tag.choices"
 local costs = require "berth.agents.tag.costs"
@@ -11,7 +11,7 @@ sight.__index = sight
 -- A strategy as searches value it.
 local function strategy(action) return { action = action, sfb = "local" } end
 
--- Seconds in which local costs are told: a tenth of what all op groups take at their best.
+-- Seconds that local costs are divided by: a tenth of what all op groups take at their best.
 local function unit_of(d, action)
   local sum = 0
   for g = 1, #action do
@@ -33,7 +33,7 @@ function sight.new(d, o)
 end
 
 --- A strategy as it is seen; without marks as one that is decided, whichever op group is in
--- question. What cannot be simulated, for want of a route, is seen without what a simulation tells.
+-- question. What cannot be simulated, for want of a route, has no features of a simulation.
 -- @tparam {int,...} action of each op group
 -- @tparam int decided how many op groups are
 -- @tparam ?int deciding the op group in question
@@ -48,7 +48,7 @@ function sight:features(action, decided, deciding)
 end
 
 --- A question about one op group of a strategy; nil: about one action for all.
-function sight:ask(copy, action, group)
+function sight:query(copy, action, group)
   if not group then
     return { copy = copy, action = action, costs = costs.total(self.deploy, self.uniform, action),
       unit = 10 * self.unit }
@@ -59,18 +59,18 @@ function sight:ask(copy, action, group)
 end
 
 --- @tparam {table,...} features one for each strategy
--- @tparam {table,...} asks
+-- @tparam {table,...} queries
 -- @treturn table view of the network
 -- @treturn table rows for its decoder
-function sight:pose(features, asks)
+function sight:pose(features, queries)
   local v = view.new(self.problem, features)
-  return v, choices.new(self.problem, asks, #features, self.groups, self.sizes.costs)
+  return v, choices.new(self.problem, queries, #features, self.groups, self.sizes.costs)
 end
 
 --- Probabilities by action for each question; 0 where an action is not legal.
 -- @param net of berth.agents.tag.network
-function sight:answer(net, features, asks)
-  local v, rows = self:pose(features, asks)
+function sight:answer(net, features, queries)
+  local v, rows = self:pose(features, queries)
   local p, out, at = net:decode(net:encode(v), v, rows):exp():flat(), {}, 0
   p = p.totable and p:totable() or p
   for i, length in ipairs(rows.lengths) do

@@ -195,9 +195,9 @@ local function read_options(given)
   options.refuse((o.games == nil) == (o.minutes == nil),
     "%s: either games or minutes is required", fn)
   checkpoint.check(fn, o)
-  local asked = {}
-  for _, key in ipairs(settings.names) do asked[key] = o[key] end
-  return o, settings.complete(fn, asked)
+  local chosen = {}
+  for _, key in ipairs(settings.names) do chosen[key] = o[key] end
+  return o, settings.complete(fn, chosen)
 end
 
 --- Trains until `games` are played and learned from, or for `minutes` of CPU time. With games the

@@ -42,19 +42,19 @@ function uniform:widest()
   return best
 end
 
---- What stands for an action in an op group: itself, its twin, or nil.
+--- What replaces an action in an op group: itself, its twin, or nil.
 function uniform:instead(group, a)
   local legal, twin = self.legal[group], self.twin[a]
   if legal[a] then return a end
   return twin and legal[twin] and twin or nil
 end
 
---- The action for all op groups; where nothing stands for it, as in `otherwise`, or the first that
+--- The action for all op groups; where nothing replaces it, as in `otherwise`, or the first that
 -- is legal.
 -- @tparam int a
 -- @tparam ?{int,...} otherwise
 -- @treturn {int,...} action of each op group
--- @treturn int op groups where nothing stands for it
+-- @treturn int op groups where nothing replaces it
 function uniform:strategy(a, otherwise)
   local out, missing = {}, 0
   for g = 1, self.groups do

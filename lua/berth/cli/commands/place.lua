@@ -105,7 +105,7 @@ local function proof_members(proof)
     { "schedules", proof.schedules }, { "timed_out", proof.timed_out } }
 end
 
--- The placement; the rows, if they are asked for; a message, if it was interrupted.
+-- The placement; the rows, with --rows; a message, if it was interrupted.
 local function solve(graph, topology, given, placer, write)
   local opts = place_options(given, placer)
   if not given.rows then
