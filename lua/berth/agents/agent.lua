@@ -2,7 +2,6 @@
 -- @module berth.agents.agent
 local core = require "berth.core"
 local options = require "berth.base.options"
-local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
 local settings = require "berth.agents.settings"
 local trainer = require "berth.agents.trainer"
@@ -33,7 +32,7 @@ end
 
 --- Teaches the agent. See berth.agents.trainer.
 function agent:train(tasks, opts)
-  check.type("agent:train", "tasks", tasks, "table")
+  options.expect(tasks, "table", "agent:train: tasks")
   if type(opts) == "table" then settings.check_training("agent:train", opts, #tasks) end
   return trainer.train(self, tasks, opts)
 end
@@ -131,7 +130,7 @@ end
 -- @treturn[2] string code
 function agent:save(path)
   if not self.made then options.fail("agent:save: the agent has no weights yet: train it first") end
-  check.type("agent:save", "path", path, "string")
+  options.expect(path, "string", "agent:save: path")
   return checkpoint.write(path, self.made.params, nil, self:header())
 end
 

@@ -34,10 +34,4 @@ function check.whole(fn, key, value, least, most)
     shown(value))
 end
 
---- A value of that type().
-function check.type(fn, key, value, wanted)
-  if type(value) == wanted then return end
-  options.fail("%s: %s: expected a %s, got %s", fn, key, wanted, shown(value))
-end
-
 return check

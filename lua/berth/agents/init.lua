@@ -1,7 +1,6 @@
 --- Agents that learn to place, to cut jobs, to deploy: docs/learning.md, "Agents".
 -- @module berth.agents
 local agent = require "berth.agents.agent"
-local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
 local options = require "berth.base.options"
 local settings = require "berth.agents.settings"
@@ -50,7 +49,7 @@ agents.placeto, agents.gdp = baseline "placeto", baseline "gdp"
 -- @treturn[2] string message
 -- @treturn[2] string code
 function agents.load(path)
-  check.type("berth.agents.load", "path", path, "string")
+  options.expect(path, "string", "berth.agents.load: path")
   local what, message, code = checkpoint.note(path)
   if not what then return nil, message, code end
   if not kinds[what.kind] then

@@ -122,10 +122,14 @@ function settings.check(fn, o)
   return o
 end
 
-local searchers = { anneal = true, ["local"] = true, brkga = true }
-local search_options = { "placer", "calls", "seconds", "seed", "restarts", "threads", "judge",
-  "objective", "steepest", "population", "elite", "mutants", "bias", "links", "memory",
-  "param_multiple", "quantum" }
+options.declare("agents.search", options.join({
+  { key = "placer", type = "choice", default = "anneal", text = "that searches", choices = {
+    { name = "anneal", text = "Annealing." }, { name = "brkga", text = "A genetic algorithm." },
+    { name = "local", text = "Local search." } } },
+  { key = "calls", type = "whole", low = 1, high = 1e12, default = "1000",
+    text = "of the simulator, for each task" },
+}, options.rows("place", "seconds seed restarts threads judge objective steepest population elite "
+  .. "mutants bias links memory param_multiple quantum")))
 
 -- The stage whose seconds the best is kept by.
 local function last_judge(stages)
@@ -137,13 +141,11 @@ local function last_judge(stages)
 end
 
 local function check_search(fn, search, stages)
-  check.type(fn, "search", search, "table")
+  options.expect(search, "table", "%s: search", fn)
   options.refuse(last_judge(stages) == "III", "%s: search: runs the simulator: not after stage III",
     fn)
   fn = fn .. ": search"
-  options.check(fn, search, search_options)
-  if search.placer ~= nil then check.choice(fn, "placer", search.placer, searchers) end
-  if search.calls ~= nil then check.whole(fn, "calls", search.calls, 1, 1e12) end
+  options.read(fn, "agents.search", search)
 end
 
 -- Each task has a last look, and its search.
@@ -180,7 +182,7 @@ function settings.of(given)
 end
 
 local function stage(fn, preset, entry, own, given)
-  check.type(fn, "stage", entry, "table")
+  options.expect(entry, "table", "%s: stage", fn)
   options.check(fn, entry, options.join(settings.legal, { "stage", "episodes" }))
   check.choice(fn, "stage", entry.stage, { I = true, II = true, III = true })
   check.whole(fn, "episodes", entry.episodes or 1000, 1, 1e12)
@@ -197,7 +199,7 @@ end
 -- @tparam table given settings of this call
 function settings.read(preset, list, own, given)
   local out = {}
-  if list ~= nil then check.type("agent:train", "stages", list, "table") end
+  if list ~= nil then options.expect(list, "table", "agent:train: stages") end
   if list and #list == 0 then options.fail("agent:train: stages: expected at least one stage") end
   for i, entry in ipairs(list or settings.stages[preset]) do
     out[i] = stage(("agent:train: stages[%d]"):format(i), preset, entry, own, given)

@@ -2,7 +2,6 @@
 -- placements.
 -- @module berth.agents.tasks
 local core = require "berth.core"
-local check = require "berth.agents.check"
 local options = require "berth.base.options"
 local rewards = require "berth.agents.rewards"
 
@@ -49,7 +48,7 @@ end
 
 local function one(policy, t, i, features)
   local fn = ("agent:train: tasks[%d]"):format(i)
-  check.type("agent:train", ("tasks[%d]"):format(i), t, "table")
+  options.expect(t, "table", "agent:train: tasks[%d]", i)
   options.read(fn, "agents.tasks", t)
   local cost, message, code = core.priced(fn, t.graph, t.topology, t.cost)
   if not cost then return nil, message, code end

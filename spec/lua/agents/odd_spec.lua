@@ -136,7 +136,7 @@ describe("options of agents", function()
       { search = {}, objective = print, stages = { { stage = "III" } } })
     no("stages: expected at least one stage", { stages = {} })
     no("stages: expected a table, got string", { stages = "II" })
-    no("stages[1]: stage: expected a table, got 'II'", { stages = { "II" } })
+    no("stages[1]: stage: expected a table, got string", { stages = { "II" } })
     no("stages[1]: episodes: expected a whole number from 1 to 1000000000000, got 1.5",
       { stages = { { stage = "I", episodes = 1.5 } } })
     no("stages[1]: batch: one episode has no mean", { stages = { { stage = "II", episodes = 1 } } })

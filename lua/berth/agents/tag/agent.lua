@@ -1,6 +1,5 @@
 --- Agents that predict the action of an op group: a prior of searches over strategies.
 -- @module berth.agents.tag.agent
-local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
 local costs = require "berth.agents.tag.costs"
 local guide = require "berth.agents.tag.guide"
@@ -209,7 +208,7 @@ function agent:header() return { kind = self.kind, options = self.options } end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function agent:save(path)
-  check.type("agent:save", "path", path, "string")
+  options.expect(path, "string", "agent:save: path")
   return checkpoint.write(path, self:network().params, nil, self:header())
 end
 
