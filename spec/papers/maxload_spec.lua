@@ -77,7 +77,7 @@ describe("splits of the published graphs", function()
     end
   end)
 
-  it("reach the optimum on every row, and prove it, within a number of steps in proportion to the time listed", function()
+  it("prove the optimum of every row in steps in proportion to the time listed", function()
     for _, row in ipairs(shared.csv("reference/max_load.csv")) do
       local g, t = read(row.input)
       local s = assert(berth.split(g, t))

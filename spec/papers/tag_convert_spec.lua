@@ -230,7 +230,7 @@ describe("every compiled graph", function()
     end
   end
 
-  it("does all of the work once, reduces each gradient once, and moves the samples that are missing", function()
+  it("does all work once, reduces each gradient once, moves missing samples", function()
     for seed = 1, runs(20, 60) do
       local g, batch = tag.random(seed)
       check(seed, g, batch, {})

@@ -83,7 +83,7 @@ describe("TAG's search tree", function()
     assert.same({ 1, 3, 2 }, asked) -- each once
   end)
 
-  it("reaches every action exactly once, whether it goes set by set or device group by device group", function()
+  it("reaches every action exactly once, by sets and by device groups", function()
     local devices, links, group = {}, {}, {}
     for i = 1, 8 do
       -- seven device groups, the last one of two devices

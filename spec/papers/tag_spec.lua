@@ -90,7 +90,7 @@ describe("TAG's rules for the batch", function()
 end)
 
 describe("TAG's base groups", function()
-  it("join the ops of a layer through its variable and gradient, and stay apart where the batch crosses", function()
+  it("join the ops of a layer, and stay apart where the batch crosses", function()
     -- 1 input, 2 variable, 3 y = xW, 4 Relu, 5 W's gradient, 6 update: 6 seeds {2, 6}; 3 reads the
     -- variable; 5 reads batches only, its own; 6 reads the gradient, which has no batch: {5} joins.
     -- 1 and 4 are left.

@@ -26,7 +26,8 @@ end
 --- The text of a PipeDream profile of such a chain, times in ms.
 function small.profile(forward, backward)
   local node =
-    "node%d -- Linear(%d) -- forward_compute_time=%g, backward_compute_time=%g, activation_size=1e6, "
+    "node%d -- Linear(%d) -- forward_compute_time=%g, backward_compute_time=%g, "
+      .. "activation_size=1e6, "
     .. "parameter_size=2e6\n"
   return node:format(1, 1, forward, backward) .. node:format(2, 2, forward,
     backward) .. "\tnode1 -- node2\n"

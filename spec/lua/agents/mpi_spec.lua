@@ -146,9 +146,11 @@ describe("berth.mpi", function()
 
   case("raises for a caller's mistakes", function()
     assert.equal("berth.mpi.sum: expected an array of berth.nn or a table of numbers, got number; "
-      .. "berth.mpi.sum: numbers[2]: expected a number, got string; berth.mpi.broadcast: root: expected a rank of 1..1; "
+      .. "berth.mpi.sum: numbers[2]: expected a number, got string; berth.mpi.broadcast: root: "
+      .. "expected a rank of 1..1; "
       .. "berth.mpi.broadcast: expected an array of berth.nn or a string, got nil; "
-      .. "berth.mpi.add_up: arrays: 1 to 1048576 of them; berth.mpi.add_up: arrays[2]: is not of the size of the first; "
+      .. "berth.mpi.add_up: arrays: 1 to 1048576 of them; berth.mpi.add_up: arrays[2]: is not of "
+      .. "the size of the first; "
       .. "berth.mpi.add_up: arrays[1]: expected an array of berth.nn", run(1, "mistakes")[1])
   end)
 

@@ -21,8 +21,9 @@ for entry in package.cpath:gmatch("[^;]+") do
 end
 
 local function environment()
-  return ("LUA_PATH=%s LUA_CPATH=%s BERTH_LUA=%s BERTH_BUILD=%s BERTH_HISTORY=/dev/null TERM=dumb "):format(quote(package.path),
-    quote(package.cpath), quote(lua), quote(build or ""))
+  local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(quote(package.path), quote(package.cpath))
+  return ("%sBERTH_LUA=%s BERTH_BUILD=%s BERTH_HISTORY=/dev/null TERM=dumb "):format(paths,
+    quote(lua), quote(build or ""))
 end
 
 local function capture(command)
@@ -44,7 +45,9 @@ local PRELUDE = [[
 if jit then jit.off() end -- compiled loops do not look
 local berth = require "berth"
 function now() io.popen("kill -INT $PPID"):close() end
-function later() return io.popen(". spec/support/until_busy.sh; until_busy $PPID 10; kill -INT $PPID") end
+function later()
+  return io.popen(". spec/support/until_busy.sh; until_busy $PPID 10; kill -INT $PPID")
+end
 local ops = {}
 for i = 1, 2000 do ops[i] = { seconds = i % 7 + 1 } end
 big, t = assert(berth.graph { ops = ops }), berth.topology.mesh(4)
@@ -107,11 +110,14 @@ describe("an interrupt that is caught", function()
   it_does("stops long games of PAC-ML", function()
     local out = run [[
       local small = require "support.small_jobs"
-      local planner = assert(small.env():planner { gap = 1, beta = { 1 }, mass = { 1 }, hidden = 1024 })
+      local planner = assert(small.env():planner {
+        gap = 1, beta = { 1 }, mass = { 1 }, hidden = 1024,
+      })
       local trace = planner:draw(berth.rng(1), 1000000) -- minutes
       berth.catch_interrupts(true)
       local kept = later()
-      print(select(2, pcall(planner.simulate, planner, trace)))]] -- raised if it comes while the trace is read
+      print(select(2, pcall(planner.simulate, planner, trace)))]]
+    -- Raised if it comes while the trace is read.
     assert.matches("^[^\n]*interrupted\nexit 0\n$", out)
   end)
 
@@ -127,7 +133,11 @@ describe("an interrupt that is caught", function()
   it_does("stops a policy, whose error comes out", function()
     local out = run [[
       berth.catch_interrupts(true)
-      print(pcall(berth.place, big, t, { device = function(op) if op == 10 then now() end return 1 end }))
+      local function device(op)
+        if op == 10 then now() end
+        return 1
+      end
+      print(pcall(berth.place, big, t, { device = device }))
       print(#berth.place(big, t, "single"))]]
     assert.matches("^false\t[^\n]*interrupted\n2000\nexit 0\n$", out)
   end)
@@ -138,7 +148,9 @@ describe("an interrupt that is caught", function()
       local rows, p = {}, berth.place(big, t, "random")
       for i = 1, 2000 do rows[i] = p end
       local kept, r, text, code = later(), nil, nil, nil
-      repeat r, text, code = berth.simulate_batch(big, t, rows, { threads = 3, links = "channel" }) until not r
+      repeat
+        r, text, code = berth.simulate_batch(big, t, rows, { threads = 3, links = "channel" })
+      until not r
       print(r, text, code)]]
     assert.is_truthy(out == "nil\tinterrupted\tinterrupted\nexit 0\n"
       or out:find(":%d+: interrupted\n"), out)
@@ -199,8 +211,9 @@ describe("the command line", function()
   it_does("ends with 130 when it is interrupted", function()
     local out = run [[
       local kept = later()
-      os.exit(require("berth.cli.main").run { "place", "model:resnet18,batch=1", "mesh:2,preset=V100",
-        "--placer", "critical-path", "--tries", "1000000000" })]]
+      local main = require "berth.cli.main"
+      os.exit(main.run { "place", "model:resnet18,batch=1", "mesh:2,preset=V100", "--placer",
+        "critical-path", "--tries", "1000000000" })]]
     assert.equal("berth: interrupted\nexit 130\n", out)
   end)
 

@@ -175,7 +175,8 @@ describe("guarantees", function()
     assert.is_nil(k.sct.ratio) -- out of the formula's range
     k = by_name(berth.bounds(g, t, { place = { links = "pair" } }))
     assert.equal(
-      "links pair: transfers wait for one another; rho is 3, above 1; there are fewer devices than ops",
+      "links pair: transfers wait for one another; rho is 3, above 1; there are fewer devices than "
+        .. "ops",
       k["sct unlimited"].why)
   end)
 end)

@@ -81,7 +81,8 @@ describe("berth", function()
     assert.truthy(text:find("1 allreduce +ring +2 +10[%.0]* GB +2[%.0]* s +1[%.0]* s"))
     local _, json = simulated("--json", "--collective-algorithm", "tree")
     local first =
-      '"collectives":[{"kind":"allreduce","algorithm":"tree","bytes":10000000000,"devices":[1,2],"start_s":2,'
+      '"collectives":[{"kind":"allreduce","algorithm":"tree","bytes":10000000000,"devices":[1,2],'
+        .. '"start_s":2,'
     assert.truthy(json:find(first, 1, true))
   end)
 
@@ -206,7 +207,8 @@ describe("berth", function()
     assert.equal(1, exit)
     assert.equal("berth: " .. json:match('"error":"(.-[^\\])"'):gsub("\\", ""), err)
     local refusal =
-      '^{"berth":"[%d.]+","schema":1,"error":".+","code":"infeasible","op":null,"device":null,"missing_bytes":%d+}$'
+      '^{"berth":"[%d.]+","schema":1,"error":".+","code":"infeasible","op":null,"device":null,'
+        .. '"missing_bytes":%d+}$'
     assert.truthy(json:find(refusal), json)
     exit, json = run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total",
       "--json")

@@ -17,7 +17,8 @@ describe("berth deploy", function()
     local exit, out, err = small("--rows", "3")
     assert.same({ 0, "" }, { exit, err })
     assert.matches(
-      "^plan: 201 ops on 3 devices, batch 6, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
+      "^plan: 201 ops on 3 devices, batch 6, physical, collectives at 1%.9 x bandwidth: step time "
+        .. "%S+ %S+; "
       .. "%d+%.%d+ x DP%-NCCL", out)
     assert.matches("\ngroup  what +time +gradients  where +how +why\n +1  ", out)
     assert.matches("\nand %d+ lighter ones\n", out)

@@ -66,7 +66,8 @@ describe("berth train pacml", function()
     local _, out, err = train("--steps", "400", "--set", SETS.planner, "--evaluate", "2",
       "--progress")
     assert.matches(
-      "^agent pacml, planner: %d+ numbers, 400 decisions, 2 updates; at the end of training 0%.%d+ blocked", out)
+      "^agent pacml, planner: %d+ numbers, 400 decisions, 2 updates; at the end of training 0%.%d+ "
+        .. "blocked", out)
     assert.matches("\nA +2 +0%.%d+ +%+%- 0%.%d+\nwritten: ", out)
     assert.matches("200 decisions, 1 updates: 0%.%d+ blocked, exploration included", err)
     assert.matches("2 of 2: beta A, seed 1: 0%.%d+ blocked", err)

@@ -99,7 +99,8 @@ describe("berth train", function()
       "--json"))
     assert.truthy(
       out:find(
-      '"agent":"gdp","seed":0,"episodes":12,"simulator_calls":10,"saved":"a","interrupted":false,"tasks":[{',
+      '"agent":"gdp","seed":0,"episodes":12,"simulator_calls":10,"saved":"a","interrupted":false,'
+        .. '"tasks":[{',
       1, true), out)
     assert.truthy(out:find('"devices":2,"best_s":1.5,"greedy_s":2.5}]}', 1, true), out)
   end)

@@ -166,7 +166,8 @@ describe("runs", function()
     assert.is_true(r:save_csv(path))
     local csv = read(path)
     assert.matches(
-      "^job,name,kind,machines,gpus,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
+      "^job,name,kind,machines,gpus,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,"
+        .. "options\n1,", csv)
     assert.truthy(csv:find('3,"a ""b"", c",', 1, true))
     assert.is_true(r:save_jsonl(path))
     local n = 0

@@ -127,7 +127,7 @@ describe("the same scheduler", function()
     end
   end)
 
-  it("is blamed for what it raises, at each event; values that are no text, and interrupts, come as they are", function()
+  it("is blamed for texts that it raises, at each event, and not for other values", function()
     for _, kind in ipairs(kinds) do
       for _, event in ipairs(kind.events) do
         local mark = {}

@@ -21,9 +21,10 @@ local function fault(text, opts)
 end
 
 local PACKED =
-  "\031\139\008\000\000\000\000\000\002\255\203\202\079\138\207\076\209\041\046\077\202\205\044\137\047\214\073\041"
-  .. "\045\074\044\201\204\207\003\050\243\074\115\227\211\011\074\139\117\202\146\185\204\117\076\117\012\013\116\140"
-  .. "\116\018\185\000\070\061\110\209\050\000\000\000"
+  "\031\139\008\000\000\000\000\000\002\255\203\202\079\138\207\076\209\041\046\077\202\205\044"
+  .. "\137\047\214\073\041\045\074\044\201\204\207\003\050\243\074\115\227\211\011\074\139"
+  .. "\117\202\146\185\204\117\076\117\012"
+  .. "\013\116\140\116\018\185\000\070\061\110\209\050\000\000\000"
 
 describe("a trace of jobs", function()
   before_each(function() scratch = os.tmpname() end)
@@ -46,8 +47,9 @@ describe("a trace of jobs", function()
   end)
 
   it("of Tiresias", function()
-    local jobs, about = berth.load_trace(write
-      "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,4,30,606,vgg19,164,30\n")
+    local jobs, about = berth.load_trace(write(
+      "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
+        .. "0,4,30,606,vgg19,164,30\n"))
     assert.same({ { arrival = 30, work = 164, gpus = 4, name = "0", kind = "vgg19",
       steps = 606 } }, jobs)
     assert.equal("tiresias", about.format)
@@ -79,7 +81,8 @@ describe("a trace of jobs", function()
     local rates = os.tmpname()
     local file = assert(io.open(rates, "wb"))
     file:write(
-      'worker_type,job_type,scale_factor,steps_per_s\nk80,"LM (batch size 5)",2,2.5\nv100,"LM (batch size 5)",2,10\n'
+      "worker_type,job_type,scale_factor,steps_per_s\n"
+      .. 'k80,"LM (batch size 5)",2,2.5\nv100,"LM (batch size 5)",2,10\n'
       .. "k80,A3C,1,3\n")
     file:close()
     local path = write(gavel)

@@ -91,7 +91,8 @@ describe("berth.deploy.analyse", function()
     --            1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16  17 18 19  20 21
     assert.same({ 1, 2, 2, 2, 3, 4, 2, 3, 5, 4, 6, 7, 4, 8, 3, 2, 9, 2, 3, 10, 4 }, a.base)
     assert.same(
-      "analysis: 21 ops in 10 base groups, 15 from input; 10 of 21 tensors have the batch, 4 are gradients; "
+      "analysis: 21 ops in 10 base groups, 15 from input; 10 of 21 tensors have the batch, 4 are "
+        .. "gradients; "
       .. "1 inputs, 5 variables, 3 updates", tostring(a))
     assert.same(10, a.counts.base)
     assert.same(1, a.counts.scatter)

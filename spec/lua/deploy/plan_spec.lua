@@ -184,7 +184,8 @@ describe("a plan", function()
   it("prints one line, and tables", function()
     local a = planned()
     assert.matches(
-      "^plan: 10 ops on 4 devices, batch 12, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
+      "^plan: 10 ops on 4 devices, batch 12, physical, collectives at 1%.9 x bandwidth: step time "
+        .. "%S+ %S+; "
       .. "%d+%.%d+ x DP%-NCCL, %d+%.%d+ x the best uniform "
       .. "strategy; bound [^\n]+, gap %S+ %%; memory [^\n]+$", tostring(a))
     assert.matches("^group  what", a:table())
@@ -358,7 +359,8 @@ end
 describe("notes of a plan", function()
   local function notes(o) return planned({ reasons = false, calls = 20 }, layer(o)).notes end
   local TIED =
-    "update up is tied to no op that holds parameters: its replicas would not get new weights; give both a "
+    "update up is tied to no op that holds parameters: its replicas would not get new weights; "
+      .. "give both a "
     .. "colocation group"
 
   it("tell of updates that are tied to nothing", function()
@@ -727,7 +729,8 @@ describe("a saved plan", function()
     found, message = berth.deploy.load(file, chain(), alike)
     assert.is_nil(found)
     assert.matches(
-      "groups%[1%]%.shares: the plan has shares by speed on all 4 devices: these devices are alike here", message)
+      "groups%[1%]%.shares: the plan has shares by speed on all 4 devices: these devices are alike "
+        .. "here", message)
   end)
 
   it("is judged at the prices that are given", function()
@@ -763,7 +766,8 @@ describe("a saved plan", function()
     local found, message = berth.deploy.load(other, chain(), cluster())
     assert.is_nil(found)
     assert.matches(
-      "options%.points%[1%]: batch 6, but none is given: give the points that the plan was made with", message)
+      "options%.points%[1%]: batch 6, but none is given: give the points that the plan was made "
+        .. "with", message)
     assert.equal(b.seconds,
       assert(berth.deploy.load(other, chain(), cluster(), { points = points })).seconds)
   end)

@@ -46,7 +46,8 @@ describe("sufficient factor broadcasting", function()
 
   it("prints as a line", function()
     assert.equal(
-      "sfb: 1 ops duplicated, 2 tensors gathered, 1 gradients without AllReduce: -1.46 ms (work 20 us, "
+      "sfb: 1 ops duplicated, 2 tensors gathered, 1 gradients without AllReduce: -1.46 ms (work 20 "
+        .. "us, "
       .. "gathering 8.75 us, saved 1.49 ms)", tostring(berth.deploy.sfb(layer(6, 2))))
   end)
 

@@ -368,10 +368,10 @@ describe("its command", function()
   local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 
   local function run(options, environment)
-    local command =
-      ("LUA_PATH='%s' LUA_CPATH='%s' %s %s scripts/bench/how_good.lua %s 2>&1; echo exit $?"):format(package.path,
-      package.cpath, environment or "", lua, options)
-    local out = shell.capture(command)
+    local paths = ("LUA_PATH='%s' LUA_CPATH='%s' "):format(package.path, package.cpath)
+    local command = ("%s %s scripts/bench/how_good.lua %s 2>&1; echo exit $?"):format(
+      environment or "", lua, options)
+    local out = shell.capture(paths .. command)
     return out, tonumber(out:match("exit (%d+)\n$"))
   end
 

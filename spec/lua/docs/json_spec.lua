@@ -58,7 +58,8 @@ local function commands(files)
         files.agent)) },
     ["train tag"] =
       { words((
-      "train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,nodes=8,"
+      "train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,"
+        .. "nodes=8,"
       .. "edges=4,layers=1 --save %s --json"):format(files.agent)) },
     cluster = { { "cluster", files.trace, "--gpus", "2", "--json" } },
     ["cluster pacml"] = { words(pacml) },

@@ -60,7 +60,8 @@ describe("berth.experiment", function()
     assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
     assert.equal(8, #lines(path))
     assert.equal(
-      '{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"'
+      '{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,'
+        .. '"version":"'
       .. berth.version
       .. '",' .. '"result":{"list":[1,2],"value":0.3333333333333333}}',
         timeless(path):match("^[^\n]*"))
@@ -107,13 +108,15 @@ describe("berth.experiment", function()
     write(script, [[
       local berth = require "berth"
       local grid = { x = { 1, 2, 3 } }
-      assert(berth.experiment { name = "killed", grid = grid, seeds = 4, path = arg[1], run = function(t)
+      local o = { name = "killed", grid = grid, seeds = 4, path = arg[1] }
+      function o.run(t)
         if t.index == 8 and not io.open(arg[2]) then
           io.open(arg[2], "w"):close()
           os.execute "kill -9 $PPID"
         end
         return { y = t.x * 100 + t.seed }
-      end })]])
+      end
+      assert(berth.experiment(o))]])
     local command = "ASAN_OPTIONS=detect_leaks=0 %s %s %s %s >/dev/null 2>&1"
     os.execute(command:format(lua, script, path, mark))
     assert.equal(7, #lines(path))
@@ -129,18 +132,19 @@ describe("berth.experiment", function()
     write(script, [[
       local berth = require "berth"
       local grid = { x = { 1, 2, 3 } }
-      local e = assert(berth.experiment { name = "killed", grid = grid, seeds = 8, path = arg[1], run = function(t)
+      local o = { name = "killed", grid = grid, seeds = 8, path = arg[1] }
+      function o.run(t)
         local till = os.clock() + 0.01
         while os.clock() < till do end
         return { y = t.x * 100 + t.seed, text = ("z"):rep(60000) }
-      end })
+      end
+      local e = assert(berth.experiment(o))
       os.exit(#e.rows == 24 and 0 or 1)]])
     local known = 0
     for _ = 1, 8 do
-      local pipe =
-        assert(io.popen(
-        ("ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 0.12 %s %s %s >/dev/null 2>&1; echo $?"):format(
-        lua, script, path)))
+      local command = ("%s %s %s >/dev/null 2>&1; echo $?"):format(lua, script, path)
+      local killed = "ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 0.12 "
+      local pipe = assert(io.popen(killed .. command))
       finished = pipe:read("*a"):match("%d+") == "0"
       pipe:close()
       local now = io.open(path) and #lines(path) or 0
@@ -359,14 +363,19 @@ describe("berth.experiment", function()
       assert.matches("^text:1: JSON is nested deeper than 1000$",
         select(2, json.decode(opened:rep(200000))))
     end
-    assert.same({ a = { [2] = 1 }, b = { {}, {} } }, json.decode '{"a":[null,1,null],"b":[[],{}],"c":null}')
+    assert.same({ a = { [2] = 1 }, b = { {}, {} } },
+      json.decode '{"a":[null,1,null],"b":[[],{}],"c":null}')
     assert.equal("7 -8 0.5", table.concat(json.decode "[7, -8.0, 0.5]", " "))
-    assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]', -- no UTF-8 becomes U+FFFD
+    -- What is no UTF-8 becomes U+FFFD.
+    assert.equal('["a\239\191\189b","\195\169\240\159\145\141","\239\191\189\239\191\189"]',
       json.encode { "a\255b", "\195\169\240\159\145\141", "\192\128" })
-    local wrong = { { "[1", "a:1: JSON ends too early" }, { "[\n1}", "a:2: not valid JSON here (})" }, { "{1:2}", "a:1: not" },
-      { "[1] 2", "not valid JSON here (2)" }, { "", "JSON ends too early" }, { '"a', "a:1: " }, { '"\\q"', "a:1: " },
-      { "nan", "not valid JSON here (nan)" }, { "[1 2]", "(2)" }, { "0x10", "not a number of JSON (0x10)" },
-      { '"\255"', "not UTF-8" } }
+    local wrong = {
+      { "[1", "a:1: JSON ends too early" }, { "[\n1}", "a:2: not valid JSON here (})" },
+      { "{1:2}", "a:1: not" }, { "[1] 2", "not valid JSON here (2)" },
+      { "", "JSON ends too early" }, { '"a', "a:1: " }, { '"\\q"', "a:1: " },
+      { "nan", "not valid JSON here (nan)" }, { "[1 2]", "(2)" },
+      { "0x10", "not a number of JSON (0x10)" }, { '"\255"', "not UTF-8" },
+    }
     for _, case in ipairs(wrong) do
       local value, why = json.decode(case[1], "a")
       assert.is_nil(value)

@@ -220,7 +220,8 @@ end)
 describe("berth.graph refuses", function()
   it("seconds by the name of the type", function()
     assert.matches(
-      "ops%[1%]%.seconds: is an array, one entry per device type in the order of `types`, not a table by name",
+      "ops%[1%]%.seconds: is an array, one entry per device type in the order of `types`, not a "
+        .. "table by name",
       raised(berth.graph,
         { types = { "V100", "P100" }, ops = { { seconds = { V100 = 1, P100 = 2 } } } }))
   end)

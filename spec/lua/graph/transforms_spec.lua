@@ -102,7 +102,8 @@ describe("transforms", function()
       { name = "q", seconds = 1, pin = 2 } } })
     local h, text, code = g:colocate { names = { "x", "x" } }
     assert.same({ nil,
-      'colocate: op 1 "p" and op 2 "q" must share a device, but one is bound to device 1, the other to device 2',
+      'colocate: op 1 "p" and op 2 "q" must share a device, but one is bound to device 1, the '
+        .. 'other to device 2',
       "invalid" }, { h, text, code })
   end)
 

@@ -143,9 +143,12 @@ describe("files", function()
 
   it("mirror a profile in either way", function()
     local text =
-      "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, parameter_size=8\n"
-      .. "node2 -- A() -- forward_compute_time=1, backward_compute_time=2, activation_size=32, parameter_size=8\n"
-      .. "node3 -- B() -- forward_compute_time=1, backward_compute_time=2, activation_size=64, parameter_size=8\n"
+      "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, "
+        .. "parameter_size=8\n"
+      .. "node2 -- A() -- forward_compute_time=1, backward_compute_time=2, activation_size=32, "
+      .. "parameter_size=8\n"
+      .. "node3 -- B() -- forward_compute_time=1, backward_compute_time=2, activation_size=64, "
+      .. "parameter_size=8\n"
       .. "\tnode1 -- node2\n\tnode1 -- node3\n"
     local physical, pacml = assert(berth.parse(text)),
       assert(berth.parse(text, { mirror = "pac-ml" }))

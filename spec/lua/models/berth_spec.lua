@@ -102,7 +102,8 @@ describe("models as graphs", function()
 
   it("refuses a GNMT of one layer, whose attention leads nowhere", function()
     assert.matches(
-      "errors.lua:%d+: berth.models.gnmt: option layers is 1; a whole number of at least 2 is needed",
+      "errors.lua:%d+: berth.models.gnmt: option layers is 1; a whole number of at least 2 is "
+        .. "needed",
       raised(models.gnmt, { layers = 1 }))
     assert.truthy(models.gnmt { layers = 2, batch = 1, seq = 2 })
   end)

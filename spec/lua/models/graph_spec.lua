@@ -182,7 +182,7 @@ describe("models: one layer by hand", function()
     assert.equal(find(g, "stage2.conv1").flop, find(g, "stage2.conv1/grad_weight").flop)
   end)
 
-  it("keeps a layer, the gradient of its input and its update on one device, and lets the weight gradient go", function()
+  it("keeps all of a layer but its weight gradient on one device", function()
     local forward, update = find(g, "stage2.conv1"), find(g, "stage2.conv1/update")
     assert.is_not_nil(forward.group)
     assert.equal(forward.group, find(g, "stage2.conv1/grad_input").group)

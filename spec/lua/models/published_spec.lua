@@ -57,7 +57,7 @@ describe("models: published sizes", function()
     assert.equal(23834568, about("inception_v3", { training = true, aux = false }).parameters)
   end)
 
-  it("comes within 3 % of the 65 M of the base transformer, whose vocabulary is only given as about 37000", function()
+  it("comes within 3 % of the 65 M parameters of the base transformer", function()
     assert.near(65e6, about("transformer").parameters, 0.03 * 65e6)
     assert.equal(63082496, about("transformer").parameters)
     assert.near(213e6, about("transformer-big").parameters, 0.01 * 213e6)

@@ -219,7 +219,8 @@ describe("records", function()
     local options = json.decode((lines[2]:match('"({.*})"$'):gsub('""', '"')))
     assert.same({ 4, 2, 16 }, { options.horizon_s, options.ramp.groups, 2 * options.most })
     assert.equal(
-      "job,model,arrival_s,beta,sequential_s,deadline_s,decision,accepted,cause,pieces,servers,channels,completion_s,"
+      "job,model,arrival_s,beta,sequential_s,deadline_s,decision,accepted,cause,pieces,servers,"
+        .. "channels,completion_s,"
       .. "end_s,speedup,completed,server_numbers,decider,seed,version,options", lines[1])
     local ending = "by hand,7," .. berth.version .. ',"{""'
     assert.matches("2,model 1,0.5,1,8,8,1,false,op_placement,,,,,,,false,," .. ending, lines[3],

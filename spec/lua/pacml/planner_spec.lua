@@ -118,7 +118,7 @@ describe("the planner", function()
     assert.equal(16, (planner:decide(run, { futures = 0, horizon = quickest * 1.001 })))
   end)
 
-  it("plans with a rule before it has learned: fewer blocked than by the fewest pieces, fewer still with futures", function()
+  it("plans with a rule before it has learned, and blocks fewer with futures", function()
     local env = env_of(true)
     local gap = env.sequential[1] / 24
     local trace = berth.pacml.trace { models = 3, beta = "C", seed = 21, jobs = 400,

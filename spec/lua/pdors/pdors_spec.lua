@@ -42,7 +42,8 @@ describe("pdors.problem", function()
     local q = assert(pdors.load(path))
     assert.equal(json.encode { p.jobs, p.cluster }, json.encode { q.jobs, q.cluster })
     shell.write(path,
-      '{"jobs": [{"arrival": 0}], "cluster": {"machines": 1, "slots": 1, "resources": ["cpu"], "capacity": [1]}}')
+      '{"jobs": [{"arrival": 0}], "cluster": {"machines": 1, "slots": 1, "resources": ["cpu"], '
+        .. '"capacity": [1]}}')
     refused("parse", "jobs%[1%].batch: is missing", pdors.load(path))
     shell.write(path, '{"jobs": [,')
     assert.equal(path .. ":1: not valid JSON here (,)", select(2, pdors.load(path)))
@@ -115,7 +116,8 @@ describe("pd-ors that believes something else", function()
     local p = pdors.problem({ one_job() }, machines(1, 6, 4))
     local smaller = pdors.problem({ one_job() }, machines(2, 6, 4))
     assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = smaller }) end,
-      "believes: problem: 1 jobs, 2 machines, 6 slots; the one that is played: problem: 1 jobs, 1 machines, 6 slots")
+      "believes: problem: 1 jobs, 2 machines, 6 slots; the one that is played: problem: 1 jobs, 1 "
+        .. "machines, 6 slots")
     assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = 3 }) end,
       "believes: expected a problem, got number")
   end)

@@ -22,8 +22,10 @@ describe("results of pdors.simulate", function()
     local text = read(r.save_csv)
     local head = text:match "^[^\n]+"
     assert.equal(
-      "job,name,kind,arrival_slot,work_samples,state,cause,why,first_slot,done_slot,finish_slots,left_samples,utility,"
-      .. "importance,worker_slots,server_slots,slots,slots_on_one_machine,moves,scheduler,seed,version,options", head)
+      "job,name,kind,arrival_slot,work_samples,state,cause,why,first_slot,done_slot,finish_slots,"
+        .. "left_samples,utility,"
+      .. "importance,worker_slots,server_slots,slots,slots_on_one_machine,moves,scheduler,seed,"
+      .. "version,options", head)
     assert.equal(13, select(2, text:gsub("\n", "\n")))
   end)
 

@@ -100,12 +100,14 @@ describe("refusals", function()
     local _, reason, code = berth.portfolio(g, t, { members = { { "single", { device = 2 } } } })
     assert.equal("infeasible", code)
     assert.equal(
-      'portfolio: no placement found (closest: single device=2, the graph does not fit: device 2 "d1" comes closest, '
+      'portfolio: no placement found (closest: single device=2, the graph does not fit: device 2 '
+        .. '"d1" comes closest, '
       .. "3 B are missing)", reason)
     _, reason = berth.portfolio(g, t,
       { seconds = "1 ns", members = { { "single", { device = 2 } }, "heft", "etf" } })
     assert.matches(
-      "^portfolio: no time left for 2 of 3 members: no placement found %(closest: single device=2, ", reason)
+      "^portfolio: no time left for 2 of 3 members: no placement found %(closest: single device=2,"
+        .. " ", reason)
   end)
 
   it("of members in Lua keep their ids", function()
@@ -125,7 +127,8 @@ describe("refusals", function()
       { memory = "total" })
     assert.equal("infeasible", code)
     assert.equal(
-      'm-topo: no placement found: op 1 does not fit into the share of a device by the rule of "baechi-pt", 16 B: '
+      'm-topo: no placement found: op 1 does not fit into the share of a device by the rule of '
+        .. '"baechi-pt", 16 B: '
       .. 'on device 1 "d0", where it comes closest, it is exceeded by 92 B', reason)
   end)
 end)

@@ -45,7 +45,8 @@ describe("memory limits in placing", function()
     assert.equal("infeasible", code)
     assert.same({ op = 3, device = 1, missing = 15 }, why)
     assert.equal(
-      'portfolio: no placement found: that of m-etf comes closest, but op 3 "o3" runs out of memory on device 1 "d0": '
+      'portfolio: no placement found: that of m-etf comes closest, but op 3 "o3" runs out of '
+        .. 'memory on device 1 "d0": '
       .. '15 B are missing; with dispatch = "planned" that of m-etf keeps memory', message)
     local planned = assert(berth.place(g, t, "m-etf", { memory = "inference" }))
     assert.is_nil(berth.simulate(g, t, planned, { memory = "inference", dispatch = "planned" }).oom)

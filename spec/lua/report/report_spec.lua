@@ -186,7 +186,8 @@ describe("a report", function()
     assert.equal("1 s", tiles_of(page).exposed)
     assert.same({ "allreduce 1", "ring", "2", "4 B", "1 s", "1 s" }, table_of(page, "links", 1)[2])
     has(page,
-      "Communication takes 1 s, 33.3 % of the step: 0 s overlapped (some device computes), 1 s exposed (none does).",
+      "Communication takes 1 s, 33.3 % of the step: 0 s overlapped (some device computes), 1 s "
+        .. "exposed (none does).",
       "<title>allreduce of 4 B on 2 devices: 1 s to 2 s, 1 s</title>",
       "3 ops, 2 devices, 0 transfers, 1 collective", "1 at most")
     assert.equal(r.exposed, r.communication)
@@ -221,7 +222,8 @@ describe("a report", function()
     local page = page_of(what)
     has(page, "berth " .. berth.version, "make it &lt;again&gt;", "a: 3 ops, 1 tensor",
       "2 devices, 2 links",
-      "links = duplex, dispatch = fifo, memory = inference, param_multiple = 1, noise = 0.5, seed = 7",
+      "links = duplex, dispatch = fifo, memory = inference, param_multiple = 1, noise = 0.5, seed "
+        .. "= 7",
       "round-robin, its own estimate", "none holds here")
     lacks(page, "time to place")
     what.times = true
