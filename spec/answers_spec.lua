@@ -1,5 +1,4 @@
--- All systems answer as spec/answers.tsv says. After a change of behaviour that is meant:
--- scripts/answers --update.
+-- All systems answer as spec/answers.tsv says; scripts/answers --update changes that file.
 package.path = "scripts/answers.d/?.lua;" .. package.path
 local lines = require "lines"
 

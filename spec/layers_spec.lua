@@ -1,5 +1,6 @@
--- Rooms use only rooms on lower floors: by #include, by the symbols of objects, and by require in
--- Lua. The table of rooms and the exceptions are in spec/support/floors.lua. A room is the folder
+-- Rooms include, link and require only rooms on lower floors.
+--
+-- The table of rooms and the exceptions are in spec/support/floors.lua. A room is the folder
 -- below core/ or lua/berth/; its public header belongs to it.
 local floors = require "support.floors"
 local read = require("support.shell").read

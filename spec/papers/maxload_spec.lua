@@ -1,5 +1,4 @@
--- Max-load and latency splits, on the graphs and against the figures of the dnn-partitioning
--- programs.
+-- Max-load and latency splits beside the figures of the dnn-partitioning programs.
 local berth = require "berth"
 local shared = require "support.shared"
 

@@ -1,5 +1,4 @@
--- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds.
--- docs/pdors.md has numbers of 20 seeds.
+-- The claims of the abstract of PD-ORS as orderings, over seeds; docs/pdors.md has numbers.
 local berth = require "berth"
 local runs = require "support.runs"
 

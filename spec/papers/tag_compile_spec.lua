@@ -1,5 +1,4 @@
--- TAG's graph compiler (section 6) by hand: what is inserted, what crosses, and how long a step
--- takes.
+-- TAG's graph compiler (section 6) by hand: what it inserts, what crosses, and step times.
 local berth = require "berth"
 local tag = require "support.tag_problem"
 local tag_checker = require "support.tag_checker"

@@ -1,6 +1,4 @@
--- TAG's conversions (section 6.2) and shares: which bytes change device, by locality (default) and
--- by position (published); what holds for every compiled graph; what the simulator tells of it
--- (section 7).
+-- TAG's conversions (6.2) and shares: bytes moved by locality or position, and feedback (7).
 local berth = require "berth"
 local runs = require "support.runs"
 local tag = require "support.tag_problem"

@@ -1,3 +1,4 @@
+-- TAG's prices of collectives and transfers, and lines fitted to AllReduce times.
 local berth = require "berth"
 local shared = require "support.shared"
 

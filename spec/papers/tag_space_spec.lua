@@ -1,5 +1,4 @@
--- TAG's strategy space (section 5), times of parts of the batch (2.4), and special cases of the
--- compiler (6), by hand.
+-- TAG's strategy space (5), times of batch parts (2.4), special cases of the compiler (6).
 local berth = require "berth"
 local tag = require "support.tag_problem"
 

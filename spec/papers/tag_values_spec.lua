@@ -1,5 +1,4 @@
--- What TAG's strategies are told to be worth, by hand: feedback of the simulator (section 7),
--- features for a graph network (8), gradients that are repeated (10), estimates and bounds.
+-- Values of TAG's strategies by hand: feedback (7), features (8), repeated gradients (10).
 local berth = require "berth"
 local tag = require "support.tag_problem"
 

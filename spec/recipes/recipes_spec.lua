@@ -1,9 +1,10 @@
+-- Recipes: what a newcomer adds compiles as its comment says, and works from Lua.
 local read = require("support.shell").read
 
--- Recipes: what a newcomer adds, one C file and one line of a list, is compiled as its comment
--- says, linked with the library into a module, and used from Lua. The tree stays as it is: changed
--- copies of the header with the list, and of the sources that expand it, are in a temporary
--- directory. A further recipe is a file here and an entry of `recipes`.
+-- A recipe is one C file and one line of a list, which are linked with the library into a module.
+-- The tree stays as it is: changed copies of the header with the list, and of the sources that
+-- expand it, are in a temporary directory. A further recipe is a file here and an entry of
+-- `recipes`.
 local recipes = {
   {
     file = "format.c", to = "core/io/readers/pairs.c",

@@ -1,5 +1,4 @@
---- Has an object closed by a finaliser while something is done with it: at each place in turn at
--- which Lua collects garbage.
+--- Has a finaliser close an object wherever Lua collects garbage during an operation.
 local runs = require "support.runs"
 
 local finaliser = {}

@@ -1,5 +1,4 @@
--- Gang schedulers as one would write them first: lists that are gone through whole at every event.
--- Whole seconds.
+-- Naive gang schedulers: each event goes through whole lists. Whole seconds.
 local naive = {}
 
 local function by(list, key)

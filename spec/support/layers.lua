@@ -1,5 +1,4 @@
---- A training graph on which it pays to repeat the ops of one op group and not those of another,
--- though each pays by itself.
+--- A training graph where repeating the ops of one op group pays, but not of two.
 local berth = require "berth"
 local merged = require "support.merged"
 

@@ -1,7 +1,8 @@
+--- A linear network with real numbers: one step in one place, and one as compiled.
 local merged = require "support.merged"
---- A linear network with real numbers: its training graph for berth.deploy, one step of it in one
--- place, and one step of what was compiled from it. Batch tensors are tables from sample to row,
--- others matrices; a replica that gets other rows fails.
+
+-- Batch tensors are tables from sample to row, others matrices; a replica that gets other rows
+-- fails.
 local net = {}
 
 -- ---- matrices -----------------------------------------------------------------------------

@@ -1,5 +1,4 @@
--- One rank of spec/lua/agents/mpi_spec.lua: interpreter mpi_program.lua WHAT. Writes one line,
--- "rank: what it got".
+-- One rank of spec/lua/agents/mpi_spec.lua: takes WHAT, writes "rank: what it got".
 local berth = require "berth"
 local ranks = require "berth.agents.ranks"
 local nn = berth.nn

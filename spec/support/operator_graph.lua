@@ -1,7 +1,8 @@
--- A training graph of the dnn-partitioning set with the mapping under which Baechi's published step
--- times were measured: op time = max(1, trunc(1000 fpgaLatency)) us, transfer = round(1000 cost) us
--- once per destination, one tensor per producer, persistent = size, no other output, colour classes
--- and CPUs ignored. Returns graph and topology (a link of 1 byte/us). A name with a slash is a path
+-- A training graph of the dnn-partitioning set as Baechi's published step times took it.
+--
+-- op time = max(1, trunc(1000 fpgaLatency)) us, transfer = round(1000 cost) us once per
+-- destination, one tensor per producer, persistent = size, no other output, colour classes and
+-- CPUs ignored. Returns graph and topology (a link of 1 byte/us). A name with a slash is a path
 -- below the set's folder.
 local berth = require "berth"
 local shared = require "support.shared"

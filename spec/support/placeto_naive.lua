@@ -1,5 +1,4 @@
--- PLACETO's network without shortcuts: at every step of an episode every op passes messages, as the
--- paper has it.
+-- PLACETO's network without shortcuts: every op passes messages at every step.
 local nn = require "berth.nn"
 
 local naive = {}

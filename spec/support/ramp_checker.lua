@@ -1,5 +1,4 @@
---- Whether a step that ramp_reference tells of keeps the rules of exact mode. It looks at the
--- segments alone.
+--- Whether the segments of a step of ramp_reference keep the rules of exact mode.
 local checker = {}
 
 local EPSILON = 1e-9

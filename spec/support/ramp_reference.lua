@@ -1,6 +1,7 @@
---- RAMP jobs piece by piece and dependency by dependency, straight from the specification: slow,
--- with nothing of the core. Numbers of servers and ops are from 1. `o` is the table ramp.options
--- gives, `g` a mirrored graph.
+--- RAMP jobs piece by piece, straight from the specification: slow, without the core.
+--
+-- Numbers of servers and ops are from 1. `o` is the table ramp.options gives, `g` a mirrored
+-- graph.
 local reference = {}
 
 local function coordinates(o, s)

@@ -1,5 +1,7 @@
--- Random graphs, topologies and placements for property tests; the generator is its own (a 31-bit
--- Lehmer sequence), so that nothing of what is tested decides the inputs.
+-- Random graphs, topologies and placements for property tests.
+--
+-- The generator is its own (a 31-bit Lehmer sequence), so that nothing of what is tested decides
+-- the inputs.
 local random_graph = {}
 
 function random_graph.source(seed)

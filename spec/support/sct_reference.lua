@@ -1,14 +1,14 @@
--- The published Baechi placers m-ETF and m-SCT, as their loop reads: every step looks at every
--- ready op on every device. Times are whole quanta, bytes whole numbers. Knows nothing of the
--- library.
+-- The published Baechi placers m-ETF and m-SCT, as their loop reads, without the library.
 --
--- local r = sct.place { ops = { { time, persistent, temporary, group } }, tensors = { { from, to =
--- {...}, time, bytes } },
--- memory = { per device }, network = "queue" | "parallel", account = "tf" | "pt",
---                         favourite = { [op] = op } }
+-- Every step looks at every ready op on every device. Times are whole quanta, bytes whole numbers.
+--
+-- local r = sct.place { ops = { { time, persistent, temporary, group } },
+--                       tensors = { { from, to = {...}, time, bytes } },
+--                       memory = { per device }, network = "queue" | "parallel",
+--                       account = "tf" | "pt", favourite = { [op] = op } }
 -- r.device, r.start, r.finish, r.makespan; or r.stuck: true, when ops are left that fit nowhere;
--- r.crash: an urgent op that has
---   no start time on the device that chose it, where the published program ends with an error
+-- r.crash: an urgent op that has no start time on the device that chose it, where the published
+--   program ends with an error
 --
 -- With `favourite` nil it is m-ETF.
 local sct = {}

@@ -1,5 +1,4 @@
---- Small models of jobs for tests of runs: a chain of two ops, its backward pass three times as
--- long.
+--- Small models of jobs: a chain of two ops, its backward pass three times as long.
 local berth = require "berth"
 
 local small = {}

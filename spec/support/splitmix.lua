@@ -1,6 +1,6 @@
--- One step of splitmix64 with the argument as state, reduced modulo m: the perturbation rule of the
--- DOPPLER reference answers. 64-bit integers differ between the interpreters, so each gets its own
--- text.
+-- One step of splitmix64 from a state, modulo m: DOPPLER reference answers are drawn so.
+--
+-- 64-bit integers differ between the interpreters, so each gets its own text.
 local text = tostring(_VERSION) ~= "Lua 5.1" and [[
   return function(state, m1, m2)
     local z = state + 0x9E3779B97F4A7C15

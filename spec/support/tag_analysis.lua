@@ -1,5 +1,4 @@
--- Random networks with sparse updates, constants and values without the batch. Every op has one
--- output.
+-- Random networks with sparse updates, constants, values without batch; one output per op.
 local random_graph = require "support.random_graph"
 
 local tag_analysis = {}

@@ -1,6 +1,7 @@
--- Checks a compiled graph against the graph, the strategy and who owns which samples. Shares
--- nothing with what compiles: it looks at ops, tensors and collectives alone. As published bytes of
--- conversions are not looked at, and partial sums count as 1 / n.
+-- Checks a compiled graph against the graph, the strategy and who owns which samples.
+--
+-- Shares nothing with what compiles: it looks at ops, tensors and collectives alone. As published
+-- bytes of conversions are not looked at, and partial sums count as 1 / n.
 local berth = require "berth"
 
 local tag_checker = {}

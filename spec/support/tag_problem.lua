@@ -1,5 +1,4 @@
--- Small training graphs for deployment with flags on their tensors, and handles on what comes of
--- them.
+-- Small training graphs for deployment with flags on tensors, and handles on the results.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 

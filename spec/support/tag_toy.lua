@@ -1,6 +1,7 @@
--- A problem in the shape of berth.deploy's whose best strategy is known: each op group has a price
--- for each action, and neighbours on different sets pay for it. Local costs take AllReduce for half
--- as dear as it is.
+-- A problem in the shape of berth.deploy's whose best strategy is known.
+--
+-- Each op group has a price for each action, and neighbours on different sets pay for it. Local
+-- costs take AllReduce for half as dear as it is.
 local berth = require "berth"
 local nn = berth.nn
 local options = require "berth.base.options"

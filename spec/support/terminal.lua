@@ -1,8 +1,8 @@
+--- A terminal to type into, made by script(1): for what only happens there.
 local shell = require "support.shell"
 
 local read = shell.read
 
---- A terminal to type into, made by script(1): for what only happens there.
 local terminal = {}
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end

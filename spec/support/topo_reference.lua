@@ -1,6 +1,7 @@
--- m-TOPO as published: devices in turn, each filled in topological order up to an equal share,
--- whatever they really hold. Takes a case as support.sct_reference does. Returns the device of
--- every op, or nil if some are left.
+-- m-TOPO as published: devices in turn, each filled up to an equal share.
+--
+-- In topological order, whatever the devices really hold. Takes a case as support.sct_reference
+-- does. Returns the device of every op, or nil if some are left.
 local function number_of_readers(case)
   local left, children, seen = {}, {}, {}
   for i = 1, #case.ops do left[i], children[i] = 0, {} end

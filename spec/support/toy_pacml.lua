@@ -1,5 +1,4 @@
---- A toy of the environment of berth.pacml: servers in a row, a job of a pieces takes the first a
--- free ones. For tests of agents.
+--- A toy of berth.pacml for agents: a job of a pieces takes the first a free servers.
 local toy = {}
 
 local berth = require "berth"

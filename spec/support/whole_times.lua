@@ -1,6 +1,6 @@
--- Random graphs whose times are whole microseconds and whose sizes are whole bytes, once as a
--- description for berth.graph and once as a case for support.sct_reference. A tensor of c bytes
--- crosses in c us.
+-- Random graphs in whole microseconds and bytes, for berth.graph and for sct_reference.
+--
+-- A tensor of c bytes crosses in c us.
 local random_graph = require "support.random_graph"
 
 local whole = {}

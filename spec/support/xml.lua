@@ -1,6 +1,7 @@
--- Well-formedness of XML, without a library: every element closed in its order, attributes quoted
--- and named once, only characters and references that XML has. Raises with what is wrong; gives the
--- elements { name, attributes, parent }.
+-- Raises if a text is no well-formed XML; gives the elements { name, attributes, parent }.
+--
+-- Every element is closed in its order, attributes are quoted and named once, only characters and
+-- references that XML has.
 local xml = {}
 
 local entities = { amp = true, lt = true, gt = true, quot = true, apos = true }

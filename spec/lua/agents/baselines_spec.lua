@@ -1,5 +1,4 @@
--- PLACETO and GDP: what their networks see, that rolling out and learning agree, and that learning
--- helps.
+-- PLACETO and GDP: what their networks see, equal rolling out and learning, and progress.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local placeto, gdp = require "berth.agents.placeto", require "berth.agents.gdp"

@@ -1,5 +1,4 @@
--- Sums and broadcasts among processes, and training in many of them. Skipped where Open MPI is not
--- there.
+-- Sums, broadcasts and training in many processes; skipped where Open MPI is not there.
 local runs = require "support.runs"
 
 local interpreter = rawget(_G, "jit") and "luajit" or _VERSION:gsub("Lua ", "lua")

@@ -1,5 +1,4 @@
--- Agents at the edges: options that are odd, graphs and topologies that leave little to choose,
--- files of other trainings.
+-- Agents with odd options, with little to choose, and with files of other trainings.
 local berth = require "berth"
 local errors = require "support.errors"
 local merged = require "support.merged"

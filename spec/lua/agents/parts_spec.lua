@@ -1,5 +1,4 @@
--- Parts of a batch: how many there are, who has which, and that they come to what the whole comes
--- to.
+-- Parts of a batch: their number, their owners, and that they come to the same as the whole.
 local berth = require "berth"
 local parts = require "berth.agents.parts"
 local settings = require "berth.agents.settings"

@@ -1,5 +1,4 @@
--- TAG's network: its sizes, its arithmetic beside loops that share nothing with it, gradients,
--- symmetry.
+-- TAG's network: sizes, arithmetic beside independent loops, gradients, symmetry.
 local berth = require "berth"
 local nn = berth.nn
 local choices = require "berth.agents.tag.choices"

@@ -1,6 +1,6 @@
+-- The binding calls every public C function, but for those that are listed with a reason.
 local read = require("support.shell").read
 
--- Each public C function is called by the binding, or is listed here with the reason why not.
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
   berth_collective_algorithms = "the descriptor of the option has them",

@@ -1,5 +1,4 @@
---- At the ends of the numbers, and where functions of the user call back: an answer or a clean
--- refusal.
+-- Numbers at their limits, and calls back from functions of the user: answers or refusals.
 local berth = require "berth"
 local raised = require("support.errors").raised
 local shell = require "support.shell"

@@ -1,5 +1,4 @@
--- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a
--- terminal.
+-- Ctrl-C in processes that send themselves the signal, and at the prompt on a terminal.
 local terminal = require "support.terminal"
 local raised = require("support.errors").raised
 local shell = require "support.shell"

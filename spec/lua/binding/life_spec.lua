@@ -1,3 +1,4 @@
+-- Objects of the binding: how long they live, and what they refuse once they are closed.
 local berth = require "berth"
 local raised = require("support.errors").raised
 

@@ -1,3 +1,4 @@
+-- Numbers in files, quantities with units, and random streams.
 local berth = require "berth"
 local errors = require "support.errors"
 local shell = require "support.shell"

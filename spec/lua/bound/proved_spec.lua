@@ -1,5 +1,4 @@
--- What "exact" proves is the bound of what stands beside it; what is planned for other links than
--- are simulated is told.
+-- What "exact" proves is the bound beside it; plans for other links than simulated are named.
 local berth = require "berth"
 local proved = require "berth.bound.proved"
 local shell = require "support.shell"

@@ -1,5 +1,4 @@
--- berth train, and agent files as placers. The command is thin: an agent of ours stands for the
--- real ones, which have specs of their own.
+-- berth train, and agent files as placers, with a small agent in place of the real ones.
 local berth = require "berth"
 local shell = require "support.shell"
 

@@ -1,5 +1,4 @@
--- The scheduler seam: the same table of methods for clusters, workers and parameter servers, and
--- PAC-ML.
+-- One table of methods schedules clusters, parameter servers and PAC-ML.
 local berth = require "berth"
 local problems = require "support.ps_problems"
 local small = require "support.small_jobs"

@@ -1,3 +1,4 @@
+-- Costs from Lua: prices, bounds, and links fitted to measured times.
 local berth = require "berth"
 local errors = require "support.errors"
 local raised, refused = errors.raised, errors.refused

@@ -1,3 +1,4 @@
+-- berth.decide: searches of decisions on random costs, their options and what they refuse.
 local berth = require "berth"
 local raised = require("support.errors").raised
 local merged = require "support.merged"

@@ -1,3 +1,4 @@
+-- Times of batch sizes that were not profiled.
 local berth = require "berth"
 local raised = require("support.errors").raised
 

@@ -1,5 +1,4 @@
--- Problems of deployment and compiled graphs from Lua: an independent checker, real numbers, and
--- runs on threads.
+-- Deployments compiled from Lua, beside a checker, with real numbers, and on threads.
 local berth = require "berth"
 local net = require "support.linear_net"
 local runs = require "support.runs"

@@ -1,3 +1,4 @@
+-- TAG's lines for AllReduce times, and how a cost uses them.
 local berth = require "berth"
 local shared = require "support.shared"
 local raised = require("support.errors").raised

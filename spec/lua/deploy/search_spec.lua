@@ -1,3 +1,4 @@
+-- The search of deployments: methods, options, and what it refuses.
 local berth = require "berth"
 local layers = require "support.layers"
 local errors = require "support.errors"

@@ -1,3 +1,4 @@
+-- Sufficient factor broadcasting: when repeating ops is cheaper than AllReduce.
 local berth = require "berth"
 local raised = require("support.errors").raised
 

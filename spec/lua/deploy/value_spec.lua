@@ -1,3 +1,4 @@
+-- The value of a strategy, local costs, and repeated ops.
 local berth = require "berth"
 local raised = require("support.errors").raised
 local merged = require "support.merged"

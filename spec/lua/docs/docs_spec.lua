@@ -1,5 +1,4 @@
--- What README.md and docs/*.md show: Lua blocks run, in order, and print what their comments say;
--- JSON blocks are placed and simulated; commands of berth in sh blocks end with 0.
+-- Lua, JSON and sh blocks of README.md and docs/*.md run, and print what they say.
 local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"

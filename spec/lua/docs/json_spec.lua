@@ -1,5 +1,4 @@
--- Every JSON document that berth prints or writes has the fields and the number that docs/json.md
--- says.
+-- Each JSON document that berth writes has the fields and number that docs/json.md says.
 local berth = require "berth"
 local json = require "dkjson"
 local schema = require "berth.base.schema"

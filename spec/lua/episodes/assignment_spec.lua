@@ -1,3 +1,4 @@
+-- Episodes of assignment: choices, rewards, and the reference answers on DOPPLER graphs.
 local berth = require "berth"
 local shared = require "support.shared"
 local splitmix = require "support.splitmix"

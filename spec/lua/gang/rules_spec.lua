@@ -1,5 +1,4 @@
--- Gang rules: one descriptor each, from which names, options, help, the command line and
--- docs/cluster.md follow.
+-- Names, options, help and docs/cluster.md follow from one descriptor per gang rule.
 local berth = require "berth"
 local core = require "berth.core"
 local described = require("berth.base.options").described

@@ -1,3 +1,4 @@
+-- Graphs from Lua tables: building, reading, and what is refused.
 local berth = require "berth"
 local errors = require "support.errors"
 local raised, refused = errors.raised, errors.refused

@@ -1,5 +1,4 @@
--- Collectives as transfers: berth.expand, what it takes and gives, and that the simulator takes the
--- answer.
+-- berth.expand: collectives as transfers, which the simulator takes.
 local berth = require "berth"
 local errors = require "support.errors"
 

@@ -1,3 +1,4 @@
+-- Files of graphs, topologies, placements and traces from Lua.
 local berth = require "berth"
 local errors = require "support.errors"
 local shell = require "support.shell"

@@ -1,5 +1,4 @@
--- berth.nn: whatever an operation works on may be closed by a finaliser while Lua makes room for
--- the result.
+-- berth.nn: finalisers may close any operand while memory is allocated for a result.
 local berth = require "berth"
 local finaliser = require "support.finaliser"
 local shell = require "support.shell"

@@ -1,5 +1,4 @@
--- berth.nn: what is recorded and walked back, parameters and their files, layers, the optimiser,
--- schedules, memory.
+-- berth.nn: gradients, parameters and their files, layers, optimiser, schedules, memory.
 local berth = require "berth"
 local errors = require "support.errors"
 

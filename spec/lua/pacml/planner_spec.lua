@@ -1,5 +1,4 @@
--- The planner of PAC-ML's question: what it may choose, what it learns, and that its copy of the
--- cluster is the cluster.
+-- PAC-ML's planner: its choices, what it learns, and that its copy of the cluster is exact.
 local berth = require "berth"
 local graphs = require "support.ramp_graphs"
 local raised = require("support.errors").raised

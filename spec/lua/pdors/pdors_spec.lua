@@ -1,5 +1,4 @@
--- Schedulers of workers and parameter servers: the model, certificates, all policies under one
--- checker.
+-- Schedulers of parameter servers: model, certificates, all policies under one checker.
 local berth = require "berth"
 local json = require "berth.base.json"
 local problems = require "support.ps_problems"

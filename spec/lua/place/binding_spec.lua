@@ -1,3 +1,4 @@
+-- Placements, placers and policies in Lua.
 local berth = require "berth"
 local raised = require("support.errors").raised
 

@@ -1,5 +1,4 @@
--- Sets of ops that are placed as one, weighed transfers, and ties by b-level, from Lua and from the
--- shell.
+-- Ops placed as one, weighed transfers, and ties by b-level, from Lua and from the shell.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local raised = require("support.errors").raised

@@ -1,5 +1,4 @@
--- The enumerative optimizer on DOPPLER's graphs: operators found again, and its answers beside
--- critical path.
+-- The enumerative optimizer on DOPPLER's graphs, beside critical path.
 local berth = require "berth"
 local shared = require "support.shared"
 local splitmix = require "support.splitmix"

@@ -1,5 +1,4 @@
--- What holds of the answers of every placer on random graphs. spec/c/list, place, pack and bound
--- judge the schedules themselves.
+-- Properties of the answers of every placer on random graphs.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local runs = require "support.runs"

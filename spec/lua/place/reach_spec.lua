@@ -1,5 +1,4 @@
--- What has no way across, no device for both, or no room in some order: refused by everyone, and
--- before anything is asked.
+-- Graphs without a route, a common device or room: every placer refuses them at once.
 local berth = require("berth")
 local refused = require("support.errors").refused
 

@@ -1,5 +1,4 @@
--- The prompt: what it prints, how it goes on after errors and over lines, what it completes and
--- explains.
+-- The prompt: output, errors, input over several lines, completion and explanations.
 local berth = require "berth"
 local help = require "berth.help"
 local inspect = require "berth.repl.inspect"

@@ -1,8 +1,8 @@
+-- The command line of the placers that search.
 local shell = require "support.shell"
 
 local ran, run = shell.ran, shell.run
 
--- The command line of the placers that search.
 local unpack = table.unpack or unpack -- luacheck: ignore
 
 local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer",

@@ -1,3 +1,4 @@
+-- The simulator from Lua: results, options, many simulations, and what is refused.
 local berth = require "berth"
 local errors = require "support.errors"
 local raised, refused = errors.raised, errors.refused

@@ -1,3 +1,4 @@
+-- Tries: simulations of small changes of a placement.
 local berth = require "berth"
 local random = require "support.random_graph"
 local errors = require "support.errors"

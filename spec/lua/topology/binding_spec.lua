@@ -1,3 +1,4 @@
+-- Topologies from Lua: parts, generators, devices, and what is refused.
 local berth = require "berth"
 local errors = require "support.errors"
 local raised, refused = errors.raised, errors.refused
