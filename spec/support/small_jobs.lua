@@ -1,5 +1,6 @@
 --- Small models of jobs: a chain of two ops, its backward pass three times as long.
 local berth = require "berth"
+local profile_text = require "support.profile_text"
 
 local small = {}
 
@@ -24,12 +25,8 @@ end
 
 --- The text of a PipeDream profile of such a chain, times in ms.
 function small.profile(forward, backward)
-  local node =
-    "node%d -- Linear(%d) -- forward_compute_time=%g, backward_compute_time=%g, "
-      .. "activation_size=1e6, "
-    .. "parameter_size=2e6\n"
-  return node:format(1, 1, forward, backward) .. node:format(2, 2, forward,
-    backward) .. "\tnode1 -- node2\n"
+  local function node(i) return { ("Linear(%d)"):format(i), forward, backward, 1e6, 2e6 } end
+  return profile_text({ node(1), node(2) }, { { 1, 2 } })
 end
 
 return small

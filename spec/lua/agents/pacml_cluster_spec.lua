@@ -1,20 +1,12 @@
 -- The published agent of PAC-ML on a RAMP cluster of eight servers.
 local berth = require "berth"
+local profile_text = require "support.profile_text"
 local shell = require "support.shell"
 
 local profiles = {
-  [[
-node1 -- Input -- forward_compute_time=0.0, backward_compute_time=0.0, activation_size=1000, parameter_size=0
-node2 -- Conv2d(3, 8) -- forward_compute_time=20.0, backward_compute_time=40.0, activation_size=4e6, parameter_size=1e6
-node3 -- Linear(8, 2) -- forward_compute_time=10.0, backward_compute_time=10.0, activation_size=1000, parameter_size=2e6
-	node1 -- node2
-	node2 -- node3
-]],
-  [[
-node1 -- Embedding -- forward_compute_time=0.015, backward_compute_time=1.0, activation_size=2e6, parameter_size=1e6
-node2 -- LSTM -- forward_compute_time=9.0, backward_compute_time=30.0, activation_size=2e6, parameter_size=4e6
-	node1 -- node2
-]],
+  profile_text({ { "Input", 0, 0, 1000, 0 }, { "Conv2d(3, 8)", 20, 40, 4e6, 1e6 },
+    { "Linear(8, 2)", 10, 10, 1000, 2e6 } }, { { 1, 2 }, { 2, 3 } }),
+  profile_text({ { "Embedding", 0.015, 1, 2e6, 1e6 }, { "LSTM", 9, 30, 2e6, 4e6 } }, { { 1, 2 } }),
 }
 
 local function model(ramp, text)

@@ -1,17 +1,14 @@
 -- The planner as an agent, on a RAMP cluster of eight servers.
 local berth = require "berth"
 local merged = require "support.merged"
+local profile_text = require "support.profile_text"
+local shell = require "support.shell"
 
 local function env()
   local ramp = berth.ramp { compat = true, groups = 2, racks = 2, slots = 2 }
   local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write [[
-node1 -- Input -- forward_compute_time=0.0, backward_compute_time=0.0, activation_size=1000, parameter_size=0
-node2 -- Conv2d(3, 8) -- forward_compute_time=20.0, backward_compute_time=40.0, activation_size=4e6, parameter_size=1e6
-	node1 -- node2
-]]
-  file:close()
+  shell.write(path, profile_text({ { "Input", 0, 0, 1000, 0 },
+    { "Conv2d(3, 8)", 20, 40, 4e6, 1e6 } }, { { 1, 2 } }))
   local model = assert(berth.pacml.profile(ramp, path))
   os.remove(path)
   return berth.pacml.env { models = { model }, most = 8 }

@@ -1,6 +1,7 @@
 -- Files of graphs, topologies, placements and traces from Lua.
 local berth = require "berth"
 local errors = require "support.errors"
+local profile_text = require "support.profile_text"
 local shell = require "support.shell"
 local raised, refused = errors.raised, errors.refused
 
@@ -143,14 +144,8 @@ describe("files", function()
   end)
 
   it("mirror a profile in either way", function()
-    local text =
-      "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, "
-        .. "parameter_size=8\n"
-      .. "node2 -- A() -- forward_compute_time=1, backward_compute_time=2, activation_size=32, "
-      .. "parameter_size=8\n"
-      .. "node3 -- B() -- forward_compute_time=1, backward_compute_time=2, activation_size=64, "
-      .. "parameter_size=8\n"
-      .. "\tnode1 -- node2\n\tnode1 -- node3\n"
+    local text = profile_text({ { "In()", 1, 2, 16, 8 }, { "A()", 1, 2, 32, 8 },
+      { "B()", 1, 2, 64, 8 } }, { { 1, 2 }, { 1, 3 } })
     local physical, pacml = assert(berth.parse(text)),
       assert(berth.parse(text, { mirror = "pac-ml" }))
     -- node2, which nobody else reads, and what node2 reads
