@@ -105,8 +105,7 @@ describe("splits of the published graphs", function()
     end
   end)
 
-  it("have a latency that is never above the greedy one, and keep memory, even on a small budget",
-    function()
+  it("keep memory, with a latency never above the greedy one", function()
     for _, row in ipairs(shared.csv("reference/latency.csv")) do
       local g, t = read(row.input)
       local s = assert(berth.split(g, t, { objective = "latency", visits = 1e5 }))

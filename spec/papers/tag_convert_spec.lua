@@ -53,8 +53,7 @@ describe("a tensor between two op groups", function()
     { "two parts to four", 8, pair, all, 4, 2 + 4 }, -- 1 to itself and 2, 2 to 3 and 4
   }
   for _, row in ipairs(rows) do
-    it(row[1] .. " moves as little as can be, and what the published compiler moves by position",
-      function()
+    it(row[1] .. " moves the least, or what is published by position", function()
       assert.near(row[5], (convert(row[2], row[3], row[4], {})), 1e-9)
       assert.near(row[6], (convert(row[2], row[3], row[4], { positional = true })), 1e-9)
     end)

@@ -66,8 +66,7 @@ describe("rewards", function()
     assert.same({ 1, -1 }, rewards.advantages(seen, { 4, 8 }, o("batch", "batch")))
   end)
 
-  it("keep the share decay of the exponential mean, and take the rest from the new episode",
-    function()
+  it("keep a share decay of the mean, and take the rest from the new episode", function()
     local seen, given = rewards.new(), o("exponential", "none")
     given.decay = 0.75
     rewards.advantages(seen, { 4 }, given)
@@ -268,18 +267,18 @@ describe("doppler", function()
     assert.equal(6, #p)
   end)
 
-  for _, joint in ipairs { false, true } do it("keeps to pins" .. (joint and ", jointly" or ""),
-    function()
-    local g = assert(berth.graph { ops = { { seconds = 1, pin = 2 }, { seconds = 1 },
-      { seconds = 1, pin = 1 } },
-      edges = { { 1, 2, 1 }, { 2, 3, 1 } } })
-    local agent = small { joint = joint }
-    local r = assert(agent:train({ { graph = g, topology = wire(3), judge = judge } },
-      { epsilon = 0.2,
-      stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } } }))
-    assert.equal(2, r.tasks[1].placement[1])
-    assert.equal(1, r.tasks[1].placement[3])
-  end) end
+  for _, joint in ipairs { false, true } do
+    it("keeps to pins" .. (joint and ", jointly" or ""), function()
+      local ops = { { seconds = 1, pin = 2 }, { seconds = 1 }, { seconds = 1, pin = 1 } }
+      local g = assert(berth.graph { ops = ops, edges = { { 1, 2, 1 }, { 2, 3, 1 } } })
+      local agent = small { joint = joint }
+      local stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } }
+      local r = assert(agent:train({ { graph = g, topology = wire(3), judge = judge } },
+        { epsilon = 0.2, stages = stages }))
+      assert.equal(2, r.tasks[1].placement[1])
+      assert.equal(1, r.tasks[1].placement[3])
+    end)
+  end
 
   it("takes turns between tasks, and judges with other costs than it sees", function()
     local slow =

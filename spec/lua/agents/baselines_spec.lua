@@ -184,8 +184,7 @@ describe("agents placeto and gdp", function()
 end)
 
 describe("policy gdp", function()
-  it("sees memory as a constant: all segments at once give what one after the other gives",
-    function()
+  it("sees memory as a constant: segments may be read at once or in turn", function()
     local env = berth.assignment(blocks(), mesh)
     local policy = gdp.policy { devices = 3, segment = 4, width = 8, heads = 2 }
     local whole = gdp.policy { devices = 3, segment = 16, width = 8, heads = 2 }

@@ -106,8 +106,7 @@ describe("close", function()
     assert.are.equal(0, rest)
   end)
 
-  it("leaves it to the collector while a function runs, here with a policy; or to a second close",
-    function()
+  it("leaves it to the collector, or a second close, while a policy runs", function()
     local function close_within(r, kept)
       assert(berth.place(kept, function()
         r:close()

@@ -34,8 +34,7 @@ describe("thorough bounds", function()
     assert.is_true(b.work >= cheap.work)
   end)
 
-  it("know on what links schedules run: three inputs through one channel, or each in its own way",
-    function()
+  it("depend on the links: three inputs on one channel, or each on its own", function()
     local ops, edges = {}, {}
     for i = 1, 4 do ops[i] = { seconds = 1, pin = i } end
     for i = 2, 4 do edges[#edges + 1] = { i, 1, 3 } end

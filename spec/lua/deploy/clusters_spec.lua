@@ -191,8 +191,7 @@ local function check_cards(groups)
 end
 
 describe("random clusters", function()
-  it("for training: at most four groups, none more once there are 16 GPUs, bandwidths of racks",
-    function()
+  it("for training: at most four groups, few above 16 GPUs, rack bandwidths", function()
     local sizes = {}
     for seed = 1, 150 do
       local t = clusters.random { seed = seed, links = KINDS_OF_LINKS[1 + seed % 4] }
@@ -232,8 +231,7 @@ describe("random clusters", function()
     end
   end)
 
-  it("for tests: exactly 8 GPUs in groups of 1 to 4, one bandwidth inside and one between",
-    function()
+  it("for tests: 8 GPUs in groups of 1 to 4, two bandwidths", function()
     local counts = {}
     for seed = 1, 150 do
       local t = clusters.random { kind = "test", seed = seed }

@@ -102,8 +102,7 @@ describe("berth.experiment", function()
     assert.equal(20, calls)
   end)
 
-  it("loses no finished trial when it is killed in one, and makes the same file in the end",
-    function()
+  it("loses no finished trial when killed, and ends with the same file", function()
     local script, mark, whole = temporary ".lua", temporary ".mark", temporary ".jsonl"
     write(script, [[
       local berth = require "berth"
@@ -126,8 +125,7 @@ describe("berth.experiment", function()
     assert.equal(timeless(whole), timeless(path))
   end)
 
-  it("is killed at any time, again and again, and ends with the file of an undisturbed run",
-    function()
+  it("ends with the same file when killed again and again", function()
     local script, whole, finished = temporary ".lua", temporary ".jsonl", nil
     write(script, [[
       local berth = require "berth"

@@ -110,8 +110,7 @@ describe("expand", function()
   end)
 
   for _, format in ipairs { "json", "graphml" } do
-    it("has communication ops and all kinds of collectives that survive a " .. format .. " file",
-      function()
+    it("keeps communication and collectives in a " .. format .. " file", function()
       local kinds = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier",
         "parameter-server" }
       local collectives = {}

@@ -189,8 +189,7 @@ describe("berth place --placer exact", function()
       (run("place", GRAPH, "--placer", "exact", "--quantum", "1s", "--seconds", "5s")))
   end)
 
-  it("judges its devices under other links, and refuses a budget there and a bad one everywhere",
-    function()
+  it("judges its devices under other links, where it refuses a budget", function()
     assert.equal(0, (run("place", GRAPH, "--placer", "exact", "--links", "duplex")))
     for _, case in ipairs {
       { "--nodes: placer exact reads it on free links", "--placer", "exact", "--links", "duplex",

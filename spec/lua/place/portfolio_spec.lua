@@ -172,8 +172,7 @@ describe("a portfolio", function()
       berth.simulate(g, t, rows[1].placement, { links = "channel", noise = 0.1 }).makespan)
   end)
 
-  it("takes the rules of a preset from there, in comparisons those of their rows but for noise",
-    function()
+  it("takes rules from a preset, in comparisons from the rows but for noise", function()
     local g, t = problem(4)
     local p, rows = assert(berth.portfolio(g, t,
       { links = "pair", quantum = 1, judge = { preset = "baechi-tf" } }))

@@ -217,8 +217,7 @@ describe("cutting", function()
     assert.same({ 12, 34, 144 }, { o.ops, o.deps, o.memory })
   end)
 
-  it("sizes what goes in by the producer and what goes out by the consumer, one op after another",
-    function()
+  it("sizes inputs by the producer and outputs by the consumer, op by op", function()
     local r = berth.ramp { compat = true, time_scale = 1, quantum = 1 }
     local g = chain { { 4, 24, 0 }, { 2, 48 } }
     -- a, then b: a -> b and b' -> a' 24 / 8, b -> b' 48 / 4; synchronisation 12 x 24 / 4 and 2 x 48

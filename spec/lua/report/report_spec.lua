@@ -127,8 +127,7 @@ describe("a report", function()
     has(page, "naïve", "\239\191\189")
   end)
 
-  it("has a section for each figure, with a title and a text for those who do not see it",
-    function()
+  it("has a section for each figure, with a title and a text for the blind", function()
     local g, t, r = small("a")
     local page = page_of { result = r, compare = berth.compare(g, t, { "single" }),
       bounds = berth.bounds(g, t) }
