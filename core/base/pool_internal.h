@@ -30,6 +30,9 @@ void *berth_i_pool_realloc(berth_i_pool *p, void *ptr, size_t n_old, size_t n, s
 /** As berth_i_grow, of an array of the pool or, with *cap 0, a new one. A refusal does not mark the
  * pool. */
 berth_status berth_i_pool_grow(berth_i_pool *p, void **ptr, size_t *cap, size_t need, size_t size);
+/** The same of an array by its name. */
+#define BERTH_I_POOL_GROW(pool, array, cap, need) \
+  berth_i_pool_grow(pool, (void **)&(array), &(cap), need, sizeof *(array))
 /** Removes the mark.  @return BERTH_OK, BERTH_ENOMEM (a request was refused since the last call) */
 berth_status berth_i_pool_status(berth_i_pool *p);
 /** An object that begins with the pool in which it is: berth_i_pool_free of that one frees it, too.
