@@ -39,7 +39,7 @@ static void view_columns(const berth_graph_builder *b, berth_graph *g) {
   g->coll_ops = c[BERTH_I_COLL_OPS].data;
 }
 
-static void view_collectives(berth_graph *g) {
+void berth_i_view_collectives(berth_graph *g) {
   const int32_t *next = g->coll_ops;
   for (int32_t k = 0; k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
@@ -65,7 +65,7 @@ static void view(const berth_graph_builder *b, berth_graph *g) {
   g->kinds = b->kinds;
   g->n_coll_ops = b->n_coll_ops;
   view_columns(b, g);
-  view_collectives(g);
+  berth_i_view_collectives(g);
 }
 
 /* ---- twins, groups, pins ---- */
@@ -199,7 +199,7 @@ static side side_of(const berth_graph *g, int32_t k, bool consumers) {
   return consumers ? (side){ c->n_consumers, c->consumers } : (side){ c->n_members, c->members };
 }
 
-static void count_side(const berth_graph *g, bool consumers, int32_t *at) {
+void berth_i_count_side(const berth_graph *g, bool consumers, int32_t *at) {
   memset(at, 0, ((size_t)g->n_ops + 1) * sizeof *at);
   for (int32_t k = 0; k < g->n_collectives; k++) {
     side s = side_of(g, k, consumers);
@@ -208,7 +208,7 @@ static void count_side(const berth_graph *g, bool consumers, int32_t *at) {
   berth_i_counts_to_ends(at, g->n_ops);
 }
 
-static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {
+void berth_i_list_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {
   for (int32_t k = g->n_collectives - 1; k >= 0; k--) {
     side s = side_of(g, k, consumers);
     for (int32_t j = 0; j < s.n; j++) list[--at[s.ops[j]]] = k;
@@ -218,10 +218,10 @@ static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32
 static berth_status build_side(berth_graph *g, bool consumers, int32_t **at, int32_t **list) {
   if (!(*at = berth_i_pool_alloc(&g->pool, (size_t)g->n_ops + 1, sizeof **at)))
     return berth_i_nomem(g->ctx);
-  count_side(g, consumers, *at);
+  berth_i_count_side(g, consumers, *at);
   if (!(*list = berth_i_pool_alloc(&g->pool, (size_t)(*at)[g->n_ops], sizeof **list)))
     return berth_i_nomem(g->ctx);
-  bucket_side(g, consumers, *at, *list);
+  berth_i_list_side(g, consumers, *at, *list);
   return BERTH_OK;
 }
 
@@ -288,26 +288,25 @@ static int32_t take(int32_t n, const int32_t *ops, int32_t *left, int32_t *queue
   return tail;
 }
 
-static int32_t take_consumers(const berth_graph *g, int32_t u, pending *p, int32_t tail) {
-  for (int32_t i = g->out_at[u]; i < g->out_at[u + 1]; i++) {
-    int32_t t = g->out[i];
-    tail = take(g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t], p->op, g->topo, tail);
-  }
-  for (int32_t i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
-    const berth_collective *c = &g->collectives[g->wait[i]];
-    if (--p->collective[g->wait[i]] == 0)
-      tail = take(c->n_consumers, c->consumers, p->op, g->topo, tail);
-  }
-  return tail;
-}
-
-static int32_t take_sources(const berth_graph *g, pending *p) {
+int32_t berth_i_take_order(const berth_graph *g, int32_t *left, int32_t *members, int32_t *order) {
   int32_t tail = 0;
   for (int32_t v = 0; v < g->n_ops; v++) {
-    p->op[v] = g->in_at[v + 1] - g->in_at[v] + (g->after ? g->after_at[v + 1] - g->after_at[v] : 0);
-    if (p->op[v] == 0) g->topo[tail++] = v;
+    left[v] = g->in_at[v + 1] - g->in_at[v] + (g->after ? g->after_at[v + 1] - g->after_at[v] : 0);
+    if (left[v] == 0) order[tail++] = v;
   }
-  for (int32_t v = 0; v < g->n_collectives; v++) p->collective[v] = g->collectives[v].n_members;
+  for (int32_t k = 0; k < g->n_collectives; k++) members[k] = g->collectives[k].n_members;
+  for (int32_t head = 0; head < tail; head++) {
+    int32_t u = order[head];
+    for (int32_t i = g->out_at[u]; i < g->out_at[u + 1]; i++) {
+      int32_t t = g->out[i];
+      tail = take(g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t], left, order, tail);
+    }
+    for (int32_t i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
+      const berth_collective *c = &g->collectives[g->wait[i]];
+      if (--members[g->wait[i]] == 0)
+        tail = take(c->n_consumers, c->consumers, left, order, tail);
+    }
+  }
   return tail;
 }
 
@@ -361,19 +360,13 @@ static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int
                       text);
 }
 
-/* Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers) */
-static berth_status find_order(berth_graph *g, pending *p) {
-  int32_t tail = take_sources(g, p);
-  for (int32_t head = 0; head < tail; head++) tail = take_consumers(g, g->topo[head], p, tail);
-  return tail == g->n_ops ? BERTH_OK : report_cycle(g, g->topo, find_cycle(g, p, g->topo));
-}
-
 static berth_status order(berth_graph *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   pending p = { berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *p.op),
                 berth_i_pool_alloc(&scratch, (size_t)g->n_collectives, sizeof *p.collective) };
   berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) st = find_order(g, &p);
+  if (st == BERTH_OK && berth_i_take_order(g, p.op, p.collective, g->topo) < g->n_ops)
+    st = report_cycle(g, g->topo, find_cycle(g, &p, g->topo));
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -78,6 +78,16 @@ void berth_i_counts_to_ends(int32_t *at, int32_t n_keys);
  *  @param at [n_keys + 1] out */
 void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value,
                         int32_t *at, int32_t *list);
+/** Where the ops of each collective are in coll_ops: members, then consumers. */
+void berth_i_view_collectives(berth_graph *g);
+/** Collectives of each op that is a member (consumers: that waits for them), in two steps: ends of
+ *  the lists, then the lists, which turns the ends into starts.  @param at [n_ops + 1] */
+void berth_i_count_side(const berth_graph *g, bool consumers, int32_t *at);
+void berth_i_list_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list);
+/** Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers)
+ *  @param left [n_ops] inputs and collectives not taken; members [n_collectives] not taken; both out
+ *  @return how many ops have a place in the order; fewer than there are: a cycle */
+int32_t berth_i_take_order(const berth_graph *g, int32_t *left, int32_t *members, int32_t *order);
 
 /** berth_b_level and berth_t_level with the times of collectives, terminal ones included.
  *  @param through [collectives] s; NULL: 0 */
