@@ -52,31 +52,29 @@ static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, 
 #define MEMBER_LISTS(a) { COLUMN((a)->wait), COLUMN((a)->after) }
 #define COUNT(x) ((int)(sizeof(x) / sizeof *(x)))
 
-/* No count passes what an int32_t holds, with room for what is added next. */
-static berth_status check_count(const berth_i_arena *a, int64_t n, const char *what) {
-  if (n < INT32_MAX / 2) return BERTH_OK;
-  return berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s",
-                      (long)(INT32_MAX / 2), what);
+/* No count passes what an int32_t holds, with space for what is added next. */
+static bool reserve(berth_i_arena *a, const Column *c, int n, size_t *cap, int32_t have,
+                    int32_t more, const char *what) {
+  if (a->st == BERTH_OK && (int64_t)have + more >= INT32_MAX / 2)
+    a->st = berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s",
+                         (long)(INT32_MAX / 2), what);
+  if (a->st == BERTH_OK) a->st = grow(a, c, n, cap, (size_t)have + (size_t)more);
+  return a->st == BERTH_OK;
 }
 
-berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more) {
+bool berth_i_arena_ops(berth_i_arena *a, int32_t more) {
   const Column c[] = OP_COLUMNS(a);
-  berth_status st = check_count(a, (int64_t)a->n_ops + more, "ops");
-  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_ops, (size_t)a->n_ops + (size_t)more) : st;
+  return reserve(a, c, COUNT(c), &a->cap_ops, a->n_ops, more, "ops");
 }
 
-berth_status berth_i_arena_tensors(berth_i_arena *a, int32_t more) {
+bool berth_i_arena_tensors(berth_i_arena *a, int32_t more) {
   const Column c[] = TENSOR_COLUMNS(a);
-  berth_status st = check_count(a, (int64_t)a->n_tensors + more, "tensors");
-  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_tensors, (size_t)a->n_tensors + (size_t)more)
-                        : st;
+  return reserve(a, c, COUNT(c), &a->cap_tensors, a->n_tensors, more, "tensors");
 }
 
-berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more) {
+bool berth_i_arena_edges(berth_i_arena *a, int32_t more) {
   const Column c[] = EDGE_COLUMNS(a);
-  berth_status st = check_count(a, (int64_t)a->n_edges + more, "edges");
-  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_edges, (size_t)a->n_edges + (size_t)more)
-                        : st;
+  return reserve(a, c, COUNT(c), &a->cap_edges, a->n_edges, more, "edges");
 }
 
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
@@ -92,13 +90,11 @@ berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
                         : st;
 }
 
-berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size,
-                                int32_t *first) {
-  berth_status st = berth_i_pool_grow(&a->pool, &p->at, &p->cap, p->n + n, size);
-  if (st != BERTH_OK) return st;
-  *first = (int32_t)p->n;
+int32_t berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size) {
+  if (a->st == BERTH_OK) a->st = berth_i_pool_grow(&a->pool, &p->at, &p->cap, p->n + n, size);
+  if (a->st != BERTH_OK) return BERTH_NONE;
   p->n += n;
-  return BERTH_OK;
+  return (int32_t)(p->n - n);
 }
 
 /* ---- what is added ---- */
@@ -110,11 +106,10 @@ static double auxiliary_seconds(const berth_deploy *d, int32_t device, double by
   return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
 }
 
-berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part,
-                                   int32_t device, int32_t samples, double bytes, int32_t *id) {
-  berth_status st = berth_i_arena_ops(a, 1);
+int32_t berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device,
+                              int32_t samples, double bytes) {
   int32_t v = a->n_ops;
-  if (st != BERTH_OK) return st;
+  if (!berth_i_arena_ops(a, 1)) return BERTH_NONE;
   a->seconds[v] = auxiliary_seconds(a->d, device, bytes);
   a->param[v] = a->workspace[v] = 0;
   a->rank[v] = a->d->rank[origin];
@@ -126,58 +121,50 @@ berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part 
                     ? BERTH_OP_COMMUNICATION
                     : 0;
   a->part[v] = (uint8_t)part;
-  *id = a->n_ops++;
-  return BERTH_OK;
+  return a->n_ops++;
 }
 
-berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share,
-                               int32_t *id) {
+int32_t berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share) {
   const berth_graph *g = a->d->g;
-  berth_status st = berth_i_arena_tensors(a, 1);
   int32_t t = a->n_tensors;
-  if (st != BERTH_OK) return st;
+  if (!berth_i_arena_tensors(a, 1)) return BERTH_NONE;
   a->producer[t] = producer;
   a->source[t] = source;
   a->bytes[t] = a->resident[t] = g->tensor_bytes[source] * share;
   a->tensor_flags[t] = g->tensor_flags ? g->tensor_flags[source] : 0;
-  *id = a->n_tensors++;
-  return BERTH_OK;
+  return a->n_tensors++;
 }
 
-berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op) {
-  berth_status st = berth_i_arena_edges(a, 1);
-  if (st != BERTH_OK) return st;
+void berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op) {
+  if (!berth_i_arena_edges(a, 1)) return;
   a->edge_tensor[a->n_edges] = tensor;
   a->edge_op[a->n_edges++] = op;
-  return BERTH_OK;
 }
 
-berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
-                                      int32_t count) {
-  berth_status st = berth_i_pool_grow(&a->pool, (void **)&a->collective, &a->cap_collectives,
-                                      (size_t)a->n_collectives + 1, sizeof *a->collective);
-  if (st != BERTH_OK) return st;
-  a->collective[a->n_collectives++] = (berth_collective){ kind, bytes, count, 0, NULL, 0, NULL };
-  return BERTH_OK;
+void berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
+                              int32_t count) {
+  size_t need = (size_t)a->n_collectives + 1;
+  if (a->st == BERTH_OK)
+    a->st = BERTH_I_POOL_GROW(&a->pool, a->collective, a->cap_collectives, need);
+  if (a->st == BERTH_OK)
+    a->collective[a->n_collectives++] = (berth_collective){ kind, bytes, count, 0, NULL, 0, NULL };
 }
 
-static berth_status add_collective(berth_i_arena *a, int32_t op) {
-  berth_status st = check_count(a, a->n_coll_ops, "members of collectives");
-  if (st == BERTH_OK)
-    st = berth_i_pool_grow(&a->pool, (void **)&a->coll_ops, &a->cap_coll_ops,
-                           (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
-  if (st == BERTH_OK) a->coll_ops[a->n_coll_ops++] = op;
-  return st;
+/* @return whether there is space for it */
+static bool add_to_collective(berth_i_arena *a, int32_t op) {
+  const Column c[] = { COLUMN(a->coll_ops) };
+  if (!reserve(a, c, COUNT(c), &a->cap_coll_ops, a->n_coll_ops, 1, "members of collectives"))
+    return false;
+  a->coll_ops[a->n_coll_ops++] = op;
+  return true;
 }
 
-berth_status berth_i_add_member(berth_i_arena *a, int32_t op) {
-  a->collective[a->n_collectives - 1].n_members++;
-  return add_collective(a, op);
+void berth_i_add_member(berth_i_arena *a, int32_t op) {
+  if (add_to_collective(a, op)) a->collective[a->n_collectives - 1].n_members++;
 }
 
-berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op) {
-  a->collective[a->n_collectives - 1].n_consumers++;
-  return add_collective(a, op);
+void berth_i_add_waiting(berth_i_arena *a, int32_t op) {
+  if (add_to_collective(a, op)) a->collective[a->n_collectives - 1].n_consumers++;
 }
 
 /* ---- life ---- */
@@ -223,6 +210,7 @@ void berth_i_arena_release(berth_i_arena *a) {
 
 void berth_i_arena_empty(berth_i_arena *a) {
   size_t tensors = (size_t)a->d->g->n_tensors;
+  a->st = BERTH_OK;
   a->n_ops = a->n_tensors = a->n_edges = a->n_collectives = a->n_coll_ops = 0;
   a->versions.n = a->ids.n = a->reductions.n = a->links.n = a->buckets.n = 0;
   memset(a->version, 0xff, tensors * sizeof *a->version);

@@ -48,6 +48,7 @@ typedef struct berth_i_items { /* grows, is emptied by n = 0 */
 struct berth_i_arena {
   berth_i_pool pool;
   berth_deploy *d;
+  berth_status st;           /* of the graph that grows: after a refusal nothing more is added */
   const int32_t *action;
   berth_i_form *form;        /* [n_ops] */
   uint8_t *repeated;         /* [n_ops] */
@@ -91,28 +92,28 @@ typedef struct berth_i_arena berth_i_arena;
 berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out);
 void berth_i_arena_release(berth_i_arena *a); /* NULL is fine */
 void berth_i_arena_empty(berth_i_arena *a);
-berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more);
-berth_status berth_i_arena_tensors(berth_i_arena *a, int32_t more);
-berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more);
-/** Room for the lists of what is there now. */
+/** Space for so many more; all that adds returns or does nothing once a->st is not BERTH_OK.
+ *  @return a->st is BERTH_OK */
+bool berth_i_arena_ops(berth_i_arena *a, int32_t more);
+bool berth_i_arena_tensors(berth_i_arena *a, int32_t more);
+bool berth_i_arena_edges(berth_i_arena *a, int32_t more);
+/** Space for the lists of what is there now. */
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a);
-/** A place for n more items of `size`; the first one through out. */
-berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size,
-                                int32_t *first);
+/** n more items of `size`.  @return the first; BERTH_NONE: refused */
+int32_t berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size);
 
 /** An op that handles the output of `origin`. @param bytes in and out, which take time unless
- * auxiliary ops are free */
-berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part,
-                                   int32_t device, int32_t samples, double bytes, int32_t *id);
-/** A share of a tensor, made by an auxiliary op. */
-berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share,
-                               int32_t *id);
-berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op);
-berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
-                                      int32_t count);
+ * auxiliary ops are free  @return its id; BERTH_NONE: refused */
+int32_t berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device,
+                              int32_t samples, double bytes);
+/** A share of a tensor, made by an auxiliary op.  @return its id; BERTH_NONE: refused */
+int32_t berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share);
+void berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op);
+void berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
+                              int32_t count);
 /** Of the last one: members first. */
-berth_status berth_i_add_member(berth_i_arena *a, int32_t op);
-berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op);
+void berth_i_add_member(berth_i_arena *a, int32_t op);
+void berth_i_add_waiting(berth_i_arena *a, int32_t op);
 
 /** Lists, order, and the views of graph and cost: lists.c. */
 berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e);
@@ -140,14 +141,13 @@ static inline double berth_i_tensor_share(const berth_deploy *d, int32_t tensor,
   }
 }
 
-/** What the replicas of the reader read of the tensor, in its form. @param ids through it:
- * [replicas]; until the next call */
-berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids);
-/** The same for sums. @param ids [replicas] out @param keep out: other readers of that form can
- * have the same */
-berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids,
-                            bool *keep);
+/** What the replicas of the reader read of the tensor, in its form.
+ *  @return [replicas] until the next call; NULL: refused */
+const int32_t *berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader);
+/** The same for sums. @param ids [replicas] out @return other readers of that form can have the
+ * same */
+bool berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids);
 /** The collectives of all reductions. */
-berth_status berth_i_add_reductions(berth_i_arena *a);
+void berth_i_add_reductions(berth_i_arena *a);
 
 #endif

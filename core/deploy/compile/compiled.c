@@ -102,9 +102,8 @@ static berth_status name_all(berth_compiled *c) {
   memset(c->g->op_kind, 0xff, n * sizeof *c->g->op_kind);
   int32_t v;
   for (v = 0; v < c->g->n_ops; v++) replicas[c->origin[v]] += c->part[v] == BERTH_PART_REPLICA;
-  for (st = BERTH_OK, v = 0; v < c->g->n_ops && st == BERTH_OK; v++) {
+  for (st = BERTH_OK, v = 0; v < c->g->n_ops && st == BERTH_OK; v++)
     if ((st = name_op(c, replicas, v)) == BERTH_OK) st = name_kind(c, v);
-  }
 done:
   berth_i_free(ctx, replicas, old, sizeof *replicas);
   return st;

@@ -34,30 +34,27 @@ static void add_replica(berth_i_arena *a, int32_t op, int32_t k, int32_t device,
   a->part[v] = BERTH_PART_REPLICA;
 }
 
-static berth_status add_replicas(berth_i_arena *a) {
+static void add_replicas(berth_i_arena *a) {
   const berth_deploy *d = a->d;
-  berth_status st = BERTH_OK;
-  for (int32_t op = 0; op < d->n_ops && st == BERTH_OK; op++) {
+  for (int32_t op = 0; op < d->n_ops; op++) {
     int32_t place = berth_i_form_place(a->form[op]), n = berth_i_place_size(d, place);
     Price last = { -1, 0, 0 };
-    st = berth_i_arena_ops(a, n);
+    if (!berth_i_arena_ops(a, n)) return;
     a->first_op[op] = a->n_ops;
-    for (int32_t k = 0; k < n && st == BERTH_OK; k++)
+    for (int32_t k = 0; k < n; k++)
       add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
   }
-  return st;
 }
 
 /* ---- tensors of replicas ---- */
 
-static berth_status add_tensors(berth_i_arena *a) {
+static void add_tensors(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
-  berth_status st = BERTH_OK;
-  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t u = g->producer[t], n = berth_i_place_size(a->d, berth_i_form_place(a->form[u]));
-    st = berth_i_arena_tensors(a, n);
+    if (!berth_i_arena_tensors(a, n)) return;
     a->first_tensor[t] = a->n_tensors;
-    for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
+    for (int32_t k = 0; k < n; k++) {
       double share = berth_i_tensor_share(a->d, t, a->form[u], k);
       int32_t x = a->n_tensors++;
       a->producer[x] = a->first_op[u] + k;
@@ -67,44 +64,28 @@ static berth_status add_tensors(berth_i_arena *a) {
       a->tensor_flags[x] = g->tensor_flags ? g->tensor_flags[t] : 0;
     }
   }
-  return st;
 }
 
 /* ---- edges ---- */
 
-static berth_status read_own(berth_i_arena *a, int32_t t, int32_t v) {
-  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v])), e = a->n_edges;
-  berth_status st = berth_i_arena_edges(a, n);
-  if (st != BERTH_OK) return st;
-  for (int32_t k = 0; k < n; k++) {
-    a->edge_tensor[e + k] = a->first_tensor[t] + k;
-    a->edge_op[e + k] = a->first_op[v] + k;
-  }
-  a->n_edges += n;
-  return BERTH_OK;
-}
-
-static berth_status read_converted(berth_i_arena *a, int32_t t, int32_t v) {
-  const int32_t *ids;
-  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v]));
-  berth_status st = berth_i_convert(a, t, v, &ids);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
-    if (ids[k] != BERTH_NONE) st = berth_i_add_edge(a, ids[k], a->first_op[v] + k);
-  }
-  return st;
-}
-
-/* Readers by id, so that what each reads comes in its own order. */
-static berth_status add_edges(berth_i_arena *a) {
+/* Readers by id, so that what each reads comes in its own order. What is made in the form in which
+ * it is read is the most frequent case: it takes its edges at once. */
+static void add_edges(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
-  berth_status st = BERTH_OK;
   for (int32_t v = 0; v < g->n_ops; v++) {
-    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
-      bool same = a->form[g->producer[g->in[i]]] == a->form[v];
-      st = same ? read_own(a, g->in[i], v) : read_converted(a, g->in[i], v);
+    int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v]));
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      int32_t t = g->in[i];
+      bool own = a->form[g->producer[t]] == a->form[v];
+      const int32_t *ids = own ? NULL : berth_i_convert(a, t, v);
+      if (!berth_i_arena_edges(a, n)) return;
+      for (int32_t k = 0; k < n; k++) {
+        if (!own && ids[k] == BERTH_NONE) continue;
+        a->edge_tensor[a->n_edges] = own ? a->first_tensor[t] + k : ids[k];
+        a->edge_op[a->n_edges++] = a->first_op[v] + k;
+      }
     }
   }
-  return st;
 }
 
 /* ---- all ---- */
@@ -117,8 +98,9 @@ berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const u
   berth_status st;
   if ((st = berth_i_deploy_forms(d, action, duplicate, a->form, a->repeated)) != BERTH_OK)
     return st;
-  if ((st = add_replicas(a)) != BERTH_OK) return st;
-  if ((st = add_tensors(a)) != BERTH_OK) return st;
+  add_replicas(a);
+  add_tensors(a);
+  if (a->st != BERTH_OK) return a->st;
   /* Twins that are on the same devices stay twins. */
   const berth_graph *g = a->d->g;
   for (int32_t op = 0; g->twin && op < g->n_ops; op++) {
@@ -127,9 +109,9 @@ berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const u
     for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++)
       a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
   }
-  if ((st = add_edges(a)) != BERTH_OK) return st;
-  if ((st = berth_i_add_reductions(a)) != BERTH_OK) return st;
-  return berth_i_arena_finish(a, e);
+  add_edges(a);
+  berth_i_add_reductions(a);
+  return a->st == BERTH_OK ? berth_i_arena_finish(a, e) : a->st;
 }
 
 berth_status berth_i_emission_new(berth_deploy *d, berth_i_emission **out) {

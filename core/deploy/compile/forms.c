@@ -68,16 +68,14 @@ static berth_status form_group(berth_deploy *d, int32_t group, const berth_actio
 }
 
 static bool runs_all_over(const berth_deploy *d, int32_t op, int32_t place) {
-  for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
+  for (int32_t k = 0; k < berth_i_place_size(d, place); k++)
     if (!berth_i_can_run(d->cost, op, berth_i_place_devices(d, place)[k])) return false;
-  }
   return true;
 }
 
 static bool makes_uncut(const berth_deploy *d, int32_t op) {
-  for (int32_t i = d->g->out_at[op]; i < d->g->out_at[op + 1]; i++) {
+  for (int32_t i = d->g->out_at[op]; i < d->g->out_at[op + 1]; i++)
     if (!d->cut_tensor[d->g->out[i]] && !berth_i_is_control(d->g, d->g->out[i])) return true;
-  }
   return false;
 }
 

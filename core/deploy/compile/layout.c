@@ -105,8 +105,7 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
   size_t n = 0;
   share_out(d->batch, d->n_devices, d->speed, kind == 0, l->given, l->all);
   for (int32_t place = 0; place < d->n_places; place++) {
-    berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind],
-                                        n + most_runs(d), sizeof *d->run[kind]);
+    berth_status st = BERTH_I_POOL_GROW(&d->pool, d->run[kind], d->run_cap[kind], n + most_runs(d));
     if (st != BERTH_OK) return st;
     l->run = d->run[kind] + n;
     d->run_at[kind][place] = (int32_t)n;

@@ -9,65 +9,49 @@ static int32_t server_of(const berth_deploy *d, int32_t reader, int32_t n) {
   return (number != BERTH_NONE ? number : reader) % n;
 }
 
-static berth_status sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
+static void sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
   const berth_deploy *d = a->d;
   int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]),
-          n = berth_i_place_size(d, place), op;
+          n = berth_i_place_size(d, place);
   int32_t parts = berth_i_place_size(d, berth_i_form_place(a->form[u]));
   int32_t device = berth_i_place_devices(d, place)[server_of(d, reader, n)];
   double bytes = d->g->tensor_bytes[t] * (parts * berth_i_tensor_share(d, t, a->form[u], 0) + 1);
-  berth_status st = berth_i_add_auxiliary(a, u, BERTH_PART_SUM, device, d->batch, bytes, &op);
-  for (int32_t k = 0; k < parts && st == BERTH_OK; k++)
-    st = berth_i_add_edge(a, a->first_tensor[t] + k, op);
-  int32_t out;
-  if (st == BERTH_OK) st = berth_i_add_piece(a, op, t, 1, &out);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++) ids[k] = out;
-  return st;
+  int32_t op = berth_i_add_auxiliary(a, u, BERTH_PART_SUM, device, d->batch, bytes);
+  for (int32_t k = 0; k < parts; k++) berth_i_add_edge(a, a->first_tensor[t] + k, op);
+  int32_t out = berth_i_add_piece(a, op, t, 1);
+  for (int32_t k = 0; k < n; k++) ids[k] = out;
 }
 
 /* ---- by AllReduce ---- */
 
-static berth_status new_reduction(berth_i_arena *a, int32_t t, int32_t reader) {
-  berth_status st =
-      berth_i_items_take(a, &a->reductions, 1, sizeof(berth_i_reduction), &a->reduction[t]);
-  if (st != BERTH_OK) {
-    a->reduction[t] = BERTH_NONE;
-    return st;
+/* It is reduced in place: readers read what they wait for. */
+static void all_reduce(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
+  int32_t place = berth_i_form_place(a->form[reader]), n = berth_i_place_size(a->d, place);
+  for (int32_t k = 0; k < n; k++) ids[k] = a->first_tensor[t] + k;
+  if (a->reduction[t] == BERTH_NONE) {
+    a->reduction[t] = berth_i_items_take(a, &a->reductions, 1, sizeof(berth_i_reduction));
+    if (a->reduction[t] == BERTH_NONE) return;
+    ((berth_i_reduction *)a->reductions.at)[a->reduction[t]] = (berth_i_reduction){
+      t, place, a->d->group[reader], BERTH_NONE, BERTH_NONE, false
+    };
   }
-  ((berth_i_reduction *)a->reductions.at)[a->reduction[t]] = (berth_i_reduction){
-    t, berth_i_form_place(a->form[reader]), a->d->group[reader], BERTH_NONE, BERTH_NONE, false
-  };
-  return BERTH_OK;
-}
-
-static berth_status add_reader(berth_i_arena *a, int32_t t, int32_t reader) {
   berth_i_reduction *r = (berth_i_reduction *)a->reductions.at + a->reduction[t];
-  int32_t k;
-  berth_status st = berth_i_items_take(a, &a->links, 1, sizeof(berth_i_link), &k);
-  if (st != BERTH_OK) return st;
+  int32_t k = berth_i_items_take(a, &a->links, 1, sizeof(berth_i_link));
+  if (k == BERTH_NONE) return;
   ((berth_i_link *)a->links.at)[k] = (berth_i_link){ reader, r->reader };
   r->reader = k;
   if (a->d->update_number[reader] == BERTH_NONE) r->alone = true;
-  return BERTH_OK;
 }
 
-/* It is reduced in place: readers read what they wait for. */
-static berth_status all_reduce(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
-  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[reader]));
-  berth_status st = a->reduction[t] == BERTH_NONE ? new_reduction(a, t, reader) : BERTH_OK;
-  if (st == BERTH_OK) st = add_reader(a, t, reader);
-  for (int32_t k = 0; k < n; k++) ids[k] = a->first_tensor[t] + k;
-  return st;
-}
-
-berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids,
-                            bool *keep) {
+bool berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids) {
   const berth_deploy *d = a->d;
   const berth_action *action = &d->action[a->action[d->group[reader]]];
   bool same =
       berth_i_form_place(a->form[d->g->producer[tensor]]) == berth_i_form_place(a->form[reader]);
-  *keep = !(same && action->option == BERTH_DEPLOY_ALLREDUCE);
-  return *keep ? sum(a, tensor, reader, ids) : all_reduce(a, tensor, reader, ids);
+  bool reduced = same && action->option == BERTH_DEPLOY_ALLREDUCE;
+  if (reduced) all_reduce(a, tensor, reader, ids);
+  else sum(a, tensor, reader, ids);
+  return !reduced;
 }
 
 /* ---- buckets ---- */
@@ -89,92 +73,75 @@ static bool takes(const berth_i_arena *a, const berth_i_bucket *b, const berth_i
          || b->bytes + gradient_bytes(a, r->tensor) <= a->d->o.bucket_bytes;
 }
 
-/* Of gradients that go together none waits for an update of another: they are of one level. A full
- * bucket stays shut. */
-static berth_status find_bucket(berth_i_arena *a, const berth_i_reduction *r, int32_t *out) {
+/* Of gradients that are reduced together none waits for an update of another: they are of one
+ * level. A full bucket stays shut. */
+static int32_t find_bucket(berth_i_arena *a, const berth_i_reduction *r) {
   bool together = a->d->o.bucket != BERTH_BUCKET_NONE && !r->alone;
   int32_t key = a->d->o.bucket == BERTH_BUCKET_GROUP ? r->group : r->place;
   for (int32_t k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE;
-       k = bucket_at(a, k)->next) {
-    if (!takes(a, bucket_at(a, k), r)) continue;
-    *out = k;
-    return BERTH_OK;
-  }
-  berth_status st;
-  if ((st = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK)
-    return st;
-  *bucket_at(a, *out) =
+       k = bucket_at(a, k)->next)
+    if (takes(a, bucket_at(a, k), r)) return k;
+  int32_t made = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket));
+  if (made == BERTH_NONE) return BERTH_NONE;
+  *bucket_at(a, made) =
       (berth_i_bucket){ r->place,   a->d->level[a->d->g->producer[r->tensor]],  0, BERTH_NONE,
                         BERTH_NONE, together ? a->key_bucket[key] : BERTH_NONE, 0 };
-  if (together) a->key_bucket[key] = *out;
-  return BERTH_OK;
-}
-
-static berth_status put_in_bucket(berth_i_arena *a, int32_t reduction) {
-  int32_t k = 0;
-  berth_status st = find_bucket(a, reduction_at(a, reduction), &k);
-  if (st != BERTH_OK) return st;
-  berth_i_bucket *b = bucket_at(a, k);
-  if (b->n++ == 0) b->first = reduction;
-  else reduction_at(a, b->last)->next = reduction;
-  b->last = reduction;
-  b->bytes += gradient_bytes(a, reduction_at(a, reduction)->tensor);
-  return BERTH_OK;
+  if (together) a->key_bucket[key] = made;
+  return made;
 }
 
 /* In the order in which gradients are made. */
-static berth_status fill_buckets(berth_i_arena *a) {
+static void fill_buckets(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
-  berth_status st = BERTH_OK;
   for (int32_t i = 0; i < g->n_ops; i++) {
     int32_t u = g->topo[i];
-    for (int32_t j = g->out_at[u]; j < g->out_at[u + 1] && st == BERTH_OK; j++) {
-      if (a->reduction[g->out[j]] != BERTH_NONE) st = put_in_bucket(a, a->reduction[g->out[j]]);
+    for (int32_t j = g->out_at[u]; j < g->out_at[u + 1] && a->st == BERTH_OK; j++) {
+      int32_t reduction = a->reduction[g->out[j]];
+      if (reduction == BERTH_NONE) continue;
+      int32_t k = find_bucket(a, reduction_at(a, reduction));
+      if (k == BERTH_NONE) return;
+      berth_i_bucket *b = bucket_at(a, k);
+      if (b->n++ == 0) b->first = reduction;
+      else reduction_at(a, b->last)->next = reduction;
+      b->last = reduction;
+      b->bytes += gradient_bytes(a, g->out[j]);
     }
   }
-  return st;
 }
 
 /* ---- collectives ---- */
 
 /* One gradient: who makes it is the member. */
-static berth_status add_member(berth_i_arena *a, const berth_i_bucket *b, int32_t k) {
-  int32_t first = reduction_at(a, b->first)->tensor, u = a->d->g->producer[first];
-  if (b->n == 1) return berth_i_add_member(a, a->first_op[u] + k);
-  int32_t op;
-  berth_status st =
-      berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
-                            berth_i_form_samples(a->d, a->form[u], k), 0, &op);
-  for (int32_t r = b->first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
-    st = berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + k, op);
-  return st == BERTH_OK ? berth_i_add_member(a, op) : st;
+static void add_member(berth_i_arena *a, const berth_i_bucket *b, int32_t k) {
+  int32_t op, u = a->d->g->producer[reduction_at(a, b->first)->tensor];
+  if (b->n == 1) {
+    op = a->first_op[u] + k;
+  } else {
+    op = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
+                               berth_i_form_samples(a->d, a->form[u], k), 0);
+    for (int32_t r = b->first; r != BERTH_NONE; r = reduction_at(a, r)->next)
+      berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + k, op);
+  }
+  berth_i_add_member(a, op);
 }
 
-static berth_status add_readers(berth_i_arena *a, const berth_i_reduction *r, int32_t bucket) {
+static void add_readers(berth_i_arena *a, const berth_i_reduction *r, int32_t bucket) {
   const berth_i_link *link = a->links.at;
-  berth_status st = BERTH_OK;
   int32_t n = berth_i_place_size(a->d, r->place);
   for (int32_t i = r->reader; i != BERTH_NONE; i = link[i].next) {
     if (a->stamp[link[i].op] == bucket) continue;
     a->stamp[link[i].op] = bucket;
-    for (int32_t k = 0; k < n && st == BERTH_OK; k++)
-      st = berth_i_add_waiting(a, a->first_op[link[i].op] + k);
+    for (int32_t k = 0; k < n; k++) berth_i_add_waiting(a, a->first_op[link[i].op] + k);
   }
-  return st;
 }
 
-static berth_status add_collective(berth_i_arena *a, int32_t bucket) {
-  const berth_i_bucket b = *bucket_at(a, bucket);
-  berth_status st = berth_i_begin_collective(a, BERTH_ALLREDUCE, b.bytes, b.n);
-  int32_t n = berth_i_place_size(a->d, b.place);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = add_member(a, &b, k);
-  for (int32_t r = b.first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
-    st = add_readers(a, reduction_at(a, r), bucket);
-  return st;
-}
-
-berth_status berth_i_add_reductions(berth_i_arena *a) {
-  berth_status st = fill_buckets(a);
-  for (size_t k = 0; k < a->buckets.n && st == BERTH_OK; k++) st = add_collective(a, (int32_t)k);
-  return st;
+void berth_i_add_reductions(berth_i_arena *a) {
+  fill_buckets(a);
+  for (size_t k = 0; k < a->buckets.n && a->st == BERTH_OK; k++) {
+    const berth_i_bucket b = *bucket_at(a, (int32_t)k);
+    berth_i_begin_collective(a, BERTH_ALLREDUCE, b.bytes, b.n);
+    for (int32_t i = 0; i < berth_i_place_size(a->d, b.place); i++) add_member(a, &b, i);
+    for (int32_t r = b.first; r != BERTH_NONE; r = reduction_at(a, r)->next)
+      add_readers(a, reduction_at(a, r), (int32_t)k);
+  }
 }
