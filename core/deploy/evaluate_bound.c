@@ -16,9 +16,8 @@ static size_t most_counts(const berth_deploy *d) {
 static void add_count(counts *c, int32_t device, int32_t samples) {
   int32_t *end = &c->at[device + 1];
   if (samples < 1) return;
-  for (int32_t k = c->at[device]; k < *end; k++) {
+  for (int32_t k = c->at[device]; k < *end; k++)
     if (c->samples[k] == samples) return;
-  }
   c->samples[(*end)++] = samples;
 }
 
@@ -30,9 +29,8 @@ static void count_device(const berth_deploy *d, counts *c, int32_t device) {
     for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
       if (berth_i_place_devices(d, place)[k] != device) continue;
       for (int32_t cut = BERTH_I_CUT_EVEN;
-           cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++) {
+           cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++)
         add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, (berth_i_cut)cut), k));
-      }
     }
   }
 }
@@ -62,9 +60,8 @@ static double least_seconds(const berth_deploy *d, const counts *c, int32_t op, 
 static double least_slope(const berth_deploy *d, const counts *c, int32_t op, int32_t device,
                           double o) {
   double least = INFINITY;
-  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++) {
+  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++)
     least = fmin(least, (seconds(d, op, device, c->samples[k]) - o) / c->samples[k]);
-  }
   return least > 0 ? least : 0;
 }
 
@@ -96,9 +93,8 @@ static double priced(prices *p) {
   for (int32_t q = 0; q < p->n; q++) p->load[q] = 0;
   for (int32_t op = 0; op < p->n_ops; op++) {
     int32_t best = 0;
-    for (int32_t q = 1; q < p->n; q++) {
+    for (int32_t q = 1; q < p->n; q++)
       if (p->price[q] * p->column[q][op] < p->price[best] * p->column[best][op]) best = q;
-    }
     sum += p->price[best] * p->column[best][op];
     p->load[best] += p->column[best][op] / p->count[best];
   }
@@ -141,10 +137,9 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
     p.price = own + n;
     p.load = own + 2 * n;
     /* Fill work. */
-    for (int32_t k = 0; k < d->n_devices; k++) {
+    for (int32_t k = 0; k < d->n_devices; k++)
       for (int32_t op = 0; op < d->n_ops; op++)
         work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
-    }
     /* Find kinds. */
     for (int32_t k = 0; k < d->n_devices; k++) {
       const double *column = work + (size_t)k * (size_t)d->n_ops;
@@ -173,18 +168,16 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
 /* o + B / sum (1 / c_d): all devices at once, each as long. */
 static double spread(const berth_deploy *d, const counts *c, int32_t op, double o) {
   double speed = 0;
-  for (int32_t k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++)
     if (!isinf(berth_i_deploy_seconds(d, op, k, d->batch)))
       speed += 1 / least_slope(d, c, op, k, o);
-  }
   return o + d->batch / speed;
 }
 
 static double on_path(const berth_deploy *d, const counts *c, int32_t op) {
   double least = INFINITY;
-  for (int32_t k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++)
     least = fmin(least, d->cut_op[op] ? least_seconds(d, c, op, k) : seconds(d, op, k, d->batch));
-  }
   if (!d->cut_op[op] || d->o.positional) return least;
   return fmax(spread(d, c, op, 0), spread(d, c, op, least));
 }

@@ -27,9 +27,8 @@ static int32_t samples_at(const berth_deploy *d, int32_t size) {
 static double group_on_device(const berth_deploy *d, int32_t group, int32_t device,
                               int32_t samples) {
   double sum = 0;
-  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++)
     sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
-  }
   return sum;
 }
 
@@ -53,11 +52,9 @@ static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   if (x) return BERTH_OK;
   if (!(x = v->place_seconds = berth_i_pool_alloc(&v->pool, n, SIZES * sizeof *x)))
     return berth_i_pool_status(&v->pool);
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    for (int32_t m = 0; m < d->n_device_groups; m++) {
+  for (int32_t g = 0; g < d->n_groups; g++)
+    for (int32_t m = 0; m < d->n_device_groups; m++)
       for (int32_t k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));
-    }
-  }
   return BERTH_OK;
 }
 
@@ -176,15 +173,12 @@ static void fill(const scale *s, const state *now, berth_deploy_features *out) {
   for (int32_t i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
   for (int32_t i = 0; out->device && i < d->n_device_groups; i++)
     device_row(s, now, i, out->device + (size_t)i * DEVICE);
-  for (int32_t i = 0; out->edge && i < s->v->n_crossings; i++) {
+  for (int32_t i = 0; out->edge && i < s->v->n_crossings; i++)
     out->edge[i] = of_bytes(s, s->v->crossing[i].cut + s->v->crossing[i].whole);
-  }
-  for (int32_t i = 0; out->link && i < d->n_device_groups; i++) {
-    for (int32_t k = 0; k < d->n_device_groups; k++) {
+  for (int32_t i = 0; out->link && i < d->n_device_groups; i++)
+    for (int32_t k = 0; k < d->n_device_groups; k++)
       out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] =
           of_bandwidth(s, bandwidth_between(d, i, k));
-    }
-  }
   if (out->place) {
     /* Place rows. */
     float *row = out->place;

@@ -1,6 +1,245 @@
 /* What each action of an op group would cost there. */
 #include "values_internal.h"
 
+/* What a byte costs that goes from one stance to another: the busiest link of the routes. */
+
+/* ---- traffic on links ---- */
+
+/* Traffic on links, in bytes; unreachable: false. */
+static bool load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
+                      double bytes, double *latency) {
+  if (src == dst || bytes == 0) return true;
+  const int32_t *links;
+  int32_t n;
+  if ((n = berth_topology_route(d->t, src, dst, &links)) < 0) return false;
+  for (int32_t k = 0; k < n; k++) {
+    if (v->load[links[k]] == 0) v->touched[v->n_touched++] = links[k];
+    v->load[links[k]] += bytes;
+  }
+  double lag = d->t->latency[berth_i_pair(d->t, src, dst)];
+  if (latency && lag > *latency) *latency = lag;
+  return true;
+}
+
+static double load_take(const berth_deploy *d, berth_i_values *v) {
+  double most = 0;
+  for (int32_t k = 0; k < v->n_touched; k++) {
+    double s = v->load[v->touched[k]] / d->t->links[v->touched[k]].bandwidth;
+    most = s > most ? s : most;
+    v->load[v->touched[k]] = 0;
+  }
+  v->n_touched = 0;
+  return most * d->cost->transfer_factor;
+}
+
+/* ---- one byte from stance to stance ---- */
+
+/* A place of one device stands for a part of a group that is dealt out. */
+typedef struct way {
+  berth_deploy *d;
+  berth_i_values *v;
+  bool cut;        /* the tensor is cut along the batch */
+  double latency;
+  bool apart;      /* some pair has no route */
+} way;
+
+static bool holds_all(berth_i_stance s, bool cut) { return !cut || s.manner == BERTH_I_BY_WHOLE; }
+
+static berth_i_form form_of(berth_i_stance s) {
+  return berth_i_form_of(s.place,
+                         s.manner == BERTH_I_BY_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
+}
+
+static bool is_in(const berth_deploy *d, int32_t place, int32_t device) {
+  const int32_t *list = berth_i_place_devices(d, place);
+  int32_t n = berth_i_place_size(d, place);
+  for (int32_t k = 0; k < n; k++)
+    if (list[k] == device) return true;
+  return false;
+}
+
+static void send(way *w, int32_t src, int32_t dst, double bytes) {
+  if (!load_add(w->d, w->v, src, dst, bytes, &w->latency)) w->apart = true;
+}
+
+/* How much of a byte position k has, or needs. */
+static double share_of(const way *w, berth_i_stance s, int32_t k) {
+  if (holds_all(s, w->cut)) return 1;
+  return (double)berth_i_form_samples(w->d, form_of(s), k) / w->d->batch;
+}
+
+static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
+  const int32_t *src = berth_i_place_devices(w->d, a.place),
+                *dst = berth_i_place_devices(w->d, b.place);
+  const berth_i_moves *moves;
+  berth_status st = berth_i_deploy_moves(w->d, form_of(a), form_of(b), &moves);
+  for (int32_t k = 0; st == BERTH_OK && k < moves->n; k++) {
+    const berth_i_move *m = &moves->move[k];
+    send(w, src[m->src], dst[m->dst], (double)m->samples / w->d->batch);
+  }
+  return st;
+}
+
+static berth_status replicated(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
+  berth_status st = BERTH_OK;
+  if (holds_all(a, w->cut)) {
+    /* Who has all of it on the spot sends nothing; else the first replica does. */
+    const int32_t *src = berth_i_place_devices(w->d, a.place),
+                  *dst = berth_i_place_devices(w->d, b.place);
+    int32_t n = berth_i_place_size(w->d, b.place);
+    for (int32_t k = 0; k < n; k++)
+      if (!is_in(w->d, a.place, dst[k])) send(w, src[0], dst[k], share_of(w, b, k));
+  } else if (holds_all(b, w->cut)) {
+    const int32_t *src = berth_i_place_devices(w->d, a.place),
+                  *dst = berth_i_place_devices(w->d, b.place);
+    int32_t n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
+    for (int32_t i = 0; i < n; i++)
+      for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
+  } else st = cut_to_cut(w, a, b);
+  *seconds = load_take(w->d, w->v);
+  return st;
+}
+
+static berth_i_stance alone(const berth_deploy *d, berth_i_stance s, int32_t k) {
+  return (berth_i_stance){ d->n_sets + berth_i_place_devices(d, s.place)[k], BERTH_I_BY_EVEN };
+}
+
+/* Dealt out: the mean over the devices that an op may be on, at each end. */
+static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
+  bool by_a = a.manner == BERTH_I_BY_SPLIT, by_b = b.manner == BERTH_I_BY_SPLIT;
+  int32_t n = by_a ? berth_i_place_size(w->d, a.place) : 1,
+          m = by_b ? berth_i_place_size(w->d, b.place) : 1;
+  double sum = 0, s = 0;
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t k = 0; k < m && st == BERTH_OK; k++, sum += s)
+      st = replicated(w, by_a ? alone(w->d, a, i) : a, by_b ? alone(w->d, b, k) : b, &s);
+  *seconds = sum / n / m;
+  return st;
+}
+
+static berth_status make_table(berth_i_values *v) {
+  size_t n = (size_t)v->n_stances * (size_t)v->n_stances;
+  if (v->rate) return BERTH_OK;
+  if (!(v->rate = berth_i_pool_alloc(&v->pool, n, sizeof *v->rate)))
+    return berth_i_pool_status(&v->pool);
+  for (size_t i = 0; i < n; i++) v->rate[i].cut = NAN;
+  return BERTH_OK;
+}
+
+static berth_status rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to,
+                             const berth_i_rate **out) {
+  way w = { d, v, true, 0, false };
+  berth_status st = make_table(v);
+  if (st != BERTH_OK) return st;
+  berth_i_rate *r;
+  *out = r = &v->rate[(size_t)from * (size_t)v->n_stances + (size_t)to];
+  if (!isnan(r->cut)) return BERTH_OK;
+  double cut;
+  if ((st = mean_seconds(&w, v->stance[from], v->stance[to], &cut)) != BERTH_OK) return st;
+  w.cut = false;
+  double whole;
+  if ((st = mean_seconds(&w, v->stance[from], v->stance[to], &whole)) != BERTH_OK) return st;
+  r->cut = w.apart ? INFINITY : (float)cut;
+  r->whole = w.apart ? INFINITY : (float)whole;
+  r->latency = (float)(w.latency * d->cost->transfer_factor);
+  return BERTH_OK;
+}
+
+/* What keeps the variables of an op group in step. */
+
+static double collective_seconds(const berth_deploy *d, berth_collective_kind kind, int32_t place,
+                                 double bytes) {
+  int32_t n = berth_i_place_size(d, place);
+  if (n < 2 || bytes == 0) return 0;
+  berth_i_collective_price p =
+      berth_i_collective_of(d->cost, kind, bytes, n, berth_i_place_devices(d, place));
+  return p.src == BERTH_NONE ? p.seconds : INFINITY;
+}
+
+double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double bytes) {
+  return collective_seconds(d, BERTH_ALLREDUCE, place, bytes);
+}
+
+double berth_i_gather_seconds(const berth_deploy *d, int32_t place, double bytes) {
+  if (!d->o.gather) {
+    /* One concatenation, which all read. */
+    const int32_t *list = berth_i_place_devices(d, place);
+    int32_t n = berth_i_place_size(d, place);
+    double latency = 0;
+    bool joined = true;
+    for (int32_t k = 1; k < n; k++)
+      joined = load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
+    double in = load_take(d, d->values);
+    for (int32_t k = 1; k < n; k++)
+      joined = load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
+    in += load_take(d, d->values) + 2 * latency * d->cost->transfer_factor;
+    return joined ? in : INFINITY;
+  }
+  return collective_seconds(d, BERTH_ALLGATHER, place, bytes / berth_i_place_size(d, place));
+}
+
+double berth_i_gradient_bytes(const berth_deploy *d, int32_t tensor, int32_t place) {
+  return d->g->tensor_bytes[tensor] / (d->o.split_gradients ? berth_i_place_size(d, place) : 1);
+}
+
+static double by_allreduce(const berth_deploy *d, const berth_i_values *v, int32_t group,
+                           int32_t place) {
+  double sum = 0, bytes = 0;
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+    double more = berth_i_gradient_bytes(d, v->gradient[k], place);
+    bool closes = d->o.bucket == BERTH_BUCKET_NONE
+                  || (d->o.bucket == BERTH_BUCKET_BYTES && bytes + more > d->o.bucket_bytes);
+    if (closes && bytes > 0) {
+      sum += berth_i_allreduce_seconds(d, place, bytes);
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  return sum + berth_i_allreduce_seconds(d, place, bytes);
+}
+
+static int32_t update_of(const berth_deploy *d, int32_t tensor) {
+  for (int32_t k = d->g->use_at[tensor]; k < d->g->use_at[tensor + 1]; k++)
+    if (d->update_number[d->g->use[k]] != BERTH_NONE) return d->update_number[d->g->use[k]];
+  return 0;
+}
+
+/* To the servers, or back. */
+static double server_seconds(const berth_deploy *d, berth_i_values *v, int32_t group, int32_t place,
+                             bool back, bool *apart) {
+  const int32_t *list = berth_i_place_devices(d, place);
+  int32_t n = berth_i_place_size(d, place);
+  double latency = 0;
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+    int32_t server = list[update_of(d, v->gradient[k]) % n];
+    double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
+    for (int32_t i = 0; i < n; i++)
+      if (!load_add(d, v, back ? server : list[i], back ? list[i] : server, bytes,
+                            &latency))
+        *apart = true;
+  }
+  return load_take(d, v) + latency * d->cost->transfer_factor;
+}
+
+static double by_servers(const berth_deploy *d, berth_i_values *v, int32_t group, int32_t place) {
+  bool apart = false;
+  double seconds = server_seconds(d, v, group, place, false, &apart)
+                   + server_seconds(d, v, group, place, true, &apart);
+  return apart ? INFINITY : seconds;
+}
+
+/* What keeps variables in step, without repeated ops. */
+static double group_sync(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action) {
+  int32_t place = berth_i_action_place(d, action);
+  if (!berth_i_is_data_parallel(d, action)) return 0;
+  double rows;
+  rows = berth_i_gather_seconds(d, place, v->rows[group]);
+  return rows
+         + (d->action[action].option == BERTH_DEPLOY_PS ? by_servers(d, v, group, place)
+                                                        : by_allreduce(d, v, group, place));
+}
+
 /* ---- time of the slowest device ---- */
 
 static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stance s) {
@@ -11,9 +250,8 @@ static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stan
     berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
     int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k);
     double t = 0;
-    for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+    for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++)
       t += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
-    }
     most = t > most ? t : most;
   }
   return most;
@@ -120,7 +358,7 @@ static berth_status sync_seconds(berth_deploy *d, berth_i_values *v, int32_t gro
                                  double *out) {
   double *kept = &v->sync[(size_t)group * (size_t)d->n_actions + (size_t)action];
   if (isnan(*kept)) {
-    double sync = berth_i_group_sync(d, v, group, action);
+    double sync = group_sync(d, v, group, action);
     if (sync > 0 && d->action[action].option == BERTH_DEPLOY_ALLREDUCE) {
       const berth_i_local_sfb *sfb = berth_i_local_sfb_of(d, v, group, action);
       if (!sfb) return BERTH_ENOMEM;
@@ -135,7 +373,7 @@ static berth_status sync_seconds(berth_deploy *d, berth_i_values *v, int32_t gro
 static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth_i_crossing *c,
                                  int32_t from, int32_t to, double *sum) {
   const berth_i_rate *r;
-  berth_status st = berth_i_rate_of(d, v, v->stance_of[from], v->stance_of[to], &r);
+  berth_status st = rate_of(d, v, v->stance_of[from], v->stance_of[to], &r);
   if (st != BERTH_OK) return st;
   if (c->cut > 0) *sum += c->cut * (double)r->cut;
   if (c->whole > 0) *sum += c->whole * (double)r->whole;
@@ -146,12 +384,10 @@ static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth
 static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action,
                                      int32_t group, int32_t with, double *sum) {
   berth_status st = BERTH_OK;
-  for (int32_t i = v->out_at[group]; i < v->out_at[group + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = v->out_at[group]; i < v->out_at[group + 1] && st == BERTH_OK; i++)
     st = add_crossing(d, v, &v->crossing[i], with, action[v->to[i]], sum);
-  }
-  for (int32_t i = v->in_at[group]; i < v->in_at[group + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = v->in_at[group]; i < v->in_at[group + 1] && st == BERTH_OK; i++)
     st = add_crossing(d, v, &v->crossing[v->in[i]], action[v->from[v->in[i]]], with, sum);
-  }
   return st;
 }
 

@@ -4,19 +4,18 @@
 
 /* ---- the table ---- */
 
-static berth_status add(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option,
+static berth_status add(berth_deploy *d, int32_t set, berth_deploy_option option,
                         berth_deploy_shares shares) {
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->action, cap, (size_t)d->n_actions + 1,
-                                      sizeof *d->action);
+  berth_status st = BERTH_I_POOL_GROW(&d->pool, d->action, d->action_cap, (size_t)d->n_actions + 1);
   if (st == BERTH_OK) d->action[d->n_actions++] = (berth_action){ set, option, shares };
   return st;
 }
 
-static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set,
-                                 berth_deploy_option option) {
-  berth_status st = add(d, cap, set, option, BERTH_SHARES_EVEN);
+/* With even shares, and with shares by speed where these differ. */
+static berth_status add_replicas(berth_deploy *d, int32_t set, berth_deploy_option option) {
+  berth_status st = add(d, set, option, BERTH_SHARES_EVEN);
   return st == BERTH_OK && d->o.uneven && d->uneven[set]
-             ? add(d, cap, set, option, BERTH_SHARES_SPEED)
+             ? add(d, set, option, BERTH_SHARES_SPEED)
              : st;
 }
 
@@ -40,9 +39,8 @@ static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32
 static bool equal_shares(const berth_deploy *d, const berth_action *a) {
   berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED
                                                                            : BERTH_I_CUT_EVEN);
-  for (int32_t k = 1; k < berth_i_place_size(d, a->set); k++) {
+  for (int32_t k = 1; k < berth_i_place_size(d, a->set); k++)
     if (berth_i_form_samples(d, f, k) != berth_i_form_samples(d, f, 0)) return false;
-  }
   return true;
 }
 
@@ -59,9 +57,8 @@ static bool reads_reduced(const berth_deploy *d, int32_t op) {
 
 int berth_deploy_reduces(const berth_deploy *d, int32_t group) {
   if (group < 0 || group >= d->n_groups) return 0;
-  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++)
     if (reads_reduced(d, d->group_op[i])) return true;
-  }
   return false;
 }
 
@@ -74,9 +71,8 @@ static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, b
     /* SPLIT has something to deal out. */
     const int32_t *op = d->group_op + d->group_at[group];
     int32_t n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
-    for (int32_t i = 1; i < n; i++) {
+    for (int32_t i = 1; i < n; i++)
       if (first == BERTH_NONE || berth_i_group(d->g, op[i]) != first) return true;
-    }
     return false;
   }
   if (a->option == BERTH_DEPLOY_PS && berth_i_place_size(d, a->set) > 1 && !servers) return false;
@@ -89,11 +85,10 @@ static bool has_legal(const berth_deploy *d, int32_t group) {
 
 static berth_status no_action(const berth_deploy *d, int32_t group) {
   int32_t op = 0, device = 0;
-  if (!find_misfit(d, group, d->action[0].set, &op, &device)) {
+  if (!find_misfit(d, group, d->action[0].set, &op, &device))
     return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
                         "op group %ld: no device set gives equal shares of a batch of %ld",
                         (long)group, (long)d->batch);
-  }
   char label[80], where[80];
   return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
                       "op group %ld: no device set can run all of its %ld ops: %s not on %s",
@@ -103,19 +98,19 @@ static berth_status no_action(const berth_deploy *d, int32_t group) {
 }
 
 berth_status berth_i_deploy_actions(berth_deploy *d) {
-  berth_status st;
-  size_t *cap = &d->action_cap;
-  st = BERTH_OK;
-  for (int32_t set = 0; set < d->n_sets && st == BERTH_OK; set++) {
-    bool alone = berth_i_place_size(d, set) == 1;
-    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN)
-               : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
-    if (alone || st != BERTH_OK) continue;
-    if ((st = add_replicas(d, cap, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK) return st;
-    if ((st = add(d, cap, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
-    if (d->o.duplicates) st = add(d, cap, set, BERTH_DEPLOY_DUPLICATE, BERTH_SHARES_EVEN);
+  berth_status st = BERTH_OK;
+  for (int32_t set = 0; set < d->n_sets; set++) {
+    if (berth_i_place_size(d, set) == 1) {
+      if ((st = add(d, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
+      continue;
+    }
+    if ((st = add_replicas(d, set, BERTH_DEPLOY_PS)) != BERTH_OK
+        || (st = add_replicas(d, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK
+        || (st = add(d, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK)
+      return st;
+    if (d->o.duplicates) st = add(d, set, BERTH_DEPLOY_DUPLICATE, BERTH_SHARES_EVEN);
+    if (st != BERTH_OK) return st;
   }
-  if (st != BERTH_OK) return st;
   d->legal = berth_i_pool_alloc(&d->pool, (size_t)d->n_groups, (size_t)d->n_actions);
   if (!d->legal) return berth_i_nomem(d->ctx);
   for (int32_t group = 0; group < d->n_groups; group++) {
@@ -174,11 +169,10 @@ berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *actio
                option_name[a->option]);
       char label[80], where[80];
       int32_t op, device;
-      if (find_misfit(d, group, a->set, &op, &device)) {
+      if (find_misfit(d, group, a->set, &op, &device))
         return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what,
                             berth_i_op_label(d->g, op, label, sizeof label),
                             berth_i_device_label(d->t, device, where, sizeof where));
-      }
       if (a->option == BERTH_DEPLOY_SPLIT)
         return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
       return berth_i_fail(d->ctx, BERTH_EINVAL,

@@ -5,8 +5,9 @@ enum { MOST_UNITED = 6 }; /* device groups of which every union is a candidate *
 
 typedef struct Sets {
   berth_deploy *d;
+  berth_status st; /* after a refusal nothing more is added */
   size_t cap_at, cap_device;
-  uint8_t *in;   /* [n_devices] the set in hand */
+  uint8_t *in;     /* [n_devices] the present set */
 } Sets;
 
 /* ---- device groups ---- */
@@ -32,20 +33,20 @@ static berth_status find_groups(berth_deploy *d, const int32_t *given) {
 
 /* ---- sets ---- */
 
-static berth_status begin_place(Sets *s) {
+/* The marked devices, in the order of their ids, or as listed, become a place. */
+static void add_place(Sets *s, int32_t size, const int32_t *listed) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_at, &s->cap_at,
-                                      (size_t)d->n_places + 2, sizeof *d->place_at);
-  if (st == BERTH_OK && d->n_places == 0) d->place_at[0] = 0;
-  return st;
-}
-
-static berth_status add_device(Sets *s, int32_t *n, int32_t device) {
-  berth_deploy *d = s->d;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_device, &s->cap_device,
-                                      (size_t)*n + 1, sizeof *d->place_device);
-  if (st == BERTH_OK) d->place_device[(*n)++] = device;
-  return st;
+  int32_t n = d->n_places > 0 ? d->place_at[d->n_places] : 0;
+  if (s->st == BERTH_OK)
+    s->st = BERTH_I_POOL_GROW(&d->pool, d->place_at, s->cap_at, (size_t)d->n_places + 2);
+  if (s->st == BERTH_OK)
+    s->st = BERTH_I_POOL_GROW(&d->pool, d->place_device, s->cap_device, (size_t)n + (size_t)size);
+  if (s->st != BERTH_OK) return;
+  if (d->n_places == 0) d->place_at[0] = 0;
+  if (listed) memcpy(d->place_device + n, listed, (size_t)size * sizeof *listed);
+  for (int32_t device = 0, k = n; !listed && device < d->n_devices; device++)
+    if (s->in[device]) d->place_device[k++] = device;
+  d->place_at[++d->n_places] = n + size;
 }
 
 static bool is_marked(const Sets *s, int32_t place, int32_t size) {
@@ -57,32 +58,22 @@ static bool is_marked(const Sets *s, int32_t place, int32_t size) {
 }
 
 /* The marked devices as a set, unless they are one already. */
-static berth_status add_marked(Sets *s) {
-  berth_deploy *d = s->d;
-  berth_status st = begin_place(s);
+static void add_marked(Sets *s) {
+  const berth_deploy *d = s->d;
   int32_t size = 0;
-  if (st != BERTH_OK) return st;
   for (int32_t device = 0; device < d->n_devices; device++) size += s->in[device];
-  for (int32_t place = 0; place < d->n_places; place++) {
-    if (is_marked(s, place, size)) return BERTH_OK;
-  }
-  int32_t n = d->place_at[d->n_places];
-  for (int32_t device = 0; device < d->n_devices && st == BERTH_OK; device++) {
-    if (s->in[device]) st = add_device(s, &n, device);
-  }
-  if (st == BERTH_OK) d->place_at[++d->n_places] = n;
-  return st;
+  for (int32_t place = 0; place < d->n_places; place++)
+    if (is_marked(s, place, size)) return;
+  add_place(s, size, NULL);
 }
 
-static berth_status add_unions(Sets *s) {
+static void add_unions(Sets *s) {
   const berth_deploy *d = s->d;
-  berth_status st = BERTH_OK;
-  for (int32_t mask = 1; mask < 1 << d->n_device_groups && st == BERTH_OK; mask++) {
+  for (int32_t mask = 1; mask < 1 << d->n_device_groups; mask++) {
     for (int32_t device = 0; device < d->n_devices; device++)
       s->in[device] = (mask >> d->device_group[device]) & 1;
-    st = add_marked(s);
+    add_marked(s);
   }
-  return st;
 }
 
 enum { BY_GROUP, BY_TYPE, BY_MACHINE, BY_NOTHING, WAYS };
@@ -97,16 +88,13 @@ static bool together(const berth_deploy *d, int way, int32_t a, int32_t b) {
 }
 
 /* Of many groups: the unions that are likely. */
-static berth_status add_likely(Sets *s) {
+static void add_likely(Sets *s) {
   const berth_deploy *d = s->d;
-  berth_status st = BERTH_OK;
-  for (int way = 0; way < WAYS; way++) {
-    for (int32_t a = 0; a < d->n_devices && st == BERTH_OK; a++) {
+  for (int way = 0; way < WAYS; way++)
+    for (int32_t a = 0; a < d->n_devices; a++) {
       for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
-      st = add_marked(s);
+      add_marked(s);
     }
-  }
-  return st;
 }
 
 static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device,
@@ -117,54 +105,39 @@ static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t devic
 
 static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t set) {
   berth_deploy *d = s->d;
-  berth_status st = begin_place(s);
-  if (st != BERTH_OK) return st;
-  int32_t n = d->place_at[d->n_places];
   if (o->set_at[set + 1] <= o->set_at[set] || o->set_at[0] != 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has no devices", (long)set);
   memset(s->in, 0, (size_t)d->n_devices);
-  for (int32_t i = o->set_at[set]; i < o->set_at[set + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = o->set_at[set]; i < o->set_at[set + 1]; i++) {
     int32_t device = o->set_device[i];
     if (device < 0 || device >= d->n_devices)
       return bad_device(d, set, device, ", which does not exist");
     if (s->in[device]) return bad_device(d, set, device, " twice");
     s->in[device] = 1;
-    st = add_device(s, &n, device);
   }
-  if (st == BERTH_OK) d->place_at[++d->n_places] = n;
-  return st;
+  add_place(s, o->set_at[set + 1] - o->set_at[set], o->set_device + o->set_at[set]);
+  return s->st;
 }
 
-static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
-  berth_status st = BERTH_OK;
-  for (int32_t set = 0; set < o->n_sets && st == BERTH_OK; set++) st = add_given(s, o, set);
+/* Candidate sets: the given ones, or unions of device groups and each device; then each device as
+ * a place of its own. */
+static berth_status add_places(Sets *s, const berth_deploy_options *o) {
+  berth_deploy *d = s->d;
+  for (int32_t set = 0; set < o->n_sets && s->st == BERTH_OK; set++) s->st = add_given(s, o, set);
   if (o->n_sets == 0) {
-    st = s->d->n_device_groups <= MOST_UNITED ? add_unions(s) : add_likely(s);
-    if (st == BERTH_OK) {
-      /* Add singles. */
-      for (int32_t a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
-        for (int32_t b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
-        st = add_marked(s);
-      }
+    if (d->n_device_groups <= MOST_UNITED) add_unions(s);
+    else add_likely(s);
+    for (int32_t a = 0; a < d->n_devices; a++) {
+      for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = a == b;
+      add_marked(s);
     }
   }
-  s->d->n_sets = s->d->n_places;
-  return st;
+  d->n_sets = d->n_places;
+  for (int32_t device = 0; device < d->n_devices; device++) add_place(s, 1, &device);
+  return s->st;
 }
 
 /* ---- places ---- */
-
-static berth_status add_alone(Sets *s) {
-  berth_deploy *d = s->d;
-  berth_status st = BERTH_OK;
-  int32_t n;
-  for (int32_t device = 0; device < d->n_devices && st == BERTH_OK; device++) {
-    if ((st = begin_place(s)) != BERTH_OK) return st;
-    n = d->place_at[d->n_places];
-    if ((st = add_device(s, &n, device)) == BERTH_OK) d->place_at[++d->n_places] = n;
-  }
-  return st;
-}
 
 static berth_status index_places(berth_deploy *d) {
   size_t n = (size_t)d->n_places;
@@ -192,8 +165,7 @@ berth_status berth_i_deploy_sets(berth_deploy *d, const berth_deploy_options *o)
     goto done;
   }
   if ((st = find_groups(d, o->device_group)) != BERTH_OK) goto done;
-  if ((st = add_sets(&s, o)) != BERTH_OK) goto done;
-  if ((st = add_alone(&s)) != BERTH_OK) goto done;
+  if ((st = add_places(&s, o)) != BERTH_OK) goto done;
   st = index_places(d);
 done:
   berth_i_free(d->ctx, s.in, (size_t)d->n_devices, 1);

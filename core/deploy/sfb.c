@@ -160,10 +160,9 @@ berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p,
                                berth_sfb_value *out) {
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
-  for (int32_t i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++)
     if (duplicated[i] && p->barred && p->barred[i])
       return berth_i_fail(ctx, BERTH_EINVAL, "op %d is barred", (int)i);
-  }
   *out = value_of(p, duplicated, gathered, removed);
   return BERTH_OK;
 }
@@ -215,9 +214,8 @@ static int32_t node_of(const berth_sfb_problem *p, const Net *x, int32_t i) {
  * more than all of these. */
 static berth_status make_whole(berth_ctx *ctx, Net *x) {
   double sum = 0;
-  for (int32_t k = 0; k < x->arcs; k++) {
+  for (int32_t k = 0; k < x->arcs; k++)
     if (x->capacity[k] < INFINITY) sum += x->capacity[k];
-  }
   if (!isfinite(sum))
     return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: they add up to %g s", sum);
   int32_t exponent;
@@ -229,11 +227,10 @@ static berth_status make_whole(berth_ctx *ctx, Net *x) {
 }
 
 static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, const Net *x) {
-  for (int32_t i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++)
     if (!isfinite(x->net[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i,
                           x->net[i]);
-  }
   for (int32_t k = 0; k < p->tensors; k++) {
     double w = gather_of(p, k);
     if (!isfinite(w))

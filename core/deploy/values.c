@@ -26,8 +26,7 @@ static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int
     return BERTH_OK;
   }
   berth_status st;
-  if ((st = berth_i_pool_grow(&x->pool, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list))
-      != BERTH_OK)
+  if ((st = BERTH_I_POOL_GROW(&x->pool, x->list, x->cap, x->n + 1)) != BERTH_OK)
     return st;
   x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0,
                                         d->cut_tensor[tensor] ? 0 : bytes };
@@ -37,11 +36,9 @@ static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int
 static berth_status gather(berth_deploy *d, gatherer *x) {
   const berth_graph *g = d->g;
   berth_status st;
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t t = 0; t < g->n_tensors; t++)
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++)
       if ((st = add_reader(d, x, t, d->group[g->use[k]])) != BERTH_OK) return st;
-    }
-  }
   return BERTH_OK;
 }
 
@@ -126,9 +123,8 @@ static berth_status make_orders(berth_deploy *d) {
 
 static bool is_for_update(const berth_deploy *d, int32_t t) {
   const berth_graph *g = d->g;
-  for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++)
     if (d->update_number[g->use[k]] != BERTH_NONE) return true;
-  }
   return false;
 }
 
@@ -150,9 +146,8 @@ static berth_status make_gradients(berth_deploy *d) {
     else if (d->cut_tensor[t] && is_for_update(d, t)) v->rows[g] += d->g->tensor_bytes[t];
   }
   for (g = 0; g < d->n_groups; g++) v->gradient_at[g + 1] += v->gradient_at[g];
-  for (int32_t t = 0; t < d->g->n_tensors; t++) {
+  for (int32_t t = 0; t < d->g->n_tensors; t++)
     if (v->reduced[t]) v->gradient[v->gradient_at[d->group[d->g->producer[t]]]++] = t;
-  }
   for (g = d->n_groups; g > 0; g--) v->gradient_at[g] = v->gradient_at[g - 1];
   v->gradient_at[0] = 0;
   return BERTH_OK;
@@ -172,9 +167,8 @@ static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
 
 /* Actions stand by set: only the last ones are looked at. */
 static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
-  for (int32_t k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--) {
+  for (int32_t k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--)
     if (v->stance[k].manner == s.manner) return k;
-  }
   return v->n_stances;
 }
 

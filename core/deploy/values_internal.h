@@ -109,16 +109,6 @@ bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value 
 
 /* ---- local costs ---- */
 
-/** Traffic on links, in bytes; unreachable: false. */
-bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
-                      double bytes, double *latency);
-/** Seconds of the busiest link; all are zero afterwards. */
-double berth_i_load_take(const berth_deploy *d, berth_i_values *v);
-berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to,
-                             const berth_i_rate **out);
-/** What keeps variables in step, without repeated ops. */
-double berth_i_group_sync(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action);
-/** Of an AllReduce of these bytes over the place's devices. */
 double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double bytes);
 /** Of a tensor of these bytes, cut, to all devices of the place: by AllGather or by a
  * concatenation, as the compiler does. */

@@ -52,9 +52,8 @@ static bool carries(const analysing *x, int32_t t) {
 }
 
 static bool reads_nothing(const berth_graph *g, int32_t op) {
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
     if (!berth_i_is_control(g, g->in[i])) return false;
-  }
   return true;
 }
 
@@ -62,16 +61,14 @@ static bool reads_nothing(const berth_graph *g, int32_t op) {
 static bool is_source(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
   if (x->a->role[op] == BERTH_ROLE_INPUT) return true;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1] && reads_nothing(g, op); i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1] && reads_nothing(g, op); i++)
     if (x->a->batch[g->out[i]]) return true;
-  }
   return false;
 }
 
 static bool descends(const analysing *x, int32_t op) {
-  for (int32_t i = x->g->in_at[op]; i < x->g->in_at[op + 1]; i++) {
+  for (int32_t i = x->g->in_at[op]; i < x->g->in_at[op + 1]; i++)
     if (carries(x, x->g->in[i])) return true;
-  }
   return false;
 }
 
@@ -79,9 +76,8 @@ static bool descends(const analysing *x, int32_t op) {
 
 static bool any_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
     if (x->a->batch[g->in[i]]) return true;
-  }
   return false;
 }
 
@@ -89,9 +85,8 @@ static bool any_input(const analysing *x, int32_t op) {
  * batch. */
 static bool first_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
     if (carries(x, g->in[i])) return x->a->batch[g->in[i]];
-  }
   return false;
 }
 
@@ -109,20 +104,17 @@ static bool flagged(const berth_graph *g, int32_t t) {
 }
 
 static bool has_flags(const berth_graph *g) {
-  for (int32_t t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++)
     if (flagged(g, t)) return true;
-  }
   return false;
 }
 
 /* Gradients are summed; what scatters is concatenated, whatever else reads it. */
 static void set_update_roles(const analysing *x, uint8_t role, uint8_t batch) {
   const berth_graph *g = x->g;
-  for (int32_t v = 0; v < g->n_ops; v++) {
-    for (int32_t i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++) {
+  for (int32_t v = 0; v < g->n_ops; v++)
+    for (int32_t i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++)
       if (carries(x, g->in[i])) x->a->batch[g->in[i]] = batch;
-    }
-  }
 }
 
 static void find_marks(const analysing *x) {
@@ -209,12 +201,10 @@ static berth_status find_base(const analysing *x) {
   int32_t *first = berth_i_alloc(g->ctx, groups, sizeof *first);
   if (!first) return berth_i_nomem(g->ctx);
   for (int32_t v = 0; v < g->n_ops; v++) x->parent[v] = v;
-  for (int32_t v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++)
     if (writes_variable(x->a->role[v])) seed(x, v);
-  }
-  for (int32_t v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++)
     if (x->a->from_input[v]) join_makers(x, v);
-  }
   join_colocated(x, first);
   /* A root is the lowest op of its set, so it has its number before the others ask. */
   int32_t n = 0;
@@ -279,11 +269,10 @@ berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts,
   berth_status st = berth_options_check(g->ctx, berth_analysis_option_table(), o);
   if (st == BERTH_OK) st = berth_i_check_rules(g, o);
   if (st != BERTH_OK) return st;
-  if (g->n_collectives > 0) {
+  if (g->n_collectives > 0)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
                         "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
-  }
   berth_analysis *a;
   if (!(a = berth_i_pool_object(g->ctx, sizeof *a))) return berth_i_nomem(g->ctx);
   a->refs = 1;

@@ -49,9 +49,8 @@ static berth_status top_k(const grouping *x, int32_t groups) {
         queue[tail++] = w;
       }
     }
-    for (int32_t k = 0; k < s->n; k++) {
+    for (int32_t k = 0; k < s->n; k++)
       if (part[k] == BERTH_NONE) part[k] = centres;
-    }
   }
   berth_i_pool_free(&scratch);
   return st;

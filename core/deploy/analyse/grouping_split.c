@@ -32,10 +32,9 @@ berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t
   dealing x = { .g = g, .n = n, .op = op };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st;
-  if (o->parts < 1 || o->number < 0) {
+  if (o->parts < 1 || o->number < 0)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld parts of op group %ld", (long)o->parts,
                         (long)o->number);
-  }
   for (int32_t k = 0; !o->published && k < n; k++) {
     if (seconds[op[k]] >= 0 && isfinite(seconds[op[k]])) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)op[k], seconds[op[k]]);

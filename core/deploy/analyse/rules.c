@@ -65,9 +65,8 @@ int32_t berth_kind_rules(const berth_kind_rule **rules) {
 /* ---- rules of ops ---- */
 
 static const berth_kind_rule *find(const berth_kind_rule *rules, int32_t n, const char *kind) {
-  for (int32_t k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++)
     if (strcmp(rules[k].kind, kind) == 0) return &rules[k];
-  }
   return NULL;
 }
 
@@ -119,14 +118,12 @@ berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options
 
 static berth_status check_rule(berth_ctx *ctx, const char *list, int32_t k,
                                const berth_kind_rule *r) {
-  if ((unsigned)r->role > BERTH_ROLE_AUTO) {
+  if ((unsigned)r->role > BERTH_ROLE_AUTO)
     return berth_i_fail(ctx, BERTH_EINVAL, "%s %ld: role %d is unknown", list, (long)k,
                         (int)r->role);
-  }
-  if ((unsigned)r->batch > BERTH_BATCH_AUTO) {
+  if ((unsigned)r->batch > BERTH_BATCH_AUTO)
     return berth_i_fail(ctx, BERTH_EINVAL, "%s %ld: batch rule %d is unknown", list, (long)k,
                         (int)r->batch);
-  }
   return BERTH_OK;
 }
 
@@ -135,16 +132,14 @@ berth_status berth_i_check_rules(const berth_graph *g, const berth_analysis_opti
   if (o->n_rules < 0 || o->n_ops < 0)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "a number of rules is negative");
   for (int32_t k = 0; k < o->n_rules && st == BERTH_OK; k++) {
-    if (!o->rules[k].kind || !*o->rules[k].kind) {
+    if (!o->rules[k].kind || !*o->rules[k].kind)
       return berth_i_fail(g->ctx, BERTH_EINVAL, "rule %ld has no kind", (long)k);
-    }
     st = check_rule(g->ctx, "rule", k, &o->rules[k]);
   }
   for (int32_t k = 0; k < o->n_ops && st == BERTH_OK; k++) {
-    if (o->op[k] < 0 || o->op[k] >= g->n_ops) {
+    if (o->op[k] < 0 || o->op[k] >= g->n_ops)
       return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops", (long)o->op[k],
                           (long)g->n_ops);
-    }
     st = check_rule(g->ctx, "op rule", k, &o->op_rule[k]);
   }
   return st;

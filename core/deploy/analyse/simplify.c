@@ -98,17 +98,15 @@ static void join(const simplifying *x, int32_t head, int32_t v) {
 
 static bool gives_data_only(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
-  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++)
     if (berth_i_stays(x, g->out[i]) && berth_i_is_control(g, g->out[i])) return false;
-  }
   return true;
 }
 
 static bool gives_nothing(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
-  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++)
     if (berth_i_stays(x, g->out[i])) return false;
-  }
   return true;
 }
 
@@ -150,9 +148,8 @@ static bool is_cheap(const simplifying *x, int32_t v, double most) {
       x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
   const char *const *kinds = x->o->n_kinds < 0 ? cheap_kinds : x->o->kinds;
   if (x->seconds && x->seconds[v] <= most) return true;
-  for (int32_t k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++)
     if (is_kind(x->g, v, kinds[k])) return true;
-  }
   return false;
 }
 
@@ -213,11 +210,10 @@ static berth_status find_times(const simplifying *x) {
   if (x->o->cost) return berth_cost_mean_ops(x->o->cost, x->seconds);
   char label[80];
   for (int32_t v = 0; v < g->n_ops; v++) {
-    if (!berth_i_profiled(g, v) && !berth_i_is_free(g, v)) {
+    if (!berth_i_profiled(g, v) && !berth_i_is_free(g, v))
       return berth_i_fail(g->ctx, BERTH_EINVAL,
                           "option cheap needs times, and %s has none: give a cost",
                           berth_i_op_label(g, v, label, sizeof label));
-    }
     x->seconds[v] = berth_i_profiled(g, v) ? mean_profile(g, v) : 0;
   }
   return BERTH_OK;
@@ -283,23 +279,19 @@ berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *
   simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;
   berth_status st;
-  if (g->n_collectives > 0) {
+  if (g->n_collectives > 0)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
                         "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
-  }
   st = berth_options_check(g->ctx, berth_simplify_option_table(), o);
   if (st != BERTH_OK) return st;
-  if (o->cost && berth_cost_graph(o->cost) != g) {
+  if (o->cost && berth_cost_graph(o->cost) != g)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
-  }
   if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
-  for (int32_t k = 0; k < o->n_sinks; k++) {
-    if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
+  for (int32_t k = 0; k < o->n_sinks; k++)
+    if (o->sink[k] < 0 || o->sink[k] >= g->n_ops)
       return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops",
                           (long)o->sink[k], (long)g->n_ops);
-    }
-  }
   uint8_t *sink = berth_i_pool_alloc(&x.pool, ops, 1);
   if ((st = alloc(&x)) == BERTH_OK) st = run(&x, sink, out, map);
   berth_i_pool_free(&x.pool);

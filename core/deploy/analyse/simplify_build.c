@@ -38,10 +38,9 @@ static berth_status take_types(building *m) {
     if (find_type(m->n_types, m->types, t->devices[d].type) == BERTH_NONE)
       m->types[m->n_types++] = t->devices[d].type;
   }
-  if (m->n_types > 1 && unnamed) {
+  if (m->n_types > 1 && unnamed)
     return berth_i_fail(m->g->ctx, BERTH_EUNSUPPORTED,
                         "some types of devices have a name and some have none");
-  }
   if (m->n_types == 1 && m->g->n_types == 1 && !*m->g->types[0]) m->types[0] = "";
   return BERTH_OK;
 }
@@ -172,13 +171,11 @@ static berth_status add_all(building *m, berth_graph **out) {
   berth_status st = take_types(m);
   if (st == BERTH_OK) st = berth_graph_builder_types(m->b, m->n_types, m->types);
   if (st == BERTH_OK) st = berth_graph_builder_name(m->b, g->name);
-  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++)
     if (m->number[k] != BERTH_NONE) st = add_op(m, k);
-  }
   for (int32_t k = 0; k < g->n_tensors && st == BERTH_OK; k++) st = add_tensor(m, k);
-  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++)
     if (m->number[k] != BERTH_NONE) st = add_readers(m, k);
-  }
   return st == BERTH_OK ? berth_graph_builder_finish(m->b, out) : st;
 }
 
@@ -201,10 +198,9 @@ berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **
   st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) list_members(&m, m.stamp);
   if (st == BERTH_OK) st = add_all(&m, out);
-  if (st == BERTH_OK && map) {
+  if (st == BERTH_OK && map)
     for (int32_t v = 0; v < m.g->n_ops; v++)
       map[v] = m.x->into[v] == BERTH_NONE ? BERTH_NONE : m.number[m.x->into[v]];
-  }
   berth_i_pool_free(&scratch);
   berth_graph_builder_release(m.b);
   return st;

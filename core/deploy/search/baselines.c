@@ -3,6 +3,45 @@
 #include "deploy/values_internal.h"
 #include <stdio.h>
 
+/* The list of baselines: named strategies and their values. */
+
+static berth_status baselines_append(berth_deploy_list *l, const char *name, const int32_t *action,
+                                      berth_deploy_sfb rule, const berth_deploy_value *value) {
+  size_t n = (size_t)l->d->n_groups;
+  berth_status st = BERTH_I_POOL_GROW(&l->pool, l->one, l->cap, l->n + 1);
+  if (st != BERTH_OK) return st;
+  berth_i_named *one;
+  one = &l->one[l->n];
+  if (!(one->action = berth_i_pool_copy(&l->pool, action, n, sizeof *one->action)))
+    return berth_i_pool_status(&l->pool);
+  l->n++;
+  snprintf(one->name, sizeof one->name, "%s", name);
+  one->rule = rule;
+  one->value = *value;
+  return BERTH_OK;
+}
+
+void berth_i_baselines_drop(berth_deploy_list *l) { berth_i_pool_free(&l->pool); }
+
+int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }
+
+static const berth_i_named *at(const berth_deploy_list *l, int32_t k) {
+  return k >= 0 && (size_t)k < l->n ? &l->one[k] : NULL;
+}
+
+const char *berth_deploy_list_name(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->name : NULL;
+}
+const int32_t *berth_deploy_list_action(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->action : NULL;
+}
+const berth_deploy_value *berth_deploy_list_value(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? &at(l, k)->value : NULL;
+}
+berth_deploy_sfb berth_deploy_list_rule(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->rule : BERTH_DEPLOY_SFB_NONE;
+}
+
 /* ---- actions by what they are ---- */
 
 /* Of actions that come to the same for all, one. */
@@ -28,9 +67,8 @@ static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set,
 
 static int32_t set_of_size(const berth_deploy *d, int32_t n, int32_t with) {
   const int32_t *list;
-  for (int32_t s = 0; s < d->n_sets; s++) {
+  for (int32_t s = 0; s < d->n_sets; s++)
     if (berth_deploy_set(d, s, &list) == n && (with == BERTH_NONE || list[0] == with)) return s;
-  }
   return BERTH_NONE;
 }
 
@@ -53,7 +91,7 @@ static berth_status add(berth_deploy_list *l, const char *name, const int32_t *a
   if (st == BERTH_EUNREACHABLE
       || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0))
     return BERTH_OK;
-  return st == BERTH_OK ? berth_i_baselines_append(l, name, action, rule, &value) : st;
+  return st == BERTH_OK ? baselines_append(l, name, action, rule, &value) : st;
 }
 
 static void fill(const berth_deploy *d, int32_t a, int32_t *action) {
@@ -121,9 +159,8 @@ static berth_status add_on_all(berth_deploy_list *l, int32_t *action) {
 
 /* Devices of one group are alike. */
 static bool leads_group(const berth_deploy *d, int32_t device) {
-  for (int32_t k = 0; k < device; k++) {
+  for (int32_t k = 0; k < device; k++)
     if (d->device_group[k] == d->device_group[device]) return false;
-  }
   return true;
 }
 
@@ -150,7 +187,7 @@ static berth_status add_single(berth_deploy_list *l, int32_t *action) {
   }
   if (found == BERTH_NONE) return BERTH_OK;
   fill(l->d, found, action);
-  return berth_i_baselines_append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
+  return baselines_append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
 }
 
 /* ---- HeteroG's choices ---- */
@@ -192,9 +229,8 @@ static berth_status improve(berth_deploy *d, int32_t *action) {
 }
 
 static bool all_heterog(const berth_deploy *d, const int32_t *action) {
-  for (int32_t g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++)
     if (!is_heterog(d, action[g])) return false;
-  }
   return true;
 }
 
@@ -229,9 +265,8 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   if ((st = add_chain(l, action)) != BERTH_OK) return st;
   /* Add all uniform. */
   st = BERTH_OK;
-  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++) {
+  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++)
     if (legal_for_all(l->d, a)) st = add_uniform(l, a, action);
-  }
   return st;
 }
 

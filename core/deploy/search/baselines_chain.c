@@ -73,9 +73,8 @@ static bool may_go(const chain *x, int32_t group, int32_t device) {
 /* The present device, or, for a group that cannot be there, the first that can. */
 static int32_t device_for(const chain *x, int32_t group, int32_t at) {
   if (may_go(x, group, x->device[at])) return x->device[at];
-  for (int32_t k = 0; k < x->n; k++) {
+  for (int32_t k = 0; k < x->n; k++)
     if (may_go(x, group, x->device[k])) return x->device[k];
-  }
   return BERTH_NONE;
 }
 
@@ -197,10 +196,9 @@ static berth_status run(chain *x, double *numbers, int32_t *ids, berth_i_keyed *
   const berth_deploy *d = x->d;
   for (int32_t k = 0; k < d->n_groups; k++)
     x->fixed[k] = d->values->params[k] * d->sim.param_multiple;
-  for (int32_t t = 0; t < d->g->n_tensors; t++) {
+  for (int32_t t = 0; t < d->g->n_tensors; t++)
     if (is_forward(d, d->g->producer[t]))
       x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
-  }
   return try_all(x, list);
 }
 

@@ -22,8 +22,6 @@ struct berth_deploy_list {
   bool passed_over;   /* something that cannot be simulated */
 };
 
-berth_status berth_i_baselines_append(berth_deploy_list *l, const char *name, const int32_t *action,
-                                      berth_deploy_sfb rule, const berth_deploy_value *value);
 void berth_i_baselines_drop(berth_deploy_list *l);
 
 #endif

@@ -144,13 +144,11 @@ static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p
 static berth_status reserve_leaves(seam *s, size_t k) {
   size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions;
   berth_i_pool *pool = &s->pool;
-  berth_status st =
-      berth_i_pool_grow(pool, (void **)&s->seen, &s->seen_cap, k * groups, sizeof *s->seen);
+  berth_status st = BERTH_I_POOL_GROW(pool, s->seen, s->seen_cap, k * groups);
   if (st == BERTH_OK)
-    st = berth_i_pool_grow(pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
+    st = BERTH_I_POOL_GROW(pool, s->leaf, s->leaf_cap, k);
   if (st == BERTH_OK)
-    st = berth_i_pool_grow(pool, (void **)&s->weight, &s->weight_cap, k * actions,
-                           sizeof *s->weight);
+    st = BERTH_I_POOL_GROW(pool, s->weight, s->weight_cap, k * actions);
   return st;
 }
 
