@@ -1,4 +1,4 @@
-/* The best that one who knows all jobs can do, as an integer program.
+/* The best schedule if all jobs are known in advance, as an integer program.
  *
  * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack,
  * anywhere. A mode has a set of machines and a speed. Columns: whether a job is done in a slot and
@@ -15,6 +15,7 @@ typedef struct mode {
 typedef struct program {
   berth_i_pool pool;
   berth_ctx *ctx;
+  berth_status st; /* of columns */
   berth_ps *ps;
   const berth_ps_options *o;
   int32_t jobs, modes, members, spans, pairs;
@@ -40,33 +41,30 @@ static void add_member(program *p, int32_t h) {
   p->mode[p->modes - 1].n++;
 }
 
-/* The first of several in its rack. */
-static bool leads_rack(const berth_ps_options *o, int32_t h) {
-  int32_t others = 0;
-  for (int32_t k = 0; k < o->machines; k++) {
-    if (k < h && o->rack[k] == o->rack[h]) return false;
-    others += k > h && o->rack[k] == o->rack[h];
-  }
-  return others > 0;
-}
-
+/* Each machine; each rack of several machines, by its first; all. */
 static berth_status set_modes(program *p) {
-  p->mode = berth_i_pool_alloc(&p->pool, 2 * (size_t)p->o->machines + 1, sizeof *p->mode);
-  p->member = berth_i_pool_alloc(&p->pool, 3 * (size_t)p->o->machines, sizeof *p->member);
+  const berth_ps_options *o = p->o;
+  p->mode = berth_i_pool_alloc(&p->pool, 2 * (size_t)o->machines + 1, sizeof *p->mode);
+  p->member = berth_i_pool_alloc(&p->pool, 3 * (size_t)o->machines, sizeof *p->member);
   if (berth_i_pool_status(&p->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (int32_t h = 0; h < p->o->machines; h++) {
+  for (int32_t h = 0; h < o->machines; h++) {
     add_mode(p, true, false);
     add_member(p, h);
   }
-  for (int32_t h = 0; p->o->rack && h < p->o->machines; h++) {
-    if (!leads_rack(p->o, h)) continue;
+  for (int32_t h = 0; o->rack && h < o->machines; h++) {
+    int32_t before = 0, after = 0;
+    for (int32_t k = 0; k < o->machines; k++) {
+      before += k < h && o->rack[k] == o->rack[h];
+      after += k > h && o->rack[k] == o->rack[h];
+    }
+    if (before > 0 || after == 0) continue;
     add_mode(p, false, true);
-    for (int32_t k = h; k < p->o->machines; k++)
-      if (p->o->rack[k] == p->o->rack[h]) add_member(p, k);
+    for (int32_t k = h; k < o->machines; k++)
+      if (o->rack[k] == o->rack[h]) add_member(p, k);
   }
-  if (p->o->machines == 1) return BERTH_OK;
+  if (o->machines == 1) return BERTH_OK;
   add_mode(p, false, false);
-  for (int32_t h = 0; h < p->o->machines; h++) add_member(p, h);
+  for (int32_t h = 0; h < o->machines; h++) add_member(p, h);
   return BERTH_OK;
 }
 
@@ -139,132 +137,83 @@ static berth_status init_rows(program *p) {
 
 /* ---- columns ---- */
 
-static berth_status begin_column(program *p, double cost, double most) {
+/* A refusal of memory ends all that follows; p->st has it. */
+static void begin_column(program *p, double cost, double most) {
   size_t need = (size_t)p->mip.columns + 2;
-  berth_status st;
-  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->cost, &p->columns_cap[0], need,
-                              sizeof *p->cost))
-          != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->most, &p->columns_cap[1], need,
-                                 sizeof *p->most))
-             != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->whole, &p->columns_cap[2], need, 1))
-             != BERTH_OK
-      || (st =
-              berth_i_pool_grow(&p->pool, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at))
-             != BERTH_OK)
-    return st;
+  if (p->st != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->cost, p->columns_cap[0], need)) != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->most, p->columns_cap[1], need)) != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->whole, p->columns_cap[2], need)) != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->at, p->columns_cap[3], need)) != BERTH_OK)
+    return;
   p->cost[p->mip.columns] = cost;
   p->most[p->mip.columns] = most;
   p->whole[p->mip.columns] = 1;
   if (p->mip.columns == 0) p->at[0] = 0;
   p->at[++p->mip.columns] = (int32_t)p->entries;
-  return BERTH_OK;
 }
 
-static berth_status put(program *p, int32_t row, double value) {
-  if (value == 0) return BERTH_OK;
-  berth_status st;
-  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->row, &p->entries_cap[0], p->entries + 1,
-                              sizeof *p->row))
-          != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->value, &p->entries_cap[1], p->entries + 1,
-                                 sizeof *p->value))
+static void put(program *p, int32_t row, double value) {
+  if (value == 0 || p->st != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->row, p->entries_cap[0], p->entries + 1))
+             != BERTH_OK
+      || (p->st = BERTH_I_POOL_GROW(&p->pool, p->value, p->entries_cap[1], p->entries + 1))
              != BERTH_OK)
-    return st;
+    return;
   p->row[p->entries] = row;
   p->value[p->entries++] = value;
   p->at[p->mip.columns] = (int32_t)p->entries;
-  return BERTH_OK;
-}
-
-/* Work is counted in parts of the job: done by that slot, and so by all later ones. */
-static berth_status add_done(program *p, int32_t job, int32_t slot) {
-  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  int32_t at = p->span[job] + slot - j->arrival;
-  p->done[at] = p->mip.columns;
-  berth_status st;
-  if ((st = begin_column(p, berth_ps_utility(j, slot - j->arrival), 1)) != BERTH_OK) return st;
-  if ((st = put(p, p->once + job, 1)) != BERTH_OK) return st;
-  for (int32_t i = at; i < p->span[job + 1] && st == BERTH_OK; i++)
-    st = put(p, p->work + i, -(1 - 1e-9));
-  return st;
 }
 
 /* Where everything on fewer machines is slower, a mode is not to be had by such places. */
-static berth_status put_wider(program *p, int32_t job, int32_t span, int32_t m, int32_t machine,
-                              double value) {
-  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  int32_t pair = 0;
-  berth_status st = BERTH_OK;
+static void put_wider(program *p, const berth_ps_job *j, int32_t span, int32_t m, int32_t machine,
+                      double value) {
+  int32_t row = p->wider + span * p->pairs;
   for (int32_t a = 0; a < p->modes; a++)
     for (int32_t b = 0; b < p->modes; b++) {
       if (!wider(p, &p->mode[a], &p->mode[b])) continue;
       bool slower = a == m && slots_of(j, &p->mode[b]) > slots_of(j, &p->mode[a]);
-      if (slower && (machine == BERTH_NONE || !has(p, &p->mode[b], machine)))
-        if ((st = put(p, p->wider + span * p->pairs + pair, value)) != BERTH_OK) return st;
-      pair++;
+      if (slower && (machine == BERTH_NONE || !has(p, &p->mode[b], machine))) put(p, row, value);
+      row++;
     }
-  return st;
 }
 
-static berth_status add_mode_column(program *p, int32_t job, int32_t span, int32_t m) {
-  berth_status st = begin_column(p, 0, 1);
-  if (st != BERTH_OK) return st;
-  if ((st = put(p, p->one_mode + span, 1)) != BERTH_OK) return st;
-  if ((st = put(p, p->batch + span * p->modes + m, -berth_ps_job_at(p->ps, job)->batch))
-      != BERTH_OK)
-    return st;
-  return put_wider(p, job, span, m, BERTH_NONE, -1);
+static void put_demand(program *p, int32_t slot, int32_t machine, const double *demand) {
+  for (int32_t r = 0; r < p->o->resources; r++)
+    put(p, p->capacity + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
 }
 
-static berth_status put_demand(program *p, int32_t slot, int32_t machine, const double *demand) {
-  berth_status st = BERTH_OK;
-  for (int32_t r = 0; r < p->o->resources && st == BERTH_OK; r++)
-    st = put(p, p->capacity + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
-  return st;
-}
-
-static berth_status add_workers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
+/* A job in a slot: whether it is done there and not before; then for each mode, whether it is in
+ * it, and the workers and servers on each of its machines. Work is counted in parts of the job:
+ * done by that slot, and so by all later ones. */
+static void add_span(program *p, int32_t job, int32_t span) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  double part = 1 / slots_of(j, &p->mode[m]) / (j->epochs * j->samples);
-  berth_status st = begin_column(p, 0, j->batch);
-  if (st != BERTH_OK || (st = put(p, p->batch + span * p->modes + m, 1)) != BERTH_OK) return st;
-  if ((st = put(p, p->servers + span * p->modes + m, 1)) != BERTH_OK) return st;
-  for (int32_t i = span; i < p->span[job + 1]; i++)
-    if ((st = put(p, p->work + i, part)) != BERTH_OK) return st;
-  if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
-  return put_demand(p, j->arrival + span - p->span[job], machine, j->worker);
-}
-
-static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
-  const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  berth_status st = begin_column(p, 0, berth_i_pdors_servers(j, j->batch));
-  if (st != BERTH_OK
-      || (st = put(p, p->servers + span * p->modes + m, -j->ratio * (1 + 1e-12))) != BERTH_OK)
-    return st;
-  if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
-  return put_demand(p, j->arrival + span - p->span[job], machine, j->server);
-}
-
-static berth_status add_span(program *p, int32_t job, int32_t span) {
-  berth_status st = add_done(p, job, berth_ps_job_at(p->ps, job)->arrival + span - p->span[job]);
-  for (int32_t m = 0; m < p->modes && st == BERTH_OK; m++) {
-    st = add_mode_column(p, job, span, m);
-    for (int32_t k = 0; k < p->mode[m].n && st == BERTH_OK; k++) {
+  int32_t slot = j->arrival + span - p->span[job], end = p->span[job + 1];
+  p->done[span] = p->mip.columns;
+  begin_column(p, berth_ps_utility(j, slot - j->arrival), 1);
+  put(p, p->once + job, 1);
+  for (int32_t i = span; i < end; i++) put(p, p->work + i, -(1 - 1e-9));
+  for (int32_t m = 0; m < p->modes; m++) {
+    int32_t of_mode = span * p->modes + m;
+    double part = 1 / slots_of(j, &p->mode[m]) / (j->epochs * j->samples);
+    begin_column(p, 0, 1);
+    put(p, p->one_mode + span, 1);
+    put(p, p->batch + of_mode, -j->batch);
+    put_wider(p, j, span, m, BERTH_NONE, -1);
+    for (int32_t k = 0; k < p->mode[m].n; k++) {
       int32_t machine = p->member[p->mode[m].first + k];
-      if ((st = add_workers(p, job, span, m, machine)) == BERTH_OK)
-        st = add_servers(p, job, span, m, machine);
+      begin_column(p, 0, j->batch); /* workers */
+      put(p, p->batch + of_mode, 1);
+      put(p, p->servers + of_mode, 1);
+      for (int32_t i = span; i < end; i++) put(p, p->work + i, part);
+      put_wider(p, j, span, m, machine, 1);
+      put_demand(p, slot, machine, j->worker);
+      begin_column(p, 0, berth_i_pdors_servers(j, j->batch)); /* servers */
+      put(p, p->servers + of_mode, -j->ratio * (1 + 1e-12));
+      put_wider(p, j, span, m, machine, 1);
+      put_demand(p, slot, machine, j->server);
     }
   }
-  return st;
-}
-
-static berth_status init_columns(program *p) {
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < p->jobs && st == BERTH_OK; i++)
-    for (int32_t k = p->span[i]; k < p->span[i + 1] && st == BERTH_OK; k++) st = add_span(p, i, k);
-  return st;
 }
 
 /* ---- life ---- */
@@ -272,9 +221,10 @@ static berth_status init_columns(program *p) {
 static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
   berth_i_glpk_answer a = { 0 };
   berth_status st;
-  if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK
-      || (st = init_columns(p)) != BERTH_OK)
-    return st;
+  if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < p->jobs; i++)
+    for (int32_t k = p->span[i]; k < p->span[i + 1]; k++) add_span(p, i, k);
+  if (p->st != BERTH_OK) return p->st;
   if (!(p->x = berth_i_pool_alloc(&p->pool, (size_t)p->mip.columns, sizeof *p->x)))
     return berth_i_nomem(p->ctx);
   p->mip.sense = p->sense;
@@ -309,21 +259,20 @@ berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimu
   program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
                 .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
   berth_status st = BERTH_OK;
-  /* Check problem. */
   double columns = 0;
-  if (nodes < 0) return berth_i_fail(p.ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
+  if (nodes < 0) return berth_i_fail(ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
   if (p.o->comm == BERTH_PS_SHARED)
-    return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                         "offline optimum: speed on shared links is not linear");
   for (int32_t i = 0; i < p.jobs; i++) {
     const berth_ps_job *j = berth_ps_job_at(p.ps, i);
     if (j->moving > 0)
-      return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+      return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                           "offline optimum: job %d loses time when it moves", i);
     columns += (p.o->slots - j->arrival) * (2.0 + 4 * p.o->machines);
   }
   if (columns > LARGEST)
-    return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                         "offline optimum: %g whole numbers to choose, at most %d", columns,
                         LARGEST);
   if (p.jobs == 0) *out = (berth_pdors_optimum){ .proved = true };

@@ -165,11 +165,7 @@ void berth_i_pdors_lower(berth_pdors *d);
 /** Most that any schedule pays by the hulls. */
 double berth_i_pdors_relaxed(berth_pdors *d);
 
-/* ---- rooms.c ---- */
 berth_status berth_i_pdors_search_init(berth_pdors *d);
-/** For the classes and amounts of this search; nothing is known of any. */
-berth_status berth_i_pdors_reserve_by_class(berth_pdors *d);
-berth_status berth_i_pdors_reserve_by_quantum(berth_pdors *d);
 
 /* ---- dp.c ---- */
 /** Samples. */
@@ -179,10 +175,6 @@ uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, i
 /** @param from first slot  @param work samples */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
                                       berth_pdors_plan *out);
-
-/* ---- trim.c ---- */
-/** Where moves cost time: ends a plan when it is really done.  @param ran the job ran before it */
-void berth_i_pdors_trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors_plan *plan);
 
 /* ---- oasis.c: one slot ---- */
 berth_status berth_i_oasis_new(berth_pdors *d);

@@ -65,9 +65,7 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
     for (int32_t p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
-      if ((st = berth_i_pool_grow(&t->pool, (void **)&t->option, &t->option_cap, t->options + 1,
-                                  sizeof *t->option))
-          != BERTH_OK)
+      if ((st = BERTH_I_POOL_GROW(&t->pool, t->option, t->option_cap, t->options + 1)) != BERTH_OK)
         return st;
       t->option[t->options++] = (option){ { w, p }, loss };
     }
@@ -77,8 +75,7 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
     return BERTH_OK;
   }
   for (int32_t i = 0; i < c->count && i < n; i++) {
-    st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1,
-                           sizeof *t->layer);
+    st = BERTH_I_POOL_GROW(&t->pool, t->layer, t->layer_cap, t->layers + 1);
     if (st != BERTH_OK) return st;
     t->layer[t->layers++] =
         (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };

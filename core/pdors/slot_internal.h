@@ -119,9 +119,6 @@ struct berth_i_slot_solver {
 
 enum { BERTH_I_SURPLUS_WORKERS = -1, BERTH_I_SURPLUS_SERVERS = -2 };
 
-/* ---- slot_classes.c ---- */
-void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state);
-/** Both kinds on one machine of a class. */
 static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c,
                                      int32_t workers, int32_t servers) {
   for (int32_t r = 0; r < s->resources; r++)

@@ -237,8 +237,7 @@ static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_sl
 
 static berth_status share(berth_i_slot_solver *s, int32_t machine, berth_i_slot_share **out) {
   berth_i_slot_lp *p = &s->lp;
-  berth_status st = berth_i_pool_grow(&s->pool, (void **)&p->share, &p->share_cap,
-                                      (size_t)p->shares + 1, sizeof *p->share);
+  berth_status st = BERTH_I_POOL_GROW(&s->pool, p->share, p->share_cap, (size_t)p->shares + 1);
   if (st != BERTH_OK) return st;
   *out = &p->share[p->shares++];
   **out = (berth_i_slot_share){ machine, 0, 0 };

@@ -1,7 +1,176 @@
 /* One slot: from the linear program's answer to whole numbers. The published way rounds each number
  * up or down by chance until all rows hold; mostly they never do (a packing row that is full breaks
  * at any number that goes up), so the other way repairs. */
+#include "base/sort_internal.h"
 #include "slot_internal.h"
+
+/* One slot: answers in whole numbers, and their repair. */
+
+static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) {
+  return &s->class[s->class_of[machine]];
+}
+static double price_of(const berth_i_slot_class *c, int32_t kind) {
+  return kind == 0 ? c->worker : c->server;
+}
+
+/* ---- a draft ---- */
+
+void berth_i_slot_draft_clear(berth_i_slot_solver *s) {
+  berth_i_slot_draft *d = &s->draft;
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    d->units[0][h] = d->units[1][h] = d->is_touched[h] = 0;
+  }
+  d->n = d->all[0] = d->all[1] = 0;
+}
+
+/* Also fewer. */
+static void add(berth_i_slot_solver *s, int32_t machine, int32_t kind, int32_t more) {
+  berth_i_slot_draft *d = &s->draft;
+  if (more == 0) return;
+  if (!d->is_touched[machine]) {
+    d->is_touched[machine] = 1;
+    d->touched[d->n++] = machine;
+  }
+  d->units[kind][machine] += more;
+  d->all[kind] += more;
+}
+
+void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers,
+                            int32_t servers) {
+  add(s, machine, 0, workers);
+  add(s, machine, 1, servers);
+}
+
+/* ---- too much ---- */
+
+/* Which kind to take from an over-full machine: one of which there are too many in all, else the
+ * dearer. */
+static int32_t kind_to_take(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
+  const berth_i_slot_draft *d = &s->draft;
+  for (int32_t kind = 0; kind < 2; kind++)
+    if (d->units[1 - kind][machine] == 0) return kind;
+  bool extra[2];
+  for (int32_t kind = 0; kind < 2; kind++) extra[kind] = d->all[kind] > want.units[kind];
+  if (extra[0] != extra[1]) return extra[0] ? 0 : 1;
+  return class_of(s, machine)->worker >= class_of(s, machine)->server ? 0 : 1;
+}
+
+/* So many of a kind have to go for the rest to fit; of those there are too many of in all, no more
+ * than that. */
+static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine,
+                        int32_t kind) {
+  const berth_i_slot_draft *d = &s->draft;
+  int32_t there = d->units[kind][machine], other = d->units[1 - kind][machine];
+  int32_t fit = berth_i_slot_most_more(s, class_of(s, machine), kind, kind == 0 ? 0 : other,
+                                  kind == 0 ? other : 0, there - 1);
+  int64_t surplus = d->all[kind] - want.units[kind];
+  return surplus > 0 && surplus < there - fit ? (int32_t)surplus : there - fit;
+}
+
+static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
+  const berth_i_slot_draft *d = &s->draft;
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) {
+      int32_t kind = kind_to_take(s, want, h);
+      add(s, h, kind, -too_many(s, want, h, kind));
+    }
+  }
+}
+
+static int32_t dearest(const berth_i_slot_solver *s, int32_t kind) {
+  const berth_i_slot_draft *d = &s->draft;
+  int32_t found = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    if (d->units[kind][h] == 0) continue;
+    double more = found == BERTH_NONE
+                      ? 1
+                      : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
+    if (more > 0 || (more == 0 && h > found)) found = h;
+  }
+  return found;
+}
+
+static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
+  while (s->draft.all[kind] > want) {
+    int32_t h = dearest(s, kind), there = s->draft.units[kind][h];
+    int64_t surplus = s->draft.all[kind] - want;
+    add(s, h, kind, -(surplus < there ? (int32_t)surplus : there));
+  }
+}
+
+/* ---- too little ---- */
+
+/* Cheapest first. */
+static bool fill(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind, int32_t want) {
+  const berth_i_slot_priced *list = s->cheap[kind] + g->list;
+  for (int32_t k = 0; k < g->n && s->draft.all[kind] < want && list[k].price < INFINITY; k++) {
+    /* Fill class. */
+    const berth_i_slot_class *c = &s->class[list[k].class];
+    const berth_i_slot_draft *d = &s->draft;
+    for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
+      int32_t h = s->member[i];
+      add(s, h, kind,
+          berth_i_slot_most_more(s, c, kind, d->units[0][h], d->units[1][h],
+                            (int32_t)(want - d->all[kind])));
+    }
+  }
+  return s->draft.all[kind] >= want;
+}
+
+bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                         berth_i_slot_want want, int32_t first) {
+  berth_i_slot_sort(s);
+  relieve(s, want);
+  for (int32_t kind = 0; kind < 2; kind++) trim(s, kind, want.units[kind]);
+  return fill(s, g, first, want.units[first]) && fill(s, g, 1 - first, want.units[1 - first]);
+}
+
+/* ---- the cheapest ---- */
+
+static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
+  const berth_i_slot_class *c = class_of(s, machine);
+  double sum = 0;
+  for (int32_t kind = 0; kind < 2; kind++)
+    if (s->draft.units[kind][machine] > 0) sum += s->draft.units[kind][machine] * price_of(c, kind);
+  return sum;
+}
+
+/* On several machines; and where that matters, in several racks. */
+static bool is_spread(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
+  const berth_i_slot_draft *d = &s->draft;
+  bool racks_slower = s->racks && g == s->region && s->rack_slots > g->slots, spread = false,
+       racks = false;
+  int32_t one = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    if (d->units[0][h] + d->units[1][h] == 0) continue;
+    if (one == BERTH_NONE) one = h;
+    spread |= h != one;
+    racks |= class_of(s, h)->rack != class_of(s, one)->rack;
+  }
+  return spread && (racks || !racks_slower);
+}
+
+BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
+
+void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
+  const berth_i_slot_draft *d = &s->draft;
+  double cost = 0;
+  int32_t n = 0;
+  for (int32_t i = 0; i < d->n; i++) cost += cost_on(s, d->touched[i]);
+  if (!(cost < s->best_cost) || !is_spread(s, g)) return;
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    if (d->units[0][h] + d->units[1][h] > 0)
+      s->best[n++] = (berth_ps_place){ h, d->units[0][h], d->units[1][h] };
+  }
+  sort_by_machine(s->best, (size_t)n);
+  s->best_n = n;
+  s->best_cost = cost;
+}
 
 /* ---- the factor ---- */
 

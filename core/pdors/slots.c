@@ -93,7 +93,7 @@ static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan 
     same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
     if ((st = alloc_slot(d, s)) != BERTH_OK) break;
     if ((st = check(d, job, plan->slot[i], &plan->place[i])) != BERTH_OK) break;
-    st = berth_i_pool_grow(&d->pool, (void **)&s->entry, &s->cap, s->n + same, sizeof *s->entry);
+    st = BERTH_I_POOL_GROW(&d->pool, s->entry, s->cap, s->n + same);
   }
   return st;
 }
