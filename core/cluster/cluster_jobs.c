@@ -70,11 +70,9 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
 /* Room for n more places. */
 static berth_status reserve_holds(berth_cluster *c, int32_t n) {
   size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
-  berth_status st =
-      berth_i_pool_grow(&c->pool, (void **)&c->hold, &c->cap_hold, need, sizeof *c->hold);
+  berth_status st = BERTH_I_POOL_GROW(&c->pool, c->hold, c->cap_hold, need);
   if (st != BERTH_OK) return st;
-  return berth_i_pool_grow(&c->pool, (void **)&c->amount, &c->cap_amount,
-                           need * (size_t)c->o.resources, sizeof *c->amount);
+  return BERTH_I_POOL_GROW(&c->pool, c->amount, c->cap_amount, need * (size_t)c->o.resources);
 }
 
 static int32_t get_hold(berth_cluster *c) {

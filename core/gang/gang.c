@@ -2,6 +2,64 @@
 #include "gang_internal.h"
 #include <assert.h>
 
+/* The gang rules by their number, and the options that they share. */
+
+#define C BERTH_I_CHOICE
+
+#define DECLARE(NAME, symbol) extern const berth_i_gang_rule berth_i_gang_##symbol;
+BERTH_GANG_RULES(DECLARE)
+
+#define ROW(NAME, symbol) &berth_i_gang_##symbol,
+static const berth_i_gang_rule *const rules[] = { BERTH_GANG_RULES(ROW) };
+
+#define CHOICE(NAME, symbol) &berth_i_gang_##symbol.about.choice,
+static const berth_choice *const names[] = { BERTH_GANG_RULES(CHOICE) NULL };
+
+static const berth_choice *const placements[] = {
+  C("any", "The first machines with anything left."),
+  C("consolidate", "The fullest machine that holds it, or whole machines of the largest kind and "
+                   "the rest on one more; else it waits."),
+  C("spread", "One by one where most is left."),
+  NULL
+};
+
+/* rules.c: the table of rules.  @return NULL: there is none */
+static const berth_i_gang_rule *rule_of(int rule) {
+  return rule >= 0 && rule < (int)(sizeof rules / sizeof *rules) ? rules[rule] : NULL;
+}
+
+const berth_gang_about *berth_gang_describe(int rule) {
+  const berth_i_gang_rule *r = rule_of(rule);
+  return r ? &r->about : NULL;
+}
+
+berth_gang_options berth_gang_default(berth_gang_rule rule) {
+  return (berth_gang_options){ .rule = rule };
+}
+
+static void set_defaults(void *out) {
+  *(berth_gang_options *)out = berth_gang_default(BERTH_GANG_FIFO);
+}
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_gang_options, name, kind)
+
+const berth_option_table *berth_gang_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(rule, CHOICE), .choices = names, .text = "how jobs are served" },
+    { FIELD(amounts, FLAG), .text = "gangs are amounts of the first resource, not whole machines" },
+    { FIELD(rate, OTHER), .takes = "function", .fallback = "1",
+      .text = "work per s of (job, machines, amounts), asked at each start; those that wait are "
+              "ordered by the rate on the first places of an empty cluster" },
+    { FIELD(placement, CHOICE), .choices = placements, .text = "where gangs of GPUs go" },
+    { FIELD(consolidate, OTHER), .takes = "array",
+      .text = "placement consolidate: whether each job is; others are spread" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "gang", options, sizeof(berth_gang_options),
+                                            set_defaults };
+  return &table;
+}
+
 /* ---- checks ---- */
 
 static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
@@ -72,7 +130,7 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size,
   if (!(g = berth_i_pool_object(ctx, sizeof *g))) return berth_i_nomem(ctx);
   berth_ctx_retain(g->ctx = ctx);
   g->n = n;
-  g->rule = berth_i_gang_rule_of((int)opts->rule);
+  g->rule = rule_of((int)opts->rule);
   g->first_tie = -1;
   if ((st = get_arrays(g)) == BERTH_OK) {
     /* What all rules share; the arrays are the caller's. */
@@ -130,7 +188,6 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
 }
 
 static berth_status attach(berth_gang *g, berth_cluster *c) {
-  void *reserved = NULL;
   if (berth_cluster_jobs(c) != g->n)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the cluster has %d jobs, expected %d",
                         (int)berth_cluster_jobs(c), (int)g->n);
@@ -138,9 +195,8 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   berth_status st;
   if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
   g->c = c;
-  st = berth_i_pool_grow(&g->pool, &reserved, &g->cap_reserved,
-                         berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1, sizeof *g->reserved);
-  g->reserved = reserved;
+  st = BERTH_I_POOL_GROW(&g->pool, g->reserved, g->cap_reserved,
+                         berth_i_gang_by_place(g) ? (size_t)g->total + 1 : 1);
   return st == BERTH_OK && g->rule->attach ? g->rule->attach(g) : st;
 }
 
@@ -149,16 +205,14 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
 static berth_status note_counts(berth_gang *g, double now) {
   berth_gang_count at = { now, g->idle, g->left, g->waiting.n },
                    *last = g->n_counts > 0 ? &g->counts[g->n_counts - 1] : NULL;
-  void *counts = g->counts;
   if (last && last->idle == at.idle && last->left == at.left && last->waiting == at.waiting)
     return BERTH_OK;
   if (last && last->time == now) {
     *last = at;
     return BERTH_OK;
   }
-  berth_status st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1,
-                                      sizeof *g->counts);
-  g->counts = counts;
+  berth_status st =
+      BERTH_I_POOL_GROW(&g->pool, g->counts, g->cap_counts, (size_t)g->n_counts + 1);
   if (st == BERTH_OK) g->counts[g->n_counts++] = at;
   return st;
 }

@@ -132,9 +132,6 @@ struct berth_i_gang_rule {
   berth_status (*attach)(berth_gang *g);       /* when the cluster is known */
 };
 
-/** rules.c: the table of rules.  @return NULL: there is none */
-const berth_i_gang_rule *berth_i_gang_rule_of(int rule);
-
 /* place.c */
 /** Places in `room` for a job.  @return whether there are any; they are in g->pick */
 bool berth_i_gang_find(berth_gang *g, const int32_t *free_units, int32_t job);

@@ -114,10 +114,9 @@ static berth_status begins(berth_gang *g, int32_t job, double now) {
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
   berth_i_heap_remove(&g->due, job);
-  if (!over) {
+  if (!over)
     if (isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
       berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
-  }
 }
 
 /* ---- options ---- */

@@ -134,17 +134,10 @@ berth_status berth_i_gang_nominal(berth_gang *g, int32_t job) {
 /* ---- beginning and leaving ---- */
 
 static berth_status grow_log(berth_gang *g) {
-  void *runs = g->runs, *machine = g->place_machine, *amount = g->place_amount;
-  size_t places = (size_t)g->n_places + (size_t)g->pick.n;
-  berth_status st =
-      berth_i_pool_grow(&g->pool, &runs, &g->cap_runs, (size_t)g->n_runs + 1, sizeof *g->runs);
-  g->runs = runs;
-  if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&g->pool, &machine, &g->cap_machine, places, sizeof *g->place_machine);
-  g->place_machine = machine;
-  if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&g->pool, &amount, &g->cap_amount, places, sizeof *g->place_amount);
-  g->place_amount = amount;
+  size_t runs = (size_t)g->n_runs + 1, places = (size_t)g->n_places + (size_t)g->pick.n;
+  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->runs, g->cap_runs, runs);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_machine, g->cap_machine, places);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_amount, g->cap_amount, places);
   return st;
 }
 

@@ -101,13 +101,10 @@ static bool in_order(int32_t n, const berth_ps_place *p) {
 
 /* Writes them behind all others, where they do not count yet. */
 static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *p) {
-  void *list = r->place;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = check_place(r, job, &p[i]);
   if (st != BERTH_OK) return st;
-  st =
-      berth_i_pool_grow(&r->pool, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
-  r->place = list;
+  st = BERTH_I_POOL_GROW(&r->pool, r->place, r->cap_places, r->n_places + (size_t)n);
   if (st != BERTH_OK) return st;
   berth_ps_place *to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
@@ -192,12 +189,8 @@ static double rate_of(berth_ps_run *r, int32_t job) {
 static berth_status start(berth_ps_run *r, int32_t job, double rate) {
   berth_i_ps_stretch s = r->at[job].now;
   size_t resources = (size_t)r->ps->o.resources, n = (size_t)s.n;
-  void *machine = r->machine, *amount = r->amount;
-  berth_status st = berth_i_pool_grow(&r->pool, &machine, &r->cap_machine, n, sizeof *r->machine);
-  r->machine = machine;
-  if (st == BERTH_OK)
-    st = berth_i_pool_grow(&r->pool, &amount, &r->cap_amount, n * resources, sizeof *r->amount);
-  r->amount = amount;
+  berth_status st = BERTH_I_POOL_GROW(&r->pool, r->machine, r->cap_machine, n);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&r->pool, r->amount, r->cap_amount, n * resources);
   if (st != BERTH_OK) return st;
   for (size_t i = 0; i < n; i++) {
     r->machine[i] = places(r, s)[i].machine;
@@ -239,19 +232,15 @@ static berth_status run(berth_ps_run *r, int32_t job) {
 }
 
 berth_status berth_i_ps_commit(berth_ps_run *r) {
-  void *list = r->entry;
-  berth_status st = berth_i_pool_grow(&r->pool, &list, &r->cap_entries,
-                                      r->n_entries + (size_t)r->n_given, sizeof *r->entry);
-  r->entry = list;
-  if (st == BERTH_OK) {
-    /* Pause others. */
-    for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
-      berth_i_ps_state *s = &r->at[r->held[i]];
-      if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))
-        continue;
-      st = berth_cluster_pause(r->cluster, r->held[i]);
-      s->r.state = BERTH_JOB_WAITING;
-    }
+  size_t entries = r->n_entries + (size_t)r->n_given;
+  berth_status st = BERTH_I_POOL_GROW(&r->pool, r->entry, r->cap_entries, entries);
+  /* Pause others. */
+  for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
+    berth_i_ps_state *s = &r->at[r->held[i]];
+    if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))
+      continue;
+    st = berth_cluster_pause(r->cluster, r->held[i]);
+    s->r.state = BERTH_JOB_WAITING;
   }
   berth_i_sort_ids(r->given, r->n_given);
   for (int32_t i = 0; st == BERTH_OK && i < r->n_given; i++) st = run(r, r->given[i]);

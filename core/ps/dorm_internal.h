@@ -40,7 +40,5 @@ static inline int32_t berth_i_dorm_adjustable(const berth_i_dorm *d) {
 
 /** Sets `chosen`, and cells. `*solved`: there was an answer. */
 berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved);
-/** Sets `chosen`. */
-void berth_i_dorm_greedy(berth_i_dorm *d);
 
 #endif

@@ -63,19 +63,6 @@ static double capacity(const program *p, int32_t q, int32_t r) {
                           : p->d->base.total[r];
 }
 
-static void rows_of_job(program *p, int32_t k) {
-  const berth_i_dorm_job *j = &p->d->list[k];
-  row(p, p->numbers + 2 * k, BERTH_I_AT_MOST, j->most);
-  row(p, p->numbers + 2 * k + 1, BERTH_I_AT_LEAST, j->runs ? 1 : 0);
-  row(p, p->fairness + 2 * k, BERTH_I_AT_MOST, j->most > 0 ? j->fair * j->share : 0);
-  row(p, p->fairness + 2 * k + 1, BERTH_I_AT_LEAST, j->most > 0 ? j->fair * j->share : 0);
-  for (int32_t q = 0; q < p->groups; q++) {
-    int32_t i = p->adjusting + 2 * (k * p->groups + q);
-    row(p, i, BERTH_I_AT_MOST, j->runs ? before(p, k, q) : j->most);
-    row(p, i + 1, BERTH_I_AT_LEAST, j->runs ? before(p, k, q) : 0);
-  }
-}
-
 /* ---- columns ---- */
 
 static void entry(program *p, int32_t i, double value) {
@@ -174,7 +161,19 @@ berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved) {
     for (int32_t q = 0; q < p.groups; q++)
       for (int32_t r = 0; r < p.resources; r++)
         row(&p, q * p.resources + r, BERTH_I_AT_MOST, capacity(&p, q, r) > 0 ? 1 : 0);
-    for (int32_t k = 0; k < p.n; k++) rows_of_job(&p, k);
+    for (int32_t k = 0; k < p.n; k++) {
+      /* Rows of job. */
+      const berth_i_dorm_job *j = &p.d->list[k];
+      row(&p, p.numbers + 2 * k, BERTH_I_AT_MOST, j->most);
+      row(&p, p.numbers + 2 * k + 1, BERTH_I_AT_LEAST, j->runs ? 1 : 0);
+      row(&p, p.fairness + 2 * k, BERTH_I_AT_MOST, j->most > 0 ? j->fair * j->share : 0);
+      row(&p, p.fairness + 2 * k + 1, BERTH_I_AT_LEAST, j->most > 0 ? j->fair * j->share : 0);
+      for (int32_t q = 0; q < p.groups; q++) {
+        int32_t i = p.adjusting + 2 * (k * p.groups + q);
+        row(&p, i, BERTH_I_AT_MOST, j->runs ? before(&p, k, q) : j->most);
+        row(&p, i + 1, BERTH_I_AT_LEAST, j->runs ? before(&p, k, q) : 0);
+      }
+    }
     row(&p, p.adjusting - 1, BERTH_I_AT_MOST, berth_i_dorm_unfairness(p.d));
     row(&p, p.rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p.d));
     all_columns(&p);

@@ -1,6 +1,149 @@
 /* A decision from one end to the other. */
 #include "ramp_internal.h"
 
+/* The planner: its life and its arrays. */
+
+#define ARRAY(kind, name)                                       \
+  {                                                             \
+    BERTH_I_RAMP_OF_##kind, offsetof(berth_ramp_planner, name), \
+        sizeof *((berth_ramp_planner *)0)->name                 \
+  }
+
+static const struct { berth_i_ramp_length kind; size_t offset, size;
+} arrays[] = {ARRAY(GROUPS, pieces),      ARRAY(GROUPS, base),
+              ARRAY(GROUPS, where),       ARRAY(GROUPS, held),
+              ARRAY(GROUPS, priority),    ARRAY(GROUPS, set_time),
+              ARRAY(SETS, waiting),       ARRAY(SETS, met),
+              ARRAY(EDGES, size),         ARRAY(EDGES, klass),
+              ARRAY(EDGES, sorted),       ARRAY(HOMES, home),
+              ARRAY(SERVERS, free_bytes), ARRAY(SERVERS, taken),
+              ARRAY(SERVERS, mine),       ARRAY(SERVERS, count),
+              ARRAY(SERVERS, block),      ARRAY(SERVERS, seat),
+              ARRAY(SERVERS, ready),      ARRAY(SERVERS, flows),
+              ARRAY(CHANNELS, reach),     ARRAY(PIECES, server),
+              ARRAY(PIECES, group),       ARRAY(PIECES, need),
+              ARRAY(PIECES, done),        ARRAY(PIECES, next),
+              ARRAY(PIECES, first_row),   ARRAY(PIECES, left),
+              ARRAY(ROWS, row),           ARRAY(ROWS, row_left),
+              ARRAY(ROWS, row_next),      ARRAY(ROWS, source),
+              ARRAY(ROWS, local),         ARRAY(ROWS, later),
+              ARRAY(MASKS, mask)};
+enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
+
+berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
+  if (need <= p->cap[kind]) return BERTH_OK;
+  for (size_t i = 0; i < N_ARRAYS; i++) {
+    if (arrays[i].kind != kind) continue;
+    void *at;
+    memcpy(&at, (const char *)p + arrays[i].offset, sizeof at);
+    if (!(at = berth_i_pool_realloc(&p->pool, at, p->cap[kind], need, arrays[i].size)))
+      return berth_i_nomem(p->ramp->ctx);
+    memcpy((char *)p + arrays[i].offset, &at, sizeof at);
+  }
+  p->cap[kind] = need;
+  return BERTH_OK;
+}
+
+berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
+  berth_ramp_planner *p = berth_i_pool_object(r->ctx, sizeof *p);
+  if (!p) return berth_i_nomem(r->ctx);
+  p->ramp = r;
+  p->words = (r->servers + 63) / 64;
+  berth_ramp_retain(r);
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
+  if (st == BERTH_OK)
+    st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_CHANNELS, (size_t)r->servers * (size_t)p->words);
+  if (st == BERTH_OK) *out = p;
+  else berth_ramp_planner_release(p);
+  return st;
+}
+
+void berth_ramp_planner_release(berth_ramp_planner *p) {
+  if (!p) return;
+  berth_ramp *r = p->ramp;
+  berth_i_pool_free(&p->pool);
+  berth_ramp_release(r);
+}
+
+/* How many pieces each op gets, and how many bytes go between two pieces. */
+
+static int32_t pieces_of(const berth_ramp_model *m, int32_t forward, int32_t most) {
+  double even = 2 * ceil(ceil(m->cost[forward] / m->ramp->o.quantum) / 2);
+  if (even > most) even = most;
+  return even < 1 ? 1 : (int32_t)even;
+}
+
+/* exact: not more than have a block within the block of the ops with most, or the job would hold
+ * servers for a few ops alone. */
+static void keep_within(berth_ramp_planner *p, const berth_ramp_model *m) {
+  int32_t fits[BERTH_I_RAMP_SERVERS + 1] = { 0 }, most = 1; /* fits: by number of pieces; 0: not
+                                                               known yet */
+  for (int32_t i = 0; i < m->n; i++)
+    if (p->pieces[m->forward[i]] > most) most = p->pieces[m->forward[i]];
+  if (most > p->ramp->servers) return;
+  for (int32_t i = 0; i < m->n; i++) {
+    int32_t v = m->forward[i], k = p->pieces[v];
+    while (!fits[k] && k > 1 && k < most && !berth_i_ramp_within(p->ramp, k, most))
+      k -= k > 2 ? 2 : 1;
+    if (!fits[k]) fits[k] = k;
+    fits[p->pieces[v]] = fits[k];
+    p->pieces[v] = p->pieces[m->twin[v]] = fits[k];
+  }
+}
+
+/* More pieces than servers have no block: they need not be told apart. */
+static int32_t counted(const berth_ramp_planner *p, int32_t pieces) {
+  return pieces > p->ramp->servers ? p->ramp->servers : pieces;
+}
+
+/* ---- bytes ---- */
+
+static void size_around(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v,
+                        const double *held) {
+  int32_t k = p->pieces[v];
+  for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++)
+    p->size[m->in[i]] = held[m->edge[m->in[i]].src] / k;
+  for (int32_t i = m->out_start[v]; i < m->out_start[v + 1]; i++)
+    p->size[m->out[i]] = held[m->edge[m->out[i]].dst] / k;
+}
+
+static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
+  int32_t groups = 2 * m->n;
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_GROUPS, (size_t)groups + 1);
+  if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_SETS, 2 * (size_t)groups);
+  if (st == BERTH_OK)
+    st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_EDGES, (size_t)m->n_edges + 8 * (size_t)groups);
+  if (st != BERTH_OK) return st;
+  for (int32_t i = 0; i < m->n; i++) {
+    int32_t v = m->forward[i];
+    p->pieces[v] = p->pieces[m->twin[v]] = pieces_of(m, v, most);
+  }
+  if (!m->ramp->o.compat) keep_within(p, m);
+  p->base[0] = 0;
+  for (int32_t v = 0; v < groups; v++) p->base[v + 1] = p->base[v] + counted(p, p->pieces[v]);
+  p->n_pieces = p->base[groups];
+  if (m->ramp->o.compat) {
+    /* As the published simulator has it: forward ops one after another, their twins with them; what
+     * goes into a cut op is sized by what the producer holds at that moment, what leaves it by what
+     * the consumer holds. */
+    memcpy(p->held, m->memory, 2 * (size_t)m->n * sizeof *p->held);
+    for (int32_t e = 0; e < m->n_edges; e++) p->size[e] = p->held[m->edge[e].src];
+    for (int32_t i = 0; i < m->n; i++) {
+      int32_t v = m->forward[i], w = m->twin[v];
+      if (p->pieces[v] == 1) continue;
+      size_around(p, m, v, p->held);
+      p->held[v] /= p->pieces[v];
+      size_around(p, m, w, p->held);
+      p->held[w] /= p->pieces[w];
+    }
+  } else {
+    for (int32_t v = 0; v < 2 * m->n; v++) p->held[v] = m->memory[v] / p->pieces[v];
+    for (int32_t e = 0; e < m->n_edges; e++)
+      p->size[e] = m->edge[e].bytes / p->pieces[m->edge[e].src] / p->pieces[m->edge[e].dst];
+  }
+  return BERTH_OK;
+}
+
 static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
   berth_ctx *ctx = p->ramp->ctx;
   if (m->ramp != p->ramp)
@@ -40,7 +183,7 @@ berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t
                              const uint8_t *busy, int look, int32_t *servers,
                              berth_ramp_outcome *out) {
   berth_status st = check(p, m, most);
-  if (st == BERTH_OK) st = berth_i_ramp_cut(p, m, most);
+  if (st == BERTH_OK) st = cut(p, m, most);
   return st == BERTH_OK ? plan(p, m, busy, look, servers, out) : st;
 }
 
@@ -63,7 +206,7 @@ berth_status berth_ramp_plan_on(berth_ramp_planner *p, berth_ramp_model *m, int3
                                 const uint8_t *busy, int32_t n, const int32_t *block, int look,
                                 int32_t *servers, berth_ramp_outcome *out) {
   berth_status st = check(p, m, most);
-  if (st == BERTH_OK) st = berth_i_ramp_cut(p, m, most);
+  if (st == BERTH_OK) st = cut(p, m, most);
   if (st == BERTH_OK) st = check_block(p, m, n, block);
   if (st != BERTH_OK) return st;
   p->wish = block;

@@ -153,7 +153,6 @@ bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block)
 bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen,
                              void *ud);
 
-berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most);
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
                                 const uint8_t *busy, berth_ramp_outcome *out);
 berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
