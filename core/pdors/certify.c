@@ -1,4 +1,4 @@
-/* What nobody can do better than: for any prices p of resources, the value of all capacity at these
+/* A bound on every schedule: for any prices p of resources, the value of all capacity at these
  * prices, plus for each job the most that it pays at them, is at least the utility of any schedule
  * of all jobs (weak duality; PD-ORS, section 2).
  *
@@ -19,7 +19,7 @@ static inline int32_t berth_i_pdors_group(const berth_pdors *d, int32_t type) {
   return (int32_t)((int64_t)type * BERTH_I_PDORS_GROUPS / d->types.n);
 }
 
-/** The most that a job can do, whoever schedules it. */
+/** The most that a job can do under any scheduler. */
 typedef struct certified_job {
   double work, inside, outside, per_server;
   int32_t most_in, most_out;
@@ -41,7 +41,7 @@ typedef struct certifier {
   berth_pdors_certificate best;
 } certifier;
 
-/* Rooms of a certificate; and what the papers guarantee. */
+/* ---- arrays of a certificate, and what the papers guarantee ---- */
 
 /* The links of shared ones may be faster than equation 1 says, but nothing is faster than to
  * compute alone. */
@@ -120,7 +120,7 @@ static berth_status certifier_init(certifier *c, const berth_pdors *d) {
 
 /* ---- guarantees ---- */
 
-/* Least room in units, over machines with room for one. */
+/* Least capacity in units, over machines that hold one. */
 static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
   double least = j->batch;
   for (int32_t t = 0; t < d->types.n; t++)
@@ -135,7 +135,7 @@ static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
   return least;
 }
 
-/* Of the least work that is asked of a slot. */
+/* Of the least work that is planned in a slot. */
 static double least_covering(const berth_pdors *d, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   berth_i_pdors_rates r;
@@ -381,7 +381,7 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
       continue;
     }
     double target = fmax(utility, c->best.bound * (1 - part));
-    /* Prices of 0 cannot fall: their part of the slope counts only where it wants them up. */
+    /* Prices of 0 cannot fall: their part of the slope counts only where it would raise them. */
     double length = 0;
     for (size_t j = 0; j < c->cells; j++)
       if (c->value[j] > 0 || c->slope[j] < 0) length += c->slope[j] * c->slope[j];

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Root x of e^x - 1 - x = a, a > 0, on the side of 0 that is asked for; G = e^x. Convex: Newton's
+/* Root x of e^x - 1 - x = a, a > 0, on the given side of 0; G = e^x. Convex: Newton's
  * steps from outside stay there. */
 static double tight_exponent(double a, bool above) {
   double x = above ? fmin(sqrt(2 * a), log1p(a + sqrt(2 * a))) : -(a + 1);

@@ -1,5 +1,5 @@
 /* Slots that are alike, and what work costs in them at least: without looking at which machines
- * have room for how much. These bounds decide which slots are looked at closely. */
+ * hold how much. These bounds decide which slots are solved. */
 #include "base/plain_heap_internal.h"
 #include "pdors_internal.h"
 
@@ -35,11 +35,11 @@ void berth_i_pdors_classify(berth_pdors *d) {
 /* ---- costs of one class ---- */
 
 /* Cheapest prices of a worker and of a server, anywhere; of a worker with its share of a server,
- * where both have room. */
+ * where both fit. */
 typedef struct floors {
   double worker, server, both, server_there;
-  double most_in; /* workers that find room on one machine, with their servers */
-  double workers, servers; /* units that find room, each as if the others were not there; counted up
+  double most_in; /* workers that fit on one machine, with their servers */
+  double workers, servers; /* units that fit, each as if the others were not there; counted up
                               to the most that is wanted */
 } floors;
 
@@ -55,12 +55,12 @@ typedef struct needs {
 static inline double least(double a, double b) { return b < a ? b : a; }
 
 /* A machine: prices, and what is left with the slack that commitments have. */
-typedef struct shelf {
+typedef struct machine_state {
   double price[BERTH_PS_RESOURCES], left[BERTH_PS_RESOURCES];
-} shelf;
+} machine_state;
 
 /* Resources of which a unit takes none may have no price at all. */
-static double cost(const needs *q, const double *demand, const shelf *m) {
+static double cost(const needs *q, const double *demand, const machine_state *m) {
   double sum = 0;
   for (int32_t i = 0; i < q->n; i++) {
     if (!(demand[i] > 0)) continue;
@@ -70,7 +70,7 @@ static double cost(const needs *q, const double *demand, const shelf *m) {
   return sum;
 }
 
-static double most_workers(const needs *q, const shelf *m) {
+static double most_workers(const needs *q, const machine_state *m) {
   double most = INFINITY;
   for (int32_t i = 0; i < q->n; i++) {
     most = least(most, m->left[i] / q->mixed[i]);
@@ -80,38 +80,32 @@ static double most_workers(const needs *q, const shelf *m) {
   return most;
 }
 
-static double units(const needs *q, const double *demand, const shelf *m) {
+static double units(const needs *q, const double *demand, const machine_state *m) {
   double most = INFINITY;
   for (int32_t i = 0; i < q->n; i++)
     if (demand[i] > 0) most = least(most, floor(m->left[i] / demand[i]));
   return most;
 }
 
-static void note_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h,
-                            floors *f) {
-  double worker = h < d->split ? cost(q, q->worker, m) : INFINITY;
-  double server = d->families == 1 || h >= d->split ? cost(q, q->server, m) : INFINITY;
-  f->worker = least(f->worker, worker);
-  f->server = least(f->server, server);
-  if (worker < INFINITY && f->workers < q->most) f->workers += units(q, q->worker, m);
-  if (server < INFINITY && f->servers < q->most_servers) f->servers += units(q, q->server, m);
-  if (d->families == 2 || !(worker + server < INFINITY)) return;
-  f->both = least(f->both, worker + server / q->per_server);
-  f->server_there = least(f->server_there, server);
-  if (f->most_in < d->search.rates.most_in) f->most_in = -least(-f->most_in, -most_workers(q, m));
-}
-
 static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s) {
   floors f = { INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0 };
-  shelf m;
+  machine_state m;
   for (int32_t h = 0; h < d->c.machines; h++) {
-    size_t at = (size_t)h * (size_t)d->c.resources;
     for (int32_t i = 0; i < q->n; i++) {
-      size_t k = at + (size_t)q->resource[i];
+      size_t k = (size_t)h * (size_t)d->c.resources + (size_t)q->resource[i];
       m.price[i] = s->price[k];
       m.left[i] = s->left[k] + 1e-9 * d->c.capacity[k];
     }
-    note_machine(d, q, &m, h, &f);
+    double worker = h < d->split ? cost(q, q->worker, &m) : INFINITY;
+    double server = d->families == 1 || h >= d->split ? cost(q, q->server, &m) : INFINITY;
+    f.worker = least(f.worker, worker);
+    f.server = least(f.server, server);
+    if (worker < INFINITY && f.workers < q->most) f.workers += units(q, q->worker, &m);
+    if (server < INFINITY && f.servers < q->most_servers) f.servers += units(q, q->server, &m);
+    if (d->families == 2 || !(worker + server < INFINITY)) continue;
+    f.both = least(f.both, worker + server / q->per_server);
+    f.server_there = least(f.server_there, server);
+    if (f.most_in < d->search.rates.most_in) f.most_in = -least(-f.most_in, -most_workers(q, &m));
   }
   return f;
 }

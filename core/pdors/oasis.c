@@ -13,7 +13,7 @@ struct berth_i_oasis {
   const berth_ps_job *job;
   double outside;           /* worker-slots per sample */
   spot *spot;               /* [machines] those for workers in front, by cost */
-  int32_t workers, servers; /* spots with room: from 0, and from the split on */
+  int32_t workers, servers; /* spots with free units: from 0, and from the split on */
 };
 
 berth_status berth_i_oasis_new(berth_pdors *d) {
@@ -25,7 +25,7 @@ berth_status berth_i_oasis_new(berth_pdors *d) {
 
 BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 
-/* @return number of spots with room, cheapest first, at `out` */
+/* @return number of spots with free units, cheapest first, at `out` */
 static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
                       int32_t from, int32_t to, spot *out) {
   int32_t n = 0;

@@ -1,4 +1,4 @@
-/* PD-ORS and OASiS: life, decisions. */
+/* PD-ORS and OASiS: options, creation, decisions, and the policy of a run. */
 #include "base/sort_internal.h"
 #include "pdors_internal.h"
 

@@ -28,7 +28,7 @@ typedef struct berth_i_pdors_types {
   int32_t *count;    /* [machines] */
 } berth_i_pdors_types;
 
-/** What L and U come from; over the jobs looked at so far. */
+/** What L and U come from; over the jobs noted so far. */
 typedef struct berth_i_pdors_family {
   bool ready;                      /* L and U are known */
   bool wanted[BERTH_PS_RESOURCES]; /* some job takes of it */
@@ -54,7 +54,7 @@ typedef struct berth_i_pdors_slot {
   size_t n, cap;
 } berth_i_pdors_slot;
 
-/** Least cost of so much work in a slot, once asked. */
+/** Least cost of so much work in a slot, once computed. */
 typedef struct berth_i_pdors_known {
   bool known, inside;
   int32_t n;
@@ -67,11 +67,11 @@ typedef struct berth_i_pdors_part {
   int32_t slot, which;  /* of the slot's two */
 } berth_i_pdors_part;
 typedef struct berth_i_pdors_fill {
-  berth_i_pdors_part *part; /* [room of the caller: all that are put] heap, dearest first */
+  berth_i_pdors_part *part; /* [of the caller, for all that are put] heap, largest slope first */
   int32_t n;
   double have, want;
 } berth_i_pdors_fill;
-/** Offers another one. What is too dear is dropped for good.  O(log n) */
+/** Offers another one. What is too expensive is dropped for good.  O(log n) */
 void berth_i_pdors_fill_put(berth_i_pdors_fill *f, berth_i_pdors_part part);
 /** INFINITY if there is too little.  O(n) */
 double berth_i_pdors_fill_cost(const berth_i_pdors_fill *f);
@@ -80,14 +80,14 @@ double berth_i_pdors_fill_cost(const berth_i_pdors_fill *f);
 int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b,
                            berth_i_pdors_part out[2]);
 
-/** The search for a schedule; rooms that stay from one job to the next. */
+/** The search for a schedule; its arrays stay from one job to the next. */
 typedef struct berth_i_pdors_search {
   int32_t job, from, n, classes; /* slots from .. from + n - 1 */
   berth_i_pdors_rates rates;
   double quantum;                /* samples */
   int32_t quanta, most;          /* of the job; in a slot */
   double incumbent;
-  int32_t begun;                 /* class that the solver looks at; BERTH_NONE */
+  int32_t begun;                 /* class that the solver was begun for; BERTH_NONE */
   int32_t *class_of, *slot_of;   /* [n], [classes] a slot of each */
   double *worth;                 /* [n] utility if done then */
   double *lower;                 /* [classes * (most + 1)] cost at least; exact if known */
@@ -96,7 +96,7 @@ typedef struct berth_i_pdors_search {
   berth_i_pdors_known *known;    /* [classes * (most + 1)] */
   double *ahead, *behind;        /* [(n + 1) * (quanta + 1)] payoff still to be had, cost so far */
   int16_t *chosen;               /* [n * (quanta + 1)] */
-  int32_t *table;                /* [room] classes by hash; open addressing */
+  int32_t *table;                /* [table_cap] classes by hash; open addressing */
   size_t table_cap, works, options, ahead_cap, behind_cap, chosen_cap, place_n, place_cap,
       plan_cap, plan_place_cap;
   berth_ps_place *place, *answer; /* [place_cap]; [machines] */

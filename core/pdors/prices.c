@@ -4,7 +4,7 @@
 
 /* What a job can do at all, on an empty cluster. */
 
-/* Units of one kind that find room on an empty machine; at most `limit`. */
+/* Units of one kind that fit on an empty machine; at most `limit`. */
 static double units(const berth_pdors *d, const double *demand, int32_t machine, double limit) {
   const double *c = d->c.capacity + (size_t)machine * (size_t)d->c.resources;
   for (int32_t r = 0; r < d->c.resources; r++)
@@ -129,7 +129,7 @@ static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
   return false;
 }
 
-/* Jobs that nobody can do have no part in it. */
+/* Jobs that cannot be done in time do not count. */
 static void note(berth_pdors *d, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   d->seen[job] = 1;
@@ -201,8 +201,8 @@ void berth_i_pdors_note_job(berth_pdors *d, int32_t job) {
   if (memcmp(before, d->family, sizeof before) != 0) refresh(d);
 }
 
-/* Of what nobody takes, or before anything is known: 0. Of what a machine has none of: not to be
- * had. */
+/* Of a resource that no job takes, or before any job is known: 0. Of what a machine has none of:
+ * not to be had. */
 double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource,
                               double used) {
   const berth_i_pdors_family *f = &d->family[family_of(d, machine)];

@@ -150,7 +150,7 @@ void berth_i_slot_sort(berth_i_slot_solver *s) {
   }
 }
 
-/* ---- rooms ---- */
+/* ---- arrays ---- */
 
 static berth_status alloc_arrays(berth_i_slot_solver *s) {
   size_t n = (size_t)s->c.machines, table = 1;
@@ -265,7 +265,7 @@ static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g,
   return want.units[0] * s->cheap[0][g->list].price + want.units[1] * s->cheap[1][g->list].price;
 }
 
-/* Only what is better than the best so far is looked for; but the published way rounds whenever
+/* Only a better answer than the best so far is searched for; but the published way rounds whenever
  * there is a program. */
 static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                  double samples, berth_rng *rng, double *bound) {

@@ -21,18 +21,18 @@ typedef struct berth_i_slot_answer {
   double bound;        /* no schedule of that much in this slot costs less (LP); 0 at least */
   bool inside;         /* all on one machine */
   int32_t n;
-  berth_ps_place *place; /* [machines] room of the caller; machines ascending */
+  berth_ps_place *place; /* [machines] of the caller; machines ascending */
 } berth_i_slot_answer;
 
 berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
                                      berth_i_slot_solver **out);
 void berth_i_slot_solver_release(berth_i_slot_solver *s);
-/** Looks at a state for a job: classes, prices of a worker and of a server, room. Then ask for many
- * amounts of work. */
+/** Prepares a state for a job: classes, prices of a worker and of a server, free units. Then solve
+ * for any amounts of work. */
 berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
                                 const berth_i_slot_state *state);
 /** @param samples above 0 @param stream of random numbers: the same one, the same answer, whatever
- *        was asked before */
+ *        was solved before */
 berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream,
                                 berth_i_slot_answer *out);
 const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s);

@@ -1,8 +1,8 @@
-/* One slot: the polygon of what one machine of a class has room for, workers across and servers up.
+/* One slot: the polygon of what fits on one machine of a class, workers across and servers up.
  * Either that of the linear program, or the hull of its whole points. */
 #include "slot_internal.h"
 
-/* Where a machine has room for more workers, whole points make no difference, and would take
+/* Where more workers than this fit on a machine, whole points make no difference, and would take
  * long. */
 enum { MOST_POINTS = 4096 };
 
@@ -26,7 +26,7 @@ static berth_status put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) 
   return BERTH_OK;
 }
 
-/* More of them on one machine are never wanted. */
+/* More of them on one machine are never needed. */
 static int32_t most_servers(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
   double all = fmax(1, ceil(s->job->batch / s->job->ratio * (1 - 1e-12)));
   return (int32_t)fmin(c->most_servers, all);

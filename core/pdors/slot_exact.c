@@ -1,6 +1,6 @@
 /* One slot, exactly. Machine by machine, for each number of workers and servers so far: the least
  * that is lost against the linear program's bound. What a machine at a point loses by the dual
- * prices is never negative, so whatever lost more than the best answer at hand is dropped; mostly
+ * prices is never negative, so whatever lost more than the best answer so far is dropped; mostly
  * little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
 #include "slot_internal.h"
 
@@ -85,76 +85,41 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
 
 /* ---- the table ---- */
 
-static void fill_layer(table *t, size_t at) {
-  uint16_t *chosen = t->chosen + at * t->states;
-  double *swap = t->loss;
-  for (size_t i = 0; i < t->states; i++) t->next[i] = INFINITY;
-  for (int32_t w = 0; w <= t->want.units[0]; w++)
-    for (int32_t p = 0; p <= t->want.units[1]; p++) {
-      if (isinf(t->loss[state_of(t, w, p)])) continue;
-      t->nodes++;
-      const layer *l = &t->layer[at];
-      double so_far = t->loss[state_of(t, w, p)];
-      for (int32_t i = 0; i < l->n; i++) {
-        const option *x = &t->option[l->first + (size_t)i];
-        double loss = so_far + x->loss;
-        if (w + x->units[0] > t->want.units[0] || p + x->units[1] > t->want.units[1]
-            || loss > t->gap)
-          continue;
-        size_t to = state_of(t, w + x->units[0], p + x->units[1]);
-        if (!(loss < t->next[to])) continue;
-        t->next[to] = loss;
-        chosen[to] = (uint16_t)i;
-      }
-    }
-  t->loss = t->next;
-  t->next = swap;
-}
-
-/* @return whether the end was reached within the limit of nodes */
+/* Machine by machine: the least loss for each number of workers and servers so far, and the option
+ * by which it is had. @return whether the end was reached within the limit of nodes */
 static bool fill(table *t, int32_t most) {
+  int32_t workers = t->want.units[0], servers = t->want.units[1];
   for (size_t i = 0; i < t->states; i++) t->loss[i] = INFINITY;
   t->loss[0] = 0;
-  for (size_t i = 0; i < t->layers && t->nodes <= most; i++) fill_layer(t, i);
+  for (size_t at = 0; at < t->layers && t->nodes <= most; at++) {
+    const layer *l = &t->layer[at];
+    uint16_t *chosen = t->chosen + at * t->states;
+    for (size_t i = 0; i < t->states; i++) t->next[i] = INFINITY;
+    for (int32_t w = 0; w <= workers; w++)
+      for (int32_t p = 0; p <= servers; p++) {
+        double so_far = t->loss[state_of(t, w, p)];
+        if (isinf(so_far)) continue;
+        t->nodes++;
+        for (int32_t i = 0; i < l->n; i++) {
+          const option *x = &t->option[l->first + (size_t)i];
+          double loss = so_far + x->loss;
+          if (w + x->units[0] > workers || p + x->units[1] > servers || loss > t->gap) continue;
+          size_t to = state_of(t, w + x->units[0], p + x->units[1]);
+          if (!(loss < t->next[to])) continue;
+          t->next[to] = loss;
+          chosen[to] = (uint16_t)i;
+        }
+      }
+    double *swap = t->loss;
+    t->loss = t->next;
+    t->next = swap;
+  }
   return t->nodes <= most;
 }
 
-/* ---- all ---- */
-
-static berth_status list_layers(berth_i_slot_solver *s, const berth_i_slot_region *g, table *t) {
-  berth_status st = BERTH_OK;
-  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++)
-    st = list_class(s, t, &s->class[k]);
-  return st;
-}
-
-static bool is_small(const table *t) {
-  for (size_t i = 0; i < t->layers; i++)
-    if (t->layer[i].n > MOST_OPTIONS) return false;
-  return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
-}
-
-static size_t states_for(berth_i_slot_want want) {
-  return ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1);
-}
-
-static berth_status solve(berth_i_slot_solver *s, table *t) {
-  if (!is_small(t)) {
-    s->counts.unproved++;
-    return BERTH_OK;
-  }
-  t->loss = berth_i_pool_alloc(&t->pool, t->states, sizeof *t->loss);
-  t->next = berth_i_pool_alloc(&t->pool, t->states, sizeof *t->next);
-  t->chosen = berth_i_pool_alloc(&t->pool, t->layers * t->states, sizeof *t->chosen);
-  if (berth_i_pool_status(&t->pool) != BERTH_OK) return BERTH_ENOMEM;
-  if (!fill(t, s->o.nodes)) {
-    s->counts.unproved++;
-    return BERTH_OK;
-  }
-  if (isinf(t->loss[t->states - 1])) return BERTH_OK;
-  /* Backwards. */
+/* Backwards. */
+static void read_answer(berth_i_slot_solver *s, const table *t) {
   int32_t w = t->want.units[0], p = t->want.units[1];
-  berth_i_slot_draft_clear(s);
   for (size_t i = t->layers; i-- > 0;) {
     const layer *l = &t->layer[i];
     const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
@@ -162,24 +127,41 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
     w -= x->units[0];
     p -= x->units[1];
   }
-  return BERTH_OK;
+}
+
+/* ---- all ---- */
+
+/* Sizes that the table can hold. */
+static bool is_small(const table *t) {
+  for (size_t i = 0; i < t->layers; i++)
+    if (t->layer[i].n > MOST_OPTIONS) return false;
+  return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
 }
 
 berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                 berth_i_slot_want want) {
   table t = { .pool = berth_i_pool_empty(s->ctx), .want = want };
+  berth_status st = BERTH_OK;
   t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
   if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
-  t.states = states_for(want);
+  t.states = ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1);
   berth_i_slot_draft_clear(s);
-  if (t.states > MOST_STATES) {
-    s->counts.unproved++;
-    return BERTH_OK;
+  bool proved = t.states <= MOST_STATES;
+  for (int32_t k = g->from; proved && k < g->from + g->n && st == BERTH_OK; k++)
+    st = list_class(s, &t, &s->class[k]);
+  proved = proved && is_small(&t);
+  if (st == BERTH_OK && proved) {
+    t.loss = berth_i_pool_alloc(&t.pool, t.states, sizeof *t.loss);
+    t.next = berth_i_pool_alloc(&t.pool, t.states, sizeof *t.next);
+    t.chosen = berth_i_pool_alloc(&t.pool, t.layers * t.states, sizeof *t.chosen);
+    st = berth_i_pool_status(&t.pool);
+    proved = st == BERTH_OK && fill(&t, s->o.nodes);
   }
-  berth_status st;
-  if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
-  berth_i_pool_free(&t.pool);
-  if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1])
+  if (st == BERTH_OK && !proved) s->counts.unproved++;
+  if (st == BERTH_OK && proved && !isinf(t.loss[t.states - 1])) {
+    read_answer(s, &t);
     berth_i_slot_keep(s, g);
+  }
+  berth_i_pool_free(&t.pool);
   return st;
 }

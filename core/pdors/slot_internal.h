@@ -5,7 +5,8 @@
 #include "base/pool_internal.h"
 #include "slot.h"
 
-/** Machines that are alike: the same prices of a worker and of a server, the same room. */
+/** Machines that are alike: the same prices of a worker and of a server, the same resources
+ * left. */
 typedef struct berth_i_slot_class {
   double worker, server;             /* price of one; INFINITY: none fits, or it is not to be had */
   double left[BERTH_PS_RESOURCES];   /* by the solver's list of resources */
@@ -35,7 +36,7 @@ typedef struct berth_i_slot_priced {
   int32_t class;
 } berth_i_slot_priced;
 
-/** What is wanted in a region. */
+/** Units needed in a region. */
 typedef struct berth_i_slot_want {
   int32_t units[2];      /* workers, servers */
 } berth_i_slot_want;
@@ -126,8 +127,9 @@ static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i
   return true;
 }
 /** More of a kind (0 workers, 1 servers), at most `most`, where some are already. */
-int32_t berth_i_slot_most_more(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
-                          int32_t workers, int32_t servers, int32_t most);
+int32_t berth_i_slot_most_more(const berth_i_slot_solver *s,
+                               const berth_i_slot_class *c, int32_t kind,
+                               int32_t workers, int32_t servers, int32_t most);
 
 /** Makes `cheap`, once for a state. */
 void berth_i_slot_sort(berth_i_slot_solver *s);
@@ -137,8 +139,8 @@ void berth_i_slot_sort(berth_i_slot_solver *s);
 berth_status berth_i_slot_draw(berth_i_slot_solver *s);
 
 /* ---- slot_lp.c ---- */
-/** Least cost of what is wanted in a region; the answer is in s->lp. It does not depend on what was
- *  solved before.
+/** Least cost of the needed units in a region; the answer is in s->lp. It does not depend on what
+ *  was solved before.
  *  O(pivots * corners); pivots are about the classes of which any machine is used. */
 berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                 berth_i_slot_want want);
@@ -147,9 +149,9 @@ berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_regio
 void berth_i_slot_draft_clear(berth_i_slot_solver *s);
 void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers,
                             int32_t servers);
-/** Takes what is too much for its machine, then what is too much in all, the dearest; then adds
- *  what is missing, the cheapest that fits, `first` of the kinds first. @return whether all could
- *  be had */
+/** Takes what is too much for its machine, then what is too much in all, the most expensive; then
+ *  adds what is missing, the cheapest that fits, `first` of the kinds first. @return whether all
+ *  could be had */
 bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
                          berth_i_slot_want want, int32_t first);
 /** Keeps the draft if it is cheaper than what there is. All on one machine is not kept: that is for

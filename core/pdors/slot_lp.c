@@ -14,7 +14,7 @@ typedef struct pivot {
   double det, row[2];   /* of the inverse: of the column that leaves */
   double ratio, alpha;
   int32_t corner, class;
-  bool bland, all;      /* all corners are looked at, not only neighbours */
+  bool bland, all;      /* all corners are candidates, not only neighbours */
 } pivot;
 
 /* ---- the basis ---- */

@@ -174,7 +174,7 @@ void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
 
 /* ---- the factor ---- */
 
-/* Least ratio of a bound to a coefficient in a packing row. Kinds of which a machine has no room
+/* Least ratio of a bound to a coefficient in a packing row. Kinds of which a machine cannot hold
  * for one are not variables. */
 static double least_packing(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   double least = s->job->batch;
