@@ -2,7 +2,7 @@
 #include "ramp_internal.h"
 
 enum {
-  SOON = 50000 /* rows: up to here a step takes milliseconds, and nobody waits to interrupt */
+  SOON = 50000 /* rows: up to here a step takes milliseconds, so that no interrupt is needed */
 };
 
 typedef struct Walk {
@@ -41,7 +41,7 @@ static void make_ready(Walk *k, int32_t piece) {
 
 /* ---- what follows from what ---- */
 
-/* Published: whoever has been heard of counts, partners of the synchronisation too. */
+/* Published: every predecessor counts once it is done, partners of the synchronisation too. */
 static void arrive(Walk *k, int32_t piece) {
   berth_ramp_planner *p = k->p;
   if (++p->done[piece] == p->need[piece]) make_ready(k, piece);
@@ -96,7 +96,7 @@ static void end_piece(Walk *k, int32_t piece) {
 
 /* ---- one tick ---- */
 
-/* Until the first of the pieces that run ends: on each server the one that goes first. */
+/* Until the first of the pieces that run ends: on each server the one with the first rank. */
 static double time_to_piece(const berth_ramp_planner *p) {
   double t = INFINITY;
   for (int32_t i = 0; i < p->n_seats; i++)

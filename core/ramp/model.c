@@ -84,8 +84,8 @@ static int32_t list_outputs(const berth_ramp_model *m, const berth_graph *g, int
 
 /* ---- columns ---- */
 
-/* A forward op holds its parameters and what it makes, each tensor once, whoever reads it; its twin
- * holds the same. */
+/* A forward op holds its parameters and what it makes, each tensor once, however many read it; its
+ * twin holds the same. */
 static double held(const berth_graph *g, int32_t v, const berth_op *op) {
   const int32_t *tensors;
   double bytes = op->param_bytes;

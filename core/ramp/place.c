@@ -13,7 +13,8 @@ typedef struct Search {
   int32_t pieces;
   double need;        /* bytes of a piece */
   bool within;        /* only where the job is already */
-  berth_i_ramp_seen *seen; /* asked instead of what is free: whether a block will do */
+  berth_i_ramp_seen *seen; /* called instead of checking free servers: whether a block is
+                              accepted */
   void *ud;
 } Search;
 
@@ -93,85 +94,47 @@ static void put_piece(berth_ramp_planner *p, int32_t v, int32_t where, double ea
   }
 }
 
-static double free_together(const berth_ramp_planner *p, int32_t u) {
-  double free_bytes = 0;
-  for (int32_t k = 0; k < p->pieces[u]; k++) free_bytes += p->free_bytes[p->home[p->where[u] + k]];
-  return free_bytes;
-}
-
-static double free_each(const berth_ramp_planner *p, int32_t u) {
-  double free_bytes = INFINITY;
-  for (int32_t k = 0; k < p->pieces[u]; k++)
-    free_bytes = fmin(free_bytes, p->free_bytes[p->home[p->where[u] + k]]);
-  return free_bytes;
-}
-
-/* The servers of the first producer that has as many pieces, and room on them together. */
+/* The servers of the first producer that has as many pieces, and space for it: published, on them
+ * together; else on each. */
 static bool join_producer(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
     int32_t u = m->edge[m->in[i]].src;
     if (p->where[u] == BERTH_NONE || p->pieces[u] != p->pieces[v]) continue;
-    double free_bytes = m->ramp->o.compat ? free_together(p, u) : free_each(p, u) * p->pieces[u];
-    if (free_bytes < weight(m, v)) continue;
+    double together = 0, least = INFINITY;
+    for (int32_t k = 0; k < p->pieces[u]; k++) {
+      together += p->free_bytes[p->home[p->where[u] + k]];
+      least = fmin(least, p->free_bytes[p->home[p->where[u] + k]]);
+    }
+    if ((m->ramp->o.compat ? together : least * p->pieces[u]) < weight(m, v)) continue;
     put_piece(p, v, p->where[u], weight(m, v) / p->pieces[v]);
     return true;
   }
   return false;
 }
 
-static void put_on_block(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
-  int32_t where = p->n_homes;
-  for (int32_t i = 0; i < p->pieces[v]; i++) p->home[where + i] = p->block[i];
-  p->n_homes += p->pieces[v];
-  put_piece(p, v, where, weight(m, v) / p->pieces[v]);
-}
-
-/* The block that was asked for, if the op has as many pieces; else a search. */
-static bool take_wish(const Search *q) {
-  for (int32_t i = 0; i < q->pieces; i++) q->p->block[i] = q->p->wish[i];
-  return fits(q);
-}
-
+/* With a producer; else on the given block, if the op has as many pieces; else on the first block
+ * within the servers of the job (not published), or anywhere. */
 static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, NULL, NULL };
   if (join_producer(p, m, v)) return true;
   if (p->n_wish == q.pieces) {
-    if (!take_wish(&q)) return false;
-    goto found;
+    for (int32_t i = 0; i < q.pieces; i++) p->block[i] = p->wish[i];
+    if (!fits(&q)) return false;
+  } else {
+    q.within = !m->ramp->o.compat;
+    if (!q.within || !find_block(&q)) {
+      q.within = false;
+      if (!find_block(&q)) return false;
+    }
   }
-  if (!m->ramp->o.compat) {
-    q.within = true;
-    if (find_block(&q)) goto found;
-    q.within = false;
-  }
-  if (!find_block(&q)) return false;
-found:
-  put_on_block(p, m, v);
-  return true;
-}
-
-static int32_t widest(const berth_ramp_planner *p, const berth_ramp_model *m) {
-  int32_t best = m->kahn[0];
-  for (int32_t i = 0; i < m->n; i++)
-    if (p->pieces[m->kahn[i]] > p->pieces[best]) best = m->kahn[i];
-  return best;
-}
-
-static bool place_all(berth_ramp_planner *p, const berth_ramp_model *m, int32_t *stuck) {
-  if (!m->ramp->o.compat) {
-    *stuck = widest(p, m);
-    if (!place_op(p, m, *stuck)) return false;
-  }
-  for (int32_t i = 0; i < m->n; i++) {
-    *stuck = m->kahn[i];
-    if (p->where[*stuck] == BERTH_NONE && !place_op(p, m, *stuck)) return false;
-  }
+  int32_t where = p->n_homes;
+  for (int32_t i = 0; i < q.pieces; i++) p->home[p->n_homes++] = p->block[i];
+  put_piece(p, v, where, q.need);
   return true;
 }
 
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
                                 const uint8_t *busy, berth_ramp_outcome *out) {
-  int32_t most = 1;
   berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
   if (st != BERTH_OK) return st;
   /* What is free, and nothing of the job anywhere yet. */
@@ -182,20 +145,21 @@ berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m
     p->taken[s] = busy && busy[s];
     p->mine[s] = 0;
   }
-  int32_t stuck;
-  if (!place_all(p, m, &stuck)) {
+  /* Not published: the op with most pieces first, so that others find their blocks within its. */
+  int32_t widest = m->kahn[0];
+  for (int32_t i = 0; i < m->n; i++)
+    if (p->pieces[m->kahn[i]] > p->pieces[widest]) widest = m->kahn[i];
+  for (int32_t i = m->ramp->o.compat ? 0 : -1; i < m->n; i++) {
+    int32_t v = i < 0 ? widest : m->kahn[i];
+    if (p->where[v] != BERTH_NONE || place_op(p, m, v)) continue;
     out->cause = BERTH_RAMP_NO_BLOCK;
-    out->op = stuck;
-    out->pieces = p->pieces[stuck];
+    out->op = v;
+    out->pieces = p->pieces[v];
     return BERTH_OK;
   }
-  for (int32_t i = 0; i < m->n; i++) {
-    int32_t v = m->forward[i];
-    p->where[m->twin[v]] = p->where[v];
-    if (p->pieces[v] > most) most = p->pieces[v];
-  }
+  for (int32_t i = 0; i < m->n; i++) p->where[m->twin[m->forward[i]]] = p->where[m->forward[i]];
   out->cause = BERTH_RAMP_PLACED;
-  out->pieces = most;
+  out->pieces = p->pieces[widest];
   out->ops = p->n_pieces;
   return BERTH_OK;
 }

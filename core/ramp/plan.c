@@ -1,7 +1,7 @@
 /* A decision from one end to the other. */
 #include "ramp_internal.h"
 
-/* The planner: its life and its arrays. */
+/* ---- the planner and its arrays ---- */
 
 #define ARRAY(kind, name)                                       \
   {                                                             \
@@ -65,7 +65,7 @@ void berth_ramp_planner_release(berth_ramp_planner *p) {
   berth_ramp_release(r);
 }
 
-/* How many pieces each op gets, and how many bytes go between two pieces. */
+/* ---- pieces of each op, and bytes between two pieces ---- */
 
 static int32_t pieces_of(const berth_ramp_model *m, int32_t forward, int32_t most) {
   double even = 2 * ceil(ceil(m->cost[forward] / m->ramp->o.quantum) / 2);
@@ -91,7 +91,7 @@ static void keep_within(berth_ramp_planner *p, const berth_ramp_model *m) {
   }
 }
 
-/* More pieces than servers have no block: they need not be told apart. */
+/* More pieces than servers have no block: they need not be distinguished. */
 static int32_t counted(const berth_ramp_planner *p, int32_t pieces) {
   return pieces > p->ramp->servers ? p->ramp->servers : pieces;
 }
@@ -154,39 +154,6 @@ static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int3
   return BERTH_OK;
 }
 
-/* A job that is placed: what it holds, and, if asked, what a step of it takes. */
-static berth_status evaluate_placed(berth_ramp_planner *p, const berth_ramp_model *m, int look,
-                            int32_t *servers, berth_ramp_outcome *o) {
-  berth_status st = BERTH_OK;
-  p->n_seats = 0;
-  for (int32_t s = 0; s < p->ramp->servers; s++)
-    if (p->mine[s]) p->seat[p->n_seats++] = s;
-  o->n_servers = p->n_seats;
-  if (look) st = berth_i_ramp_schedule(p, m, o);
-  if (look && st == BERTH_OK) st = berth_i_ramp_look(p, m, o);
-  for (int32_t i = 0; st == BERTH_OK && servers && i < p->n_seats; i++) servers[i] = p->seat[i];
-  return st;
-}
-
-static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy,
-                         int look, int32_t *servers, berth_ramp_outcome *out) {
-  berth_ramp_outcome o = { .op = BERTH_NONE };
-  berth_status st = berth_i_ramp_place(p, m, busy, &o);
-  if (st != BERTH_OK) return st;
-  if (o.cause == BERTH_RAMP_PLACED && (st = evaluate_placed(p, m, look, servers, &o)) != BERTH_OK)
-    return st;
-  *out = o;
-  return BERTH_OK;
-}
-
-berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
-                             const uint8_t *busy, int look, int32_t *servers,
-                             berth_ramp_outcome *out) {
-  berth_status st = check(p, m, most);
-  if (st == BERTH_OK) st = cut(p, m, most);
-  return st == BERTH_OK ? plan(p, m, busy, look, servers, out) : st;
-}
-
 static berth_status check_block(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t n,
                                 const int32_t *block) {
   int32_t most = 1;
@@ -202,16 +169,43 @@ static berth_status check_block(const berth_ramp_planner *p, const berth_ramp_mo
   return BERTH_OK;
 }
 
-berth_status berth_ramp_plan_on(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
-                                const uint8_t *busy, int32_t n, const int32_t *block, int look,
-                                int32_t *servers, berth_ramp_outcome *out) {
+/* Cut, place; then, if requested, what a step takes.  @param given n and block: where
+ * the ops with most pieces are to be */
+static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most,
+                         const uint8_t *busy, bool given, int32_t n, const int32_t *block,
+                         int look, int32_t *servers, berth_ramp_outcome *out) {
+  berth_ramp_outcome o = { .op = BERTH_NONE };
   berth_status st = check(p, m, most);
   if (st == BERTH_OK) st = cut(p, m, most);
-  if (st == BERTH_OK) st = check_block(p, m, n, block);
+  if (st == BERTH_OK && given) st = check_block(p, m, n, block);
   if (st != BERTH_OK) return st;
   p->wish = block;
   p->n_wish = n;
-  st = plan(p, m, busy, look, servers, out);
+  st = berth_i_ramp_place(p, m, busy, &o);
   p->n_wish = 0;
-  return st;
+  if (st != BERTH_OK) return st;
+  if (o.cause == BERTH_RAMP_PLACED) {
+    p->n_seats = 0;
+    for (int32_t s = 0; s < p->ramp->servers; s++)
+      if (p->mine[s]) p->seat[p->n_seats++] = s;
+    o.n_servers = p->n_seats;
+    if (look && ((st = berth_i_ramp_schedule(p, m, &o)) != BERTH_OK
+                 || (st = berth_i_ramp_look(p, m, &o)) != BERTH_OK))
+      return st;
+    for (int32_t i = 0; servers && i < p->n_seats; i++) servers[i] = p->seat[i];
+  }
+  *out = o;
+  return BERTH_OK;
+}
+
+berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
+                             const uint8_t *busy, int look, int32_t *servers,
+                             berth_ramp_outcome *out) {
+  return plan(p, m, most, busy, false, 0, NULL, look, servers, out);
+}
+
+berth_status berth_ramp_plan_on(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
+                                const uint8_t *busy, int32_t n, const int32_t *block, int look,
+                                int32_t *servers, berth_ramp_outcome *out) {
+  return plan(p, m, most, busy, true, n, block, look, servers, out);
 }

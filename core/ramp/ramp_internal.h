@@ -142,7 +142,7 @@ struct berth_ramp_planner {
 /** Makes the arrays of that kind at least so long; what was in them is gone. */
 berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need);
 
-/** Asks about the legal blocks of so many servers, in the order in which they are tried, until the
+/** Evaluates the legal blocks of so many servers, in the order of the search, until the
  * answer is true.
  *  @return whether it was */
 typedef bool berth_i_ramp_seen(void *ud, int32_t n, const int32_t *block);
