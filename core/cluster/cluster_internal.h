@@ -27,7 +27,7 @@ struct berth_cluster {
   int32_t *users;            /* [machines] jobs that hold something there */
   int64_t *named, starts;    /* [machines] the start that named it last; starts so far */
   int32_t n, next_arrival;
-  int32_t first_waiting, last_waiting; /* BERTH_NONE: nobody waits */
+  int32_t first_waiting, last_waiting; /* BERTH_NONE: no job waits */
   berth_job *job;            /* [n] */
   berth_i_cluster_job *at;   /* [n] */
   berth_i_heap ends;         /* running jobs by the time of their end */

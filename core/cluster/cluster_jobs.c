@@ -53,7 +53,7 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
     double *free_amount = cell(c->free_amount, c, c->hold[h].machine),
            *capacity = cell(c->capacity, c, c->hold[h].machine);
     bool last = --c->users[c->hold[h].machine] == 0;
-    /* nobody is there: exactly all is free, whatever was rounded on the way */
+    /* no job is there: exactly all is free, whatever was rounded on the way */
     for (int32_t r = 0; r < c->o.resources; r++)
       free_amount[r] = last ? capacity[r] : fmin(capacity[r], free_amount[r] + amounts(c, h)[r]);
     c->used_machines -= last;
@@ -67,7 +67,7 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
   j->share = 0;
 }
 
-/* Room for n more places. */
+/* Space for n more places. */
 static berth_status reserve_holds(berth_cluster *c, int32_t n) {
   size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
   berth_status st = BERTH_I_POOL_GROW(&c->pool, c->hold, c->cap_hold, need);

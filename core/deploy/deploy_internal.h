@@ -1,4 +1,4 @@
-/* What the files of this room share: the problem, device sets as places, who owns which samples,
+/* What the files of core/deploy share: the problem, device sets as places, who owns which samples,
  * compiled graphs in an arena.
  *
  * A place is a list of different devices: places 0..n_sets-1 are the candidate sets, then every

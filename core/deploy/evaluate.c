@@ -114,7 +114,7 @@ bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value 
   return a->seconds < b->seconds;
 }
 
-/* ---- what the simulation tells of each op ---- */
+/* ---- what the simulation reports of each op ---- */
 
 typedef struct reader {
   const berth_i_emission *e;

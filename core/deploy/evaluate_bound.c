@@ -116,7 +116,7 @@ static double best_priced(prices *p) {
   for (int32_t round = 0; round < ROUNDS; round++) {
     double bound = priced(p);
     if (!isinf(bound)) best = fmax(best, bound);
-    /* Who has much to do gets dearer. */
+    /* Devices with much work get a higher price. */
     double step = 0.3 / (1 + round * 0.1);
     double most = 0;
     for (int32_t q = 0; q < p->n; q++) most = fmax(most, p->load[q]);

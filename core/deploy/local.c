@@ -1,7 +1,7 @@
 /* What each action of an op group would cost there. */
 #include "values_internal.h"
 
-/* What a byte costs that goes from one stance to another: the busiest link of the routes. */
+/* Seconds per byte from one stance to another: those of the busiest link of the routes. */
 
 /* ---- traffic on links ---- */
 
@@ -83,7 +83,8 @@ static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
 static berth_status replicated(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
   berth_status st = BERTH_OK;
   if (holds_all(a, w->cut)) {
-    /* Who has all of it on the spot sends nothing; else the first replica does. */
+    /* A target that has a replica on its own device gets nothing; others get it from the first
+     * replica. */
     const int32_t *src = berth_i_place_devices(w->d, a.place),
                   *dst = berth_i_place_devices(w->d, b.place);
     int32_t n = berth_i_place_size(w->d, b.place);

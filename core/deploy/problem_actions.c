@@ -114,7 +114,7 @@ berth_status berth_i_deploy_actions(berth_deploy *d) {
   d->legal = berth_i_pool_alloc(&d->pool, (size_t)d->n_groups, (size_t)d->n_actions);
   if (!d->legal) return berth_i_nomem(d->ctx);
   for (int32_t group = 0; group < d->n_groups; group++) {
-    /* One look at ops and devices for all actions of a set. */
+    /* Ops and devices are compared once for all actions of a set. */
     uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
     bool servers = d->o.redundant || berth_deploy_reduces(d, group);
     int32_t op, device;

@@ -1,5 +1,5 @@
-/* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups,
- * which op goes first. */
+/* What the compiler needs of ops: which depend on the batch, where updates are, op groups,
+ * which op is dispatched first. */
 #include "base/sort_internal.h"
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy_internal.h"
@@ -211,7 +211,7 @@ static berth_status list_groups(berth_deploy *d) {
 
 /* ---- rank ---- */
 
-/* An op that makes gradients only: its own way to the end is short, but whoever is to sum them
+/* An op that makes gradients only: its own way to the end is short, but the op that sums them
  * waits for them. */
 static bool makes_gradients(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;

@@ -50,7 +50,7 @@ typedef struct guard {
   berth_deploy_value best;
 } guard;
 
-/* What is no better with the ops goes without them. */
+/* If repeating the ops is no better, they are not repeated. */
 static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) {
   return !berth_i_value_better(b, a);
 }

@@ -165,7 +165,7 @@ static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
   return s;
 }
 
-/* Actions stand by set: only the last ones are looked at. */
+/* Actions are grouped by set: only the last ones are compared. */
 static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
   for (int32_t k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--)
     if (v->stance[k].manner == s.manner) return k;

@@ -1,4 +1,4 @@
-/* What the evaluator keeps with a problem. Nearly all is made when it is asked for the first time.
+/* What the evaluator keeps with a problem. Nearly all is computed on first use.
  *
  * A stance is how an action makes the ops of a group stand: a place, and cut by EVEN or SPEED,
  * whole, or dealt out (SPLIT). Stances of the actions are numbered from 0; several actions may have
@@ -27,7 +27,7 @@ typedef struct berth_i_crossing {
   double cut, whole; /* bytes, of the full batch: of those that are cut along it, of the others */
 } berth_i_crossing;
 
-/** Seconds for each byte between two stances; NaN: not asked for yet. */
+/** Seconds for each byte between two stances; NaN: not computed yet. */
 typedef struct berth_i_rate {
   float cut, whole;
   float latency;     /* s, once */
@@ -64,7 +64,7 @@ typedef struct berth_i_values {
   int32_t n_stances;
   berth_i_stance *stance;           /* [n_stances] */
   int32_t *stance_of;               /* [n_actions] */
-  berth_i_rate *rate;               /* [n_stances^2]; NULL: no local cost was asked for */
+  berth_i_rate *rate;               /* [n_stances^2]; NULL: no local cost was needed yet */
   double *seconds;                  /* [n_groups * n_stances] of the slowest device; NaN */
   double *sync;                     /* [n_groups * n_actions] NaN */
   berth_i_local_sfb **sfb;          /* [n_groups * n_actions] NULL */

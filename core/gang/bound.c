@@ -4,7 +4,7 @@
  * most C - p / 2. The least sum of these means, if jobs could have any part of the GPUs at any
  * time, is that of serving one at a time with all of them, always the one with the least work in
  * GPU-s of those that are there (an exchange of two pieces shows it). The loop below serves that
- * fluid: it has no machines and asks no scheduler, so it is not the cluster's. */
+ * fluid: it has no machines and no scheduler, so it is not the cluster's. */
 #include "gang_internal.h"
 
 typedef struct fluid {
@@ -60,7 +60,7 @@ static berth_status play(const berth_gang *g, const berth_cluster *c, fluid *f, 
     if (st != BERTH_OK) return st;
   }
   serve(f, work, INFINITY, &t->means);
-  t->makespan = fmax(t->makespan, f->now); /* it is idle only when nobody is there */
+  t->makespan = fmax(t->makespan, f->now); /* it is idle only when there is no job */
   return BERTH_OK;
 }
 

@@ -75,7 +75,7 @@ berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elasti
     double key;
     int32_t i = berth_i_heap_pop(&best, &key);
     if (!((g = gain(&jobs[i], count[i], gpus, &to)) > 0)) continue;
-    if (-g > key) { /* what it wanted does not fit any more */
+    if (-g > key) { /* its step up does not fit any more */
       berth_i_heap_push(&best, i, -g);
       continue;
     }

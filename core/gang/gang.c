@@ -1,4 +1,4 @@
-/* Gang schedulers: life, and what they are told. */
+/* Gang schedulers: creation, events, options and the list of rules. */
 #include "gang_internal.h"
 #include <assert.h>
 

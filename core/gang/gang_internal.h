@@ -84,9 +84,9 @@ struct berth_gang {
   berth_cluster *c;             /* during its run */
   int32_t machines, resources, total, left; /* units in all; not held */
   int32_t *cap, *free_units;          /* [machines] units */
-  int32_t *plan, *restored;         /* [machines] consolidation: left beside those chosen so far; and
-                                   beside all others that run */
-  int32_t idle, lowest;         /* machines with nobody; none below `lowest` has room */
+  int32_t *plan, *restored;         /* [machines] consolidation: left beside those chosen so far;
+                                       and beside all others that run */
+  int32_t idle, lowest;         /* machines without jobs; none below `lowest` has free units */
   berth_i_gang_places pick;
   size_t cap_reserved;
   berth_i_gang_place *reserved; /* consolidation: of those chosen to begin */
@@ -108,7 +108,7 @@ struct berth_gang {
   size_t cap_counts;
 };
 
-/** One rule: all that berth knows of it. A new one is a file with its descriptor and a line of
+/** One rule: its descriptor. A new one is a file with its descriptor and a line of
  * BERTH_GANG_RULES. Those without pauses need decide and arrives only. */
 struct berth_i_gang_rule {
   berth_gang_about about;
@@ -133,7 +133,7 @@ struct berth_i_gang_rule {
 };
 
 /* place.c */
-/** Places in `room` for a job.  @return whether there are any; they are in g->pick */
+/** Places for a job among `free_units`.  @return whether there are any; they are in g->pick */
 bool berth_i_gang_find(berth_gang *g, const int32_t *free_units, int32_t job);
 /** The fewest machines that hold it, the fullest of these. */
 bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t size);
@@ -157,7 +157,7 @@ void berth_i_gang_queue_fresh(berth_gang *g);
 void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank);
 /** All that are there, by arrival, in g->keep.  @return their number */
 int32_t berth_i_gang_list_all(berth_gang *g);
-/** Goes through those that run and those that wait, in order: whoever fits runs, others pause. */
+/** Goes through those that run and those that wait, in order: those that fit run, others pause. */
 berth_status berth_i_gang_choose(berth_gang *g, double now);
 /** Those that run, nearly in order, by their ranks now. */
 void berth_i_gang_sort(berth_gang *g, double now);

@@ -1,6 +1,6 @@
 /* The Gittins index of attained service: what is the chance that a job ends within the next
  * quantum, per GPU-s that it takes meanwhile, given what it has had? By the service of jobs known
- * before, or of those that have ended so far. It is looked at again after each whole quantum; of
+ * before, or of those that have ended so far. It is computed again after each whole quantum; of
  * equal ones those that run come first, then by job. */
 #include "gang_internal.h"
 #include "base/sort_internal.h"
@@ -33,7 +33,7 @@ static int32_t up_to(const gittins *h, double x) {
   return low;
 }
 
-/* Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]; 0 where nobody is known to have had more than
+/* Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]; 0 where no job is known to have had more than
  * a. */
 static double index_at(const gittins *h, double a) {
   int32_t from = up_to(h, a), to = up_to(h, a + h->quantum);

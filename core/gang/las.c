@@ -1,5 +1,5 @@
-/* Least attained service, in queues (Tiresias). A job that has had its limit of service goes down
- * to the next queue; one that has waited too long goes back to the first. Within a queue, those
+/* Least attained service, in queues (Tiresias). A job that has had its limit of service moves down
+ * to the next queue; one that has waited too long returns to the first. Within a queue, those
  * that run come before those that wait, and those that have just come into it are last. Rank: key
  * is twice the queue, and 1 more for those that wait or have just come. */
 #include "gang_internal.h"

@@ -1,5 +1,5 @@
 /* What rules share: those that wait, those that run, and, for rules with pauses, both in one order:
- * whoever fits what is left by those before runs. */
+ * a job runs if it fits what is left by those before. */
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
@@ -76,7 +76,7 @@ void berth_i_gang_insert(berth_gang *g, int32_t job, double now) {
 typedef struct walk {
   double now;
   int32_t i, wait;             /* next that runs, next that waits and may fit; BERTH_NONE */
-  berth_i_gang_rank cursor;    /* of the last that waits, that was looked at */
+  berth_i_gang_rank cursor;    /* of the last waiting job that was considered */
   int32_t left, rest;          /* units left by those before; held by those that run, from i on */
   int32_t first, n_keep;       /* those before `first` run on as they are; keep[n_keep] come behind
                                   them */
@@ -109,7 +109,7 @@ static void mark(berth_gang *g, int32_t job, int32_t *free_units, int32_t sign) 
     free_units[g->place_machine[i]] += sign * g->place_amount[i];
 }
 
-/* Where nobody is, if it can be; else where others are that come later. */
+/* On free units, if it fits there; else also on those of jobs that come later. */
 static bool reserve(berth_gang *g, walk *w, int32_t job) {
   if (!berth_i_gang_by_place(g)) return true;
   if (!berth_i_gang_find(g, g->restored, job) && !berth_i_gang_find(g, g->plan, job)) return false;
@@ -183,7 +183,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
     memcpy(g->restored, g->free_units, (size_t)g->machines * sizeof *g->restored);
     advance(g, &w);
   } else {
-    /* As long as nobody begins, all that run fit: they need not be looked at. */
+    /* As long as no job begins, all that run fit, and need not be checked. */
     for (advance(g, &w); w.wait != BERTH_NONE; pass(g, &w)) {
       int32_t before = place_of(g, w.i, g->job[w.wait].rank, w.now);
       for (; w.i < before; w.i++) {
@@ -197,7 +197,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   if (w.wait == BERTH_NONE) return BERTH_OK;
   go_through(g, &w);
   g->reserved[w.reserved].job = BERTH_NONE;
-  /* running = those before `first`, keep, those that were not looked at. */
+  /* running = those before `first`, keep, those that were not considered. */
   int32_t rest = g->n_running - w.i;
   memmove(g->running + w.first + w.n_keep, g->running + w.i, (size_t)rest * sizeof *g->running);
   memcpy(g->running + w.first, g->keep, (size_t)w.n_keep * sizeof *g->running);

@@ -43,7 +43,7 @@ static bool find_spread(berth_gang *g, const int32_t *free_units, int32_t size) 
   return size == 0;
 }
 
-/* The fullest machine that has room for it. */
+/* The fullest machine on which it fits. */
 static int32_t best_fit(const berth_gang *g, const int32_t *free_units, int32_t size) {
   int32_t best = BERTH_NONE;
   for (int32_t m = 0; m < g->machines; m++)

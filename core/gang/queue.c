@@ -1,4 +1,4 @@
-/* Jobs that wait, in the order of a rule: a treap that knows the least gang and the least time of
+/* Jobs that wait, in the order of a rule: a treap that keeps the least gang and the least time of
  * each subtree. */
 #include "gang_internal.h"
 

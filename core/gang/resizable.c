@@ -1,6 +1,6 @@
 /* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs
  * anew. Those whose number stays keep their places; others pause, and go on elsewhere after the
- * time of a restart, in which nobody else is on their GPUs. */
+ * time of a restart, in which their GPUs are reserved. */
 #include "gang_internal.h"
 #include <berth/gang.h>
 

@@ -85,7 +85,8 @@ void berth_i_view_collectives(berth_graph *g);
 void berth_i_count_side(const berth_graph *g, bool consumers, int32_t *at);
 void berth_i_list_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list);
 /** Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers)
- *  @param left [n_ops] inputs and collectives not taken; members [n_collectives] not taken; both out
+ *  @param left [n_ops] inputs and collectives not taken; members [n_collectives] not taken; both
+ *         out
  *  @return how many ops have a place in the order; fewer than there are: a cycle */
 int32_t berth_i_take_order(const berth_graph *g, int32_t *left, int32_t *members, int32_t *order);
 

@@ -37,7 +37,7 @@ void berth_pacml_ahead_release(berth_pacml_ahead *a) {
   berth_ctx_release(ctx);
 }
 
-/* The first blocks of a size, in the order in which they are tried, stand for all of them. */
+/* The first blocks of a size, in the order of the search, stand for all of them. */
 static int32_t blocks_counted(const berth_i_fast *f, int32_t size) {
   int32_t n = f->first[size + 1] - f->first[size];
   return n < BERTH_I_AHEAD_COUNTED ? n : BERTH_I_AHEAD_COUNTED;

@@ -60,7 +60,7 @@ typedef struct berth_i_choice {
 berth_i_ahead_state berth_i_ahead_empty(const berth_pacml_ahead *a);
 berth_i_blocks berth_i_blocks_free(const berth_pacml_ahead *a, uint64_t busy);
 berth_i_blocks berth_i_blocks_hit(const berth_pacml_ahead *a, uint64_t servers);
-/** Decisions that meet the deadline and have room; of several with the same time the first.
+/** Decisions that meet the deadline and fit; of several with the same time the first.
  *  @param choice [BERTH_I_AHEAD_CHOICES] out */
 int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
                               const berth_pacml_job *job, berth_i_choice *choice);
@@ -84,16 +84,16 @@ typedef struct berth_i_ahead_view {
   double limit, horizon;        /* s after now; s */
 } berth_i_ahead_view;
 
-/** Jobs that will be blocked after what x tells, discounted. @param unit [hidden] out: before
+/** Jobs that will be blocked after the state x, discounted. @param unit [hidden] out: before
  * squashing */
 double berth_i_ahead_value(const berth_pacml_ahead *a, const double *x, double *unit);
 /** Adds scale times the gradient of the value at x by the weights to g. */
 void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x,
                             const double *unit);
-/** @param c NULL: the job is turned away  @param x [inputs] out */
+/** @param c NULL: the job is refused  @param x [inputs] out */
 void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
                           const berth_i_choice *c, double limit, double *x);
-/** Index of the choice with the least to be blocked; n: the job is turned away. Ties to the first.
+/** Index of the choice with the least to be blocked; n: the job is refused. Ties to the first.
  *  @param reject turning away a job that could run is a choice @param each [n + 1] out: what will
  *         be blocked, this job included; may be NULL */
 int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
@@ -105,7 +105,7 @@ int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_sta
  *  it leaves behind; NULL: not wanted */
 bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s,
                         const berth_pacml_job *job, double horizon, double *x);
-/** What is blocked in one future after a choice (NULL: turned away), discounted; at its end what
+/** What is blocked in one future after a choice (NULL: refused), discounted; at its end what
  *  the network expects. The same future for every choice. */
 double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now,
                             const berth_i_choice *c, const berth_pacml_ahead_options *o,

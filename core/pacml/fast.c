@@ -3,7 +3,7 @@
 
 typedef struct Collect {
   berth_i_fast *f;
-  size_t first, n; /* blocks of this size from the first on; kept only if there is room */
+  size_t first, n; /* blocks of this size from the first on; kept only if they fit */
 } Collect;
 
 static bool collect(void *ud, int32_t n, const int32_t *block) {

@@ -21,7 +21,7 @@ typedef struct berth_i_fast {
   berth_pacml *env;
   int32_t servers;
   uint64_t all;
-  int32_t *first;   /* [most + 2] blocks of each size, in the order in which they are tried */
+  int32_t *first;   /* [most + 2] blocks of each size, in the order of the search */
   uint64_t *block;
   size_t n_blocks;
   berth_i_fast_cut *cut; /* [models * decisions] by index of the decision in env->decisions */

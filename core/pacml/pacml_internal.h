@@ -6,7 +6,7 @@
 #include "ramp/ramp_internal.h"
 #include <berth/pacml.h>
 
-/** Outcome of a model on certain servers, once looked at. Found by a hash of model, pieces and the
+/** Outcome of a model on certain servers, once simulated. Found by a hash of model, pieces and the
  * servers of all ops. */
 typedef struct berth_i_pacml_known {
   uint64_t hash[2]; /* both 0: free */
@@ -26,7 +26,7 @@ struct berth_pacml {
   size_t n_slots, n_known;
 };
 
-/** What a decision about the present job comes to, once asked. */
+/** What a decision about the present job comes to, once computed. */
 typedef struct berth_i_pacml_answer {
   bool known;
   berth_pacml_outcome outcome;
@@ -50,7 +50,7 @@ struct berth_pacml_run {
   uint8_t *busy;               /* [servers] */
   double *free_at;             /* [servers] */
   int32_t *owner;              /* [servers] job that was there last */
-  berth_i_pacml_answer *answer;/* [most + 2] by decision; the last: on a block that was asked for */
+  berth_i_pacml_answer *answer;/* [most + 2] by decision; the last: on a given block */
   int32_t *servers;            /* [(most + 2) * servers] of each answer */
   berth_ramp_outcome *first;   /* compat: [n models * (most + 1)] by pieces; ticks == 0: not seen
                                   yet */

@@ -83,8 +83,8 @@ static int32_t rounds_of(int32_t n) {
 }
 
 /* Sequential halving: as many futures in all as if each choice had o->futures; every round spends
- * an equal share on those that are left, and the worse half goes. All that are left have seen the
- * same futures. */
+ * an equal share on those that are left, and the worse half is dropped. All that are left have seen
+ * the same futures. */
 static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
                          const berth_i_choice *choice, int32_t n_choices, int32_t n, Runner *r,
                          const berth_pacml_ahead_options *o) {

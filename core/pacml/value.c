@@ -3,10 +3,10 @@
 
 enum { MOMENTS = BERTH_I_AHEAD_MOMENTS, SIZES = BERTH_I_AHEAD_SIZES };
 
-/* Mean gaps after now at which the network is told what is free. */
+/* Mean gaps after now at which what is free is an input of the network. */
 static const double moment[MOMENTS] = { 1, 2, 3, 5, 8, 13 };
 
-/* What is free at the moments to come if nobody else arrives. */
+/* What is free at the moments to come if no other job arrives. */
 typedef struct Outlook {
   int32_t servers[MOMENTS];
   uint64_t busy[MOMENTS];
@@ -39,7 +39,7 @@ static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, O
   }
 }
 
-/* c NULL: the job is turned away.  @return how many moments it changes: those up to its end */
+/* c NULL: the job is refused.  @return how many moments it changes: those up to its end */
 static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const berth_i_choice *c,
                          double limit, double *x) {
   int32_t width = a->n_counted + 1, at = MOMENTS * width, n = c ? count_servers(c->servers) : 0,

@@ -173,7 +173,7 @@ berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
 /* ---- coming into force ---- */
 
 /* So that the job ends when it should in this slot, or has the right work left after it, whatever
- * part of the slot is lost. The cluster knows no rate of 0; the least number takes nothing off what
+ * part of the slot is lost. The cluster has no rate of 0; the least number takes nothing off what
  * is left. */
 static double rate_of(berth_ps_run *r, int32_t job) {
   berth_i_ps_state *s = &r->at[job];

@@ -1,4 +1,4 @@
-/* Dorm: who is there, what is fair, and on which machines what was decided goes. */
+/* Dorm: the jobs of a slot, fair shares, and the machines of the bundles that were decided. */
 #include "dorm_internal.h"
 
 /* Dorm without its program. */
@@ -19,7 +19,7 @@ static void set(berth_i_dorm *d, state *s, berth_i_dorm_job *x, int32_t n) {
   x->chosen = n;
 }
 
-/* One more, if there is room, and fairness keeps to its limit or gets no worse. */
+/* One more, if it fits, and fairness keeps to its limit or gets no worse. */
 static bool add(berth_i_dorm *d, state *s, berth_i_dorm_job *x) {
   double loss = s->loss + distance(x, x->chosen + 1) - distance(x, x->chosen);
   if (x->chosen >= x->most || (loss > s->loss && loss > berth_i_dorm_unfairness(d) * (1 + 1e-9)))
@@ -131,7 +131,7 @@ static int32_t bundles_at(const berth_ps *p, const berth_i_dorm_job *x, const be
              : BERTH_NONE;
 }
 
-/* Cells before; false if they cannot be told, or would be too many. */
+/* Cells before; false if they are unknown, or would be too many. */
 static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
   const berth_ps *p = d->base.ps;
   size_t machines = (size_t)p->o.machines;
@@ -153,7 +153,7 @@ static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
 
 /* ---- placing ---- */
 
-/* One bundle on the first machine that has room for it, or in parts on several. */
+/* One bundle on the first machine that holds it, or in parts on several. */
 static berth_status put_bundle(berth_i_dorm *d, const berth_i_dorm_job *x, int32_t workers,
                                bool *done) {
   const berth_ps_job *j = &d->base.ps->job[x->job];

@@ -21,7 +21,7 @@ static void enqueue(drf *d, int32_t job, const berth_i_ps_bundle *b) {
                       berth_i_ps_share(&d->base, job, workers, (double)n * b->servers));
 }
 
-/* One bundle more, if there is room. */
+/* One bundle more, if it fits. */
 static berth_status fill(drf *d, int32_t job, bool *done) {
   const berth_ps_job *j = &d->base.ps->job[job];
   berth_i_ps_bundle b = berth_i_ps_bundle_of(j);

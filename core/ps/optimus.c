@@ -14,7 +14,7 @@ typedef struct optimus {
   berth_i_heap queue;
   size *at;                 /* [jobs] */
   double *left;             /* [jobs] samples */
-  uint8_t *may;             /* [jobs] of WORKER and SERVER: for which there may be room */
+  uint8_t *may;             /* [jobs] of WORKER and SERVER: which may still fit */
   double free_amount[BERTH_PS_RESOURCES]; /* of the cluster's sums */
 } optimus;
 
@@ -41,7 +41,7 @@ static void release(berth_ps_scheduler *s) {
   berth_i_heap_release(s->ctx, &o->queue);
 }
 
-/* ---- how fast, as far as it knows ---- */
+/* ---- speeds, as estimated ---- */
 
 /* Slots per sample. The problem's own model: no worker has a server on its machine. */
 static double time_of(const optimus *o, int32_t job, size s) {
@@ -122,7 +122,7 @@ static berth_ps_place part(const optimus *o, int32_t job, int32_t n, int32_t i) 
                            share_of(o->at[job].servers, n, n - 1 - i) };
 }
 
-/* For each part the next machine that has room for it, in the pack's list. @return whether all have
+/* For each part the next machine that holds it, in the pack's list. @return whether all have
  * one */
 static bool find_machines(optimus *o, int32_t job, int32_t n) {
   const berth_ps_job *j = &o->base.ps->job[job];

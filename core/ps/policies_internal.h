@@ -29,10 +29,10 @@ typedef struct berth_i_ps_pack {
 berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, berth_i_pool *pool, const berth_ps *p);
 /** All is free.  O(machines * resources) */
 void berth_i_ps_pack_reset(berth_i_ps_pack *k);
-/** First machine at or after `from` that has room for all of it, if need be from 0 again;
+/** First machine at or after `from` that holds all of it, if need be from 0 again;
  * BERTH_NONE. */
 int32_t berth_i_ps_pack_find(const berth_i_ps_pack *k, int32_t from, const double *demand);
-/** Takes it, whether there is room or not. */
+/** Takes it, whether it fits or not. */
 berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at);
 /** Takes back all that was put since there were `n` of them. */
 void berth_i_ps_pack_undo(berth_i_ps_pack *k, size_t n);
@@ -60,7 +60,7 @@ struct berth_ps_scheduler {
   berth_ps *ps;
   berth_ctx *ctx;
   berth_i_ps_pack pack;
-  bool changed;    /* somebody came or ended since the last slot */
+  bool changed;    /* some job came or ended since the last slot */
   int32_t *jobs;   /* [jobs] those that are there, by arrival */
   int32_t n_jobs;
   double total[BERTH_PS_RESOURCES];  /* capacity of the cluster */

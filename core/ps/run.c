@@ -147,7 +147,7 @@ berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
   r->policy = policy;
   berth_status st;
   if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) {
-    /* The last slot is over, or nobody is there, nor to come. */
+    /* The last slot is over, or there is no job, nor one to come. */
     r->over = true;
     r->slot += r->n_ended > 0;
     berth_i_ps_clear(r);

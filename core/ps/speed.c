@@ -61,8 +61,8 @@ double berth_ps_speed(const berth_ps *p, int32_t job, int32_t n, const berth_ps_
   int64_t workers = j && s.workers > j->batch ? j->batch : s.workers;
   if (!j || workers < 1 || s.servers < berth_i_ps_servers(j, (int32_t)workers)) return 0;
   if (p->o.comm == BERTH_PS_SHARED) {
-    /* Each server has an equal share of the parameters: with more of them than the ratio asks for
-     * it goes faster. */
+    /* Each server has an equal share of the parameters: with more of them than by the ratio it is
+     * faster. */
     double bandwidth = least_bandwidth(j, &s, workers, n, places);
     double iteration =
         j->tau * j->batch / (double)workers + 2 * j->bytes / ((double)s.servers * bandwidth);

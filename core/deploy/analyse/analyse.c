@@ -206,7 +206,7 @@ static berth_status find_base(const analysing *x) {
   for (int32_t v = 0; v < g->n_ops; v++)
     if (x->a->from_input[v]) join_makers(x, v);
   join_colocated(x, first);
-  /* A root is the lowest op of its set, so it has its number before the others ask. */
+  /* A root is the lowest op of its set, so it has its number before the others need it. */
   int32_t n = 0;
   for (int32_t v = 0; v < x->g->n_ops; v++) {
     int32_t root = berth_i_sets_root(x->parent, v);

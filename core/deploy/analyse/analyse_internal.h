@@ -20,7 +20,7 @@ struct berth_analysis {
 typedef struct berth_i_op_rule {
   uint8_t role, batch;
   bool all_outputs;
-  bool known; /* some rule tells of the batch */
+  bool known; /* some rule says whether it makes a batch */
   bool given; /* one of the caller's does */
 } berth_i_op_rule;
 

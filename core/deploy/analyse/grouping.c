@@ -58,7 +58,7 @@ static berth_status top_k(const grouping *x, int32_t groups) {
 
 /* ---- order ---- */
 
-/* Base groups are numbered by their lowest op: the first of a part tells which part has the lowest.
+/* Base groups are numbered by their lowest op: the first of a part shows which part has the lowest.
  * @param sum [parts] @param rank [parts] out: place of each that is not empty @return how many are
  *        not */
 static int32_t rank_parts(const grouping *x, int32_t parts, berth_i_keyed *sum, int32_t *rank) {

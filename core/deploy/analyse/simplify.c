@@ -110,7 +110,8 @@ static bool gives_nothing(const simplifying *x, int32_t v) {
   return true;
 }
 
-/* It has one predecessor: so no way leads from that to it around, whoever else reads from there. */
+/* It has one predecessor: so there is no other path from that to it, whatever else reads from
+ * there. */
 static void pass_on(const simplifying *x, int32_t v, int32_t t) {
   const berth_graph *g = x->g;
   t = x->source[t];
@@ -135,7 +136,7 @@ static void remove_idle(const simplifying *x, const uint8_t *sink) {
     }
     if (t >= 0) pass_on(x, v, t);
     else if (t == BERTH_NONE) {
-      /* It only keeps order: that goes, where control dependencies go. */
+      /* It only keeps order, which is dropped with control dependencies. */
       if (is_kind(x->g, v, "NoOp") && gives_nothing(x, v)) x->into[v] = BERTH_NONE;
     }
   }
@@ -265,7 +266,7 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
     }
   }
   join_cheap(x, sink);
-  /* What was removed goes with whom its parent has joined since. */
+  /* What was removed follows its parent, which may have joined another op since. */
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
     if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];

@@ -9,7 +9,7 @@ typedef struct building {
   berth_graph_builder *b;
   int32_t n_types, types_cap;
   const char **types;     /* [n_types] of the new graph */
-  double *seconds;        /* [n_types] of the op in hand */
+  double *seconds;        /* [n_types] of the present op */
   int32_t *first, *next;  /* [ops] members of a head in topological order, the head left out */
   int32_t *number;        /* [ops] of heads */
   int32_t *tensor;        /* [tensors] new id; BERTH_NONE: gone */
@@ -124,7 +124,7 @@ static berth_status add_op(const building *m, int32_t head) {
 
 /* ---- tensors ---- */
 
-/* All that an op makes is inner if its one reader has joined it; what nobody has ever read
+/* All that an op makes is inner if its one reader has joined it; what was never read
  * stays. */
 static bool is_gone(const building *m, int32_t t) {
   const berth_graph *g = m->g;

@@ -18,7 +18,7 @@ typedef struct berth_i_simplifying {
   int32_t *sole;         /* [ops] who reads from it: one op; BERTH_NONE; BERTH_I_SEVERAL */
   uint8_t *timed;        /* [ops] of the set, at its head: BERTH_I_BY_... */
   int32_t *level;        /* [ops] at heads: longest number of edges from a source */
-  double *seconds;       /* [ops] to tell what is cheap; NULL: not asked */
+  double *seconds;       /* [ops] to find what is cheap; NULL: not needed */
 } berth_i_simplifying;
 
 enum { BERTH_I_SEVERAL = -2, BERTH_I_BY_PROFILE = 1, BERTH_I_BY_ROOFLINE = 2 };

@@ -26,7 +26,7 @@ static inline bool is_partial(const checking *x, int32_t t) {
   return carries(x, t) && !x->batch[t] && x->cut[u];
 }
 
-/* Samples can be told from its bytes. */
+/* Its bytes show how many samples it has. */
 static inline bool is_sized(const checking *x, int32_t t) {
   return x->old->tensor_bytes[t] > 0;
 }
@@ -196,8 +196,8 @@ static bool reduces(const checking *x, const berth_collective *c, int32_t t) {
   return found == count_replicas(x, x->old->producer[t]);
 }
 
-/* Gradients of one op that the replica reads by an AllReduce each cannot be told apart: as many as
- * there are collectives. */
+/* Gradients of one op that the replica reads by an AllReduce each cannot be distinguished: as many
+ * as there are collectives. */
 static int32_t count_reductions(const checking *x, int32_t v, int32_t t) {
   int32_t n = 0;
   for (int32_t i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1];

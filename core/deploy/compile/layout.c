@@ -17,7 +17,7 @@ static int32_t least_loaded(int32_t n, const double *speed, const int32_t *sampl
   return best;
 }
 
-/* Whole numbers below the shares; what is left goes one by one to the least loaded.
+/* Whole numbers below the shares; what is left is dealt one by one to the least loaded.
  * @param speed [n] above 0  @param given [n] scratch */
 static void share_out(int32_t batch, int32_t n, const double *speed, bool even, uint8_t *given,
                       int32_t *samples) {
@@ -43,7 +43,7 @@ typedef struct Layout {
   uint8_t *given;   /* [n_devices] scratch */
   int32_t *open;    /* [n_devices] samples that a position still lacks */
   int32_t next;     /* first position that may lack some */
-  berth_i_run *run; /* of the place in hand */
+  berth_i_run *run; /* of the present place */
   int32_t n;
 } Layout;
 

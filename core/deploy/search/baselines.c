@@ -300,7 +300,7 @@ berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
   berth_status st = d->baselines ? BERTH_OK : make(d, &made);
   if (st != BERTH_OK) return st;
   if (!d->baselines) d->baselines = made;
-  else if (made) berth_i_baselines_drop(made); /* a hook has asked for them meanwhile */
+  else if (made) berth_i_baselines_drop(made); /* a hook has made them meanwhile */
   berth_deploy_retain(d);
   *out = d->baselines;
   return BERTH_OK;

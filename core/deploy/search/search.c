@@ -127,7 +127,7 @@ static berth_status local_one(seam *s, const berth_leaf *leaf, double *row) {
     for (int32_t a = 0; a < s->space.n_actions; a++) least = fmin(least, row[a]);
     for (int32_t a = 0; a < s->space.n_actions; a++)
       if (isinf(row[a])) row[a] = 0;
-      else if (row[a] == least) row[a] = 1; /* however cold */
+      else if (row[a] == least) row[a] = 1; /* at any temperature */
       else row[a] = least > 0 ? exp(-(row[a] - least) / (s->o.temperature * least)) : 0;
   }
   return st;

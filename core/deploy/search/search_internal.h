@@ -1,4 +1,4 @@
-/* What the search knows of op groups. */
+/* Tables of op groups for the search. */
 #ifndef BERTH_DEPLOY_SEARCH_INTERNAL_H
 #define BERTH_DEPLOY_SEARCH_INTERNAL_H
 

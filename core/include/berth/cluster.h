@@ -19,7 +19,7 @@ extern "C" {
 typedef struct berth_job {
   double arrival;   /* s */
   double work;      /* what there is to do, in any unit: at rate r it takes work / r s */
-  double deadline;  /* s after the arrival; INFINITY: none. Only reported, never enforced */
+  double deadline;  /* s after the arrival; INFINITY: none. For schedulers; never enforced */
   int32_t kind;     /* what the scheduler makes of it */
 } berth_job;
 

@@ -18,7 +18,7 @@ typedef enum berth_role {
   BERTH_ROLE_VARIABLE, /* holds parameters, reads nothing */
   BERTH_ROLE_UPDATE,   /* optimiser step: its gradients are summed over the replicas */
   BERTH_ROLE_SCATTER,  /* sparse update: its indices and updates are concatenated */
-  BERTH_ROLE_ASSIGN,   /* sets a variable, and goes where that is */
+  BERTH_ROLE_ASSIGN,   /* sets a variable, and is placed where that is */
   BERTH_ROLE_AUTO      /* in a rule: not said */
 } berth_role;
 
@@ -60,7 +60,7 @@ typedef struct berth_analysis_options {
   int32_t n_rules;                /* looked up before the built-in table; the first that has the
                                      kind counts */
   const berth_kind_rule *rules;
-  int32_t n_ops;                  /* ops of which the caller knows better; the last rule for an op
+  int32_t n_ops;                  /* ops with rules of their own; the last rule for an op
                                      counts */
   const int32_t *op;              /* [n_ops] */
   const berth_kind_rule *op_rule; /* [n_ops] kind is not read */
@@ -81,7 +81,7 @@ typedef struct berth_analysis berth_analysis; /* immutable; keeps the graph */
  * From input: input ops, ops without inputs that make a tensor with the batch, and what descends
  * from these by data. Base groups: an update, scatter or assign op and the variables it reads; ops
  * from input and the maker of each tensor without the batch that they read, where that is from
- * input or in a group; colocation groups. A kind that no rule knows makes no batch, and joins the
+ * input or in a group; colocation groups. A kind without a rule makes no batch, and joins the
  * makers of all that it reads, where flags do not say better. So every tensor between two base
  * groups has the batch, or does not depend on it.
  *
@@ -111,8 +111,8 @@ const uint8_t *berth_analysis_from_input(const berth_analysis *a);
 /** [ops] base group of each: those that must agree on being split; numbered by their lowest op from
  *  0; an op outside all has its own. @param n number of them; may be NULL */
 const int32_t *berth_analysis_base(const berth_analysis *a, int32_t *n);
-/** Kinds of ops from input that no rule knows, so that these stay with what they read; in the order
- *  of their first ops, "" for ops without a kind. None where flags tell of the batch. @return [n]
+/** Kinds of ops from input that have no rule, so that these stay with what they read; in the order
+ *  of their first ops, "" for ops without a kind. None where flags mark the batch. @return [n]
  *  borrowed texts; never NULL @param n not NULL */
 const char *const *berth_analysis_unknown(const berth_analysis *a, int32_t *n);
 
@@ -135,7 +135,7 @@ const berth_option_table *berth_simplify_option_table(void);
 /**
  * A smaller graph to deploy: what no sink depends on is dropped; NoOp and Identity are removed,
  * their readers read what they read; a cheap op joins its parent, the deepest of the ops that it
- * reads from, if nobody else reads from that one. The parent keeps its name, kind and twin. Never
+ * reads from, if no other op reads from that one. The parent keeps its name, kind and twin. Never
  * joined: inputs, variables, updates, sinks, ops of another pass or stream, with another pin or
  * colocation group; without a cost, what has a profile and what has FLOP or bytes only. A sink that
  * is a NoOp stands for what it waits for.
@@ -148,7 +148,7 @@ const berth_option_table *berth_simplify_option_table(void);
  * behind arithmetic, and by one `overhead`.
  *
  * @param opts NULL: defaults
- * @param map [ops] new op of each, BERTH_NONE: dropped; may be NULL. An Identity goes with the op
+ * @param map [ops] new op of each, BERTH_NONE: dropped; may be NULL. An Identity follows the op
  *        that it reads from
  * @return BERTH_OK; BERTH_EINVAL (options; cheap without times; nothing left); BERTH_EUNSUPPORTED
  *         (collectives; with a cost, types of devices with and without a name); BERTH_ENOMEM. O(ops
@@ -346,7 +346,8 @@ typedef struct berth_compiled berth_compiled; /* immutable */
  *                       reader's set, in turn by running number of the update, which all read.
  *                       Sparse ones (SCATTER) under PS: a concatenation in the place of the sum.
  *
- * @return BERTH_OK; BERTH_EINVAL (no such action; one that is not legal, told why); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EINVAL (no such action; one that is not legal; the message says why);
+ *         BERTH_ENOMEM
  *
  * O(compiled ops + edges).
  */
@@ -482,7 +483,7 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
  * @param action [op groups]
  * @param seconds [actions] out; INFINITY: illegal, or some device cannot hold the parameters
  * @return BERTH_OK, BERTH_EINVAL (action, group), BERTH_ENOMEM
- * O(actions x neighbours) but for what is asked for the first time.
+ * O(actions x neighbours) but for what is computed on first use.
  */
 berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t group,
                                 double *seconds);
@@ -495,7 +496,7 @@ berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t 
  * sets and shares give it, times the batch; of ops that do not depend on the batch the time. A
  * device that does a share x of the samples works at least x R, and each sample of each op is
  * worked on somewhere. So for any prices y of devices that add up to 1 the step takes at least the
- * sum over ops of the least y R. 200 prices are tried.
+ * sum over ops of the least y R. 200 prices are evaluated.
  *
  * Path. The samples of a batch go through the ops of a path; sample s takes, in each op, the time
  * of the replica that has it. The mean over samples is below the longest: an op counts with the
@@ -689,7 +690,7 @@ berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_
  * What the choice costs. Op i has M_i replicas that each do 1/M_i of the batch, T_i s for all of
  * it, and B_i bytes/s to the slowest of them. Duplicated, every replica does all of it. A tensor of
  * S bytes made by an op i that is not duplicated is gathered if an op that reads it is. The
- * gradients of a duplicated op are whole on every replica: their AllReduce goes.
+ * gradients of a duplicated op are whole on every replica: their AllReduce is dropped.
  *
  * PER_DEVICE: seconds on one device: (1 - 1/M) T for a duplicated op, (M-1)/M S/B for a tensor,
  *             once for all its readers; less t for a gradient, 2 (M-1)/M S/B unless given

@@ -1,9 +1,9 @@
 /* Schedulers of gangs: a job runs on a fixed number of GPUs (or whole machines), all of them at
  * once, or it waits.
  *
- * A gang is a berth_scheduler for one run of a berth_cluster on which nobody else decides. It
- * decides once per instant, after all that happens then. A job that has run before keeps its work
- * and goes on elsewhere, at no cost.
+ * A gang is a berth_scheduler for one run of a berth_cluster on which no other scheduler decides.
+ * It decides once per instant, after all that happens then. A job that has run before keeps its
+ * work and goes on elsewhere, at no cost.
  *
  * A rule is a file of core/gang with its descriptor (berth_gang_about), and a line of
  * BERTH_GANG_RULES. Jobs of OPTIMUS and POLLUX are resizable: all get their GPUs anew as
@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define BERTH_GANG_RULES(X)                                                                     \
-  X(FIFO, fifo)           /* by arrival, nobody overtakes */                                    \
+  X(FIFO, fifo)           /* by arrival, no job overtakes  */                                    \
   X(FIT_FIRST, fit_first) /* by arrival, whoever fits */                                        \
   X(BACKFILL, backfill)   /* by arrival, who does not delay the first that waits (EASY) */      \
   X(SJF, sjf)             /* shortest job, whoever fits; no pauses */                           \
@@ -115,8 +115,8 @@ typedef struct berth_gang_resize_options {
   const int32_t *first; /* [jobs + 1] job j has speeds[first[j]] .. speeds[first[j + 1] - 1] */
   const double *speeds; /* work per s on 1, 2, ... GPUs; 0: not on so many. More than a machine has:
                            only on whole machines */
-  double restart;       /* s that a job waits before it goes on after a change, on GPUs that nobody
-                           else is on; default 0 */
+  double restart;       /* s that a job waits before it goes on after a change, on GPUs that no
+                           other job else is on; default 0 */
   double power, floor;  /* POLLUX: see berth_elastic_pollux; default -1, 0.01 */
 } berth_gang_resize_options;
 berth_gang_resize_options berth_gang_resize_default(void);
@@ -159,8 +159,8 @@ const berth_gang_run *berth_gang_runs(const berth_gang *g, int32_t *n);
 /** Of all runs. @param amount out, may be NULL: how much of each; of whole machines 1 */
 const int32_t *berth_gang_places(const berth_gang *g, const int32_t **amount);
 
-/** What no schedule of the jobs that have come and were not refused can beat, whatever it knows,
- * with pauses or without. */
+/** What no schedule of the jobs that have come and were not refused can beat, even with all jobs
+ * known, with pauses or without. */
 typedef struct berth_gang_bound {
   double mean_jct;  /* s; NAN of no jobs */
   double makespan;  /* s: the last end is not earlier */
@@ -179,7 +179,7 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
 /** After a decision. */
 typedef struct berth_gang_count {
   double time;            /* s */
-  int32_t idle, left;     /* machines on which nobody is; GPUs, or machines, that nobody has */
+  int32_t idle, left;     /* machines without jobs; GPUs, or machines, that are free */
   int32_t waiting;        /* jobs */
 } berth_gang_count;
 const berth_gang_count *berth_gang_counts(const berth_gang *g, int32_t *n); /* only changes */
@@ -187,7 +187,7 @@ const berth_gang_count *berth_gang_counts(const berth_gang *g, int32_t *n); /* o
 /* ---- resizable jobs ---- */
 /* Jobs that can run on more or fewer GPUs: how many each gets now, and how fast it learns on them.
  *
- * berth_gang (rules OPTIMUS, POLLUX) asks these at each slot; they may be asked alone. */
+ * berth_gang (rules OPTIMUS, POLLUX) calls these at each slot; they may be called alone. */
 
 typedef struct berth_elastic_job {
   int32_t most;        /* GPUs */
@@ -262,8 +262,9 @@ berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t 
 /* Gavel's policies: which share of the time each job should have on each type of GPU, by linear
  * programs.
  *
- * berth_gang (rule GAVEL) asks at slots, and serves jobs so that their rounds follow these shares;
- * it may be asked alone. */
+ * berth_gang (rule GAVEL) calls it at slots, and serves jobs so that their rounds follow these
+ * shares;
+ * it may be called alone. */
 
 typedef enum berth_gavel_goal {
   BERTH_GAVEL_MAX_MIN,     /* the least of the jobs' throughputs times gang, over priority and what
@@ -301,12 +302,13 @@ berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_ga
                                   double *share, double *objective);
 
 /* ---- the clairvoyant bound ---- */
-/* How many jobs could be accepted by somebody who knows all arrivals: a bound for schedulers that
+/* How many jobs could be accepted if all arrivals were known: a bound for schedulers that
  * do not.
  *
  * Each job has choices: so many servers for so many seconds from its arrival, without a queue. The
- * relaxation lets a job take fractions of choices, one job's worth at most, and asks only that no
- * more servers are in use than there are at the moment of each arrival (in between, jobs only end):
+ * relaxation lets a job take fractions of choices, one job's worth at most, and requires only that
+ * no more servers are in use than there are at the moment of each arrival (in between, jobs only
+ * end):
  * where the servers are does not matter. It is a linear program; any prices of the moments prove a
  * bound, and the program gives the best ones.
  *

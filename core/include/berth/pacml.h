@@ -1,13 +1,13 @@
 /* PAC-ML: jobs arrive at a RAMP cluster, and for each one a number decides: into how many pieces
  * its ops may be cut at most, 0 to turn it away. All else follows: pieces, servers, look-ahead. A
- * job is blocked if it is turned away, if there is no legal block of free servers, or if it would
+ * job is blocked if it is refused, if there is no legal block of free servers, or if it would
  * end after its deadline; else it holds its servers until it ends.
  *
  * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and
  * Graph Neural Networks", 2023, and its published simulator. The mode is that of the RAMP cluster.
  * compat: what the look-ahead says of a model cut into so many pieces is taken from the first
  * decision for it in a run, wherever the pieces were then; a job that runs at the horizon counts as
- * blocked. exact: each placement is looked at by itself; deadlines hold up to 1e-9 of themselves.
+ * blocked. exact: each placement is simulated by itself; deadlines hold up to 1e-9 of themselves.
  */
 #ifndef BERTH_PACML_H
 #define BERTH_PACML_H
@@ -105,11 +105,11 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
 typedef struct berth_pacml_decider {
   /* decides about it, by berth_pacml_decide */
   berth_status (*arrival)(void *ud, berth_pacml_run *r, int32_t job);
-  berth_status (*end)(void *ud, berth_pacml_run *r, int32_t job);     /* NULL: not asked */
+  berth_status (*end)(void *ud, berth_pacml_run *r, int32_t job);     /* NULL: not called */
   void *ud;
 } berth_pacml_decider;
-/** Has a decider asked about the present job and all that come. After an error the run stands at
- *  the next job that is not decided about (ends before it are not told), and can be played or
+/** Calls a decider for the present job and all that come. After an error the run is at
+ *  the next job that is not decided about (ends before it are not reported), and can be played or
  *  decided on.
  *  @return BERTH_OK; BERTH_EINTERRUPT; BERTH_EINVAL (a job was not decided about; the run is being
  *          played); what it returned */
@@ -131,7 +131,7 @@ typedef struct berth_pacml_report {
   /* blocked is the sum of the last four in compat, without unfinished in exact mode */
   int32_t arrived, completed, blocked, rejected, unplaced, late, unfinished;
   double blocking_rate, acceptance_rate;
-  double time;                        /* s: when the last job ended, or was turned away; the
+  double time;                        /* s: when the last job ended, or was refused; the
                                          horizon, if that is before */
   double jct, speedup, pieces, servers, channels; /* means; s */
   double compute_fraction, communication_fraction; /* of a step with an op running, with a flow
@@ -162,7 +162,7 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
  *
  * A small network says, from what a choice leaves behind, how many jobs will be blocked; the choice
  * with the least, this job included, is taken. It learns that from games with itself, by
- * TD(lambda), and, if asked to, from rollouts on the way. On top of it, rollouts: for each choice,
+ * TD(lambda), and, if requested, from rollouts on the way. On top of it, rollouts: for each choice,
  * sampled futures are played on with the network, and the choice with the fewest blocked jobs is
  * taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two
  * things that the decision itself then checks: memory never binds, and a model takes the time that
@@ -173,7 +173,7 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
  * futures shared out as in Karnin, Koren and Somekh, "Almost Optimal Exploration in Multi-Armed
  * Bandits", 2013. */
 
-/** How jobs arrive, as far as a planner knows: models alike, gaps and betas independent. */
+/** How jobs arrive, as a planner models it: models alike, gaps and betas independent. */
 typedef struct berth_pacml_process {
   double gap_least, gap_most; /* s between arrivals, uniform; 0 < gap_least <= gap_most */
   int32_t n;                  /* betas that occur */
@@ -208,7 +208,7 @@ berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w);
 void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n,
                             berth_pacml_job *jobs);
 /** Plays jobs with the network alone, on the quick copy, from an empty cluster.
- *  @param blocked out: how many were turned away @return BERTH_OK, BERTH_EINVAL (jobs),
+ *  @param blocked out: how many were refused @return BERTH_OK, BERTH_EINVAL (jobs),
  *         BERTH_EINTERRUPT.
  *  O(n choices hidden inputs) */
 berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
@@ -228,7 +228,7 @@ berth_pacml_learn_options berth_pacml_learn_default(void);
 const berth_option_table *berth_pacml_learn_option_table(void);
 /** Learns from games with itself: jobs of the process, on the quick copy. Goes on from the weights
  *  that there are, from random ones if nothing has been learned or all are 0.
- *  @param blocked out: share of the jobs that were turned away on the way
+ *  @param blocked out: share of the jobs that were refused on the way
  *  @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM; BERTH_EINTERRUPT (what was learned
  *          stays)
  *  Some 5 us a job, and 0.1 ms a future of 16 arrivals and a choice. */

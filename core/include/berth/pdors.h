@@ -7,10 +7,10 @@
  *
  * Source as berth/ps.h. Departs from it: prices are kept as logarithms. Work is counted in quanta,
  * of which a slot at full speed is a whole number. Rounding is followed by repair unless `mode`
- * says otherwise. A resource that nobody takes has no price; what a machine has none of is not to
+ * says otherwise. A resource that no job takes has no price; what a machine has none of is not to
  * be had. L and U leave out jobs that cannot be done in time even alone; the utility in L is at
  * least `floor` times the importance, and U at least e L. Streams of random numbers go by seed,
- * job, contents of a slot and amount of work, so that equal slots are looked at once. If moves cost
+ * job, contents of a slot and amount of work, so that equal slots are solved once. If moves cost
  * time (`moving`), every slot is planned as if it began with one, and the plan is cut where it is
  * done without those that it does not have. On shared links plans follow equation 1. OASiS has
  * machines for workers, the first half and the odd one, and others for servers; its chunks are
@@ -120,7 +120,7 @@ berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *o
 berth_status berth_pdors_admit(berth_pdors *d, int32_t job, berth_pdors_plan *out);
 /** Price of a resource of a machine in a slot. NAN: no such. O(1) */
 double berth_pdors_price(const berth_pdors *d, int32_t machine, int32_t resource, int32_t slot);
-/** L and U as they are now; under OASiS of the machine's pool. 0 both if nobody takes of the
+/** L and U as they are now; under OASiS of the machine's pool. 0 both if no job takes of the
  * resource, or no job was seen yet.
  *  @return BERTH_EINVAL: no such machine or resource */
 berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low,
@@ -138,8 +138,8 @@ berth_pdors_counts berth_pdors_counted(const berth_pdors *d);
 
 typedef struct berth_pdors_certificate {
   double utility;     /* of the run */
-  double bound;       /* no schedule of all these jobs, even one that knows all of them, is worth
-                         more */
+  double bound;       /* no schedule of all these jobs, even one with all of them known in advance,
+                         is worth more */
   double ratio;       /* utility / bound; 1 if both are 0 */
   double prices;      /* part of the bound: prices times capacities */
   double jobs;        /* part of the bound: payoffs */
@@ -167,8 +167,8 @@ typedef struct berth_pdors_optimum {
   int32_t nodes;
 } berth_pdors_optimum;
 /**
- * The best that one who knows all jobs can do: an integer program, for small problems (a few jobs,
- * machines and slots).
+ * The best schedule if all jobs are known in advance: an integer program, for small problems (a few
+ * jobs, machines and slots).
  *
  * @param nodes of branch and bound; 0: no limit
  * @param utility_of [jobs] out, may be NULL

@@ -94,7 +94,7 @@ double berth_ps_utility(const berth_ps_job *job, double slots);
 
 typedef struct berth_ps_run berth_ps_run;
 
-/** What decides; an adapter makes it a scheduler of the cluster. NULL functions are not asked.
+/** What decides; an adapter makes it a scheduler of the cluster. NULL functions are not called.
  *  Anything but BERTH_OK ends the run. In each slot: ends of jobs, then arrivals in order, then
  *  `slot`. Slots go on while anybody is there or is to come; ends in the last one are passed to
  *  `finish` after it, with slot number `slots`. */
@@ -190,7 +190,7 @@ void berth_ps_scheduler_release(berth_ps_scheduler *s);
 /* ---- FIFO ---- */
 
 typedef struct berth_ps_fifo_options {
-  int backfill;     /* who fits goes ahead of those that do not; default 0: nobody overtakes */
+  int backfill;     /* jobs that fit run before those that do not; default 0: no job overtakes */
   int32_t most;     /* workers of a job: drawn from 1 .. min(most, batch); default 30 */
   uint64_t seed;
 } berth_ps_fifo_options;
@@ -198,7 +198,7 @@ berth_ps_fifo_options berth_ps_fifo_default(void);
 const berth_option_table *berth_ps_fifo_option_table(void);
 /**
  * In order of arrival, a job gets a fixed number of workers, and servers for them, put one by one
- * on the next machine in turn that has room, and keeps these until it is done. A job for which an
+ * on the next machine in turn that holds it, and keeps these until it is done. A job for which an
  * empty cluster is too small is refused, with cause 1.
  *
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_ENOMEM Each slot: O(log machines) for each unit
@@ -213,10 +213,10 @@ berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts,
 /**
  * Dominant resource fairness: whenever a job came or ended, all is shared out anew. The job whose
  * largest share of any resource is the least (ties: the earlier) gets a bundle, put in turn on
- * machines as by FIFO, again and again; a job whose bundle finds no room, or that has as many
+ * machines as by FIFO, again and again; a job whose bundle fits nowhere, or that has as many
  * workers as its batch, is out. In between all keep what they have.
  * Source: Ghodsi et al., "Dominant Resource Fairness", 2011.
- * Departs from it: only the job that finds no room is out, not all. O(log jobs + log machines) for
+ * Departs from it: only the job that fits nowhere is out, not all. O(log jobs + log machines) for
  * each unit
  */
 berth_status berth_ps_drf_new(berth_ps *p, berth_ps_scheduler **out);
@@ -282,13 +282,13 @@ const berth_option_table *berth_ps_optimus_option_table(void);
 /**
  * In each slot: a worker, and servers for it, to each job, those with the least left first; then
  * again and again the one worker (with the servers that it makes necessary) or server that takes
- * most time off what is left, for its dominant share; until nothing takes any off, or has room in
+ * most time off what is left, for its dominant share; until nothing takes any off, or fits in
  * the cluster's sums. Then smallest jobs first: each on as few machines as can take it evenly
- * spread; where none can, unit by unit where there is room. Never more servers than workers, unless
+ * spread; where none can, unit by unit where one fits. Never more servers than workers, unless
  * these need them.
  * Source: Peng et al., "Optimus", 2018.
- * Departs from it: a worker comes with its servers, as berth/ps.h knows no speed with fewer; a job
- * that finds no room does not stop others.
+ * Departs from it: a worker comes with its servers, as berth/ps.h has no speed with fewer; a job
+ * that fits nowhere does not stop others.
  */
 berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts,
                                   berth_ps_scheduler **out);

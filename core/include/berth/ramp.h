@@ -96,7 +96,7 @@ typedef struct berth_ramp_outcome {
   berth_ramp_cause cause;
   int32_t op, pieces;        /* of NO_BLOCK; else BERTH_NONE and the most pieces of an op */
   int32_t n_servers;         /* that the job holds */
-  int32_t ops, ticks;        /* pieces of ops; instants looked at */
+  int32_t ops, ticks;        /* pieces of ops; instants simulated */
   int64_t deps, flows;       /* dependencies between pieces, synchronisation included; those between
                                 servers, with bytes */
   int32_t channels;          /* ordered pairs of servers between which there are flows */
@@ -128,7 +128,7 @@ void berth_ramp_planner_release(berth_ramp_planner *p);
  * @param look 0: places only; step, ticks, compute and communication are then 0
  * @return BERTH_OK also if there is no block; BERTH_EINVAL (most; numbers too large to count),
  *         BERTH_ENOMEM, BERTH_EINTERRUPT
- * (asked only while a step of many pieces is looked at; a hook must not use the same planner)
+ * (called only while a step of many pieces is simulated; a hook must not use the same planner)
  * O(pieces x servers / 64 + dependencies): k^2 dependencies between two ops cost k operations and
  * k^2 additions.
  */
