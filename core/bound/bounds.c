@@ -1,6 +1,8 @@
-/* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails
- * of ops, with or without transfers, hold for each op in every such schedule: that is all that the
- * bounds of work need of them. */
+/* Lower bounds on the makespan of every schedule without preemption or duplication.
+ * Structure: heads and tails of all ops (levels.c of graph/ without transfers, heads_tails.c with
+ * them); the bounds of work need nothing else, because heads and tails hold for each op in every
+ * such schedule. Then the destructive bounds, and the largest of all with its name.
+ * Complexity and sources: bound.h. */
 #include "bound/destructive/destructive_internal.h"
 #include "base/sort_internal.h"
 #include <berth/bound.h>
@@ -12,53 +14,27 @@
 typedef struct levels {
   double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has
                                   ended */
-  const double *collective_time;         /* [collectives] s at least */
+  double *early, *late;        /* [ops] heads, tails in ascending order */
 } levels;
 
-/* ---- levels ---- */
-
-static berth_status alloc_levels(berth_i_pool *pool, size_t n, levels *l) {
-  l->least = berth_i_pool_alloc(pool, n, sizeof *l->least);
-  l->head = berth_i_pool_alloc(pool, n, sizeof *l->head);
-  l->tail = berth_i_pool_alloc(pool, n, sizeof *l->tail);
-  return berth_i_pool_status(pool);
+/* With communication ops: the others count on ops of one device to run one after another. */
+static bool knows_paths_only(const berth_cost *cost) {
+  return berth_i_first_communication(cost->g) != BERTH_NONE;
 }
 
-/* An op runs where its whole group can. */
-static double least_time(const berth_i_units *u, int32_t op) {
-  double least = INFINITY;
-  for (int32_t d = 0; d < u->cost->n_devices; d++) {
-    if (berth_i_unit_can_run(u, u->of[op], d)) least = fmin(least, berth_i_op_time(u->cost, op, d));
-  }
-  return least;
-}
-
-static berth_status fill_levels(const berth_i_units *u, levels *l, double *critical) {
-  const berth_graph *g = u->cost->g;
-  for (int32_t i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
+static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
+  berth_lp_options o = berth_lp_default();
+  berth_lp *lp = NULL;
+  o.times = BERTH_LP_LEAST;
+  o.gap = gap;
   berth_status st;
-  if ((st = berth_i_t_level(g, l->least, NULL, l->collective_time, l->head)) != BERTH_OK) return st;
-  if ((st = berth_i_b_level(g, l->least, NULL, l->collective_time, l->tail)) != BERTH_OK) return st;
-  *critical = 0;
-  for (int32_t i = 0; i < u->n_ops; i++) {
-    *critical = fmax(*critical, l->tail[i]);
-    l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
-  }
+  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) return st;
+  *lower = berth_lp_get(lp)->lower;
+  berth_lp_release(lp);
   return BERTH_OK;
 }
 
-/* Heads and tails with transfers, in place of those without. */
-static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l,
-                                  double *longest) {
-  berth_status st = berth_i_heads_tails(u, links, l->collective_time, l->least, l->head, l->tail);
-  if (st != BERTH_OK) return st;
-  *longest = 0;
-  for (int32_t i = 0; i < u->n_ops; i++)
-    *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
-  return BERTH_OK;
-}
-
-/* ---- work of one machine ---- */
+/* ---- levels ---- */
 
 static double unit_least(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
@@ -67,6 +43,41 @@ static double unit_least(const berth_i_units *u, int32_t unit) {
   }
   return least;
 }
+
+/* Heads and tails; with `thorough` those with transfers replace those without. */
+static berth_status fill_levels(const berth_i_units *u, const berth_bounds_options *o,
+                                const double *collective_time, levels *l, berth_bounds *b) {
+  const berth_graph *g = u->cost->g;
+  for (int32_t i = 0; i < u->n_ops; i++) {
+    l->least[i] = INFINITY; /* an op runs where its whole group can */
+    for (int32_t d = 0; d < u->cost->n_devices; d++) {
+      if (berth_i_unit_can_run(u, u->of[i], d))
+        l->least[i] = fmin(l->least[i], berth_i_op_time(u->cost, i, d));
+    }
+  }
+  berth_status st;
+  if ((st = berth_i_t_level(g, l->least, NULL, collective_time, l->head)) != BERTH_OK) return st;
+  if ((st = berth_i_b_level(g, l->least, NULL, collective_time, l->tail)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < u->n_ops; i++) {
+    b->critical_path = fmax(b->critical_path, l->tail[i]);
+    l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
+  }
+  if (o->thorough && !knows_paths_only(u->cost)) {
+    st = berth_i_heads_tails(u, o->links, collective_time, l->least, l->head, l->tail);
+    if (st == BERTH_OK) st = solve_lp(u->cost, o->gap, &b->lp);
+    if (st != BERTH_OK) return st;
+    b->transfers = 0;
+    for (int32_t i = 0; i < u->n_ops; i++)
+      b->transfers = fmax(b->transfers, l->head[i] + l->least[i] + l->tail[i]);
+  }
+  memcpy(l->early, l->head, (size_t)u->n_ops * sizeof *l->early);
+  memcpy(l->late, l->tail, (size_t)u->n_ops * sizeof *l->late);
+  berth_i_sort_numbers(l->early, u->n_ops);
+  berth_i_sort_numbers(l->late, u->n_ops);
+  return BERTH_OK;
+}
+
+/* ---- work of one machine ---- */
 
 /* One device runs a group one op after another: none starts before the least head, and the least
  * tail follows the last. */
@@ -131,72 +142,39 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
   return st;
 }
 
-/* ---- idle time at both ends ---- */
+/* ---- shared work ---- */
 
-/* A device waits for the head of its first op, and stands still for the tail of its last one; these
- * ops differ from device to device. So the i-th smallest head and tail count, priced in the order
- * that makes the sum least. A device without ops is idle throughout: at least the i-th smallest
- * head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, and the
- * critical path is as long as their sum. @param sorted heads or tails, ascending @param price
- * [devices] descending */
+/* A device waits for the head of its first op, and is idle for the tail of its last one; these ops
+ * differ from device to device. So the i-th smallest head and tail count, priced in the order that
+ * makes the sum least. A device without ops is idle throughout: at least the i-th smallest head +
+ * tail as long as i <= (n + 1) / 2, when some op has both at least as large, and the critical path
+ * is as long as their sum.
+ * @param sorted heads or tails, ascending  @param price [devices] descending */
 static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
   double sum = 0;
   for (int32_t i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
   return sum;
 }
 
-typedef struct idle {
-  double *head, *tail; /* [ops] ascending */
-  int32_t n;
-} idle;
-
-static berth_status idle_init(berth_i_pool *pool, const levels *l, int32_t n, idle *s) {
-  s->n = n;
-  s->head = berth_i_pool_copy(pool, l->head, (size_t)n, sizeof *s->head);
-  s->tail = berth_i_pool_copy(pool, l->tail, (size_t)n, sizeof *s->tail);
-  berth_status st;
-  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
-  berth_i_sort_numbers(s->head, n);
-  berth_i_sort_numbers(s->tail, n);
-  return BERTH_OK;
-}
-
-/* ---- shared work ---- */
-
-/* @param price [devices] scratch */
-static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s,
-                        double *price) {
-  for (int32_t d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
-  berth_i_sort_numbers_down(price, k->devices);
-  return p->value + idle_at_end(s->head, s->n, price, k->devices)
-         + idle_at_end(s->tail, s->n, price, k->devices);
-}
-
 /* First with time prices alone, then from there with memory prices; idle time is added to both. */
 static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory,
-                                const idle *s, double *out) {
+                                const levels *l, int32_t ops, double *out) {
   size_t n = (size_t)k->n, all = 2 * n + (size_t)k->devices;
   double *room = berth_i_zalloc(ctx, all, sizeof *room);
-  berth_i_prices p = { room, room ? room + n : NULL, 0 };
   if (!room) return berth_i_nomem(ctx);
+  berth_i_prices p = { room, room + n, 0 };
+  double *price = room + 2 * n; /* [devices] */
   *out = 0;
   for (size_t i = 0; i < n; i++) p.time[i] = 1.0 / k->devices;
-  berth_status st;
-  int pass;
-  for (pass = 0, st = BERTH_OK; pass <= with_memory && st == BERTH_OK; pass++) {
-    st = berth_i_prices_raise(ctx, k, pass == 1, &p);
-    if (st == BERTH_OK) *out = fmax(*out, with_idle(k, &p, s, room + 2 * n));
+  berth_status st = BERTH_OK;
+  for (int pass = 0; pass <= with_memory && st == BERTH_OK; pass++) {
+    if ((st = berth_i_prices_raise(ctx, k, pass == 1, &p)) != BERTH_OK) break;
+    for (int32_t d = 0; d < k->devices; d++) price[d] = p.time[k->of[d]];
+    berth_i_sort_numbers_down(price, k->devices);
+    *out = fmax(*out, p.value + idle_at_end(l->early, ops, price, k->devices)
+                          + idle_at_end(l->late, ops, price, k->devices));
   }
   berth_i_free(ctx, room, all, sizeof *room);
-  return st;
-}
-
-static berth_status work_bound(const berth_i_units *u, const idle *s, double *out) {
-  berth_i_kinds k;
-  berth_status st = berth_i_kinds_init(u, BERTH_MEMORY_NONE, &k);
-  if (st != BERTH_OK) return st;
-  st = price_bound(u->cost->ctx, &k, false, s, out);
-  berth_i_kinds_release(&k);
   return st;
 }
 
@@ -207,15 +185,17 @@ static bool any_limit(const berth_i_kinds *k) {
   return false;
 }
 
-/* Types and pins are in both; the memory bound also knows sizes and limits. */
-static berth_status memory_bound(const berth_i_units *u, const idle *s, double *out,
-                                 berth_obstacle *why) {
+/* Types and pins are in both bounds; that of memory also has sizes and limits, if there are any.
+ */
+static berth_status shared_bound(const berth_i_units *u, const levels *l,
+                                 berth_memory_policy memory, double *out, berth_obstacle *why) {
   berth_i_kinds k;
-  berth_status st = berth_i_kinds_init(u, u->memory, &k);
+  bool limited = memory != BERTH_MEMORY_NONE;
+  berth_status st = berth_i_kinds_init(u, memory, &k);
   if (st != BERTH_OK) return st;
-  if (any_limit(&k)) {
-    st = berth_i_prove_unfit(u, &k, "bounds", why);
-    if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, true, s, out);
+  if (!limited || any_limit(&k)) {
+    if (limited) st = berth_i_prove_unfit(u, &k, "bounds", why);
+    if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, limited, l, u->n_ops, out);
   }
   berth_i_kinds_release(&k);
   return st;
@@ -223,48 +203,33 @@ static berth_status memory_bound(const berth_i_units *u, const idle *s, double *
 
 /* ---- no schedule at all ---- */
 
-static double longest_op(const berth_cost *c, int32_t op) {
-  double most = 0;
-  for (int32_t k = 0; k < c->n_classes; k++) {
-    double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
-    if (!isinf(s)) most = fmax(most, s);
-  }
-  return most;
-}
-
-static size_t all_pairs(const berth_cost *c) { return (size_t)c->n_devices * (size_t)c->n_devices; }
-
-/* As slow as any route, in each respect. */
-static berth_link slowest_route(const berth_topology *t, size_t pairs) {
-  berth_link slow = { INFINITY, 0 };
-  for (size_t i = 0; i < pairs; i++) {
-    if (isinf(t->latency[i])) continue;
-    slow.latency = fmax(slow.latency, t->latency[i]);
-    slow.bandwidth = fmin(slow.bandwidth, t->bandwidth[i]);
-  }
-  return slow;
-}
-
-static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_link *slow) {
-  const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
-  double most = 0;
-  if (!row)
-    return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
-  for (size_t i = 0; i < all_pairs(c); i++) {
-    if (!isinf(row[i])) most = fmax(most, row[i]);
-  }
-  return most;
-}
-
-/* Where nothing stands still without need, something runs or crosses at any time: all of it, one
- * after another. Collectives may take any time that is at all a number to count with. */
+/* Where nothing waits without need, something runs or crosses at any time: all of it, one after
+ * another, on the slowest device and route. Collectives may take any finite time. */
 static double longest_schedule(const berth_cost *c) {
   const berth_graph *g = c->g;
-  const berth_link slow = slowest_route(c->t, all_pairs(c));
-  double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0;
-  for (int32_t i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
-  for (int32_t i = 0; i < g->n_tensors; i++)
-    sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
+  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices;
+  double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0, latency = 0, bandwidth = INFINITY;
+  for (size_t i = 0; i < pairs; i++) {
+    if (isinf(c->t->latency[i])) continue;
+    latency = fmax(latency, c->t->latency[i]);
+    bandwidth = fmin(bandwidth, c->t->bandwidth[i]);
+  }
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    double most = 0;
+    for (int32_t k = 0; k < c->n_classes; k++) {
+      double s = c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
+      if (!isinf(s)) most = fmax(most, s);
+    }
+    sum += most;
+  }
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    const double *row = c->table ? c->table + (size_t)t * pairs : NULL;
+    double most = row ? 0 : berth_i_route_seconds(c, latency, bandwidth, g->tensor_bytes[t]);
+    for (size_t i = 0; row && i < pairs; i++) {
+      if (!isinf(row[i])) most = fmax(most, row[i]);
+    }
+    sum += (g->use_at[t + 1] - g->use_at[t]) * most;
+  }
   return sum;
 }
 
@@ -299,18 +264,11 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->link_cut, "link cut");
 }
 
-/* Bisection ends where it ends: what is quickly found counts, too, and may spare the rest. */
-static berth_status begin_cheaply(const berth_i_units *u, const berth_i_destruct_scope *scope,
-                                  berth_i_destruct_result *cheap, berth_obstacle *why) {
-  berth_status st = berth_i_destructive_bound(u, scope, &berth_i_destruct_cheap, cheap);
-  return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why)
-                        : st;
-}
-
-static berth_status take_destructive(const berth_i_units *u,
-                                     const berth_bounds_options *o,
-                                     const double *collective_time,
-                                     berth_bounds *b, berth_obstacle *why) {
+/* With `thorough` the cheap bound comes first: bisection may end lower than that, and a proof that
+ * there is no schedule ends the computation. */
+static berth_status take_destructive(const berth_i_units *u, const berth_bounds_options *o,
+                                     const double *collective_time, berth_bounds *b,
+                                     berth_obstacle *why) {
   bool deep = o->thorough;
   const berth_i_destruct_plan *plan = deep ? &berth_i_destruct_thorough : &berth_i_destruct_cheap;
   berth_i_destruct_result found = { NAN, NAN, 0 }, cheap = found;
@@ -320,64 +278,18 @@ static berth_status take_destructive(const berth_i_units *u,
   berth_status st;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
   if (any_limit(&k)) scope.kinds = &k;
-  st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
+  if (deep) {
+    st = berth_i_destructive_bound(u, &scope, &berth_i_destruct_cheap, &cheap);
+    if (st == BERTH_OK) st = refuse_endless(u->cost, fmax(cheap.clusters, cheap.intervals), why);
+  }
   if (st == BERTH_OK) st = berth_i_destructive_bound(u, &scope, plan, &found);
-  if (st == BERTH_OK)
-    st = berth_i_destruct_cuts(
-        u, &scope, deep ? &berth_i_destruct_cut : &berth_i_destruct_cheap_cut,
-        deep ? 3 : 1, &b->link_cut);
+  plan = deep ? &berth_i_destruct_cut : &berth_i_destruct_cheap_cut;
+  if (st == BERTH_OK) st = berth_i_destruct_cuts(u, &scope, plan, deep ? 3 : 1, &b->link_cut);
   berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
   b->clusters = fmax(found.clusters, cheap.clusters); /* NaN: not computed */
   b->intervals = fmax(found.intervals, cheap.intervals);
   return BERTH_OK;
-}
-
-static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
-  berth_lp_options o = berth_lp_default();
-  berth_lp *lp = NULL;
-  o.times = BERTH_LP_LEAST;
-  o.gap = gap;
-  berth_status st;
-  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) return st;
-  *lower = berth_lp_get(lp)->lower;
-  berth_lp_release(lp);
-  return BERTH_OK;
-}
-
-/* With communication ops: the others count on ops of one device to run one after another. */
-static bool knows_paths_only(const berth_cost *cost) {
-  return berth_i_first_communication(cost->g) != BERTH_NONE;
-}
-
-static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l,
-                                   berth_bounds *b) {
-  berth_status st = fill_levels(u, l, &b->critical_path);
-  if (st != BERTH_OK || !o->thorough || knows_paths_only(u->cost)) return st;
-  if ((st = add_transfers(u, o->links, l, &b->transfers)) != BERTH_OK) return st;
-  return solve_lp(u->cost, o->gap, &b->lp);
-}
-
-static berth_status compute(const berth_i_units *u, const berth_bounds_options *o,
-                            const double *collective_time, berth_bounds *b, berth_obstacle *why) {
-  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
-  levels l = { NULL, NULL, NULL, collective_time };
-  idle s = { 0 };
-  double serial = 0;
-  berth_status st;
-  if ((st = alloc_levels(&scratch, (size_t)u->n_ops, &l)) != BERTH_OK) goto done;
-  if ((st = compute_levels(u, o, &l, b)) != BERTH_OK) goto done;
-  if ((st = idle_init(&scratch, &l, u->n_ops, &s)) != BERTH_OK) goto done;
-  if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
-  if ((st = work_bound(u, &s, &b->work)) != BERTH_OK) goto done;
-  b->work = fmax(b->work, serial);
-  if (u->memory == BERTH_MEMORY_NONE) goto done;
-  b->memory = b->work;
-  if ((st = memory_bound(u, &s, &b->memory, why)) != BERTH_OK) goto done;
-  b->memory = fmax(b->memory, b->work);
-done:
-  berth_i_pool_free(&scratch);
-  return st;
 }
 
 /* ---- options ---- */
@@ -406,18 +318,29 @@ const berth_option_table *berth_bounds_option_table(void) {
   BERTH_I_OPTION_TABLE("bounds", options, berth_bounds_options, set_defaults);
 }
 
-static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o,
-                                berth_bounds *b, berth_obstacle *why) {
-  berth_ctx *ctx = u->cost->ctx;
-  size_t n = (size_t)u->cost->g->n_collectives;
-  double *collective_time = berth_i_alloc(ctx, n, sizeof *collective_time);
-  berth_status st = collective_time
-                        ? berth_i_least_collective_times(u, collective_time)
-                        : berth_i_nomem(ctx);
-  if (st == BERTH_OK) st = compute(u, o, collective_time, b, why);
-  if (st == BERTH_OK && !knows_paths_only(u->cost))
-    st = take_destructive(u, o, collective_time, b, why);
-  berth_i_free(ctx, collective_time, n, sizeof *collective_time);
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b,
+                            berth_obstacle *why) {
+  berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
+  size_t n = (size_t)u->n_ops;
+  double *collective_time = berth_i_pool_alloc(&scratch, (size_t)u->cost->g->n_collectives,
+                                               sizeof *collective_time);
+  double serial = 0, *level = berth_i_pool_alloc(&scratch, 5 * n, sizeof *level);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
+  levels l = { level, level + n, level + 2 * n, level + 3 * n, level + 4 * n };
+  if ((st = berth_i_least_collective_times(u, collective_time)) != BERTH_OK) goto done;
+  if ((st = fill_levels(u, o, collective_time, &l, b)) != BERTH_OK) goto done;
+  if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
+  if ((st = shared_bound(u, &l, BERTH_MEMORY_NONE, &b->work, why)) != BERTH_OK) goto done;
+  b->work = fmax(b->work, serial);
+  if (u->memory != BERTH_MEMORY_NONE) {
+    b->memory = b->work;
+    if ((st = shared_bound(u, &l, u->memory, &b->memory, why)) != BERTH_OK) goto done;
+    b->memory = fmax(b->memory, b->work);
+  }
+  if (!knows_paths_only(u->cost)) st = take_destructive(u, o, collective_time, b, why);
+done:
+  berth_i_pool_free(&scratch);
   return st;
 }
 
@@ -430,7 +353,7 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
   berth_i_units u;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK)
     return st;
-  st = compute_all(&u, &o, &b, why);
+  st = compute(&u, &o, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);

@@ -1,35 +1,34 @@
-/* Heads and tails of ops with the transfers that no schedule can spare. */
+/* Heads and tails of ops with the transfers that every schedule needs. */
 #ifndef BERTH_HEADS_TAILS_INTERNAL_H
 #define BERTH_HEADS_TAILS_INTERNAL_H
 
+#include "lp/pair_times_internal.h"
 #include "ports_internal.h"
-
-/** Transfer times of tensors over the ordered pairs of different devices. Without a table the
- *  tensors have few different prices a byte: only pairs that are least (greatest) for some size are
- *  kept. */
-typedef struct berth_i_pair_times {
-  berth_i_pool pool;
-  const berth_cost *cost;
-  const int32_t *part; /* [devices] only pairs of different parts; NULL: all */
-  berth_link *links; /* [n] */
-  int32_t n;
-  size_t cap;
-  bool most;         /* the greatest, not the least */
-} berth_i_pair_times;
-
-/** After a failure the pool is empty.  @param part [devices] borrowed; NULL: each device is one */
-berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most,
-                                     berth_i_pair_times *p);
-/** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if
- * greatest. */
-double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
-/** The same of so many bytes; not with a table. */
-double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes);
 
 /** What collectives take at least: those whose members have one device each to run on, what they
  *  take there; others, and those that a function prices, nothing. @param seconds [collectives] out
  *  @return BERTH_OK, BERTH_ENOMEM */
 berth_status berth_i_least_collective_times(const berth_i_units *u, double *seconds);
+
+/** When the collectives that an op waits for end at least; dir 1, backwards: those that wait for
+ * it.
+ *  @param seconds [collectives] NULL: they take no time
+ *  @param members_end [collectives] latest end of a member so far, of berth_i_record_member */
+static inline double berth_i_collectives_end(const berth_graph *g, const double *seconds,
+                                             const double *members_end, int dir, int32_t op) {
+  const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
+  double end = 0;
+  if (!seconds || !at) return 0;
+  for (int32_t i = at[op]; i < at[op + 1]; i++)
+    end = fmax(end, members_end[list[i]] + seconds[list[i]]);
+  return end;
+}
+static inline void berth_i_record_member(const berth_graph *g, double *members_end, int dir,
+                                         int32_t op, double end) {
+  const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
+  for (int32_t i = at ? at[op] : 0; at && i < at[op + 1]; i++)
+    members_end[list[i]] = fmax(members_end[list[i]], end);
+}
 
 /**
  * See "transfers" in bound.h.

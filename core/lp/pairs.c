@@ -1,5 +1,5 @@
 /* Distinct pairs of producer and consumer, with mean or least times. */
-#include "base/sort_internal.h"
+#include "pair_times_internal.h"
 #include "pairs_internal.h"
 
 static void alloc_pairs(berth_i_lp_pairs *a) {
@@ -42,24 +42,24 @@ static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer
 
 /* Members come before consumers, no more; what has more pairs than that is left out, which leaves
  * every bound one. */
-enum { MOST_MET = 4096 };
+enum { MOST_COLLECTIVE_PAIRS = 4096 };
 
-static size_t met_pairs(const berth_collective *c) {
+static size_t collective_pairs(const berth_collective *c) {
   size_t n = (size_t)c->n_members * (size_t)c->n_consumers;
-  return n <= MOST_MET ? n : 0;
+  return n <= MOST_COLLECTIVE_PAIRS ? n : 0;
 }
 
-static size_t all_met_pairs(const berth_graph *g) {
+static size_t all_collective_pairs(const berth_graph *g) {
   size_t n = 0;
-  for (int32_t k = 0; k < g->n_collectives; k++) n += met_pairs(&g->collectives[k]);
+  for (int32_t k = 0; k < g->n_collectives; k++) n += collective_pairs(&g->collectives[k]);
   return n;
 }
 
-static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
+static void collect_consumers(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
   const berth_graph *g = a->g;
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
-    for (int32_t k = 0; met_pairs(c) > 0 && k < c->n_consumers; k++) {
+    for (int32_t k = 0; collective_pairs(c) > 0 && k < c->n_consumers; k++) {
       int32_t to = c->consumers[k];
       if (at[to] >= first) continue;
       at[to] = a->m;
@@ -77,7 +77,7 @@ static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(d
   for (int32_t i = 0; i < a->n; i++) {
     a->out_at[i] = a->m;
     collect_from(a, i, transfer, how, at);
-    if (a->g->wait) collect_met(a, i, a->out_at[i], at);
+    if (a->g->wait) collect_consumers(a, i, a->out_at[i], at);
   }
   a->out_at[a->n] = a->m;
 }
@@ -92,56 +92,16 @@ static void index_consumers(berth_i_lp_pairs *a, int32_t *at) {
 
 /* ---- least times ---- */
 
-BERTH_I_SORT(sort_by_latency, berth_link, BERTH_I_UP(latency) BERTH_I_DOWN(bandwidth))
-
-/* Of the routes between different devices those that are the fastest for some size: latency and
- * bandwidth both rise.
- * @param law [devices^2] out */
-static size_t fastest_routes(const berth_topology *t, berth_link *law) {
-  size_t n = 0, kept = 0;
-  for (int32_t x = 0; x < t->n_devices; x++)
-    for (int32_t y = 0; y < t->n_devices; y++) {
-      size_t pair = berth_i_pair(t, x, y);
-      if (x == y || isinf(t->latency[pair])) continue;
-      law[n].latency = t->latency[pair];
-      law[n++].bandwidth = t->bandwidth[pair];
-    }
-  sort_by_latency(law, n);
-  for (size_t i = 0; i < n; i++) {
-    if (kept == 0 || law[i].bandwidth > law[kept - 1].bandwidth) law[kept++] = law[i];
-  }
-  return kept;
-}
-
-static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law,
-                              size_t n) {
-  double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
-  if (n > 0 && bytes == 0 && cost->free_control) return 0;
-  for (size_t i = 0; i < n; i++)
-    least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
-  return least;
-}
-
-static double least_of_row(const berth_cost *cost, int32_t tensor) {
-  double least = INFINITY;
-  for (int32_t x = 0; x < cost->n_devices; x++)
-    for (int32_t y = 0; y < cost->n_devices; y++) {
-      if (x != y) least = fmin(least, berth_i_transfer_time(cost, tensor, x, y));
-    }
-  return least;
-}
-
 /* Infinite where no two devices reach one another: then nothing crosses, and 0 is low enough. */
 static berth_status least_transfers(const berth_cost *cost, double *out) {
-  size_t pairs = (size_t)cost->n_devices * (size_t)cost->n_devices;
-  berth_link *law = berth_i_alloc(cost->ctx, pairs, sizeof *law);
-  if (!law) return berth_i_nomem(cost->ctx);
-  size_t n = fastest_routes(cost->t, law);
+  berth_i_pair_times times;
+  berth_status st = berth_i_pair_times_init(cost, NULL, false, &times);
+  if (st != BERTH_OK) return st;
   for (int32_t t = 0; t < cost->g->n_tensors; t++) {
-    double least = cost->table ? least_of_row(cost, t) : least_by_routes(cost, t, law, n);
+    double least = berth_i_pair_time(&times, t);
     out[t] = isinf(least) ? 0 : least;
   }
-  berth_i_free(cost->ctx, law, pairs, sizeof *law);
+  berth_i_pool_free(&times.pool);
   return BERTH_OK;
 }
 
@@ -210,7 +170,7 @@ berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth
   *a = (berth_i_lp_pairs){
     .pool = berth_i_pool_empty(ctx), .ctx = ctx, .g = cost->g, .n = cost->g->n_ops
   };
-  a->cap = (size_t)cost->g->n_edges + all_met_pairs(cost->g);
+  a->cap = (size_t)cost->g->n_edges + all_collective_pairs(cost->g);
   alloc_pairs(a);
   if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);
   if (st == BERTH_OK) st = fill_pairs(cost, times, transfer, at, a);

@@ -1,6 +1,9 @@
 /* Cuts through thin links. Devices that are close to each other make up a part; transfers between
  * parts take long. What has no time to cross shares a part, and a part does no more than all its
- * devices can. */
+ * devices can.
+ * Parts are those of single-linkage clustering: the shortest edges of a least spanning tree (Prim
+ * 1957) join devices up to an edge that is longer by a large step. O(devices^2) and a bound for
+ * each cut. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 
@@ -27,7 +30,6 @@ static double distance(const tree *t, int32_t a, int32_t b) {
 
 BERTH_I_SORT(sort_by_length, tree_edge, BERTH_I_UP(length) BERTH_I_UP(b))
 
-/* Prim's.  O(devices^2) */
 static void span(tree *t) {
   for (int32_t d = 1; d < t->n; d++) t->near[d] = distance(t, 0, d), t->from[d] = 0;
   t->from[0] = BERTH_NONE;
@@ -74,7 +76,8 @@ static double step_at(const tree *t, int32_t n) {
   return low > 0 && !isinf(high) ? high / low : INFINITY;
 }
 
-/* The largest step below `above`; of equal ones the last.  @return edges before it; 0: none */
+/* The largest step below `above`; of equal ones the last before `before`.
+ * @return edges before it; 0: none */
 static int32_t next_step(const tree *t, double above, int32_t before) {
   int32_t best = 0;
   double most = 0;
@@ -84,25 +87,6 @@ static int32_t next_step(const tree *t, double above, int32_t before) {
     if (!taken && step > 0 && step >= most) most = step, best = i;
   }
   return best;
-}
-
-static berth_status cut_all(const berth_i_units *u, const berth_i_destruct_scope *whole,
-                            const berth_i_destruct_plan *plan, int32_t most, tree *t, double *out) {
-  double above = INFINITY;
-  int32_t at = t->n;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < most && st == BERTH_OK; i++) {
-    berth_i_destruct_scope scope = *whole;
-    if ((at = next_step(t, above, at)) == 0) break;
-    above = step_at(t, at);
-    scope.part = t->part;
-    scope.parts = join_parts(t, at);
-    berth_i_destruct_result found;
-    st = berth_i_destructive_bound(u, &scope, plan, &found);
-    if (st == BERTH_OK)
-      *out = fmax(*out, isnan(found.intervals) ? found.clusters : found.intervals);
-  }
-  return st;
 }
 
 static int32_t largest_tensor(const berth_graph *g) {
@@ -116,20 +100,30 @@ static int32_t largest_tensor(const berth_graph *g) {
 }
 
 berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruct_scope *whole,
-                               const berth_i_destruct_plan *plan, int32_t most, double *out) {
+                                   const berth_i_destruct_plan *plan, int32_t most, double *out) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->cost->n_devices;
-  tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };
+  tree t = { .cost = u->cost, .n = u->cost->n_devices, .tensor = largest_tensor(u->cost->g) };
   *out = NAN;
   if (u->n_ops > plan->ops || n < 3 || n > MOST_DEVICES || t.tensor == BERTH_NONE) return BERTH_OK;
   t.edge = berth_i_pool_alloc(&scratch, n, sizeof *t.edge);
   t.near = berth_i_pool_alloc(&scratch, n, sizeof *t.near);
   t.from = berth_i_pool_alloc(&scratch, n, sizeof *t.from);
   t.part = berth_i_pool_alloc(&scratch, n, sizeof *t.part);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
-    span(&t);
-    st = cut_all(u, whole, plan, most, &t, out);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) span(&t);
+  double above = INFINITY;
+  int32_t at = t.n;
+  for (int32_t i = 0; i < most && st == BERTH_OK; i++) {
+    berth_i_destruct_scope scope = *whole;
+    berth_i_destruct_result found;
+    if ((at = next_step(&t, above, at)) == 0) break;
+    above = step_at(&t, at);
+    scope.part = t.part;
+    scope.parts = join_parts(&t, at);
+    st = berth_i_destructive_bound(u, &scope, plan, &found);
+    if (st == BERTH_OK)
+      *out = fmax(*out, isnan(found.intervals) ? found.clusters : found.intervals);
   }
   berth_i_pool_free(&scratch);
   return st;

@@ -149,15 +149,10 @@ done:
 
 /* ---- parts ---- */
 
-static bool is_before(const berth_i_destruct *b, int dir, int32_t x, int32_t v) {
-  return b->path[dir ? (size_t)v * (size_t)b->n + (size_t)x : (size_t)x * (size_t)b->n + (size_t)v]
-         >= 0;
-}
-
 static int32_t mark_part(berth_i_destruct *b, int dir, int32_t v) {
   int32_t n = 0;
   for (int32_t x = 0; x < b->n; x++)
-    b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
+    b->mark[x] = x == v || berth_i_destruct_path(b, dir, x, v) >= 0 ? n++ : BERTH_NONE;
   return n;
 }
 

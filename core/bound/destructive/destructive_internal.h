@@ -118,6 +118,12 @@ typedef struct berth_i_destruct {
   int32_t epoch_of_slots;
 } berth_i_destruct;
 
+/** Longest path of least times strictly between two rows (dir 1: backwards); -1: there is none. */
+static inline double berth_i_destruct_path(const berth_i_destruct *b, int dir, int32_t x,
+                                           int32_t v) {
+  return b->path[(size_t)(dir ? v : x) * (size_t)b->n + (size_t)(dir ? x : v)];
+}
+
 /** One attempt to disprove T. */
 typedef struct berth_i_destruct_state {
   const berth_i_destruct_dag *g;

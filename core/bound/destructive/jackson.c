@@ -1,5 +1,7 @@
 /* Jackson's preemptive schedule of one machine: at any time the released item with the longest
- * delivery runs. */
+ * delivery runs; its end is the least makespan with preemption. Those released are a heap in the
+ * first `size` places of the array: they are fewer than those that have been passed.
+ * O(n log(n)). Source: Jackson 1955; Carlier, Pinson 1989. */
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
@@ -25,8 +27,6 @@ static int32_t sort_items(berth_i_destruct_item *a, int32_t n) {
   return 16 * n;
 }
 
-/* Those released are a heap in the array's first `size` places: they are fewer than those that have
- * been passed. */
 double berth_i_destruct_jackson(berth_i_destruct *b, int32_t n) {
   berth_i_destruct_item *a = b->sorted;
   double now = 0, end = 0;

@@ -1,4 +1,11 @@
-/* Work that all devices must do within an interval. Clusters are items that no device can split. */
+/* Work that all devices must do within an interval (from, to), given the windows of the ops.
+ * Structure: heavy ops by cluster; clusters are items that no device can split, which is why dual
+ * feasible functions apply (dual.c); groups are clusters that a join or a fork keeps together, or
+ * separates at a price. Ends of intervals are heads, dues and their earliest ends and latest
+ * starts, at most POINTS each way.
+ * Invariant: weight[k] is a lower bound of what cluster k does within the interval on any device.
+ * O(POINTS^2 (ops + clusters^2)).
+ * Source: energetic reasoning, Erschler, Lopez, Thuriot 1991; Baptiste, Le Pape, Nuijten 1999. */
 #include "destructive_internal.h"
 #include "base/sort_internal.h"
 
@@ -16,6 +23,7 @@ typedef struct loads {
   double *group_sum, *group_all, *group_head, *group_due; /* [groups] */
   double *rate_sum, *rate_all, *rate_least; /* [clusters] work within the interval, all of it, on
                                                one kind; least price */
+  double *start, *end;        /* [2 ops] ends of intervals */
   double from, to;
   int32_t width;
 } loads;
@@ -23,13 +31,6 @@ typedef struct loads {
 static double least_work(double head, double due, double p, double from, double to) {
   double work = fmin(fmin(p, to - from), fmin(head + p - from, to - (due - p)));
   return fmax(0, work);
-}
-
-static void add_to_cluster(loads *w, int32_t op, int32_t k) {
-  const berth_i_destruct_state *s = w->s;
-  w->whole[k] += s->p[op];
-  w->head[k] = fmin(w->head[k], s->h[0][op]);
-  w->due[k] = fmax(w->due[k], berth_i_destruct_due(s, op));
 }
 
 static void list_heavy(berth_i_destruct *b, loads *w) {
@@ -46,60 +47,45 @@ static void list_heavy(berth_i_destruct *b, loads *w) {
     }
     b->list[w->heavy++] = x;
     w->cluster[x] = *k;
-    add_to_cluster(w, x, *k);
+    w->whole[*k] += s->p[x];
+    w->head[*k] = fmin(w->head[*k], s->h[0][x]);
+    w->due[*k] = fmax(w->due[*k], berth_i_destruct_due(s, x));
   }
   b->work += 3 * s->g->n;
 }
 
 /* ---- groups ---- */
 
-static void join_group(loads *w, int32_t k, int32_t next_to, double apart) {
-  int32_t g = w->groups;
-  w->group[k] = g;
-  w->next_to[k] = next_to;
-  w->apart[k] = apart;
-}
-
-/* A cluster with an open edge to v shares v's device, or the edge crosses: then the window of the
- * op next to v is narrower.
- * @return clusters of the group of v */
-static int32_t gather(berth_i_destruct *b, loads *w, int dir, int32_t v, int32_t home) {
-  const berth_i_destruct_state *s = w->s;
-  const berth_i_destruct_dag *g = s->g;
-  int32_t n = 0;
-  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
-    int32_t e = g->edge[dir][i], u = g->end[dir][e], k = w->cluster[u];
-    double reach = s->h[!dir][v] + s->p[v] + g->c[e];
-    if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_DESTRUCT_OPEN ||
-        w->group[k] != BERTH_NONE || isinf(g->c[e]))
-      continue;
-    join_group(w, k, u, dir ? reach : s->limit - reach);
-    n++;
-  }
-  b->work += g->at[dir][v + 1] - g->at[dir][v];
-  return n;
-}
-
-/* Every cluster is in one group at most. */
+/* Of v, dir 0: those joined at v, dir 1: forked there. A cluster with an open edge to v shares v's
+ * device, or the edge crosses: then the window of the op next to v is narrower. Every cluster is in
+ * one group at most. */
 static void list_groups(berth_i_destruct *b, loads *w, int dir) {
   const berth_i_destruct_state *s = w->s;
+  const berth_i_destruct_dag *g = s->g;
   int32_t *home_of = b->scratch;
-  for (int32_t v = 0; v < s->g->n; v++) home_of[v] = BERTH_NONE;
-  for (int32_t v = 0; v < s->g->n; v++) {
+  for (int32_t v = 0; v < g->n; v++) home_of[v] = BERTH_NONE;
+  for (int32_t v = 0; v < g->n; v++) {
     if (w->cluster[v] != BERTH_NONE) home_of[s->label[v]] = w->cluster[v];
   }
-  for (int32_t v = 0; v < s->g->n; v++) {
-    int32_t home = home_of[s->label[v]], n = gather(b, w, dir, v, home);
-    if (n == 0) continue;
-    if (home != BERTH_NONE && w->group[home] == BERTH_NONE) join_group(w, home, BERTH_NONE, 0);
+  for (int32_t v = 0; v < g->n; v++) {
+    int32_t home = home_of[s->label[v]];
+    bool any = false;
+    for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+      int32_t e = g->edge[dir][i], u = g->end[dir][e], k = w->cluster[u];
+      double reach = s->h[!dir][v] + s->p[v] + g->c[e];
+      if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_DESTRUCT_OPEN
+          || w->group[k] != BERTH_NONE || isinf(g->c[e]))
+        continue;
+      w->group[k] = w->groups;
+      w->next_to[k] = u;
+      w->apart[k] = dir ? reach : s->limit - reach;
+      any = true;
+    }
+    b->work += g->at[dir][v + 1] - g->at[dir][v];
+    if (!any) continue;
+    if (home != BERTH_NONE && w->group[home] == BERTH_NONE) w->group[home] = w->groups;
     w->groups++;
   }
-}
-
-static void list_all_groups(berth_i_destruct *b, loads *w) {
-  list_groups(b, w, 0);
-  w->joins = w->groups;
-  list_groups(b, w, 1);
 }
 
 /* The cluster's work if it is not on v's device. */
@@ -114,20 +100,16 @@ static double work_apart(const loads *w, int32_t k) {
   return fmax(w->weight[k], w->sum[k] - before + after);
 }
 
-static void open_groups(loads *w) {
-  for (int32_t g = 0; g < w->groups; g++) {
-    w->group_sum[g] = w->group_all[g] = w->group_due[g] = 0;
-    w->group_head[g] = INFINITY;
-  }
-}
-
 /* All on one device but for what is separated; each of those may leave out there more than it would
  * here.
  * @return what the groups must do beyond the weights of their clusters */
 static double group_extra(loads *w) {
   double extra = 0;
-  open_groups(w);
   int32_t g;
+  for (g = 0; g < w->groups; g++) {
+    w->group_sum[g] = w->group_all[g] = w->group_due[g] = 0;
+    w->group_head[g] = INFINITY;
+  }
   for (int32_t k = 0; k < w->clusters; k++) {
     if ((g = w->group[k]) == BERTH_NONE) continue;
     w->group_sum[g] += w->weight[k];
@@ -180,51 +162,35 @@ static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, const loads *
   b->work += w->heavy;
 }
 
-/* The cluster on devices of one kind; INFINITY: they cannot run it. */
-static double cost_at(const berth_i_destruct *b, const loads *w, int32_t k,
-                      const berth_i_destruct_rate *rate) {
-  double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
-  return rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
-}
-
-static void sum_at(berth_i_destruct *b, loads *w, const berth_i_destruct_rate *rate) {
-  const berth_i_destruct_state *s = w->s;
-  int32_t k;
-  for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
-  for (int32_t i = 0; i < w->heavy; i++) {
-    int32_t x = w->op[i];
-    double p =
-        b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)rate->class_of];
-    if (!(s->can[s->label[x]] & rate->places)) p = INFINITY;
-    k = w->cluster[x];
-    w->rate_all[k] += p;
-    w->rate_sum[k] +=
-        isinf(p) ? p : least_work(s->h[0][x], berth_i_destruct_due(s, x), p, w->from, w->to);
-  }
-  b->work += 2 * w->heavy;
-}
-
-/* Unlike devices: every cluster costs at least what it does where that is least, and all devices
- * together are worth the length of the interval. */
+/* Unlike devices: every cluster costs at least what it does on the kind where that is least, and
+ * all devices together are worth the length of the interval. */
 static bool too_dear(berth_i_destruct *b, loads *w) {
-  double *least = w->rate_least, total = 0;
+  const berth_i_destruct_state *s = w->s;
+  double total = 0;
+  int32_t k;
   if (b->rates == 0) return false;
-  for (int32_t k = 0; k < w->clusters; k++) least[k] = INFINITY;
+  for (k = 0; k < w->clusters; k++) w->rate_least[k] = INFINITY;
   for (int32_t j = 0; j < b->rates; j++) {
-    sum_at(b, w, &b->rate[j]);
-    for (int32_t k = 0; k < w->clusters; k++) {
-      if (!isinf(w->rate_all[k])) least[k] = fmin(least[k], cost_at(b, w, k, &b->rate[j]));
+    const berth_i_destruct_rate *rate = &b->rate[j];
+    for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
+    for (int32_t i = 0; i < w->heavy; i++) {
+      int32_t x = w->op[i], op = b->op[s->g->id[x]];
+      double p = b->u->cost->op[(size_t)op * (size_t)b->classes + (size_t)rate->class_of];
+      if (!(s->can[s->label[x]] & rate->places)) p = INFINITY;
+      k = w->cluster[x];
+      w->rate_all[k] += p;
+      w->rate_sum[k] +=
+          isinf(p) ? p : least_work(s->h[0][x], berth_i_destruct_due(s, x), p, w->from, w->to);
+    }
+    b->work += 2 * w->heavy;
+    for (k = 0; k < w->clusters; k++) {
+      double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
+      double price = rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
+      if (!isinf(w->rate_all[k])) w->rate_least[k] = fmin(w->rate_least[k], price);
     }
   }
-  for (int32_t k = 0; k < w->clusters; k++) total += least[k];
-  return total > (w->to - w->from) * (1 + 1e-9) + w->s->slip;
-}
-
-static bool too_large(const berth_i_destruct_state *s, const loads *w) {
-  for (int32_t k = 0; k < w->clusters; k++) {
-    if (w->weight[k] > w->width * (w->to - w->from + s->slip)) return true;
-  }
-  return false;
+  for (k = 0; k < w->clusters; k++) total += w->rate_least[k];
+  return total > (w->to - w->from) * (1 + 1e-9) + s->slip;
 }
 
 static bool unpackable(berth_i_destruct *b, loads *w) {
@@ -239,13 +205,13 @@ static bool unpackable(berth_i_destruct *b, loads *w) {
 }
 
 static void check_interval(berth_i_destruct *b, berth_i_destruct_state *s, loads *w) {
-  double total = weigh(b, w), capacity = b->devices * (w->to - w->from),
+  double total = weigh(b, w), length = w->to - w->from, capacity = b->devices * length,
          slip = b->devices * s->slip;
-  if (too_large(s, w) || total > capacity + slip) s->impossible = true;
-  else if (too_dear(b, w)) s->impossible = true;
-  else if ((b->rules & BERTH_I_DESTRUCT_GROUPS) && w->groups > 0
-           && total + group_extra(w) > capacity + slip)
-    s->impossible = true;
+  for (int32_t k = 0; k < w->clusters; k++) {
+    if (w->weight[k] > w->width * (length + s->slip)) s->impossible = true;
+  }
+  if (s->impossible || total > capacity + slip || too_dear(b, w)) s->impossible = true;
+  else if (w->groups > 0 && total + group_extra(w) > capacity + slip) s->impossible = true;
   else if ((b->rules & BERTH_I_DESTRUCT_DUAL) && total > capacity / 2 && unpackable(b, w))
     s->impossible = true;
   else if ((b->rules & BERTH_I_DESTRUCT_ENERGY) && total > capacity / 2) adjust(b, s, w, total);
@@ -267,33 +233,16 @@ static int32_t thin(double *x, int32_t n, double near, bool latest) {
   return kept < BERTH_I_DESTRUCT_POINTS ? kept : BERTH_I_DESTRUCT_POINTS;
 }
 
-static void list_points(berth_i_destruct *b, const loads *w, double *from, int32_t *nf, double *to,
-                        int32_t *nt) {
-  const berth_i_destruct_state *s = w->s;
-  for (int32_t i = 0; i < w->heavy; i++) {
-    int32_t x = w->op[i];
-    from[2 * i] = s->h[0][x], from[2 * i + 1] = berth_i_destruct_due(s, x) - s->p[x];
-    to[2 * i] = berth_i_destruct_due(s, x), to[2 * i + 1] = s->h[0][x] + s->p[x];
-  }
-  *nf = thin(from, 2 * w->heavy, s->limit / 2000, false);
-  *nt = thin(to, 2 * w->heavy, s->limit / 2000, true);
-  b->work += 16 * w->heavy;
-}
-
 static void init_loads(berth_i_destruct *b, berth_i_destruct_state *s, loads *w) {
-  double *r = b->real;
-  int32_t n = b->n;
-  memset(w, 0, sizeof *w);
-  w->s = s;
-  w->width = b->width;
-  w->op = b->list;
-  w->cluster = b->mark, w->group = b->mark + n, w->next_to = b->mark + 2 * (size_t)n;
-  w->least = r, w->sum = r + n, w->whole = w->sum + n, w->head = w->whole + n, w->due = w->head + n,
-  w->apart = w->due + n;
-  w->weight = w->apart + n, w->group_sum = w->weight + n, w->group_all = w->group_sum + n,
-  w->group_head = w->group_all + n;
-  w->group_due = w->group_head + n;
-  w->rate_sum = w->group_due + n, w->rate_all = w->rate_sum + n, w->rate_least = w->rate_all + n;
+  double **column[] = { &w->least,     &w->sum,        &w->whole,     &w->head,     &w->due,
+                        &w->apart,     &w->weight,     &w->group_sum, &w->group_all,
+                        &w->group_head, &w->group_due, &w->rate_sum,  &w->rate_all,
+                        &w->rate_least, &w->start };
+  size_t n = (size_t)b->n;
+  *w = (loads){ .s = s, .width = b->width, .op = b->list, .cluster = b->mark };
+  w->group = b->mark + n, w->next_to = b->mark + 2 * n;
+  for (size_t i = 0; i < sizeof column / sizeof *column; i++) *column[i] = b->real + i * n;
+  w->end = w->start + 2 * n;
 }
 
 void berth_i_destruct_loads(berth_i_destruct *b, berth_i_destruct_state *s) {
@@ -301,14 +250,21 @@ void berth_i_destruct_loads(berth_i_destruct *b, berth_i_destruct_state *s) {
   init_loads(b, s, &w);
   list_heavy(b, &w);
   if (w.heavy == 0) return;
-  if (b->rules & BERTH_I_DESTRUCT_GROUPS) list_all_groups(b, &w);
-  double *from, *to;
-  from = w.rate_least + b->n, to = from + 2 * (size_t)b->n;
-  int32_t nf, nt;
-  list_points(b, &w, from, &nf, to, &nt);
-  for (int32_t i = 0; i < nf; i++) {
-    for (int32_t j = 0; j < nt && !s->impossible && b->work < b->most; j++) {
-      w.from = from[i], w.to = to[j];
+  for (int dir = 0; dir < 2 && (b->rules & BERTH_I_DESTRUCT_GROUPS); dir++) {
+    w.joins = w.groups;
+    list_groups(b, &w, dir);
+  }
+  for (int32_t i = 0; i < w.heavy; i++) {
+    int32_t x = w.op[i];
+    w.start[2 * i] = s->h[0][x], w.start[2 * i + 1] = berth_i_destruct_due(s, x) - s->p[x];
+    w.end[2 * i] = berth_i_destruct_due(s, x), w.end[2 * i + 1] = s->h[0][x] + s->p[x];
+  }
+  int32_t starts = thin(w.start, 2 * w.heavy, s->limit / 2000, false);
+  int32_t ends = thin(w.end, 2 * w.heavy, s->limit / 2000, true);
+  b->work += 16 * w.heavy;
+  for (int32_t i = 0; i < starts; i++) {
+    for (int32_t j = 0; j < ends && !s->impossible && b->work < b->most; j++) {
+      w.from = w.start[i], w.to = w.end[j];
       if (w.to - w.from > s->limit / 1000) check_interval(b, s, &w);
     }
   }

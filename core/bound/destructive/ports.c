@@ -1,5 +1,6 @@
 /* What must cross goes through the port of its place, one after another: of a join's inputs, and of
- * a cluster. A tensor goes to a place once. */
+ * a cluster. A tensor goes to a place once: `slot` has its item in the present epoch.
+ * O(inputs^2) for a join, O(edges log(edges)) for all clusters. */
 #include "destructive_internal.h"
 
 /* ---- one op ---- */
@@ -44,9 +45,10 @@ static void join_consumer(berth_i_port_item *x, const berth_i_port_item *y) {
   }
 }
 
-static int32_t list_items(berth_i_destruct *b, const berth_i_destruct_state *s,
-                          int dir, int32_t v) {
+double berth_i_destruct_port_delay(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
+                                   int32_t v, int32_t items) {
   const berth_i_destruct_dag *g = s->g;
+  double most = 0;
   int32_t n = 0;
   if (dir) forget_slots(b);
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
@@ -54,31 +56,19 @@ static int32_t list_items(berth_i_destruct *b, const berth_i_destruct_state *s,
     int side = b->side[s->label[u]];
     double head = s->h[dir][u], w = g->w[dir][e];
     berth_i_port_item x = { head, head + s->p[u],
-                            side == BERTH_I_DESTRUCT_ELSEWHERE ? INFINITY : s->p[u] / b->width, w };
+                            side == BERTH_I_DESTRUCT_ELSEWHERE ? INFINITY : s->p[u] / b->width,
+                            w };
     if (side == BERTH_I_DESTRUCT_HERE || !(w > 0)) continue;
     if (dir) join_consumer(&b->port[slot_of(b, g->tensor[e], &n)], &x);
     else b->port[n++] = x;
   }
   b->port_work += g->at[dir][v + 1] - g->at[dir][v];
-  return n;
-}
-
-static double load_from(const berth_i_destruct *b, int32_t items, double from) {
-  double load = 0;
-  for (int32_t i = 0; i < items; i++) load += b->item[i].r >= from ? b->item[i].p : 0;
-  return load;
-}
-
-double berth_i_destruct_port_delay(berth_i_destruct *b,
-                                   const berth_i_destruct_state *s, int dir,
-                                   int32_t v, int32_t items) {
-  int32_t n = list_items(b, s, dir, v);
-  double most = 0;
   if (n == 0) return 0;
   n = berth_i_port_order(b->port, n);
   for (int32_t i = 0; i < n; i++) {
-    double from = isinf(b->port[i].p) ? b->port[i].end : b->port[i].head;
-    most = fmax(most, berth_i_port_split(b->port, n, from, load_from(b, items, from)));
+    double from = isinf(b->port[i].p) ? b->port[i].end : b->port[i].head, load = 0;
+    for (int32_t j = 0; j < items; j++) load += b->item[j].r >= from ? b->item[j].p : 0;
+    most = fmax(most, berth_i_port_split(b->port, n, from, load));
   }
   b->port_work += (int64_t)n * (2 * n + items);
   return most;
@@ -92,10 +82,10 @@ static double taken(const berth_i_destruct *b, const berth_i_destruct_dag *g, in
   return dir || isinf(width[1]) ? g->w[dir][e] * dir : g->w[1][e] * width[1] / width[0];
 }
 
-/* Of edges between the cluster and elsewhere. `dir` 0: into it. What one tensor is for ends last
- * where it counts. */
-static int32_t list_crossings(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
-                              int32_t label) {
+/* Tensors between the cluster and elsewhere, one item each; dir 0: into it. What one tensor is for
+ * ends last where it counts.  @return false: they cannot all cross in time */
+static bool crosses_in_time(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
+                            int32_t label) {
   const berth_i_destruct_dag *g = s->g;
   int32_t x = label, n = 0;
   forget_slots(b);
@@ -111,20 +101,15 @@ static int32_t list_crossings(berth_i_destruct *b, const berth_i_destruct_state 
     b->port_work += 1 + g->at[dir][x + 1] - g->at[dir][x];
     x = s->next[x];
   } while (x != label);
-  return n < b->n ? n : b->n; /* as many as one machine has room for here */
-}
-
-static bool in_time(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t n) {
+  if (n > b->n) n = b->n; /* the array of items has no more entries */
   for (int32_t i = 0; i < n; i++)
     b->item[i] = (berth_i_destruct_item){ b->port[i].head, b->port[i].w, b->port[i].p };
-  return berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
+  return n < 2 || berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
 }
 
 void berth_i_destruct_ports(berth_i_destruct *b, berth_i_destruct_state *s) {
   for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
-    for (int32_t dir = 0; dir < 2 && s->label[x] == x && !s->impossible; dir++) {
-      int32_t n = list_crossings(b, s, dir, x);
-      if (n > 1 && !in_time(b, s, n)) s->impossible = true;
-    }
+    for (int dir = 0; dir < 2 && s->label[x] == x && !s->impossible; dir++)
+      s->impossible = !crosses_in_time(b, s, dir, x);
   }
 }

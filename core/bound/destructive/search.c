@@ -1,9 +1,13 @@
 /* Propagation to a fixpoint, a short search over open edges, and the largest limit that is
- * disproved. */
+ * disproved by doubling and bisection. A state is impossible when some window is empty; each
+ * propagation rule only narrows windows or decides edges, so the fixpoint is reached in any order;
+ * ROUNDS bounds the time. */
 #include "destructive_internal.h"
 
 enum { ROUNDS = 12 };
 
+/* What the windows decide: an edge without time to cross joins its ends; ends without a common
+ * place are apart. */
 static void force(berth_i_destruct *b, berth_i_destruct_state *s) {
   const berth_i_destruct_dag *g = s->g;
   for (int32_t e = 0; e < g->m && !s->impossible; e++) {
@@ -23,16 +27,12 @@ static void force(berth_i_destruct *b, berth_i_destruct_state *s) {
 
 static bool exhausted(const berth_i_destruct *b) { return b->st != BERTH_OK || b->work >= b->most; }
 
-static bool sound(const berth_i_destruct_state *s) {
-  for (int32_t x = 0; x < s->g->n; x++) {
-    if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) return false;
-  }
-  return true;
-}
-
 /* @return false: a contradiction */
 static bool propagate(berth_i_destruct *b, berth_i_destruct_state *s) {
-  s->impossible = !sound(s);
+  s->impossible = false;
+  for (int32_t x = 0; x < s->g->n; x++) {
+    if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) s->impossible = true;
+  }
   s->changed = true;
   for (int round = 0; round < ROUNDS && s->changed && !s->impossible && !exhausted(b); round++) {
     s->changed = false;
@@ -65,29 +65,21 @@ static int32_t tightest(const berth_i_destruct_state *s) {
   return best;
 }
 
-static bool refute_apart(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t edge,
-                         int32_t *nodes);
-
-/* Both ways of each edge lead to a contradiction; the second is followed here. */
+/* Both ways of each edge lead to a contradiction: apart in a copy, the same place here. */
 static bool refute_state(berth_i_destruct *b, berth_i_destruct_state *s, int32_t *nodes) {
   while (propagate(b, s)) {
     int32_t edge = *nodes > 0 && !exhausted(b) ? tightest(s) : BERTH_NONE;
     if (edge == BERTH_NONE) return false;
     --*nodes;
-    if (!refute_apart(b, s, edge, nodes)) return false;
+    berth_i_destruct_state child;
+    if ((b->st = berth_i_destruct_state_copy(b, s, &child)) != BERTH_OK) return false;
+    berth_i_destruct_decide(b, &child, edge, BERTH_I_DESTRUCT_APART);
+    bool refuted = refute_state(b, &child, nodes);
+    berth_i_destruct_state_release(b, &child);
+    if (!refuted || b->st != BERTH_OK) return false;
     berth_i_destruct_decide(b, s, edge, BERTH_I_DESTRUCT_SAME);
   }
   return true;
-}
-
-static bool refute_apart(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t edge,
-                         int32_t *nodes) {
-  berth_i_destruct_state child;
-  if ((b->st = berth_i_destruct_state_copy(b, s, &child)) != BERTH_OK) return false;
-  berth_i_destruct_decide(b, &child, edge, BERTH_I_DESTRUCT_APART);
-  bool refuted = refute_state(b, &child, nodes);
-  berth_i_destruct_state_release(b, &child);
-  return refuted && b->st == BERTH_OK;
 }
 
 bool berth_i_destruct_refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit) {

@@ -1,22 +1,19 @@
 /* One machine: what must share a device runs there one after another. A place of several devices is
- * one that is so many times as fast, for sums: each op is looked at by itself elsewhere. */
+ * one that is so many times as fast, for sums: each op is evaluated by itself elsewhere.
+ * Heads of joins (tails of forks) by Jackson's schedule of what stays with them; windows of
+ * clusters by Jackson's schedule, and by edge finding. O(edges n log(n)), edge finding O(n^3) for
+ * up to 24 heavy ops. Source: Carlier, Pinson 1989. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 
 /* ---- joins and forks ---- */
 
-static double path_to(const berth_i_destruct *b, const berth_i_destruct_dag *g, int dir, int32_t x,
-                      int32_t v) {
-  size_t from = (size_t)g->id[dir ? v : x], to = (size_t)g->id[dir ? x : v];
-  return b->path[from * (size_t)b->n + to];
-}
-
 /* Those of the op's cluster that come before v.  @return how many items there are then */
-static int32_t add_cluster(berth_i_destruct *b, const berth_i_destruct_state *s,
-                           int dir, int32_t op, int32_t v, int32_t n) {
+static int32_t add_cluster(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
+                           int32_t op, int32_t v, int32_t n) {
   int32_t x = op;
   do {
-    double q = x == v ? -1 : path_to(b, s->g, dir, x, v);
+    double q = x == v ? -1 : berth_i_destruct_path(b, dir, s->g->id[x], s->g->id[v]);
     if (q >= 0) b->item[n++] = (berth_i_destruct_item){ s->h[dir][x], s->p[x] / b->width, q };
     x = s->next[x];
     b->work++;
@@ -47,7 +44,7 @@ static int32_t late_inputs(berth_i_destruct *b, const berth_i_destruct_state *s,
   return n;
 }
 
-/* v waits for input k, if there is one, and what goes through the port with it. */
+/* v waits for the input, if there is one, and for what crosses the port with it. */
 static double wait_for(berth_i_destruct *b, const berth_i_destruct_state *s, int dir, int32_t v,
                        const berth_i_destruct_input *in, int32_t items) {
   uint8_t *side = in ? &b->side[s->label[in->op]] : NULL, was = side ? *side : 0;
@@ -59,9 +56,10 @@ static double wait_for(berth_i_destruct *b, const berth_i_destruct_state *s, int
   return wait;
 }
 
-/* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its
- * cluster is among them, and the last to be tried if its cluster is elsewhere. */
-static double join_value(berth_i_destruct *b, const berth_i_destruct_state *s, int dir, int32_t v) {
+/* The k latest inputs stay on v's device, and v waits for the next one, which crosses only if none
+ * of its cluster is among them; an input whose cluster is elsewhere is the last one evaluated. */
+static double join_value(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
+                         int32_t v) {
   double base, best = INFINITY;
   int32_t n = late_inputs(b, s, dir, v, &base);
   if (!(b->rules & BERTH_I_DESTRUCT_JOIN)) return base;
@@ -91,84 +89,64 @@ void berth_i_destruct_join(berth_i_destruct *b, berth_i_destruct_state *s, int d
 
 /* ---- clusters ---- */
 
-static int32_t list_cluster(berth_i_destruct *b, const berth_i_destruct_state *s, int32_t label) {
-  int32_t x = label, n = 0;
-  do {
-    b->list[n++] = x;
-    x = s->next[x];
-  } while (x != label);
-  b->work += n;
-  return n;
-}
-
-static bool fits_serially(berth_i_destruct *b, const berth_i_destruct_state *s,
-                          int32_t n, int32_t kind) {
-  for (int32_t i = 0; i < n; i++) {
-    int32_t x = b->list[i];
-    double p = s->p[x];
-    if (b->classes > 1 && s->g->p[x] > 0) {
-      p = fmax(p, b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)kind]);
-    }
-    b->item[i] = (berth_i_destruct_item){ s->h[0][x], p / b->width, s->h[1][x] };
-  }
-  return berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
-}
-
-/* Classes of devices on which the cluster cannot run in time are out. */
-static void check_cluster(berth_i_destruct *b, berth_i_destruct_state *s,
-                          int32_t label, int32_t n) {
+/* Classes of devices on which the n ops of b->list cannot run in time are out. */
+static void check_cluster(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label,
+                          int32_t n) {
   bool some = false;
   for (int32_t k = 0; k < b->classes && !some; k++) {
     if (b->masks && !(s->can[label] & b->class_of[k])) continue;
-    some = fits_serially(b, s, n, k);
+    for (int32_t i = 0; i < n; i++) {
+      int32_t x = b->list[i];
+      size_t op = (size_t)b->op[s->g->id[x]];
+      double p = s->p[x];
+      if (b->classes > 1 && s->g->p[x] > 0)
+        p = fmax(p, b->u->cost->op[op * (size_t)b->classes + (size_t)k]);
+      b->item[i] = (berth_i_destruct_item){ s->h[0][x], p / b->width, s->h[1][x] };
+    }
+    some = berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
     if (!some && b->masks) s->can[label] &= ~b->class_of[k];
   }
   if (!some) s->impossible = true;
 }
 
-/* An op that cannot be followed by any of those that fill (from, to) comes after all of them. */
-static void follow(berth_i_destruct_state *s, int dir, const int32_t *x, int32_t n, double from,
-                   double to, double load) {
-  for (int32_t i = 0; i < n; i++) {
-    double h = s->h[dir][x[i]];
-    if (h >= from && s->limit - s->h[!dir][x[i]] <= to) continue;
-    if (fmin(h, from) + load + s->p[x[i]] > to + s->slip)
-      berth_i_destruct_lift(s, dir, x[i], from + load);
-  }
-}
-
+/* Edge finding: an op that cannot be followed by any of those that fill an interval (from, to)
+ * comes after all of them.  O(n^3) */
 static void find_edges(berth_i_destruct *b, berth_i_destruct_state *s, int dir, int32_t n) {
+  const int32_t *list = b->list;
   for (int32_t i = 0; i < n; i++) {
     for (int32_t j = 0; j < n && !s->impossible; j++) {
-      double from = s->h[dir][b->list[i]], to = s->limit - s->h[!dir][b->list[j]], load = 0;
+      double from = s->h[dir][list[i]], to = s->limit - s->h[!dir][list[j]], load = 0;
       if (to <= from) continue;
       for (int32_t k = 0; k < n; k++) {
-        int32_t x = b->list[k];
-        if (s->h[dir][x] >= from && s->limit - s->h[!dir][x] <= to) load += s->p[x];
+        if (s->h[dir][list[k]] >= from && s->limit - s->h[!dir][list[k]] <= to)
+          load += s->p[list[k]];
       }
       b->work += 2 * n;
-      if (load > 0) follow(s, dir, b->list, n, from, to, load);
+      for (int32_t k = 0; load > 0 && k < n; k++) {
+        int32_t x = list[k];
+        double h = s->h[dir][x];
+        if (h >= from && s->limit - s->h[!dir][x] <= to) continue;
+        if (fmin(h, from) + load + s->p[x] > to + s->slip)
+          berth_i_destruct_lift(s, dir, x, from + load);
+      }
     }
   }
 }
 
-static int32_t keep_heavy(const berth_i_destruct *b, const berth_i_destruct_state *s, int32_t n) {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < n; i++) {
-    if (s->p[b->list[i]] >= s->limit / 200) b->list[kept++] = b->list[i];
-  }
-  return kept;
-}
-
 void berth_i_destruct_serial(berth_i_destruct *b, berth_i_destruct_state *s) {
-  for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
+  for (int32_t label = 0; label < s->g->n && !s->impossible; label++) {
+    int32_t x = label, n = 0, heavy = 0;
     if (s->label[x] != x || s->next[x] == x) continue;
-    int32_t n = list_cluster(b, s, x);
-    check_cluster(b, s, x, n);
+    do b->list[n++] = x;
+    while ((x = s->next[x]) != label);
+    b->work += n;
+    check_cluster(b, s, label, n);
     if (s->impossible || !(b->rules & BERTH_I_DESTRUCT_EDGE_FINDING)) continue;
-    n = keep_heavy(b, s, n);
-    if (n < 2 || n > 24) continue;
-    find_edges(b, s, 0, n);
-    find_edges(b, s, 1, n);
+    for (int32_t i = 0; i < n; i++) {
+      if (s->p[b->list[i]] >= s->limit / 200) b->list[heavy++] = b->list[i];
+    }
+    if (heavy < 2 || heavy > 24) continue;
+    find_edges(b, s, 0, heavy);
+    find_edges(b, s, 1, heavy);
   }
 }

@@ -12,33 +12,23 @@ berth_i_destruct_bytes berth_i_destruct_unit_bytes(const berth_i_destruct *b, in
   return (berth_i_destruct_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
 }
 
-static int32_t place_of(const berth_i_destruct *b, int32_t device) {
-  return b->part ? b->part[device] : device;
-}
-
-static int32_t size_at(berth_i_destruct *b, double bytes) {
-  int32_t i;
-  for (i = 0; i < b->sizes && b->size[i] != bytes; i++) continue;
-  if (i == b->sizes) b->size[b->sizes++] = bytes;
-  return i;
-}
-
 berth_status berth_i_destruct_sizes(berth_i_destruct *b) {
   size_t n = (size_t)b->places;
   b->size_of = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_of);
   b->size = berth_i_pool_alloc(&b->pool, n, sizeof *b->size);
   b->size_count = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_count);
+  double *room = berth_i_pool_zalloc(&b->pool, n, sizeof *room);
   berth_status st;
   if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
-  double *room;
-  if (!(room = berth_i_zalloc(b->ctx, n, sizeof *room))) return berth_i_nomem(b->ctx);
-  for (int32_t i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
+  for (int32_t d = 0; d < b->devices; d++)
+    room[b->part ? b->part[d] : d] += b->kinds->limit[b->kinds->of[d]];
   for (int32_t i = 0; i < b->places; i++) {
-    int32_t k = size_at(b, room[i]);
+    int32_t k = 0;
+    while (k < b->sizes && b->size[k] != room[i]) k++;
+    if (k == b->sizes) b->size[b->sizes++] = room[i];
     b->size_count[k]++;
     if (b->masks) b->size_of[k] |= (uint64_t)1 << i;
   }
-  berth_i_free(b->ctx, room, n, sizeof *room);
   return BERTH_OK;
 }
 
