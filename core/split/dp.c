@@ -1,6 +1,9 @@
-/* The dynamic program over ideals. A state of ideal I: accelerators and CPUs used for I, and the
- * best value so far. From I all ideals J above it are tried whose difference fits on one device,
- * depth first, with running sums. */
+/* The dynamic program over ideals of Tarnawski et al. 2020, sec. 5. A state of ideal I:
+ * accelerators and CPUs used for I, and the best value so far. From I all ideals J above it are
+ * evaluated whose difference fits on one device, depth first, with running sums.
+ * Invariant: when I is reached, all states of it are final, as ideals come by size. States that
+ * cannot end below the limit, or are dominated by one with fewer devices, are not continued; each
+ * answer lowers the limit. O(pairs of ideals x states) at worst. */
 #include "split_internal.h"
 
 enum { POLL = 1 << 16 };
@@ -136,124 +139,90 @@ static void find_live(program *p, int32_t ideal) {
   }
 }
 
-static void offer(program *p, int32_t from, int32_t to, int32_t old, int32_t s, double load,
-                  bool cpu) {
-  double before = p->value[(size_t)from * (size_t)p->n_states + (size_t)old],
-         v = p->s->sum ? before + load : fmax(before, load);
-  size_t at = (size_t)to * (size_t)p->n_states + (size_t)s;
-  if (!(v < p->value[at]) || !(v < p->s->limit)) return;
-  p->value[at] = v;
-  p->from[at] = 2 * from + cpu;
-  if (to == p->ideals->n - 1) {
+/* J \ I on one more accelerator, or CPU, for all live states of I. */
+static void offer_all(program *p, int32_t from, const step *t) {
+  int32_t acc = p->m->sorts.n_acc;
+  double load = t->acc + t->transfers;
+  bool fits = t->bytes <= p->m->sorts.memory * (1 + ROUNDING);
+  for (int32_t i = 0; i < 2 * p->n_live; i++) {
+    int32_t s = p->live[i / 2];
+    bool cpu = i % 2;
+    bool ok = cpu ? p->use_cpu && s % p->columns < p->columns - 1
+                  : p->use_acc && fits && s / p->columns < acc;
+    double x = cpu ? t->cpu : load;
+    if (!ok || !(x < p->s->limit)) continue;
+    double before = p->value[(size_t)from * (size_t)p->n_states + (size_t)s],
+           v = p->s->sum ? before + x : fmax(before, x);
+    size_t at = (size_t)t->ideal * (size_t)p->n_states + (size_t)(cpu ? s + 1 : s + p->columns);
+    if (!(v < p->value[at]) || !(v < p->s->limit)) continue;
+    p->value[at] = v;
+    p->from[at] = 2 * from + cpu;
+    if (t->ideal < p->ideals->n - 1) continue;
     p->s->limit = v;
     p->s->found = true;
   }
 }
 
-static void offer_all(program *p, int32_t from, const step *t) {
-  int32_t acc = p->m->sorts.n_acc;
-  double load = t->acc + t->transfers;
-  bool on_acc = p->use_acc && load < p->s->limit && t->bytes <= p->m->sorts.memory * (1 + ROUNDING);
-  bool on_cpu = p->use_cpu && t->cpu < p->s->limit;
-  for (int32_t i = 0; i < p->n_live; i++) {
-    int32_t s = p->live[i];
-    if (on_acc && s / p->columns < acc) offer(p, from, t->ideal, s, s + p->columns, load, false);
-    if (on_cpu && s % p->columns < p->columns - 1) offer(p, from, t->ideal, s, s + 1, t->cpu, true);
-  }
-}
-
 /* ---- all differences above one ideal ---- */
-
-static bool may_grow(const program *p, double acc, double cpu, double bytes) {
-  if (p->use_cpu && cpu < p->s->limit) return true;
-  return p->use_acc && acc < p->s->limit && bytes <= p->m->sorts.memory * (1 + ROUNDING);
-}
-
-static berth_status poll(program *p) {
-  if (p->s->visits <= 0) p->s->stopped = true;
-  p->s->visits--;
-  p->s->tried++;
-  return ++p->poll % POLL ? BERTH_OK : berth_i_interrupted(p->m->cost->ctx);
-}
-
-static void climb(program *p, step *t, int32_t to, int32_t u) {
-  const berth_i_split_model *m = p->m;
-  t[1] = (step){
-    to, p->ideals->at[to], u, t->acc + m->acc[u], t->cpu + m->cpu[u], t->bytes + m->bytes[u], 0
-  };
-  t[1].transfers = fmax(0, t->transfers + cut_delta(m, u, p->count));
-}
 
 static berth_status go_on_from(program *p, int32_t from) {
   const berth_i_ideals *d = p->ideals;
+  const berth_i_split_model *m = p->m;
+  double most_bytes = m->sorts.memory * (1 + ROUNDING);
   berth_status st = BERTH_OK;
   step *t = p->path;
   *t = (step){ from, d->at[from], BERTH_NONE, 0, 0, 0, 0 };
   while (t >= p->path) {
     if (t->cursor == d->at[t->ideal + 1] || st != BERTH_OK || p->s->stopped) {
-      if (t->unit != BERTH_NONE) uncount(p->m, t->unit, p->count);
+      if (t->unit != BERTH_NONE) uncount(m, t->unit, p->count);
       t--;
       continue;
     }
-    int32_t to;
-    to = d->to[t->cursor];
-    int32_t u = d->add[t->cursor++];
+    int32_t to = d->to[t->cursor], u = d->add[t->cursor++];
     if (p->seen[to] == from) continue;
     p->seen[to] = from;
-    if (!may_grow(p, t->acc + p->m->acc[u], t->cpu + p->m->cpu[u], t->bytes + p->m->bytes[u]))
-      continue;
-    climb(p, t, to, u);
-    offer_all(p, from, ++t);
-    st = poll(p);
+    /* J with u must fit some device */
+    double acc = t->acc + m->acc[u], cpu = t->cpu + m->cpu[u], bytes = t->bytes + m->bytes[u];
+    bool on_cpu = p->use_cpu && cpu < p->s->limit;
+    if (!on_cpu && !(p->use_acc && acc < p->s->limit && bytes <= most_bytes)) continue;
+    double transfers = fmax(0, t->transfers + cut_delta(m, u, p->count));
+    *++t = (step){ to, d->at[to], u, acc, cpu, bytes, transfers };
+    offer_all(p, from, t);
+    if (p->s->visits <= 0) p->s->stopped = true;
+    p->s->visits--;
+    p->s->tried++;
+    if (++p->poll % POLL == 0) st = berth_i_interrupted(m->cost->ctx);
   }
   return st;
 }
 
 /* ---- the answer ---- */
 
-/* Marks the units from `low` up to `high` with the device: walks links down by size, which needs
- * the links from below. */
-static void assign(program *p, int32_t high, int32_t low, int32_t device, const int32_t *below,
-                   const int32_t *unit_below) {
-  while (high != low && high > 0) {
-    p->s->device[unit_below[high]] = device;
-    high = below[high];
-  }
-}
-
-/* For each ideal above `low`, one link from an ideal above `low` as well. O(ideals + links) */
-static void links_from(program *p, int32_t low, int32_t *below, int32_t *unit_below) {
+/* Back from the whole: the units between an ideal and the one before it go to one device. To find
+ * them each ideal above the lower one gets a link to one below it.
+ * @param unit_below [ideals] scratch.  O(devices (ideals + links)) */
+static void read_answer(program *p, int32_t *unit_below) {
   const berth_i_ideals *d = p->ideals;
-  for (int32_t i = 0; i < d->n; i++) below[i] = BERTH_NONE;
-  below[low] = low;
-  for (int32_t i = low; i < d->n; i++) {
-    if (below[i] == BERTH_NONE) continue;
-    for (int32_t e = d->at[i]; e < d->at[i + 1]; e++) {
-      if (below[d->to[e]] != BERTH_NONE) continue;
-      below[d->to[e]] = i;
-      unit_below[d->to[e]] = d->add[e];
-    }
-  }
-}
-
-static int32_t best_state(const program *p, int32_t ideal) {
+  int32_t ideal = d->n - 1, s = 0, acc = 0, cpu = 0, *below = p->seen;
   const double *value = p->value + (size_t)ideal * (size_t)p->n_states;
-  int32_t best = 0;
-  for (int32_t s = 1; s < p->n_states; s++)
-    if (value[s] < value[best]) best = s;
-  return best;
-}
-
-static void read_answer(program *p) {
-  int32_t ideal = p->ideals->n - 1, s = best_state(p, ideal), acc = 0, cpu = 0;
+  for (int32_t i = 1; i < p->n_states; i++) {
+    if (value[i] < value[s]) s = i;
+  }
   while (ideal > 0) {
-    int32_t from = p->from[(size_t)ideal * (size_t)p->n_states + (size_t)s];
+    int32_t from = p->from[(size_t)ideal * (size_t)p->n_states + (size_t)s], low = from / 2;
     bool on_cpu = from % 2;
-    links_from(p, from / 2, p->seen, p->from + (size_t)p->ideals->n * (size_t)p->n_states);
-    assign(p, ideal, from / 2, on_cpu ? p->m->sorts.cpu[cpu++] : p->m->sorts.acc[acc++], p->seen,
-           p->from + (size_t)p->ideals->n * (size_t)p->n_states);
+    int32_t device = on_cpu ? p->m->sorts.cpu[cpu++] : p->m->sorts.acc[acc++];
+    for (int32_t i = 0; i < d->n; i++) below[i] = BERTH_NONE;
+    below[low] = low;
+    for (int32_t i = low; i < d->n; i++) {
+      for (int32_t e = d->at[i]; below[i] != BERTH_NONE && e < d->at[i + 1]; e++) {
+        if (below[d->to[e]] != BERTH_NONE) continue;
+        below[d->to[e]] = i;
+        unit_below[d->to[e]] = d->add[e];
+      }
+    }
+    for (; ideal != low; ideal = below[ideal]) p->s->device[unit_below[ideal]] = device;
     s -= on_cpu ? 1 : p->columns;
-    ideal = from / 2;
   }
 }
 
@@ -265,28 +234,12 @@ double berth_i_split_dp_bytes(const berth_i_split_model *m, int32_t ideals) {
             + 2 * sizeof(double) + 2 * sizeof(int32_t));
 }
 
-static berth_status solve(program *p) {
-  berth_status st = BERTH_OK;
-  size_t n = (size_t)p->ideals->n * (size_t)p->n_states;
-  double total = 0;
-  for (int32_t u = 0; u < p->m->n; u++) total += least_work(p->m, u);
-  p->relief = relief_of(p->m);
-  measure_ideals(p, total);
-  for (size_t i = 0; i < n; i++) p->value[i] = INFINITY;
-  p->value[0] = 0;
-  for (int32_t u = 0; u < p->ideals->n - 1 && st == BERTH_OK && !p->s->stopped; u++) {
-    find_live(p, u);
-    if (p->n_live) st = go_on_from(p, u);
-  }
-  if (p->s->found) read_answer(p);
-  return st;
-}
-
 berth_status berth_i_split_dp(berth_i_split_search *s) {
   const berth_i_split_model *m = s->m;
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   program p = { .s = s, .m = m, .ideals = s->ideals, .columns = m->sorts.n_cpu + 1 };
   size_t n = (size_t)s->ideals->n;
+  double total = 0;
   p.n_states = (m->sorts.n_acc + 1) * p.columns;
   size_t cells = n * (size_t)p.n_states;
   p.value = berth_i_pool_alloc(&scratch, cells, sizeof *p.value);
@@ -297,8 +250,19 @@ berth_status berth_i_split_dp(berth_i_split_search *s) {
   p.count = berth_i_pool_zalloc(&scratch, (size_t)m->n_nets, sizeof *p.count);
   p.path = berth_i_pool_alloc(&scratch, (size_t)m->n + 1, sizeof *p.path);
   p.live = berth_i_pool_alloc(&scratch, (size_t)p.n_states, sizeof *p.live);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = solve(&p);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
+  for (int32_t u = 0; u < m->n; u++) total += least_work(m, u);
+  p.relief = relief_of(m);
+  measure_ideals(&p, total);
+  for (size_t i = 0; i < cells; i++) p.value[i] = INFINITY;
+  p.value[0] = 0;
+  for (int32_t i = 0; i < p.ideals->n - 1 && st == BERTH_OK && !s->stopped; i++) {
+    find_live(&p, i);
+    if (p.n_live) st = go_on_from(&p, i);
+  }
+  if (s->found) read_answer(&p, p.from + cells);
+done:
   berth_i_pool_free(&scratch);
   return st;
 }

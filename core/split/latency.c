@@ -6,20 +6,20 @@
 /* Kahn's algorithm along or against the edges, next taken from the front (FIFO) or the back of what
  * is ready. */
 static void kahn(const berth_i_split_model *m, bool against, bool fifo, int32_t *order,
-                 int32_t *waits, int32_t *ready) {
+                 int32_t *inputs, int32_t *ready) {
   const int32_t *in = against ? m->succ_at : m->pred_at, *at = against ? m->pred_at : m->succ_at;
   const int32_t *to = against ? m->pred : m->succ;
   int32_t u, head = 0, tail = 0;
   for (int32_t i = 0; i < m->n; i++) {
     u = against ? m->n - 1 - i : i;
-    waits[u] = in[u + 1] - in[u];
-    if (waits[u] == 0) ready[tail++] = u;
+    inputs[u] = in[u + 1] - in[u];
+    if (inputs[u] == 0) ready[tail++] = u;
   }
   for (int32_t i = 0; i < m->n; i++) {
     u = fifo ? ready[head++] : ready[--tail];
     order[against ? m->n - 1 - i : i] = u;
     for (int32_t e = at[u]; e < at[u + 1]; e++)
-      if (--waits[to[e]] == 0) ready[tail++] = to[e];
+      if (--inputs[to[e]] == 0) ready[tail++] = to[e];
   }
 }
 
@@ -81,7 +81,7 @@ typedef struct climber {
   berth_rng rng;
   int32_t *device, *best;      /* [units] */
   int32_t *op_device;          /* [ops] */
-  int32_t *cut;                /* [edges] scratch: those between devices */
+  int32_t *cut, *source;       /* [edges] scratch: those between devices, and where they begin */
   int32_t *moved, *before;     /* [units] of the present move: which, and where they were */
   int32_t n_moved;
   double latency, least;
@@ -95,24 +95,6 @@ static berth_status value_of(climber *k, double *latency) {
     return st;
   *latency = value.over == BERTH_NONE ? value.latency : (double)INFINITY;
   return BERTH_OK;
-}
-
-static int32_t list_cut(climber *k) {
-  int32_t n = 0;
-  for (int32_t u = 0; u < k->m->n; u++)
-    for (int32_t e = k->m->succ_at[u]; e < k->m->succ_at[u + 1]; e++)
-      if (k->device[u] != k->device[k->m->succ[e]]) k->cut[n++] = e;
-  return n;
-}
-
-static int32_t source_of(const berth_i_split_model *m, int32_t e) {
-  int32_t low = 0, high = m->n - 1;
-  while (low < high) {
-    int32_t mid = (low + high + 1) / 2;
-    if (m->succ_at[mid] <= e) low = mid;
-    else high = mid - 1;
-  }
-  return low;
 }
 
 static void move(climber *k, int32_t u, int32_t to) {
@@ -131,49 +113,38 @@ static void move_closure(climber *k, int32_t u, int32_t to, bool up) {
       if (k->device[other[e]] == from) move(k, other[e], to);
 }
 
-static void undo(climber *k) {
-  while (k->n_moved > 0) {
-    k->n_moved--;
-    k->device[k->moved[k->n_moved]] = k->before[k->n_moved];
-  }
-}
-
 /* One end of a cut edge and the device of the other; else, or if there is none, any unit and any
  * device. */
 static int32_t choose(climber *k, bool *head, int32_t *to) {
-  int32_t n = list_cut(k);
+  const berth_i_split_model *m = k->m;
+  int32_t n = 0;
+  for (int32_t u = 0; u < m->n; u++)
+    for (int32_t e = m->succ_at[u]; e < m->succ_at[u + 1]; e++)
+      if (k->device[u] != k->device[m->succ[e]]) k->source[n] = u, k->cut[n++] = e;
   *head = berth_rng_below(&k->rng, 2);
   if (n == 0 || berth_rng_below(&k->rng, 10) == 0) {
-    *to = berth_rng_below(&k->rng, k->m->cost->n_devices);
-    return berth_rng_below(&k->rng, k->m->n);
+    *to = berth_rng_below(&k->rng, m->cost->n_devices);
+    return berth_rng_below(&k->rng, m->n);
   }
-  int32_t e = k->cut[berth_rng_below(&k->rng, n)];
-  int32_t u = source_of(k->m, e);
-  int32_t v = k->m->succ[e];
+  int32_t i = berth_rng_below(&k->rng, n), u = k->source[i], v = m->succ[k->cut[i]];
   *to = k->device[*head ? u : v];
   return *head ? v : u;
 }
 
-/* It goes there alone, or with its side of the cut. */
-static bool propose(climber *k) {
+/* A unit, alone or with its side of the cut, goes elsewhere; that may cost up to `warmth`, more
+ * seldom the more. */
+static berth_status try_move(climber *k, double warmth) {
+  double draw = berth_rng_uniform(&k->rng), latency;
   bool head, alone = berth_rng_below(&k->rng, 3) == 0;
   int32_t to, u = choose(k, &head, &to);
   k->n_moved = 0;
-  if (to == k->device[u]) return false;
+  if (to == k->device[u]) return BERTH_OK;
   if (alone) move(k, u, to);
   else move_closure(k, u, to, head);
-  return true;
-}
-
-/* A move may cost up to `warmth`, more seldom the more. */
-static berth_status try_move(climber *k, double warmth) {
-  double u = berth_rng_uniform(&k->rng);
-  if (!propose(k)) return BERTH_OK;
-  double latency;
   berth_status st;
   if ((st = value_of(k, &latency)) != BERTH_OK) return st;
-  if (isinf(latency) || latency > k->latency + warmth * u * u) {
-    undo(k);
+  if (isinf(latency) || latency > k->latency + warmth * draw * draw) {
+    while (k->n_moved-- > 0) k->device[k->moved[k->n_moved]] = k->before[k->n_moved];
     return BERTH_OK;
   }
   k->latency = latency;
@@ -183,25 +154,19 @@ static berth_status try_move(climber *k, double warmth) {
   return BERTH_OK;
 }
 
-/* From warm to nothing. */
-static berth_status walk(climber *k, double trials, double warmth) {
-  berth_status st = BERTH_OK;
-  for (double t = 0; t < trials && st == BERTH_OK; t++) {
-    double left = 1 - t / trials;
-    if (fmod(t, POLL) == 0 && berth_i_interrupted(k->m->cost->ctx) != BERTH_OK) break;
-    st = try_move(k, warmth * left * left * left);
-  }
-  return st;
-}
-
-/* Each walk from the best so far. */
+/* Each walk from the best so far, from warm to nothing. */
 static berth_status anneal(climber *k, double trials) {
   size_t walks = sizeof WARMTH / sizeof *WARMTH;
   berth_status st = BERTH_OK;
   for (size_t i = 0; i < walks && st == BERTH_OK; i++) {
+    double warmth = WARMTH[i] * k->least, each = trials / (double)walks;
     memcpy(k->device, k->best, (size_t)k->m->n * sizeof *k->best);
     k->latency = k->least;
-    st = walk(k, trials / (double)walks, WARMTH[i] * k->least);
+    for (double t = 0; t < each && st == BERTH_OK; t++) {
+      double left = 1 - t / each;
+      if (fmod(t, POLL) == 0 && berth_i_interrupted(k->m->cost->ctx) != BERTH_OK) break;
+      st = try_move(k, warmth * left * left * left);
+    }
   }
   return st;
 }
@@ -218,6 +183,7 @@ berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t 
   k.before = berth_i_pool_alloc(&scratch, n, sizeof *k.before);
   k.op_device = berth_i_pool_alloc(&scratch, (size_t)m->n_ops, sizeof *k.op_device);
   k.cut = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *k.cut);
+  k.source = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *k.source);
   berth_rng_init(&k.rng, 1, 0);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;

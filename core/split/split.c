@@ -1,4 +1,8 @@
-/* Splits: options, the course of the search, the answer. */
+/* Splits: options, the course of the search, the answer.
+ * Max load: dynamic programs along topological orders give a start, the one over all ideals the
+ * best contiguous split, in turn below thresholds between bound and start, so that most states are
+ * cut off; then units move one by one. Latency: least sums of loads, one device, cores, annealing.
+ * Source: Tarnawski et al. 2020 for the dynamic program (dp.c). */
 #include "split_internal.h"
 
 static const double SUM_VISITS = 1e6; /* pairs of ideals tried for the least sum of loads */
@@ -196,62 +200,11 @@ static berth_status close_gap(course *k, const berth_i_ideals *ideals) {
   return st;
 }
 
-static berth_status exact(course *k) {
-  berth_i_ideals ideals;
-  berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
-  if (st == BERTH_EINTERRUPT) {
-    k->stopped = true;
-    return BERTH_OK;
-  }
-  if (st != BERTH_OK) return st;
-  k->report.ideals = ideals.n;
-  k->report.complete =
-      ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
-  if (k->report.complete) st = close_gap(k, &ideals);
-  berth_i_pool_free(&ideals.pool);
-  return st;
-}
-
-static berth_status by_load(course *k) {
-  k->report.bound = berth_i_split_bound(&k->m);
-  berth_status st;
-  if ((st = start(k, false)) != BERTH_OK) return st;
-  if (!k->stopped && (st = exact(k)) != BERTH_OK) return st;
-  if (isinf(k->best)) return BERTH_OK;
-  k->report.contiguous_load = k->best;
-  if (k->o.contiguous) return BERTH_OK;
-  memcpy(k->trial, k->unit_device, (size_t)k->m.n * sizeof *k->trial);
-  if ((st = berth_i_split_improve(&k->m, k->trial)) != BERTH_OK) return st;
-  return keep_if_better(k, k->trial);
-}
-
-/* Splits of training graphs often have no latency; one device always has. */
-static berth_status try_alone(course *k, const int32_t *devices, int32_t n) {
-  if (n == 0) return BERTH_OK;
-  for (int32_t u = 0; u < k->m.n; u++) k->trial[u] = devices[0];
-  return keep_if_better(k, k->trial);
-}
-
-/* Cores of up to so many sizes along each order. */
-enum { CORES = 64 };
-
-static berth_status try_cores(course *k) {
-  berth_status st = BERTH_OK;
-  int32_t n = k->m.n;
-  if (k->m.sorts.n_acc == 0 || k->m.sorts.n_cpu == 0) return BERTH_OK;
-  for (int32_t i = 0; !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + n); i++) {
-    for (int32_t j = 1; j < CORES && st == BERTH_OK; j++) {
-      berth_i_split_core(&k->m, k->order, (int32_t)((int64_t)n * j / CORES), k->trial);
-      st = keep_if_better(k, k->trial);
-    }
-  }
-  return st;
-}
-
-/* The least sum of the loads of all contiguous splits, if their ideals are few enough. */
-static berth_status best_sum(course *k) {
+/* All contiguous splits, if their ideals fit: the best one, or the least sum of the loads. */
+static berth_status over_ideals(course *k, bool sum) {
   berth_i_ideals ideals;
   double visits = k->visits, allowed = fmin(visits, SUM_VISITS);
+  bool none;
   berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
   if (st == BERTH_EINTERRUPT) {
     k->interrupted = k->stopped = true;
@@ -261,21 +214,56 @@ static berth_status best_sum(course *k) {
   k->report.ideals = ideals.n;
   k->report.complete =
       ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
-  k->visits = allowed;
-  bool none;
-  if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
-  k->visits = fmax(0, visits - (allowed - k->visits));
-  k->stopped = k->interrupted || k->visits == 0;
+  if (k->report.complete && !sum) st = close_gap(k, &ideals);
+  if (k->report.complete && sum) {
+    k->visits = allowed;
+    st = search(k, &ideals, INFINITY, true, &none);
+    k->visits = fmax(0, visits - (allowed - k->visits));
+  }
+  if (sum) k->stopped = k->interrupted || k->visits == 0;
   berth_i_pool_free(&ideals.pool);
+  return st;
+}
+
+static berth_status by_load(course *k) {
+  k->report.bound = berth_i_split_bound(&k->m);
+  berth_status st;
+  if ((st = start(k, false)) != BERTH_OK) return st;
+  if (!k->stopped && (st = over_ideals(k, false)) != BERTH_OK) return st;
+  if (isinf(k->best)) return BERTH_OK;
+  k->report.contiguous_load = k->best;
+  if (k->o.contiguous) return BERTH_OK;
+  memcpy(k->trial, k->unit_device, (size_t)k->m.n * sizeof *k->trial);
+  if ((st = berth_i_split_improve(&k->m, k->trial)) != BERTH_OK) return st;
+  return keep_if_better(k, k->trial);
+}
+
+/* Splits of training graphs often have no latency; one device always has. Then a core on one
+ * accelerator, of up to CORES sizes along each order. */
+static berth_status try_simple(course *k) {
+  enum { CORES = 64 };
+  const berth_i_sorts *sorts = &k->m.sorts;
+  int32_t n = k->m.n;
+  berth_status st = BERTH_OK;
+  for (int cpu = 0; cpu < 2 && st == BERTH_OK; cpu++) {
+    if ((cpu ? sorts->n_cpu : sorts->n_acc) == 0) continue;
+    for (int32_t u = 0; u < n; u++) k->trial[u] = cpu ? sorts->cpu[0] : sorts->acc[0];
+    st = keep_if_better(k, k->trial);
+  }
+  if (sorts->n_acc == 0 || sorts->n_cpu == 0) return st;
+  for (int32_t i = 0; !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + n); i++) {
+    for (int32_t j = 1; j < CORES && st == BERTH_OK; j++) {
+      berth_i_split_core(&k->m, k->order, (int32_t)((int64_t)n * j / CORES), k->trial);
+      st = keep_if_better(k, k->trial);
+    }
+  }
   return st;
 }
 
 static berth_status by_latency(course *k) {
   berth_status st = start(k, true);
-  if (st == BERTH_OK && !k->stopped) st = best_sum(k);
-  if (st == BERTH_OK) st = try_alone(k, k->m.sorts.acc, k->m.sorts.n_acc);
-  if (st == BERTH_OK) st = try_alone(k, k->m.sorts.cpu, k->m.sorts.n_cpu);
-  if (st == BERTH_OK) st = try_cores(k);
+  if (st == BERTH_OK && !k->stopped) st = over_ideals(k, true);
+  if (st == BERTH_OK) st = try_simple(k);
   k->report.contiguous_load = NAN;
   if (st == BERTH_OK) st = berth_i_split_latency_bound(&k->m, &k->report.bound);
   if (st != BERTH_OK || isinf(k->best)) return st;
