@@ -1,7 +1,11 @@
 /* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the
- * formulation of interior_internal.h. Sources: S. Mehrotra, "On the implementation of a primal-dual
- * interior point method", 1992; J. Gondzio, "Multiple centrality corrections in a primal-dual
- * method for linear programming", 1996. */
+ * formulation of interior_internal.h, with Gondzio's centrality correctors.
+ * Invariant: all true pairs are positive; each iterate is certified by sums over the graph
+ * (check.c), so that nothing depends on the accuracy of the factor. One factorisation and two to
+ * five solutions an iteration.
+ * Sources: S. Mehrotra, "On the implementation of a primal-dual interior point method", 1992;
+ * J. Gondzio, "Multiple centrality corrections in a primal-dual method for linear programming",
+ * 1996. */
 #include "interior_internal.h"
 
 #define MOST_FLOPS 5e9
@@ -32,59 +36,38 @@ typedef struct solver {
   double *scratch;                          /* [m + 3 n] */
 } solver;
 
-static double *cut(double **rest, size_t n) {
-  double *piece = *rest;
-  *rest += n;
-  return piece;
-}
-
 /* One block: fifteen would take a third more page faults. */
 static berth_status make_room(solver *s) {
   size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a),
          unknowns = (size_t)s->s.n;
+  double **of_pairs[] = { &s->primal, &s->dual,     &s->ratio,  &s->d_primal, &s->d_dual,
+                          &s->target, &s->e_primal, &s->e_dual, &s->goal };
   double *rest = berth_i_pool_zalloc(&s->pool, 9 * pairs + unknowns + 3 * m + 5 * n, sizeof *rest);
   if (!rest) return berth_i_nomem(s->q->ctx);
   s->pairs = (int32_t)pairs;
   s->true_pairs = berth_i_lp_true_pairs(&s->a);
-  s->primal = cut(&rest, pairs);
-  s->dual = cut(&rest, pairs);
-  s->ratio = cut(&rest, pairs);
-  s->d_primal = cut(&rest, pairs);
-  s->d_dual = cut(&rest, pairs);
-  s->target = cut(&rest, pairs);
-  s->e_primal = cut(&rest, pairs);
-  s->e_dual = cut(&rest, pairs);
-  s->goal = cut(&rest, pairs);
-  s->x = cut(&rest, unknowns);
-  s->y = cut(&rest, m);
-  s->weight = cut(&rest, m);
-  s->v = cut(&rest, n);
-  s->ends = cut(&rest, n);
-  s->scratch = rest;
+  for (int i = 0; i < 9; i++, rest += pairs) *of_pairs[i] = rest;
+  s->x = rest;
+  s->y = s->x + unknowns;
+  s->weight = s->y + m;
+  s->v = s->weight + m;
+  s->ends = s->v + n;
+  s->scratch = s->ends + n;
   return BERTH_OK;
 }
 
-/* ---- what an iterate proves ---- */
-
-static void certify_upper(solver *s) {
+/* What an iterate proves: both bounds, kept if they are better. */
+static void certify(solver *s) {
   const berth_i_lp_model *a = &s->a;
-  const double *y = s->primal + a->arcs + a->rows;
-  for (int32_t e = 0; e < s->q->m; e++) s->y[e] = a->fixed[e];
+  const double *y = s->primal + a->arcs + a->rows, *alpha = s->dual + a->arcs;
+  int32_t n = s->q->n;
+  for (int32_t e = 0; e < s->q->m; e++) s->y[e] = a->fixed[e], s->weight[e] = 0;
   for (int32_t v = 0; v < a->matchable; v++) s->y[a->edge[a->arc[v]]] = y[v];
   berth_i_lp_upper(s->q, s->y, s->scratch, s->pt);
-}
-
-static void certify_lower(solver *s) {
-  const berth_i_lp_model *a = &s->a;
-  const double *alpha = s->dual + a->arcs;
-  int32_t n = s->q->n;
-  memset(s->ends, 0, (size_t)n * sizeof *s->ends);
-  memset(s->v, 0, (size_t)n * sizeof *s->v);
-  if (s->q->m > 0) memset(s->weight, 0, (size_t)s->q->m * sizeof *s->weight);
-  int32_t k;
-  for (k = 0; k < a->edges; k++) s->weight[a->edge[k]] = s->dual[k];
-  for (; k < a->arcs; k++) {
-    if (a->to[k] == n) s->ends[a->from[k]] = s->dual[k];
+  for (int32_t i = 0; i < n; i++) s->ends[i] = s->v[i] = 0;
+  for (int32_t k = 0; k < a->arcs; k++) {
+    if (k < a->edges) s->weight[a->edge[k]] = s->dual[k];
+    else if (a->to[k] == n) s->ends[a->from[k]] = s->dual[k];
   }
   for (int32_t r = 0; r < a->rows; r++) {
     if (a->side[r] >= n) s->v[a->side[r] - n] = alpha[r] * a->scale;
@@ -92,36 +75,30 @@ static void certify_lower(solver *s) {
   berth_i_lp_lower(s->q, s->weight, s->ends, s->v, s->scratch, s->pt);
 }
 
-static void certify(solver *s) {
-  certify_upper(s);
-  certify_lower(s);
-}
-
 /* ---- one iteration ---- */
 
-static double mean_product(const solver *s, double step_primal, double step_dual) {
+typedef struct steps {
+  double primal, dual;
+} steps;
+
+static double mean_product(const solver *s, steps t) {
   double sum = 0;
-  for (int32_t k = 0; k < s->true_pairs; k++) {
-    sum += (s->primal[k] + step_primal * s->d_primal[k]) * (s->dual[k] + step_dual * s->d_dual[k]);
-  }
+  for (int32_t k = 0; k < s->true_pairs; k++)
+    sum += (s->primal[k] + t.primal * s->d_primal[k]) * (s->dual[k] + t.dual * s->d_dual[k]);
   return sum / s->true_pairs;
 }
 
-/* The longest step, at most 1, that keeps x + step d >= 0. */
-static double longest_step(const double *x, const double *d, int32_t n) {
-  double step = 1;
-  for (int32_t k = 0; k < n; k++) {
-    if (x[k] + step * d[k] < 0) step = -x[k] / d[k];
+/* The longest steps, at most 1, that keep all pairs >= 0. */
+static steps longest_steps(const solver *s) {
+  steps t = { 1, 1 };
+  for (int32_t k = 0; k < s->true_pairs; k++) {
+    if (s->primal[k] + t.primal * s->d_primal[k] < 0) t.primal = -s->primal[k] / s->d_primal[k];
+    if (s->dual[k] + t.dual * s->d_dual[k] < 0) t.dual = -s->dual[k] / s->d_dual[k];
   }
-  return step;
+  return t;
 }
 
-static berth_status factor(solver *s, bool *good) {
-  for (int32_t k = 0; k < s->true_pairs; k++) s->ratio[k] = s->dual[k] / s->primal[k];
-  return berth_i_lp_system_factor(&s->s, s->ratio, good);
-}
-
-/* Towards products equal to target. Duals need not be feasible: the equations ask for those that
+/* Towards products equal to target. Duals need not be feasible: the equations lead to those that
  * are. */
 static berth_status find_direction(solver *s) {
   for (int32_t k = 0; k < s->true_pairs; k++) s->goal[k] = s->target[k] / s->primal[k];
@@ -135,59 +112,29 @@ static berth_status find_direction(solver *s) {
   return BERTH_OK;
 }
 
-static berth_status predict(solver *s) {
-  memset(s->target, 0, (size_t)s->pairs * sizeof *s->target);
-  return find_direction(s);
+static void swap(double **a, double **b) {
+  double *kept = *a;
+  *a = *b;
+  *b = kept;
 }
 
-typedef struct steps {
-  double primal, dual;
-} steps;
-
-static steps longest_steps(const solver *s) {
-  steps t = { longest_step(s->primal, s->d_primal, s->true_pairs),
-              longest_step(s->dual, s->d_dual, s->true_pairs) };
-  return t;
-}
-
-/* @param aim  out: the products that are to come */
-static berth_status correct(solver *s, double mu, double *aim) {
-  steps t = longest_steps(s);
-  double ratio = fmin(mean_product(s, t.primal, t.dual) / mu, 1);
-  *aim = ratio * ratio * ratio * mu;
-  for (int32_t k = 0; k < s->true_pairs; k++) s->target[k] = *aim - s->d_primal[k] * s->d_dual[k];
-  return find_direction(s);
-}
-
-/* Products after steps somewhat longer than the present ones are brought near to aim. */
-static void correct_target(solver *s, steps now, double aim) {
-  double p = fmin(1, now.primal + LONGER), d = fmin(1, now.dual + LONGER), low = 0.1 * aim,
-         high = 10 * aim;
-  for (int32_t k = 0; k < s->true_pairs; k++) {
-    double product = (s->primal[k] + p * s->d_primal[k]) * (s->dual[k] + d * s->d_dual[k]);
-    if (product < low) s->target[k] += low - product;
-    else if (product > high) s->target[k] += fmax(high - product, -high);
-  }
-}
-
-static void swap_directions(solver *s) {
-  double *p = s->d_primal, *d = s->d_dual;
-  s->d_primal = s->e_primal;
-  s->d_dual = s->e_dual;
-  s->e_primal = p;
-  s->e_dual = d;
-}
-
-/* More solutions with the same factor, as long as each lengthens the steps. */
+/* Gondzio's correctors: products after steps somewhat longer than the present ones are brought
+ * near to aim, with the same factor, as long as each lengthens the steps. */
 static berth_status centre(solver *s, double aim, steps *now) {
-  berth_status st;
-  for (int32_t k = 0; k < CORRECTORS && fmin(now->primal, now->dual) < ENOUGH; k++) {
-    correct_target(s, *now, aim);
-    swap_directions(s);
+  for (int32_t i = 0; i < CORRECTORS && fmin(now->primal, now->dual) < ENOUGH; i++) {
+    double p = fmin(1, now->primal + LONGER), d = fmin(1, now->dual + LONGER), low = 0.1 * aim,
+           high = 10 * aim;
+    for (int32_t k = 0; k < s->true_pairs; k++) {
+      double product = (s->primal[k] + p * s->d_primal[k]) * (s->dual[k] + d * s->d_dual[k]);
+      if (product < low) s->target[k] += low - product;
+      else if (product > high) s->target[k] += fmax(high - product, -high);
+    }
+    swap(&s->d_primal, &s->e_primal), swap(&s->d_dual, &s->e_dual);
+    berth_status st;
     if ((st = find_direction(s)) != BERTH_OK) return st;
     steps then = longest_steps(s);
     if (then.primal + then.dual < now->primal + now->dual + WORTH) {
-      swap_directions(s);
+      swap(&s->d_primal, &s->e_primal), swap(&s->d_dual, &s->e_dual);
       break;
     }
     *now = then;
@@ -195,23 +142,28 @@ static berth_status centre(solver *s, double aim, steps *now) {
   return BERTH_OK;
 }
 
-static void move(double *x, const double *d, int32_t n, double step) {
-  for (int32_t k = 0; k < n; k++) x[k] += step * d[k];
-}
-
 /* @param moved  out: false if there is no way on */
 static berth_status iterate(solver *s, bool *moved) {
-  double mu = mean_product(s, 0, 0);
+  double mu = mean_product(s, (steps){ 0, 0 });
   *moved = false;
   if (!(mu * s->true_pairs > ROUNDING) || isinf(mu)) return BERTH_OK;
   berth_status st;
-  if ((st = factor(s, moved)) != BERTH_OK || !*moved) return st;
-  double aim;
-  if ((st = predict(s)) != BERTH_OK || (st = correct(s, mu, &aim)) != BERTH_OK) return st;
+  for (int32_t k = 0; k < s->true_pairs; k++) s->ratio[k] = s->dual[k] / s->primal[k];
+  if ((st = berth_i_lp_system_factor(&s->s, s->ratio, moved)) != BERTH_OK || !*moved) return st;
+  /* predictor: towards products of 0 */
+  memset(s->target, 0, (size_t)s->pairs * sizeof *s->target);
+  if ((st = find_direction(s)) != BERTH_OK) return st;
+  /* corrector: what the predictor leaves of mu, cubed, is aimed at, less its second-order term */
+  double ratio = fmin(mean_product(s, longest_steps(s)) / mu, 1), aim = ratio * ratio * ratio * mu;
+  for (int32_t k = 0; k < s->true_pairs; k++) s->target[k] = aim - s->d_primal[k] * s->d_dual[k];
+  if ((st = find_direction(s)) != BERTH_OK) return st;
+  /* centrality correctors, then the step */
   steps step = longest_steps(s);
   if ((st = centre(s, aim, &step)) != BERTH_OK) return st;
-  move(s->primal, s->d_primal, s->pairs, TO_THE_BOUNDARY * step.primal);
-  move(s->dual, s->d_dual, s->true_pairs, TO_THE_BOUNDARY * step.dual);
+  for (int32_t k = 0; k < s->pairs; k++)
+    s->primal[k] += TO_THE_BOUNDARY * step.primal * s->d_primal[k];
+  for (int32_t k = 0; k < s->true_pairs; k++)
+    s->dual[k] += TO_THE_BOUNDARY * step.dual * s->d_dual[k];
   *moved = fmax(step.primal, step.dual) > 1e-6;
   return BERTH_OK;
 }
@@ -247,15 +199,6 @@ static void close_solver(solver *s) {
   berth_i_pool_free(&s->pool);
 }
 
-static berth_status check_size(const solver *s) {
-  berth_i_cholesky_cost cost = berth_i_cholesky_price(s->s.factor);
-  if (cost.flops <= MOST_FLOPS && cost.bytes <= MOST_BYTES) return BERTH_OK;
-  return berth_i_fail(s->q->ctx, BERTH_EUNSUPPORTED,
-                      "favourite-child LP: a factor of %.3g bytes and %.3g operations is above "
-                      "the limits, %.3g and %.3g",
-                      cost.bytes, cost.flops, MOST_BYTES, MOST_FLOPS);
-}
-
 berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_t iterations,
                                  bool warm, berth_i_lp_point *pt) {
   pt->iterations = 0;
@@ -266,7 +209,14 @@ berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_
   solver s;
   berth_status st;
   if ((st = open_solver(q, &s)) != BERTH_OK) goto done;
-  if ((st = check_size(&s)) != BERTH_OK) goto done;
+  berth_i_cholesky_cost cost = berth_i_cholesky_price(s.s.factor);
+  if (!(cost.flops <= MOST_FLOPS && cost.bytes <= MOST_BYTES)) {
+    st = berth_i_fail(q->ctx, BERTH_EUNSUPPORTED,
+                      "favourite-child LP: a factor of %.3g bytes and %.3g operations is above "
+                      "the limits, %.3g and %.3g",
+                      cost.bytes, cost.flops, MOST_BYTES, MOST_FLOPS);
+    goto done;
+  }
   if ((st = make_room(&s)) != BERTH_OK) goto done;
   s.pt = pt;
   if (warm) berth_i_lp_warm_start(&s.a, pt, s.x, s.primal, s.dual);
