@@ -1,4 +1,8 @@
-/* A complete assignment of units, with what each device holds of it. */
+/* A complete assignment of units, with what each device holds of it.
+ * Structure: the units of a device are a doubly linked list; the largest temporary of a device is
+ * found by rank in `order`; `reads` counts, where copies are charged, the ops on each device that
+ * read a tensor. Invariant: held[d] is base, sizes and copies there, up to rounding.
+ * A move is O(edges of the unit); finding the next temporary O(units) at worst. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
@@ -6,7 +10,7 @@ static size_t n_reads(const berth_i_assignment *s) {
   return (size_t)s->cost->g->n_tensors * (size_t)s->devices;
 }
 
-static berth_status alloc_stow(berth_i_assignment *s, const double *limit) {
+static berth_status alloc_arrays(berth_i_assignment *s, const double *limit) {
   berth_i_pool *pool = &s->pool;
   size_t n = (size_t)s->n, d = (size_t)s->devices, tensors = (size_t)s->cost->g->n_tensors;
   s->base = berth_i_pool_zalloc(pool, d, sizeof *s->base);
@@ -70,7 +74,7 @@ berth_status berth_i_assignment_init(const berth_i_units *u,
                        .temporary = temporary,
                        .copy_share = copy_share,
                        .cut = has_cuts(u->cost) };
-  berth_status st = alloc_stow(s, limit);
+  berth_status st = alloc_arrays(s, limit);
   if (st == BERTH_OK) st = rank_temporaries(s);
   if (st != BERTH_OK) berth_i_pool_free(&s->pool);
   return st;
@@ -181,7 +185,7 @@ void berth_i_assignment_load(berth_i_assignment *s, const int32_t *at) {
   }
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static bool reaches(const berth_i_assignment *s, int32_t op, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;

@@ -90,18 +90,19 @@ static void count_sorts(completion *c) {
   }
 }
 
-static bool same_device(const completion *c, int32_t a, int32_t b) {
-  if (c->limit[a] != c->limit[b]) return false;
-  for (int32_t i = 0; i < c->sorts; i++) {
-    if ((c->sort[i].devices >> a & 1) != (c->sort[i].devices >> b & 1)) return false;
-  }
-  return true;
-}
-
+/* Devices that are alike, the first of each sort. A device without a limit would take everything:
+ * limits are cut so that sums are finite. */
 static void find_alike(completion *c) {
+  double all = 0;
+  for (int32_t i = 0; i < c->n; i++) all += c->order[i].size + c->order[i].temporary;
   for (int32_t d = 0; d < c->devices; d++) {
-    int32_t e;
-    for (e = 0; e < d && !same_device(c, e, d); e++) continue;
+    c->limit[d] = fmin(c->limit[d], 2 * all + 1);
+    int32_t e = 0;
+    for (bool same = false; e < d && !same; e += !same) {
+      same = c->limit[e] == c->limit[d];
+      for (int32_t i = 0; i < c->sorts && same; i++)
+        same = (c->sort[i].devices >> e & 1) == (c->sort[i].devices >> d & 1);
+    }
     c->alike[d] = e;
     c->open |= 1u << d;
     c->room_left += c->limit[d];
@@ -124,19 +125,16 @@ static bool takes(const completion *c, const filling *f, const sort_of_unit *s) 
          <= 0;
 }
 
-/* Nothing that is left would fit on top, so no other content holds more. */
-static bool is_maximal(const completion *c, const filling *f) {
-  for (int32_t i = 0; i < c->sorts; i++) {
-    if (c->sort[i].left > 0 && takes(c, f, &c->sort[i])) return false;
-  }
-  return true;
-}
-
+/* For good: what the device holds is maximal (nothing that is left would fit on top, so no other
+ * content holds more), and the rest is packed on the others. size_left no longer counts what the
+ * device has. */
 static outcome close_device(completion *c, const filling *f) {
   double room = c->room_left - c->limit[f->device];
   c->work -= c->sorts;
-  /* size_left no longer counts what the device has */
-  if (c->size_left > room + c->error || !is_maximal(c, f)) return DEAD_END;
+  if (c->size_left > room + c->error) return DEAD_END;
+  for (int32_t i = 0; i < c->sorts; i++) {
+    if (c->sort[i].left > 0 && takes(c, f, &c->sort[i])) return DEAD_END;
+  }
   c->room_left = room;
   c->open &= ~(1u << f->device);
   outcome o = pack_rest(c);
@@ -192,13 +190,7 @@ static outcome complete(completion *c, filling f, int32_t from) {
   return o;
 }
 
-static bool tried_alike(const completion *c, int32_t d) {
-  for (int32_t e = 0; e < d; e++) {
-    if ((c->open >> e & 1) && c->alike[e] == c->alike[d]) return true;
-  }
-  return false;
-}
-
+/* The first unit that is left chooses a device, of those that are alike only the first. */
 static outcome pack_rest(completion *c) {
   int32_t i = 0;
   outcome o = DEAD_END;
@@ -207,7 +199,9 @@ static outcome pack_rest(completion *c) {
   for (int32_t d = 0; d < c->devices && o == DEAD_END; d++) {
     filling f = { d, 0, 0 };
     double saved = c->size_left;
-    if (!(c->open >> d & 1) || tried_alike(c, d) || !takes(c, &f, &c->sort[i])) continue;
+    bool repeated = false;
+    for (int32_t e = 0; e < d; e++) repeated |= (c->open >> e & 1) && c->alike[e] == c->alike[d];
+    if (!(c->open >> d & 1) || repeated || !takes(c, &f, &c->sort[i])) continue;
     put(c, &f, i, 1);
     o = complete(c, f, i);
     if (o == SOLVED) break;
@@ -232,21 +226,6 @@ static void read_answer(const completion *c, int32_t *at) {
   }
 }
 
-/* A device without a limit would take everything: sums are finite here. */
-static void cap_limits(completion *c) {
-  double all = 0;
-  for (int32_t i = 0; i < c->n; i++) all += c->order[i].size + c->order[i].temporary;
-  for (int32_t d = 0; d < c->devices; d++) c->limit[d] = fmin(c->limit[d], 2 * all + 1);
-}
-
-static void run(completion *c, int32_t *at, berth_i_verdict *verdict) {
-  if ((int64_t)c->sorts * c->devices > MOST_FRAMES) return;
-  find_alike(c);
-  outcome o = pack_rest(c);
-  if (o == SOLVED) read_answer(c, at);
-  *verdict = o == SOLVED ? BERTH_I_FITS : o == DEAD_END ? BERTH_I_UNFIT : BERTH_I_UNKNOWN;
-}
-
 berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size,
                                    const double *temporary, double work, int32_t *at,
                                    berth_i_verdict *verdict) {
@@ -262,9 +241,13 @@ berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, 
   memcpy(c.limit, limit, devices * sizeof *limit);
   rank_units(&c, size, temporary);
   count_sorts(&c);
-  cap_limits(&c);
   c.take = berth_i_pool_zalloc(&scratch, devices * (size_t)c.sorts, sizeof *c.take);
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) run(&c, at, verdict);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  if ((int64_t)c.sorts * c.devices > MOST_FRAMES) goto done;
+  find_alike(&c);
+  outcome o = pack_rest(&c);
+  if (o == SOLVED) read_answer(&c, at);
+  *verdict = o == SOLVED ? BERTH_I_FITS : o == DEAD_END ? BERTH_I_UNFIT : BERTH_I_UNKNOWN;
 done:
   berth_i_pool_free(&scratch);
   return st;

@@ -1,12 +1,15 @@
-/* When a placer's own rule gets stuck: packing for feasibility alone. */
+/* Packing for feasibility alone, for placers whose own rule gets stuck: next fit with the units
+ * first that have one device; first, best and worst fit by difficulty (fewest devices, then
+ * largest); bin completion (complete.c); local search from two starts (local_search.c); exact
+ * search (tree.c). Work is counted; what comes closest is reported. */
 #include "base/sort_internal.h"
 #include "pack_internal.h"
 
 enum { FEW_UNITS = 16 };               /* all cases are tried */
 /* steps of bin completion a unit, and at most */
 static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6;
-/* Steps of local search a unit, and at most, from each of two beginnings; and where it is only told
- * how close one comes. */
+/* Steps of local search a unit, and at most, from each of two starts; and where only the distance
+ * to a packing is reported. */
 static const double SEARCH_WORK = 2e4, MOST_SEARCH_WORK = 4e7, ACCOUNT_WORK = 500;
 
 typedef enum fit_rule { FIRST_FIT, BEST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
@@ -21,16 +24,6 @@ BERTH_I_SORT(sort_by_difficulty, rank, BERTH_I_UP(choices) BERTH_I_DOWN(bytes) B
 BERTH_I_SORT(sort_forced_first, rank,
              BERTH_I_KEY(a->choices != 1, b->choices != 1) BERTH_I_UP(unit))
 
-static void rank_units(const berth_i_packing *k, rank *order) {
-  for (int32_t i = 0; i < k->u->n; i++) {
-    order[i].unit = i;
-    order[i].choices = 0;
-    order[i].bytes = k->u->permanent[i] + k->u->temporary[i];
-    for (int32_t d = 0; d < k->cost->n_devices; d++)
-      order[i].choices += berth_i_unit_can_run(k->u, i, d);
-  }
-}
-
 static bool first_fit(berth_i_packing *k, int32_t unit, int32_t from) {
   int32_t devices = k->cost->n_devices;
   for (int32_t i = 0; i < devices; i++) {
@@ -39,6 +32,7 @@ static bool first_fit(berth_i_packing *k, int32_t unit, int32_t from) {
   return false;
 }
 
+/* Where the unit leaves least room (sign 1) or most (sign -1). */
 static bool tightest_fit(berth_i_packing *k, int32_t unit, double sign) {
   int32_t best = BERTH_NONE;
   double least = INFINITY;
@@ -53,24 +47,17 @@ static bool tightest_fit(berth_i_packing *k, int32_t unit, double sign) {
   return best != BERTH_NONE && berth_i_packing_try(k, unit, best) == 0;
 }
 
-static bool put(berth_i_packing *k, int32_t unit, fit_rule rule) {
-  int32_t last = k->n_packed > 0 ? k->packed[k->n_packed - 1].device : 0;
-  switch (rule) {
-    case BEST_FIT: return tightest_fit(k, unit, 1);
-    case WORST_FIT: return tightest_fit(k, unit, -1);
-    case NEXT_FIT: return first_fit(k, unit, last);
-    default: return first_fit(k, unit, 0);
-  }
-}
-
-/* @return index in order of the unit that got stuck, n: none */
-static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
+/* @return all units are packed */
+static bool pack(berth_i_packing *k, const rank *order, fit_rule rule) {
   berth_i_packing_clear(k);
-  int32_t i;
-  for (i = 0; i < k->u->n; i++) {
-    if (!put(k, order[i].unit, rule)) break;
+  for (int32_t i = 0; i < k->u->n; i++) {
+    int32_t unit = order[i].unit, last = i > 0 ? k->packed[k->n_packed - 1].device : 0;
+    bool fits = rule == BEST_FIT    ? tightest_fit(k, unit, 1)
+                : rule == WORST_FIT ? tightest_fit(k, unit, -1)
+                                    : first_fit(k, unit, rule == NEXT_FIT ? last : 0);
+    if (!fits) return false;
   }
-  return i;
+  return true;
 }
 
 /* ---- exact ---- */
@@ -88,19 +75,6 @@ static berth_status search_exactly(berth_i_packing *k, const rank *order, bool *
   *unfit = st == BERTH_OK && !*found && tries > 0;
   berth_i_free(ctx, units, n, sizeof *units);
   return st;
-}
-
-/* Without copies, which only add to what must be packed. */
-static berth_status complete(berth_i_packing *k, int32_t *at, bool *found, bool *unfit) {
-  const berth_i_units *u = k->u;
-  berth_i_verdict verdict;
-  berth_status st =
-      berth_i_pack_complete(u, k->limit, u->permanent, u->temporary,
-                            fmin(MOST_COMPLETE_WORK, COMPLETE_WORK * u->n), at, &verdict);
-  if (st != BERTH_OK) return st;
-  *unfit = verdict == BERTH_I_UNFIT;
-  *found = verdict == BERTH_I_FITS && berth_i_packing_load(k, at);
-  return BERTH_OK;
 }
 
 /* ---- local search ---- */
@@ -151,25 +125,20 @@ static berth_status search_from(berth_i_packing *k, berth_i_assignment *s,
   return BERTH_OK;
 }
 
-/* Next to nothing overflows: it is worth while to go on. */
-static bool is_close(const berth_i_packing *k, double over) {
-  double room = 0;
-  for (int32_t d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
-  return over < 1e-4 * room;
-}
-
-/* @param at [2 * units] the first half out: what overflows least; the second is scratch */
+/* From an even spread; on from there if next to nothing overflows; from slices if copies count.
+ * @param at [2 * units] the first half out: what overflows least; the second is scratch */
 static berth_status search_locally(berth_i_packing *k, const rank *order, double work, int32_t *at,
-                                double *left, bool *found) {
+                                   double *left, bool *found) {
   int32_t *begin = at + k->u->n;
-  double least = INFINITY;
+  double least = INFINITY, room = 0;
   berth_i_assignment s;
   berth_status st =
       berth_i_assignment_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
   if (st != BERTH_OK) return st;
+  for (int32_t d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
   spread(k, order, begin, left);
   st = search_from(k, &s, begin, work, at, &least, found);
-  if (st == BERTH_OK && !*found && work >= SEARCH_WORK && is_close(k, least)) {
+  if (st == BERTH_OK && !*found && work >= SEARCH_WORK && least < 1e-4 * room) {
     memcpy(begin, at, (size_t)k->u->n * sizeof *at);
     st = search_from(k, &s, begin, fmin(MOST_SEARCH_WORK, 8 * work), at, &least, found);
   }
@@ -183,31 +152,25 @@ static berth_status search_locally(berth_i_packing *k, const rank *order, double
 
 /* ---- all together ---- */
 
-static bool fits_by_rule(berth_i_packing *k, rank *order) {
-  int32_t n = k->u->n;
-  sort_forced_first(order, (size_t)n);
-  if (pack(k, order, NEXT_FIT) == n) return true;
-  sort_by_difficulty(order, (size_t)n);
-  return pack(k, order, FIRST_FIT) == n || pack(k, order, BEST_FIT) == n
-         || pack(k, order, WORST_FIT) == n;
-}
-
 /* @param at [2 * units] @param unfit there is none; else, if none was found, at is what comes
  *        closest */
-static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_t *at, double *left,
+static berth_status search_packing(berth_i_packing *k, const rank *order, int32_t *at, double *left,
                                    bool *found, bool *unfit) {
-  berth_status st = complete(k, at, found, unfit);
-  if (st != BERTH_OK || *found) return st;
-  if (k->u->n <= FEW_UNITS && !*unfit) st = search_exactly(k, order, found, unfit);
+  const berth_i_units *u = k->u;
+  berth_i_verdict verdict; /* without copies, which only add to what must be packed */
+  berth_status st =
+      berth_i_pack_complete(u, k->limit, u->permanent, u->temporary,
+                            fmin(MOST_COMPLETE_WORK, COMPLETE_WORK * u->n), at, &verdict);
+  if (st != BERTH_OK) return st;
+  *unfit = verdict == BERTH_I_UNFIT;
+  *found = verdict == BERTH_I_FITS && berth_i_packing_load(k, at);
+  if (*found) return BERTH_OK;
+  if (u->n <= FEW_UNITS && !*unfit) st = search_exactly(k, order, found, unfit);
   double work = *unfit ? ACCOUNT_WORK : SEARCH_WORK;
   if (st == BERTH_OK && !*found)
-    st = search_locally(k, order, fmin(MOST_SEARCH_WORK, work * k->u->n), at, left, found);
-  if (st != BERTH_OK || *found || *unfit || k->u->n <= FEW_UNITS) return st;
+    st = search_locally(k, order, fmin(MOST_SEARCH_WORK, work * u->n), at, left, found);
+  if (st != BERTH_OK || *found || *unfit || u->n <= FEW_UNITS) return st;
   return search_exactly(k, order, found, unfit);
-}
-
-static bool is_packed(const berth_i_packing *k, int32_t unit) {
-  return k->device[k->u->ops[k->u->at[unit]]] != BERTH_NONE;
 }
 
 /* Packs what comes closest, large units first, then the others where they fit.
@@ -217,34 +180,41 @@ static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *a
   berth_i_packing_clear(k);
   for (int32_t i = 0; i < k->u->n; i++) berth_i_packing_try(k, order[i].unit, at[order[i].unit]);
   for (int32_t i = 0; i < k->u->n; i++) {
-    if (!is_packed(k, order[i].unit) && !first_fit(k, order[i].unit, 0)) out = order[i].unit;
+    int32_t unit = order[i].unit;
+    bool packed = k->device[k->u->ops[k->u->at[unit]]] != BERTH_NONE;
+    if (!packed && !first_fit(k, unit, 0)) out = unit;
   }
   return out;
 }
 
-/* Between share 0 and 1 only proposals are wanted. */
-static bool is_proposal(const berth_i_packing *k) { return k->u->share > 0 && k->u->share < 1; }
-
+/* With a share of copies between 0 and 1 only proposals are wanted: no proof, and little search. */
 static berth_status find_feasible(berth_i_packing *k, rank *order, int32_t *at, double *left,
-                           const char *placer, const berth_place_options *opts,
-                           berth_obstacle *why) {
-  bool found = false, unfit = false;
-  rank_units(k, order);
-  if (fits_by_rule(k, order)) return BERTH_OK;
-  berth_status st;
-  if (!is_proposal(k)) { /* a proof is sooner found than a packing is not */
-    st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
-    if (st != BERTH_OK) return st;
+                                  const char *placer, const berth_place_options *opts,
+                                  berth_obstacle *why) {
+  bool found = false, unfit = false, proposal = k->u->share > 0 && k->u->share < 1;
+  int32_t n = k->u->n, out;
+  for (int32_t i = 0; i < n; i++) {
+    order[i] = (rank){ i, 0, k->u->permanent[i] + k->u->temporary[i] };
+    for (int32_t d = 0; d < k->cost->n_devices; d++)
+      order[i].choices += berth_i_unit_can_run(k->u, i, d);
   }
-  st = is_proposal(k) ? search_locally(k, order, ACCOUNT_WORK * k->u->n, at, left, &found)
-                      : fits_by_search(k, order, at, left, &found, &unfit);
-  int32_t out;
+  sort_forced_first(order, (size_t)n);
+  if (pack(k, order, NEXT_FIT)) return BERTH_OK;
+  sort_by_difficulty(order, (size_t)n);
+  if (pack(k, order, FIRST_FIT) || pack(k, order, BEST_FIT) || pack(k, order, WORST_FIT))
+    return BERTH_OK;
+  berth_status st = BERTH_OK;
+  if (!proposal) /* a proof is found sooner than all packings are ruled out */
+    st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
+  if (st != BERTH_OK) return st;
+  st = proposal ? search_locally(k, order, ACCOUNT_WORK * n, at, left, &found)
+                : search_packing(k, order, at, left, &found, &unfit);
   if (st != BERTH_OK || found || (out = leave_out(k, order, at)) == BERTH_NONE) return st;
   return berth_i_packing_account(k, out, placer, unfit, opts, why);
 }
 
 berth_status berth_i_packing_find_feasible(berth_i_packing *k, const char *placer,
-                                    const berth_place_options *opts, berth_obstacle *why) {
+                                           const berth_place_options *opts, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
   rank *order = berth_i_pool_alloc(&scratch, n, sizeof *order);

@@ -1,6 +1,10 @@
 /* Local search on the bytes over the limits: between a device that overflows and one that has room,
- * up to three units are exchanged for up to three; where nothing helps, a random exchange, and
- * again. */
+ * up to three units are exchanged for up to three; where nothing helps, a random exchange (kick),
+ * and again, as in iterated local search (Lourenco, Martin, Stuetzle 2003).
+ * Structure: bundles of one to three units, sorted by bytes; the best exchanges of bundles are
+ * found by one merge of both lists. Levels: bundles of at most 1, 2, 3 units, as in variable
+ * neighbourhood descent. Invariant: `least` and `best` are the least overflow so far.
+ * Work is counted in steps of some 10 ns, so that the answer depends on nothing else. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
@@ -42,10 +46,6 @@ typedef struct local_search {
 BERTH_I_SORT(sort_bundles, bundle,
              BERTH_I_UP(bytes) BERTH_I_UP(unit[0]) BERTH_I_UP(unit[1]) BERTH_I_UP(unit[2]))
 
-static void sort(bundle *b, size_t n) {
-  sort_bundles(b, n);
-}
-
 static bundle alone(double bytes, int32_t unit) {
   bundle b = { bytes, { unit, BERTH_NONE, BERTH_NONE } };
   return b;
@@ -63,50 +63,45 @@ static berth_status add(local_search *w, bundles *list, const bundle *a, const b
   return BERTH_OK;
 }
 
-/* Of units that are alike in all that counts here, `level` are enough. */
-static int32_t drop_repeats(const local_search *w, int32_t n, int32_t level) {
-  const berth_i_assignment *s = w->s;
-  int32_t kept = 0, run = 0;
-  if (s->copy_share > 0) return n;
-  for (int32_t i = 0; i < n; i++) {
-    bool same = i > 0 && w->pool[i].bytes == w->pool[i - 1].bytes
-             && s->temporary[w->pool[i].unit[0]] == s->temporary[w->pool[i - 1].unit[0]];
-    run = same ? run + 1 : 0;
-    if (run < level) w->pool[kept++] = w->pool[i];
+/* Units on one device that the other could take, in w->pool. Of units that are alike in all that
+ * counts `level` are enough; of many, some are taken evenly over all sizes, from a random one on.
+ * @return how many */
+static int32_t list_units(local_search *w, int32_t on, int32_t to, int32_t level) {
+  berth_i_assignment *s = w->s;
+  int32_t n = 0, kept = 0, run = 0, most = list_length[level];
+  for (int32_t i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
+    w->work -= 1;
+    if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0)
+        && berth_i_assignment_may(s, i, to))
+      w->pool[n++] = alone(s->size[i], i);
   }
-  return kept;
-}
-
-/* Evenly over all sizes, from a random one on. */
-static int32_t thin_out(local_search *w, int32_t n, int32_t most) {
-  if (n <= most) return n;
-  int32_t shift = berth_rng_below(&w->rng, n / most + 1);
+  sort_bundles(w->pool, (size_t)n);
+  w->work -= 10.0 * n;
+  for (int32_t i = 0; i < n; i++) {
+    const bundle *x = &w->pool[i];
+    bool same = s->copy_share == 0 && i > 0 && x->bytes == x[-1].bytes
+             && s->temporary[x->unit[0]] == s->temporary[x[-1].unit[0]];
+    run = same ? run + 1 : 0;
+    if (run < level) w->pool[kept++] = *x;
+  }
+  if (kept <= most) return kept;
+  int32_t shift = berth_rng_below(&w->rng, kept / most + 1);
   for (int32_t i = 0; i < most; i++) {
-    int64_t from = (int64_t)i * n / most + shift;
-    w->pool[i] = w->pool[from < n ? from : n - 1];
+    int64_t from = (int64_t)i * kept / most + shift;
+    w->pool[i] = w->pool[from < kept ? from : kept - 1];
   }
   return most;
 }
 
-/* Units on one device that the other could take. */
-static int32_t list_units(local_search *w, int32_t on, int32_t to, int32_t level) {
-  berth_i_assignment *s = w->s;
-  int32_t n = 0;
-  for (int32_t i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
-    w->work -= 1;
-    if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0)
-        && berth_i_assignment_may(s, i, to)) {
-      w->pool[n++] = alone(s->size[i], i);
-    }
-  }
-  sort(w->pool, (size_t)n);
-  w->work -= 10.0 * n;
-  return thin_out(w, drop_repeats(w, n, level), list_length[level]);
-}
-
-static berth_status combine(local_search *w, bundles *list, int32_t n, int32_t level) {
-  const bundle *p = w->pool;
+/* @param none the empty bundle is one, too */
+static berth_status list_bundles(local_search *w, bundles *list, int32_t on, int32_t to,
+                                 int32_t level, bool none) {
+  bundle nothing = alone(0, BERTH_NONE), *p = w->pool;
   berth_status st = BERTH_OK;
+  int32_t n = 0;
+  list->n = 0;
+  if (none) st = add(w, list, &nothing, NULL, NULL);
+  if (st == BERTH_OK) n = list_units(w, on, to, level);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     st = add(w, list, &p[i], NULL, NULL);
     for (int32_t j = i + 1; level > 1 && j < n && st == BERTH_OK; j++) {
@@ -115,22 +110,10 @@ static berth_status combine(local_search *w, bundles *list, int32_t n, int32_t l
         st = add(w, list, &p[i], &p[j], &p[k]);
     }
   }
-  return st;
-}
-
-static berth_status list_bundles(local_search *w, bundles *list, int32_t on,
-                                 int32_t to, int32_t level, bool none) {
-  bundle nothing = alone(0, BERTH_NONE);
-  berth_status st = BERTH_OK;
-  list->n = 0;
-  if (none) st = add(w, list, &nothing, NULL, NULL);
-  if (st == BERTH_OK) st = combine(w, list, list_units(w, on, to, level), level);
-  sort(list->at, list->n);
+  sort_bundles(list->at, list->n);
   w->work -= 20.0 * (double)list->n;
   return st;
 }
-
-/* ---- exchanges ---- */
 
 static void move_bundle(local_search *w, const bundle *b, int32_t to) {
   for (int32_t i = 0; i < MOST_LEVELS; i++) {
@@ -153,15 +136,9 @@ static void keep_choice(local_search *w, double worth, const bundle *out, const 
   w->top[i].back = *back;
 }
 
-/* What a shift of bytes takes off the overflow of both, if sizes were all that counts; ties: the
- * less is left unused. */
-static double worth_of(double shift, double need, double room) {
-  double off = fmin(shift, need) - fmax(0, shift - room);
-  return off - 1e-9 * fabs(shift - fmin(need, room));
-}
-
 /* For each bundle the two that come closest to a shift of all that is needed, or all that there is
- * room for. */
+ * room for. Worth: what a shift takes off the overflow of both, if sizes were all that counts;
+ * ties: the less is left unused. */
 static void match(local_search *w, double need, double room) {
   double wanted = fmin(need, room);
   size_t j = 0;
@@ -170,7 +147,9 @@ static void match(local_search *w, double need, double room) {
     const bundle *a = &w->out.at[i];
     while (j + 1 < w->back.n && w->back.at[j + 1].bytes <= a->bytes - wanted) j++;
     for (size_t e = j; e < j + 2 && e < w->back.n; e++) {
-      double worth = worth_of(a->bytes - w->back.at[e].bytes, need, room);
+      double shift = a->bytes - w->back.at[e].bytes;
+      double off = fmin(shift, need) - fmax(0, shift - room);
+      double worth = off - 1e-9 * fabs(shift - wanted);
       if (worth > 0) keep_choice(w, worth, a, &w->back.at[e]);
     }
   }
@@ -193,25 +172,18 @@ static bool try_exchange(local_search *w, const choice *c, int32_t a, int32_t b)
   return false;
 }
 
-/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by
- * size alone miss the one move that counts, that of the largest temporary. */
-static bool move_top(local_search *w, int32_t a, int32_t b) {
-  berth_i_assignment *s = w->s;
-  if (s->top[a] == s->n) return false;
-  int32_t unit = s->order[s->top[a]];
-  if (!berth_i_assignment_may(s, unit, b)) return false;
-  choice c;
-  c.worth = 0;
-  c.out = alone(s->size[unit], unit);
-  c.back = alone(0, BERTH_NONE);
-  return try_exchange(w, &c, a, b);
-}
-
+/* From a, which overflows, to b. Temporary bytes turn sums into guesses: where some are there,
+ * lists by size alone miss the one move that counts, that of the largest temporary; it comes
+ * first. */
 static berth_status exchange(local_search *w, int32_t a, int32_t b, int32_t level, bool *better) {
   berth_i_assignment *s = w->s;
   double need = berth_i_assignment_over(s, a), room = -berth_i_assignment_over(s, b);
-  *better = level == 1 && move_top(w, a, b);
-  if (*better) return BERTH_OK;
+  int32_t top = level == 1 && s->top[a] < s->n ? s->order[s->top[a]] : BERTH_NONE;
+  *better = false;
+  if (top != BERTH_NONE && berth_i_assignment_may(s, top, b)) {
+    choice c = { 0, alone(s->size[top], top), alone(0, BERTH_NONE) };
+    if ((*better = try_exchange(w, &c, a, b))) return BERTH_OK;
+  }
   berth_status st;
   if ((st = list_bundles(w, &w->out, a, b, level, false)) != BERTH_OK) return st;
   if ((st = list_bundles(w, &w->back, b, a, level, true)) != BERTH_OK) return st;
@@ -229,8 +201,7 @@ static berth_status sweep(local_search *w, int32_t level, bool *better) {
     for (int32_t i = 0; i < s->devices && st == BERTH_OK && w->work > 0; i++) {
       int32_t b = (i + shift) % s->devices;
       bool done = false;
-      if (a == b || !(berth_i_assignment_over(s, a) > 0) ||
-          berth_i_assignment_over(s, b) > 0)
+      if (a == b || !(berth_i_assignment_over(s, a) > 0) || berth_i_assignment_over(s, b) > 0)
         continue;
       st = exchange(w, a, b, level, &done);
       *better = *better || done;
@@ -241,23 +212,21 @@ static berth_status sweep(local_search *w, int32_t level, bool *better) {
 
 /* ---- all of it ---- */
 
-static void remember(local_search *w) {
-  double over = berth_i_assignment_overflow(w->s);
-  if (!(over < w->least)) return;
-  w->least = over;
-  memcpy(w->best, w->s->at, (size_t)w->s->n * sizeof *w->best);
-}
-
+/* To where no exchange helps, with larger and larger bundles. */
 static berth_status descend(local_search *w) {
+  berth_i_assignment *s = w->s;
   berth_status st = BERTH_OK;
   int32_t level = 1;
   bool better;
-  while (st == BERTH_OK && level <= MOST_LEVELS && w->work > 0 &&
-         berth_i_assignment_overflow(w->s) > 0) {
+  while (st == BERTH_OK && level <= MOST_LEVELS && w->work > 0
+         && berth_i_assignment_overflow(s) > 0) {
     st = sweep(w, level, &better);
     level = better ? 1 : level + 1;
   }
-  remember(w);
+  double over = berth_i_assignment_overflow(s);
+  if (!(over < w->least)) return st;
+  w->least = over;
+  memcpy(w->best, s->at, (size_t)s->n * sizeof *w->best);
   return st;
 }
 
@@ -272,42 +241,29 @@ static void kick(local_search *w) {
   w->work -= 100;
 }
 
-static void return_to_best(local_search *w) {
-  for (int32_t i = 0; i < w->s->n; i++) berth_i_assignment_move(w->s, i, w->best[i]);
-}
-
-/* So much that a few units here or there will not do. */
-static bool is_hopeless(const local_search *w) {
-  double largest = 0;
-  for (int32_t i = 0; i < w->s->n; i++) largest = fmax(largest, w->s->size[i]);
-  return w->least > HOPELESS * largest;
-}
-
+/* Descents with kicks between them, every fourth time from the best. Where so much is over that a
+ * few units here or there will not do, one descent is all. */
 static berth_status climb(local_search *w) {
+  berth_i_assignment *s = w->s;
   berth_status st = descend(w);
-  if (st != BERTH_OK || is_hopeless(w)) return st;
-  for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1;
+  double largest = 0;
+  for (int32_t i = 0; i < s->n; i++) largest = fmax(largest, s->size[i]);
+  if (st != BERTH_OK || w->least > HOPELESS * largest) return st;
+  for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && s->devices > 1;
        round++) {
-    if (round % 4 == 0) return_to_best(w);
-    if (round % 16 == 0 && (st = berth_i_interrupted(w->s->ctx)) != BERTH_OK) break;
+    for (int32_t i = 0; round % 4 == 0 && i < s->n; i++)
+      berth_i_assignment_move(s, i, w->best[i]);
+    if (round % 16 == 0 && (st = berth_i_interrupted(s->ctx)) != BERTH_OK) break;
     kick(w);
-    w->work -= round % 4 == 0 ? 0.2 * w->s->n : 0;
+    w->work -= round % 4 == 0 ? 0.2 * s->n : 0;
     st = descend(w);
   }
   return st;
 }
 
-/* What sums from the start say counts: sums along the way are rounded otherwise. */
-static void confirm(local_search *w, bool *fits) {
-  berth_i_assignment_load(w->s, w->best);
-  *fits = !(berth_i_assignment_overflow(w->s) > 0);
-}
-
 berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work, bool *fits) {
-  local_search w = {.arrays = berth_i_pool_empty(s->ctx),
-                    .s = s,
-                    .work = work,
-                    .least = INFINITY};
+  local_search w = { .arrays = berth_i_pool_empty(s->ctx), .s = s, .work = work,
+                     .least = INFINITY };
   *fits = !(berth_i_assignment_overflow(s) > 0);
   if (*fits || s->n == 0) return BERTH_OK;
   berth_rng_init(&w.rng, 0, 0);
@@ -315,7 +271,10 @@ berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work,
   w.best = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.best);
   berth_status st;
   if ((st = berth_i_pool_status(&w.arrays)) == BERTH_OK) st = climb(&w);
-  if (st == BERTH_OK) confirm(&w, fits);
+  if (st == BERTH_OK) { /* sums from the start count: those along the way are rounded otherwise */
+    berth_i_assignment_load(s, w.best);
+    *fits = !(berth_i_assignment_overflow(s) > 0);
+  }
   berth_i_pool_free(&w.arrays);
   return st;
 }

@@ -1,5 +1,10 @@
-/* What moving a unit costs in time: transfers that begin and cease, and work on devices that have
- * more or less of it. */
+/* What moving a unit costs in time, and moves by that price: transfers that begin and cease, and
+ * work on devices that have more or less of it.
+ * Unloading: offers (unit, device) of a device that overflows are in a queue by price for each byte
+ * of relief; the price of an offer is checked again when it is taken. Refinement: units near those
+ * that moved go where they are cheaper, memory kept, as in Kernighan, Lin 1970 and Fiduccia,
+ * Mattheyses 1982 without their uphill moves. Invariant: a move never raises the overflow of a
+ * device. O((units + edges) x devices x log). */
 #include "list/engine_internal.h"
 #include "pack_internal.h"
 
@@ -71,18 +76,16 @@ static double price(const market *m, int32_t unit, int32_t to) {
 
 /* ---- moving ---- */
 
-static void mark(market *m, int32_t unit) { m->near[unit] = 1; }
-
 static void mark_neighbours(market *m, int32_t unit) {
   const berth_i_assignment *s = m->s;
   const berth_graph *g = s->cost->g;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
     for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++)
-      mark(m, s->u->of[g->producer[g->in[j]]]);
+      m->near[s->u->of[g->producer[g->in[j]]]] = 1;
     for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
       for (int32_t k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++)
-        mark(m, s->u->of[g->use[k]]);
+        m->near[s->u->of[g->use[k]]] = 1;
     }
   }
   m->near[unit] = 0;
@@ -106,7 +109,7 @@ static bool try_move(market *m, int32_t unit, int32_t to) {
   return true;
 }
 
-/* ---- relief ---- */
+/* ---- unloading ---- */
 
 /* Bytes that the move takes off the overflow, roughly; 0: none. */
 static double relief(const berth_i_assignment *s, int32_t unit, int32_t from) {
@@ -121,14 +124,6 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
   if (!(bytes > 0) || to == s->at[unit] || !berth_i_assignment_may(s, unit, to)) return BERTH_OK;
   return berth_i_queue_push(&m->pool, &m->queue, price(m, unit, to) / bytes, bytes,
                             unit * s->devices + to);
-}
-
-static berth_status offer_unit(market *m, int32_t unit) {
-  berth_status st = BERTH_OK;
-  for (int32_t d = 0; d < m->s->devices && st == BERTH_OK; d++) {
-    if (berth_i_assignment_over(m->s, d) < 0) st = offer_to(m, unit, d);
-  }
-  return st;
 }
 
 /* Neighbours that stayed behind would follow for less now. */
@@ -155,62 +150,57 @@ static berth_status offer_neighbours(market *m, int32_t unit, int32_t from) {
   return st;
 }
 
-/* The price has risen since it was offered: others may be cheaper now. */
-static bool outdated(const market *m, const berth_i_entry *e, double key) {
-  return m->queue.n > 0 && key > e->key && key > m->queue.at[0].key;
-}
-
-static berth_status take_offer(market *m, int32_t from) {
-  berth_i_assignment *s = m->s;
-  berth_i_entry e = berth_i_queue_pop(&m->queue);
-  int32_t unit = e.item / s->devices, to = e.item % s->devices;
-  if (s->at[unit] != from || berth_i_assignment_over(s, to) >= 0) return BERTH_OK;
-  double bytes;
-  if (!((bytes = relief(s, unit, from)) > 0)) return BERTH_OK;
-  double key = price(m, unit, to) / bytes;
-  if (outdated(m, &e, key)) return berth_i_queue_push(&m->pool, &m->queue, key, bytes, e.item);
-  if (!try_move(m, unit, to)) return BERTH_OK;
-  mark_neighbours(m, unit);
-  return offer_neighbours(m, unit, from);
-}
-
-static berth_status relieve_device(market *m, int32_t from) {
+/* The units of one device, while it overflows: the cheapest offer first. */
+static berth_status unload_device(market *m, int32_t from) {
   berth_i_assignment *s = m->s;
   berth_status st = BERTH_OK;
   m->queue.n = 0;
-  for (int32_t i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i])
-    st = offer_unit(m, i);
-  while (st == BERTH_OK && m->queue.n > 0 && berth_i_assignment_over(s, from) > 0)
-    st = take_offer(m, from);
+  for (int32_t i = s->first[from]; i != BERTH_NONE; i = s->next[i]) {
+    for (int32_t d = 0; d < s->devices && st == BERTH_OK; d++) {
+      if (berth_i_assignment_over(s, d) < 0) st = offer_to(m, i, d);
+    }
+  }
+  while (st == BERTH_OK && m->queue.n > 0 && berth_i_assignment_over(s, from) > 0) {
+    berth_i_entry e = berth_i_queue_pop(&m->queue);
+    int32_t unit = e.item / s->devices, to = e.item % s->devices;
+    if (s->at[unit] != from || berth_i_assignment_over(s, to) >= 0) continue;
+    double bytes = relief(s, unit, from);
+    if (!(bytes > 0)) continue;
+    double key = price(m, unit, to) / bytes;
+    if (m->queue.n > 0 && key > e.key && key > m->queue.at[0].key) {
+      /* the price has risen since: others are cheaper now */
+      st = berth_i_queue_push(&m->pool, &m->queue, key, bytes, e.item);
+    } else if (try_move(m, unit, to)) {
+      mark_neighbours(m, unit);
+      st = offer_neighbours(m, unit, from);
+    }
+  }
   return st;
 }
 
 /* ---- refinement ---- */
 
-static int32_t cheaper_device(const market *m, int32_t unit) {
-  const berth_i_assignment *s = m->s;
-  double least = -1e-9 * m->mean;
-  int32_t best = BERTH_NONE;
-  for (int32_t d = 0; d < s->devices; d++) {
-    if (d == s->at[unit] || berth_i_excess(s->held[d] + s->size[unit], s->limit[d]) > 0) continue;
-    if (!berth_i_assignment_may(s, unit, d)) continue;
-    double p = price(m, unit, d);
-    if (p < least) least = p, best = d;
-  }
-  return best;
-}
-
 /* Each move lowers a sum of prices, so this ends; the count of rounds keeps it short. */
 static void refine(market *m) {
-  int32_t d, moved = 1;
-  for (int32_t round = 0; round < 8 && moved > 0; round++) {
-    moved = 0;
-    for (int32_t i = 0; i < m->s->n; i++) {
+  const berth_i_assignment *s = m->s;
+  bool moved = true;
+  for (int32_t round = 0; round < 8 && moved; round++) {
+    moved = false;
+    for (int32_t i = 0; i < s->n; i++) {
       if (!m->near[i]) continue;
       m->near[i] = 0;
-      if ((d = cheaper_device(m, i)) == BERTH_NONE || !try_move(m, i, d)) continue;
+      double least = -1e-9 * m->mean;
+      int32_t best = BERTH_NONE;
+      for (int32_t d = 0; d < s->devices; d++) {
+        if (d == s->at[i] || berth_i_excess(s->held[d] + s->size[i], s->limit[d]) > 0
+            || !berth_i_assignment_may(s, i, d))
+          continue;
+        double p = price(m, i, d);
+        if (p < least) least = p, best = d;
+      }
+      if (best == BERTH_NONE || !try_move(m, i, best)) continue;
       mark_neighbours(m, i);
-      moved++;
+      moved = true;
     }
   }
 }
@@ -226,17 +216,7 @@ berth_status berth_i_assignment_refine(berth_i_assignment *s, uint8_t *near) {
   return st;
 }
 
-static int32_t fullest(const berth_i_assignment *s, const uint8_t *done) {
-  int32_t worst = BERTH_NONE;
-  for (int32_t d = 0; d < s->devices; d++) {
-    if (done[d] || !(berth_i_assignment_over(s, d) > 0)) continue;
-    if (worst == BERTH_NONE ||
-        berth_i_assignment_over(s, d) > berth_i_assignment_over(s, worst))
-      worst = d;
-  }
-  return worst;
-}
-
+/* Each device that overflows once, the fullest first. */
 berth_status berth_i_assignment_unload(berth_i_assignment *s) {
   uint8_t *done = NULL;
   if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
@@ -244,14 +224,18 @@ berth_status berth_i_assignment_unload(berth_i_assignment *s) {
   berth_status st = market_init(s, &m);
   if (st == BERTH_OK && !(done = berth_i_pool_zalloc(&m.pool, (size_t)s->devices, 1)))
     st = berth_i_nomem(s->ctx);
-  if (st == BERTH_OK) {
-    int32_t d;
-    while (st == BERTH_OK && (d = fullest(s, done)) != BERTH_NONE) {
-      done[d] = 1;
-      st = relieve_device(&m, d);
+  while (st == BERTH_OK) {
+    int32_t worst = BERTH_NONE;
+    double most = 0;
+    for (int32_t d = 0; d < s->devices; d++) {
+      double over = berth_i_assignment_over(s, d);
+      if (!done[d] && over > most) most = over, worst = d;
     }
-    if (st == BERTH_OK) refine(&m);
+    if (worst == BERTH_NONE) break;
+    done[worst] = 1;
+    st = unload_device(&m, worst);
   }
+  if (st == BERTH_OK) refine(&m);
   berth_i_pool_free(&m.pool);
   return st;
 }

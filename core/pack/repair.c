@@ -1,8 +1,9 @@
-/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed
- * anew, and run again; then local search on the bytes over the limits by runs alone; then, as far
- * as the budget goes, all packings. */
+/* Placements that run out of memory when simulated, repaired: what a run holds at its peaks is
+ * packed anew, and run again; the same from slices whose cuts are shifted; then local search on the
+ * bytes over the limits by runs alone; then, as far as the budget goes, all packings.
+ * Invariant: `least` and `best` are the least bytes over of any run so far. The budget is counted
+ * in runs: some 4e6 ops and edges simulated in all, 8 to 2000 runs, for each of the parts. */
 #include "pack_internal.h"
-#include <stdlib.h>
 
 enum {
   MOST_RUNS = 2000,
@@ -35,19 +36,14 @@ static int32_t budget(const berth_i_units *u) {
   return (int32_t)fmin(MOST_RUNS, fmax(LEAST_RUNS, runs));
 }
 
-/* ---- one run ---- */
+typedef struct repack {
+  double *size, *none;        /* [units] bytes at the peak of its device; zeros */
+  double *over;               /* [devices] bytes that a run took beyond the packing */
+  int32_t *at, *best;         /* [units], [ops] */
+  double least;               /* bytes over at best */
+} repack;
 
-static void measure(repair *r, const berth_result *run) {
-  r->over = 0;
-  r->worst = BERTH_NONE;
-  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
-    double over = berth_i_excess(berth_result_peak(run)[d], r->u->cost->t->devices[d].memory);
-    r->left[d] = -over;
-    if (over <= 0) continue;
-    r->over += over;
-    if (r->worst == BERTH_NONE || r->left[d] < r->left[r->worst]) r->worst = d;
-  }
-}
+/* ---- one run ---- */
 
 static void add_culprit(repair *r, int32_t unit, double bytes) {
   int32_t i;
@@ -67,98 +63,8 @@ static void add_culprit(repair *r, int32_t unit, double bytes) {
   r->culprits[i].bytes = bytes;
 }
 
-static void find_culprits(repair *r, const berth_result *run) {
-  const int32_t *ops;
-  const double *bytes;
-  int32_t n = berth_result_peak_ops(run, r->worst, &ops, &bytes);
-  r->n_culprits = 0;
-  for (int32_t i = 0; i < n; i++) {
-    if (r->device[ops[i]] == r->worst) add_culprit(r, r->u->of[ops[i]], bytes[i]);
-  }
-}
-
-/* @param blame finds the culprits, too */
-static berth_status try_run(repair *r, bool blame) {
-  berth_result *run = NULL;
-  berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
-  r->runs--;
-  r->over = INFINITY;
-  if (st == BERTH_EUNREACHABLE) return BERTH_OK;
-  if (st != BERTH_OK) return st;
-  measure(r, run);
-  if (blame && r->worst != BERTH_NONE) find_culprits(r, run);
-  berth_result_release(run);
-  return BERTH_OK;
-}
-
-/* ---- moves ---- */
-
-static void set_unit(repair *r, int32_t unit, int32_t device) {
-  for (int32_t i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
-}
-
-/* Of the devices that are not tried yet, the one with most room. @param room [devices] -INFINITY:
- * tried */
-static int32_t roomiest(const repair *r, const double *room) {
-  int32_t best = BERTH_NONE;
-  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
-    if (room[d] > -INFINITY && (best == BERTH_NONE || room[d] > room[best])) best = d;
-  }
-  return best;
-}
-
-/* Moves a unit where that leaves fewer bytes over.  @param room [devices] scratch */
-static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room,
-                              bool *moved) {
-  int32_t from = r->device[r->u->ops[r->u->at[unit]]];
-  double before = r->over;
-  berth_status st = BERTH_OK;
-  memcpy(room, left, (size_t)r->u->cost->n_devices * sizeof *room);
-  room[from] = -INFINITY;
-  int32_t d;
-  while (r->runs > 0 && (d = roomiest(r, room)) != BERTH_NONE) {
-    room[d] = -INFINITY;
-    if (!berth_i_unit_can_run(r->u, unit, d)) continue;
-    set_unit(r, unit, d);
-    if ((st = try_run(r, false)) != BERTH_OK) return st;
-    *moved = r->over < before;
-    if (*moved) return BERTH_OK;
-  }
-  set_unit(r, unit, from);
-  r->over = before;
-  return BERTH_OK;
-}
-
-/* @param left, room [devices] scratch */
-static berth_status climb(repair *r, double *left, double *room) {
-  bool moved = true;
-  berth_status st = BERTH_OK;
-  while (moved && r->runs > 0) {
-    moved = false;
-    if ((st = try_run(r, true)) != BERTH_OK) return st;
-    if (r->over == 0 || isinf(r->over)) return BERTH_OK;
-    memcpy(left, r->left, (size_t)r->u->cost->n_devices * sizeof *left);
-    for (int32_t i = 0; i < r->n_culprits && !moved; i++) {
-      if ((st = move_unit(r, r->culprits[i].unit, left, room, &moved)) != BERTH_OK) return st;
-    }
-  }
-  return st;
-}
-
-/* ---- packing peaks anew ---- */
-
-typedef struct repack {
-  double *size, *none;        /* [units] bytes at the peak of its device; zeros */
-  double *over;               /* [devices] bytes that a run took beyond the packing */
-  int32_t *at, *best;         /* [units], [ops] */
-  double least;               /* bytes over at best */
-} repack;
-
-static void set_devices(repair *r, const int32_t *at) {
-  for (int32_t i = 0; i < r->u->n_ops; i++) r->device[i] = at[r->u->of[i]];
-}
-
-/* What ops on other devices left there is base: it stays, whatever moves. */
+/* What units hold at the peak of their device. What ops on other devices left there is base: it
+ * stays, whatever moves. */
 static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_assignment *s) {
   memset(w->size, 0, (size_t)r->u->n * sizeof *w->size);
   for (int32_t d = 0; d < s->devices; d++) {
@@ -175,7 +81,94 @@ static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_a
   for (int32_t i = 0; i < r->u->n; i++) w->size[i] = fmax(w->size[i], r->u->permanent[i]);
 }
 
-/* Packed for less where the last packing was promised too much. */
+/* @param blame finds the culprits, too  @param w, s weighed for the next packing, which promises
+ *        less where this one was promised too much; NULL */
+static berth_status try_run(repair *r, bool blame, repack *w, berth_i_assignment *s) {
+  berth_result *run = NULL;
+  berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
+  r->runs--;
+  r->over = INFINITY;
+  if (st == BERTH_EUNREACHABLE) return BERTH_OK;
+  if (st != BERTH_OK) return st;
+  r->over = 0;
+  r->worst = BERTH_NONE;
+  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
+    double over = berth_i_excess(berth_result_peak(run)[d], r->u->cost->t->devices[d].memory);
+    r->left[d] = -over;
+    if (over <= 0) continue;
+    r->over += over;
+    if (w) w->over[d] += over / 2;
+    if (r->worst == BERTH_NONE || r->left[d] < r->left[r->worst]) r->worst = d;
+  }
+  if (w && r->over > 0) weigh(r, run, w, s);
+  if (blame && r->worst != BERTH_NONE) {
+    const int32_t *ops;
+    const double *bytes;
+    int32_t n = berth_result_peak_ops(run, r->worst, &ops, &bytes);
+    r->n_culprits = 0;
+    for (int32_t i = 0; i < n; i++) {
+      if (r->device[ops[i]] == r->worst) add_culprit(r, r->u->of[ops[i]], bytes[i]);
+    }
+  }
+  berth_result_release(run);
+  return BERTH_OK;
+}
+
+/* ---- moves ---- */
+
+static void set_unit(repair *r, int32_t unit, int32_t device) {
+  for (int32_t i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
+}
+
+/* Moves a unit where that leaves fewer bytes over: the device with most room first.
+ * @param room [devices] scratch */
+static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room,
+                              bool *moved) {
+  int32_t devices = r->u->cost->n_devices, from = r->device[r->u->ops[r->u->at[unit]]];
+  double before = r->over;
+  berth_status st = BERTH_OK;
+  memcpy(room, left, (size_t)devices * sizeof *room);
+  room[from] = -INFINITY;
+  while (r->runs > 0) {
+    int32_t best = BERTH_NONE;
+    for (int32_t d = 0; d < devices; d++) {
+      if (room[d] > -INFINITY && (best == BERTH_NONE || room[d] > room[best])) best = d;
+    }
+    if (best == BERTH_NONE) break;
+    room[best] = -INFINITY;
+    if (!berth_i_unit_can_run(r->u, unit, best)) continue;
+    set_unit(r, unit, best);
+    if ((st = try_run(r, false, NULL, NULL)) != BERTH_OK) return st;
+    *moved = r->over < before;
+    if (*moved) return BERTH_OK;
+  }
+  set_unit(r, unit, from);
+  r->over = before;
+  return BERTH_OK;
+}
+
+/* @param left, room [devices] scratch */
+static berth_status climb(repair *r, double *left, double *room) {
+  bool moved = true;
+  berth_status st = BERTH_OK;
+  while (moved && r->runs > 0) {
+    moved = false;
+    if ((st = try_run(r, true, NULL, NULL)) != BERTH_OK) return st;
+    if (r->over == 0 || isinf(r->over)) return BERTH_OK;
+    memcpy(left, r->left, (size_t)r->u->cost->n_devices * sizeof *left);
+    for (int32_t i = 0; i < r->n_culprits && !moved; i++) {
+      if ((st = move_unit(r, r->culprits[i].unit, left, room, &moved)) != BERTH_OK) return st;
+    }
+  }
+  return st;
+}
+
+/* ---- packing peaks anew ---- */
+
+static void set_devices(repair *r, const int32_t *at) {
+  for (int32_t i = 0; i < r->u->n_ops; i++) r->device[i] = at[r->u->of[i]];
+}
+
 static berth_status pack_peaks(repair *r, repack *w, berth_i_assignment *s) {
   bool fits = false;
   for (int32_t i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
@@ -184,14 +177,14 @@ static berth_status pack_peaks(repair *r, repack *w, berth_i_assignment *s) {
   berth_i_assignment_load(s, w->at);
   berth_status st;
   if ((st = berth_i_assignment_unload(s)) != BERTH_OK) return st;
-  if ((st = berth_i_assignment_local_search(s, 2e3 * s->n + 2e4, &fits)) != BERTH_OK) return st;
-  set_devices(r, s->at);
-  return BERTH_OK;
+  st = berth_i_assignment_local_search(s, 2e3 * s->n + 2e4, &fits);
+  if (st == BERTH_OK) set_devices(r, s->at);
+  return st;
 }
 
-/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper,
- * and limits are looked at later. */
-static berth_status gather(repair *r, berth_i_assignment *s) {
+/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper;
+ * the next packings keep the limits. */
+static berth_status gather(repair *r, repack *w, berth_i_assignment *s) {
   uint8_t *near = berth_i_alloc(s->ctx, (size_t)s->n, 1);
   if (!near) return berth_i_nomem(s->ctx);
   if (s->n > 0) memset(near, 1, (size_t)s->n);
@@ -200,23 +193,8 @@ static berth_status gather(repair *r, berth_i_assignment *s) {
   berth_status st = berth_i_assignment_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   if (st == BERTH_OK) set_devices(r, s->at);
+  memset(w->over, 0, (size_t)s->devices * sizeof *w->over);
   return st;
-}
-
-static berth_status run_peaks(repair *r, repack *w, berth_i_assignment *s) {
-  berth_result *run = NULL;
-  berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
-  r->runs--;
-  r->over = INFINITY;
-  if (st == BERTH_EUNREACHABLE) return BERTH_OK;
-  if (st != BERTH_OK) return st;
-  measure(r, run);
-  for (int32_t d = 0; d < s->devices; d++) {
-    if (r->left[d] < 0) w->over[d] -= r->left[d] / 2;
-  }
-  if (r->over > 0) weigh(r, run, w, s);
-  berth_result_release(run);
-  return BERTH_OK;
 }
 
 static bool keep_best(repair *r, repack *w) {
@@ -227,95 +205,63 @@ static bool keep_best(repair *r, repack *w) {
 }
 
 static void restore_best(repair *r, const repack *w) {
+  if (isinf(w->least)) return;
   r->over = w->least;
   if (r->u->n_ops > 0) memcpy(r->device, w->best, (size_t)r->u->n_ops * sizeof *w->best);
 }
 
 static berth_status repack_peaks(repair *r, repack *w) {
   int32_t rounds = r->runs < MOST_REPACKS ? r->runs / 2 : MOST_REPACKS, idle = 0;
-  const berth_topology *t = r->u->cost->t;
   bool gathered = false;
-  for (int32_t i = 0; i < r->u->cost->n_devices; i++) w->over[i] = t->devices[i].memory;
+  for (int32_t i = 0; i < r->u->cost->n_devices; i++)
+    w->over[i] = r->u->cost->t->devices[i].memory;
   berth_i_assignment s;
   berth_status st;
   if ((st = berth_i_assignment_init(r->u, w->over, w->size, w->none, 0, &s)) != BERTH_OK) return st;
   memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
   w->least = INFINITY;
   for (int32_t i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {
-    if ((st = run_peaks(r, w, &s)) != BERTH_OK || isinf(r->over)) break;
+    if ((st = try_run(r, false, w, &s)) != BERTH_OK || isinf(r->over)) break;
     if (keep_best(r, w)) idle = 0;
     if (r->over == 0) break;
     st = pack_peaks(r, w, &s);
-    if (st == BERTH_OK && idle == 2 && !gathered) {
-      gathered = true;
-      st = gather(r, &s);
-      memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
-    }
+    if (st != BERTH_OK || idle != 2 || gathered) continue;
+    gathered = true;
+    st = gather(r, w, &s);
   }
   berth_i_pool_free(&s.pool);
-  if (st == BERTH_OK && !isinf(w->least)) restore_best(r, w);
+  if (st == BERTH_OK) restore_best(r, w);
   return st;
-}
-
-/* @param part [devices] less where a run took more of the limit than elsewhere */
-static void adjust_parts(const repair *r, double *part) {
-  const berth_device *device = r->u->cost->t->devices;
-  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
-    double peak = device[d].memory - r->left[d];
-    if (!isinf(device[d].memory) && peak > 0)
-      part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
-  }
-}
-
-static berth_status try_slices(repair *r, repack *w, const double *part) {
-  berth_status st = berth_i_pack_slices(r->u, part, w->at);
-  if (st != BERTH_OK) return st;
-  set_devices(r, w->at);
-  return try_run(r, false);
 }
 
 /* Slices whose cuts are shifted until all devices are equally full, or memory holds; those that
  * come closest stand.
- * @param part [devices] scratch */
+ * @param part [devices] scratch: less where a run took more of the limit than elsewhere */
 static berth_status cut_slices(repair *r, repack *w, double *part) {
   const berth_i_units *u = r->u;
-  berth_status st = BERTH_OK;
+  const berth_device *device = u->cost->t->devices;
   double all = 0;
   int32_t cuts = r->runs / 2 < MOST_CUTS ? r->runs / 2 : MOST_CUTS;
   for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
-  for (int32_t i = 0; i < u->cost->n_devices; i++)
-    part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
+  for (int32_t d = 0; d < u->cost->n_devices; d++) part[d] = fmin(device[d].memory, 1 + 2 * all);
   w->least = INFINITY;
   for (int32_t i = 0; i < cuts && w->least > 0; i++) {
-    if ((st = try_slices(r, w, part)) != BERTH_OK || isinf(r->over)) return st;
+    berth_status st = berth_i_pack_slices(u, part, w->at);
+    if (st != BERTH_OK) return st;
+    set_devices(r, w->at);
+    if ((st = try_run(r, false, NULL, NULL)) != BERTH_OK || isinf(r->over)) return st;
     keep_best(r, w);
-    adjust_parts(r, part);
-  }
-  if (!isinf(w->least)) restore_best(r, w);
-  return st;
-}
-
-/* Once more from slices, unless that ends with more over. */
-static berth_status repack_slices(repair *r, repack *w) {
-  berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
-  size_t ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
-  int32_t *before = berth_i_pool_alloc(&scratch, ops, sizeof *before);
-  double least = r->over, *part = berth_i_pool_alloc(&scratch, devices, sizeof *part);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    memcpy(before, r->device, ops * sizeof *before);
-    r->runs = budget(r->u);
-    st = cut_slices(r, w, part);
-    if (st == BERTH_OK && r->over > 0) st = repack_peaks(r, w);
-    if (st == BERTH_OK && !(r->over < least)) {
-      memcpy(r->device, before, ops * sizeof *before);
-      r->over = least;
+    for (int32_t d = 0; d < u->cost->n_devices; d++) {
+      double peak = device[d].memory - r->left[d];
+      if (!isinf(device[d].memory) && peak > 0)
+        part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
     }
   }
-  berth_i_pool_free(&scratch);
-  return st;
+  restore_best(r, w);
+  return BERTH_OK;
 }
 
+/* From where the placement is, then from slices, unless that ends with more over. */
 static berth_status repack_all(repair *r) {
   berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t n = (size_t)r->u->n, ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
@@ -325,9 +271,21 @@ static berth_status repack_all(repair *r) {
   w.over = berth_i_pool_zalloc(&scratch, devices, sizeof *w.over);
   w.at = berth_i_pool_alloc(&scratch, n, sizeof *w.at);
   w.best = berth_i_pool_alloc(&scratch, ops, sizeof *w.best);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = repack_peaks(r, &w);
-  if (st == BERTH_OK && r->over > 0 && r->u->n > FEW_UNITS) st = repack_slices(r, &w);
+  int32_t *before = berth_i_pool_alloc(&scratch, ops, sizeof *before);
+  double *part = berth_i_pool_alloc(&scratch, devices, sizeof *part);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = repack_peaks(r, &w);
+  double least = r->over;
+  if (st != BERTH_OK || !(least > 0) || r->u->n <= FEW_UNITS) goto done;
+  memcpy(before, r->device, ops * sizeof *before);
+  r->runs = budget(r->u);
+  st = cut_slices(r, &w, part);
+  if (st == BERTH_OK && r->over > 0) st = repack_peaks(r, &w);
+  if (st == BERTH_OK && !(r->over < least)) {
+    memcpy(r->device, before, ops * sizeof *before);
+    r->over = least;
+  }
+done:
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -340,7 +298,7 @@ static berth_status accept(void *ud, const int32_t *device, bool *yes) {
   if (r->runs <= 0) return BERTH_OK;
   memcpy(r->device, device, (size_t)r->u->n_ops * sizeof *device);
   berth_status st;
-  if ((st = try_run(r, false)) == BERTH_OK) *yes = r->over == 0;
+  if ((st = try_run(r, false, NULL, NULL)) == BERTH_OK) *yes = r->over == 0;
   return st;
 }
 
