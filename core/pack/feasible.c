@@ -1,5 +1,5 @@
 /* Packing for feasibility alone, for placers whose own rule gets stuck: next fit with the units
- * first that have one device; first, best and worst fit by difficulty (fewest devices, then
+ * first that have one device; first and worst fit by difficulty (fewest devices, then
  * largest); bin completion (complete.c); local search from two starts (local_search.c); exact
  * search (tree.c). Work is counted; what comes closest is reported. */
 #include "base/sort_internal.h"
@@ -12,7 +12,7 @@ static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6;
  * to a packing is reported. */
 static const double SEARCH_WORK = 2e4, MOST_SEARCH_WORK = 4e7, ACCOUNT_WORK = 500;
 
-typedef enum fit_rule { FIRST_FIT, BEST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
+typedef enum fit_rule { FIRST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
 
 typedef struct rank {
   int32_t unit, choices; /* devices that types and pins leave it */
@@ -32,16 +32,15 @@ static bool first_fit(berth_i_packing *k, int32_t unit, int32_t from) {
   return false;
 }
 
-/* Where the unit leaves least room (sign 1) or most (sign -1). */
-static bool tightest_fit(berth_i_packing *k, int32_t unit, double sign) {
+static bool worst_fit(berth_i_packing *k, int32_t unit) {
   int32_t best = BERTH_NONE;
-  double least = INFINITY;
+  double most = -INFINITY;
   for (int32_t d = 0; d < k->cost->n_devices; d++) {
     if (berth_i_packing_try(k, unit, d) != 0) continue;
-    double left = sign * berth_i_packing_left(k, d);
+    double left = berth_i_packing_left(k, d);
     berth_i_packing_pop(k);
-    if (best != BERTH_NONE && !(left < least)) continue;
-    least = left;
+    if (best != BERTH_NONE && !(left > most)) continue;
+    most = left;
     best = d;
   }
   return best != BERTH_NONE && berth_i_packing_try(k, unit, best) == 0;
@@ -52,9 +51,8 @@ static bool pack(berth_i_packing *k, const rank *order, fit_rule rule) {
   berth_i_packing_clear(k);
   for (int32_t i = 0; i < k->u->n; i++) {
     int32_t unit = order[i].unit, last = i > 0 ? k->packed[k->n_packed - 1].device : 0;
-    bool fits = rule == BEST_FIT    ? tightest_fit(k, unit, 1)
-                : rule == WORST_FIT ? tightest_fit(k, unit, -1)
-                                    : first_fit(k, unit, rule == NEXT_FIT ? last : 0);
+    bool fits = rule == WORST_FIT ? worst_fit(k, unit)
+                                  : first_fit(k, unit, rule == NEXT_FIT ? last : 0);
     if (!fits) return false;
   }
   return true;
@@ -201,8 +199,7 @@ static berth_status find_feasible(berth_i_packing *k, rank *order, int32_t *at, 
   sort_forced_first(order, (size_t)n);
   if (pack(k, order, NEXT_FIT)) return BERTH_OK;
   sort_by_difficulty(order, (size_t)n);
-  if (pack(k, order, FIRST_FIT) || pack(k, order, BEST_FIT) || pack(k, order, WORST_FIT))
-    return BERTH_OK;
+  if (pack(k, order, FIRST_FIT) || pack(k, order, WORST_FIT)) return BERTH_OK;
   berth_status st = BERTH_OK;
   if (!proposal) /* a proof is found sooner than all packings are ruled out */
     st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
