@@ -123,23 +123,18 @@ static berth_status search_from(berth_i_packing *k, berth_i_assignment *s,
   return BERTH_OK;
 }
 
-/* From an even spread; on from there if next to nothing overflows; from slices if copies count.
+/* From an even spread; from slices if copies count.
  * @param at [2 * units] the first half out: what overflows least; the second is scratch */
 static berth_status search_locally(berth_i_packing *k, const rank *order, double work, int32_t *at,
                                    double *left, bool *found) {
   int32_t *begin = at + k->u->n;
-  double least = INFINITY, room = 0;
+  double least = INFINITY;
   berth_i_assignment s;
   berth_status st =
       berth_i_assignment_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
   if (st != BERTH_OK) return st;
-  for (int32_t d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
   spread(k, order, begin, left);
   st = search_from(k, &s, begin, work, at, &least, found);
-  if (st == BERTH_OK && !*found && work >= SEARCH_WORK && least < 1e-4 * room) {
-    memcpy(begin, at, (size_t)k->u->n * sizeof *at);
-    st = search_from(k, &s, begin, fmin(MOST_SEARCH_WORK, 8 * work), at, &least, found);
-  }
   if (st == BERTH_OK && !*found && k->copy_share > 0) {
     slice(k, begin, left);
     st = search_from(k, &s, begin, work, at, &least, found);
