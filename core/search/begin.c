@@ -40,10 +40,10 @@ static void challenge(berth_i_starts *a, double value) {
   a->rival_value = value;
 }
 
-static berth_status weigh(berth_i_walk *w, berth_i_starts *a,
+static berth_status evaluate(berth_i_walk *w, berth_i_starts *a,
                           void (*keep)(berth_i_starts *a, double value)) {
   double value;
-  berth_status st = berth_i_walk_ask(w, a->trial, INFINITY, &value);
+  berth_status st = berth_i_walk_evaluate(w, a->trial, INFINITY, &value);
   if (st == BERTH_OK && !isinf(value)) keep(a, value);
   return st;
 }
@@ -57,42 +57,43 @@ static void copy(const berth_i_problem *p, berth_i_starts *a, const int32_t *dev
   if (p->n > 0) memcpy(a->trial, device, (size_t)p->n * sizeof *device);
 }
 
-/* Whatever is wrong with the devices is told with the simulator's words. */
+/* An illegal start fails with the simulator's message. */
 static berth_status given_start(berth_i_walk *w, berth_i_starts *a) {
   if (!is_legal(w, w->p->o->start)) return berth_i_fault_report(w->p->plan, &w->state->fault);
   copy(w->p, a, w->p->o->start);
-  return weigh(w, a, challenge);
+  return evaluate(w, a, challenge);
 }
 
-static bool may_ask(const berth_i_walk *w) {
+static bool has_calls(const berth_i_walk *w) {
   return w->p->o->calls == 0 || w->calls < w->p->o->calls;
 }
 
 static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
   berth_i_problem *p = w->p;
   bool found = false;
-  if (!may_ask(w)) return BERTH_OK;
+  if (!has_calls(w)) return BERTH_OK;
   berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
   if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
-  return st == BERTH_OK && found ? weigh(w, a, insert) : st;
+  return st == BERTH_OK && found ? evaluate(w, a, insert) : st;
 }
 
 static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
   const berth_i_problem *p = w->p;
-  if (!may_ask(w)) return BERTH_OK;
-  if (berth_i_start_in_turn(p, &p->units, a->trial, w->held)) return weigh(w, a, insert);
-  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held) ? weigh(w, a, insert)
-                                                                             : BERTH_OK;
+  if (!has_calls(w)) return BERTH_OK;
+  if (berth_i_start_in_turn(p, &p->units, a->trial, w->held)) return evaluate(w, a, insert);
+  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held)
+             ? evaluate(w, a, insert)
+             : BERTH_OK;
 }
 
 static berth_status further(berth_i_walk *w, berth_i_starts *a) {
   const berth_search_options *o = w->p->o;
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < o->n_further && st == BERTH_OK && may_ask(w); i++) {
+  for (int32_t i = 0; i < o->n_further && st == BERTH_OK && has_calls(w); i++) {
     const int32_t *device = &o->further[(size_t)i * (size_t)w->p->n];
     if (!is_legal(w, device)) continue;
     copy(w->p, a, device);
-    st = weigh(w, a, challenge);
+    st = evaluate(w, a, challenge);
   }
   return st;
 }

@@ -1,5 +1,7 @@
 /* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and
- * hold. */
+ * hold. Union-find over ops; of roots, the devices that can run all of the block and its bytes.
+ * Invariant: some device can run and hold each block, but for groups, which are joined in any case.
+ * O(edges log(ops) + ops x devices). */
 #include "search_internal.h"
 #include "base/sort_internal.h"
 #include "base/union_find_internal.h"
@@ -40,43 +42,6 @@ static void join(forest *f, int32_t a, int32_t b, bool force) {
   if (f->bytes) f->bytes[a] += f->bytes[b];
 }
 
-static void plant(forest *f) {
-  const berth_i_problem *p = f->p;
-  for (int32_t i = 0; i < p->n; i++) {
-    f->up[i] = i;
-    for (int32_t d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
-  }
-}
-
-static berth_status join_groups(forest *f) {
-  const berth_graph *g = f->p->cost->g;
-  size_t n_groups = (size_t)g->n_groups;
-  if (!g->group) return BERTH_OK;
-  int32_t *first;
-  if (!(first = berth_i_alloc(f->p->ctx, n_groups, sizeof *first))) return berth_i_nomem(f->p->ctx);
-  for (int32_t i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
-  for (int32_t i = 0; i < f->p->n; i++) {
-    int32_t group = g->group[i];
-    if (group == BERTH_NONE) continue;
-    if (first[group] == BERTH_NONE) first[group] = i;
-    else join(f, first[group], i, true);
-  }
-  berth_i_free(f->p->ctx, first, n_groups, sizeof *first);
-  return BERTH_OK;
-}
-
-static void join_heavy(forest *f, double heavy) {
-  const berth_graph *g = f->p->cost->g;
-  for (int32_t i = 0; i < f->p->n; i++) {
-    int32_t op = g->topo[i];
-    for (int32_t k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
-      int32_t t = g->out[k];
-      if (!(f->p->comm[t] >= heavy)) continue;
-      for (int32_t u = g->use_at[t]; u < g->use_at[t + 1]; u++) join(f, op, g->use[u], false);
-    }
-  }
-}
-
 /* All consumers of the op are one op; BERTH_NONE: there are several, or none. */
 static int32_t only_consumer(const berth_graph *g, int32_t op) {
   int32_t one = BERTH_NONE;
@@ -96,17 +61,39 @@ static bool only_producer(const berth_graph *g, int32_t op, int32_t from) {
   return true;
 }
 
-static void join_lines(forest *f, double light) {
-  const berth_graph *g = f->p->cost->g;
-  for (int32_t i = 0; i < f->p->n; i++) {
+/* Ops alone; groups whatever their size; ends of heavy tensors; light ops in line. */
+static void contract(forest *f, const berth_i_contract *c, int32_t *first) {
+  const berth_i_problem *p = f->p;
+  const berth_graph *g = p->cost->g;
+  for (int32_t i = 0; i < p->n; i++) {
+    f->up[i] = i;
+    for (int32_t d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
+  }
+  for (int32_t i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n; i++) {
+    int32_t group = berth_i_group(g, i);
+    if (group == BERTH_NONE) continue;
+    if (first[group] == BERTH_NONE) first[group] = i;
+    else join(f, first[group], i, true);
+  }
+  for (int32_t i = 0; i < p->n && !isinf(c->heavy); i++) {
+    int32_t op = g->topo[i];
+    for (int32_t k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
+      int32_t t = g->out[k];
+      if (!(p->comm[t] >= c->heavy)) continue;
+      for (int32_t u = g->use_at[t]; u < g->use_at[t + 1]; u++) join(f, op, g->use[u], false);
+    }
+  }
+  for (int32_t i = 0; i < p->n && c->light > 0; i++) {
     int32_t to = only_consumer(g, i);
-    if (to == BERTH_NONE || !(f->p->comp[i] < light) || !(f->p->comp[to] < light)) continue;
+    if (to == BERTH_NONE || !(p->comp[i] < c->light) || !(p->comp[to] < c->light)) continue;
     if (only_producer(g, to, i)) join(f, i, to, false);
   }
 }
 
 /* ---- numbering ---- */
 
+/* In the topological order of their first ops. */
 static void number_blocks(const forest *f, berth_i_clumps *b) {
   const berth_graph *g = f->p->cost->g;
   for (int32_t i = 0; i < f->p->n; i++) b->of[i] = BERTH_NONE;
@@ -114,10 +101,7 @@ static void number_blocks(const forest *f, berth_i_clumps *b) {
     int32_t root = berth_i_sets_root(f->up, g->topo[i]);
     if (b->of[root] == BERTH_NONE) b->of[root] = b->n++;
   }
-  for (int32_t i = 0; i < f->p->n; i++) {
-    int32_t root = berth_i_sets_root(f->up, i);
-    if (root != i) b->of[i] = b->of[root];
-  }
+  for (int32_t i = 0; i < f->p->n; i++) b->of[i] = b->of[berth_i_sets_root(f->up, i)];
 }
 
 static berth_status alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
@@ -164,10 +148,15 @@ static bool alike(const likeness *a, const likeness *b) {
   return a->size == b->size && b->work <= 1.01 * a->work;
 }
 
-static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
-  likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
+/* The largest first: the small ones fit into what is left. */
+BERTH_I_SORT(sort_by_bytes, likeness, BERTH_I_DOWN(work) BERTH_I_UP(block))
+
+/* Classes, and the order by bytes.  @param l [blocks] scratch */
+static void rank_blocks(const berth_i_problem *p, berth_i_clumps *b, likeness *l) {
   int32_t first = 0;
-  if (!l) return berth_i_nomem(p->ctx);
+  for (int32_t i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
+  if (p->bytes) sort_by_bytes(l, (size_t)b->n);
+  for (int32_t i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
   for (int32_t i = 0; i < b->n; i++) l[i] = (likeness){ b->work[i], b->at[i + 1] - b->at[i], i };
   sort_by_likeness(l, (size_t)b->n);
   for (int32_t i = 0; i < b->n; i++) {
@@ -178,37 +167,9 @@ static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
   }
   for (int32_t i = 0; i < b->n; i++)
     b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
-  berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
-  return BERTH_OK;
-}
-
-/* The largest first: what is left fits into gaps. */
-BERTH_I_SORT(sort_by_bytes, likeness, BERTH_I_DOWN(work) BERTH_I_UP(block))
-
-static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
-  likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
-  if (!l) return berth_i_nomem(p->ctx);
-  for (int32_t i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
-  if (p->bytes) sort_by_bytes(l, (size_t)b->n);
-  for (int32_t i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
-  berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
-  return BERTH_OK;
 }
 
 /* ---- all ---- */
-
-static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b) {
-  plant(f);
-  berth_status st;
-  if ((st = join_groups(f)) != BERTH_OK) return st;
-  if (!isinf(c->heavy)) join_heavy(f, c->heavy);
-  if (c->light > 0) join_lines(f, c->light);
-  number_blocks(f, b);
-  if ((st = alloc_blocks(f->p, b)) != BERTH_OK) return st;
-  fill_blocks(f, b);
-  if ((st = rank_bytes(f->p, b)) != BERTH_OK) return st;
-  return make_classes(f->p, b);
-}
 
 berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c,
                                  berth_i_clumps *out) {
@@ -219,10 +180,20 @@ berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contrac
   f.up = berth_i_pool_alloc(&scratch, n, sizeof *f.up);
   f.may = berth_i_pool_alloc(&scratch, n * (size_t)p->n_devices, 1);
   f.bytes = berth_i_pool_copy(&scratch, p->bytes, n, sizeof *f.bytes);
+  int32_t *first = berth_i_pool_alloc(&scratch, (size_t)p->cost->g->n_groups, sizeof *first);
+  likeness *l = berth_i_pool_alloc(&scratch, n, sizeof *l);
   b.of = berth_i_pool_alloc(&b.pool, n, sizeof *b.of);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(&b.pool);
-  if (st == BERTH_OK) st = grow(&f, c, &b);
+  if (st == BERTH_OK) {
+    contract(&f, c, first);
+    number_blocks(&f, &b);
+    st = alloc_blocks(p, &b);
+  }
+  if (st == BERTH_OK) {
+    fill_blocks(&f, &b);
+    rank_blocks(p, &b, l);
+  }
   berth_i_pool_free(&scratch);
   if (st == BERTH_OK) *out = b;
   else berth_i_pool_free(&b.pool);

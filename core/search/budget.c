@@ -1,8 +1,8 @@
-/* What walks share of hooks and clock: the used part of the budget, told and asked on the calling
- * thread. */
+/* What walks share of hooks and clock. Invariant: only the calling thread calls hooks and reads the
+ * clock; the other threads read `elapsed` and `stopped`. */
 #include "search_internal.h"
 
-enum { LOOK_EVERY = 16 };
+enum { POLL_EVERY = 16 };
 
 static double clock_now(const berth_i_search *s) { return berth_i_ctx_clock(s->p->ctx); }
 
@@ -14,21 +14,21 @@ static double used_part(const berth_i_search *s) {
   return fmin(part, 1);
 }
 
-static void tell(berth_i_search *s) {
+static void report(berth_i_search *s) {
   int hundredths = (int)(100 * used_part(s));
-  if (hundredths <= s->told) return;
-  s->told = hundredths;
+  if (hundredths <= s->reported) return;
+  s->reported = hundredths;
   berth_i_progress(s->p->ctx, "search", hundredths / 100.0);
 }
 
 void berth_i_search_watch(berth_i_search *s) {
   if (s->p->o->seconds > 0) atomic_store(&s->elapsed, clock_now(s) - s->began);
-  tell(s);
+  report(s);
   if (atomic_load(&s->stopped) || berth_i_interrupted(s->p->ctx) == BERTH_OK) return;
-  atomic_store(&s->asked, true);
+  atomic_store(&s->interrupted, true);
   atomic_store(&s->stopped, true);
 }
 
-void berth_i_search_look(berth_i_search *s) {
-  if (s->looks++ % LOOK_EVERY == 0 || s->p->o->objective) berth_i_search_watch(s);
+void berth_i_search_poll(berth_i_search *s) {
+  if (s->polls++ % POLL_EVERY == 0 || s->p->o->objective) berth_i_search_watch(s);
 }

@@ -1,12 +1,15 @@
-/* Annealing, and descents. */
+/* Annealing (Kirkpatrick, Gelatt, Vecchi 1983; a geometric schedule over the used part of the
+ * budget) and descents. Invariant: between moves nothing is to be undone, and the present placement
+ * keeps pins, types, groups and memory. O(simulation) a move. */
 #include "search_internal.h"
 
-/* u is drawn before the move is weighed, so that the simulation knows when to stop. */
+/* u is drawn before the move is evaluated, so that the simulation stops as soon as it is
+ * refused. */
 void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double t_start, double t_end,
                          double single) {
   if (w->p->n == 0 || !(t_start > 0)) return;
   double done;
-  while (berth_i_walk_goes_on(w, &done)) {
+  while (berth_i_walk_continues(w, &done)) {
     double temperature = t_start * pow(t_end / t_start, done);
     double u = 1 - berth_rng_uniform(&w->rng); /* (0, 1] */
     berth_i_walk_move(w, b, single);
@@ -29,7 +32,7 @@ static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
   shuffled(w, b->n);
   for (int32_t i = 0; i < b->n; i++) {
     for (int32_t d = 0; d < w->p->n_devices; d++) {
-      if (!berth_i_walk_goes_on(w, NULL)) return false;
+      if (!berth_i_walk_continues(w, NULL)) return false;
       w->failed = 0; /* all are tried once: that ends */
       berth_i_walk_put_block(w, b, w->order[i], d);
       berth_i_walk_make_room(w, b);
@@ -44,7 +47,7 @@ static bool steepest_pass(berth_i_walk *w, const berth_i_clumps *b) {
   double least = w->cur;
   int32_t block = BERTH_NONE, device = BERTH_NONE;
   for (int32_t i = 0; i < b->n; i++) {
-    for (int32_t d = 0; d < w->p->n_devices && berth_i_walk_goes_on(w, NULL); d++) {
+    for (int32_t d = 0; d < w->p->n_devices && berth_i_walk_continues(w, NULL); d++) {
       w->failed = 0;
       berth_i_walk_put_block(w, b, i, d);
       double value = berth_i_walk_probe(w, just_below(least));
@@ -67,7 +70,7 @@ static bool pass(berth_i_walk *w, const berth_i_clumps *b) {
 static void to_the_bottom(berth_i_walk *w) {
   do {
     while (pass(w, &w->p->units)) continue;
-  } while (pass(w, &w->p->atoms) && berth_i_walk_goes_on(w, NULL));
+  } while (pass(w, &w->p->atoms) && berth_i_walk_continues(w, NULL));
 }
 
 /* Every unit anywhere; where memory counts and that finds no room, one after the other goes
@@ -91,12 +94,12 @@ static bool scatter(berth_i_walk *w) {
 
 /* The given start, or the first of units, is where the walk is. */
 static void from_other_starts(berth_i_walk *w, const berth_i_starts *a) {
-  for (int32_t i = w->p->o->start ? 0 : 1; i < a->n && berth_i_walk_goes_on(w, NULL); i++) {
+  for (int32_t i = w->p->o->start ? 0 : 1; i < a->n && berth_i_walk_continues(w, NULL); i++) {
     if (!berth_i_starts_near(a, i)) continue;
     berth_i_walk_take(w, a->device[i], a->value[i]);
     to_the_bottom(w);
   }
-  if (w->p->o->start || isinf(a->rival_value) || !berth_i_walk_goes_on(w, NULL)) return;
+  if (w->p->o->start || isinf(a->rival_value) || !berth_i_walk_continues(w, NULL)) return;
   berth_i_walk_take(w, a->rival, a->rival_value);
   to_the_bottom(w);
 }
@@ -105,7 +108,7 @@ void berth_i_walk_descend(berth_i_walk *w, const berth_i_starts *a) {
   if (w->p->n == 0) return;
   to_the_bottom(w);
   from_other_starts(w, a);
-  while (berth_i_walk_goes_on(w, NULL)) {
+  while (berth_i_walk_continues(w, NULL)) {
     if (scatter(w)) to_the_bottom(w);
   }
 }

@@ -53,7 +53,7 @@ const berth_option_table *berth_search_option_table(void) {
 
 /* ---- threads ---- */
 
-/* One where the user's objective or allocator is asked. */
+/* One where the user's objective or allocator is called. */
 static int32_t count_threads(const berth_i_problem *p, int32_t jobs) {
   if (p->o->objective || !berth_i_ctx_default_alloc(p->ctx)) return 1;
   /* a function prices them, on the calling thread */
@@ -81,7 +81,7 @@ static int32_t count_annealing(const berth_search_options *o) {
   return o->calls < SHORT ? 1 : o->calls < MEDIUM ? 2 : MANY;
 }
 
-/* Of a generation the walks are those who weigh, one per thread. */
+/* BRKGA: walks evaluate the rows of a generation, one walk per thread. */
 static int32_t count_walks(const berth_i_problem *p) {
   switch (p->o->method) {
   case BERTH_SEARCH_LOCAL: return 1;
@@ -235,7 +235,7 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
   report->value = w->best_value;
   report->calls = (int64_t)atomic_load(&t->s.calls);
   report->units = w->p->units.n;
-  report->interrupted = atomic_load(&t->s.asked);
+  report->interrupted = atomic_load(&t->s.interrupted);
 }
 
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {

@@ -76,12 +76,12 @@ typedef struct berth_i_starts {
 typedef struct berth_i_search {
   berth_i_problem *p;
   atomic_bool stopped;       /* the hook said so, or the time is over, or a walk failed */
-  atomic_bool asked;         /* the hook said so */
-  _Atomic double elapsed;    /* s; told by the calling thread, which alone asks the clock */
+  atomic_bool interrupted;         /* the hook said so */
+  _Atomic double elapsed;    /* s; set by the calling thread, which alone reads the clock */
   atomic_llong calls;
   double began;
-  uint32_t looks;
-  int told;                  /* hundredths, to the progress hook */
+  uint32_t polls;
+  int reported;                 /* hundredths, to the progress hook */
 } berth_i_search;
 
 typedef struct berth_i_walk {
@@ -114,9 +114,10 @@ berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t st
 void berth_i_walk_release(berth_i_walk *w);
 /** Takes a placement whose value is known. */
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value);
-/** The one place where a placement is weighed: counts as a call. *out INFINITY: not allowed; above
- * limit: a lower bound. */
-berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double limit, double *out);
+/** The one place where a placement is evaluated: counts as a call. *out INFINITY: not allowed;
+ * above limit: a lower bound. */
+berth_status berth_i_walk_evaluate(berth_i_walk *w, const int32_t *device,
+                                   double limit, double *out);
 /** Counts as a move: remembered for undoing. */
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device);
 void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block,
@@ -134,9 +135,9 @@ bool berth_i_walk_try(berth_i_walk *w, double limit);
 /** The value of what was put, which is undone; INFINITY: above the limit, or not allowed. */
 double berth_i_walk_probe(berth_i_walk *w, double limit);
 /** The budget of the phase is not used up. @param done out: the used part; may be NULL */
-bool berth_i_walk_goes_on(berth_i_walk *w, double *done);
+bool berth_i_walk_continues(berth_i_walk *w, double *done);
 /** Asks hooks and clock, on the calling thread, now and then. */
-void berth_i_search_look(berth_i_search *s);
+void berth_i_search_poll(berth_i_search *s);
 /** The same, now. */
 void berth_i_search_watch(berth_i_search *s);
 

@@ -118,7 +118,7 @@ static bool all_cross(const berth_i_problem *p, const int32_t *device) {
   return true;
 }
 
-/* What a user's objective is not asked about. */
+/* What is refused before a user's objective is called. */
 static bool cannot_run(berth_i_walk *w, const int32_t *device) {
   const berth_i_problem *p = w->p;
   if (!p->o->objective) return false;
@@ -129,7 +129,8 @@ static bool cannot_run(berth_i_walk *w, const int32_t *device) {
   return isinf(value);
 }
 
-berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double limit, double *out) {
+berth_status berth_i_walk_evaluate(berth_i_walk *w, const int32_t *device,
+                                   double limit, double *out) {
   berth_status st = BERTH_OK;
   *out = INFINITY;
   w->calls++;
@@ -221,7 +222,7 @@ bool berth_i_walk_has_room(const berth_i_walk *w) {
 }
 
 /* @return the value, if it is allowed and at most limit; else INFINITY */
-static double weigh(berth_i_walk *w, double limit) {
+static double evaluate(berth_i_walk *w, double limit) {
   if (w->n_undo == 0 || !berth_i_walk_has_room(w)) {
     w->failed++;
     return INFINITY;
@@ -229,7 +230,7 @@ static double weigh(berth_i_walk *w, double limit) {
   w->failed = 0;
   double value;
   berth_status st;
-  if ((st = berth_i_walk_ask(w, w->device, limit, &value)) != BERTH_OK) {
+  if ((st = berth_i_walk_evaluate(w, w->device, limit, &value)) != BERTH_OK) {
     w->status = st;
     atomic_store(&w->s->stopped, true);
     return INFINITY;
@@ -238,7 +239,7 @@ static double weigh(berth_i_walk *w, double limit) {
 }
 
 bool berth_i_walk_try(berth_i_walk *w, double limit) {
-  double value = weigh(w, limit);
+  double value = evaluate(w, limit);
   if (isinf(value)) {
     berth_i_walk_undo(w);
     return false;
@@ -252,7 +253,7 @@ bool berth_i_walk_try(berth_i_walk *w, double limit) {
 }
 
 double berth_i_walk_probe(berth_i_walk *w, double limit) {
-  double value = weigh(w, limit);
+  double value = evaluate(w, limit);
   berth_i_walk_undo(w);
   return value;
 }
@@ -263,9 +264,9 @@ static double part(double from, double at, double to) {
   return to > from ? (at - from) / (to - from) : 1;
 }
 
-bool berth_i_walk_goes_on(berth_i_walk *w, double *done) {
+bool berth_i_walk_continues(berth_i_walk *w, double *done) {
   double used = 0;
-  if (w->home) berth_i_search_look(w->s);
+  if (w->home) berth_i_search_poll(w->s);
   if (atomic_load(&w->s->stopped) || w->failed > MOST_FAILED) return false;
   if (w->most_calls > 0)
     used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
