@@ -1,7 +1,7 @@
 /* Packing for feasibility alone, for placers whose own rule gets stuck: next fit with the units
  * first that have one device; first and worst fit by difficulty (fewest devices, then
- * largest); bin completion (complete.c); local search from two starts (local_search.c); exact
- * search (tree.c). Work is counted; what comes closest is reported. */
+ * largest); bin completion (complete.c); exact search for few units (tree.c); local search
+ * from two starts (local_search.c). Work is counted; what comes closest is reported. */
 #include "base/sort_internal.h"
 #include "pack_internal.h"
 
@@ -64,8 +64,8 @@ static bool pack(berth_i_packing *k, const rank *order, fit_rule rule) {
 static berth_status search_exactly(berth_i_packing *k, const rank *order, bool *found,
                                    bool *unfit) {
   berth_ctx *ctx = k->cost->ctx;
-  size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
-  int64_t tries = k->u->n <= FEW_UNITS ? 60000 : 20000 + 4 * (int64_t)(n * devices);
+  size_t n = (size_t)k->u->n;
+  int64_t tries = 60000;
   int32_t *units = berth_i_alloc(ctx, n, sizeof *units);
   if (!units) return berth_i_nomem(ctx);
   for (size_t i = 0; i < n; i++) units[i] = order[i].unit;
@@ -162,8 +162,7 @@ static berth_status search_packing(berth_i_packing *k, const rank *order, int32_
   double work = *unfit ? ACCOUNT_WORK : SEARCH_WORK;
   if (st == BERTH_OK && !*found)
     st = search_locally(k, order, fmin(MOST_SEARCH_WORK, work * u->n), at, left, found);
-  if (st != BERTH_OK || *found || *unfit || u->n <= FEW_UNITS) return st;
-  return search_exactly(k, order, found, unfit);
+  return st;
 }
 
 /* Packs what comes closest, large units first, then the others where they fit.

@@ -72,8 +72,8 @@ berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const
                                      bool unfit, const berth_place_options *opts,
                                      berth_obstacle *why);
 /** Packs everything from the start: in topological order, then pinned and large units first, by
- *  first fit and worst fit; then by bin completion, local search and a search of limited
- *  length. Feasibility is all that it looks for.
+ *  first fit and worst fit; then by bin completion, search of few cases and local search.
+ *  Feasibility is the only goal.
  *  @return BERTH_OK; else what berth_i_packing_account says of what came closest */
 berth_status berth_i_packing_find_feasible(berth_i_packing *k, const char *placer,
                                     const berth_place_options *opts, berth_obstacle *why);
