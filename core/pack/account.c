@@ -1,29 +1,26 @@
-/* What is told where no placement was found, and none is proved not to exist: how full the devices
+/* The message where no placement was found, and none is proved not to exist: how full the devices
  * are in what came closest. */
 #include "pack_internal.h"
 #include <stdio.h>
 
-enum { MOST_TOLD = 6 };
-
-static size_t tell_device(const berth_i_packing *k, int32_t d, char *buf, size_t size) {
-  char where[160], holds[32], limit[32];
-  int n = snprintf(buf, size, "%s %s holds %s of %s", d > 0 ? "," : ";",
-                   berth_i_device_label(k->cost->t, d, where, sizeof where),
-                   berth_quantity_format(k->used[d] + k->temporary[d], BERTH_BYTES, holds,
-                                         sizeof holds),
-                   berth_quantity_format(k->limit[d], BERTH_BYTES, limit, sizeof limit));
-  return n < 0 ? 0 : (size_t)n;
-}
+enum { MOST_LISTED = 6 };
 
 /* "; device 0 "d0" holds 10 B of 12 B, ... and 3 more" */
-static void tell_devices(const berth_i_packing *k, char *buf, size_t size) {
+static void list_devices(const berth_i_packing *k, char *buf, size_t size) {
   size_t used = 0;
   int32_t devices = k->cost->n_devices;
   buf[0] = 0;
-  for (int32_t d = 0; d < devices && d < MOST_TOLD && used < size; d++)
-    used += tell_device(k, d, buf + used, size - used);
-  if (devices > MOST_TOLD && used < size)
-    snprintf(buf + used, size - used, " and %d more", (int)(devices - MOST_TOLD));
+  for (int32_t d = 0; d < devices && d < MOST_LISTED && used < size; d++) {
+    char where[160], holds[32], limit[32];
+    int n = snprintf(buf + used, size - used, "%s %s holds %s of %s", d > 0 ? "," : ";",
+                     berth_i_device_label(k->cost->t, d, where, sizeof where),
+                     berth_quantity_format(k->used[d] + k->temporary[d], BERTH_BYTES, holds,
+                                           sizeof holds),
+                     berth_quantity_format(k->limit[d], BERTH_BYTES, limit, sizeof limit));
+    used += n < 0 ? 0 : (size_t)n;
+  }
+  if (devices > MOST_LISTED && used < size)
+    snprintf(buf + used, size - used, " and %d more", (int)(devices - MOST_LISTED));
 }
 
 berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer,
@@ -34,7 +31,7 @@ berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const
   char reason[400];
   snprintf(reason, sizeof reason, "%s", berth_errmsg(k->cost->ctx));
   char devices[800];
-  tell_devices(k, devices, sizeof devices);
+  list_devices(k, devices, sizeof devices);
   return berth_i_fail(
       k->cost->ctx, st, "%s%s%s", reason, devices,
       unfit && k->u->share == 1 ? "; no choice of devices holds in every order of execution" : "");

@@ -55,24 +55,6 @@ static double common_divisor(const sizes *s) {
 
 /* ---- functions that never add up to more than that of the whole ---- */
 
-/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a
- * device are at least those of what it holds. For any limits. */
-static double pieces_needed(const sizes *s, double piece) {
-  double sum = 0;
-  for (int32_t i = 0; i < s->n; i++) sum += s->count[i] * floor(s->at[i] / piece);
-  return sum;
-}
-
-static double pieces_on(const berth_i_kinds *k, int32_t kind, double piece) {
-  return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / piece);
-}
-
-static double pieces_held(const berth_i_kinds *k, double piece) {
-  double sum = 0;
-  for (int32_t j = 0; j < k->n; j++) sum += k->size[j] * pieces_on(k, j, piece);
-  return sum;
-}
-
 /* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that
  * leaves of the whole above. In units of which a device has `whole`. */
 static double devices_by_complement(const sizes *s, double limit, double piece) {
@@ -97,13 +79,13 @@ static double devices_by_threshold(const sizes *s, double limit, double least) {
   return sum / limit;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                                double piece, double need, double held, berth_obstacle *why) {
   double least = INFINITY;
   for (int32_t j = 0; j < k->n; j++)
-    least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
+    least = fmin(least, (berth_i_pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, least, why);
   char each[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
@@ -136,9 +118,13 @@ static bool alike(const berth_i_kinds *k) {
   return !isinf(k->limit[0]);
 }
 
+/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a
+ * device are at least those of what it holds. For any limits. */
 static berth_status prove_by_piece(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
                                    double piece, const char *placer, berth_obstacle *why) {
-  double need = pieces_needed(s, piece), held = pieces_held(k, piece);
+  double need = 0, held = 0;
+  for (int32_t i = 0; i < s->n; i++) need += s->count[i] * floor(s->at[i] / piece);
+  for (int32_t j = 0; j < k->n; j++) held += k->size[j] * berth_i_pieces_on(k, j, piece);
   return need > held && need < 9007199254740992.0 ? say_pieces(u, k, placer, piece, need, held, why)
                                                   : BERTH_OK;
 }
@@ -152,25 +138,19 @@ static berth_status prove_by_devices(const berth_i_units *u, const berth_i_kinds
   return needed > k->devices * (1 + 1e-9) ? say_devices(u, k, placer, needed, why) : BERTH_OK;
 }
 
-static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
-                                   const char *placer, berth_obstacle *why) {
-  double g = common_divisor(s);
-  berth_status st = g > 0 ? prove_by_piece(u, k, s, g, placer, why) : BERTH_OK;
-  int32_t step = s->n / MOST_PIECES + 1;
-  bool equal = alike(k);
-  for (int32_t i = 0; i < s->n && st == BERTH_OK; i += step) {
-    for (int32_t part = 1; part <= 3 && st == BERTH_OK; part++)
-      st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
-    if (st == BERTH_OK && equal) st = prove_by_devices(u, k, s, s->at[i], placer, why);
-  }
-  return st;
-}
-
 berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                                 berth_obstacle *why) {
   sizes s;
   berth_status st = sizes_init(u->cost->ctx, k->least.held, u->n, &s);
-  if (st == BERTH_OK) st = prove_by_sizes(u, k, &s, placer, why);
+  double g = st == BERTH_OK ? common_divisor(&s) : 0;
+  bool equal = alike(k);
+  if (g > 0) st = prove_by_piece(u, k, &s, g, placer, why);
+  int32_t step = s.n / MOST_PIECES + 1;
+  for (int32_t i = 0; i < s.n && st == BERTH_OK; i += step) {
+    for (int32_t part = 1; part <= 3 && st == BERTH_OK; part++)
+      st = prove_by_piece(u, k, &s, s.at[i] / part, placer, why);
+    if (st == BERTH_OK && equal) st = prove_by_devices(u, k, &s, s.at[i], placer, why);
+  }
   berth_i_pool_free(&s.pool);
   return st;
 }
@@ -239,8 +219,9 @@ static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, doub
   return st;
 }
 
-/* By how much every way runs over somewhere: most bytes that could be added to each device in vain,
- * found by halving. Where that cannot be told, rounding is all that is sure. @param missing out:
+/* By how much every way runs over somewhere: the most bytes more on each device with which nothing
+ * fits, found by halving. Where that stays unknown, rounding is all that is sure. @param missing
+ * out:
  * above 0 */
 static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k, double *limit,
                                   double *none, int32_t *at, double *missing) {

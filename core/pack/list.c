@@ -48,7 +48,7 @@ static bool is_weightless(const berth_i_units *u, int32_t unit) {
   return true;
 }
 
-/* What takes no memory may go where the rule likes.  @param freely or not at all */
+/* @param freely what takes no memory goes where the rule puts it */
 static berth_status run_on(retry *r, bool freely, berth_obstacle *why) {
   berth_i_setup again = *r->setup;
   berth_placement *p = NULL;
@@ -69,37 +69,33 @@ static berth_status plan_on(retry *r, berth_obstacle *why) {
 
 /* ---- first in, first out ---- */
 
-static berth_status holds_as_planned(retry *r, const berth_placement *p, bool *holds) {
-  berth_sim_options o = berth_i_fifo_options(r->cost, r->opts);
-  berth_sim *sim = NULL;
-  o.links = BERTH_LINKS_FREE;
-  o.dispatch = BERTH_DISPATCH_PLANNED;
-  o.sequence = p->sequence;
-  berth_status st;
-  if ((st = berth_sim_new(r->cost, &o, &sim)) != BERTH_OK) return st;
-  berth_sim_summary sum;
-  st = berth_sim_run(sim, p->device, &sum);
-  *holds = st == BERTH_OK && sum.oom_op == BERTH_NONE;
-  berth_sim_release(sim);
-  return st;
-}
-
+/* The order of a run by readiness, if memory holds when exactly that is run. */
 static berth_status plan_in_turn(retry *r) {
   berth_placement *p = NULL;
+  berth_sim *sim = NULL;
+  berth_sim_options o = berth_i_fifo_options(r->cost, r->opts);
   bool holds = false;
   berth_status st = berth_i_placement_make(r->cost->ctx, r->u.n_ops, r->setup->placer, true, &p);
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, r->device, (size_t)p->n * sizeof *p->device);
   berth_oom oom;
-  if ((st = berth_i_plan_fifo(r->cost, r->opts, p, &oom, NULL)) == BERTH_OK)
-    st = holds_as_planned(r, p, &holds);
-  if (st == BERTH_OK && holds) keep_better(r, p);
+  if ((st = berth_i_plan_fifo(r->cost, r->opts, p, &oom, NULL)) != BERTH_OK) goto done;
+  o.links = BERTH_LINKS_FREE;
+  o.dispatch = BERTH_DISPATCH_PLANNED;
+  o.sequence = p->sequence;
+  if ((st = berth_sim_new(r->cost, &o, &sim)) != BERTH_OK) goto done;
+  berth_sim_summary sum;
+  st = berth_sim_run(sim, p->device, &sum);
+  holds = st == BERTH_OK && sum.oom_op == BERTH_NONE;
+  berth_sim_release(sim);
+done:
+  if (holds) keep_better(r, p);
   else berth_placement_release(p);
   return st;
 }
 
-/* Without limits. */
-static berth_status imagine(retry *r) {
+/* The plan without limits. */
+static berth_status plan_without_limits(retry *r) {
   berth_i_setup own = *r->setup;
   berth_placement *p = NULL;
   own.rule = BERTH_I_RULE_NONE;
@@ -139,18 +135,18 @@ static int32_t rounds_for(const retry *r) {
 }
 
 /* Where the plan ran out, below what was packed there by what was missing; and everywhere a part of
- * what is to spare is kept, more from round to round. */
+ * what is free is kept, more from round to round. */
 static void lower_limits(retry *r, const berth_obstacle *where, double part) {
   const berth_device *device = r->cost->t->devices;
-  double room = 0, spare = 0;
+  double room = 0, free = 0;
   int32_t d;
   for (d = 0; d < r->cost->n_devices; d++) {
     if (isinf(device[d].memory)) continue;
     room += device[d].memory;
-    spare += device[d].memory - r->held[d];
+    free += device[d].memory - r->held[d];
   }
   for (d = 0; d < r->cost->n_devices; d++) {
-    double keep = room > 0 ? part * spare * (device[d].memory / room) : 0;
+    double keep = room > 0 ? part * free * (device[d].memory / room) : 0;
     if (!isinf(device[d].memory)) r->limit[d] = device[d].memory - keep;
   }
   d = where->device;
@@ -207,7 +203,7 @@ static berth_status try_packed(retry *r, berth_obstacle *why) {
   return st == BERTH_OK ? plan_on(r, why) : st;
 }
 
-/* ---- first in, first out, mended ---- */
+/* ---- first in, first out, repaired ---- */
 
 /* The rule's own order may let outputs pile up where another does not: devices that are found by
  * runs in order of readiness keep memory in that order, which then is the plan. */
@@ -236,7 +232,7 @@ static berth_status try_share(retry *r, berth_obstacle *why) {
 /* First as loosely as may be, then so that any order holds. What stops the former is the better
  * reason. */
 static berth_status try_shares(retry *r, berth_obstacle *why) {
-  berth_status st = imagine(r);
+  berth_status st = plan_without_limits(r);
   if (st == BERTH_OK) st = try_share(r, why);
   if (!is_stuck(st) || r->u.share == 1) return st;
   char reason[1400];
@@ -249,7 +245,7 @@ static berth_status try_shares(retry *r, berth_obstacle *why) {
   return is_stuck(strict) ? berth_i_fail(r->cost->ctx, st, "%s", reason) : strict;
 }
 
-/* ---- the door ---- */
+/* ---- entry ---- */
 
 static berth_status alloc_retry(retry *r) {
   size_t n = (size_t)r->cost->g->n_ops;
@@ -263,7 +259,7 @@ static berth_status alloc_retry(retry *r) {
   return berth_i_pool_status(&r->pool);
 }
 
-/* Parameters alone come close to all that there is: then a proof may save a long vain run. */
+/* Parameters alone come close to all memory: then a proof may save a long run that fails. */
 static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
   double bytes = 0, room = 0;
   for (int32_t i = 0; i < cost->g->n_ops; i++)

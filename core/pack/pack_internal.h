@@ -87,6 +87,10 @@ typedef enum berth_i_verdict { BERTH_I_UNKNOWN, BERTH_I_FITS, BERTH_I_UNFIT } be
 berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size,
                                    const double *temporary, double work, int32_t *at,
                                    berth_i_verdict *verdict);
+/** How many pieces of that size a device of the kind holds. */
+static inline double berth_i_pieces_on(const berth_i_kinds *k, int32_t kind, double piece) {
+  return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / piece);
+}
 /** Bounds of bin packing on bytes that are held for good.  @return as berth_i_prove_unfit */
 berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                                 berth_obstacle *why);

@@ -1,4 +1,7 @@
-/* All packings of units in a given order, one by one. */
+/* All packings of units in a given order, depth first: one unit a level, devices by id. Invariant:
+ * the packing holds the units of the levels above. Cut off: levels whose remaining units exceed the
+ * room, empty devices like an earlier empty one, units like the one before on an earlier device.
+ * Exponential, up to the given number of steps. */
 #include "packing_internal.h"
 
 typedef struct tree {
@@ -51,6 +54,7 @@ static bool has_room(const tree *t, int32_t level) {
   return t->sum[level] <= room;
 }
 
+/* The unit of the level goes to the next device that takes it. */
 static bool descend(tree *t, int32_t level) {
   int32_t unit = t->order[level];
   if (t->next[level] == 0 && !has_room(t, level)) return false;
@@ -66,40 +70,30 @@ static bool descend(tree *t, int32_t level) {
   return false;
 }
 
-static void ascend(tree *t) {
-  t->load[t->k->packed[t->k->n_packed - 1].device]--;
-  berth_i_packing_pop(t->k);
-}
-
 static berth_status search(tree *t, berth_i_accept_fn accept, void *ud, bool *found) {
-  int32_t level = 0, n = t->k->u->n;
+  const berth_i_units *u = t->k->u;
+  t->sum[u->n] = 0;
+  t->least[u->n] = INFINITY;
+  for (int32_t i = u->n - 1; i >= 0; i--) {
+    if (u->pin[i] != BERTH_NONE) t->pinned[u->pin[i]] = 1;
+    t->sum[i] = t->sum[i + 1] + u->permanent[t->order[i]];
+    t->least[i] = fmin(t->least[i + 1], u->permanent[t->order[i]]);
+  }
   *found = false;
   t->next[0] = 0;
-  for (;;) {
-    if (level == n) {
+  for (int32_t level = 0;;) {
+    if (level == u->n) {
       berth_status st = BERTH_OK;
       *found = true;
       if (accept) st = accept(ud, t->k->device, found);
       if (st != BERTH_OK || *found) return st;
     } else if (descend(t, level)) {
-      if (++level < n) t->next[level] = 0;
+      if (++level < u->n) t->next[level] = 0;
       continue;
     }
     if (level-- == 0 || t->tries <= 0) return BERTH_OK;
-    ascend(t);
-  }
-}
-
-static void sum_up(tree *t) {
-  int32_t n = t->k->u->n;
-  t->sum[n] = 0;
-  t->least[n] = INFINITY;
-  for (int32_t i = 0; i < n; i++) {
-    if (t->k->u->pin[i] != BERTH_NONE) t->pinned[t->k->u->pin[i]] = 1;
-  }
-  for (int32_t i = n - 1; i >= 0; i--) {
-    t->sum[i] = t->sum[i + 1] + t->k->u->permanent[t->order[i]];
-    t->least[i] = fmin(t->least[i + 1], t->k->u->permanent[t->order[i]]);
+    t->load[t->k->packed[t->k->n_packed - 1].device]--;
+    berth_i_packing_pop(t->k);
   }
 }
 
@@ -114,11 +108,8 @@ berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, in
   t.least = berth_i_pool_alloc(&scratch, n, sizeof *t.least);
   t.pinned = berth_i_pool_zalloc(&scratch, devices, 1);
   berth_i_packing_clear(k);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
-    sum_up(&t);
-    st = search(&t, accept, ud, found);
-  }
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = search(&t, accept, ud, found);
   *tries = t.tries;
   berth_i_pool_free(&scratch);
   return st;

@@ -50,30 +50,6 @@ static load unit_load(const berth_i_kinds *k, int32_t unit) {
 
 static double load_bytes(load l) { return fmax(l.held, l.param + l.moment); }
 
-static uint32_t kinds_of(const berth_i_kinds *k, int32_t unit) {
-  uint32_t set = 0;
-  for (int32_t j = 0; j < k->n; j++) set |= (uint32_t)fits_kind(k, unit, j) << j;
-  return set;
-}
-
-/* After it, sums[S] is that over all subsets of S.  @param sums [1 << bits] */
-static void gather_subsets(load *sums, int32_t bits) {
-  uint32_t all = 1u << bits;
-  for (int32_t j = 0; j < bits; j++) {
-    for (uint32_t set = 0; set < all; set++) {
-      if (set >> j & 1) add_load(&sums[set], sums[set ^ 1u << j]);
-    }
-  }
-}
-
-static double room_of(const berth_i_kinds *k, uint32_t set) {
-  double room = 0;
-  for (int32_t j = 0; j < k->n; j++) {
-    if (set >> j & 1) room += k->limit[j] * k->size[j];
-  }
-  return room;
-}
-
 /* @param device the only one that can take it; BERTH_NONE: `devices` share it */
 static berth_status say_sum(const berth_i_units *u, const char *placer, double need, double room,
                             int32_t device, int32_t devices, berth_obstacle *why) {
@@ -92,30 +68,32 @@ static berth_status say_sum(const berth_i_units *u, const char *placer, double n
                       berth_quantity_format(need - room, BERTH_BYTES, lacks, sizeof lacks));
 }
 
-static int32_t devices_in(const berth_i_kinds *k, uint32_t set) {
-  int32_t n = 0;
-  for (int32_t j = 0; j < k->n; j++) n += set >> j & 1 ? k->size[j] : 0;
-  return n;
-}
-
-/* One of the devices of the kinds in the set. */
-static int32_t sample_of(const berth_i_kinds *k, uint32_t set) {
-  int32_t j = 0;
-  while (!(set >> j & 1)) j++;
-  return k->sample[j];
-}
-
-/* Units that fit only within S must share the room of S. */
+/* Units that fit only within a set of kinds must share the room of the set: for all sets, by sums
+ * over subsets.  @param sums [2^kinds] zeros */
 static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                                load *sums, berth_obstacle *why) {
-  for (int32_t i = 0; i < u->n; i++) add_load(&sums[kinds_of(k, i)], unit_load(k, i));
-  gather_subsets(sums, k->n);
-  for (uint32_t set = 1; set < 1u << k->n; set++) {
-    double need = load_bytes(sums[set]), room = room_of(k, set);
-    int32_t devices = devices_in(k, set);
-    if (!berth_i_exceeds(k, need, room)) continue;
-    return say_sum(u, placer, need, room, devices == 1 ? sample_of(k, set) : BERTH_NONE, devices,
-                   why);
+  uint32_t all = 1u << k->n;
+  for (int32_t i = 0; i < u->n; i++) {
+    uint32_t set = 0;
+    for (int32_t j = 0; j < k->n; j++) set |= (uint32_t)fits_kind(k, i, j) << j;
+    add_load(&sums[set], unit_load(k, i));
+  }
+  for (int32_t j = 0; j < k->n; j++) {
+    for (uint32_t set = 0; set < all; set++) {
+      if (set >> j & 1) add_load(&sums[set], sums[set ^ 1u << j]);
+    }
+  }
+  for (uint32_t set = 1; set < all; set++) {
+    double need = load_bytes(sums[set]), room = 0;
+    int32_t devices = 0, sample = BERTH_NONE;
+    for (int32_t j = 0; j < k->n; j++) {
+      if (!(set >> j & 1)) continue;
+      room += k->limit[j] * k->size[j];
+      devices += k->size[j];
+      if (sample == BERTH_NONE) sample = k->sample[j];
+    }
+    if (berth_i_exceeds(k, need, room))
+      return say_sum(u, placer, need, room, devices == 1 ? sample : BERTH_NONE, devices, why);
   }
   return BERTH_OK;
 }
@@ -154,25 +132,13 @@ static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, c
 
 /* ---- pigeonhole ---- */
 
-/* How many pieces of that size a device holds. */
-static double pieces_on(const berth_i_kinds *k, int32_t kind, double size) {
-  return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / size);
-}
-
-/* How many all devices hold; counted only up to n. */
-static double pieces(const berth_i_kinds *k, double size, int32_t n) {
-  double sum = 0;
-  for (int32_t j = 0; j < k->n && sum < n; j++) sum += k->size[j] * fmin(n, pieces_on(k, j, size));
-  return sum;
-}
-
 static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                               int32_t op, double size, int32_t count, double fit,
                               berth_obstacle *why) {
   int32_t best = 0;
   double least = INFINITY;
   for (int32_t j = 0; j < k->n; j++) { /* bytes up to one piece more */
-    double more = (pieces_on(k, j, size) + 1) * size - k->limit[j];
+    double more = (berth_i_pieces_on(k, j, size) + 1) * size - k->limit[j];
     if (more < least) least = more, best = j;
   }
   berth_i_cannot_fit(u->cost, placer, op, k->sample[best], least, why);
@@ -200,7 +166,9 @@ static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k,
   }
   berth_i_sort_keyed_down(order, (int32_t)n);
   for (int32_t i = 0; i < u->n && order[i].key > 0 && st == BERTH_OK; i++) {
-    double fit = pieces(k, order[i].key, u->n);
+    double fit = 0; /* pieces of that size on all devices; counted only up to n */
+    for (int32_t j = 0; j < k->n && fit < u->n; j++)
+      fit += k->size[j] * fmin(u->n, berth_i_pieces_on(k, j, order[i].key));
     if (fit < i + 1)
       st = say_piece(u, k, placer, largest(u, order[i].id), order[i].key, i + 1, fit, why);
   }
@@ -218,30 +186,24 @@ berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k,
   return st;
 }
 
-static berth_status prove(berth_cost *cost, const char *placer, berth_memory_policy memory,
-                          double param_multiple, berth_obstacle *why) {
-  berth_i_units u;
-  berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
-  if (st != BERTH_OK) return st;
-  berth_i_kinds k;
-  if ((st = berth_i_kinds_init(&u, memory, &k)) == BERTH_OK) {
-    st = berth_i_prove_unfit(&u, &k, placer, why);
-    if (st == BERTH_OK) st = berth_i_prove_all_cases(&u, &k, placer, why);
-    berth_i_kinds_release(&k);
-  }
-  berth_i_units_release(&u);
-  return st;
-}
-
-/* Several placers, and one of them at several steps, ask the same. */
+/* The last failure to prove is kept: several placers, and one of them at several steps, need it. */
 berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer,
                                       berth_memory_policy memory, double param_multiple,
                                       berth_obstacle *why) {
   if (cost->unproved && cost->unproved_memory == (int)memory
       && cost->unproved_multiple == param_multiple)
     return BERTH_OK;
-  berth_status st;
-  if ((st = prove(cost, placer, memory, param_multiple, why)) != BERTH_OK) return st;
+  berth_i_units u;
+  berth_i_kinds k;
+  berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_i_kinds_init(&u, memory, &k)) == BERTH_OK) {
+    st = berth_i_prove_unfit(&u, &k, placer, why);
+    if (st == BERTH_OK) st = berth_i_prove_all_cases(&u, &k, placer, why);
+    berth_i_kinds_release(&k);
+  }
+  berth_i_units_release(&u);
+  if (st != BERTH_OK) return st;
   cost->unproved = true;
   cost->unproved_memory = (int)memory;
   cost->unproved_multiple = param_multiple;
