@@ -1,4 +1,7 @@
-/* The favourite-child LP as the interior-point solver sees it. */
+/* The favourite-child LP for the interior-point solver: edges that cannot matter are dropped, those
+ * without competitors fixed, wide rows split into trees of groups, so that no clique of the linear
+ * system is larger than an unsplit row. Arrays are counted first, then filled: none grows.
+ * O(edges x BUSY_HUB) at worst. */
 #include "interior_internal.h"
 
 enum {
@@ -15,37 +18,21 @@ typedef struct counts {
   int32_t *seen;    /* [n] edge from the present node, or BERTH_NONE */
 } counts;
 
-static bool is_hub(const berth_i_lp_problem *q, int32_t k) {
-  return (int64_t)(q->out_at[k + 1] - q->out_at[k]) * (q->in_at[k + 1] - q->in_at[k]) > BUSY_HUB;
-}
-
-/* Drops i -> j where i -> k -> j is there with p_k >= c_ij. Dropped edges may be witnesses: theirs
+/* Drops i -> j where i -> k -> j exists with p_k >= c_ij. Dropped edges may be witnesses: theirs
  * are longer paths still. */
-static void drop_beside(const berth_i_lp_problem *q, int32_t k, const int32_t *seen,
-                        uint8_t *dropped) {
-  for (int32_t x = q->out_at[k]; x < q->out_at[k + 1]; x++) {
-    int32_t e = seen[q->head[q->out[x]]];
-    if (e != BERTH_NONE && q->c[e] <= q->p[k]) dropped[e] = 1;
-  }
-}
-
 static void drop_dominated(const berth_i_lp_problem *q, int32_t *seen, uint8_t *dropped) {
   for (int32_t i = 0; i < q->n; i++) seen[i] = BERTH_NONE;
   for (int32_t i = 0; i < q->n; i++) {
     for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = q->out[x];
     for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
-      int32_t k = q->head[q->out[x]];
-      if (!is_hub(q, k)) drop_beside(q, k, seen, dropped);
+      int32_t k = q->head[q->out[x]], outs = q->out_at[k + 1] - q->out_at[k];
+      if ((int64_t)outs * (q->in_at[k + 1] - q->in_at[k]) > BUSY_HUB) continue;
+      for (int32_t y = q->out_at[k]; y < q->out_at[k + 1]; y++) {
+        int32_t e = seen[q->head[q->out[y]]];
+        if (e != BERTH_NONE && q->c[e] <= q->p[k]) dropped[e] = 1;
+      }
     }
     for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = BERTH_NONE;
-  }
-}
-
-static void count_worthy(const berth_i_lp_problem *q, counts *k) {
-  for (int32_t e = 0; e < q->m; e++) {
-    bool worthy = !k->dropped[e] && q->c[e] > 0;
-    k->outs[q->tail[e]] += worthy;
-    k->ins[q->head[e]] += worthy;
   }
 }
 
@@ -80,12 +67,14 @@ static void add_tree(berth_i_lp_model *a, int32_t d) {
   a->row_room++;
 }
 
-static void measure(berth_i_lp_model *a, const counts *k) {
+static void measure(berth_i_lp_model *a, counts *k) {
   const berth_i_lp_problem *q = a->q;
   for (int32_t e = 0; e < q->m; e++) {
     a->edges += !k->dropped[e];
-    a->matchable += is_worthy(q, k, e) && !is_lone(q, k, e);
+    k->outs[q->tail[e]] += is_worthy(q, k, e);
+    k->ins[q->head[e]] += is_worthy(q, k, e);
   }
+  for (int32_t e = 0; e < q->m; e++) a->matchable += is_worthy(q, k, e) && !is_lone(q, k, e);
   a->arcs = a->edges;
   for (int32_t i = 0; i < q->n; i++) {
     a->arcs += (q->in_at[i] == q->in_at[i + 1]) + (q->out_at[i] == q->out_at[i + 1]);
@@ -127,39 +116,37 @@ static double choose_scale(const berth_i_lp_problem *q, double *end) {
   return most > 0 ? most : 1;
 }
 
-static void add_edge(berth_i_lp_model *a, const counts *k, int32_t arc, int32_t e) {
-  const berth_i_lp_problem *q = a->q;
-  bool worthy = is_worthy(q, k, e), lone = worthy && is_lone(q, k, e);
-  a->edge[arc] = e;
-  a->from[arc] = q->tail[e];
-  a->to[arc] = q->head[e];
-  a->length[arc] = q->p[q->tail[e]] / a->scale;
-  a->var[arc] = BERTH_NONE;
-  a->fixed[e] = lone;
-  if (!worthy || lone) return;
-  a->c[arc] = q->c[e] / a->scale;
-  a->var[arc] = a->vars;
-  a->arc[a->vars++] = arc;
-}
-
-static void add_end(berth_i_lp_model *a, int32_t arc, int32_t from, int32_t to) {
-  a->from[arc] = from;
-  a->to[arc] = to;
-  a->var[arc] = BERTH_NONE;
-  if (from != BERTH_NONE) a->length[arc] = a->q->p[from] / a->scale;
-}
-
+/* Edges that are left, then one arc into every source, then one from every node without out-edges
+ * to the sink. */
 static void fill_arcs(berth_i_lp_model *a, const counts *k) {
   const berth_i_lp_problem *q = a->q;
   int32_t arc = 0;
   for (int32_t e = 0; e < q->m; e++) {
-    if (!k->dropped[e]) add_edge(a, k, arc++, e);
+    if (k->dropped[e]) continue;
+    bool worthy = is_worthy(q, k, e), lone = worthy && is_lone(q, k, e);
+    a->edge[arc] = e;
+    a->from[arc] = q->tail[e];
+    a->to[arc] = q->head[e];
+    a->length[arc] = q->p[q->tail[e]] / a->scale;
+    a->var[arc] = BERTH_NONE;
+    a->fixed[e] = lone;
+    if (worthy && !lone) {
+      a->c[arc] = q->c[e] / a->scale;
+      a->var[arc] = a->vars;
+      a->arc[a->vars++] = arc;
+    }
+    arc++;
   }
-  for (int32_t i = 0; i < q->n; i++) {
-    if (q->in_at[i] == q->in_at[i + 1]) add_end(a, arc++, BERTH_NONE, i);
-  }
-  for (int32_t i = 0; i < q->n; i++) {
-    if (q->out_at[i] == q->out_at[i + 1]) add_end(a, arc++, i, q->n);
+  for (int32_t i = 0; i < 2 * q->n; i++) {
+    int32_t node = i % q->n;
+    bool sink = i >= q->n;
+    const int32_t *at = sink ? q->out_at : q->in_at;
+    if (at[node] < at[node + 1]) continue;
+    a->from[arc] = sink ? node : BERTH_NONE;
+    a->to[arc] = sink ? q->n : node;
+    a->var[arc] = BERTH_NONE;
+    if (sink) a->length[arc] = q->p[node] / a->scale;
+    arc++;
   }
 }
 
@@ -192,51 +179,7 @@ static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t
   add_row(a, side, member, d, BERTH_NONE);
 }
 
-/* @param var_of [m] variable of an edge or BERTH_NONE @param member [most edges of a node]
- *        scratch */
-static void fill_rows(berth_i_lp_model *a, const int32_t *var_of, int32_t *member) {
-  const berth_i_lp_problem *q = a->q;
-  int32_t x, d;
-  for (int32_t i = 0; i < q->n; i++) {
-    for (d = 0, x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
-      if (var_of[q->out[x]] != BERTH_NONE) member[d++] = var_of[q->out[x]];
-    }
-    add_rows(a, i, member, d);
-    for (d = 0, x = q->in_at[i]; x < q->in_at[i + 1]; x++) {
-      if (var_of[x] != BERTH_NONE) member[d++] = var_of[x];
-    }
-    add_rows(a, q->n + i, member, d);
-  }
-}
-
-static berth_status add_all_rows(berth_i_lp_model *a) {
-  const berth_i_lp_problem *q = a->q;
-  size_t m = (size_t)q->m;
-  berth_i_pool scratch = berth_i_pool_empty(a->ctx);
-  int32_t *var_of = berth_i_pool_alloc(&scratch, m, sizeof *var_of),
-          *member = berth_i_pool_alloc(&scratch, m, sizeof *member);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    for (int32_t e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
-    for (int32_t v = 0; v < a->matchable; v++) var_of[a->edge[a->arc[v]]] = v;
-    fill_rows(a, var_of, member);
-  }
-  berth_i_pool_free(&scratch);
-  return st;
-}
-
 /* ---- all of it ---- */
-
-static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
-  drop_dominated(a->q, k->seen, k->dropped);
-  count_worthy(a->q, k);
-  a->scale = choose_scale(a->q, end);
-  measure(a, k);
-  berth_status st;
-  if ((st = make_room(a)) != BERTH_OK) return st;
-  fill_arcs(a, k);
-  return add_all_rows(a);
-}
 
 berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool,
                                    berth_i_lp_model *a) {
@@ -249,10 +192,31 @@ berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *po
   k.ins = berth_i_pool_zalloc(&scratch, n, sizeof *k.ins);
   k.seen = berth_i_pool_alloc(&scratch, n, sizeof *k.seen);
   double *end = berth_i_pool_alloc(&scratch, n, sizeof *end);
+  int32_t *var_of = berth_i_pool_alloc(&scratch, m, sizeof *var_of),
+          *member = berth_i_pool_alloc(&scratch, m, sizeof *member);
   a->fixed = berth_i_pool_zalloc(pool, m, sizeof *a->fixed);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(pool);
-  if (st == BERTH_OK) st = build(a, &k, end);
+  if (st != BERTH_OK) goto done;
+  drop_dominated(q, k.seen, k.dropped);
+  a->scale = choose_scale(q, end);
+  measure(a, &k);
+  if ((st = make_room(a)) != BERTH_OK) goto done;
+  fill_arcs(a, &k);
+  for (int32_t e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
+  for (int32_t v = 0; v < a->matchable; v++) var_of[a->edge[a->arc[v]]] = v;
+  for (int32_t i = 0; i < q->n; i++) {
+    for (int side = 0; side < 2; side++) { /* out-edges, in-edges */
+      const int32_t *at = side ? q->in_at : q->out_at;
+      int32_t d = 0;
+      for (int32_t x = at[i]; x < at[i + 1]; x++) {
+        int32_t e = side ? x : q->out[x];
+        if (var_of[e] != BERTH_NONE) member[d++] = var_of[e];
+      }
+      add_rows(a, side * q->n + i, member, d);
+    }
+  }
+done:
   berth_i_pool_free(&scratch);
   return st;
 }

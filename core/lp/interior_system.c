@@ -1,4 +1,5 @@
-/* The linear system of one interior-point iteration. */
+/* The linear system of one interior-point iteration: the normal equations of the pairs, their
+ * pattern (fixed for a problem), the values of an iterate, solutions with refinement. */
 #include "interior_internal.h"
 
 /* ---- the operator ---- */
@@ -65,9 +66,15 @@ static void take(berth_i_lp_system *s, int32_t *column, int32_t *row, int32_t i,
   s->at[column[e] + 1]++;
 }
 
-static void take_all(berth_i_lp_system *s, int32_t *column, int32_t *row) {
+/* All entries in the order of assembly, then a bucket sort by columns. */
+static berth_status build_pattern(berth_i_lp_system *s, size_t entries) {
   const berth_i_lp_model *a = s->a;
-  int32_t first = a->q->n + 1;
+  berth_i_pool scratch = berth_i_pool_empty(a->ctx);
+  int32_t *column = berth_i_pool_alloc(&scratch, entries, sizeof *column);
+  int32_t *row = berth_i_pool_alloc(&scratch, entries, sizeof *row);
+  int32_t *next = berth_i_pool_alloc(&scratch, (size_t)s->n, sizeof *next), first = a->q->n + 1;
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
   for (int32_t k = 0; k < s->n; k++) take(s, column, row, k, k);
   for (int32_t k = 0; k < a->arcs; k++) {
     if (a->from[k] != BERTH_NONE) take(s, column, row, a->from[k], a->to[k]);
@@ -80,11 +87,6 @@ static void take_all(berth_i_lp_system *s, int32_t *column, int32_t *row) {
       for (int32_t j = a->row_at[r]; j < i; j++)
         take(s, column, row, first + a->row_var[i], first + a->row_var[j]);
   }
-}
-
-/* Bucket sort by columns.  @param next [n] scratch */
-static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int32_t *row,
-                         int32_t *next) {
   for (int32_t j = 0; j < s->n; j++) {
     s->at[j + 1] += s->at[j];
     next[j] = s->at[j];
@@ -93,49 +95,30 @@ static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int3
     s->place[e] = next[column[e]]++;
     s->row[s->place[e]] = row[e];
   }
-}
-
-static berth_status build_pattern(berth_i_lp_system *s, size_t entries) {
-  berth_i_pool scratch = berth_i_pool_empty(s->a->ctx);
-  int32_t *column = berth_i_pool_alloc(&scratch, entries, sizeof *column);
-  int32_t *row = berth_i_pool_alloc(&scratch, entries, sizeof *row);
-  int32_t *next = berth_i_pool_alloc(&scratch, (size_t)s->n, sizeof *next);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    take_all(s, column, row);
-    sort_entries(s, column, row, next);
-  }
+done:
   berth_i_pool_free(&scratch);
   return st;
 }
 
-static berth_status make_room(berth_i_lp_system *s, size_t entries) {
-  berth_i_pool *pool = s->a->pool;
-  size_t n = (size_t)s->n;
-  s->at = berth_i_pool_zalloc(pool, n + 1, sizeof *s->at);
-  s->row = berth_i_pool_alloc(pool, entries, sizeof *s->row);
-  s->place = berth_i_pool_alloc(pool, entries, sizeof *s->place);
-  s->value = berth_i_pool_alloc(pool, entries, sizeof *s->value);
-  s->rhs = berth_i_pool_alloc(pool, n, sizeof *s->rhs);
-  s->rest = berth_i_pool_alloc(pool, n, sizeof *s->rest);
-  s->pairs = berth_i_pool_alloc(pool, (size_t)berth_i_lp_pairs(s->a), sizeof *s->pairs);
-  return berth_i_pool_status(pool);
-}
-
 berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system *s) {
-  int64_t entries = count_entries(a);
-  memset(s, 0, sizeof *s);
-  s->a = a;
-  s->n = berth_i_lp_unknowns(a);
-  if (entries > INT32_MAX / 2) {
+  int64_t count = count_entries(a);
+  size_t n = (size_t)berth_i_lp_unknowns(a), entries = (size_t)count;
+  *s = (berth_i_lp_system){ .a = a, .n = (int32_t)n };
+  if (count > INT32_MAX / 2) {
     return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED,
                         "favourite-child LP: a linear system of %.3g entries is too large",
-                        (double)entries);
+                        (double)count);
   }
-  berth_status st;
-  if ((st = make_room(s, (size_t)entries)) != BERTH_OK) return st;
-  if ((st = build_pattern(s, (size_t)entries)) != BERTH_OK) return st;
-  return berth_i_cholesky_new(a->ctx, s->n, s->at, s->row, &s->factor);
+  s->at = berth_i_pool_zalloc(a->pool, n + 1, sizeof *s->at);
+  s->row = berth_i_pool_alloc(a->pool, entries, sizeof *s->row);
+  s->place = berth_i_pool_alloc(a->pool, entries, sizeof *s->place);
+  s->value = berth_i_pool_alloc(a->pool, entries, sizeof *s->value);
+  s->rhs = berth_i_pool_alloc(a->pool, n, sizeof *s->rhs);
+  s->rest = berth_i_pool_alloc(a->pool, n, sizeof *s->rest);
+  s->pairs = berth_i_pool_alloc(a->pool, (size_t)berth_i_lp_pairs(a), sizeof *s->pairs);
+  berth_status st = berth_i_pool_status(a->pool);
+  if (st == BERTH_OK) st = build_pattern(s, entries);
+  return st == BERTH_OK ? berth_i_cholesky_new(a->ctx, s->n, s->at, s->row, &s->factor) : st;
 }
 
 /* ---- values ---- */
@@ -194,25 +177,21 @@ static double largest(const double *x, int32_t n) {
   return most;
 }
 
-/* rest = rhs - matrix x, by the operator: nothing of the factor or of its regularisation is in it.
- * @return its size */
-static double residual(berth_i_lp_system *s, const double *x) {
-  int32_t pairs = berth_i_lp_true_pairs(s->a);
-  berth_i_lp_forward(s->a, x, s->pairs);
-  for (int32_t k = 0; k < pairs; k++) s->pairs[k] *= s->ratio[k];
-  berth_i_lp_backward(s->a, s->pairs, s->rest);
-  for (int32_t k = 0; k < s->n; k++) s->rest[k] = s->rhs[k] - s->rest[k];
-  return largest(s->rest, s->n);
-}
-
+/* The residual is rest = rhs - matrix x by the operator: nothing of the factor or of its
+ * regularisation is in it. */
 berth_status berth_i_lp_system_solve(berth_i_lp_system *s, double *x) {
   enum { REFINEMENTS = 3 };
   double goal = 1e-10 * largest(s->rhs, s->n), before = INFINITY;
+  int32_t pairs = berth_i_lp_true_pairs(s->a);
   memcpy(x, s->rhs, (size_t)s->n * sizeof *x);
   berth_status st;
   if ((st = berth_i_cholesky_solve(s->factor, x)) != BERTH_OK) return st;
   for (int32_t pass = 0; pass < REFINEMENTS; pass++) {
-    double size = residual(s, x);
+    berth_i_lp_forward(s->a, x, s->pairs);
+    for (int32_t k = 0; k < pairs; k++) s->pairs[k] *= s->ratio[k];
+    berth_i_lp_backward(s->a, s->pairs, s->rest);
+    for (int32_t k = 0; k < s->n; k++) s->rest[k] = s->rhs[k] - s->rest[k];
+    double size = largest(s->rest, s->n);
     if (!(size > goal) || !(size < 0.5 * before)) break;
     if ((st = berth_i_cholesky_solve(s->factor, s->rest)) != BERTH_OK) return st;
     for (int32_t k = 0; k < s->n; k++) x[k] += s->rest[k];
