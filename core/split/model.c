@@ -1,5 +1,7 @@
-/* The contracted graph of a split: colour classes, fused circles, units of no time merged; nets
- * with their prices. */
+/* The contracted graph of a split: groups are units; circles of units are fused (strong.c); units
+ * of no time with one neighbour join it. Then sums of the units, and nets: the units that read or
+ * write a tensor, with its price. Invariant: units are numbered in topological order of the forward
+ * graph after each step. O(ops + edges). */
 #include "split_internal.h"
 
 berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key,
@@ -59,13 +61,12 @@ done:
 }
 
 typedef struct maker {
-  berth_i_pool pool; /* of `timed` and the edges */
+  berth_i_pool pool; /* of the edges */
   const berth_cost *cost;
   const berth_graph *g;
   berth_ctx *ctx;
   int32_t n;       /* units so far */
   int32_t *unit;   /* [ops] */
-  uint8_t *timed;  /* [n_ops] by unit: takes time */
   pairs edges;
 } maker;
 
@@ -73,43 +74,35 @@ static bool backward(const berth_graph *g, int32_t op) {
   return g->flags && (g->flags[op] & BERTH_OP_BACKWARD);
 }
 
+/* Groups are units, and so are ops without one. Forward edges as they are; backward edges between
+ * units of which one has no forward op, turned round. */
 static berth_status join_groups(maker *k) {
-  int32_t *first = berth_i_alloc(k->ctx, (size_t)k->g->n_groups, sizeof *first);
-  if (!first) return berth_i_nomem(k->ctx);
-  for (int32_t v = 0; v < k->g->n_groups; v++) first[v] = BERTH_NONE;
-  for (int32_t v = 0; v < k->g->n_ops; v++) {
-    int32_t group = berth_i_group(k->g, v);
-    if (group == BERTH_NONE) {
-      k->unit[v] = k->n++;
-    } else {
-      if (first[group] == BERTH_NONE) first[group] = k->n++;
-      k->unit[v] = first[group];
+  const berth_graph *g = k->g;
+  berth_i_pool scratch = berth_i_pool_empty(k->ctx);
+  int32_t *first = berth_i_pool_alloc(&scratch, (size_t)g->n_groups, sizeof *first);
+  uint8_t *forward = berth_i_pool_zalloc(&scratch, (size_t)g->n_ops, sizeof *forward);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
+  for (int32_t v = 0; v < g->n_groups; v++) first[v] = BERTH_NONE;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    int32_t group = berth_i_group(g, v);
+    if (group == BERTH_NONE) k->unit[v] = k->n++;
+    else if (first[group] == BERTH_NONE) k->unit[v] = first[group] = k->n++;
+    else k->unit[v] = first[group];
+    if (!backward(g, v)) forward[k->unit[v]] = 1;
+  }
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) {
+      int32_t p = g->producer[t], c = g->use[e], u = k->unit[p], v = k->unit[c];
+      if (u == v || backward(g, p) != backward(g, c)) continue;
+      if (!backward(g, p)) st = add_pair(&k->pool, &k->edges, u, v);
+      else if (!forward[u] || !forward[v]) st = add_pair(&k->pool, &k->edges, v, u);
     }
   }
-  berth_i_free(k->ctx, first, (size_t)k->g->n_groups, sizeof *first);
-  return BERTH_OK;
-}
-
-/* Forward edges as they are; backward edges at a unit without forward op turned round. */
-static berth_status forward_edge(maker *k, const uint8_t *forward, int32_t p, int32_t c) {
-  int32_t u = k->unit[p], v = k->unit[c];
-  bool bp = backward(k->g, p), bc = backward(k->g, c);
-  if (u == v || bp != bc) return BERTH_OK;
-  if (!bp) return add_pair(&k->pool, &k->edges, u, v);
-  return forward[u] && forward[v] ? BERTH_OK : add_pair(&k->pool, &k->edges, v, u);
-}
-
-static berth_status forward_edges(maker *k) {
-  const berth_graph *g = k->g;
-  uint8_t *forward = berth_i_zalloc(k->ctx, (size_t)k->n, sizeof *forward);
-  berth_status st = forward ? BERTH_OK : berth_i_nomem(k->ctx);
-  for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++)
-    if (!backward(g, v)) forward[k->unit[v]] = 1;
-  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++)
-    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++)
-      st = forward_edge(k, forward, g->producer[t], g->use[e]);
-  berth_i_free(k->ctx, forward, (size_t)k->n, sizeof *forward);
-  return st == BERTH_OK ? distinct(k->ctx, k->n, &k->edges) : st;
+  if (st == BERTH_OK) st = distinct(k->ctx, k->n, &k->edges);
+done:
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 static berth_status renumber(maker *k, const int32_t *to, int32_t n) {
@@ -136,71 +129,51 @@ static berth_status fuse_circles(maker *k) {
   return st;
 }
 
-static void mark_timed(maker *k, const berth_i_sorts *s) {
-  for (int32_t v = 0; v < k->g->n_ops; v++) {
-    if (s->n_acc && berth_i_op_time(k->cost, v, s->acc[0]) > 0) k->timed[k->unit[v]] = 1;
-    if (s->n_cpu && berth_i_op_time(k->cost, v, s->cpu[0]) > 0) k->timed[k->unit[v]] = 1;
-  }
-}
-
-static int32_t living_neighbour(const int32_t *at, const int32_t *near, const int32_t *to,
-                                int32_t v) {
-  for (int32_t i = at[v]; i < at[v + 1]; i++)
-    if (to[near[i]] == near[i]) return near[i];
-  return BERTH_NONE;
-}
-
-/* to[v]: v, or what it joined. The list is a queue of all that may join: each enters at most
- * twice. */
-static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, int32_t *to,
-                       int32_t *degree, int32_t *queue) {
-  int32_t v, n = 0;
-  for (v = 0; v < k->n; v++) {
-    to[v] = v;
-    degree[v] = at[v + 1] - at[v];
-    if (!k->timed[v] && degree[v] == 1) queue[n++] = v;
-  }
-  for (int32_t head = 0; head < n; head++) {
-    v = queue[head];
-    if (degree[v] != 1 || to[v] != v) continue;
-    int32_t w = living_neighbour(at, near, to, v);
-    to[v] = w;
-    if (--degree[w] == 1 && !k->timed[w]) queue[n++] = w;
-  }
-}
-
-/* Chains of joins; then numbers without gaps, in the old order, which stays topological for leaves
- * that go. */
-static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
-  int32_t count = 0;
-  for (int32_t v = 0; v < n; v++) {
-    int32_t w = v;
-    while (to[w] != w) w = to[w];
-    if (w == v) number[v] = count++;
-  }
-  for (int32_t v = 0; v < n; v++) {
-    int32_t w = v;
-    while (to[w] != w) w = to[w];
-    if (w != v) number[v] = number[w];
-  }
-  return count;
-}
-
-static berth_status merge_units(maker *k) {
+/* A unit that takes no time and has a single neighbour joins it, over and over: `queue` has all
+ * that may join, each at most twice; to[v]: v, or what it joined. Then numbers without gaps, in the
+ * old order, which stays topological for leaves that go. */
+static berth_status merge_idle(maker *k, const berth_i_sorts *s) {
   pairs both = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(k->ctx);
-  int32_t n = k->n, *at = NULL, *near = NULL,
-          *block = berth_i_pool_alloc(&scratch, 5 * (size_t)n, sizeof *block);
+  int32_t n = k->n, count = 0, queued = 0, *at = NULL, *near = NULL;
+  int32_t *to = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *to);
+  int32_t *degree = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *degree);
+  int32_t *queue = berth_i_pool_alloc(&scratch, 2 * (size_t)n, sizeof *queue);
+  int32_t *number = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *number);
+  uint8_t *timed = berth_i_pool_zalloc(&scratch, (size_t)n, sizeof *timed);
   berth_status st = berth_i_pool_status(&scratch);
   for (size_t i = 0; i < k->edges.n && st == BERTH_OK; i++) {
     st = add_pair(&scratch, &both, k->edges.u[i], k->edges.v[i]);
     if (st == BERTH_OK) st = add_pair(&scratch, &both, k->edges.v[i], k->edges.u[i]);
   }
   if (st == BERTH_OK) st = berth_i_csr(&scratch, n, (int32_t)both.n, both.u, both.v, &at, &near);
-  if (st == BERTH_OK) {
-    merge_idle(k, at, near, block, block + n, block + 2 * n);
-    st = renumber(k, block + 4 * n, resolve(block, n, block + 4 * n));
+  if (st != BERTH_OK) goto done;
+  for (int32_t v = 0; v < k->g->n_ops; v++) {
+    if (s->n_acc && berth_i_op_time(k->cost, v, s->acc[0]) > 0) timed[k->unit[v]] = 1;
+    if (s->n_cpu && berth_i_op_time(k->cost, v, s->cpu[0]) > 0) timed[k->unit[v]] = 1;
   }
+  for (int32_t v = 0; v < n; v++) {
+    to[v] = v;
+    degree[v] = at[v + 1] - at[v];
+    if (!timed[v] && degree[v] == 1) queue[queued++] = v;
+  }
+  for (int32_t head = 0; head < queued; head++) {
+    int32_t v = queue[head], i = at[v];
+    if (degree[v] != 1 || to[v] != v) continue;
+    while (to[near[i]] != near[i]) i++; /* the one neighbour that is left */
+    to[v] = near[i];
+    if (--degree[near[i]] == 1 && !timed[near[i]]) queue[queued++] = near[i];
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t v = 0; v < n; v++) {
+      int32_t w = v;
+      while (to[w] != w) w = to[w];
+      if (pass == 0 && w == v) number[v] = count++;
+      if (pass == 1) number[v] = number[w];
+    }
+  }
+  st = renumber(k, number, count);
+done:
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -223,20 +196,6 @@ static berth_status sum_units(berth_i_split_model *m) {
   return BERTH_OK;
 }
 
-static int32_t net_units(const berth_i_split_model *m, int32_t t, int32_t *mark, int32_t *out) {
-  const berth_graph *g = m->cost->g;
-  int32_t n = 0, u = m->unit[g->producer[t]];
-  mark[u] = t;
-  out[n++] = u;
-  for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
-    u = m->unit[g->use[e]];
-    if (mark[u] == t) continue;
-    mark[u] = t;
-    out[n++] = u;
-  }
-  return n;
-}
-
 static berth_status make_nets(berth_i_split_model *m) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   const berth_graph *g = m->cost->g;
@@ -251,7 +210,12 @@ static berth_status make_nets(berth_i_split_model *m) {
   for (int32_t i = 0; i < m->n; i++) mark[i] = BERTH_NONE;
   for (int32_t t = 0; t < g->n_tensors; t++) {
     double price = berth_i_host_time(m->cost, t);
-    int32_t n = price > 0 ? net_units(m, t, mark, pins + m->n_pins) : 0;
+    int32_t n = 0, *units = pins + m->n_pins; /* of the net, each once */
+    for (int32_t e = g->use_at[t] - 1; price > 0 && e < g->use_at[t + 1]; e++) {
+      int32_t u = m->unit[e < g->use_at[t] ? g->producer[t] : g->use[e]];
+      if (mark[u] != t) units[n++] = u;
+      mark[u] = t;
+    }
     if (n < 2) continue;
     for (int32_t i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
     m->price[m->n_nets++] = price;
@@ -267,26 +231,6 @@ done:
 
 /* ---- all together ---- */
 
-static berth_status take_edges(maker *k, berth_i_split_model *m) {
-  m->n_edges = (int32_t)k->edges.n;
-  berth_status st =
-      berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
-  return st == BERTH_OK ? berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.v, k->edges.u,
-                                      &m->pred_at, &m->pred)
-                        : st;
-}
-
-static berth_status contract(maker *k, berth_i_split_model *m) {
-  berth_status st;
-  if ((st = join_groups(k)) != BERTH_OK || (st = forward_edges(k)) != BERTH_OK
-      || (st = fuse_circles(k)) != BERTH_OK)
-    return st;
-  mark_timed(k, &m->sorts);
-  if ((st = merge_units(k)) != BERTH_OK || (st = fuse_circles(k)) != BERTH_OK) return st;
-  m->n = k->n;
-  return take_edges(k, m);
-}
-
 berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu,
                                       berth_i_split_model *m) {
   berth_ctx *ctx = cost->ctx;
@@ -297,10 +241,16 @@ berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu,
   berth_status st;
   if ((st = berth_i_sorts_make(cost, cpu, &m->pool, &m->sorts)) != BERTH_OK) goto done;
   m->unit = k.unit = berth_i_pool_alloc(&m->pool, (size_t)m->n_ops, sizeof *m->unit);
-  k.timed = berth_i_pool_zalloc(&k.pool, (size_t)m->n_ops, sizeof *k.timed);
-  st = berth_i_pool_status(&m->pool);
-  if (st == BERTH_OK) st = berth_i_pool_status(&k.pool);
-  if (st == BERTH_OK) st = contract(&k, m);
+  if ((st = berth_i_pool_status(&m->pool)) != BERTH_OK) goto done;
+  if ((st = join_groups(&k)) != BERTH_OK) goto done;
+  if ((st = fuse_circles(&k)) != BERTH_OK) goto done;
+  if ((st = merge_idle(&k, &m->sorts)) != BERTH_OK) goto done;
+  if ((st = fuse_circles(&k)) != BERTH_OK) goto done;
+  m->n = k.n;
+  m->n_edges = (int32_t)k.edges.n;
+  st = berth_i_csr(&m->pool, k.n, m->n_edges, k.edges.u, k.edges.v, &m->succ_at, &m->succ);
+  if (st == BERTH_OK)
+    st = berth_i_csr(&m->pool, k.n, m->n_edges, k.edges.v, k.edges.u, &m->pred_at, &m->pred);
   if (st == BERTH_OK) st = sum_units(m);
   if (st == BERTH_OK) st = make_nets(m);
 done:
