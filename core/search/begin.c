@@ -68,22 +68,19 @@ static bool has_calls(const berth_i_walk *w) {
   return w->p->o->calls == 0 || w->calls < w->p->o->calls;
 }
 
-static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
+/* The list-scheduled start and the one dealt out in turn, of units; where these find no room, of
+ * single ops. */
+static berth_status own(berth_i_walk *w, berth_i_starts *a) {
   berth_i_problem *p = w->p;
   bool found = false;
   if (!has_calls(w)) return BERTH_OK;
   berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
   if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
-  return st == BERTH_OK && found ? evaluate(w, a, insert) : st;
-}
-
-static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
-  const berth_i_problem *p = w->p;
-  if (!has_calls(w)) return BERTH_OK;
-  if (berth_i_start_in_turn(p, &p->units, a->trial, w->held)) return evaluate(w, a, insert);
-  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held)
-             ? evaluate(w, a, insert)
-             : BERTH_OK;
+  if (st == BERTH_OK && found) st = evaluate(w, a, insert);
+  if (st != BERTH_OK || !has_calls(w)) return st;
+  found = berth_i_start_in_turn(p, &p->units, a->trial, w->held)
+       || (a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held));
+  return found ? evaluate(w, a, insert) : BERTH_OK;
 }
 
 static berth_status further(berth_i_walk *w, berth_i_starts *a) {
@@ -102,11 +99,6 @@ double berth_i_starts_value(const berth_i_starts *a) { return fmin(a->value[0], 
 
 bool berth_i_starts_near(const berth_i_starts *a, int32_t pick) {
   return a->value[pick] <= FAR * a->rival_value;
-}
-
-static berth_status own(berth_i_walk *w, berth_i_starts *a) {
-  berth_status st = listed(w, a);
-  return st == BERTH_OK ? in_turn(w, a) : st;
 }
 
 berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone) {

@@ -98,19 +98,6 @@ static void set_phase(berth_i_walk *w, int64_t calls, double seconds) {
   w->to_time = w->p->o->seconds > 0 ? w->from_time + seconds : INFINITY;
 }
 
-static int64_t polish_calls(const team *t) { return t->polishes ? t->s.p->o->calls / 10 : 0; }
-
-/* Of what the starts and the polish leave, in equal parts; the first walks take the rest. */
-static int64_t calls_of(const team *t, int32_t walk) {
-  int64_t left = t->s.p->o->calls - t->spent - polish_calls(t);
-  return left < 0 ? 0 : left / t->n + (walk < left % t->n);
-}
-
-static double seconds_of(const team *t) {
-  double seconds = t->s.p->o->seconds;
-  return isinf(seconds) ? INFINITY : seconds * (t->polishes ? 0.9 : 1) / t->rounds;
-}
-
 /* First on units that hold everything in line, then from the best on the usual ones, cooler. Walks
  * differ in how they begin: every other one with more moves of single ops, every other pair
  * hotter. */
@@ -125,8 +112,8 @@ static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seco
   berth_i_walk_anneal(w, &w->p->units, fmax(o->hot / 4, o->cold) * scale, o->cold * scale, 0.3);
 }
 
-/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are
- * far behind; with a given start every other one does, the first among them. */
+/* The best of all counts as visited. A walk leaves from it, too, if it is short or those of units
+ * are far behind; with a given start every other one does, the first among them. */
 static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
   const berth_i_starts *a = &t->start;
   const bool given = t->s.p->o->start != NULL;
@@ -137,20 +124,23 @@ static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
   berth_i_walk_take(w, a->device[pick], a->value[pick]);
 }
 
+/* Calls of what the starts and the polish leave, in equal parts; the first walks take the rest. */
 static void walk_job(void *ud, int32_t thread, int32_t job) {
   team *t = ud;
   berth_i_walk *w = &t->walk[job];
   const berth_search_options *o = w->p->o;
-  int64_t calls = calls_of(t, job);
-  double scale = fabs(berth_i_starts_value(&t->start));
+  int64_t left = o->calls - t->spent - (t->polishes ? o->calls / 10 : 0),
+          calls = left < 0 ? 0 : left / t->n + (job < left % t->n);
+  double scale = fabs(berth_i_starts_value(&t->start)), seconds = o->seconds;
+  if (!isinf(seconds)) seconds = seconds * (t->polishes ? 0.9 : 1) / t->rounds;
   w->home = thread == 0;
   take_start(t, w, job);
   if (o->calls > 0 && calls == 0) return;
   if (t->two_phases) {
-    two_phases(w, job, calls, seconds_of(t), scale);
+    two_phases(w, job, calls, seconds, scale);
     return;
   }
-  set_phase(w, calls, seconds_of(t));
+  set_phase(w, calls, seconds);
   if (o->method == BERTH_SEARCH_LOCAL) berth_i_walk_descend(w, &t->start);
   else berth_i_walk_anneal(w, &w->p->units, o->hot * scale, o->cold * scale, 0.3);
 }
@@ -179,31 +169,17 @@ static void polish(team *t) {
   berth_i_walk_anneal(w, &w->p->units, 0.1 * o->hot * scale, 0.01 * o->cold * scale, 0.7);
 }
 
-static void run_walks(team *t) {
-  berth_i_jobs jobs = { walk_job, NULL, watch, t };
-  int32_t threads = count_threads(t->s.p, t->n);
-  t->rounds = (t->n + threads - 1) / threads;
-  berth_i_parallel_watched(threads, t->n, &jobs);
-  if (t->polishes) polish(t);
-}
-
 /* ---- the whole ---- */
-
-/* A start that is given is not left for the first phase of a short walk. */
-static bool is_long(const berth_search_options *o, int32_t walks) {
-  return o->calls == 0
-         || o->calls / walks
-                >= (o->start && o->method == BERTH_SEARCH_ANNEAL ? TWO_FROM_GIVEN : TWO_PHASES);
-}
 
 static berth_status init_team(berth_i_problem *p, team *t) {
   const berth_search_options *o = p->o;
-  t->pool = berth_i_pool_empty(p->ctx);
-  t->s.p = p;
-  t->n = count_walks(p);
-  t->polishes = t->n >= MANY && o->method == BERTH_SEARCH_ANNEAL;
-  t->is_long = is_long(o, t->n);
-  t->two_phases = o->method == BERTH_SEARCH_ANNEAL && t->is_long;
+  bool anneals = o->method == BERTH_SEARCH_ANNEAL;
+  *t = (team){ .pool = berth_i_pool_empty(p->ctx), .s.p = p, .n = count_walks(p) };
+  t->polishes = t->n >= MANY && anneals;
+  /* a start that is given is not left for the first phase of a short walk */
+  t->is_long = o->calls == 0
+            || o->calls / t->n >= (o->start && anneals ? TWO_FROM_GIVEN : TWO_PHASES);
+  t->two_phases = anneals && t->is_long;
   berth_status st;
   if ((st = berth_i_starts_init(p, &t->pool, &t->start)) != BERTH_OK) return st;
   if (!(t->walk = berth_i_pool_zalloc(&t->pool, (size_t)t->n, sizeof *t->walk)))
@@ -220,36 +196,35 @@ static void release_team(team *t) {
   berth_i_pool_free(&t->pool);
 }
 
-static berth_status failure(const team *t) {
-  for (int32_t i = 0; i < t->n; i++) {
-    if (t->walk[i].status != BERTH_OK) return t->walk[i].status;
-  }
-  return BERTH_OK;
-}
-
-static void answer(team *t, int32_t *device, berth_search_report *report) {
-  const berth_i_walk *w = &t->walk[best_walk(t)];
-  if (w->p->n > 0) memcpy(device, w->best, (size_t)w->p->n * sizeof *device);
-  if (!report) return;
-  report->start = w->p->o->start ? t->start.rival_value : berth_i_starts_value(&t->start);
-  report->value = w->best_value;
-  report->calls = (int64_t)atomic_load(&t->s.calls);
-  report->units = w->p->units.n;
-  report->interrupted = atomic_load(&t->s.interrupted);
-}
-
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   const berth_search_options *o = t->s.p->o;
+  berth_i_crew pool = { walk_job, NULL, watch, t };
   if (o->seconds > 0) t->s.began = berth_i_ctx_clock(t->s.p->ctx);
   berth_status st =
       berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
   if (st != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
-  if (o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
-  else run_walks(t);
+  if (o->method == BERTH_SEARCH_BRKGA) {
+    st = berth_i_breed(t->walk, t->n, &t->start);
+  } else {
+    int32_t threads = count_threads(t->s.p, t->n);
+    t->rounds = (t->n + threads - 1) / threads;
+    berth_i_parallel_watched(threads, t->n, &pool);
+    if (t->polishes) polish(t);
+  }
   berth_i_search_watch(&t->s);
-  if (st != BERTH_OK || (st = failure(t)) != BERTH_OK) return st;
-  answer(t, device, report);
+  for (int32_t i = 0; i < t->n && st == BERTH_OK; i++) st = t->walk[i].status;
+  if (st != BERTH_OK) return st;
+  const berth_i_walk *w = &t->walk[best_walk(t)];
+  if (w->p->n > 0) memcpy(device, w->best, (size_t)w->p->n * sizeof *device);
+  if (report)
+    *report = (berth_search_report){
+      .start = o->start ? t->start.rival_value : berth_i_starts_value(&t->start),
+      .value = w->best_value,
+      .calls = (int64_t)atomic_load(&t->s.calls),
+      .units = w->p->units.n,
+      .interrupted = atomic_load(&t->s.interrupted)
+    };
   return BERTH_OK;
 }
 
@@ -260,7 +235,6 @@ berth_status berth_search(berth_cost *cost, const berth_search_options *opts, in
   berth_status st = berth_i_problem_init(cost, &o, &p);
   if (st != BERTH_OK) return st;
   team t;
-  memset(&t, 0, sizeof t);
   if ((st = init_team(&p, &t)) == BERTH_OK) st = run_team(&t, device, report);
   release_team(&t);
   berth_i_problem_release(&p);
