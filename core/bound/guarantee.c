@@ -1,4 +1,6 @@
-/* What is proved of the placers on this graph and these devices. */
+/* What is proved of the placers on this graph and these devices: facts are counted once, then each
+ * theorem of bound.h gives a number, and the reasons that stand in its way.
+ * O(ops + edges + devices^2), a few times over for the ratio of paths. */
 #include "heads_tails_internal.h"
 #include "base/sort_internal.h"
 #include "sim/rows_internal.h"
@@ -31,37 +33,24 @@ static double brought(const facts *f, int32_t op) {
   return bytes + (berth_i_may_be_instant(f->cost, op) ? berth_i_workspace(g, op) : 0);
 }
 
-/* Of an op that is refused: what it would bring and its workspace, or that of an op that is
- * there. */
-static void sum_demand(const facts *f, double *all, double *largest) {
-  double most = 0, workspace = 0;
-  *all = 0;
+/* Devices that may refuse an op: the most whose remainders of limits, less the largest demand, sum
+ * up to at most all that is brought. The demand of an op that is refused: what it would bring and
+ * its workspace, or that of an op that is there. */
+static berth_status count_closed(facts *f) {
+  if (!berth_i_memory_counts(f->cost, f->o->memory)) return BERTH_OK;
+  double all = 0, most = 0, workspace = 0, sum = 0;
+  double *left = berth_i_alloc(f->cost->ctx, (size_t)f->n, sizeof *left);
+  if (!left) return berth_i_nomem(f->cost->ctx);
   for (int32_t op = 0; op < f->cost->g->n_ops; op++) {
     double own = brought(f, op), scratch = berth_i_workspace(f->cost->g, op);
-    *all += own;
+    all += own;
     most = fmax(most, own + scratch);
     workspace = fmax(workspace, scratch);
   }
-  *largest = most + workspace;
-}
-
-/* The smallest remainders of limits that sum up to all that is brought, at most. @param left
- * [devices] */
-static int32_t most_closed(const facts *f, double *left) {
-  double all, largest, sum = 0;
-  int32_t closed = 0;
-  sum_demand(f, &all, &largest);
-  for (int32_t d = 0; d < f->n; d++) left[d] = fmax(0, f->cost->t->devices[d].memory - largest);
+  for (int32_t d = 0; d < f->n; d++)
+    left[d] = fmax(0, f->cost->t->devices[d].memory - (most + workspace));
   berth_i_sort_numbers(left, f->n);
-  while (closed < f->n && (sum += left[closed]) <= all * (1 + 1e-9)) closed++;
-  return closed;
-}
-
-static berth_status count_closed(facts *f) {
-  if (!berth_i_memory_counts(f->cost, f->o->memory)) return BERTH_OK;
-  double *left = berth_i_alloc(f->cost->ctx, (size_t)f->n, sizeof *left);
-  if (!left) return berth_i_nomem(f->cost->ctx);
-  f->closed = most_closed(f, left);
+  while (f->closed < f->n && (sum += left[f->closed]) <= all * (1 + 1e-9)) f->closed++;
   berth_i_free(f->cost->ctx, left, (size_t)f->n, sizeof *left);
   return BERTH_OK;
 }
@@ -101,10 +90,13 @@ static void count_cut(facts *f) {
   }
 }
 
-/* Pairs of ops with several tensors between them.  @param stamp [ops] all BERTH_NONE */
-static void count_doubled(facts *f, int32_t *stamp) {
+/* Pairs of ops with several tensors between them, and ops in groups of several.
+ * @param stamp [ops] all BERTH_NONE  @param seen [groups] zero: members so far */
+static void count_pairs(facts *f, int32_t *stamp, int32_t *seen) {
   const berth_graph *g = f->cost->g;
   for (int32_t op = 0; op < g->n_ops; op++) {
+    int32_t k = berth_i_group(g, op);
+    if (k != BERTH_NONE) f->grouped += ++seen[k] == 1 ? 0 : seen[k] == 2 ? 2 : 1;
     for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
       int32_t t = g->out[i];
       for (int32_t j = g->use_at[t]; f->cross[t] > 0 && j < g->use_at[t + 1]; j++) {
@@ -116,16 +108,6 @@ static void count_doubled(facts *f, int32_t *stamp) {
 }
 
 /* ---- ops ---- */
-
-/* @param seen [groups] zero: members so far */
-static void count_grouped(facts *f, int32_t *seen) {
-  const berth_graph *g = f->cost->g;
-  int32_t k;
-  for (int32_t i = 0; i < g->n_ops; i++) {
-    if ((k = berth_i_group(g, i)) == BERTH_NONE) continue;
-    f->grouped += ++seen[k] == 1 ? 0 : seen[k] == 2 ? 2 : 1;
-  }
-}
 
 static bool is_picky(const berth_cost *c, int32_t op) {
   const double *time = c->op + (size_t)op * (size_t)c->n_classes;
@@ -156,31 +138,6 @@ typedef struct path_sums {
 
 static double path_value(path_sums s, double q) { return s.cross - q * s.work; }
 
-/* The path that ends there, of largest cross - q work: alone, or behind the best path to one of its
- * producers. */
-static path_sums best_path_to(const facts *f, int32_t op, double q, const path_sums *to) {
-  const berth_graph *g = f->cost->g;
-  path_sums best = { 0, f->op[op] };
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    path_sums s = to[g->producer[g->in[i]]];
-    s.cross += f->cross[g->in[i]];
-    s.work += f->op[op];
-    if (path_value(s, q) > path_value(best, q)) best = s;
-  }
-  return best;
-}
-
-static path_sums best_path(const facts *f, double q, path_sums *to) {
-  const berth_graph *g = f->cost->g;
-  path_sums best = { 0, 0 };
-  for (int32_t i = 0; i < g->n_ops; i++) {
-    int32_t op = g->topo[i];
-    to[op] = best_path_to(f, op, q, to);
-    if (path_value(to[op], q) > path_value(best, q)) best = to[op];
-  }
-  return best;
-}
-
 /* Only there a path has transfers, but takes no time. */
 static bool crosses_between_instant(const facts *f) {
   const berth_graph *g = f->cost->g;
@@ -193,48 +150,32 @@ static bool crosses_between_instant(const facts *f) {
   return false;
 }
 
-/* Dinkelbach: the ratio of the path that is best at q is larger than q, or q is the largest ratio.
- * Superlinear. What is left at the end, 1e-13 of the longest transfers, is as small beside the
- * optimum. @param to [ops] scratch @return INFINITY: no end */
+/* Dinkelbach 1967: the ratio of the path of largest cross - q work is larger than q, or q is the
+ * largest ratio. Superlinear. What is left at the end, 1e-13 of the longest transfers, is as small
+ * beside the optimum. The best path to an op is the op alone, or one of its producers' and the op.
+ * @param to [ops] scratch  @return INFINITY: no end */
 static double largest_ratio(const facts *f, path_sums *to) {
   enum { MOST_ROUNDS = 60 };
+  const berth_graph *g = f->cost->g;
   double q = 0;
   for (int round = 0; round < MOST_ROUNDS; round++) {
-    path_sums best = best_path(f, q, to);
+    path_sums best = { 0, 0 };
+    for (int32_t i = 0; i < g->n_ops; i++) {
+      int32_t op = g->topo[i];
+      to[op] = (path_sums){ 0, f->op[op] };
+      for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
+        path_sums s = to[g->producer[g->in[k]]];
+        s.cross += f->cross[g->in[k]];
+        s.work += f->op[op];
+        if (path_value(s, q) > path_value(to[op], q)) to[op] = s;
+      }
+      if (path_value(to[op], q) > path_value(best, q)) best = to[op];
+    }
     if (isinf(best.cross) || isinf(best.work)) break;
     if (!(path_value(best, q) > 1e-13 * best.cross)) return q;
     q = best.cross / best.work;
   }
   return INFINITY;
-}
-
-/* On a path of k ops there are k - 1 transfers: the ratio is below max c / min op time. */
-static berth_status find_path_rho(facts *f) {
-  size_t n = (size_t)f->cost->g->n_ops;
-  f->path_rho = f->rho;
-  if (f->rho == 0 || f->cut > 0 || crosses_between_instant(f)) return BERTH_OK;
-  path_sums *to;
-  if (!(to = berth_i_alloc(f->cost->ctx, n, sizeof *to))) return berth_i_nomem(f->cost->ctx);
-  f->path_rho = fmin(f->rho, largest_ratio(f, to));
-  berth_i_free(f->cost->ctx, to, n, sizeof *to);
-  return BERTH_OK;
-}
-
-/* ---- counting ---- */
-
-static berth_status count_pairs(facts *f) {
-  berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
-  size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
-  int32_t *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp);
-  int32_t *seen = berth_i_pool_zalloc(&scratch, groups, sizeof *seen);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    for (int32_t i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;
-    count_doubled(f, stamp);
-    count_grouped(f, seen);
-  }
-  berth_i_pool_free(&scratch);
-  return st;
 }
 
 /* An edge that is no favourite keeps x > tau of its time in the program, or, where it lost to one
@@ -247,15 +188,28 @@ static double rounding(const facts *f) {
 }
 
 static berth_status gather(facts *f) {
-  berth_status st = berth_cost_mean_ops(f->cost, f->op);
+  const berth_graph *g = f->cost->g;
+  berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
+  int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *stamp);
+  int32_t *seen = berth_i_pool_zalloc(&scratch, (size_t)g->n_groups, sizeof *seen);
+  path_sums *to = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *to);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = berth_cost_mean_ops(f->cost, f->op);
   if (st == BERTH_OK) st = price_transfers(f);
   if (st == BERTH_OK) st = count_closed(f);
-  if (st == BERTH_OK) st = count_pairs(f);
-  if (st != BERTH_OK) return st;
+  if (st != BERTH_OK) goto done;
+  for (int32_t i = 0; i < g->n_ops; i++) stamp[i] = BERTH_NONE;
+  count_pairs(f, stamp, seen);
   count_cut(f);
   read_ops(f);
   f->rounded = rounding(f);
-  return find_path_rho(f);
+  /* on a path of k ops there are k - 1 transfers: the ratio is below max c / min op time */
+  f->path_rho = f->rho;
+  if (f->rho > 0 && f->cut == 0 && !crosses_between_instant(f))
+    f->path_rho = fmin(f->rho, largest_ratio(f, to));
+done:
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 /* ---- reasons ---- */
