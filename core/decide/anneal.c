@@ -280,7 +280,8 @@ static void go(walk *w, int32_t from, double end) {
       turn++;
     }
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
-    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done), repeats > MOST_REPEATS / 4 && repeats % 2 == 0);
+    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done),
+         repeats > MOST_REPEATS / 4 && repeats % 2 == 0);
     repeats = d->evaluations > before ? 0 : repeats + 1;
   }
 }

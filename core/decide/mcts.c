@@ -3,8 +3,8 @@
 #include "decide_internal.h"
 
 static const double MOST = 1e9; /* of rewards */
-enum { MOST_REPEATS = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is
-                                            not allowed */
+enum { MOST_REPEATS = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of
+                                                 what is not allowed */
 
 /* ---- rewards ---- */
 

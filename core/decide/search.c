@@ -176,8 +176,8 @@ static bool has_kids(const berth_decider *d, int32_t node) {
   return node != BERTH_NONE && d->tree.node[node].n_kids >= 0;
 }
 
-/* Where the tree ends between the choices of an action, what is left of its prior is reported by the
- * weights of the decision. */
+/* Where the tree ends between the choices of an action, what is left of its prior is reported by
+ * the weights of the decision. */
 static void look(const berth_decider *d, int32_t action, int32_t *node, double *prior) {
   const int32_t n = way_to(d, action, d->way), start = *node;
   *prior = has_kids(d, start) ? 1 : 0;

@@ -118,7 +118,8 @@ static bool fits_nowhere(const berth_plan *p) {
   return true;
 }
 
-/* No device for it now. Where memory is freed it may fit later, and a policy may accept it later. */
+/* No device for it now. Where memory is freed it may fit later, and a policy may accept it
+ * later. */
 static berth_status defer(ready_list *k, int32_t op, double wake, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_i_rule rule = p->setup->rule;

@@ -1,6 +1,6 @@
-/* Choose PAIR and DEVICE by any score: a table with one row of scores per candidate. A row is scored
- * again when its estimates change; with READY_FINISHED only for ops that some device could start
- * now, and again whenever time has passed. O(candidates x devices) a step. */
+/* Choose PAIR and DEVICE by any score: a table with one row of scores per candidate. A row is
+ * scored again when its estimates change; with READY_FINISHED only for ops that some device could
+ * start now, and again whenever time has passed. O(candidates x devices) a step. */
 #include "engine_internal.h"
 
 typedef struct table {

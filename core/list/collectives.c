@@ -38,7 +38,8 @@ static berth_status price(berth_plan *p, int32_t k, double *length) {
   for (int32_t i = 0; i < c->n_members; i++) p->collectives.device[i] = p->device[c->members[i]];
   double seconds;
   berth_status st;
-  if ((st = berth_cost_collective(p->cost, k, c->n_members, p->collectives.device, &seconds)) != BERTH_OK)
+  if ((st = berth_cost_collective(p->cost, k, c->n_members,
+                                  p->collectives.device, &seconds)) != BERTH_OK)
     return st;
   if (isinf(seconds)) {
     return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,

@@ -19,7 +19,8 @@ berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op) {
 
 bool berth_i_demand_reserved(const berth_plan *p, int32_t op) {
   int32_t group = berth_i_group(p->g, op);
-  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE : p->reserved && p->reserved[op];
+  return group != BERTH_NONE ? p->groups.bound[group] != BERTH_NONE
+                             : p->reserved && p->reserved[op];
 }
 
 berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {

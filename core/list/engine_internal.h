@@ -49,7 +49,9 @@ berth_status berth_i_free_slots_init(berth_i_pool *pool, berth_i_free_slots *slo
 /** Earliest start >= ready of a stretch of that length. O(log + blocks that are too tight) */
 double berth_i_free_slots_find(const berth_i_free_slots *slots, double ready, double length);
 /** Takes start..finish, as found. */
-berth_status berth_i_free_slots_take(berth_i_pool *pool, berth_i_free_slots *slots, double start, double finish);
+berth_status berth_i_free_slots_take(berth_i_pool *pool,
+                                     berth_i_free_slots *slots, double start,
+                                     double finish);
 
 /* ---- profile: bytes held on one device over time ---- */
 
@@ -271,7 +273,8 @@ berth_status berth_i_plan_select(berth_plan *p, int32_t op);
  * to try again, in plan units */
 berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft,
                                 double *score, double *wake);
-/** Called when time passes: bounds a policy that always answers "later". @return false: too often */
+/** Called when time passes: bounds a policy that always answers "later". @return false: too
+ * often */
 bool berth_i_plan_may_advance(berth_plan *p);
 /** Every ~1000 calls: interrupt and progress hooks. */
 berth_status berth_i_plan_tick(berth_plan *p);
@@ -284,8 +287,8 @@ berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why);
 /** No more op can be placed: which one, and why.  @param op BERTH_NONE: finds one */
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
 
-/* collectives.c: collectives. One is over at the latest finish of its members, plus its price on their
- * devices. */
+/* collectives.c: collectives. One is over at the latest finish of its members, plus its price on
+ * their devices. */
 berth_status berth_i_collectives_init(berth_plan *p);
 /** op is placed (or has finished). @param k one of the collectives that it is a member of @param
  * over out: no member is left */

@@ -267,7 +267,9 @@ static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double rea
   p->load[device] += length;
   if (p->finish[op] > p->free_at[device]) p->free_at[device] = p->finish[op];
   p->last[device] = op;
-  return p->slots ? berth_i_free_slots_take(&p->pool, &p->slots[device], start, start + length) : BERTH_OK;
+  return p->slots ? berth_i_free_slots_take(&p->pool, &p->slots[device], start,
+                                            start + length)
+                  : BERTH_OK;
 }
 
 berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device) {

@@ -1,6 +1,8 @@
-/* Choose DEVICE with favourite children (m-SCT): every idle device offers what it would run now, the
- * best offer is taken, until there is none; then time passes. A step evaluates O(devices) queues;
- * only the published rule scans all candidates, and only while no device that fits any op is busy. */
+/* Choose DEVICE with favourite children (m-SCT): every idle device offers what it would run now,
+ * the best offer is taken, until there is none; then time passes. A step evaluates O(devices)
+ * queues;
+ * only the published rule scans all candidates, and only while no device that fits any op is
+ * busy. */
 #include "sct_internal.h"
 
 typedef struct pick {

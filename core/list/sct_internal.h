@@ -1,7 +1,7 @@
 /* m-SCT on the list engine: a device that has run an op may stay idle for the op's favourite child.
  * place/placers/sct.c: placer and options; sct_favourites.c beside it: the favourite of each op.
- * sct_choose.c: the loop. sct_queues.c: what could run where. sct_rule.c and sct_published.c: what an
- * idle device offers to run, by our rule and by that of the published programs. */
+ * sct_choose.c: the loop. sct_queues.c: what could run where. sct_rule.c and sct_published.c: what
+ * an idle device offers to run, by our rule and by that of the published programs. */
 #ifndef BERTH_SCT_INTERNAL_H
 #define BERTH_SCT_INTERNAL_H
 
@@ -33,8 +33,8 @@ struct berth_i_sct {
   berth_i_sct_queues *queues;       /* [devices] */
   double *everywhere;       /* [ops] from when the inputs of a candidate are on all its devices;
                                NULL: channels change it */
-  int32_t *candidate, *position; /* [ops] those that are not placed, in no order, n of them; place of
-                                each in that */
+  int32_t *candidate, *position; /* [ops] those that are not placed, in no order, n of them; place
+                                    of each in that */
   int32_t n;
   bool frees;               /* memory may be freed */
   bool free_choice;         /* published: every op may run on every device */

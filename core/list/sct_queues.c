@@ -35,8 +35,8 @@ berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double read
 static berth_status block(berth_i_sct *s, int32_t d, int32_t op) {
   if (!s->frees) return BERTH_OK; /* what does not fit now never will */
   berth_i_plan_count_refusal(s->plan, op);
-  return berth_i_queue_push(&s->plan->pool, &s->queues[d].blocked, berth_i_store_least(s->plan, op), 0,
-                            op);
+  return berth_i_queue_push(&s->plan->pool, &s->queues[d].blocked,
+                            berth_i_store_least(s->plan, op), 0, op);
 }
 
 /* Its inputs may come later than estimated (channels), or may have come earlier than now (the free

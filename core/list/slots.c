@@ -25,8 +25,8 @@ static void measure(berth_i_free_block *b) {
 }
 
 static berth_status insert_block(berth_i_pool *pool, berth_i_free_slots *slots, size_t i) {
-  berth_status st =
-      berth_i_pool_grow(pool, (void **)&slots->block, &slots->cap, slots->n + 1, sizeof *slots->block);
+  berth_status st = berth_i_pool_grow(pool, (void **)&slots->block, &slots->cap,
+                                      slots->n + 1, sizeof *slots->block);
   if (st != BERTH_OK) return st;
   slot *at;
   if (!(at = berth_i_pool_alloc(pool, SLOTS_PER_BLOCK, sizeof *at)))
