@@ -1,6 +1,10 @@
 /* Simulated annealing on assignments. Plain: single decisions, segments and prefixes by position,
- * swaps. Guided: actions are drawn from the prior or copied from neighbours, and segments from
- * other good assignments. */
+ * swaps. Guided: actions are drawn from the prior or copied from neighbours, segments from other
+ * good assignments, and moves that have led to improvements come more often.
+ *
+ * Invariant: w->cur has legal actions only and is of worth w->worth; a move leaves its proposal in
+ * d->row. O(decisions) a step besides the value. Source: Kirkpatrick, Gelatt, Vecchi,
+ * "Optimization by simulated annealing", 1983; moves by our own rules. */
 #include "decide_internal.h"
 
 enum {
@@ -225,13 +229,13 @@ static void keep_elite(walk *w, int32_t known) {
   w->elite[i] = known;
 }
 
-/* What is not allowed may be on the way, the less the longer it goes on. */
+/* Worse by less than the temperature allows; what is not allowed costs per_excess. */
 static bool accepts(walk *w, berth_i_worth next, double temperature) {
-  const double room = -temperature * log(1 - berth_rng_uniform(&w->d->walk_rng));
+  const double most = -temperature * log(1 - berth_rng_uniform(&w->d->walk_rng));
   const double cur = berth_i_penalised(w->worth, w->per_excess),
                value = berth_i_penalised(next, w->per_excess);
   if (isinf(value) || isinf(cur)) return isinf(cur);
-  return (value - cur) / (cur != 0 ? fabs(cur) : 1) <= room;
+  return (value - cur) / (cur != 0 ? fabs(cur) : 1) <= most;
 }
 
 static void take(walk *w, const int32_t *row, berth_i_worth worth) {
@@ -241,30 +245,8 @@ static void take(walk *w, const int32_t *row, berth_i_worth worth) {
   w->worth = worth;
 }
 
-static void anything(const walk *w) {
-  for (int32_t i = 0; i < w->d->p.n; i++) w->d->row[i] = any_legal(w->d, i);
-}
-
-/* `lost`: moves lead to what is known. */
-static void step(walk *w, double temperature, bool lost) {
-  berth_decider *d = w->d;
-  const move m = lost ? N_MOVES : choose(w);
-  if (lost) anything(w);
-  else make_move(w, m);
-  int32_t done;
-  if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &done);
-  if (w->status != BERTH_OK || done == 0) return;
-  if (!lost && w->guided)
-    w->gain[m] +=
-        LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
-  keep_elite(w, d->row_known[0]);
-  if (berth_i_better(d->row_worth[0], d->known.worth[w->top])) w->top = d->row_known[0];
-  if (accepts(w, d->row_worth[0], temperature)) take(w, d->row, d->row_worth[0]);
-}
-
-/* From a known one until that part of the budget is used; at each quarter on from the best on this
- * way. */
-static void go(walk *w, int32_t from, double end) {
+/* Simulated annealing from a known assignment until that part of the budget is used. */
+static void anneal(walk *w, int32_t from, double end) {
   berth_decider *d = w->d;
   const double begin = berth_i_decide_used(d);
   int32_t repeats = 0, turn = 0;
@@ -272,81 +254,80 @@ static void go(walk *w, int32_t from, double end) {
   while (w->status == BERTH_OK && repeats < MOST_REPEATS && !berth_i_all_known(d)
          && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations;
-    const double used = berth_i_decide_used(d),
-                 done = begin < end ? (used - begin) / (end - begin) : 1;
+    const double done = begin < end ? (berth_i_decide_used(d) - begin) / (end - begin) : 1;
     if (done >= 1 && end < 1) break;
+    /* 1. At each quarter continue from the best of this run. */
     if (done * 4 >= turn) {
       take(w, berth_i_known_key(d, w->top), d->known.worth[w->top]);
       turn++;
     }
+    /* 2. Cool; what is not allowed costs ever more. */
+    const double temperature = d->o.hot * pow(d->o.cold / d->o.hot, done);
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
-    step(w, d->o.hot * pow(d->o.cold / d->o.hot, done),
-         repeats > MOST_REPEATS / 4 && repeats % 2 == 0);
+    /* 3. Propose a move; where moves lead to known assignments only, every other time anything. */
+    const bool random = repeats > MOST_REPEATS / 4 && repeats % 2 == 0;
+    const move m = random ? N_MOVES : choose(w);
+    if (!random) make_move(w, m);
+    for (int32_t i = 0; random && i < d->p.n; i++) d->row[i] = any_legal(d, i);
+    /* 4. Evaluate, learn which moves help, accept or not. */
+    int32_t valued = 0;
+    if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &valued);
+    if (w->status == BERTH_OK && valued > 0) {
+      const berth_i_worth next = d->row_worth[0];
+      if (!random && w->guided)
+        w->gain[m] += LEARN * (LEAST + (berth_i_better(next, w->worth) ? 1 : 0) - w->gain[m]);
+      keep_elite(w, d->row_known[0]);
+      if (berth_i_better(next, d->known.worth[w->top])) w->top = d->row_known[0];
+      if (accepts(w, next, temperature)) take(w, d->row, next);
+    }
     repeats = d->evaluations > before ? 0 : repeats + 1;
   }
 }
 
-/* Each first goes for at least FEW evaluations, and one for four decisions. */
-static int32_t count_ways(const berth_decider *d) {
+/* Successive halving: from several assignments that are unlike each other, as many as get FEW
+ * evaluations each in the first round, and one for four decisions; each round the better half
+ * continues with the same budget for all of them together. */
+static void anneal_several(walk *w) {
+  berth_decider *d = w->d;
+  const berth_i_worth *worth;
   const double left =
       d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
+  const double begin = berth_i_decide_used(d), part = d->o.several_part * (1 - begin);
   const double ways =
       d->o.several_part > 0 ? d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0)) : 0;
-  return ways < SEVERAL ? (int32_t)ways : SEVERAL;
-}
-
-/* Best first; stable. */
-static void rank_tops(const berth_decider *d, int32_t *top, int32_t n) {
-  const berth_i_worth *worth = d->known.worth;
-  for (int32_t k = 1; k < n; k++) {
-    const int32_t one = top[k];
-    int32_t i = k;
-    for (; i > 0 && berth_i_better(worth[one], worth[top[i - 1]]); i--) top[i] = top[i - 1];
-    top[i] = one;
-  }
-}
-
-/* From several that are unlike each other; each time the better half goes on with the same for all
- * of them together. */
-static void go_several(walk *w) {
-  berth_decider *d = w->d;
-  int32_t top[SEVERAL], rounds = 0, n = berth_i_known_unlike(d, count_ways(d), top);
-  const double begin = berth_i_decide_used(d), part = d->o.several_part * (1 - begin);
+  int32_t top[SEVERAL], rounds = 0;
+  int32_t n = berth_i_known_unlike(d, ways < SEVERAL ? (int32_t)ways : SEVERAL, top);
   for (int32_t k = n; k > 1; k = (k + 1) / 2) rounds++;
   for (int32_t r = 0; r < rounds && berth_i_decide_goes_on(d); r++) {
     for (int32_t k = 0; k < n && w->status == BERTH_OK; k++) {
-      go(w, top[k], begin + part * (r + (k + 1.0) / n) / rounds);
+      anneal(w, top[k], begin + part * (r + (k + 1.0) / n) / rounds);
       top[k] = w->top;
     }
-    rank_tops(d, top, n);
+    worth = d->known.worth;
+    for (int32_t k = 1; k < n; k++) { /* insertion sort, best first: stable */
+      const int32_t one = top[k];
+      int32_t i = k;
+      for (; i > 0 && berth_i_better(worth[one], worth[top[i - 1]]); i--) top[i] = top[i - 1];
+      top[i] = one;
+    }
     n = (n + 1) / 2;
   }
 }
 
-static void go_on(walk *w) {
-  berth_decider *d = w->d;
-  const int32_t n = d->known.n;
-  for (int32_t i = 0; i < n; i++) keep_elite(w, i);
-  if (d->o.method == BERTH_DECIDE_MCTS) go_several(w);
-  if (w->status == BERTH_OK) go(w, d->best, 1);
-}
-
-static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w)) {
+berth_status berth_i_decide_anneal(berth_decider *d, bool guided) {
   const size_t n = (size_t)d->p.n, actions = (size_t)d->p.n_actions;
+  const int32_t known = d->known.n;
   berth_i_pool pool = berth_i_pool_empty(d->ctx);
-  walk w;
-  memset(&w, 0, sizeof w);
-  w.d = d;
-  w.guided = guided;
+  walk w = { .d = d, .guided = guided };
   w.cur = berth_i_pool_alloc(&pool, n, sizeof *w.cur);
   w.weight = berth_i_pool_alloc(&pool, n * actions, sizeof *w.weight);
   w.fresh = berth_i_pool_zalloc(&pool, n, 1);
+  if ((w.status = berth_i_pool_status(&pool)) != BERTH_OK) goto done;
   for (int32_t m = 0; m < N_MOVES; m++) w.gain[m] = FIRST;
-  if ((w.status = berth_i_pool_status(&pool)) == BERTH_OK) way(&w);
+  for (int32_t i = 0; i < known; i++) keep_elite(&w, i);
+  if (d->o.method == BERTH_DECIDE_MCTS) anneal_several(&w);
+  if (w.status == BERTH_OK) anneal(&w, d->best, 1);
+done:
   berth_i_pool_free(&pool);
   return w.status;
-}
-
-berth_status berth_i_decide_anneal(berth_decider *d, bool guided) {
-  return with_walk(d, guided, go_on);
 }
