@@ -26,7 +26,7 @@ typedef struct berth_i_known {
   size_t n_slots;         /* a power of two, or 0 */
 } berth_i_known;
 
-/** Choices in order; actions that begin alike stand side by side. Place 0 is the root; a place
+/** Choices in order; actions that begin alike are neighbours. Place 0 is the root; a place
  * without kids ends an action. */
 typedef struct berth_i_choices {
   int32_t n;              /* places */
@@ -154,8 +154,8 @@ int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out)
  * known out: its number */
 berth_status berth_i_known_add(berth_decider *d, const int32_t *row, berth_i_worth worth,
                                 int32_t *known);
-/** Values of k <= batch rows, known or asked. Stops where evaluations run out: *done < k. row_known
- * and row_worth are set. */
+/** Values of k <= batch rows, known or evaluated. Stops where evaluations run out: *done < k.
+ * row_known and row_worth are set. */
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
 /** May more be valued? Asks hooks and the clock. */
 bool berth_i_decide_goes_on(berth_decider *d);

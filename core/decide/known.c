@@ -1,4 +1,6 @@
-/* What is known of assignments: each is valued once. */
+/* The known assignments, each valued once: a hash table (open addressing, at most half full) over
+ * rows in order of evaluation. Invariant: an entry has a worth, but while its batch is
+ * evaluated. */
 #include "decide_internal.h"
 
 /* ---- table ---- */
@@ -75,7 +77,7 @@ static void add(berth_decider *d, const int32_t *key, uint64_t hash) {
   t->n++;
 }
 
-/* Last come, first gone: the way to a slot leads past older ones only. */
+/* Newest first: the probes to a slot pass older entries only. */
 static void forget_from(berth_decider *d, int32_t first) {
   berth_i_known *t = &d->known;
   while (t->n > first) {
@@ -115,7 +117,7 @@ int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out)
   return most;
 }
 
-/* ---- asking ---- */
+/* ---- values ---- */
 
 /* Numbers of the rows, new ones added without a worth; *done where evaluations run out. */
 static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t *done) {

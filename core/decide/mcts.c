@@ -15,7 +15,7 @@ static double published(double reference, double value) {
   return v > 1 ? sqrt(sqrt(v)) : v;
 }
 
-/* Above the reference a straight line goes on from the exponential, whose slope there is the
+/* Above the reference a straight line continues the exponential, whose slope there is the
  * same. */
 static double scaled(double reference, double scale, double value) {
   const double x = (reference - value) / (scale * (reference != 0 ? fabs(reference) : 1));

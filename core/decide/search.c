@@ -1,4 +1,4 @@
-/* Searches and what comes of them: budgets, methods, the best, the root. */
+/* Searches and their results: budgets, methods, the best, the root. */
 #include "decide_internal.h"
 
 /* ---- budgets ---- */
@@ -21,7 +21,7 @@ static berth_status enter(berth_decider *d, int64_t evaluations, double seconds)
   d->interrupted = false;
   d->reported = 0;
   d->busy = 1;
-  d->refs++; /* a function may let it go */
+  d->refs++; /* a callback may release it */
   return BERTH_OK;
 }
 
@@ -162,7 +162,7 @@ berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *ass
   return st == BERTH_OK ? leave(d, root_row(d, decided, assignment)) : st;
 }
 
-/* ---- looking ---- */
+/* ---- reading the tree ---- */
 
 /* A kid by its place, and the prior of the way from there. */
 static void look_one(const berth_decider *d, int32_t place, int32_t *node, double *prior) {

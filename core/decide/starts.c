@@ -133,8 +133,8 @@ static berth_status add_given(berth_decider *d, int32_t start, int32_t *known) {
   return berth_i_known_add(d, row, w, known);
 }
 
-/* Before anything is asked: the same assignment may be among the others, and these may not all come
- * to be valued. */
+/* Before anything is evaluated: the same assignment may be among the others, and these may not all
+ * come to be valued. */
 static berth_status add_all_given(berth_decider *d) {
   berth_status st = BERTH_OK;
   for (int32_t start = 0; start < d->p.n_starts && st == BERTH_OK; start++) {

@@ -66,7 +66,7 @@ static void rank(const berth_decider *d, around *x, int32_t n) {
   }
 }
 
-/* Each time the better half goes on with the same for all of them together. */
+/* Successive halving: each round the better half continues with the same budget for all. */
 static berth_status halve(berth_decider *d, around *x, int32_t n, share s) {
   const int32_t rounds = n > 4 ? 3 : n > 1 ? 2 : 1;
   berth_status st = BERTH_OK;

@@ -79,11 +79,11 @@ berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < e->n; i++)
     fill(e->a, &e->episode[i], op[i], berth_i_answer_of(e->a, out, i));
-  memcpy(e->asked, op, (size_t)e->n * sizeof *op);
+  memcpy(e->filled_for, op, (size_t)e->n * sizeof *op);
   if (out != e->answer)
     memcpy(e->answer, out,
            (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width * sizeof *out);
-  e->told = true;
+  e->devices_filled = true;
   return BERTH_OK;
 }
 

@@ -31,7 +31,7 @@ static berth_status alloc_arrays(berth_episodes *e) {
   e->first = berth_i_pool_alloc(&e->pool, n + 1, sizeof *e->first);
   e->list = berth_i_pool_alloc(&e->pool, ops, sizeof *e->list);
   e->legal = berth_i_pool_alloc(&e->pool, n, sizeof *e->legal);
-  e->asked = berth_i_pool_alloc(&e->pool, n, sizeof *e->asked);
+  e->filled_for = berth_i_pool_alloc(&e->pool, n, sizeof *e->filled_for);
   e->answer = berth_i_pool_alloc(&e->pool, answer_size(e), sizeof *e->answer);
   e->op = berth_i_pool_alloc(&e->pool, rows, sizeof *e->op);
   e->to = berth_i_pool_alloc(&e->pool, rows, sizeof *e->to);
@@ -100,7 +100,7 @@ static void list_candidates(berth_episodes *e) {
 
 void berth_episodes_start(berth_episodes *e, uint64_t seed, int64_t first) {
   e->step = 0;
-  e->told = false;
+  e->devices_filled = false;
   e->seen_all = true;
   e->history_first[0] = 0;
   for (int32_t i = 0; i < e->n; i++) {
@@ -155,7 +155,7 @@ static berth_status make_room(berth_episodes *e) {
                               sizeof *e->history))
       != BERTH_OK)
     return st;
-  if (e->told && e->seen_all && !e->seen
+  if (e->devices_filled && e->seen_all && !e->seen
       && !(e->seen = berth_i_pool_alloc(&e->pool, all_answers(e), sizeof *e->seen)))
     return berth_i_pool_status(&e->pool);
   return BERTH_OK;
@@ -171,7 +171,8 @@ static void record(berth_episodes *e, const int32_t *op, const int32_t *device) 
     e->to[done + (size_t)i] = device[i];
     e->chosen[done + (size_t)i] = position(e->list + e->first[i], op[i]);
   }
-  e->seen_all = e->seen_all && e->told && memcmp(e->asked, op, (size_t)e->n * sizeof *op) == 0;
+  e->seen_all = e->seen_all && e->devices_filled &&
+                memcmp(e->filled_for, op, (size_t)e->n * sizeof *op) == 0;
   if (e->seen_all)
     memcpy(e->seen + answer_size(e) * (size_t)e->step, e->answer,
            answer_size(e) * sizeof *e->answer);
@@ -185,7 +186,7 @@ berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const i
   record(e, op, device);
   for (int32_t i = 0; i < e->n; i++) berth_i_episode_put(e->a, &e->episode[i], op[i], device[i]);
   e->step++;
-  e->told = false;
+  e->devices_filled = false;
   list_candidates(e);
   return BERTH_OK;
 }

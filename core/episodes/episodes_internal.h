@@ -25,8 +25,8 @@ struct berth_assign {
   berth_assign_options o;   /* its `unit` is NULL */
   int32_t n, n_devices, n_units, steps;
   int32_t width;            /* features of a device */
-  bool restricted;          /* some op that is decided may not go somewhere, or some devices do not
-                               reach one another */
+  bool restricted;          /* some op that is decided may not run on some device, or some devices
+                               do not reach one another */
   int32_t *unit;            /* [n] */
   uint8_t *may;             /* [n_units * n_devices] */
   int32_t *fixed;           /* [n_units] device by a pin; BERTH_NONE */
@@ -76,18 +76,18 @@ struct berth_episodes {
   berth_assign *a;
   int32_t n, step;
   berth_i_episode *episode;  /* [n] */
-  int32_t *placement;        /* [n * ops], where the devices of the episodes stand */
+  int32_t *placement;        /* [n * ops] devices of all episodes */
   int32_t *first, *list;     /* [n + 1], [n * ops] candidates of all */
   int32_t *legal;            /* [n] scratch */
-  bool told;                 /* berth_episodes_devices was asked in this step, for: */
-  int32_t *asked;            /* [n] */
+  bool devices_filled;       /* `answer` holds the devices of this step, for: */
+  int32_t *filled_for;            /* [n] */
   double *answer;            /* [n * devices * width] */
   /* recorded by step, then episode */
   int32_t *op, *to, *chosen; /* [steps * n] */
   int32_t *history_first;    /* [steps * n + 1] into: */
   int32_t *history;          /* candidates of all steps */
   size_t cap_history;
-  double *seen;              /* [steps * n * devices * width]; NULL: nobody has asked yet */
+  double *seen;              /* [steps * n * devices * width]; NULL: not requested yet */
   bool seen_all;
   berth_i_log log;           /* by episode, then step */
 };

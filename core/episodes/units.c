@@ -10,7 +10,7 @@ typedef struct labelled {
 
 BERTH_I_SORT(sort_by_label, labelled, BERTH_I_UP(label) BERTH_I_UP(op))
 
-/* Ops with one label go together; labels are as large as they like, so they are sorted. */
+/* Ops with one label form a unit; labels may be any numbers, so they are sorted. */
 static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
   size_t n = (size_t)a->n;
   for (size_t i = 0; i < n; i++) {

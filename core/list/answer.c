@@ -3,7 +3,7 @@
 
 /* ---- the answer ---- */
 
-/* An op of no length stands before one that starts with it; else the order of placing, which keeps
+/* An op of no length comes before one that starts with it; else the order of placing, which keeps
  * to the graph. */
 static bool starts_before(const berth_plan *p, int32_t a, int32_t b) {
   if (p->start[a] != p->start[b]) return p->start[a] < p->start[b];

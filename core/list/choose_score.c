@@ -186,7 +186,7 @@ static berth_status devices_choose(table *b, bool *took) {
   return BERTH_OK;
 }
 
-/* READY_ASSIGNED knows no present: the device that gets free first and has something to take. */
+/* READY_ASSIGNED has no present time: the device that is free first and has a candidate. */
 static berth_status first_device_chooses(table *b, bool *took) {
   const berth_plan *p = b->plan;
   pick best = { BERTH_NONE, BERTH_NONE, 0 };

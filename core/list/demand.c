@@ -3,7 +3,7 @@
  * parameters of all members. */
 #include "engine_internal.h"
 
-/* Published rules count outputs as permanent, however they go later. */
+/* Published rules count outputs as permanent, though they free them later. */
 berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op) {
   bool published =
       p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;

@@ -31,7 +31,7 @@ berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy,
   return s;
 }
 
-/* The heaps of choose_pair.c know these two. */
+/* choose_pair.c has heaps for these two scores. */
 static bool plain_pair(const berth_policy *p) {
   if (p->choose != BERTH_CHOOSE_PAIR || p->fit != BERTH_FIT_APPEND) return false;
   return p->score == berth_i_score_est || (p->score == NULL && p->ready == BERTH_READY_ASSIGNED);

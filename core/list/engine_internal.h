@@ -65,7 +65,7 @@ typedef struct berth_i_profile {
 void berth_i_profile_init(berth_i_profile *f);
 /** From `time` on, `bytes` more (or fewer). O(log n) expected */
 berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes);
-/** The most that is held at any time from `time` on, what goes at that very time already gone.
+/** The most that is held at any time from `time` on, what is freed at that very time not counted.
  * O(log n) expected */
 double berth_i_profile_most(const berth_i_profile *f, double time);
 /** The most that is held at any time, at least 0. O(1) */
@@ -123,8 +123,8 @@ berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy,
 berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out,
                                 berth_obstacle *why);
 
-/** Scores that the engine knows by their address, so that choose PAIR need not call them: by est
- * (this), by eft (NULL). */
+/** Scores that the engine recognises by their address, so that choose PAIR need not call them: by
+ * est (this), by eft (NULL). */
 berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est,
                                const double *eft, double *score, double *wake);
 

@@ -14,7 +14,7 @@ static void raise_to(double *at, double value) {
   if (!(*at >= value)) *at = value; /* NaN: not used yet */
 }
 
-/* The simulator takes off what goes in an instant before what comes, but an op's start before its
+/* Within an instant the simulator frees before it allocates, but an op's start before its
  * own finish. */
 static double end_of(const berth_plan *p, int32_t op) {
   double end = p->finish[op];

@@ -99,7 +99,7 @@ static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
   p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
 }
 
-/* The outputs of a producer go, parameters apart, when its last reader is scheduled. */
+/* The outputs of a producer, without parameters, are freed when its last reader is scheduled. */
 static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   p->store.held[device] += berth_i_demand_alone(p, op).permanent;

@@ -93,6 +93,6 @@ const char *berth_i_shape_text(const berth_array *a, char buf[BERTH_I_SHAPE_TEXT
 
 berth_status berth_i_shapes(const char *what, const berth_array *a, const berth_array *b) {
   char x[BERTH_I_SHAPE_TEXT], y[BERTH_I_SHAPE_TEXT];
-  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: %s and %s do not go together", what,
+  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: %s and %s do not match", what,
                       berth_i_shape_text(a, x), berth_i_shape_text(b, y));
 }

@@ -150,7 +150,7 @@ static berth_status attention_back(berth_tape *t, const berth_i_node *node, cons
   return BERTH_OK;
 }
 
-/* ---- the door ---- */
+/* ---- the operation ---- */
 
 static berth_status check_inputs(const berth_array *q, const berth_array *k, const berth_array *v) {
   int32_t r = q->rank;

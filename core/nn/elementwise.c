@@ -39,7 +39,7 @@ static bool match(const berth_array *a, const berth_array *b, pattern *p) {
 }
 
 /* Axis `outer` and the next inwards are one if both inputs run through them without a jump, or
- * stand still in both. */
+ * repeat both. */
 static bool joins(const pattern *p, int32_t outer, int32_t inner) {
   const int64_t n = p->n[inner];
   if (n * p->n[outer] > INT32_MAX) return false;

@@ -30,7 +30,7 @@ static berth_status damaged(Reader *r, const char *what) {
 
 /* ---- bytes ---- */
 
-/* As many as asked for, unless the file ends.  @param got set */
+/* As many as required, unless the file ends.  @param got set */
 static berth_status read_some(Reader *r, void *to, size_t n, size_t *got) {
   *got = 0;
   while (*got < n) {
@@ -173,8 +173,8 @@ static void close_file(Reader *r) {
   berth_i_free(r->ctx, r->buf, BERTH_I_FILE_BUFFER, 1);
 }
 
-/* Opens a file, finds it whole, and stands behind its header. On failure there is nothing to
- * close. */
+/* Opens a file, checks that it is whole, and is positioned behind its header. On failure there is
+ * nothing to close. */
 static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
   berth_status st = BERTH_OK;
   *r = (Reader){ .ctx = ctx, .path = path, .fd = -1 };

@@ -122,7 +122,7 @@ static void put_all(Writer *w, const berth_params *p, const berth_adam *adam, co
 
 /* ---- files ---- */
 
-/* A new file beside `path`, open for writing; its name goes to temp. */
+/* A new file beside `path`, open for writing; its name is written to temp. */
 static int open_beside(const char *path, char *temp, size_t size) {
   int fd = -1;
   for (int k = 0; k < 100 && fd < 0; k++) {

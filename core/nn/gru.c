@@ -110,7 +110,7 @@ done:
   return st;
 }
 
-/* ---- the door ---- */
+/* ---- the operation ---- */
 
 static berth_status check_bias(const berth_array *w, const berth_array *b) {
   return !b || (b->rank == 1 && b->shape[0] == w->shape[1]) ? BERTH_OK

@@ -78,7 +78,7 @@ static berth_status orthogonal(berth_array *a, double p, berth_rng *rng) {
   return BERTH_OK;
 }
 
-/* ---- the door ---- */
+/* ---- public ---- */
 
 static bool needs_axes(berth_nn_init init) {
   return init == BERTH_NN_XAVIER || init == BERTH_NN_HE || init == BERTH_NN_ORTHOGONAL;

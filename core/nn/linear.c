@@ -77,7 +77,7 @@ static bool layer_function(berth_nn_unary f) {
          || f == BERTH_NN_SIGMOID || f == BERTH_NN_TANH;
 }
 
-/* All of them tell their slope by the output: a leaky one keeps the sign of its input as long as p
+/* The slope of each follows from its output: a leaky one keeps the sign of its input as long as p
  * is above 0. */
 static berth_status linear_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *x = node->in[0], *w = node->in[1], *b = node->in[2], *y = node->out, *inner = NULL;

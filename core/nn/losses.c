@@ -87,7 +87,7 @@ static double surprise(const float *x, int64_t m, int32_t right, float *restrict
 static berth_status check_answers(const berth_array *a, const berth_index *index) {
   char text[BERTH_I_SHAPE_TEXT];
   if (a->rank != 2 || index->n != a->shape[0]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "cross_entropy: %s and %d ids do not go together",
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "cross_entropy: %s and %d ids do not match",
                         berth_i_shape_text(a, text), index->n);
   }
   return berth_i_check_index("cross_entropy", "column", index, a->shape[1], false);

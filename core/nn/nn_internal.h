@@ -12,10 +12,10 @@ struct berth_array {
   int64_t size;
   float *data;
   berth_array *gradient; /* of a parameter, same shape, owned; else NULL */
-  uint64_t tape;         /* epoch of the last tape that knows it (no two tapes, and no two fillings
+  uint64_t tape;         /* epoch of the last tape that has it (no two tapes, and no two fillings
                             of one, share one); 0: none */
   int32_t slot;          /* its place there */
-  bool shared;           /* two tapes have known it at the same time: the one before has to
+  bool shared;           /* two tapes have had it at the same time: the one before has to
                             search */
 };
 
@@ -40,8 +40,8 @@ struct berth_segments {
 
 typedef struct berth_i_node berth_i_node;
 
-/** Adds to the gradients of the inputs, each through berth_i_gradient, which is NULL for those that
- * nobody wants.
+/** Adds to the gradients of the inputs, each through berth_i_gradient, which is NULL where no
+ * gradient is wanted.
  *  @param d gradient of the output, [out->size] */
 typedef berth_status (*berth_i_backward_fn)(berth_tape *t, const berth_i_node *node,
                                             const float *d);
@@ -86,7 +86,7 @@ bool berth_i_same_shape(const berth_array *a, const berth_array *b);
 /** "2 x 3 x 4" into buf.  @return buf */
 enum { BERTH_I_SHAPE_TEXT = 64 };
 const char *berth_i_shape_text(const berth_array *a, char buf[BERTH_I_SHAPE_TEXT]);
-/** "what: 2 x 3 and 4 x 5 do not go together".  @return BERTH_EINVAL */
+/** "what: 2 x 3 and 4 x 5 do not match".  @return BERTH_EINVAL */
 berth_status berth_i_shapes(const char *what, const berth_array *a, const berth_array *b);
 /** BERTH_EINVAL unless all ids are below n (and, unless `none`, not BERTH_NONE). @param unit what n
  * counts: "row" */

@@ -37,7 +37,7 @@ static berth_status path_order(berth_ctx *ctx, const berth_index *next, berth_in
   return st;
 }
 
-/* Backwards: what a row gets goes on to the next. */
+/* Backwards: the gradient of a row is passed on to the next. */
 static berth_status path_sum_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_status st = BERTH_OK;
   berth_ctx *ctx = node->out->ctx;

@@ -62,8 +62,8 @@ static void log_run(const float *x, const float *mask, int32_t n, float *out) {
   for (int32_t j = 0; mask && j < n; j++) out[j] = mask[j] == 0 ? -INFINITY : out[j];
 }
 
-/* What came out 0 (or -INFINITY) gets no gradient, and its d, which may be anything, is not looked
- * at. */
+/* What came out 0 (or -INFINITY) gets no gradient, and its d, which may be anything, is not
+ * read. */
 static void soft_run_back(const float *y, const float *d, int32_t n, float *g) {
   float sum = 0;
   for (int32_t j = 0; j < n; j++) sum += y[j] == 0 ? 0 : y[j] * d[j];

@@ -3,7 +3,7 @@
 
 #include "nn_internal.h"
 
-/* What the tape knows of an array that may have a gradient: outputs, watched arrays, parameters. */
+/* The tape's entry of an array that may have a gradient: outputs, watched arrays, parameters. */
 typedef struct slot {
   berth_array *array; /* borrowed: a node, or `held`, has the reference */
   float *gradient;    /* while walking back; NULL: zero so far */
@@ -99,7 +99,7 @@ void berth_tape_release(berth_tape *t) {
 
 /* ---- remembering ---- */
 
-/* NULL: t does not know a. O(1) but for arrays that two tapes have known at the same time. */
+/* NULL: a is not on t. O(1) but for arrays that two tapes have had at the same time. */
 static slot *find_slot(const berth_tape *t, const berth_array *a) {
   size_t i = t->n_slots;
   if (a->tape == t->epoch) return &t->slots[a->slot];
@@ -113,7 +113,7 @@ bool berth_i_wanted(const berth_tape *t, const berth_array *a) {
   return t && (a->gradient || find_slot(t, a));
 }
 
-/* A slot for a; `hold`: nobody else has a reference as long as the tape. */
+/* A slot for a; `hold`: no node has a reference to it. */
 static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
   berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->slots, &t->cap_slots, t->n_slots + 1,
                                       sizeof *t->slots);

@@ -1,4 +1,4 @@
-/* The door to the placers. */
+/* The public list of placers, and berth_place. */
 #include "place_internal.h"
 
 #define ABOUT(symbol) &berth_i_placer_##symbol.about,

@@ -95,7 +95,7 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
  * BERTH_EUNREACHABLE: it found nothing */
 typedef berth_status (*berth_i_fill_fn)(const berth_i_units *u, const berth_place_options *opts,
                                         int32_t *device, berth_obstacle *why);
-/** By the rule, with a plan that keeps memory: as long as it does not, the rule is asked again with
+/** By the rule, with a plan that keeps memory: as long as it does not, the rule is run again with
  *  that share of the outputs counted for good that was there at once, or more; then units move away
  *  from where memory runs out, at last all packings are tried, up to a number.
  *  @param sizing by what the units are sized  */

@@ -1,4 +1,4 @@
-/* One placer: options, the run, on a coarser graph if asked for, and the reason of a refusal. */
+/* One placer: options, the run, on a coarser graph where required, and the reason of a refusal. */
 #include "place_internal.h"
 
 /* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that

@@ -69,7 +69,7 @@ static berth_status name_entry(berth_portfolio *p, int32_t i) {
   if (!(e->name = berth_i_pool_strdup(&p->pool, label(&e->member)))) return berth_i_nomem(p->ctx);
   e->baseline = is(e, "single") || is(e, "round-robin");
   /* METIS sets signal handlers while it runs */
-  e->home = e->member.place || is(e, "policy") || is(e, "metis");
+  e->caller_only = e->member.place || is(e, "policy") || is(e, "metis");
   r->name = e->name;
   r->placer = e->member.place ? NULL : e->member.placer;
   r->options = e->member.place ? NULL : &e->member.options;

@@ -12,7 +12,7 @@ typedef struct berth_i_entry {
   const berth_i_placer *placer; /* NULL: the user's own function */
   berth_i_matching matching;
   bool baseline;  /* runs whatever the time */
-  bool home;      /* on the calling thread */
+  bool caller_only;      /* on the calling thread */
   char *name;
   char text[1024];
 } berth_i_entry;
@@ -40,7 +40,7 @@ typedef struct berth_i_worker {
   berth_graph g;
   berth_topology t;
   berth_cost own;
-  bool immune;        /* what runs now is not stopped by the time */
+  bool untimed;        /* what runs now is not stopped by the time */
   bool timed_out;     /* ... was stopped by it */
 } berth_i_worker;
 
@@ -54,14 +54,14 @@ typedef struct berth_i_run {
   bool own_sequence;            /* the judge runs each answer in its own order */
   berth_hooks hooks;            /* the caller's */
   double deadline;              /* by the clock; INFINITY: none */
-  atomic_bool stopped;          /* the hook said so, or nothing can be had any more */
-  atomic_bool asked;            /* ... the hook */
+  atomic_bool stopped;          /* by the hook, or nothing more can be found */
+  atomic_bool hook_stopped;            /* ... by the hook */
   atomic_int done;              /* members */
-  int32_t told;                 /* of them to the progress hook */
+  int32_t reported;                /* of them to the progress hook */
   berth_i_worker *worker;
   int32_t workers;
   int32_t *job;                 /* [n_jobs] member; BERTH_NONE: the linear program */
-  uint8_t *home;                /* [n_jobs] */
+  uint8_t *caller_only;                /* [n_jobs] */
   int32_t n_jobs;
   int32_t *favourite[BERTH_I_MATCHINGS]; /* [ops] each; NULL: not needed */
   pthread_mutex_t lock;         /* of the linear program's outcome */
@@ -78,7 +78,7 @@ berth_status berth_i_portfolio_execute(berth_i_run *r);
 
 /** Places with one member and judges the answer, on worker w. */
 void berth_i_portfolio_try(berth_i_worker *w, int32_t member);
-/** Solves the linear program, on worker w, and tells those who wait for it. */
+/** Solves the linear program, on worker w, and wakes those that wait for it. */
 void berth_i_portfolio_solve(berth_i_worker *w);
 
 /** Seconds by the caller's clock; NaN without one. */

@@ -1,5 +1,5 @@
-/* The members on threads. The calling thread asks the hooks; the others look at a flag, and at the
- * clock. */
+/* Runs the members on a worker pool. The calling thread calls the hooks; the others read a flag and
+ * the clock. Members that share the linear program run after the job that solves it. */
 #include "portfolio_internal.h"
 
 enum { SMALL = 20000 }; /* ops times members: below, threads cost more than they bring */
@@ -8,7 +8,7 @@ enum { SMALL = 20000 }; /* ops times members: below, threads cost more than they
 
 static bool hook_says_stop(berth_i_run *r) {
   if (!r->hooks.interrupt || !r->hooks.interrupt(r->hooks.ud)) return false;
-  atomic_store(&r->asked, true);
+  atomic_store(&r->hook_stopped, true);
   atomic_store(&r->stopped, true);
   return true;
 }
@@ -18,15 +18,15 @@ static int should_stop(void *ud) {
   berth_i_run *r = w->run;
   if (atomic_load(&r->stopped)) return 1;
   if (w == r->worker && hook_says_stop(r)) return 1;
-  if (w->immune || isinf(r->deadline) || berth_i_portfolio_now(r) < r->deadline) return 0;
+  if (w->untimed || isinf(r->deadline) || berth_i_portfolio_now(r) < r->deadline) return 0;
   w->timed_out = true;
   return 1;
 }
 
 static double same_clock(void *ud) { return berth_i_portfolio_now(((berth_i_worker *)ud)->run); }
 
-/* While a member runs on the calling thread, its context asks the run, which asks the caller's
- * hooks. */
+/* While a member runs on the calling thread, its context calls the hooks of the run, which call the
+ * caller's. */
 static void put_hooks(berth_i_run *r) {
   berth_hooks h = { 0 };
   h.interrupt = should_stop;
@@ -41,42 +41,42 @@ static void watch(void *ud) {
   berth_i_run *r = ud;
   int32_t done = atomic_load(&r->done);
   take_hooks_back(r);
-  while (r->told < done && !atomic_load(&r->stopped)) {
-    berth_i_progress(r->cost->ctx, "portfolio", (double)++r->told / r->p->n);
+  while (r->reported < done && !atomic_load(&r->stopped)) {
+    berth_i_progress(r->cost->ctx, "portfolio", (double)++r->reported / r->p->n);
   }
-  if (!atomic_load(&r->stopped) && r->told < r->p->n) hook_says_stop(r);
+  if (!atomic_load(&r->stopped) && r->reported < r->p->n) hook_says_stop(r);
   put_hooks(r);
 }
 
 /* ---- jobs ---- */
 
-static bool waits(const berth_i_run *r, int32_t member) {
+static bool needs_lp(const berth_i_run *r, int32_t member) {
   return r->p->entry[member].matching != BERTH_I_MATCHING_NONE;
 }
 
 static void add_job(berth_i_run *r, int32_t member) {
   /* a function of the caller's while it places */
-  bool asks = r->cost->collective && r->cost->g->n_collectives > 0;
-  r->home[r->n_jobs] = member == BERTH_NONE || asks || r->p->entry[member].home;
+  bool calls_back = r->cost->collective && r->cost->g->n_collectives > 0;
+  r->caller_only[r->n_jobs] = member == BERTH_NONE || calls_back || r->p->entry[member].caller_only;
   r->job[r->n_jobs++] = member;
 }
 
-/* Those that wait for the linear program go last, behind it. */
+/* Those that wait for the linear program come last, behind it. */
 static void list_jobs(berth_i_run *r) {
   int32_t waiting = 0;
   for (int32_t i = 0; i < r->p->n; i++) {
-    if (waits(r, i)) waiting++;
+    if (needs_lp(r, i)) waiting++;
     else add_job(r, i);
   }
   if (waiting > 0) add_job(r, BERTH_NONE);
   for (int32_t i = 0; i < r->p->n; i++) {
-    if (waits(r, i)) add_job(r, i);
+    if (needs_lp(r, i)) add_job(r, i);
   }
 }
 
 static berth_status make_favourites(berth_i_run *r) {
   int32_t i;
-  for (i = 0; i < r->p->n && !waits(r, i);) i++;
+  for (i = 0; i < r->p->n && !needs_lp(r, i);) i++;
   for (int32_t k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
     r->favourite[k] =
         berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
@@ -85,7 +85,7 @@ static berth_status make_favourites(berth_i_run *r) {
 
 static berth_status make_jobs(berth_i_run *r) {
   r->job = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->job);
-  r->home = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->home);
+  r->caller_only = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->caller_only);
   berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   list_jobs(r);
@@ -96,13 +96,13 @@ static berth_status make_jobs(berth_i_run *r) {
 
 static int32_t count_threads(const berth_i_run *r) {
   int32_t others = 0, threads = r->o->threads;
-  for (int32_t i = 0; i < r->n_jobs; i++) others += !r->home[i];
+  for (int32_t i = 0; i < r->n_jobs; i++) others += !r->caller_only[i];
   if (!berth_i_ctx_default_alloc(r->cost->ctx)) return 1;
   if (threads == 0 && (int64_t)r->cost->g->n_ops * r->n_jobs < SMALL) return 1;
   return berth_i_parallel_width(threads, others < r->n_jobs ? others + 1 : others);
 }
 
-/* What is read only is shared; nobody but the worker counts references to the copies. */
+/* What is read only is shared; only the worker counts references to the copies. */
 static void borrow(berth_i_worker *w, const berth_cost *cost) {
   w->g = *cost->g;
   w->t = *cost->t;
@@ -141,7 +141,7 @@ static int32_t ready_workers(const berth_i_run *r) {
   return n;
 }
 
-static void bring_home(berth_i_run *r) {
+static void move_placements(berth_i_run *r) {
   for (int32_t i = 0; i < r->p->n; i++) {
     berth_placement *p = r->p->report[i].placement;
     if (p && p->ctx != r->cost->ctx) berth_i_placement_move(p, r->cost->ctx);
@@ -153,7 +153,7 @@ static void free_workers(berth_i_run *r) {
   for (int32_t i = 1; i < r->workers && r->worker[i].ctx; i++)
     peak += berth_ctx_memory_peak(r->worker[i].ctx);
   berth_i_ctx_count_peak(r->cost->ctx, peak);
-  bring_home(r);
+  move_placements(r);
   for (int32_t i = 0; i < r->workers; i++) {
     berth_sim_release(r->worker[i].sim);
     if (i > 0) berth_ctx_release(r->worker[i].ctx);
@@ -189,12 +189,12 @@ static berth_status outcome(const berth_i_run *r) {
   }
   if (failed) return BERTH_ECALLBACK;
   if (refused) return berth_i_nomem(r->cost->ctx);
-  return atomic_load(&r->asked) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted")
+  return atomic_load(&r->hook_stopped) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted")
                                 : BERTH_OK;
 }
 
 static void run_all(berth_i_run *r) {
-  berth_i_jobs jobs = { do_job, r->home, watch, r };
+  berth_i_crew crew = { do_job, r->caller_only, watch, r };
   double seconds = r->o->seconds;
   r->deadline = seconds > 0 && !isinf(seconds) ? berth_i_portfolio_now(r) + seconds : INFINITY;
   pthread_mutex_init(&r->lock, NULL);

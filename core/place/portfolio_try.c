@@ -31,7 +31,7 @@ static berth_status solve(berth_i_worker *w) {
 
 void berth_i_portfolio_solve(berth_i_worker *w) {
   berth_i_run *r = w->run;
-  w->immune = false;
+  w->untimed = false;
   berth_status st = solve(w);
   pthread_mutex_lock(&r->lock);
   r->lp_done = true;
@@ -48,7 +48,7 @@ static berth_status await_solution(berth_i_worker *w) {
   while (!r->lp_done) pthread_cond_wait(&r->solved, &r->lock);
   berth_status st = r->lp_status;
   pthread_mutex_unlock(&r->lock);
-  if (st == BERTH_EINTERRUPT && !atomic_load(&r->asked)) w->timed_out = true;
+  if (st == BERTH_EINTERRUPT && !atomic_load(&r->hook_stopped)) w->timed_out = true;
   return st == BERTH_OK ? st : berth_i_fail(w->ctx, st, "%s", r->lp_text);
 }
 
@@ -64,7 +64,7 @@ static berth_status check_own(berth_i_worker *w, const berth_placement *p) {
 
 static berth_status place_own(berth_i_worker *w, berth_i_entry *e, berth_placement **out,
                               berth_obstacle *why) {
-  berth_i_fail(w->ctx, BERTH_OK, "%s", ""); /* what was said before is not this member's reason */
+  berth_i_fail(w->ctx, BERTH_OK, "%s", ""); /* an earlier message is not this member's reason */
   berth_status st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
   return st == BERTH_OK ? check_own(w, *out) : st;
 }
@@ -157,7 +157,7 @@ void berth_i_portfolio_try(berth_i_worker *w, int32_t member) {
   berth_i_entry *e = &r->p->entry[member];
   berth_member_report *report = &r->p->report[member];
   double begin = berth_i_portfolio_now(r);
-  w->immune = e->baseline;
+  w->untimed = e->baseline;
   w->timed_out = !e->baseline && time_is_up(r);
   if (atomic_load(&r->stopped) || w->timed_out) {
     berth_i_fail(w->ctx, BERTH_EINTERRUPT, "interrupted");

@@ -1,4 +1,4 @@
-/* What an op takes of its device's memory, and how a refusal is told. */
+/* What an op takes of its device's memory, and the message of a refusal. */
 #include "placement_internal.h"
 
 /* Outputs exist from the op's start on, whatever happens to them later: where they are not for

@@ -16,7 +16,7 @@ typedef struct slot {
   int32_t place, op; /* in topological order */
 } slot;
 
-/* An op of no length stands before one that starts with it: it ran first, or it would have started
+/* An op of no length comes before one that starts with it: it ran first, or it would have started
  * later. */
 BERTH_I_SORT(sort_by_start, slot, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
 

@@ -32,7 +32,7 @@ static double least_workspace(const berth_i_units *u, int32_t unit) {
   return least;
 }
 
-/* What an op of no length reads may be over in the very instant in which the op comes and goes. */
+/* What an op of no length reads may be over in the very instant in which the op runs. */
 static double moment_of(const berth_i_units *u, int32_t op, berth_memory_policy memory) {
   const berth_graph *g = u->cost->g;
   bool reads = memory == BERTH_MEMORY_TOTAL || !berth_i_may_be_instant(u->cost, op);

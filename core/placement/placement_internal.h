@@ -24,7 +24,7 @@ struct berth_placement {
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned,
                                     berth_placement **out);
 
-/** Gives a placement that nobody else holds to another context with the same allocator. */
+/** Moves a placement with one reference to another context with the same allocator. */
 void berth_i_placement_move(berth_placement *p, berth_ctx *to);
 /** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through
  *  it: what is below 1e-12 of the limit is rounding. */
@@ -79,7 +79,7 @@ berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op
 /** The same, proved: no placer could find anything. */
 berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op, int32_t device,
                                 double missing, berth_obstacle *why);
-/** Devices are chosen, but run first in, first out they go out of memory. */
+/** Devices are chosen, but run first in, first out they exceed memory. */
 berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom,
                               berth_obstacle *why);
 /** First in, first out, under the same links, quantum and memory. */

@@ -193,7 +193,7 @@ static double trim_slope(const ascent *a) {
   return norm;
 }
 
-/* A slope that points back is bent along the last step, or steps would go to and fro across a ridge
+/* A slope that points back is bent along the last step, or steps would oscillate across a ridge
  * (Camerini, Fratta and Maffioli, 1975). @return squared length */
 static double set_course(ascent *a, double norm) {
   int32_t n = 2 * a->k->n;

@@ -20,7 +20,7 @@ typedef struct berth_i_least {
 berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory,
                                 berth_i_pool *pool, berth_i_least *l);
 
-/** Devices that no unit tells apart are one kind: same times, same limit, nothing pinned to
+/** Devices that are alike for every unit are one kind: same times, same limit, nothing pinned to
  * them. */
 typedef struct berth_i_kinds {
   berth_i_pool pool;

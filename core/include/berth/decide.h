@@ -19,7 +19,7 @@ typedef enum berth_fill {
   BERTH_FILL_OWN      /* function `fill` */
 } berth_fill;
 
-/** What a prior is asked: which action for `decision`, when the first `decided` ones are made and
+/** The input of a prior: which action for `decision`, when the first `decided` ones are made and
  *  the others are filled in? In the tree decision == decided; improving a complete assignment,
  *  decided is their number. */
 typedef struct berth_leaf {
@@ -50,9 +50,9 @@ typedef struct berth_decisions {
   const int32_t *start;       /* [n_starts * n] valued first; the published value relates to the
                                  first that is allowed. Illegal: EINVAL. None: the first legal
                                  action everywhere */
-  const double *start_value, *start_excess; /* [n_starts] of those that are known already: not asked
-                                               for, nor counted as evaluations. A value that is NaN,
-                                               NULL: not known */
+  const double *start_value, *start_excess; /* [n_starts] of those that are known already: not
+                                               valued for, nor counted as evaluations. A value that
+                                               is NaN, NULL: not known */
   berth_fill fill;
   /** @param assignment [k * n] complete and legal, all different
    *  @param value [k] out: least is best. INFINITY: not allowed
@@ -114,7 +114,7 @@ typedef struct berth_decide_options {
                             scale, default 0.1; what is not allowed counts as value (1 + 4 excess).
                             0: as published: v = first start that is allowed / value - 1, v^(1/4)
                             above 1, -1 if not allowed */
-  int skip_known;        /* 1 (default): nodes with nothing left to find below are left aside in
+  int skip_known;        /* 1 (default): nodes with nothing left to find below are skipped in
                             searches; published 0 */
   int32_t batch;         /* leaves at once, 1 to 1024; default 1 */
   double virtual_loss;   /* for each visit under way a child counts as this much worse; default 1 */
@@ -130,7 +130,7 @@ typedef struct berth_decide_report {
   double value, excess; /* of the best */
   double start;         /* value of the best start; INFINITY: none is allowed */
   int64_t evaluations;  /* assignments valued */
-  int64_t repeats;      /* asked for again, known already */
+  int64_t repeats;      /* proposed again, known already */
   int64_t playouts;     /* of the tree */
   int32_t interrupted;  /* 1: the hook `interrupt` has stopped it */
 } berth_decide_report;

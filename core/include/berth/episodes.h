@@ -167,9 +167,9 @@ typedef struct berth_episode_log {
   const int32_t *first;         /* [rows + 1] into: */
   const int32_t *candidates;    /* candidates of the step */
   const int32_t *chosen;        /* [rows] which of them op is */
-  const double *devices;        /* [rows x devices x features] as told by berth_episodes_devices;
-                                   NULL: not asked in every step */
-  const uint8_t *allowed;       /* [rows x devices] as berth_episodes_allowed tells; NULL: all,
+  const double *devices;        /* [rows x devices x features] as filled by berth_episodes_devices;
+                                   NULL: not requested in every step */
+  const uint8_t *allowed;       /* [rows x devices] as berth_episodes_allowed fills it; NULL: all,
                                    everywhere */
 } berth_episode_log;
 /** Borrowed until the next call, or release. @return BERTH_OK, BERTH_EINVAL (not all steps are

@@ -14,14 +14,14 @@
  *
  * While a context has a tape, it keeps freed arrays of 64 KB to 256 MB for the next of their size,
  * which spares the system's work on fresh pages: 256 MB in all at most, and together with what it
- * holds not more than its peak, small objects aside. They do not count in berth_ctx_memory, and go
- * back to the allocator when it refuses something, and with the last tape.
+ * holds not more than its peak, without small objects. They do not count in berth_ctx_memory, and
+ * are freed back to the allocator when it refuses something, and with the last tape.
  *
  * A NaN comes through every operation that reads it, to all that depends on it: also functions with
  * a threshold, maxima, softmax. Only what a mask hides is not read. The gradient of RELU, LOG, MAX
  * and MIN at a NaN is that of the side that was taken: the NaN's.
  *
- * Shapes that do not go together: BERTH_EINVAL, which tells both. Also BERTH_ENOMEM. Ids out of
+ * Shapes that do not match: BERTH_EINVAL, with both in the message. Also BERTH_ENOMEM. Ids out of
  * range are refused. */
 #ifndef BERTH_NN_H
 #define BERTH_NN_H
@@ -273,7 +273,7 @@ void berth_params_get(const berth_params *p, int gradients, float *flat);
 void berth_params_set(berth_params *p, int gradients, const float *flat);
 /** Euclidean norm of all gradients, in double; if above `most`, they are scaled down to it. One
  *  that is not finite leaves them as they are, for berth_adam_step to name. @param most > 0,
- *  INFINITY: only asks @param norm before; may be NULL */
+ *  INFINITY: only measures @param norm before; may be NULL */
 berth_status berth_params_clip(berth_params *p, double most, double *norm);
 
 typedef struct berth_adam_options {
@@ -313,12 +313,12 @@ berth_status berth_params_save(const berth_params *p, const berth_adam *adam, co
  * frees with berth_nn_free_note */
 berth_status berth_params_note(berth_ctx *ctx, const char *path, char **note);
 void berth_nn_free_note(berth_ctx *ctx, char *note);
-/** Names, shapes and order must be those of the file (the first difference is told); or nothing
+/** Names, shapes and order must be those of the file (the first difference is reported); or nothing
  * changes. Gradients stay.
  *  @param adam NULL: moments in the file are left; else it must have some
  *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (no such file kind, other version, cut off, damaged),
  *          BERTH_EINVAL (other network), BERTH_ENOMEM; whatever the file says, no more memory is
- *          asked for than p (and Adam) take, and its note and names */
+ *          allocated than p (and Adam) take, and its note and names */
 berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *path);
 
 #ifdef __cplusplus

@@ -62,8 +62,8 @@ const berth_placer *berth_placer_find(const char *name);
  * @param opts NULL: defaults
  * @param why NULL, or filled when the answer is BERTH_EINFEASIBLE
  * @return BERTH_OK; BERTH_EINFEASIBLE (message: op, device, bytes missing; "cannot fit" if it is
- *         proved that nothing does, and if memory as a whole cannot hold the graph, that is told,
- *         with no op and, unless it is about one, no device; else "no placement found");
+ *         proved that nothing does, and if memory as a whole cannot hold the graph, that is
+ *         reported, with no op and, unless it is about one, no device; else "no placement found");
  *         BERTH_EINVAL (unknown placer or variant: lists them); BERTH_EUNREACHABLE (also: members
  *         of a collective have come to devices that do not reach one another); BERTH_EUNSUPPORTED
  *         (exact: collectives); BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
@@ -78,7 +78,7 @@ const berth_placer *berth_placer_find(const char *name);
  *   INFERENCE, TRAINING what is held depends on the order. The first five: the placement does not
  *                        run out first in, first out, with the same links and quantum (on free
  *                        links nor with PLANNED and its sequence). If their own rule runs out
- *                        there, it is asked again with that share of the outputs counted as never
+ *                        there, it is run again with that share of the outputs counted as never
  *                        freed that was there at once, or more; then ops move away from where
  *                        memory runs out; then devices in turn take slices of the ops in their
  *                        order, twins together; at last packings are tried one by one, up to a
@@ -112,7 +112,7 @@ typedef struct berth_adjust_options {
   berth_adjust_by by;        /* default FREQUENT */
   int fit;                   /* 0 (default): devices that cannot run the group are passed over,
                                 memory is not looked at. 1: the devices of its ops in the order of
-                                `by`, then the others by id, until one has room; largest group
+                                `by`, then the others by id, until one fits; largest group
                                 first */
   berth_place_options place; /* links, memory, param_multiple, quantum */
 } berth_adjust_options;
@@ -129,10 +129,10 @@ const berth_option_table *berth_adjust_option_table(void);
  * @param why as in berth_place
  * @return BERTH_OK; BERTH_EINVAL (a device out of range; an op without group that cannot run where
  *         it is); BERTH_EINFEASIBLE (no device can run a group; with `fit`: an op or a group that
- *         has no room, told with the device that comes closest, or, under INFERENCE and TRAINING,
- *         where memory runs out first in, first out); else as berth_place
+ *         fits nowhere, reported with the device that comes closest, or, under INFERENCE and
+ *         TRAINING, where memory runs out first in, first out); else as berth_place
  *
- * With `fit`, TOTAL and room found, memory holds in any order. INFERENCE and TRAINING count what is
+ * With `fit`, TOTAL and no error, memory holds in any order. INFERENCE and TRAINING count what is
  * held for good (parameters) and the largest op on it; that what is held for a time fits, too, is
  * seen by one simulation at the end.
  * O(ops log + groups x devices). Source: Jeon et al., Baechi, 2020, published code (its adjusters).

@@ -1,4 +1,4 @@
-/* Placements: which device each op goes to; what stops one; what is asked of a placer. */
+/* Placements: which device each op goes to; what stops one; the options of placers. */
 #ifndef BERTH_PLACEMENT_H
 #define BERTH_PLACEMENT_H
 
@@ -54,7 +54,7 @@ typedef enum berth_favourites {
   BERTH_FAVOURITES_LP,      /* the linear program (lp.h), rounded */
   BERTH_FAVOURITES_THROUGH, /* a matching, greedily by the length of the longest path through the
                                edge; no LP is solved */
-  BERTH_FAVOURITES_NONE,    /* nobody has one */
+  BERTH_FAVOURITES_NONE,    /* no op has one */
   BERTH_FAVOURITES_GIVEN    /* `favourite` says it */
 } berth_favourites;
 /** Which of two candidates that could start equally early goes first. */
@@ -136,7 +136,7 @@ typedef struct berth_placer {
   const berth_placer_variant *variants; /* "" first, ended by a name that is NULL */
 } berth_placer;
 
-/** Does the placer read this option? An option that is in nobody's list is for all. */
+/** Does the placer read this option? An option in no list is for all. */
 int berth_placer_reads(const berth_placer *p, const char *key);
 
 #ifdef __cplusplus

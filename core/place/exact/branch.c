@@ -1,8 +1,15 @@
-/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of
- * its device and not before the last one that was placed. In the order of their starts every
- * schedule comes about so; in other orders it comes later than it need, which does no harm: a
- * partial schedule that is nowhere later than another of the same ops can go on as that one does,
- * nowhere later. A whole one is moved forward in time again. */
+/* Branch and bound over partial schedules: each op is appended to its device and starts no earlier
+ * than the one that was placed before it. In the order of their starts every schedule arises in
+ * this way; in other orders it is later than necessary, which is harmless, as a complete one is
+ * moved forward in time again.
+ *
+ * Dominance: a partial schedule that is nowhere later than another of the same ops can be completed
+ * as that one, nowhere later; so the first one seen hides the other (is_hidden). Bound: longest
+ * path behind what is placed, and the work that is left, spread evenly. Children are visited by
+ * bound.
+ * O(ops x devices x (edges + ops)) a node; at most `nodes` nodes, POOL numbers of history.
+ *
+ * By our own rules. */
 #include "base/sort_internal.h"
 #include "sim/sim_internal.h"
 #include "exact_internal.h"
@@ -27,7 +34,7 @@ typedef struct branch {
   const berth_place_options *o;
   berth_i_best *best;
   berth_i_units u;
-  berth_i_any_order room;
+  berth_i_any_order sums;
   int32_t n, devices, depth;
   int64_t left;
   bool whole, counts;
@@ -54,7 +61,7 @@ typedef struct branch {
 
 static bool placed(const branch *b, int32_t op) { return b->done >> op & 1; }
 
-/* ---- what of two devices makes them exchangeable ---- */
+/* ---- exchangeable devices ---- */
 
 static bool alike_to(const branch *b, int32_t tensor, int32_t d, int32_t e) {
   const berth_cost *c = b->cost;
@@ -83,15 +90,6 @@ static bool exchangeable(const branch *b, int32_t d, int32_t e) {
   return true;
 }
 
-/* Exchangeable with the lowest of its kind, and so with each of them. */
-static void find_same(branch *b) {
-  for (int32_t d = 0; d < b->devices; d++) {
-    int32_t e;
-    for (e = 0; e < d && !(b->same[e] == e && exchangeable(b, e, d)); e++) {}
-    b->same[d] = e;
-  }
-}
-
 /* Of equal devices without ops the lowest stands for all. */
 static bool first_of_idle(const branch *b, int32_t d) {
   if (b->used[d] > 0) return true;
@@ -101,7 +99,7 @@ static bool first_of_idle(const branch *b, int32_t d) {
   return true;
 }
 
-/* ---- one op more, and back ---- */
+/* ---- placing an op, and undoing it ---- */
 
 static bool may(const branch *b, int32_t op, int32_t d) {
   int32_t group = berth_i_group(b->g, op);
@@ -186,12 +184,12 @@ static double bound_of(branch *b) {
   return b->whole ? ceil(most - 1e-9 * fmax(1, most)) : most;
 }
 
-/* ---- what was there before ---- */
+/* ---- dominance ---- */
 
 static bool live(const branch *b, int32_t op) { return placed(b, op) && (b->after[op] & ~b->done); }
 
 /* Exchangeable devices by the lowest op with consumers to come that they hold, then by when they
- * are free: partial schedules that differ by their names look alike. place[i] is the i-th of that
+ * are free: partial schedules that differ by their names become equal. place[i] is the i-th of that
  * order, name[d] the rank of d. */
 static void rename_devices(const branch *b) {
   int32_t *lowest = b->lowest;
@@ -213,8 +211,8 @@ static void rename_devices(const branch *b) {
   for (int32_t i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
 }
 
-/* What decides how a partial schedule can go on: when devices are free, ops with consumers to come,
- * groups half placed.
+/* What decides how a partial schedule can be completed: when devices are free, ops with consumers
+ * to come, groups half placed.
  * @return length of `row`; the first `exact` of them must be equal, the others no later */
 static int32_t describe(const branch *b, int32_t *exact) {
   int32_t k = 0;
@@ -252,8 +250,8 @@ static uint64_t mixed(uint64_t x) {
 }
 
 /* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is
- *        kept, while there is room */
-static berth_status look_back(branch *b, bool *hidden) {
+ *        kept, as long as the pool is not full */
+static berth_status is_hidden(branch *b, bool *hidden) {
   int32_t exact, k = describe(b, &exact);
   uint64_t h = mixed(b->done);
   for (int32_t i = 0; i < exact; i++) h = mixed(h ^ (uint64_t)(int64_t)b->row[i]);
@@ -278,22 +276,20 @@ static berth_status look_back(branch *b, bool *hidden) {
   return BERTH_OK;
 }
 
-/* ---- a whole schedule ---- */
+/* ---- complete schedules ---- */
 
-static bool takes_time(const branch *b, int32_t op) {
-  return berth_i_op_time(b->cost, op, b->device[op]) > 0;
-}
-
-/* Stable: ops that start together keep the order in which they were put, which no device
- * contradicts; but what takes no time comes first. n is at most 64. */
+/* By start. Stable: ops that start together keep the order in which they were placed, which no
+ * device contradicts; but what takes no time comes first. n is at most 64. */
 static void sort_order(const branch *b, int32_t *sequence) {
   for (int32_t i = 0; i < b->n; i++) {
-    int32_t op = b->order[i];
-    int32_t j;
+    int32_t op = b->order[i], j;
+    bool long_op = berth_i_op_time(b->cost, op, b->device[op]) > 0;
     for (j = i; j > 0; j--) {
       int32_t x = sequence[j - 1];
       if (b->begin[x] < b->begin[op]) break;
-      if (b->begin[x] == b->begin[op] && (takes_time(b, op) || !takes_time(b, x))) break;
+      if (b->begin[x] == b->begin[op]
+          && (long_op || !(berth_i_op_time(b->cost, x, b->device[x]) > 0)))
+        break;
       sequence[j] = x;
     }
     sequence[j] = op;
@@ -308,7 +304,7 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
   if (!b->counts) return BERTH_OK;
   if (b->o->memory == BERTH_MEMORY_TOTAL) {
     *holds =
-        berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->room) == BERTH_NONE;
+        berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->sums) == BERTH_NONE;
     return BERTH_OK;
   }
   o.dispatch = BERTH_DISPATCH_PLANNED;
@@ -363,7 +359,7 @@ static berth_status complete(branch *b) {
   return BERTH_OK;
 }
 
-/* ---- going down ---- */
+/* ---- the search ---- */
 
 BERTH_I_SORT(sort_by_promise, child,
              BERTH_I_UP(bound) BERTH_I_DOWN(tail) BERTH_I_UP(op) BERTH_I_UP(device))
@@ -372,95 +368,79 @@ static bool worth(const branch *b, double bound) {
   return !berth_i_reaches(bound, b->best->makespan);
 }
 
-static void add_child(branch *b, int32_t op, int32_t d, child *list, int32_t *k) {
-  double free_at = b->free_at[d], held = b->held[d];
-  put(b, op, d);
-  list[*k] = (child){ isinf(b->finish[op]) ? INFINITY : bound_of(b), b->tail[op], op, d };
-  if (worth(b, list[*k].bound)) (*k)++;
-  take_back(b, free_at, held);
-  b->left--;
-}
-
-/* early[] is that of the last bound; an op is put only when all its producers are. */
+/* early[] is that of the last bound; an op is placed only when all its producers are. */
 static int32_t list_children(branch *b, child *list) {
   int32_t k = 0;
   for (int32_t op = 0; op < b->n; op++) {
     if (placed(b, op) || (b->before[op] & ~b->done)) continue;
     for (int32_t d = 0; d < b->devices; d++) {
-      if (may(b, op, d) && first_of_idle(b, d)) add_child(b, op, d, list, &k);
+      if (!may(b, op, d) || !first_of_idle(b, d)) continue;
+      double free_at = b->free_at[d], held = b->held[d];
+      put(b, op, d);
+      list[k] = (child){ isinf(b->finish[op]) ? INFINITY : bound_of(b), b->tail[op], op, d };
+      if (worth(b, list[k].bound)) k++;
+      take_back(b, free_at, held);
+      b->left--;
     }
   }
   sort_by_promise(list, (size_t)k);
   return k;
 }
 
-static bool stop(branch *b) {
-  return b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best));
-}
-
-static berth_status descend(branch *b, double bound);
-
-static berth_status try_child(branch *b, const child *c) {
-  double free_at = b->free_at[c->device], held = b->held[c->device];
-  put(b, c->op, c->device);
-  berth_status st = descend(b, c->bound);
-  take_back(b, free_at, held);
-  return st;
-}
-
 static berth_status descend(branch *b, double bound) {
   child *list = b->children + (size_t)b->depth * (size_t)b->n * (size_t)b->devices;
   if (b->depth == b->n) return complete(b);
-  if (stop(b)) {
+  if (b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best))) {
     b->best->open = fmin(b->best->open, bound);
     return BERTH_OK;
   }
   bool hidden;
   berth_status st;
-  if ((st = look_back(b, &hidden)) != BERTH_OK || hidden) return st;
+  if ((st = is_hidden(b, &hidden)) != BERTH_OK || hidden) return st;
   int32_t k = list_children(b, list);
-  for (int32_t i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++)
-    st = try_child(b, &list[i]);
+  for (int32_t i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++) {
+    const child *c = &list[i];
+    double free_at = b->free_at[c->device], held = b->held[c->device];
+    put(b, c->op, c->device);
+    st = descend(b, c->bound);
+    take_back(b, free_at, held);
+  }
   return st;
 }
 
 /* ---- preparing ---- */
 
-static berth_status alloc_rows(branch *b) {
+static berth_status alloc_arrays(branch *b) {
   berth_i_pool *p = &b->arrays;
   size_t n = (size_t)b->n, m = (size_t)b->devices, g = (size_t)b->g->n_groups;
-  b->before = berth_i_pool_zalloc(p, 2 * n, sizeof *b->before);
-  b->least = berth_i_pool_zalloc(p, 7 * n, sizeof *b->least);
-  b->device = berth_i_pool_zalloc(p, 2 * n, sizeof *b->device);
-  b->free_at = berth_i_pool_zalloc(p, 3 * m, sizeof *b->free_at);
-  b->used = berth_i_pool_zalloc(p, 5 * m, sizeof *b->used);
-  b->bound_to = berth_i_pool_zalloc(p, 2 * g, sizeof *b->bound_to);
+  b->before = berth_i_pool_zalloc(p, n, sizeof *b->before);
+  b->after = berth_i_pool_zalloc(p, n, sizeof *b->after);
+  b->least = berth_i_pool_zalloc(p, n, sizeof *b->least);
+  b->head = berth_i_pool_zalloc(p, n, sizeof *b->head);
+  b->tail = berth_i_pool_zalloc(p, n, sizeof *b->tail);
+  b->start = berth_i_pool_zalloc(p, n, sizeof *b->start);
+  b->finish = berth_i_pool_zalloc(p, n, sizeof *b->finish);
+  b->early = berth_i_pool_zalloc(p, n, sizeof *b->early);
+  b->begin = berth_i_pool_zalloc(p, n, sizeof *b->begin);
+  b->device = berth_i_pool_zalloc(p, n, sizeof *b->device);
+  b->order = berth_i_pool_zalloc(p, n, sizeof *b->order);
+  b->free_at = berth_i_pool_zalloc(p, m, sizeof *b->free_at);
+  b->held = berth_i_pool_zalloc(p, m, sizeof *b->held);
+  b->end = berth_i_pool_zalloc(p, m, sizeof *b->end);
+  b->used = berth_i_pool_zalloc(p, m, sizeof *b->used);
+  b->same = berth_i_pool_zalloc(p, m, sizeof *b->same);
+  b->lowest = berth_i_pool_zalloc(p, m, sizeof *b->lowest);
+  b->place = berth_i_pool_zalloc(p, m, sizeof *b->place);
+  b->name = berth_i_pool_zalloc(p, m, sizeof *b->name);
+  b->bound_to = berth_i_pool_zalloc(p, g, sizeof *b->bound_to);
+  b->members = berth_i_pool_zalloc(p, g, sizeof *b->members);
   b->children = berth_i_pool_alloc(p, (n + 1) * n * m, sizeof *b->children);
   b->row = berth_i_pool_alloc(p, 2 * m + 3 * n + g + 1, sizeof *b->row);
   b->slot = berth_i_pool_alloc(p, SLOTS, sizeof *b->slot);
   return berth_i_pool_status(p);
 }
 
-static void cut_rows(branch *b) {
-  size_t n = (size_t)b->n;
-  b->after = b->before + n;
-  b->head = b->least + n;
-  b->tail = b->least + 2 * n;
-  b->start = b->least + 3 * n;
-  b->finish = b->least + 4 * n;
-  b->early = b->least + 5 * n;
-  b->begin = b->least + 6 * n;
-  b->order = b->device + n;
-  b->held = b->free_at + b->devices;
-  b->end = b->free_at + 2 * b->devices;
-  b->same = b->used + b->devices;
-  b->lowest = b->used + 2 * b->devices;
-  b->place = b->used + 3 * b->devices;
-  b->name = b->used + 4 * b->devices;
-  b->members = b->bound_to + b->g->n_groups;
-}
-
-static void fill_neighbours(branch *b) {
+static berth_status prepare(branch *b) {
   const berth_graph *g = b->g;
   for (int32_t t = 0; t < g->n_tensors; t++) {
     for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
@@ -468,21 +448,21 @@ static void fill_neighbours(branch *b) {
       b->before[g->use[k]] |= (uint64_t)1 << g->producer[t];
     }
   }
-}
-
-static berth_status prepare(branch *b) {
-  cut_rows(b);
-  fill_neighbours(b);
   for (int32_t i = 0; i < SLOTS; i++) b->slot[i] = -1;
-  for (int32_t i = 0; i < b->g->n_groups; i++) b->bound_to[i] = BERTH_NONE;
-  find_same(b);
+  for (int32_t i = 0; i < g->n_groups; i++) b->bound_to[i] = BERTH_NONE;
+  /* exchangeable with the lowest of its kind, and so with each of them */
+  for (int32_t d = 0; d < b->devices; d++) {
+    int32_t e;
+    for (e = 0; e < d && !(b->same[e] == e && exchangeable(b, e, d)); e++) {}
+    b->same[d] = e;
+  }
   for (int32_t i = 0; i < b->n; i++) {
     b->least[i] = INFINITY;
     for (int32_t d = 0; d < b->devices; d++) {
       if (may(b, i, d)) b->least[i] = fmin(b->least[i], berth_i_op_time(b->cost, i, d));
     }
-    if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have
-                                                told so */
+    /* memory alone forbids it everywhere: the placers have reported that */
+    if (isinf(b->least[i])) b->least[i] = 0;
   }
   return berth_i_heads_tails(&b->u, BERTH_LINKS_FREE, NULL, b->least, b->head, b->tail);
 }
@@ -504,12 +484,12 @@ berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int6
   if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL))
       != BERTH_OK)
     return st;
-  if ((st = alloc_rows(&b)) == BERTH_OK) st = berth_i_any_order_init(cost, &b.room);
+  if ((st = alloc_arrays(&b)) == BERTH_OK) st = berth_i_any_order_init(cost, &b.sums);
   if (st == BERTH_OK) st = prepare(&b);
   if (st == BERTH_OK) st = descend(&b, best->bound);
   best->nodes = nodes - b.left;
   berth_i_pool_free(&b.arrays);
-  berth_i_any_order_release(cost, &b.room);
+  berth_i_any_order_release(cost, &b.sums);
   berth_i_units_release(&b.u);
   return st;
 }

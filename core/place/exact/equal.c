@@ -1,5 +1,8 @@
-/* Ops without transfers on identical devices: list schedules, pushed to one end and back, from
- * perturbed priorities. */
+/* Ops without transfers on identical devices: list schedules from perturbed priorities, each pushed
+ * to one end and back until it gets no shorter (forward-backward improvement). A schedule is O((n +
+ * edges) log n + n m).
+ *
+ * Source: Valls, Ballestin, Quintanilla, "Justification and RCPSP: a technique that pays", 2005. */
 #include "exact_internal.h"
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
@@ -94,8 +97,8 @@ static int32_t best_fit(const search *s, double ready) {
   return best;
 }
 
-/* The other end first: ops of `from` by their finish, last first, each as early as it goes seen
- * from there. Never longer. An op of no time ends with what it follows: the order of the graph
+/* The other end first: ops of `from` by their finish, last first, each as early as possible
+ * seen from there. Never longer. An op of no time ends with what it follows: the order of the graph
  * breaks the tie. O(n log n + n m + edges) */
 static void push_back(search *s, int side, const sheet *from, sheet *out) {
   const berth_i_equal *e = s->e;
@@ -164,7 +167,7 @@ static void record(search *s, const sheet *x) {
 }
 
 /* Pushes to and fro until it gets no shorter; ends as it began: from the sources on. */
-static void settle(search *s, int side) {
+static void shorten(search *s, int side) {
   if (side == 1) {
     push_back(s, 0, &s->now, &s->next);
     swap(&s->now, &s->next);
@@ -190,7 +193,7 @@ static void first_schedules(search *s) {
   for (int side = 0; side < 2 && (side == 0 || !enough(s)); side++) {
     for (int i = 0; i < e->n; i++) s->priority[i] = -(e->p[i] + (side ? e->head[i] : e->tail[i]));
     list_schedule(s, side, &s->now);
-    settle(s, side);
+    shorten(s, side);
     if (side == 0 || s->now.makespan < s->keep.makespan) copy(s, &s->now, &s->keep);
   }
 }
@@ -214,7 +217,7 @@ static void improve(search *s) {
     if (round % 64 == 0 && berth_i_best_stopped(s->e->ctx, s->best)) return;
     perturb(s, side);
     list_schedule(s, side, &s->now);
-    settle(s, side);
+    shorten(s, side);
     if (s->now.makespan <= s->keep.makespan) swap(&s->now, &s->keep);
   }
 }

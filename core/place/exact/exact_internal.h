@@ -16,7 +16,7 @@ typedef struct berth_i_best {
   double makespan; /* INFINITY: none yet */
   double bound;
   double refused;  /* least makespan of a schedule that ran out of memory; INFINITY */
-  double open;     /* least bound of what was not looked at; INFINITY */
+  double open;     /* least bound of what was not searched; INFINITY */
   bool interrupted, late;
   double deadline; /* by the clock; INFINITY: none */
   int64_t nodes;
@@ -26,8 +26,7 @@ typedef struct berth_i_best {
 /** a is as long as b, or longer, but for rounding. */
 static inline bool berth_i_reaches(double a, double b) { return a >= b * (1 - 1e-12); }
 
-/** The interrupt hook and the clock asked: if true, what follows is skipped, and the answer
- * kept. */
+/** By the interrupt hook or the clock: what follows is skipped, and the answer kept. */
 static inline bool berth_i_best_stopped(berth_ctx *ctx, berth_i_best *b) {
   if (!b->interrupted && berth_i_interrupted(ctx) != BERTH_OK) b->interrupted = true;
   if (!b->late && !isinf(b->deadline) && berth_i_ctx_clock(ctx) >= b->deadline) b->late = true;

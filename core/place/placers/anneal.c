@@ -45,7 +45,7 @@ static const struct quick {
 enum {
   QUICK = sizeof quick / sizeof *quick,
   OWN = 2,
-  SOON = 20000 /* ops: up to here nobody waits to interrupt */
+  SOON = 20000 /* ops: up to here the starts take no time worth an interrupt */
 };
 
 static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search,

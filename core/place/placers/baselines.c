@@ -72,7 +72,7 @@ static berth_status run_on(berth_cost *cost, const berth_place_options *opts, in
   return berth_i_plan_fifo(cost, opts, p, oom, NULL);
 }
 
-/* The best device by the sizes first; whether memory holds, the run tells. */
+/* The best device by the sizes first; whether memory holds, the run shows. */
 static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts,
                                   single_fit *fits, berth_placement *p, berth_obstacle *why) {
   berth_oom oom, least = { BERTH_NONE, BERTH_NONE, 0, INFINITY };
@@ -213,7 +213,7 @@ const berth_i_placer berth_i_placer_round_robin = {
       .rule = "Op k in topological order goes to device k modulo n, or the next one that can take "
               "it; colocation groups as wholes.",
       .source = "trivial baseline",
-      .good = "To see what transfers cost when nobody avoids them.",
+      .good = "Shows what transfers cost when they are not avoided.",
       .weak = "Looks at no time and no tensor." }) },
   .run = run_round_robin,
   .members = BERTH_I_MEMBERS({ .order = 20, .name = "round-robin" }),

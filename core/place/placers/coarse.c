@@ -1,5 +1,5 @@
 /* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose:
- * what it sees, and the way back to the ops and their true times. */
+ * its view of the graph, and the way back to the ops and their true times. */
 #include "graph/transforms/transform_internal.h"
 #include "place/place_internal.h"
 #include <stdio.h>
@@ -15,7 +15,7 @@ typedef struct view {
   berth_cost seen;
   berth_graph *g;     /* NULL: the graph is not coarsened */
   int32_t *map;       /* [ops] set of each op; NULL likewise */
-  int32_t *tensor;    /* [tensors of g] that of the caller's graph; BERTH_NONE: nobody reads it */
+  int32_t *tensor;    /* [tensors of g] that of the caller's graph; BERTH_NONE: it has no reader */
 } view;
 
 /* ---- the coarse graph ---- */
@@ -129,7 +129,7 @@ static bool leaves_its_set(const view *v, int32_t tensor) {
   return g->use_at[tensor] == g->use_at[tensor + 1];
 }
 
-/* Tensors that leave a set keep their order; behind them stand those that nobody reads. */
+/* Tensors that leave a set keep their order; behind them come those without readers. */
 static berth_status find_tensors(view *v) {
   int32_t n = 0;
   v->tensor = berth_i_pool_alloc(&v->pool, (size_t)v->g->n_tensors, sizeof *v->tensor);
@@ -207,8 +207,8 @@ static berth_status label(berth_placement *p, const char *placer) {
   return berth_i_pool_status(&p->pool);
 }
 
-/* A refusal speaks of repair, which nobody asked for. */
-static berth_status blame(berth_ctx *ctx, berth_status st, const char *placer) {
+/* A refusal names repair, an inner step: it gets the placer's name. */
+static berth_status rename_error(berth_ctx *ctx, berth_status st, const char *placer) {
   static const char own[] = "repair: ";
   char text[1024];
   snprintf(text, sizeof text, "%s", berth_errmsg(ctx));
@@ -232,7 +232,7 @@ static berth_status carry_over(berth_cost *cost, const int32_t *device, const ch
     return st;
   }
   berth_placement_release(p);
-  return blame(cost->ctx, st, placer);
+  return rename_error(cost->ctx, st, placer);
 }
 
 berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p,

@@ -42,7 +42,7 @@ static bool stands_alone(const berth_i_walk *w, int32_t op) {
          && w->u->pin[unit] == BERTH_NONE;
 }
 
-/* One tensor of the meta-op at hand, without a device, that nobody but op reads. */
+/* One tensor of the present meta-op, without a device, that only op reads. */
 static bool is_partial(const berth_i_walk *w, int32_t src, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   return w->listed[w->u->of[src]] && stands_alone(w, src)

@@ -15,10 +15,10 @@ typedef struct berth_i_walk {
                                       order [n_ops] */
   double *load;                    /* [devices] s, what each has been given */
   uint8_t *copied;                 /* bit per (device, tensor): a copy went there */
-  int32_t *unit, n_units;          /* [n units] of the meta-op at hand those without a device, in
+  int32_t *unit, n_units;          /* [n units] of the present meta-op those without a device, in
                                       order of ids */
   uint8_t *listed;                 /* [n units] */
-  int32_t *share;                  /* [devices] units of the meta-op at hand */
+  int32_t *share;                  /* [devices] units of the present meta-op */
   uint8_t *useful;                 /* [devices] it can run some of them */
   /* of one round */
   int32_t *column, *chosen;        /* [devices] each */

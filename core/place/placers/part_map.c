@@ -1,4 +1,6 @@
-/* Which part on which device: a partition says what belongs together, not what is near. */
+/* Maps parts to devices: a partition groups ops, but does not know which devices are near each
+ * other. Exchanges of two parts as long as one saves transfer time. O(parts^3) a round, at most
+ * MOST_ROUNDS. */
 #include "place/place_internal.h"
 
 typedef struct part_map {

@@ -28,7 +28,7 @@ static berth_status check_favourite(berth_ctx *ctx, const berth_place_options *o
   if (given == (o->favourite != NULL)) return BERTH_OK;
   return berth_i_fail(
       ctx, BERTH_EINVAL,
-      given ? "m-sct: option favourite is missing: favourites are said to be given"
+      given ? "m-sct: option favourite is missing: favourites = given requires it"
             : "m-sct: option favourite: it means nothing unless favourites are given");
 }
 

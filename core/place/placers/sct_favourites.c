@@ -76,15 +76,15 @@ static berth_status from_lp(berth_cost *cost, const berth_place_options *opts, i
 
 /* ---- all together ---- */
 
-static void nobody(int32_t *child, int32_t n) {
+static void clear(int32_t *child, int32_t n) {
   for (int32_t i = 0; i < n; i++) child[i] = BERTH_NONE;
 }
 
 static berth_status find(berth_cost *cost, const berth_place_options *opts, int32_t *out,
                          int32_t *scratch) {
   int32_t n = cost->g->n_ops;
-  nobody(out, n);
-  nobody(scratch, n);
+  clear(out, n);
+  clear(scratch, n);
   switch (opts->favourites) {
     case BERTH_FAVOURITES_NONE: return BERTH_OK;
     case BERTH_FAVOURITES_THROUGH: return berth_i_favourites_through(cost, out);

@@ -15,7 +15,7 @@ typedef struct adjusting {
   const int32_t *from; /* [ops] the placement to adjust */
   berth_i_units units;
   berth_i_packing packing; /* with `fit` */
-  choice *choices;     /* [devices] of the unit in hand */
+  choice *choices;     /* [devices] of the present unit */
   int32_t n_choices;
   int32_t *slot;       /* [devices] place in choices; BERTH_NONE */
   int32_t *order;      /* [units] */
@@ -45,8 +45,8 @@ const berth_option_table *berth_adjust_option_table(void) {
     { BERTH_I_OPTION(berth_adjust_options, by, CHOICE), .choices = rules,
       .text = "which of its devices a group goes to" },
     { BERTH_I_OPTION(berth_adjust_options, fit, FLAG),
-      .text = "devices in the order of `by`, then the others, until one has room; else memory is "
-              "not looked at" },
+      .text = "devices in the order of `by`, then the others, until one fits; else memory is "
+              "not checked" },
     BERTH_I_LINKS_ROW(berth_adjust_options, place.links),
     BERTH_I_MEMORY_ROW(berth_adjust_options, place.memory),
     BERTH_I_PARAM_MULTIPLE_ROW(berth_adjust_options, place.param_multiple),
@@ -140,7 +140,7 @@ static int32_t kth_device(const adjusting *a, int32_t k) {
   return a->slot[k - a->n_choices] == BERTH_NONE ? k - a->n_choices : BERTH_NONE;
 }
 
-/* ---- without looking at memory ---- */
+/* ---- without memory ---- */
 
 static void put(adjusting *a, int32_t unit, int32_t device) {
   for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++)
@@ -160,7 +160,7 @@ static void choose(adjusting *a, int32_t unit) {
   put(a, unit, device);
 }
 
-/* ---- where there is room ---- */
+/* ---- within memory ---- */
 
 static bool put_where_it_fits(adjusting *a, int32_t unit) {
   int32_t n = a->cost->n_devices;

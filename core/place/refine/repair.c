@@ -16,7 +16,7 @@ typedef struct mending {
   bool done;
 } mending;
 
-/* ---- the door ---- */
+/* ---- options ---- */
 
 static berth_status check_devices(berth_cost *cost, const int32_t *device) {
   char label[160];
@@ -77,7 +77,8 @@ static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
   return st;
 }
 
-/* What a run tells moves units; what that cannot is packed so that any order holds. */
+/* Moves units where a simulated run overfills a device; where that fails, packs units so that any
+ * order keeps memory. */
 static berth_status mend(mending *m) {
   bool found = false;
   berth_status st = berth_i_repair(&m->u, m->opts, m->p->device, &found);

@@ -292,7 +292,7 @@ static void wrong_favourites(berth_ctx *ctx, made *m) {
   refused(ctx, m, "m-sct", o, "m-sct: option favourite: op 0 has op 9, but there are 4");
   o.favourite = NULL;
   refused(ctx, m, "m-sct", o,
-          "m-sct: option favourite is missing: favourites are said to be given");
+          "m-sct: option favourite is missing: favourites = given requires it");
   o.favourites = BERTH_FAVOURITES_LP;
   o.favourite = stranger;
   refused(ctx, m, "m-sct", o,

@@ -306,29 +306,29 @@ static void refusals(void) {
   berth_segments *two = segments_of(1, (const int32_t[]){ 2 });
   berth_index *x = index_of(2, (const int32_t[]){ 0, 5 }),
               *three = index_of(3, (const int32_t[]){ 0, 4, 1 });
-  TEST("shapes that do not go together are refused, with both");
-  refuse(berth_nn_softmax(NULL, a, b, &out), "softmax: 3 x 4 and 3 x 5 do not go together");
+  TEST("shapes that do not match are refused, with both");
+  refuse(berth_nn_softmax(NULL, a, b, &out), "softmax: 3 x 4 and 3 x 5 do not match");
   refuse(berth_nn_layer_norm(NULL, b, v, NULL, 1e-5, &out),
-         "layer_norm: 3 x 5 and 4 do not go together");
+         "layer_norm: 3 x 5 and 4 do not match");
   refuse(berth_nn_zscore(NULL, a, NULL, -1, &out),
          "zscore: epsilon is -1, must be finite and not negative");
   refuse(berth_nn_gru(NULL, a, b, w, w, NULL, NULL, &out),
-         "gru, weights of the input: 3 x 4 and 4 x 12 do not go together");
+         "gru, weights of the input: 3 x 4 and 4 x 12 do not match");
   refuse(berth_nn_gru(NULL, a, a, w, w, v, NULL, &out),
-         "gru, bias: 4 x 12 and 4 do not go together");
-  refuse(berth_nn_gru(NULL, a, v, w, w, v, NULL, &out), "gru: 3 x 4 and 4 do not go together");
+         "gru, bias: 4 x 12 and 4 do not match");
+  refuse(berth_nn_gru(NULL, a, v, w, w, v, NULL, &out), "gru: 3 x 4 and 4 do not match");
   refuse(berth_nn_attention(NULL, a, b, b, 1, NULL, &out),
-         "attention, q and k: 3 x 4 and 3 x 5 do not go together");
+         "attention, q and k: 3 x 4 and 3 x 5 do not match");
   refuse(berth_nn_attention(NULL, a, a, b, 3, NULL, &out),
          "attention: 3 heads do not divide 4 and 5 columns");
   refuse(berth_nn_attention(NULL, a, a, b, 0, NULL, &out),
          "attention: 0 heads do not divide 4 and 5 columns");
   refuse(berth_nn_attention(NULL, a, a, a, 2, b, &out),
-         "attention, q and the mask: 3 x 4 and 3 x 5 do not go together");
-  refuse(berth_nn_mse(NULL, a, b, &out), "mse: 3 x 4 and 3 x 5 do not go together");
+         "attention, q and the mask: 3 x 4 and 3 x 5 do not match");
+  refuse(berth_nn_mse(NULL, a, b, &out), "mse: 3 x 4 and 3 x 5 do not match");
   refuse(berth_nn_huber(NULL, a, a, 0, &out), "huber: delta is 0, must be above 0");
   refuse(berth_nn_cross_entropy(NULL, a, x, &out),
-         "cross_entropy: 3 x 4 and 2 ids do not go together");
+         "cross_entropy: 3 x 4 and 2 ids do not match");
   refuse(berth_nn_running_sum(NULL, v, two, x, x, 3, &out), "running_sum: 4 has not two axes");
   refuse(berth_nn_running_sum(NULL, a, two, three, x, 3, &out),
          "running_sum: 2 steps, but 3 rows and 2 bins for them");
