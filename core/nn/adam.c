@@ -1,4 +1,8 @@
-/* Adam with decoupled weight decay. */
+/* Adam with decoupled weight decay: both moments of all parameters in one array, in the order of
+ * the parameters. O(numbers) a step, in one pass.
+ *
+ * Sources: Kingma, Ba, "Adam: a method for stochastic optimization", 2015, alg. 1; Loshchilov,
+ * Hutter, "Decoupled weight decay regularization", 2019, alg. 2. */
 #include "vector_internal.h"
 
 #include "params_internal.h"

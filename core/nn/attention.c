@@ -1,4 +1,10 @@
-/* Scaled dot-product attention in several heads. */
+/* Scaled dot-product attention in several heads: for each head P = softmax(q k' / sqrt(d)), out = P
+ * v.
+ * With D the gradient of out: dv = P' D, dP = D v', dS = P (dP - rowsum(P dP)) / sqrt(d), dq = dS
+ * k, dk = dS' q. The columns of a head are packed, so that each step is one call of CBLAS. O(n m (d
+ * + e)) a head; P is kept, [batch, heads, n, m].
+ *
+ * Source: Vaswani et al., "Attention is all you need", 2017, sec. 3.2. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -201,5 +207,5 @@ berth_status berth_nn_attention(berth_tape *t, berth_array *q, berth_array *k, b
   shape[r - 1] = berth_i_last(v);
   if (st == BERTH_OK) st = berth_i_array_raw(q->ctx, r, shape, &node.out);
   if (st == BERTH_OK) st = forward(&node, mask);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }

@@ -1,4 +1,6 @@
-/* One number at a time: functions of one array, and of two whose shapes match by repetition. */
+/* One number at a time: functions of one array, and of two whose shapes match by repetition. A
+ * function has one row of a switch for its value and one for its slope; the loops around them are
+ * macros, so that the compiler vectorises each case. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -197,7 +199,7 @@ berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, b
   if ((st = shape_of_both(names[f], a, b, &p, &node.out)) != BERTH_OK) return st;
   fold(&p);
   if (node.out->size > 0) combine(f, &p, a->data, b->data, node.out->data);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- one array ---- */
@@ -281,7 +283,7 @@ berth_status berth_nn_apply(berth_tape *t, berth_nn_unary f, double p, berth_arr
   berth_status st;
   if ((st = berth_i_array_like(a, &node.out)) != BERTH_OK) return st;
   berth_i_map(f, (float)p, a->size, a->data, node.out->data);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 static berth_status scale_back(berth_tape *t, const berth_i_node *node, const float *d) {
@@ -299,5 +301,5 @@ berth_status berth_nn_scale(berth_tape *t, berth_array *a, double factor, double
   float f = (float)factor, c = (float)offset;
   if (st != BERTH_OK) return st;
   for (int64_t i = 0; i < a->size; i++) node.out->data[i] = f * a->data[i] + c;
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }

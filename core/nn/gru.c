@@ -1,4 +1,11 @@
-/* Gated recurrent unit, one step, in one operation. */
+/* Gated recurrent unit, one step, in one operation:
+ *   r = sigmoid(x Wr + h Ur), z = sigmoid(x Wz + h Uz), u = h Un + bn,
+ *   n = tanh(x Wn + r u), out = n + z (h - n).
+ * The three gates are columns of one matrix each for x and h, so a step is two products. All that
+ * backward needs is kept, nothing is computed twice.
+ *
+ * Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014, with the
+ * reset gate behind the product, as CUDNN has it. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -22,13 +29,6 @@ static void mix_row(const float *restrict gate, const float *restrict h, int32_t
   for (int32_t j = 0; j < m; j++) out[j] = n[j] + z[j] * (h[j] - n[j]);
 }
 
-/* y [n, m] = x w + b */
-static void project(const berth_array *x, const berth_array *w, const berth_array *b, float *y) {
-  int32_t n = x->shape[0], m = w->shape[1];
-  for (int32_t i = 0; b && i < n; i++) memcpy(y + (int64_t)i * m, b->data, (size_t)m * sizeof *y);
-  berth_i_gemm(0, 0, n, m, w->shape[0], x->data, w->data, b ? 1 : 0, y);
-}
-
 static berth_status gru_forward(berth_i_node *node) {
   const berth_array *h = node->in[IN_H];
   int32_t n = h->shape[0], m = h->shape[1], shape[2] = { n, 3 * m };
@@ -36,8 +36,8 @@ static berth_status gru_forward(berth_i_node *node) {
   berth_status st;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &px)) != BERTH_OK) goto done;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &ph)) != BERTH_OK) goto done;
-  project(node->in[IN_X], node->in[IN_WX], node->in[IN_BX], px->data);
-  project(h, node->in[IN_WH], node->in[IN_BH], ph->data);
+  berth_i_affine(node->in[IN_X], node->in[IN_WX], node->in[IN_BX], n, px->data);
+  berth_i_affine(h, node->in[IN_WH], node->in[IN_BH], n, ph->data);
   for (int64_t i = 0; i < n; i++) {
     float *gate = node->kept[0]->data + i * 4 * m;
     gates_row(px->data + i * 3 * m, ph->data + i * 3 * m, m, gate);
@@ -66,20 +66,6 @@ static void gates_row_back(const float *restrict gate, const float *restrict h,
   memcpy(dh, dx, (size_t)(2 * m) * sizeof *dh);
 }
 
-/* Of y = x w + b, given the gradient of y. */
-static berth_status project_back(berth_tape *t, berth_array *x, berth_array *w, berth_array *b,
-                                 const float *d) {
-  int32_t n = x->shape[0], k = w->shape[0], m = w->shape[1];
-  berth_status st = BERTH_OK;
-  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st),
-        *gb = berth_i_gradient_of(t, b, &st);
-  if (st != BERTH_OK) return st;
-  if (gx) berth_i_gemm(0, 1, n, k, m, d, w->data, 1, gx);
-  if (gw) berth_i_gemm(1, 0, k, m, n, x->data, d, 1, gw);
-  if (gb) berth_i_add_columns(gb, d, n, m);
-  return BERTH_OK;
-}
-
 static void add_passed_on(const berth_i_node *node, const float *restrict d, float *restrict g) {
   int64_t n = node->out->shape[0], m = node->out->shape[1];
   for (int64_t i = 0; i < n; i++) {
@@ -102,8 +88,9 @@ static berth_status gru_back(berth_tape *t, const berth_i_node *node, const floa
   float *g = berth_i_gradient_of(t, h, &st);
   if (st != BERTH_OK) goto done;
   if (g) add_passed_on(node, d, g);
-  if ((st = project_back(t, in[IN_X], in[IN_WX], in[IN_BX], dx->data)) != BERTH_OK) goto done;
-  st = project_back(t, h, in[IN_WH], in[IN_BH], dh->data);
+  if ((st = berth_i_affine_back(t, in[IN_X], in[IN_WX], in[IN_BX], shape[0], dx->data)) != BERTH_OK)
+    goto done;
+  st = berth_i_affine_back(t, h, in[IN_WH], in[IN_BH], shape[0], dh->data);
 done:
   berth_array_release(dx);
   berth_array_release(dh);
@@ -149,5 +136,5 @@ berth_status berth_nn_gru(berth_tape *t, berth_array *x, berth_array *h, berth_a
   if (st == BERTH_OK) st = berth_i_array_raw(h->ctx, 2, shape, &node.kept[0]);
   if (st == BERTH_OK) st = berth_i_array_like(h, &node.out);
   if (st == BERTH_OK) st = gru_forward(&node);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }

@@ -1,4 +1,6 @@
-/* Products: matrices, layers, one matrix per segment of rows. */
+/* Products: matrices (berth_nn_matmul), layers f(x w + b) (berth_nn_linear), and one matrix per
+ * segment of rows (berth_nn_grouped_matmul). All of them are calls of CBLAS on dense row-major
+ * blocks; the gradients are products of the same kind with the other factor transposed. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -67,7 +69,7 @@ berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, ber
     berth_i_gemm(p.ta, p.tb, p.m, p.n, p.k, a->data + i * p.a_step, b->data + i * p.b_step, 0,
                  node.out->data + i * p.out_step);
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- a layer ---- */
@@ -80,31 +82,17 @@ static bool layer_function(berth_nn_unary f) {
 /* The slope of each follows from its output: a leaky one keeps the sign of its input as long as p
  * is above 0. */
 static berth_status linear_back(berth_tape *t, const berth_i_node *node, const float *d) {
-  berth_array *x = node->in[0], *w = node->in[1], *b = node->in[2], *y = node->out, *inner = NULL;
+  berth_array *const *in = node->in, *y = node->out, *inner = NULL;
   berth_nn_unary f = (berth_nn_unary)node->k[0];
-  int32_t k = w->shape[0], m = w->shape[1], rows = (int32_t)berth_i_rows(y);
-  berth_status st = BERTH_OK;
-  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st),
-        *gb = berth_i_gradient_of(t, b, &st);
-  if (st != BERTH_OK) return st;
+  berth_status st;
   if (f != BERTH_NN_IDENTITY) {
-    if ((st = berth_array_new(x->ctx, y->rank, y->shape, &inner)) != BERTH_OK) return st;
+    if ((st = berth_array_new(y->ctx, y->rank, y->shape, &inner)) != BERTH_OK) return st;
     berth_i_map_back(f, (float)node->p[0], y->size, y->data, y->data, d, inner->data);
     d = inner->data;
   }
-  if (gx) berth_i_gemm(0, 1, rows, k, m, d, w->data, 1, gx);
-  if (gw) berth_i_gemm(1, 0, k, m, rows, x->data, d, 1, gw);
-  if (gb) berth_i_add_columns(gb, d, rows, m);
+  st = berth_i_affine_back(t, in[0], in[1], in[2], (int32_t)berth_i_rows(y), d);
   berth_array_release(inner);
-  return BERTH_OK;
-}
-
-static void layer_rows(const berth_array *x, const berth_array *w, const berth_array *b,
-                       berth_array *y) {
-  int32_t m = w->shape[1], rows = (int32_t)berth_i_rows(y);
-  for (int64_t i = 0; b && i < rows; i++)
-    memcpy(y->data + i * m, b->data, (size_t)m * sizeof(float));
-  berth_i_gemm(0, 0, rows, m, w->shape[0], x->data, w->data, b ? 1 : 0, y->data);
+  return st;
 }
 
 /* CBLAS counts rows in an int. */
@@ -133,10 +121,10 @@ berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, bert
   memcpy(shape, x->shape, sizeof shape);
   shape[x->rank - 1] = w->shape[1];
   if ((st = berth_i_array_raw(x->ctx, x->rank, shape, &node.out)) != BERTH_OK) return st;
-  layer_rows(x, w, b, node.out);
+  berth_i_affine(x, w, b, (int32_t)berth_i_rows(node.out), node.out->data);
   if (f != BERTH_NN_IDENTITY)
     berth_i_map(f, (float)p, node.out->size, node.out->data, node.out->data);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- a matrix per segment ---- */
@@ -177,5 +165,5 @@ berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segmen
                  x->data + (int64_t)at * x->shape[1], w->data + i * x->shape[1] * shape[1], 0,
                  node.out->data + (int64_t)at * shape[1]);
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }

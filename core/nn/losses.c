@@ -1,4 +1,5 @@
-/* Losses: mean over numbers or rows, one number. */
+/* Losses, each one number: mean square and Huber's loss over all numbers, cross entropy over rows.
+ * Sums are in double: the mean of many small terms keeps its digits. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -43,7 +44,7 @@ static berth_status distance(berth_tape *t, const char *what, berth_array *a, be
   for (int64_t i = 0; i < a->size; i++)
     sum += half_square_or_line((double)a->data[i] - b->data[i], delta);
   node.out->data[0] = a->size ? (float)(times * sum / (double)a->size) : 0;
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 berth_status berth_nn_mse(berth_tape *t, berth_array *a, berth_array *b, berth_array **out) {
@@ -107,5 +108,5 @@ berth_status berth_nn_cross_entropy(berth_tape *t, berth_array *a, berth_index *
                     node.kept[1]->data + i);
   }
   if (st == BERTH_OK) node.out->data[0] = n ? (float)(sum / (double)n) : 0;
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }

@@ -1,4 +1,6 @@
-/* Normalisation: of columns over rows (z-score), of rows over columns (layer norm). */
+/* Normalisation: of columns over rows (z-score), of rows over columns (layer norm). Both subtract
+ * the mean and divide by the deviation; backward takes the part of the gradient out that would
+ * change either. Two passes over the numbers each way. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -134,7 +136,7 @@ berth_status berth_nn_zscore(berth_tape *t, berth_array *a, berth_segments *s, d
   if (st == BERTH_OK) st = keep_columns(a, s, &node.kept[0]);
   if (st == BERTH_OK) st = berth_i_array_like(a, &node.out);
   if (st == BERTH_OK) st = zscores(a, s, epsilon, &node);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }
 
 /* ---- layer norm ---------------------------------------------------------------------------------
@@ -222,5 +224,5 @@ berth_status berth_nn_layer_norm(berth_tape *t, berth_array *a, berth_array *gai
   if (st == BERTH_OK && berth_i_any_wanted(t, &node)) st = keep_norms(a, &node);
   if (st == BERTH_OK) st = berth_i_array_like(a, &node.out);
   if (st == BERTH_OK) layer_norm(&node, epsilon);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }

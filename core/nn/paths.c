@@ -81,7 +81,7 @@ berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next,
   st = path_order(a->ctx, next, &node.index2);
   if (st == BERTH_OK) st = berth_i_array_like(a, &node.out);
   if (st == BERTH_OK && a->size > 0) path_sum(&node);
-  st = berth_i_settle(t, &node, st, out);
+  st = berth_i_finish_op(t, &node, st, out);
   berth_index_release(node.index2);
   return st;
 }
@@ -161,5 +161,5 @@ berth_status berth_nn_running_sum(berth_tape *t, berth_array *a, berth_segments 
   int32_t shape[3] = { berth_segments_rows(s), bins, a->rank == 2 ? a->shape[1] : 0 };
   if (st == BERTH_OK) st = berth_i_array_raw(a->ctx, 3, shape, &node.out);
   if (st == BERTH_OK && node.out->size > 0) running_sum(&node);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }

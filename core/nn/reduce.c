@@ -98,7 +98,7 @@ berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a
   runs r = runs_of(a, axis);
   for (int64_t o = 0; o < r.outer; o++)
     reduce_run(f, a->data + o * r.n * r.inner, r.n, r.inner, node.out->data + o * r.inner);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- segments ---- */
@@ -145,7 +145,7 @@ berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_
     reduce_run(f, a->data + s->first[i] * m, s->first[i + 1] - s->first[i], m,
                node.out->data + i * m);
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 static berth_status segment_repeat_back(berth_tape *t, const berth_i_node *node, const float *d) {
@@ -174,5 +174,5 @@ berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segmen
     for (int64_t r = s->first[i]; r < s->first[i + 1]; r++)
       memcpy(node.out->data + r * m, a->data + i * m, (size_t)m * sizeof(float));
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }

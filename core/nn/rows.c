@@ -38,7 +38,7 @@ berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, 
     if (index->ids[i] == BERTH_NONE) memset(to, 0, (size_t)m * sizeof *to);
     else memcpy(to, a->data + index->ids[i] * m, (size_t)m * sizeof *to);
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- fetched and added up ---- */
@@ -93,7 +93,7 @@ berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_a
     return st;
   if ((st = rows_like(a, s->n, false, &node.out)) != BERTH_OK) return st;
   gather_reduce_rows(&node, a, a->shape[0] ? berth_i_stride(a) : s->n ? node.out->size / s->n : 0);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- sent and picked ---- */
@@ -122,7 +122,7 @@ berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index,
   if ((st = berth_i_check_index("scatter", "row", index, rows, true)) != BERTH_OK) return st;
   if ((st = rows_like(a, rows, true, &node.out)) != BERTH_OK) return st;
   send_rows(index, berth_i_stride(a), a->data, node.out->data);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 static berth_status pick_back(berth_tape *t, const berth_i_node *node, const float *d) {
@@ -147,5 +147,5 @@ berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, be
   if ((st = berth_i_array_raw(a->ctx, 1, a->shape, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < index->n; i++)
     node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }

@@ -42,7 +42,7 @@ berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const
   berth_status st;
   if ((st = berth_i_array_raw(a->ctx, rank, own, &node.out)) != BERTH_OK) return st;
   memcpy(node.out->data, a->data, (size_t)a->size * sizeof(float));
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- transposition ---- */
@@ -83,7 +83,7 @@ berth_status berth_nn_transpose(berth_tape *t, berth_array *a, berth_array **out
   berth_status st;
   if ((st = berth_i_array_raw(a->ctx, a->rank, shape, &node.out)) != BERTH_OK) return st;
   exchange(a->data, matrices(a), a->shape[a->rank - 2], berth_i_last(a), false, node.out->data);
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 /* ---- joined and cut ---- */
@@ -198,5 +198,5 @@ berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t
     memcpy(node.out->data + o * run, a->data + (o * a->shape[axis] + begin) * inner,
            (size_t)run * sizeof(float));
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }

@@ -1,4 +1,7 @@
-/* Softmax and its logarithm: of rows, with a mask, and of segments, column by column. */
+/* Softmax and its logarithm: of rows, with a mask, and of segments, column by column. The largest
+ * number is subtracted first, so nothing overflows; what is masked or -INFINITY comes out 0 (or
+ * -INFINITY) and has no gradient; NaN comes through. With y the output and d its gradient:
+ * dx = y (d - sum(y d)), of the logarithm dx = d - e^y sum(d). */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -108,7 +111,7 @@ static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_ar
     if (log) log_run(a->data + i * m, seen, m, node.out->data + i * m);
     else berth_i_softmax_run(a->data + i * m, seen, m, node.out->data + i * m);
   }
-  return berth_i_settle(t, &node, BERTH_OK, out);
+  return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
 berth_status berth_nn_softmax(berth_tape *t, berth_array *a, berth_array *mask, berth_array **out) {
@@ -223,7 +226,7 @@ static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segm
   st = berth_i_array_like(a, &node.out);
   if (st == BERTH_OK) segments_forward(log, a->data, s, m, &c, node.out->data);
   berth_i_free(a->ctx, c.most, (size_t)(2 * m), sizeof *c.most);
-  return berth_i_settle(t, &node, st, out);
+  return berth_i_finish_op(t, &node, st, out);
 }
 
 berth_status berth_nn_segment_softmax(berth_tape *t, berth_array *a, berth_segments *s,

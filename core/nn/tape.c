@@ -1,4 +1,9 @@
-/* The tape: operations in the order in which they were done, and the walk back. */
+/* The tape: operations in the order in which they were done, and the walk back (reverse-mode
+ * differentiation). Slots are the arrays that may have a gradient; an array holds its slot number
+ * and the epoch of its tape, so the look-up is O(1).
+ *
+ * Invariant: when the walk reaches a node, all that adds to the gradient of its output has been
+ * walked, as nodes read earlier outputs only; so the gradient is complete, and freed afterwards. */
 #include "vector_internal.h"
 
 #include "nn_internal.h"
