@@ -62,34 +62,25 @@ static void add_job(berth_i_run *r, int32_t member) {
 }
 
 /* Those that wait for the linear program come last, behind it. */
-static void list_jobs(berth_i_run *r) {
-  int32_t waiting = 0;
-  for (int32_t i = 0; i < r->p->n; i++) {
-    if (needs_lp(r, i)) waiting++;
-    else add_job(r, i);
-  }
-  if (waiting > 0) add_job(r, BERTH_NONE);
-  for (int32_t i = 0; i < r->p->n; i++) {
-    if (needs_lp(r, i)) add_job(r, i);
-  }
-}
-
-static berth_status make_favourites(berth_i_run *r) {
-  int32_t i;
-  for (i = 0; i < r->p->n && !needs_lp(r, i);) i++;
-  for (int32_t k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
-    r->favourite[k] =
-        berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
-  return berth_i_pool_status(&r->pool);
-}
-
 static berth_status make_jobs(berth_i_run *r) {
+  int32_t waiting = 0;
   r->job = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->job);
   r->caller_only = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->caller_only);
   berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
-  list_jobs(r);
-  return make_favourites(r);
+  for (int32_t i = 0; i < r->p->n; i++) {
+    if (needs_lp(r, i)) waiting++;
+    else add_job(r, i);
+  }
+  if (waiting == 0) return BERTH_OK;
+  add_job(r, BERTH_NONE);
+  for (int32_t i = 0; i < r->p->n; i++) {
+    if (needs_lp(r, i)) add_job(r, i);
+  }
+  for (int32_t k = 0; k < BERTH_I_MATCHINGS; k++)
+    r->favourite[k] =
+        berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
+  return berth_i_pool_status(&r->pool);
 }
 
 /* ---- workers ---- */
@@ -114,46 +105,30 @@ static void borrow(berth_i_worker *w, const berth_cost *cost) {
   w->cost = &w->own;
 }
 
-/* Fewer workers do as well. */
+/* One for the calling thread; where memory for another one is refused, fewer are enough. */
 static berth_status make_workers(berth_i_run *r) {
   int32_t n = count_threads(r);
   r->worker = berth_i_pool_zalloc(&r->pool, (size_t)n, sizeof *r->worker);
   if (!r->worker) return berth_i_nomem(r->cost->ctx);
-  r->workers = n;
-  for (int32_t i = 0; i < n; i++) {
-    berth_i_worker *w = &r->worker[i];
+  r->worker[0] = (berth_i_worker){ .run = r, .ctx = r->cost->ctx, .cost = r->cost };
+  for (r->workers = 1; r->workers < n; r->workers++) {
+    berth_i_worker *w = &r->worker[r->workers];
     w->run = r;
-    w->ctx = r->cost->ctx;
-    w->cost = r->cost;
-    if (i == 0) continue;
-    if (berth_i_ctx_worker(r->cost->ctx, should_stop, w, &w->ctx) != BERTH_OK) {
-      w->ctx = NULL;
-      break;
-    }
+    if (berth_i_ctx_worker(r->cost->ctx, should_stop, w, &w->ctx) != BERTH_OK) break;
     borrow(w, r->cost);
   }
   return BERTH_OK;
 }
 
-static int32_t ready_workers(const berth_i_run *r) {
-  int32_t n = 1;
-  while (n < r->workers && r->worker[n].ctx) n++;
-  return n;
-}
-
-static void move_placements(berth_i_run *r) {
+/* Answers move to the caller's context first. */
+static void free_workers(berth_i_run *r) {
+  size_t peak = 0;
+  for (int32_t i = 1; i < r->workers; i++) peak += berth_ctx_memory_peak(r->worker[i].ctx);
+  berth_i_ctx_count_peak(r->cost->ctx, peak);
   for (int32_t i = 0; i < r->p->n; i++) {
     berth_placement *p = r->p->report[i].placement;
     if (p && p->ctx != r->cost->ctx) berth_i_placement_move(p, r->cost->ctx);
   }
-}
-
-static void free_workers(berth_i_run *r) {
-  size_t peak = 0;
-  for (int32_t i = 1; i < r->workers && r->worker[i].ctx; i++)
-    peak += berth_ctx_memory_peak(r->worker[i].ctx);
-  berth_i_ctx_count_peak(r->cost->ctx, peak);
-  move_placements(r);
   for (int32_t i = 0; i < r->workers; i++) {
     berth_sim_release(r->worker[i].sim);
     if (i > 0) berth_ctx_release(r->worker[i].ctx);
@@ -181,41 +156,33 @@ static void do_job(void *ud, int32_t thread, int32_t job) {
   else berth_i_portfolio_try(&r->worker[thread], r->job[job]);
 }
 
-static berth_status outcome(const berth_i_run *r) {
-  bool failed = false, refused = false;
-  for (int32_t i = 0; i < r->p->n; i++) {
-    failed |= r->p->report[i].status == BERTH_ECALLBACK;
-    refused |= r->p->report[i].status == BERTH_ENOMEM;
-  }
-  if (failed) return BERTH_ECALLBACK;
-  if (refused) return berth_i_nomem(r->cost->ctx);
-  return atomic_load(&r->hook_stopped) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted")
-                                : BERTH_OK;
-}
-
-static void run_all(berth_i_run *r) {
-  berth_i_crew crew = { do_job, r->caller_only, watch, r };
-  double seconds = r->o->seconds;
-  r->deadline = seconds > 0 && !isinf(seconds) ? berth_i_portfolio_now(r) + seconds : INFINITY;
-  pthread_mutex_init(&r->lock, NULL);
-  pthread_cond_init(&r->solved, NULL);
-  put_hooks(r);
-  if (!hook_says_stop(r)) berth_i_parallel_watched(ready_workers(r), r->n_jobs, &jobs);
-  take_hooks_back(r);
-  pthread_cond_destroy(&r->solved);
-  pthread_mutex_destroy(&r->lock);
-}
-
 berth_status berth_i_portfolio_execute(berth_i_run *r) {
+  berth_ctx *ctx = r->cost->ctx;
   berth_hooks none = { 0 };
-  r->hooks = berth_i_ctx_swap_hooks(r->cost->ctx, &none);
+  double seconds = r->o->seconds;
+  r->hooks = berth_i_ctx_swap_hooks(ctx, &none);
   take_hooks_back(r);
   berth_status st;
   if ((st = make_jobs(r)) != BERTH_OK) goto done;
   if ((st = make_workers(r)) != BERTH_OK) goto done;
   if ((st = check_judge(r)) != BERTH_OK) goto done;
-  run_all(r);
-  st = outcome(r);
+  r->deadline = seconds > 0 && !isinf(seconds) ? berth_i_portfolio_now(r) + seconds : INFINITY;
+  pthread_mutex_init(&r->lock, NULL);
+  pthread_cond_init(&r->solved, NULL);
+  put_hooks(r);
+  berth_i_crew crew = { do_job, r->caller_only, watch, r };
+  if (!hook_says_stop(r)) berth_i_parallel_watched(r->workers, r->n_jobs, &crew);
+  take_hooks_back(r);
+  pthread_cond_destroy(&r->solved);
+  pthread_mutex_destroy(&r->lock);
+  bool failed = false, refused = false;
+  for (int32_t i = 0; i < r->p->n; i++) {
+    failed |= r->p->report[i].status == BERTH_ECALLBACK;
+    refused |= r->p->report[i].status == BERTH_ENOMEM;
+  }
+  if (failed) st = BERTH_ECALLBACK;
+  else if (refused) st = berth_i_nomem(ctx);
+  else if (atomic_load(&r->hook_stopped)) st = berth_i_fail(ctx, BERTH_EINTERRUPT, "interrupted");
 done:
   free_workers(r);
   berth_i_pool_free(&r->pool);

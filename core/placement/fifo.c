@@ -11,26 +11,14 @@ berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place
   return o;
 }
 
-typedef struct slot {
+typedef struct interval {
   double start, finish;
   int32_t place, op; /* in topological order */
-} slot;
+} interval;
 
 /* An op of no length comes before one that starts with it: it ran first, or it would have started
  * later. */
-BERTH_I_SORT(sort_by_start, slot, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
-
-static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
-  for (int32_t i = 0; i < p->n; i++) {
-    int32_t op = g->topo[i];
-    slots[i].start = p->start[op];
-    slots[i].finish = p->finish[op];
-    slots[i].place = i;
-    slots[i].op = op;
-  }
-  sort_by_start(slots, (size_t)p->n);
-  for (int32_t i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
-}
+BERTH_I_SORT(sort_by_start, interval, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
 
 /* Workspace at the peak counts as if it were outputs: too large a share rather than too small a
  * one. */
@@ -74,10 +62,15 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
 
 berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts,
                                berth_placement *p, berth_oom *oom, double *live) {
-  slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
-  if (!slots) return berth_i_nomem(cost->ctx);
-  berth_status st;
-  if ((st = simulate_fifo(cost, opts, p, oom, live)) == BERTH_OK) order_ops(cost->g, p, slots);
-  berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
+  interval *run = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *run);
+  if (!run) return berth_i_nomem(cost->ctx);
+  berth_status st = simulate_fifo(cost, opts, p, oom, live);
+  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) {
+    int32_t op = cost->g->topo[i];
+    run[i] = (interval){ p->start[op], p->finish[op], i, op };
+  }
+  if (st == BERTH_OK) sort_by_start(run, (size_t)p->n);
+  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) p->sequence[i] = run[i].op;
+  berth_i_free(cost->ctx, run, (size_t)p->n, sizeof *run);
   return st;
 }

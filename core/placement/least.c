@@ -1,14 +1,6 @@
 /* The least that units take of a device's memory: what proofs and bounds rest on. */
 #include "prices_internal.h"
 
-static berth_status alloc_least(berth_i_pool *pool, size_t n, berth_i_least *l) {
-  l->held = berth_i_pool_zalloc(pool, n, sizeof *l->held);
-  l->param = berth_i_pool_zalloc(pool, n, sizeof *l->param);
-  l->moment = berth_i_pool_zalloc(pool, n, sizeof *l->moment);
-  l->need = berth_i_pool_zalloc(pool, n, sizeof *l->need);
-  return berth_i_pool_status(pool);
-}
-
 /* Each tensor that comes from outside once.  @param stamp [tensors] unit that has counted it */
 static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stamp) {
   const berth_graph *g = u->cost->g;
@@ -25,46 +17,39 @@ static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stam
   return sum;
 }
 
-static double least_workspace(const berth_i_units *u, int32_t unit) {
-  double least = INFINITY;
-  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++)
-    least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
-  return least;
-}
-
-/* What an op of no length reads may be over in the very instant in which the op runs. */
-static double moment_of(const berth_i_units *u, int32_t op, berth_memory_policy memory) {
-  const berth_graph *g = u->cost->g;
-  bool reads = memory == BERTH_MEMORY_TOTAL || !berth_i_may_be_instant(u->cost, op);
-  return berth_i_workspace(g, op) + berth_i_output_bytes(g, op)
-         + (reads ? berth_i_input_bytes(g, op) : 0);
-}
-
 static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy memory,
                        int32_t *stamp, berth_i_least *l) {
   const berth_graph *g = u->cost->g;
-  double held = 0, param = 0, moment = 0;
+  bool total = memory == BERTH_MEMORY_TOTAL;
+  double held = 0, param = 0, moment = 0, workspace = INFINITY;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     int32_t op = u->ops[i];
+    /* what an op of no length reads may be freed in the very instant in which the op runs */
+    bool reads = total || !berth_i_may_be_instant(u->cost, op);
     param += berth_i_param(g, op) * u->param_multiple;
-    if (memory == BERTH_MEMORY_TOTAL) held += berth_i_output_bytes(g, op);
-    moment = fmax(moment, moment_of(u, op, memory));
+    if (total) held += berth_i_output_bytes(g, op);
+    moment = fmax(moment, berth_i_workspace(g, op) + berth_i_output_bytes(g, op)
+                              + (reads ? berth_i_input_bytes(g, op) : 0));
+    workspace = fmin(workspace, berth_i_workspace(g, op));
   }
   l->param[unit] = param;
   l->held[unit] = param + held;
   l->moment[unit] = moment;
   l->need[unit] = param + fmax(held, moment);
-  if (memory != BERTH_MEMORY_TOTAL) return;
+  if (!total) return;
   /* when the last of its ops runs, all that the unit ever had is there */
-  l->need[unit] =
-      fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + least_workspace(u, unit));
+  l->need[unit] = fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + workspace);
 }
 
 berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory,
                                 berth_i_pool *pool, berth_i_least *l) {
   berth_ctx *ctx = u->cost->ctx;
   size_t tensors = (size_t)u->cost->g->n_tensors;
-  berth_status st = alloc_least(pool, (size_t)u->n, l);
+  l->held = berth_i_pool_zalloc(pool, (size_t)u->n, sizeof *l->held);
+  l->param = berth_i_pool_zalloc(pool, (size_t)u->n, sizeof *l->param);
+  l->moment = berth_i_pool_zalloc(pool, (size_t)u->n, sizeof *l->moment);
+  l->need = berth_i_pool_zalloc(pool, (size_t)u->n, sizeof *l->need);
+  berth_status st = berth_i_pool_status(pool);
   if (st != BERTH_OK || memory == BERTH_MEMORY_NONE) return st;
   int32_t *stamp;
   if (!(stamp = berth_i_alloc(ctx, tensors, sizeof *stamp))) return berth_i_nomem(ctx);

@@ -1,4 +1,6 @@
-/* Colocation groups contracted to units. */
+/* Colocation groups contracted to units, other ops alone. Units are numbered by their first op in
+ * topological order, members likewise; times and pins are fixed, bytes depend on the share of the
+ * outputs that counts as permanent (berth_i_units_size). O(ops x classes + ops x devices). */
 #include "units_internal.h"
 
 static berth_status alloc_units(berth_i_units *u) {
@@ -33,25 +35,6 @@ static berth_status number_units(berth_i_units *u) {
   return BERTH_OK;
 }
 
-/* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the
- * last. */
-static void list_members(berth_i_units *u) {
-  const int32_t *topo = u->cost->g->topo;
-  for (int32_t i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
-  for (int32_t i = 1; i <= u->n; i++) u->at[i] += u->at[i - 1];
-  for (int32_t i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
-}
-
-/* Communication ops take no time off their device, but may not run everywhere. */
-static void add_time(berth_i_units *u, int32_t unit, int32_t op) {
-  bool beside = berth_i_is_communication(u->cost->g, op);
-  size_t k = (size_t)u->n_classes;
-  for (int32_t c = 0; c < u->n_classes; c++) {
-    double time = u->cost->op[(size_t)op * k + (size_t)c];
-    u->time[(size_t)unit * k + (size_t)c] += beside && !isinf(time) ? 0 : time;
-  }
-}
-
 /* What an op writes and, if it takes time, reads is there at least while it runs. */
 static void add_bytes(berth_i_units *u, int32_t unit, int32_t op) {
   const berth_graph *g = u->cost->g;
@@ -71,14 +54,6 @@ void berth_i_units_size(berth_i_units *u, double share) {
     if (u->memory == BERTH_MEMORY_NONE) continue;
     for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) add_bytes(u, unit, u->ops[i]);
   }
-}
-
-/* The graph's builder refuses groups whose members are pinned apart. */
-static int32_t pin_of(const berth_i_units *u, int32_t unit) {
-  int32_t pin = BERTH_NONE;
-  for (int32_t i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++)
-    pin = berth_i_pin(u->cost->g, u->ops[i]);
-  return pin;
 }
 
 /* Of a group that no device can run, the first op that leaves its predecessors without one. */
@@ -104,11 +79,26 @@ static berth_status check_runnable(const berth_i_units *u, const char *placer, i
 }
 
 static berth_status fill_units(berth_i_units *u, const char *placer, berth_obstacle *why) {
+  const berth_graph *g = u->cost->g;
+  size_t k = (size_t)u->n_classes;
   berth_status st = BERTH_OK;
-  list_members(u);
+  /* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the
+   * last */
+  for (int32_t i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
+  for (int32_t i = 1; i <= u->n; i++) u->at[i] += u->at[i - 1];
+  for (int32_t i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[g->topo[i]]]] = g->topo[i];
   for (int32_t unit = 0; unit < u->n && st == BERTH_OK; unit++) {
-    for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) add_time(u, unit, u->ops[i]);
-    u->pin[unit] = pin_of(u, unit);
+    u->pin[unit] = BERTH_NONE;
+    for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
+      /* communication ops take no time off their device, but may not run everywhere */
+      bool beside = berth_i_is_communication(g, u->ops[i]);
+      for (size_t c = 0; c < k; c++) {
+        double time = u->cost->op[(size_t)u->ops[i] * k + c];
+        u->time[(size_t)unit * k + c] += beside && !isinf(time) ? 0 : time;
+      }
+      /* the graph's builder refuses groups whose members are pinned apart */
+      if (u->pin[unit] == BERTH_NONE) u->pin[unit] = berth_i_pin(g, u->ops[i]);
+    }
     st = check_runnable(u, placer, unit, why);
   }
   berth_i_units_size(u, u->memory == BERTH_MEMORY_TOTAL ? 1 : 0);
