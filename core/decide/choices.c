@@ -1,4 +1,6 @@
-/* Actions as sequences of choices: a tree of places. */
+/* Actions as sequences of choices: a tree of places (a trie). Paths are sorted; where one parts
+ * from the one before, it opens places. No path begins another, so each action ends at a leaf.
+ * O(steps log actions). */
 #include "decide_internal.h"
 
 typedef struct paths {
@@ -78,13 +80,18 @@ static void link_kids(berth_i_choices *c) {
   c->kid_at[0] = 0;
 }
 
-static size_t most_places(const berth_decisions *p) {
-  return 1 + (size_t)(p->path_at ? p->path_at[p->n_actions] : p->n_actions);
-}
-
-static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p,
+/* Without paths each action is one choice. */
+berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p,
                                   berth_i_choices *c) {
-  const size_t n = most_places(p), actions = (size_t)p->n_actions;
+  const size_t actions = (size_t)p->n_actions,
+               n = 1 + (size_t)(p->path_at ? p->path_at[p->n_actions] : p->n_actions);
+  berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
+  int32_t *way = berth_i_pool_alloc(&scratch, n + 1, sizeof *way),
+          *at = p->path_at ? NULL : berth_i_pool_alloc(&scratch, n + 1, sizeof *at);
+  for (size_t i = 0; at && i <= n; i++) at[i] = (int32_t)i;
+  const paths all = { at ? at : p->path_at, at ? at : p->path, p->n_actions };
+  berth_status st;
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   c->kid_at = berth_i_pool_alloc(pool, n + 1, sizeof *c->kid_at);
   c->kid = berth_i_pool_alloc(pool, n, sizeof *c->kid);
   c->low = berth_i_pool_alloc(pool, n, sizeof *c->low);
@@ -92,34 +99,13 @@ static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p,
   c->parent = berth_i_pool_alloc(pool, n, sizeof *c->parent);
   c->order = berth_i_pool_alloc(pool, actions, sizeof *c->order);
   c->end = berth_i_pool_alloc(pool, actions, sizeof *c->end);
-  return berth_i_pool_status(pool);
-}
-
-static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int32_t *way) {
-  for (int32_t a = 0; a < p->n; a++) c->order[a] = a;
-  sort(p, c->order, p->n, way);
-  berth_status st;
-  if ((st = check(ctx, p, c->order)) != BERTH_OK) return st;
-  lay_out(p, c, way);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) goto done;
+  for (int32_t a = 0; a < p->n_actions; a++) c->order[a] = a;
+  sort(&all, c->order, all.n, way);
+  if ((st = check(pool->ctx, &all, c->order)) != BERTH_OK) goto done;
+  lay_out(&all, c, way);
   link_kids(c);
-  return BERTH_OK;
-}
-
-/* Without paths each action is one choice. */
-berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p,
-                                  berth_i_choices *c) {
-  const size_t n = most_places(p) + 1;
-  berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
-  int32_t *way = berth_i_pool_alloc(&scratch, n, sizeof *way), *at = NULL;
-  paths one = { p->path_at, p->path, p->n_actions };
-  if (!p->path_at) {
-    at = berth_i_pool_alloc(&scratch, n, sizeof *at);
-    for (size_t i = 0; at && i < n; i++) at[i] = (int32_t)i;
-    one.at = one.step = at;
-  }
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) st = alloc_choices(pool, p, c);
-  if (st == BERTH_OK) st = make(pool->ctx, &one, c, way);
+done:
   berth_i_pool_free(&scratch);
   return st;
 }

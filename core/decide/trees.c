@@ -1,5 +1,5 @@
-/* Trees of the method MCTS: around assignments that are known, for changes of a few decisions; then
- * the one that is kept. */
+/* Trees of the method MCTS: around assignments that are known, for changes of a few decisions, by
+ * successive halving; then the one that is kept. */
 #include "decide_internal.h"
 
 enum { BASES = 5, PER_CHOICE = 2, SMALL = 15 };
@@ -26,13 +26,6 @@ static berth_status run(berth_decider *d, share s, double part) {
   return st;
 }
 
-static int32_t choose_bases(const berth_decider *d, around *x) {
-  int32_t base[BASES];
-  const int32_t n = berth_i_known_unlike(d, BASES, base);
-  for (int32_t k = 0; k < n; k++) x[k].lead = x[k].base = base[k];
-  return n;
-}
-
 /* The decider works on this tree for a while: the heaviest decisions first, the others as in the
  * base. */
 static berth_status grow(berth_decider *d, around *x, share s, double part) {
@@ -55,40 +48,29 @@ static berth_status grow(berth_decider *d, around *x, share s, double part) {
   return st;
 }
 
-/* By what was found, best first; stable. */
-static void rank(const berth_decider *d, around *x, int32_t n) {
-  const berth_i_worth *worth = d->known.worth;
-  for (int32_t k = 1; k < n; k++) {
-    const around one = x[k];
-    int32_t i = k;
-    for (; i > 0 && berth_i_better(worth[one.lead], worth[x[i - 1].lead]); i--) x[i] = x[i - 1];
-    x[i] = one;
-  }
-}
-
 /* Successive halving: each round the better half continues with the same budget for all. */
-static berth_status halve(berth_decider *d, around *x, int32_t n, share s) {
-  const int32_t rounds = n > 4 ? 3 : n > 1 ? 2 : 1;
+static berth_status around_known(berth_decider *d, share s) {
+  around x[BASES] = { 0 };
+  int32_t base[BASES];
+  const int32_t all = berth_i_known_unlike(d, BASES, base),
+                rounds = all > 4 ? 3 : all > 1 ? 2 : 1;
+  int32_t n = all;
   berth_status st = BERTH_OK;
+  for (int32_t k = 0; k < n; k++) x[k].lead = x[k].base = base[k];
   for (int32_t r = 0; r < rounds && st == BERTH_OK; r++) {
     for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = grow(d, &x[k], s, 1.0 / (rounds * n));
-    rank(d, x, n);
+    const berth_i_worth *worth = d->known.worth;
+    for (int32_t k = 1; k < n; k++) { /* insertion sort, best first: stable */
+      const around one = x[k];
+      int32_t i = k;
+      for (; i > 0 && berth_i_better(worth[one.lead], worth[x[i - 1].lead]); i--) x[i] = x[i - 1];
+      x[i] = one;
+    }
     n = (n + 1) / 2;
   }
-  return st;
-}
-
-static berth_status around_known(berth_decider *d, share s) {
-  around x[BASES];
-  memset(x, 0, sizeof x);
-  int32_t n = choose_bases(d, x);
-  berth_status st = halve(d, x, n, s);
-  for (int32_t k = 0; k < n; k++) {
-    berth_i_tree kept = d->tree;
-    d->tree = x[k].tree;
-    d->playouts += d->tree.playouts;
-    berth_i_pool_free(&d->tree.pool);
-    d->tree = kept;
+  for (int32_t k = 0; k < all; k++) {
+    d->playouts += x[k].tree.playouts;
+    berth_i_pool_free(&x[k].tree.pool);
   }
   return st;
 }

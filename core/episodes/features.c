@@ -57,13 +57,6 @@ static void textbook_t_levels(berth_assign *a) {
   }
 }
 
-static void rest(berth_assign *a, double *f, int32_t v) {
-  f[COMP] = a->comp[v];
-  f[IN] = 0;
-  for (int32_t k = a->before.at[v]; k < a->before.at[v + 1]; k++) f[IN] += a->comm[a->before.op[k]];
-  f[OUT] = (a->after.at[v + 1] - a->after.at[v]) * a->comm[v];
-}
-
 berth_status berth_i_assign_features(berth_assign *a) {
   size_t n = (size_t)a->n;
   a->comp = berth_i_pool_alloc(&a->pool, n, sizeof *a->comp);
@@ -77,7 +70,13 @@ berth_status berth_i_assign_features(berth_assign *a) {
   levels(a, &a->after, true, B_LEVEL, a->b_next);
   if (a->o.t_levels == BERTH_T_LEVELS_TEXTBOOK) textbook_t_levels(a);
   else levels(a, &a->before, false, T_LEVEL, a->t_next);
-  for (int32_t v = 0; v < a->n; v++) rest(a, a->feature + (size_t)v * BERTH_I_FEATURES, v);
+  for (int32_t v = 0; v < a->n; v++) {
+    double *f = a->feature + (size_t)v * BERTH_I_FEATURES;
+    f[COMP] = a->comp[v];
+    for (int32_t k = a->before.at[v]; k < a->before.at[v + 1]; k++)
+      f[IN] += a->comm[a->before.op[k]];
+    f[OUT] = (a->after.at[v + 1] - a->after.at[v]) * a->comm[v];
+  }
   return BERTH_OK;
 }
 

@@ -1,4 +1,10 @@
-/* One episode: what is assigned, who is a candidate, when ops are estimated to run. */
+/* One episode of assignment (DOPPLER): what is assigned, which ops are candidates, when ops are
+ * estimated to run.
+ *
+ * Invariant: an op is a candidate once all of its producers are assigned; ready[] holds those whose
+ * unit has no device yet, by id; ops of units with a device are assigned at once, through the queue
+ * due[], each at most once in an episode, so it never wraps. O(ops + edges) an episode, and the
+ * insertions into ready[]. */
 #include "episodes_internal.h"
 
 double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op,
@@ -15,49 +21,31 @@ double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t
   return at;
 }
 
-static void estimate(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t d) {
-  s->start[op] =
-      a->o.estimates == BERTH_ESTIMATES_LOAD ? s->placed[d] : berth_i_earliest(a, s, op, d);
-  s->end[op] = s->start[op] + berth_i_op_time(a->cost, op, d);
-  s->placed[d] += berth_i_busy(a, op, d);
-  s->reserved[d]--;
-  if (!berth_i_is_communication(a->cost->g, op)) s->free_at[d] = s->end[op];
-}
-
-static void add_ready(berth_i_episode *s, int32_t op) {
+static void become_candidate(const berth_assign *a, berth_i_episode *s, int32_t op) {
+  s->since[op] = s->stamps++;
+  if (s->unit_device[a->unit[op]] != BERTH_NONE) {
+    s->due[s->n_due++] = op;
+    return;
+  }
   int32_t i = s->n_ready++;
   for (; i > 0 && s->ready[i - 1] > op; i--) s->ready[i] = s->ready[i - 1];
   s->ready[i] = op;
 }
 
-static void become_candidate(const berth_assign *a, berth_i_episode *s, int32_t op) {
-  s->since[op] = s->stamps++;
-  if (s->unit_device[a->unit[op]] == BERTH_NONE) add_ready(s, op);
-  else s->due[s->n_due++] = op;
-}
-
-/* Every op is due at most once in an episode: the queue never wraps. */
 static void put_all_due(const berth_assign *a, berth_i_episode *s) {
   while (s->at_due < s->n_due) {
     int32_t op = s->due[s->at_due++], d = s->unit_device[a->unit[op]];
-    estimate(a, s, op, d);
+    s->start[op] =
+        a->o.estimates == BERTH_ESTIMATES_LOAD ? s->placed[d] : berth_i_earliest(a, s, op, d);
+    s->end[op] = s->start[op] + berth_i_op_time(a->cost, op, d);
+    s->placed[d] += berth_i_busy(a, op, d);
+    s->reserved[d]--;
+    if (!berth_i_is_communication(a->cost->g, op)) s->free_at[d] = s->end[op];
     s->device[op] = d;
     for (int32_t k = a->after.at[op]; k < a->after.at[op + 1]; k++) {
       if (--s->open[a->after.op[k]] == 0) become_candidate(a, s, a->after.op[k]);
     }
   }
-}
-
-/* Candidates of a unit whose device is known now: `first` ahead of the others. */
-static void ready_to_due(const berth_assign *a, berth_i_episode *s, int32_t first) {
-  int32_t n = 0;
-  s->due[s->n_due++] = first;
-  for (int32_t i = 0; i < s->n_ready; i++) {
-    int32_t op = s->ready[i];
-    if (a->unit[op] != a->unit[first]) s->ready[n++] = op;
-    else if (op != first) s->due[s->n_due++] = op;
-  }
-  s->n_ready = n;
 }
 
 static void fix(const berth_assign *a, berth_i_episode *s, int32_t unit, int32_t device) {
@@ -67,8 +55,16 @@ static void fix(const berth_assign *a, berth_i_episode *s, int32_t unit, int32_t
 }
 
 void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t device) {
+  int32_t n = 0;
   fix(a, s, a->unit[op], device);
-  ready_to_due(a, s, op);
+  /* candidates of its unit are due now, op ahead of the others */
+  s->due[s->n_due++] = op;
+  for (int32_t i = 0; i < s->n_ready; i++) {
+    int32_t other = s->ready[i];
+    if (a->unit[other] != a->unit[op]) s->ready[n++] = other;
+    else if (other != op) s->due[s->n_due++] = other;
+  }
+  s->n_ready = n;
   put_all_due(a, s);
 }
 

@@ -1,4 +1,5 @@
-/* Units: ops whose device is one decision. */
+/* Units: ops whose device is one decision. The union of what a given label, colocation groups and,
+ * with `contract`, the searches hold together; numbered by their first op. */
 #include "search/search_internal.h"
 #include "base/sort_internal.h"
 #include "base/union_find_internal.h"
@@ -41,22 +42,15 @@ static berth_status join_as_searches_do(berth_assign *a, int32_t *up, bool contr
   return st;
 }
 
-static void number_units(berth_assign *a, int32_t *up) {
-  for (int32_t i = 0; i < a->n; i++)
-    a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
-}
-
-static berth_status alloc_units(berth_assign *a) {
-  size_t n = (size_t)a->n_units, k = n * (size_t)a->n_devices;
-  a->may = berth_i_pool_alloc(&a->pool, k, sizeof *a->may);
+static berth_status weigh(berth_assign *a) {
+  size_t n = (size_t)a->n_units, cells = n * (size_t)a->n_devices;
+  a->may = berth_i_pool_alloc(&a->pool, cells, sizeof *a->may);
   a->fixed = berth_i_pool_alloc(&a->pool, n, sizeof *a->fixed);
   a->unit_size = berth_i_pool_zalloc(&a->pool, n, sizeof *a->unit_size);
-  a->unit_work = berth_i_pool_zalloc(&a->pool, k, sizeof *a->unit_work);
-  return berth_i_pool_status(&a->pool);
-}
-
-static berth_status weigh(berth_assign *a) {
-  memset(a->may, 1, (size_t)a->n_units * (size_t)a->n_devices);
+  a->unit_work = berth_i_pool_zalloc(&a->pool, cells, sizeof *a->unit_work);
+  berth_status st;
+  if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
+  memset(a->may, 1, cells);
   for (int32_t u = 0; u < a->n_units; u++) a->fixed[u] = BERTH_NONE;
   int32_t i, d;
   for (i = 0; i < a->n; i++) {
@@ -89,8 +83,9 @@ berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit) {
   for (int32_t i = 0; i < a->n; i++) up[i] = i;
   if (unit && (st = join_labels(a, up, unit)) != BERTH_OK) goto done;
   if ((st = join_as_searches_do(a, up, a->o.contract && !unit)) != BERTH_OK) goto done;
-  number_units(a, up);
-  if ((st = alloc_units(a)) == BERTH_OK) st = weigh(a);
+  for (int32_t i = 0; i < a->n; i++)
+    a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
+  st = weigh(a);
 done:
   berth_i_free(a->ctx, up, (size_t)a->n, sizeof *up);
   return st;

@@ -4,51 +4,45 @@
 
 /* ---- kinds ---- */
 
-static berth_status alloc_kinds(berth_i_kinds *k) {
+void berth_i_kinds_release(berth_i_kinds *k) { berth_i_pool_free(&k->pool); }
+
+static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory,
+                               berth_i_kinds *k) {
+  const berth_graph *g = u->cost->g;
   size_t devices = (size_t)k->devices;
   k->of = berth_i_pool_alloc(&k->pool, devices, sizeof *k->of);
   k->size = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->size);
   k->sample = berth_i_pool_alloc(&k->pool, devices, sizeof *k->sample);
   k->limit = berth_i_pool_alloc(&k->pool, devices, sizeof *k->limit);
-  return berth_i_pool_status(&k->pool);
-}
-
-void berth_i_kinds_release(berth_i_kinds *k) { berth_i_pool_free(&k->pool); }
-
-static void add_device(const berth_i_units *u, int32_t device, double limit, const uint8_t *pinned,
-                       berth_i_kinds *k) {
-  int32_t i;
-  for (i = 0; i < k->n && !pinned[device]; i++) {
-    int32_t s = k->sample[i];
-    if (!pinned[s] && u->cost->class_of[s] == u->cost->class_of[device] && k->limit[i] == limit)
-      break;
-  }
-  if (pinned[device]) i = k->n;
-  if (i == k->n) {
-    k->sample[i] = device;
-    k->limit[i] = limit;
-    k->n++;
-  }
-  k->of[device] = i;
-  k->size[i]++;
-}
-
-static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memory,
-                               berth_i_kinds *k) {
-  uint8_t *pinned = berth_i_zalloc(u->cost->ctx, (size_t)k->devices, 1);
-  if (!pinned) return berth_i_nomem(u->cost->ctx);
+  uint8_t *pinned = berth_i_pool_zalloc(&k->pool, devices, 1);
+  berth_status st;
+  if ((st = berth_i_pool_status(&k->pool)) != BERTH_OK) return st;
+  /* 1. Kinds: same class, same limit; a device with a pinned unit is one of its own. */
   for (int32_t i = 0; i < u->n; i++) {
     if (u->pin[i] != BERTH_NONE) pinned[u->pin[i]] = 1;
   }
-  for (int32_t i = 0; i < k->devices; i++) {
-    add_device(u, i, memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory, pinned,
-               k);
+  for (int32_t d = 0; d < k->devices; d++) {
+    double limit = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[d].memory;
+    int32_t i = pinned[d] ? k->n : 0;
+    while (i < k->n
+           && (pinned[k->sample[i]] || u->cost->class_of[k->sample[i]] != u->cost->class_of[d]
+               || k->limit[i] != limit))
+      i++;
+    if (i == k->n) {
+      k->sample[i] = d;
+      k->limit[i] = limit;
+      k->n++;
+    }
+    k->of[d] = i;
+    k->size[i]++;
   }
-  berth_i_free(u->cost->ctx, pinned, (size_t)k->devices, 1);
-  return BERTH_OK;
-}
-
-static void fill_times(const berth_i_units *u, berth_i_kinds *k) {
+  /* 2. What units take of them. The simulator adds and frees each thing once on each device, and
+   * each step errs by half an ulp of the limit at most. */
+  if ((st = berth_i_least_init(u, memory, &k->pool, &k->least)) != BERTH_OK) return st;
+  k->bytes = k->least.held;
+  k->slack = 1e-15 * ((double)g->n_ops + (double)g->n_tensors + (double)g->n_edges);
+  k->time = berth_i_pool_alloc(&k->pool, (size_t)k->units * (size_t)k->n, sizeof *k->time);
+  if (!k->time) return berth_i_nomem(k->ctx);
   for (int32_t i = 0; i < u->n; i++) {
     for (int32_t j = 0; j < k->n; j++) {
       bool can = berth_i_unit_can_run(u, i, k->sample[j])
@@ -57,25 +51,6 @@ static void fill_times(const berth_i_units *u, berth_i_kinds *k) {
           can ? berth_i_unit_time(u, i, k->sample[j]) : INFINITY;
     }
   }
-}
-
-/* The simulator adds and takes off each thing once on each device, and each step errs by half an
- * ulp of the limit at most. */
-static double slack_of(const berth_graph *g) {
-  return 1e-15 * ((double)g->n_ops + (double)g->n_tensors + (double)g->n_edges);
-}
-
-static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory,
-                               berth_i_kinds *k) {
-  berth_status st;
-  if ((st = alloc_kinds(k)) != BERTH_OK) return st;
-  if ((st = find_kinds(u, memory, k)) != BERTH_OK) return st;
-  if ((st = berth_i_least_init(u, memory, &k->pool, &k->least)) != BERTH_OK) return st;
-  k->bytes = k->least.held;
-  k->slack = slack_of(u->cost->g);
-  k->time = berth_i_pool_alloc(&k->pool, (size_t)k->units * (size_t)k->n, sizeof *k->time);
-  if (!k->time) return berth_i_nomem(k->ctx);
-  fill_times(u, k);
   return BERTH_OK;
 }
 
