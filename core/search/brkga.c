@@ -62,12 +62,12 @@ static void watch(void *ud) { berth_i_search_watch(((breeder *)ud)->s); }
 static void evaluate_rows(breeder *y) {
   const berth_graph *g = y->p->cost->g;
   const int64_t left = y->p->o->calls - (int64_t)atomic_load(&y->s->calls);
-  berth_i_crew pool = { evaluate_row, NULL, watch, y };
+  berth_i_jobs jobs = { evaluate_row, NULL, watch, y };
   for (int32_t i = y->from; i < y->size; i++) y->value[i] = INFINITY;
   y->n_rows = y->size - y->from;
   if (y->p->o->calls > 0 && left < y->n_rows) y->n_rows = (int32_t)left;
   bool threads = (int64_t)y->n_rows * (berth_graph_ops(g) + berth_graph_edges(g)) >= 10000;
-  berth_i_parallel_watched(threads ? y->n_walks : 1, y->n_rows, &pool);
+  berth_i_parallel_watched(threads ? y->n_walks : 1, y->n_rows, &jobs);
   berth_i_walk *w = &y->walk[0];
   for (int32_t i = y->from; i < y->from + y->n_rows; i++) {
     if (y->value[i] < w->best_value && decode(y, w, i)) berth_i_walk_take(w, w->order, y->value[i]);

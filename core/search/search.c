@@ -198,7 +198,7 @@ static void release_team(team *t) {
 
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   const berth_search_options *o = t->s.p->o;
-  berth_i_crew pool = { walk_job, NULL, watch, t };
+  berth_i_jobs jobs = { walk_job, NULL, watch, t };
   if (o->seconds > 0) t->s.began = berth_i_ctx_clock(t->s.p->ctx);
   berth_status st =
       berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
@@ -209,7 +209,7 @@ static berth_status run_team(team *t, int32_t *device, berth_search_report *repo
   } else {
     int32_t threads = count_threads(t->s.p, t->n);
     t->rounds = (t->n + threads - 1) / threads;
-    berth_i_parallel_watched(threads, t->n, &pool);
+    berth_i_parallel_watched(threads, t->n, &jobs);
     if (t->polishes) polish(t);
   }
   berth_i_search_watch(&t->s);

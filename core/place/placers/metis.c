@@ -278,7 +278,7 @@ static berth_status make_fit(const model *m, int32_t *device, berth_obstacle *wh
       if ((m->u->pin[i] == BERTH_NONE) == (pass == 1)) fits = put_near(m, &k, i, pull);
     }
   }
-  if (!fits) st = berth_i_packing_rescue(&k, "metis", m->opts, why);
+  if (!fits) st = berth_i_packing_find_feasible(&k, "metis", m->opts, why);
 done:
   berth_i_pool_free(&k.pool);
   return st;
