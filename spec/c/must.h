@@ -67,6 +67,22 @@ MUST(berth_search_report, search,
      (berth_cost *c, const berth_search_options *o, int32_t *device),
      berth_search(c, o, device, &out))
 
+MUST(berth_placement *, place,
+     (berth_cost *c, const char *placer, const berth_place_options *o),
+     berth_place(c, placer, o, &out, NULL))
+MUST(berth_portfolio *, portfolio_run, (berth_cost *c, const berth_portfolio_options *o),
+     berth_portfolio_run(c, o, &out, NULL))
+MUST(berth_bounds, bounds_compute, (berth_cost *c, const berth_bounds_options *o),
+     berth_bounds_compute(c, o, &out, NULL))
+MUST(berth_deploy_list *, deploy_baselines, (berth_deploy *d), berth_deploy_baselines(d, &out))
+MUST(berth_analysis *, analyse, (berth_graph *g, const berth_analysis_options *o),
+     berth_analyse(g, o, &out))
+MUST(berth_tape *, tape_new, (berth_ctx *ctx), berth_tape_new(ctx, &out))
+MUST(berth_execution *, executor_run,
+     (berth_executor *x, const int32_t *device, int32_t repeats),
+     berth_executor_run(x, device, repeats, &out))
+MUST(berth_pdors_plan, pdors_admit, (berth_pdors *d, int32_t job), berth_pdors_admit(d, job, &out))
+
 /* The builder is released. */
 static inline berth_graph *must_graph(berth_graph_builder *b) {
   berth_graph *g = must_graph_builder_finish(b);
@@ -119,7 +135,7 @@ static inline berth_topology *must_topology(berth_topology_builder *b) {
  * g its group, @ its pin, t its twin; `0>1,2:8` is a tensor of 8 bytes from op 0 to ops 1 and 2. */
 static inline berth_status add_text(berth_graph_builder *b, const char *text) {
   berth_status st = BERTH_OK;
-  for (char *p = (char *)text; st == BERTH_OK && *p;) {
+  for (char *p = (char *)text; st == BERTH_OK && *p; p += strspn(p, " ")) {
     double first = strtod(p, &p);
     if (*p != '>') {
       berth_op op = berth_op_default();
@@ -168,6 +184,44 @@ static inline berth_status cost_of_text(berth_ctx *ctx, const char *text, int32_
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, cost);
   RELEASE(t, g);
   return st;
+}
+/* Topologies as text: a number, alone or before `:type`, is a device of that speed, `s` a switch;
+ * `0-1:8,2` joins two nodes both ways with 8 bytes/s and 2 s, `0>1:8` one way with no latency. */
+static inline berth_status topology_of_text(berth_ctx *ctx, const char *text,
+                                            berth_topology **t) {
+  berth_topology_builder *b = NULL;
+  berth_status st = berth_topology_builder_new(ctx, &b);
+  for (char *p = (char *)text; st == BERTH_OK && *p; p += strspn(p, " ")) {
+    if (*p == 's') {
+      p++;
+      st = berth_topology_builder_add_switch(b, NULL, NULL);
+      continue;
+    }
+    double first = strtod(p, &p);
+    if (*p != '-' && *p != '>') {
+      char type[16] = "";
+      berth_device d = berth_device_default();
+      d.speed = first;
+      if (*p == ':' && sscanf(p + 1, "%15[^ ]", type) == 1) d.type = type;
+      p += strcspn(p, " ");
+      st = berth_topology_builder_add_device(b, &d, NULL, NULL);
+    } else {
+      const char way = *p;
+      int32_t to = (int32_t)strtol(p + 1, &p, 10);
+      berth_link l = { strtod(p + 1, &p), 0 };
+      if (*p == ',') l.latency = strtod(p + 1, &p);
+      st = (way == '-' ? berth_topology_builder_add_duplex
+                       : berth_topology_builder_add_link)(b, (int32_t)first, to, &l, NULL);
+    }
+  }
+  if (st == BERTH_OK) st = berth_topology_builder_finish(b, t);
+  berth_topology_builder_release(b);
+  return st;
+}
+static inline berth_topology *must_topology_of_text(berth_ctx *ctx, const char *text) {
+  berth_topology *t = NULL;
+  CHECK_STATUS(topology_of_text(ctx, text, &t), BERTH_OK);
+  return t;
 }
 static inline berth_graph *must_graph_of_text(berth_ctx *ctx, const char *text) {
   berth_graph *g = NULL;

@@ -108,8 +108,7 @@ static void interrupts(void) {
   stopper stop = { 0, 0 };
   berth_hooks hooks = { .interrupt = stop_when_armed, .ud = &stop };
   TEST("an interrupt ends it");
-  berth_ctx *other;
-  CHECK_STATUS(berth_ctx_new(&hooks, &other), BERTH_OK);
+  berth_ctx *other = must_ctx_new(&hooks);
   problem p;
   join_of(&p, 6, 4, 3);
   made m = problem_make(other, &p);
@@ -176,10 +175,7 @@ static berth_status refuse(berth_ctx *in) {
   berth_bounds b;
   st = berth_bounds_compute(c, NULL, &b, NULL);
 done:
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(gb);
+  RELEASE(c, t, g, gb);
   return st;
 }
 

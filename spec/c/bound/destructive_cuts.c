@@ -8,8 +8,7 @@ static berth_ctx *ctx;
 static made make_machines(const problem *p, berth_link close, berth_link far) {
   made m = { problem_graph(ctx, p), NULL, NULL };
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
@@ -22,8 +21,7 @@ static made make_machines(const problem *p, berth_link close, berth_link far) {
                    BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &m.t), BERTH_OK);
-  berth_topology_builder_release(b);
+  m.t = must_topology(b);
   CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
   return m;
 }
@@ -77,13 +75,11 @@ static double bound_beside(int unread) {
   static const double seconds[] = { 4, 2, 3, 4, 1 };
   static const berth_link link[] = { { 8, 1 }, { 1, 2 }, { 8, 3 } };
   berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE };
-  berth_graph_builder *gb = NULL;
-  berth_topology_builder *tb = NULL;
   berth_device d = berth_device_default();
   berth_tensor large = { 2, 1000, -1, 0 };
   berth_bounds b = { 0 };
   made m = { NULL, NULL, NULL };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &gb), BERTH_OK);
+  berth_graph_builder *gb = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 5; i++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[i];
@@ -93,17 +89,15 @@ static double bound_beside(int unread) {
     CHECK_STATUS(berth_graph_builder_connect(gb, edge[i][0], edge[i][1], edge[i][2], NULL),
                  BERTH_OK);
   if (unread) CHECK_STATUS(berth_graph_builder_add_tensor(gb, &large, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(gb, &m.g), BERTH_OK);
-  berth_graph_builder_release(gb);
-  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  m.g = must_graph(gb);
+  berth_topology_builder *tb = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   for (int32_t i = 0; i < 3; i++) {
     int32_t from = i == 2, to = 1 + (i > 0); /* 0-1, 0-2, 1-2 */
     CHECK_STATUS(berth_topology_builder_add_duplex(tb, from, to, &link[i], NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(tb, &m.t), BERTH_OK);
-  berth_topology_builder_release(tb);
+  m.t = must_topology(tb);
   CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
   CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
   unmake(&m);

@@ -79,9 +79,7 @@ static void random_case(links_case *c, berth_rng *rng, int round) {
 }
 
 static berth_graph *graph_of(links_case *c) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < c->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = &c->seconds[i];
@@ -100,8 +98,7 @@ static berth_graph *graph_of(links_case *c) {
     c->collective[i].consumers = c->after[i];
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c->collective[i], NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -112,10 +109,8 @@ static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double ban
 }
 
 static berth_topology *topology_of(const links_case *c) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   int32_t node = BERTH_NONE;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < c->devices; i++) {
     berth_device d = berth_device_default();
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
@@ -128,8 +123,7 @@ static berth_topology *topology_of(const links_case *c) {
   }
   for (int32_t i = 0; i + 1 < c->devices && c->shape == 2; i++)
     add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -233,9 +227,8 @@ typedef struct tally {
 static void try_case(links_case *c, int round, tally *n) {
   berth_graph *g = graph_of(c);
   berth_topology *t = topology_of(c);
-  berth_cost *cost = NULL;
   berth_links links = (berth_links)(round % 6);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   double best = shortest(cost, c, links);
   berth_bounds free_links = bounds_on(cost, BERTH_LINKS_FREE, true);
   berth_bounds cheap = bounds_on(cost, links, false), deep = bounds_on(cost, links, true);
@@ -245,9 +238,7 @@ static void try_case(links_case *c, int round, tally *n) {
   n->of[links]++;
   n->raised[links] += deep.best > free_links.best * 1.001;
   n->tight[links] += deep.best > best * 0.999;
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
 }
 
 static void check_random(int rounds, uint64_t seed) {
@@ -290,14 +281,11 @@ static void check_joins(void) {
   for (int i = 0; i < 3; i++) c.bytes[i] = 4;
   berth_graph *g = graph_of(&c);
   berth_topology *t = topology_of(&c); /* device i: i + 1 bytes/s, so device 3 takes in 4 */
-  berth_cost *cost = NULL;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 1 + 4 + 1, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FAIR, true).best, 1 + 4 + 1, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, true).transfers, 1 + 3 * 4.0 / 3 + 1, 1e-3);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
 }
 
 /* Seconds 1 2 4 1 1, all links 1 byte/s. Within 6 s ops share devices so that what goes into one or
@@ -306,14 +294,10 @@ static void check_port(void) {
   static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 },
                                      { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
   static const double seconds[] = { 1, 2, 4, 1, 1 };
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
   TEST("what crosses into one cluster goes through its port")
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int i = 0; i < 5; i++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[i];
@@ -322,16 +306,13 @@ static void check_port(void) {
   for (int i = 0; i < 6; i++)
     CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL),
                  BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
-  CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &l, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_topology *t = must_topology_mesh(ctx, 3, &d, &l);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 6, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, true).best, 7, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, true).best, 7, 1e-3);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
 }
 
 static void check_collective(void) {
@@ -345,19 +326,16 @@ static void check_collective(void) {
     c.collective[0] = (berth_collective){ BERTH_ALLREDUCE, 4, 1, 2, NULL, consumers, NULL };
     berth_graph *g = graph_of(&c);
     berth_topology *t = topology_of(&c);
-    berth_cost *cost = NULL;
     int32_t on[] = { 0, 1 };
     double price = 0;
-    CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+    berth_cost *cost = must_cost_new(g, t, NULL);
     CHECK_STATUS(berth_cost_collective(cost, 0, 2, on, &price), BERTH_OK);
     CHECK(price > 0);
     berth_bounds b = bounds_on(cost, BERTH_LINKS_FREE, true);
     CHECK_NEAR(b.critical_path, 1 + price + consumers, 1e-9);
     CHECK_NEAR(b.transfers, 1 + price + consumers, 1e-9);
     CHECK_NEAR(b.clusters, 1 + price + consumers, 1e-2);
-    berth_cost_release(cost);
-    berth_topology_release(t);
-    berth_graph_release(g);
+    RELEASE(cost, t, g);
   }
 }
 

@@ -159,8 +159,6 @@ static void test_path_rho(void) {
 }
 
 static void test_uneven_links(void) {
-  berth_topology *t = NULL;
-  berth_cost *c = NULL;
   berth_device d = berth_device_default();
   berth_guarantee_options o = total();
   TEST("uneven links: the largest time counts; it is above that of the linear program");
@@ -168,23 +166,20 @@ static void test_uneven_links(void) {
   join_of(&p, 3, 1, 6);
   made m = problem_make(ctx, &p);
   d.type = "t0";
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   for (int i = 1; i < 3; i++) {
     berth_link l = { 6.0 / i, 0 };
     CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, i, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
-  CHECK_STATUS(berth_cost_new(m.g, t, NULL, &c), BERTH_OK);
+  berth_topology *t = must_topology(b);
+  berth_cost *c = must_cost_new(m.g, t, NULL);
   berth_guarantees k;
   CHECK_STATUS(berth_guarantees_compute(c, &o, &k), BERTH_OK);
   CHECK_NEAR(k.rho, 2, 0);
   CHECK(k.of[ETF].valid && !k.of[SCT].valid && strstr(k.of[SCT].why, "rho is 2"));
-  berth_cost_release(c);
-  berth_topology_release(t);
+  RELEASE(c, t);
   unmake(&m);
 }
 
@@ -333,9 +328,8 @@ static void test_refusals(void) {
   for (fail_at = 1; fail_at < 200; fail_at++) {
     check_alloc_state state = { 0, 0, 0 };
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
-    berth_ctx *own;
     berth_guarantees k = { 0 };
-    CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+    berth_ctx *own = must_ctx_new(&hooks);
     problem p;
     join_of(&p, 4, 3, 1);
     p.memory[0] = 3, p.group[1] = p.group[2] = 0;

@@ -145,7 +145,6 @@ static void test_table(void) {
     berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
     berth_guarantee_options go = berth_guarantee_default(NULL);
     berth_cost_model model = { .transfer = ask_price };
-    berth_cost *c = NULL;
     problem p;
     int cuts = 0;
     problem_clear(&p, 2 + berth_rng_below(&rng, 4), 2 + i % 2);
@@ -160,10 +159,9 @@ static void test_table(void) {
     }
     made m = problem_make(ctx, &p);
     model.ud = &x;
-    CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
+    berth_cost *c = must_cost_new(m.g, m.t, &model);
     double best = optimum_by(&p, x.table, 0);
-    berth_bounds b;
-    CHECK_STATUS(berth_bounds_compute(c, &o, &b, NULL), BERTH_OK);
+    berth_bounds b = must_bounds_compute(c, &o);
     CHECK(b.best <= best * (1 + 1e-9));
     berth_guarantees k;
     CHECK_STATUS(berth_guarantees_compute(c, &go, &k), BERTH_OK);

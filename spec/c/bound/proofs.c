@@ -25,9 +25,7 @@ static void add_op(berth_graph_builder *b, berth_rng *rng, int32_t i, int32_t de
 
 static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int32_t i = 0; i < n; i++) add_op(b, rng, i, devices);
   for (int32_t i = 0; i < n; i++) {
@@ -41,16 +39,13 @@ static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_
       }
     }
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   berth_link l = { 2, 0 };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
@@ -59,8 +54,7 @@ static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) 
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -188,14 +182,10 @@ static void many(berth_ctx *ctx, berth_memory_policy memory, int rounds) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("inference: what is proved is so");
-  many(ctx, BERTH_MEMORY_INFERENCE, check_runs(200, 1200));
-  TEST("training: what is proved is so");
-  many(ctx, BERTH_MEMORY_TRAINING, check_runs(200, 1200));
-  TEST("total: what is proved is so");
-  many(ctx, BERTH_MEMORY_TOTAL, check_runs(200, 1200));
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("inference: what is proved is so") many(ctx, BERTH_MEMORY_INFERENCE, check_runs(200, 1200));
+  TEST("training: what is proved is so") many(ctx, BERTH_MEMORY_TRAINING, check_runs(200, 1200));
+  TEST("total: what is proved is so") many(ctx, BERTH_MEMORY_TOTAL, check_runs(200, 1200));
   berth_ctx_release(ctx);
   return check_done();
 }

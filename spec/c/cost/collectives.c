@@ -15,8 +15,7 @@ static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
     berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost_model *m,
@@ -33,8 +32,7 @@ static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_mod
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
   berth_device d = berth_device_default();
   berth_link l = { bandwidth, latency };
-  berth_topology *t = must_topology_mesh(ctx, n, &d, &l);
-  return t;
+  return must_topology_mesh(ctx, n, &d, &l);
 }
 static void check_price(const berth_cost *c, int32_t k, int32_t n, double want,
                         berth_collective_algorithm how) {
@@ -92,19 +90,8 @@ static void by_hand(berth_ctx *ctx) {
 
 /* Two machines of two devices: inside 16 B/s and 0.25 s, across (over a switch) 4 B/s and 1 s. */
 static berth_topology *machines(berth_ctx *ctx) {
-  berth_device d = berth_device_default();
-  berth_link fast = { 16, 0.25 }, slow = { 4, 0.5 };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  int32_t node[5];
-  for (int32_t i = 0; i < 4; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_switch(b, "net", &node[4]), BERTH_OK);
-  for (int32_t i = 0; i < 4; i++)
-    CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, node[0], node[1], &fast, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, node[2], node[3], &fast, NULL), BERTH_OK);
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology_of_text(ctx, "1 1 1 1 s 0-4:4,0.5 1-4:4,0.5 2-4:4,0.5 3-4:4,0.5 0-1:16,0.25 "
+                                    "2-3:16,0.25");
 }
 
 /* 96 B: 6 s inside, 24 s across. */
@@ -164,8 +151,7 @@ static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, doub
     CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL),
                  BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two

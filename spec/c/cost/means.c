@@ -20,8 +20,7 @@ static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
                                              100 * berth_rng_below(rng, 5), NULL),
                  BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
@@ -37,8 +36,7 @@ static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
     int32_t from = berth_rng_below(rng, N_DEVICES), to = berth_rng_below(rng, N_DEVICES);
     if (from != to) CHECK_STATUS(berth_topology_builder_add_link(b, from, to, &l, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 static void check_ops(const berth_cost *c) {

@@ -3,16 +3,13 @@
 #include "cost/cost_internal.h"
 
 static berth_graph *finish_graph(berth_graph_builder *b) {
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 static berth_topology *finish_topology(berth_topology_builder *b) {
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 static berth_graph_builder *graph_builder(berth_ctx *ctx) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  return b;
+  return must_graph_builder_new(ctx);
 }
 static void add_op(berth_graph_builder *b, const char *name, const double *seconds, double flop,
                    double bytes, int32_t pin) {
@@ -38,20 +35,11 @@ static berth_graph *chain(berth_ctx *ctx, double bytes_a, double bytes_b) {
 /* d0, d1 fast; d2 half speed; d0-d1 8 B/s 1 s, d1-d2 4 B/s 2 s (both ways), so d0 -> d2 goes over
  * d1; d3 alone. */
 static berth_topology *uneven(berth_ctx *ctx) {
-  berth_device d = berth_device_default();
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int i = 0; i < 4; i++) {
-    d.speed = i == 2 ? 0.5 : 1;
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  }
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &(berth_link){ 8, 1 }, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &(berth_link){ 4, 2 }, NULL), BERTH_OK);
-  return finish_topology(b);
+  return must_topology_of_text(ctx, "1 1 0.5 1 0-1:8,1 1-2:4,2");
 }
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
   berth_device d = berth_device_default();
-  berth_topology *t = must_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency });
-  return t;
+  return must_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency });
 }
 /* Takes both. */
 static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {

@@ -94,8 +94,7 @@ static double least(Problem *x) {
 }
 
 static berth_ctx *context(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  return ctx;
+  return must_ctx_new(NULL);
 }
 
 static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE,

@@ -106,8 +106,7 @@ static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
   }
   berth_graph *g;
   CHECK_STATUS(chain(ctx, n, bytes, colocated, &g), BERTH_OK);
-  berth_analysis *a;
-  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis *a = must_analyse(g, NULL);
   int32_t base;
   berth_analysis_base(a, &base);
   double seconds[BERTH_I_GROUP_TIMES * CHAIN];
@@ -133,8 +132,7 @@ static void check_top_k(berth_ctx *ctx) {
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
   berth_graph *g;
   CHECK_STATUS(chain(ctx, 8, NULL, NULL, &g), BERTH_OK);
-  berth_analysis *a;
-  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis *a = must_analyse(g, NULL);
   int32_t group[8], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   CHECK(n == 2 && memcmp(group, want, sizeof want) == 0);
@@ -187,8 +185,7 @@ static void check_weights(berth_ctx *ctx) {
   }
   berth_graph *g;
   CHECK_STATUS(chain(ctx, CHAIN, NULL, NULL, &g), BERTH_OK);
-  berth_analysis *a;
-  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis *a = must_analyse(g, NULL);
   int32_t group[CHAIN], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   berth_i_set_graph s;
@@ -213,8 +210,7 @@ static void check_cheap_cut(berth_ctx *ctx) {
   for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
   berth_graph *g;
   CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
-  berth_analysis *a;
-  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis *a = must_analyse(g, NULL);
   int32_t group[N], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   CHECK(n == 2);
@@ -335,8 +331,7 @@ static void check_bad_rules(berth_ctx *ctx) {
 static void check_two_holders(berth_ctx *ctx) {
   berth_graph *g;
   CHECK_STATUS(chain(ctx, 3, NULL, NULL, &g), BERTH_OK);
-  berth_analysis *a;
-  CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  berth_analysis *a = must_analyse(g, NULL);
   berth_graph_release(g);
   berth_analysis_retain(a);
   berth_analysis_release(a);

@@ -73,8 +73,7 @@ static int meddle(void *ud) {
   meddler *x = ud;
   if (!x->d || x->asking || x->calls++ > 20) return 0;
   x->asking = 1;
-  berth_deploy_list *l;
-  CHECK_STATUS(berth_deploy_baselines(x->d, &l), BERTH_OK);
+  berth_deploy_list *l = must_deploy_baselines(x->d);
   berth_deploy_list_release(l);
   berth_decider *s = must_deploy_decider(x->d, NULL);
   CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
@@ -128,8 +127,7 @@ static void test_begun(berth_ctx *ctx) {
       berth_deploy_search_options o =
           with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
       o.decide.method = (berth_decide_method)(seed % 4);
-      berth_deploy_list *l;
-      CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+      berth_deploy_list *l = must_deploy_baselines(d);
       check_begun(d, l, &o);
       RELEASE(l, d);
     }
@@ -144,8 +142,7 @@ static void test_valued_again(berth_ctx *ctx) {
       berth_deploy *d = draw_problem(ctx, seed, 0);
       const berth_deploy_search_options o =
           with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
-      berth_deploy_list *l;
-      CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+      berth_deploy_list *l = must_deploy_baselines(d);
       berth_decider *s = must_deploy_decider(d, &o);
       CHECK_STATUS(berth_decider_search(s, 3, 0), BERTH_OK);
       berth_decide_report r = must_decider_best(s, NULL);
@@ -199,8 +196,7 @@ static void test_excess(berth_ctx *ctx) {
   TEST("excess: what devices lack, in parts of their memory, added up");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 0.4);
-    berth_deploy_list *l;
-    CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+    berth_deploy_list *l = must_deploy_baselines(d);
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
       check_excess(d, berth_deploy_list_action(l, k));
       over += berth_deploy_list_value(l, k)->over;
@@ -215,10 +211,9 @@ static void test_nothing_fits(berth_ctx *ctx) {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 0.02);
     const berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
-    berth_deploy_list *l;
     berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
     double least = INFINITY;
-    CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+    berth_deploy_list *l = must_deploy_baselines(d);
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
       least = fmin(least, berth_deploy_list_value(l, k)->excess);
     berth_decider *s = must_deploy_decider(d, &o);

@@ -74,14 +74,13 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
                                        "single", "heterog",  "chain", "uniform-1" };
   Layer layer[8];
   Setting s = setting(4, 8, 8);
-  berth_deploy_list *l = NULL;
   int32_t k;
   for (k = 0; k < 8; k++) layer[k] = (Layer){ 1e-3, 1e4, 1e6 };
   for (k = 0; k < 4; k++) s.memory[k] = 6.5e6 + 1e5 * k;
   s.speed[1] = 2;
   berth_deploy *d;
   if (!(d = problem(ctx, 8, layer, &s))) return;
-  CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+  berth_deploy_list *l = must_deploy_baselines(d);
   for (k = 0; l && k < (int32_t)(sizeof names / sizeof *names); k++) {
     int32_t at = find_name(l, names[k]);
     CHECK(at != BERTH_NONE);
@@ -104,7 +103,6 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   const Layer layer = { 1e-3, 100, 40 };
   Setting s = setting(2, 8, 1);
   berth_deploy_search_options o = berth_deploy_search_default(0);
-  berth_deploy_list *l = NULL;
   berth_deploy_value v = { -1, 0, 0, BERTH_NONE, 0, 0, 0 };
   s.speed[1] = 1e-13;
   s.o.uneven = 0;
@@ -126,7 +124,7 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
                BERTH_EUNREACHABLE);
   uniform(d, one, action);
   CHECK_NEAR(value_of(d, action, NULL, NULL).seconds, 3.01e-3, 1e-5);
-  CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+  berth_deploy_list *l = must_deploy_baselines(d);
   CHECK(berth_deploy_list_size(l) > 0);
   for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
     CHECK(berth_deploy_list_action(l, k)[0] == one);

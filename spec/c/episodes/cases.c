@@ -247,8 +247,6 @@ static void communication(void) {
 static void different_devices(void) {
   static const char *const types[] = { "cpu", "gpu" };
   setup s;
-  berth_topology_builder *b = NULL;
-  berth_link link = { 1, 0 };
   const double anywhere[] = { 4, 4 }, cpu_only[] = { 3, BERTH_UNSUPPORTED };
   int32_t one = 1;
   setup_begin(&s);
@@ -259,17 +257,7 @@ static void different_devices(void) {
     CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
   }
   setup_edge(&s, 0, 1, 1);
-  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int i = 0; i < 2; i++) {
-    berth_device d = berth_device_default();
-    d.type = types[i];
-    d.speed = 1 + i;
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  }
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
-  s.t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  setup_wires(&s, "1:cpu 2:gpu 0-1:1");
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10,

@@ -6,24 +6,6 @@
 
 enum { MOST = 12, DEVICES = 4 };
 
-static void finish_graph(setup *s) {
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-}
-
-static berth_topology_builder *devices_of(berth_ctx *ctx, int32_t n) {
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int32_t i = 0; i < n; i++) {
-    berth_device d = berth_device_default();
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  }
-  return b;
-}
-
-static void finish_topology(setup *s, berth_topology_builder *b) {
-  s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
-}
-
 static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
   uint8_t may[3];
   CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
@@ -34,22 +16,11 @@ static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
 /* Both 0 and 1 give to 2, which gives to 3, pinned to device 1. Devices 0 and 1 reach one another,
  * from 1 a link leads to 2. */
 static void by_hand(void) {
-  berth_link link = { 1, 0 };
-  berth_op pinned = berth_op_default();
-  double one = 1;
   int32_t op = 2;
-  pinned.seconds = &one;
-  pinned.pin = 1;
   setup s;
   setup_begin(&s);
-  for (int i = 0; i < 3; i++) setup_op(&s, 1);
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
-  setup_add(&s, "0>2:1 1>2:1 2>3:1");
-  finish_graph(&s);
-  berth_topology_builder *b = devices_of(s.ctx, 3);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_link(b, 1, 2, &link, NULL), BERTH_OK);
-  finish_topology(&s, b);
+  setup_add(&s, "1 1 1 1@1 0>2:1 1>2:1 2>3:1");
+  setup_wires(&s, "1 1 1 0-1:1 1>2:1");
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(berth_assign_restricted(x.a));
@@ -91,16 +62,16 @@ static void nothing_to_rule_out(void) {
 
 static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices) {
   setup_random(s, rng, n, 1);
-  finish_graph(s);
-  berth_topology_builder *b = devices_of(s->ctx, devices);
+  char text[400], *end = text;
+  for (int32_t i = 0; i < devices; i++) end += sprintf(end, "1 ");
   for (int32_t i = 0; i < devices; i++) {
     for (int32_t k = 0; k < devices; k++) {
-      berth_link link = { 1 + berth_rng_below(rng, 3), 0 };
+      int32_t bandwidth = 1 + berth_rng_below(rng, 3);
       if (i != k && berth_rng_below(rng, 3) == 0)
-        CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &link, NULL), BERTH_OK);
+        end += sprintf(end, "%d>%d:%d ", (int)i, (int)k, (int)bandwidth);
     }
   }
-  finish_topology(s, b);
+  setup_wires(s, text);
 }
 
 /* From everywhere that op reads from. */
@@ -164,29 +135,16 @@ static void any(berth_rng *rng) {
 
 /* ---- refused allocations ---- */
 
-static berth_status apart(berth_ctx *ctx, berth_topology **t) {
-  berth_device d = berth_device_default();
-  berth_topology_builder *b = NULL;
-  berth_status st = berth_topology_builder_new(ctx, &b);
-  for (int i = 0; i < 2 && st == BERTH_OK; i++)
-    st = berth_topology_builder_add_device(b, &d, NULL, NULL);
-  if (st == BERTH_OK) st = berth_topology_builder_finish(b, t);
-  berth_topology_builder_release(b);
-  return st;
-}
-
 static berth_status job(berth_ctx *ctx) {
-  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, "
-                             "\n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
   static const int32_t here = 0;
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_assign *a = NULL;
   berth_episodes *e = NULL;
-  berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
-  if (st == BERTH_OK) st = apart(ctx, &t);
-  if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &cost);
+  berth_status st = graph_of_text(ctx, "10 20 30 5 0>1,2:40 1>3:80 2>3:120", &g);
+  if (st == BERTH_OK) st = topology_of_text(ctx, "1 1", &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = berth_assign_new(cost, NULL, &a);
   if (st == BERTH_OK) st = berth_episodes_new(a, 1, &e);
   while (st == BERTH_OK && berth_episodes_step(e) < berth_assign_steps(a)) {
@@ -199,7 +157,7 @@ static berth_status job(berth_ctx *ctx) {
   if (st == BERTH_OK)
     CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2]
           && !log.allowed[2 * log.n_rows - 1]);
-  RELEASE(e, a, cost, t, &b);
+  RELEASE(e, a, cost, t, g);
   return st;
 }
 

@@ -105,14 +105,13 @@ static void arenas_that_nobody_has(void) {
 static void infinite_together(void) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 0, 0 };
-  berth_execution *r = NULL;
   setup s;
   setup_text(&s, "0 0 0 0>2:1.7e308 1>2:1.7e308", 1, INFINITY);
   o.memory = 3400;
   berth_executor *x = must_executor_new(s.cost, &o);
   CHECK_NEAR(berth_executor_byte_scale(x) * 1e305, 1, 1e-12);
   CHECK(x->length[0] == 425 || x->length[0] == 424);
-  CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
+  berth_execution *r = must_executor_run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
   RELEASE(r, x);
   setup_end(&s);
@@ -133,7 +132,6 @@ static void many(void) {
   enum { N = 2000, D = 24 };
   berth_exec_options o = berth_exec_default();
   int32_t device[N];
-  berth_execution *r = NULL;
   for (int32_t i = 0; i < N; i++) device[i] = i * 7 % D;
   o.mode = BERTH_EXEC_PACED;
   o.links = BERTH_LINKS_PAIR;
@@ -144,7 +142,7 @@ static void many(void) {
   setup_mesh(&s, D, INFINITY);
   berth_executor *x = must_executor_new(s.cost, &o);
   CHECK(berth_executor_threads(x) == D * D);
-  CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
+  berth_execution *r = must_executor_run(x, device, 1);
   check_execution(r, &o);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
   RELEASE(r, x);
@@ -227,7 +225,6 @@ static void one_within_another(void) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 };
   berth_executor *x = NULL, *inner = NULL;
-  berth_execution *r = NULL;
   setup s;
   memset(&s, 0, sizeof s);
   CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
@@ -238,7 +235,7 @@ static void one_within_another(void) {
   CHECK_STATUS(berth_executor_new(s.cost, &o, &inner), BERTH_OK);
   CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
   n.inner = inner;
-  CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
+  berth_execution *r = must_executor_run(x, device, 1);
   CHECK_STATUS(n.status, BERTH_OK);
   CHECK(n.wrong == BERTH_NONE && berth_execution_wrong(r) == BERTH_NONE);
   RELEASE(r, x, inner);

@@ -96,19 +96,12 @@ static void placements(void) {
 }
 
 static void no_way(void) {
-  berth_topology_builder *b = NULL;
-  berth_device d = berth_device_default();
   int32_t device[] = { 0, 1, 0 };
   berth_execution *r = NULL;
   setup s;
   setup_begin(&s);
   make_small(&s);
-  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int i = 0; i < 2; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  s.t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  setup_wires(&s, "1 1");
   berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_EUNREACHABLE);
   berth_executor_release(x);

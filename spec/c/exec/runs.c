@@ -4,14 +4,12 @@
 #include "exec/exec_internal.h"
 
 static berth_execution *run(berth_executor *x, const int32_t *device, int32_t repeats) {
-  berth_execution *r = NULL;
-  CHECK_STATUS(berth_executor_run(x, device, repeats, &r), BERTH_OK);
+  berth_execution *r = must_executor_run(x, device, repeats);
   return r;
 }
 
 static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {
-  berth_executor *x = must_executor_new(cost, o);
-  return x;
+  return must_executor_new(cost, o);
 }
 
 /* ---- by hand ---- */

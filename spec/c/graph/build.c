@@ -5,8 +5,7 @@
 #include <time.h>
 
 static berth_graph_builder *new_builder(berth_ctx *ctx) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  return b;
+  return must_graph_builder_new(ctx);
 }
 
 static berth_graph_builder *with_ops(berth_ctx *ctx, int32_t n) {
@@ -146,37 +145,29 @@ static void reuse(berth_ctx *ctx) {
   RELEASE(b, two, one);
 }
 
+static void refuse_op(berth_ctx *ctx, berth_graph_builder *b, const berth_op *op,
+                      const char *text) {
+  int32_t id = 42;
+  CHECK_STATUS(berth_graph_builder_add_op(b, op, &id), BERTH_EINVAL);
+  if (text) CHECK_TEXT(berth_errmsg(ctx), text);
+  CHECK(id == 42);
+}
+
 static void refuse_ops(berth_ctx *ctx) {
   berth_graph_builder *b = with_ops(ctx, 1);
-  double seconds = -3;
-  berth_op op = berth_op_default();
-  int32_t id = 42;
-  op.name = "conv1";
-  op.seconds = &seconds;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": time -3 s is negative");
-  seconds = NAN;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": time is not a number");
-  op.seconds = NULL;
-  op.flop = NAN;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  op.flop = INFINITY;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  op.flop = 0;
-  op.param_bytes = -1;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  op.param_bytes = 0;
-  op.pin = -2;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  op.pin = BERTH_NONE;
-  op.group = INT32_MAX;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  op.group = BERTH_NONE;
-  op.flags = 64;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"conv1\": unknown flags 0x40");
-  CHECK(id == 42);
+  berth_op op;
+  int32_t id;
+#define BAD(field, text)                                                                \
+  op = berth_op_default(), op.name = "conv1", op.field, refuse_op(ctx, b, &op, text)
+  BAD(seconds = (double[]){ -3 }, "op 1 \"conv1\": time -3 s is negative");
+  BAD(seconds = (double[]){ NAN }, "op 1 \"conv1\": time is not a number");
+  BAD(flop = NAN, NULL);
+  BAD(flop = INFINITY, NULL);
+  BAD(param_bytes = -1, NULL);
+  BAD(pin = -2, NULL);
+  BAD(group = INT32_MAX, NULL);
+  BAD(flags = 64, "op 1 \"conv1\": unknown flags 0x40");
+#undef BAD
   op.flags = 0;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
   CHECK(id == 1);
@@ -191,17 +182,14 @@ static void refuse_ops(berth_ctx *ctx) {
 }
 
 static void refuse_tensors(berth_ctx *ctx) {
+  static const berth_tensor bad[] = { { 2, 1, -1, 0 }, { 0, -1, -1, 0 }, { 0, 1, NAN, 0 } };
   berth_graph_builder *b = with_ops(ctx, 2);
-  berth_tensor t = { .producer = 2, .bytes = 1, .resident_bytes = -1 };
   int32_t id = 42;
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "tensor 0: producer op 2 does not exist (there are 2 ops)");
-  t.producer = 0;
-  t.bytes = -1;
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
-  t.bytes = 1;
-  t.resident_bytes = NAN;
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_EINVAL);
+  for (int k = 0; k < 3; k++) {
+    CHECK_STATUS(berth_graph_builder_add_tensor(b, &bad[k], &id), BERTH_EINVAL);
+    if (k == 0)
+      CHECK_TEXT(berth_errmsg(ctx), "tensor 0: producer op 2 does not exist (there are 2 ops)");
+  }
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 0), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "tensor 0 does not exist (there are 0 tensors)");
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 1, &id), BERTH_EINVAL);
@@ -217,24 +205,23 @@ static void refuse_tensors(berth_ctx *ctx) {
 static void refuse_collectives(berth_ctx *ctx) {
   berth_graph_builder *b = with_ops(ctx, 3);
   const int32_t ids[] = { 0, 1, 7 }, twice[] = { 1, 0, 1 };
-  berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .members = ids };
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  c.n_members = 3;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "collective 0: member op 7 does not exist (there are 3 ops)");
-  c.n_members = 2;
-  c.n_consumers = 1;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  c.n_consumers = 0;
-  c.count = 0;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  c.count = 1;
-  c.kind = (berth_collective_kind)7;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  c.kind = BERTH_ALLTOALL;
-  c.bytes = NAN;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
-  c.bytes = 0;
+  const struct {
+    berth_collective c;
+    const char *message;
+  } bad[] = {
+    { { BERTH_BARRIER, 0, 1, 0, ids, 0, NULL }, NULL },
+    { { BERTH_BARRIER, 0, 1, 3, ids, 0, NULL },
+      "collective 0: member op 7 does not exist (there are 3 ops)" },
+    { { BERTH_BARRIER, 0, 1, 2, ids, 1, NULL }, NULL },
+    { { BERTH_BARRIER, 0, 0, 2, ids, 0, NULL }, NULL },
+    { { (berth_collective_kind)7, 0, 1, 2, ids, 0, NULL }, NULL },
+    { { BERTH_ALLTOALL, NAN, 1, 2, ids, 0, NULL }, NULL },
+  };
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    CHECK_STATUS(berth_graph_builder_add_collective(b, &bad[k].c, NULL), BERTH_EINVAL);
+    if (bad[k].message) CHECK_TEXT(berth_errmsg(ctx), bad[k].message);
+  }
+  berth_collective c = { BERTH_ALLTOALL, 0, 1, 2, ids, 0, NULL };
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
   c.members = twice;
   c.n_members = 3;
@@ -250,25 +237,23 @@ static void add_linked_op(berth_graph_builder *b, int32_t twin, int32_t group, i
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
 }
 
-static berth_graph_builder *linked(berth_ctx *ctx, int32_t twin0, int32_t twin1, int32_t twin2) {
+static berth_graph_builder *linked(berth_ctx *ctx, const char *twins) {
   berth_graph_builder *b = new_builder(ctx);
-  add_linked_op(b, twin0, BERTH_NONE, BERTH_NONE);
-  add_linked_op(b, twin1, BERTH_NONE, BERTH_NONE);
-  add_linked_op(b, twin2, BERTH_NONE, BERTH_NONE);
+  CHECK_STATUS(add_text(b, twins), BERTH_OK);
   return b;
 }
 
 static void twins(berth_ctx *ctx) {
-  berth_graph_builder *b = linked(ctx, 2, -1, -1);
+  berth_graph_builder *b = linked(ctx, "1t2 1 1");
   berth_graph *g = must_graph(b);
   berth_op op = must_graph_op(g, 2);
   CHECK(op.twin == 0);
   berth_graph_release(g);
-  refused(ctx, linked(ctx, 3, -1, -1), BERTH_EINVAL,
+  refused(ctx, linked(ctx, "1t3 1 1"), BERTH_EINVAL,
           "op 0: twin op 3 does not exist (there are 3 ops)");
-  refused(ctx, linked(ctx, -1, 1, -1), BERTH_EINVAL, "op 1 is its own twin");
-  refused(ctx, linked(ctx, 1, 2, -1), BERTH_EINVAL, "op 0: its twin op 1 is the twin of op 2");
-  refused(ctx, linked(ctx, 1, -1, 1), BERTH_EINVAL, "op 2: its twin op 1 is the twin of op 0");
+  refused(ctx, linked(ctx, "1 1t1 1"), BERTH_EINVAL, "op 1 is its own twin");
+  refused(ctx, linked(ctx, "1t1 1t2 1"), BERTH_EINVAL, "op 0: its twin op 1 is the twin of op 2");
+  refused(ctx, linked(ctx, "1t1 1 1t1"), BERTH_EINVAL, "op 2: its twin op 1 is the twin of op 0");
 }
 
 static void pins(berth_ctx *ctx) {
@@ -288,10 +273,7 @@ static void cycles(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 1, 0, NULL), BERTH_OK);
   refused(ctx, b, BERTH_ECYCLE, "cycle of 1 op: op 1 \"b\" -> op 1 \"b\"");
   b = with_ops(ctx, 4);
-  CHECK_STATUS(berth_graph_builder_connect(b, 3, 1, 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 1, 2, 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 2, 3, 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 2, 0, 0, NULL), BERTH_OK);
+  CHECK_STATUS(add_text(b, "3>1:0 1>2:0 2>3:0 2>0:0"), BERTH_OK);
   refused(ctx, b, BERTH_ECYCLE,
           "cycle of 3 ops: op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 1 \"b\"");
   b = with_ops(ctx, 3);
@@ -348,7 +330,7 @@ static void random_cycles(berth_ctx *ctx) {
 
 /* After a refusal all is still there: what was missing can be added. */
 static void kept_after_failure(berth_ctx *ctx) {
-  berth_graph_builder *b = linked(ctx, -1, 3, -1);
+  berth_graph_builder *b = linked(ctx, "1 1t3 1");
   berth_graph *g = NULL;
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_EINVAL);

@@ -305,8 +305,7 @@ static void every_number_of_devices(void) {
 static berth_topology *mesh(berth_ctx *in, int32_t n) {
   berth_device device = berth_device_default();
   berth_link link = { 7, 0.375 };
-  berth_topology *t = must_topology_mesh(in, n, &device, &link);
-  return t;
+  return must_topology_mesh(in, n, &device, &link);
 }
 
 /* Seconds from the end of the members to the end of all. */

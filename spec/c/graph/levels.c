@@ -202,8 +202,7 @@ static berth_graph *fork_graph(berth_ctx *ctx) {
   add_plain_op(b, "c", 1);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 8, NULL), BERTH_OK);
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void by_hand(berth_ctx *ctx) {

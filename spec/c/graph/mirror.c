@@ -20,8 +20,7 @@ static berth_graph *forward_graph(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 3, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &(berth_tensor){ 3, 7, -1, 0 }, NULL), BERTH_OK);
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void check_ids(int32_t n, const int32_t *got, int32_t n_want, const int32_t *want) {

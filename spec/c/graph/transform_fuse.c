@@ -30,8 +30,7 @@ static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k].src, edges[k].dst, edges[k].bytes, NULL),
                  BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void fuses_a_diamond(void) {

@@ -22,8 +22,7 @@ static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
     op.pin = pin ? pin[k] : BERTH_NONE;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void colocates_by_names(void) {
@@ -237,8 +236,7 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL),
                  BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void takes_the_forward_ops(void) {

@@ -10,8 +10,7 @@ static berth_ctx *ctx;
 static berth_topology *mesh(int32_t n) {
   berth_device device = berth_device_default();
   berth_link link = { 10, 0.25 };
-  berth_topology *t = must_topology_mesh(ctx, n, &device, &link);
-  return t;
+  return must_topology_mesh(ctx, n, &device, &link);
 }
 
 static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device,

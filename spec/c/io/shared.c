@@ -32,9 +32,12 @@ static double sum_edge_bytes(const berth_graph *g) {
   return sum;
 }
 
-static int load(const char *name, const berth_load_options *opts, berth_bundle *out) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/data/%s", check_shared(), name);
+/* @param format how the file's path follows from its name */
+static int load(const char *format, const char *name, const berth_load_options *opts,
+                berth_bundle *out) {
+  char path[4096], file[200];
+  snprintf(file, sizeof file, format, name);
+  snprintf(path, sizeof path, "%s/data/%s", check_shared(), file);
   memset(out, 0, sizeof *out);
   berth_status st = berth_load(ctx, path, opts, out);
   if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
@@ -101,11 +104,9 @@ static void doppler(void) {
     { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
   };
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    char name[128];
     int32_t kinds = 0;
-    snprintf(name, sizeof name, "doppler/%s.txt", files[k].name);
     berth_bundle b;
-    if (!load(name, NULL, &b)) continue;
+    if (!load("doppler/%s.txt", files[k].name, NULL, &b)) continue;
     check_sizes(&b, "doppler", files[k].ops, files[k].edges);
     CHECK_NEAR(sum_seconds(b.graph, 0) / 1e10, files[k].comp, 0.005);
     berth_op op;
@@ -177,16 +178,16 @@ static void pipedream(void) {
     double activations = 0;
     forward_only.forward_only = 1;
     pacml.mirror = BERTH_MIRROR_PACML;
-    char name[128];
-    snprintf(name, sizeof name, "pipedream/%s.txt", files[k].name);
     berth_bundle physical;
-    if (!load(name, NULL, &physical)) continue;
+    if (!load("pipedream/%s.txt", files[k].name, NULL, &physical)) continue;
     check_physical(physical.graph, strcmp(files[k].name, "gnmt") == 0);
     CHECK_NEAR(sum_seconds(physical.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
     check_round_trip(&physical);
     berth_bundle_release(&physical);
     berth_bundle both, forward;
-    if (!load(name, &pacml, &both) || !load(name, &forward_only, &forward)) continue;
+    if (!load("pipedream/%s.txt", files[k].name, &pacml, &both) ||
+        !load("pipedream/%s.txt", files[k].name, &forward_only, &forward))
+      continue;
     check_sizes(&both, "pipedream", files[k].ops, files[k].edges);
     check_sizes(&forward, "pipedream", files[k].ops / 2, (files[k].edges - 1) / 2);
     CHECK_NEAR(sum_seconds(forward.graph, 0), files[k].forward * 1e-3, 1e-9);
@@ -238,10 +239,10 @@ static void dnn_partitioning(void) {
         layers = strstr(files[k].name, "Layer") != NULL;
     berth_load_options with_cpus = berth_load_default();
     with_cpus.cpus = 1;
-    char name[160];
-    snprintf(name, sizeof name, "msr-fiddle/%s.json", files[k].name);
     berth_bundle plain, cpus;
-    if (!load(name, NULL, &plain) || !load(name, &with_cpus, &cpus)) continue;
+    if (!load("msr-fiddle/%s.json", files[k].name, NULL, &plain) ||
+        !load("msr-fiddle/%s.json", files[k].name, &with_cpus, &cpus))
+      continue;
     check_sizes(&plain, "dnn-partitioning", files[k].ops, files[k].edges);
     check_sizes(&cpus, "dnn-partitioning", files[k].ops, files[k].edges);
     if (!CHECK(berth_topology_devices(plain.topology) == files[k].accelerators)) {
@@ -273,11 +274,10 @@ static void dnn_sums(void) {
                 { "resnet50_training", 685.5 },
                 { "bert_L-12_training", 1891.8 } };
   for (size_t k = 0; k < 4; k++) {
-    char name[160];
-    snprintf(name, sizeof name, "msr-fiddle/throughput-inputs/OperatorGraphs/%s.json",
-             files[k].name);
     berth_bundle b;
-    if (!load(name, NULL, &b)) continue;
+    if (!load("msr-fiddle/throughput-inputs/OperatorGraphs/%s.json",
+              files[k].name, NULL, &b))
+      continue;
     /* documented with times of at least 1 us each */
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3);
     berth_bundle_release(&b);
@@ -301,10 +301,8 @@ static void stg(void) {
         != 8)
       continue;
     if (procs != 2) continue;
-    char file[80];
-    snprintf(file, sizeof file, "stg/%s", name);
     berth_bundle b;
-    if (!load(file, NULL, &b)) continue;
+    if (!load("stg/%s", name, NULL, &b)) continue;
     CHECK(berth_graph_ops(b.graph) == n + 2);
     CHECK_NEAR(sum_seconds(b.graph, 0), work, 0);
     double order[2048];
@@ -333,10 +331,8 @@ static void stg_applications(void) {
     double work;
   } files[] = { { "robot", 88, 2483 }, { "fpppp", 334, 7129 }, { "sparse", 96, 1936 } };
   for (size_t k = 0; k < 3; k++) {
-    char name[64];
-    snprintf(name, sizeof name, "stg/%s.stg", files[k].name);
     berth_bundle b;
-    if (!load(name, NULL, &b)) continue;
+    if (!load("stg/%s.stg", files[k].name, NULL, &b)) continue;
     CHECK(berth_graph_ops(b.graph) == files[k].tasks + 2);
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].work, 0);
     check_round_trip(&b);
@@ -363,10 +359,8 @@ static void saga(void) {
     { "topcuoglu10", 10, 3, 3 },
   };
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    char name[80];
-    snprintf(name, sizeof name, "saga_reference/%s.json", files[k].name);
     berth_bundle b;
-    if (!load(name, NULL, &b)) continue;
+    if (!load("saga_reference/%s.json", files[k].name, NULL, &b)) continue;
     CHECK_TEXT(b.format, "saga");
     CHECK_TEXT(berth_graph_name(b.graph), files[k].name);
     CHECK(berth_graph_ops(b.graph) == files[k].ops);
@@ -399,10 +393,8 @@ static void wfcommons(void) {
         != 9) {
       continue;
     }
-    char file[160];
-    snprintf(file, sizeof file, "wfcommons/%s.json", name);
     berth_bundle b;
-    if (!load(file, NULL, &b)) continue;
+    if (!load("wfcommons/%s.json", name, NULL, &b)) continue;
     check_sizes(&b, "wfcommons", n, m);
     CHECK_NEAR(sum_seconds(b.graph, 0), work, 5.01e-4);
     CHECK_NEAR(sum_edge_bytes(b.graph), bytes, 0.5);

@@ -1,7 +1,6 @@
 /* m-ETF against the figures that the published code gives: four small cases by hand, four training
  * graphs from a folder of data beside the project (skipped where that is absent). */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 #include <cjson/cJSON.h>
 
 /* ---- cases: time unit 1 s, transfer times as bytes over 1 byte/s ---- */
@@ -43,8 +42,7 @@ static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double m
   berth_topology_mesh(ctx, devices, &d, &l, &t);
   berth_cost *cost;
   berth_cost_new(g, t, NULL, &cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(t, g);
   return cost;
 }
 
@@ -108,26 +106,22 @@ static void case_d(berth_ctx *ctx) {
   static const int32_t device[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 };
   berth_cost *cost =
       on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
-  berth_result *r = NULL;
   expect(ctx, cost, "baechi-tf", device, 29);
   expect(ctx, cost, "baechi-pt", device, 29);
-  berth_sim_options o;
-  CHECK_STATUS(berth_sim_preset(ctx, "baechi-tf", &o), BERTH_OK);
+  berth_sim_options o = must_sim_preset(ctx, "baechi-tf");
   o.quantum = 1;
-  CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(cost, device, &o);
   CHECK_NEAR(berth_result_makespan(r), 34, 1e-9);
-  berth_result_release(r);
-  berth_cost_release(cost);
+  RELEASE(r, cost);
 }
 
 /* ---- training graphs ---- */
 
 static char *slurp(const char *path) {
   FILE *f = fopen(path, "rb");
-  long n;
   if (!f) return NULL;
   fseek(f, 0, SEEK_END);
-  n = ftell(f);
+  long n = ftell(f);
   rewind(f);
   char *text = malloc((size_t)n + 1);
   text[fread(text, 1, (size_t)n, f)] = '\0';
@@ -144,7 +138,6 @@ static double number(const cJSON *o, const char *key) {
 static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
   const cJSON *nodes = cJSON_GetObjectItem(root, "nodes"), *o;
   int n = cJSON_GetArraySize(nodes), most = 0, i = 0;
-  berth_graph *g = NULL;
   cJSON_ArrayForEach(o, nodes) most = number(o, "id") > most ? (int)number(o, "id") : most;
   int *by_id = calloc((size_t)most + 1, sizeof *by_id);
   int32_t *tensor = malloc((size_t)n * sizeof *tensor);
@@ -167,8 +160,7 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
       CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &tensor[src]), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, tensor[src], dst), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   free(by_id);
   free(tensor);
   return g;
@@ -205,8 +197,7 @@ static void expect_training(berth_ctx *ctx, const char *shared, const char *name
     CHECK_STATUS(berth_sim_preset(ctx, "baechi-tf", &so), BERTH_OK);
     CHECK_STATUS(berth_simulate(cost, berth_placement_device(p), &so, &r), BERTH_OK);
     CHECK_NEAR(1e3 * berth_result_makespan(r), queue_ms, 0.0501);
-    berth_result_release(r);
-    berth_placement_release(p);
+    RELEASE(r, p);
   } else {
     printf("# %s\n", berth_errmsg(ctx));
   }
@@ -228,22 +219,14 @@ static void training(berth_ctx *ctx, const char *name, double queue_ms, double p
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("published m-ETF, case A: memory turns an op away");
-  case_a(ctx);
-  TEST("published m-ETF, case B: idling would win, it does not idle");
-  case_b(ctx);
-  TEST("published m-ETF, case C: two components");
-  case_c(ctx);
-  TEST("published m-ETF, case D: both disciplines, and the published simulator");
-  case_d(ctx);
-  TEST("BERT-3 training");
-  training(ctx, "bert_l-3_training", 199.9, 121.0);
-  TEST("BERT-6 training");
-  training(ctx, "bert_l-6_training", 338.7, 190.1);
-  TEST("ResNet-50 training");
-  training(ctx, "resnet50_training", 879.3, 729.9);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("published m-ETF, case A: memory turns an op away") case_a(ctx);
+  TEST("published m-ETF, case B: idling would win, it does not idle") case_b(ctx);
+  TEST("published m-ETF, case C: two components") case_c(ctx);
+  TEST("published m-ETF, case D: both disciplines, and the published simulator") case_d(ctx);
+  TEST("BERT-3 training") training(ctx, "bert_l-3_training", 199.9, 121.0);
+  TEST("BERT-6 training") training(ctx, "bert_l-6_training", 338.7, 190.1);
+  TEST("ResNet-50 training") training(ctx, "resnet50_training", 879.3, 729.9);
   TEST("BERT-12 training: 23 GB of parameters on six devices");
   training(ctx, "bert_L-12_training", 2800.8, NAN);
   berth_ctx_release(ctx);

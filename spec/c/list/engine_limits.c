@@ -29,8 +29,7 @@ static instance loose(berth_ctx *ctx, const row *rows, int n, const double *memo
     op.pin = rows[i].pin;
     berth_graph_builder_add_op(b, &op, NULL);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
   for (int i = 0; i < devices; i++) {
@@ -39,8 +38,7 @@ static instance loose(berth_ctx *ctx, const row *rows, int n, const double *memo
     berth_topology_builder_add_device(tb, &d, NULL, NULL);
     for (int j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &l, NULL);
   }
-  CHECK_STATUS(berth_topology_builder_finish(tb, &x.t), BERTH_OK);
-  berth_topology_builder_release(tb);
+  x.t = must_topology(tb);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
 }
@@ -209,13 +207,11 @@ static void no_route(berth_ctx *ctx) {
   }
   berth_graph_builder_connect(b, 0, 2, 1, NULL);
   berth_graph_builder_connect(b, 1, 2, 1, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
   for (int i = 0; i < 2; i++) berth_topology_builder_add_device(tb, &d, NULL, NULL);
-  CHECK_STATUS(berth_topology_builder_finish(tb, &x.t), BERTH_OK);
-  berth_topology_builder_release(tb);
+  x.t = must_topology(tb);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
@@ -254,8 +250,7 @@ static int stop(void *ud) { return ++*(int *)ud >= 2; }
 static void interrupts(void) {
   int calls = -1000000; /* not while the problem is made */
   berth_hooks hooks = { .interrupt = stop, .ud = &calls };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_rng rng;
   berth_rng_init(&rng, 1, 0);
   instance x;
@@ -342,8 +337,7 @@ static void refuse_all(check_alloc_state *s, const instance *x) {
 static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   instance x;
   berth_rng rng;
   for (uint64_t seed = 0; seed < 3; seed++) {
@@ -359,30 +353,21 @@ static void refused_memory(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("an op that fits nowhere: op, closest device, bytes");
-  names_the_obstacle(ctx);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("an op that fits nowhere: op, closest device, bytes") names_the_obstacle(ctx);
   TEST("what no placement can hold is told as a whole, not by the op that got stuck");
   names_the_total(ctx);
   names_the_pins(ctx);
   names_the_count(ctx);
-  TEST("where greedy placing gets stuck, packing finds a way");
-  finds_what_fits(ctx);
-  TEST("a group is placed where all of it fits");
-  groups_as_a_whole(ctx);
+  TEST("where greedy placing gets stuck, packing finds a way") finds_what_fits(ctx);
+  TEST("a group is placed where all of it fits") groups_as_a_whole(ctx);
   TEST("a group is placed where all of its ops can run, the second group, too");
   groups_where_all_can_run(ctx);
-  TEST("pinned ops keep their room");
-  room_for_pins(ctx);
-  TEST("no route");
-  no_route(ctx);
-  TEST("variants refuse options that they would ignore");
-  contradictions(ctx);
-  TEST("interrupts");
-  interrupts();
-  TEST("every allocation refused in turn");
-  refused_memory();
+  TEST("pinned ops keep their room") room_for_pins(ctx);
+  TEST("no route") no_route(ctx);
+  TEST("variants refuse options that they would ignore") contradictions(ctx);
+  TEST("interrupts") interrupts();
+  TEST("every allocation refused in turn") refused_memory();
   berth_ctx_release(ctx);
   return check_done();
 }

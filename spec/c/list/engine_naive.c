@@ -281,8 +281,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
       CHECK(near(berth_placement_start(p)[i], berth_placement_start(q)[i]));
     }
   }
-  berth_placement_release(p);
-  berth_placement_release(q);
+  RELEASE(p, q);
 }
 
 /* ---- rounds ---- */
@@ -315,8 +314,7 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   many(ctx, "plain graphs", 0, 20);
   many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 20);
   many(ctx, "ties", WITH_TIES, 20);

@@ -19,8 +19,7 @@ static instance fork_join(berth_ctx *ctx, int32_t devices) {
   }
   for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, 0, i, 1, NULL);
   for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, i, 4, 1, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &x.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
@@ -108,10 +107,9 @@ static void quanta(berth_ctx *ctx) {
   instance x = fork_join(ctx, 1);
   berth_policy policy = { .name = "seconds", .score = check_seconds };
   berth_place_options o = berth_place_default(NULL);
-  berth_placement *p = NULL;
   o.policy = &policy;
   o.quantum = 0.5;
-  CHECK_STATUS(berth_place(x.cost, "policy", &o, &p, NULL), BERTH_OK);
+  berth_placement *p = must_place(x.cost, "policy", &o);
   CHECK_NEAR(berth_placement_estimate(p), 11, 0);
   berth_placement_release(p);
   release_instance(&x);
@@ -273,27 +271,18 @@ static void all_settings(berth_ctx *ctx, int what) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("one call per op, with estimates for all devices");
-  asked(ctx);
-  TEST("with a quantum the policy still sees seconds");
-  quanta(ctx);
-  TEST("not now: an op wakes when it was told to, choose op");
-  waits(ctx, BERTH_CHOOSE_OP);
-  TEST("not now: an op wakes when it was told to, choose pair");
-  waits(ctx, BERTH_CHOOSE_PAIR);
-  TEST("not now: an op wakes when it was told to, choose device");
-  waits(ctx, BERTH_CHOOSE_DEVICE);
-  TEST("device first: a device may wait for a better op");
-  device_first(ctx);
-  TEST("refusals, endless waiting, numbers that are none, failures");
-  refusals(ctx);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("one call per op, with estimates for all devices") asked(ctx);
+  TEST("with a quantum the policy still sees seconds") quanta(ctx);
+  TEST("not now: an op wakes when it was told to, choose op") waits(ctx, BERTH_CHOOSE_OP);
+  TEST("not now: an op wakes when it was told to, choose pair") waits(ctx, BERTH_CHOOSE_PAIR);
+  TEST("not now: an op wakes when it was told to, choose device") waits(ctx, BERTH_CHOOSE_DEVICE);
+  TEST("device first: a device may wait for a better op") device_first(ctx);
+  TEST("refusals, endless waiting, numbers that are none, failures") refusals(ctx);
   TEST("every setting makes a schedule");
   all_settings(ctx, 0);
   all_settings(ctx, WITH_ALL & ~WITH_MEMORY);
-  TEST("... within memory");
-  all_settings(ctx, WITH_ALL);
+  TEST("... within memory") all_settings(ctx, WITH_ALL);
   berth_ctx_release(ctx);
   return check_done();
 }

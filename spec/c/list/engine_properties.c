@@ -72,8 +72,7 @@ static void quanta(berth_ctx *ctx) {
         (i % 2 ? WITH_TYPES | WITH_UNEVEN : 0) | (i >= check_runs(15, 50) ? WITH_COLLECTIVES : 0);
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;
     for (int k = 0; placers[k] && !check_bad; k++) {
-      berth_placement *p = NULL;
-      CHECK_STATUS(berth_place(x.cost, placers[k], &o, &p, NULL), BERTH_OK);
+      berth_placement *p = must_place(x.cost, placers[k], &o);
       if (p && !check_replay(&x, p, &o, !inserts(placers[k]))) printf("# %s\n", placers[k]);
       berth_placement_release(p);
     }
@@ -82,8 +81,7 @@ static void quanta(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   many(ctx, "plain graphs", 0, check_runs(12, 25));
   many(ctx, "ties and ops of no length", WITH_TIES, check_runs(12, 25));
   many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, check_runs(12, 25));
@@ -96,8 +94,7 @@ int main(void) {
        WITH_COLLECTIVES | (WITH_ALL & ~WITH_MEMORY), 12);
   many(ctx, "collectives, memory limits, twins, ties",
        WITH_COLLECTIVES | WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(10, 15));
-  TEST("in quanta");
-  quanta(ctx);
+  TEST("in quanta") quanta(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

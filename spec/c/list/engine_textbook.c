@@ -1,7 +1,6 @@
 /* List placers against worked examples of their papers and against tables of makespans in a folder
  * of data beside the project. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 /* ---- the ten tasks of the HEFT paper (Topcuoglu, Hariri, Wu 2002) ---- */
 
@@ -16,9 +15,6 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
                                     { 7, 10, 17 }, { 8, 10, 11 }, { 9, 10, 13 } };
   static const char *const types[] = { "p1", "p2", "p3" };
   berth_graph_builder *b;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_link link = { 1, 0 };
   berth_graph_builder_new(ctx, &b);
   berth_graph_builder_types(b, 3, types);
@@ -29,8 +25,7 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
   }
   for (int i = 0; i < 15; i++)
     berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
   for (int i = 0; i < 3; i++) {
@@ -39,11 +34,9 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
     berth_topology_builder_add_device(tb, &d, NULL, NULL);
     for (int j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
   }
-  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
-  berth_topology_builder_release(tb);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  berth_topology *t = must_topology(tb);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  RELEASE(g, t);
   return cost;
 }
 
@@ -74,9 +67,6 @@ static void published_examples(berth_ctx *ctx) {
  * By the textbook all three are, and device 1 alone can run them. */
 static void cpop_critical_ops(berth_ctx *ctx) {
   berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
   berth_graph_builder_new(ctx, &b);
@@ -89,15 +79,12 @@ static void cpop_critical_ops(berth_ctx *ctx) {
   }
   for (int i = 1; i < 3; i++)
     CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_topology *t = must_topology_mesh(ctx, 2, &d, &link);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
 }
 
 /* ---- tables ---- */
@@ -144,8 +131,7 @@ static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
         printf("# %s %s\n", field[0], placer);
       rows++;
     }
-    berth_cost_release(cost);
-    berth_bundle_release(&b);
+    RELEASE(cost, &b);
   }
   fclose(f);
   return rows;
@@ -165,20 +151,17 @@ static void saga(berth_ctx *ctx, const char *table, berth_average averages, int 
 static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int procs, double want) {
   char path[4096];
   berth_bundle b = { NULL, NULL, NULL, NULL };
-  berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { INFINITY, 0 };
   snprintf(path, sizeof path, "%s/data/stg/%s", shared, file);
-  CHECK_STATUS(berth_topology_mesh(ctx, procs, &d, &l, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, procs, &d, &l);
   if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
       CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
     if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0))
       printf("# %s on %d\n", file, procs);
   }
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_bundle_release(&b);
+  RELEASE(cost, t, &b);
 }
 
 static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
@@ -215,8 +198,7 @@ static void critical_path(berth_ctx *ctx) {
     CHECK(berth_placement_estimate(p) <= last);
     CHECK(memcmp(berth_placement_device(p), berth_placement_device(q), 10 * sizeof(int32_t)) == 0);
     last = berth_placement_estimate(p);
-    berth_placement_release(p);
-    berth_placement_release(q);
+    RELEASE(p, q);
   }
   berth_cost_release(cost);
 }
@@ -225,13 +207,10 @@ static void critical_path(berth_ctx *ctx) {
  * consumers, wherever their inputs are. */
 static void load_only(berth_ctx *ctx) {
   berth_graph_builder *b;
-  berth_graph *g = NULL;
   berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
   berth_place_options o = berth_place_default(NULL);
-  berth_placement *p = NULL;
   double second = 1;
   int count[3] = { 0, 0, 0 };
   berth_graph_builder_new(ctx, &b);
@@ -240,42 +219,33 @@ static void load_only(berth_ctx *ctx) {
     op.seconds = &second;
     berth_graph_builder_add_op(b, &op, NULL);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   berth_topology_mesh(ctx, 3, &d, &l, &t);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   o.variant = "code";
-  CHECK_STATUS(berth_place(cost, "critical-path", &o, &p, NULL), BERTH_OK);
+  berth_placement *p = must_place(cost, "critical-path", &o);
   for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
   CHECK(count[0] == 1 && count[1] == 1 && count[2] == 1);
   CHECK_NEAR(berth_placement_estimate(p), 1, 0);
   /* order is none of its business */
   CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL);
-  berth_placement_release(p);
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(p, cost, g, t);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("published example: HEFT 80, CPOP 86; PEFT 85");
-  published_examples(ctx);
-  TEST("CPOP, by SAGA's averages: ops of the entry's rank are critical");
-  cpop_critical_ops(ctx);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("published example: HEFT 80, CPOP 86; PEFT 85") published_examples(ctx);
+  TEST("CPOP, by SAGA's averages: ops of the entry's rank are critical") cpop_critical_ops(ctx);
   TEST("textbook makespans of twelve instances");
   saga(ctx, "textbook_makespans.csv", BERTH_AVERAGE_TEXTBOOK, 60);
   TEST("SAGA's makespans of HEFT and CPOP by SAGA's averages");
   saga(ctx, "saga_makespans.csv", BERTH_AVERAGE_SAGA, 20);
   TEST("list scheduling by b-level: 720 rows of the Standard Task Graph Set");
   stg(ctx, "optimum.csv", 9, 720);
-  TEST("list scheduling by b-level: application graphs");
-  stg(ctx, "applications.csv", 6, 15);
+  TEST("list scheduling by b-level: application graphs") stg(ctx, "applications.csv", 6, 15);
   TEST("critical path: more tries are never worse, the same seed gives the same answer");
   critical_path(ctx);
-  TEST("critical path, variant code: places by load alone");
-  load_only(ctx);
+  TEST("critical path, variant code: places by load alone") load_only(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -80,15 +80,12 @@ static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng
 static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
                                       int32_t devices) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int32_t i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
   for (int32_t i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
   if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -109,9 +106,7 @@ static inline double total_bytes(const berth_graph *g) {
 
 static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
                                              double memory) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
@@ -128,8 +123,7 @@ static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int
       CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &l, NULL), BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -139,15 +133,12 @@ static inline int random_instance(berth_ctx *ctx, berth_rng *rng, int what, int3
   x->g = random_ops(ctx, rng, what, n, devices);
   x->t = random_devices(ctx, rng, what, devices, total_bytes(x->g));
   if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
-  berth_graph_release(x->g);
-  berth_topology_release(x->t);
+  RELEASE(x->g, x->t);
   return 0;
 }
 
 static inline void release_instance(instance *x) {
-  berth_cost_release(x->cost);
-  berth_graph_release(x->g);
-  berth_topology_release(x->t);
+  RELEASE(x->cost, x->g, x->t);
 }
 
 /* ---- the checker ---- */

@@ -1,8 +1,7 @@
 /* m-SCT on the small cases of Baechi's study, with favourites of a simplex solver's vertex of the
  * published program. */
-#include "check.h"
+#include "must.h"
 #include "sct_vertex.h"
-#include <berth/berth.h>
 
 enum { MOST = 16 };
 
@@ -76,13 +75,9 @@ static const small_case cases[] = { { "A",
 enum { CASES = sizeof cases / sizeof *cases };
 
 static berth_cost *make(berth_ctx *ctx, const small_case *k) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
@@ -94,13 +89,11 @@ static berth_cost *make(berth_ctx *ctx, const small_case *k) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, NULL), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, e, k->dst[e]), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   device.memory = k->limit;
-  CHECK_STATUS(berth_topology_mesh(ctx, k->devices, &device, &link, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  berth_topology *t = must_topology_mesh(ctx, k->devices, &device, &link);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  RELEASE(g, t);
   return cost;
 }
 
@@ -112,12 +105,11 @@ static vertex_problem program(const small_case *k) {
 static berth_placement *place(berth_cost *cost, const char *variant, berth_favourites from,
                               const int32_t *child) {
   berth_place_options o = berth_place_default(NULL);
-  berth_placement *p = NULL;
   o.variant = variant;
   o.favourites = from;
   o.favourite = child;
   if (variant[0]) o.quantum = 1;
-  CHECK_STATUS(berth_place(cost, "m-sct", &o, &p, NULL), BERTH_OK);
+  berth_placement *p = must_place(cost, "m-sct", &o);
   return p;
 }
 
@@ -245,15 +237,12 @@ static void corrected(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("some matching gives the published answer of each case");
-  published_answers(ctx);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("some matching gives the published answer of each case") published_answers(ctx);
   TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the "
        "published answer");
   simplex_vertices(ctx);
-  TEST("our rule is no worse on them");
-  corrected(ctx);
+  TEST("our rule is no worse on them") corrected(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

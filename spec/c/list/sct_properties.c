@@ -47,8 +47,7 @@ static void try_options(const instance *x, const berth_place_options *o, tally *
                sizeof(int32_t) * (size_t)berth_placement_ops(p))
         == 0);
   CHECK(berth_placement_estimate(p) == berth_placement_estimate(again));
-  berth_placement_release(p);
-  berth_placement_release(again);
+  RELEASE(p, again);
 }
 
 static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
@@ -161,7 +160,6 @@ static void urgency(berth_ctx *ctx) {
   for (int round = 0; round < 200 && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    berth_placement *p = NULL;
     if (!random_instance(ctx, &rng, round % 2 ? WITH_TIES : WITH_UNEVEN,
                          1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 5), &x))
       continue;
@@ -169,7 +167,7 @@ static void urgency(berth_ctx *ctx) {
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
     o.favourite = child;
-    CHECK_STATUS(berth_place(x.cost, "m-sct", &o, &p, NULL), BERTH_OK);
+    berth_placement *p = must_place(x.cost, "m-sct", &o);
     for (int32_t i = 0; p && i < berth_graph_ops(x.g); i++) {
       double from = everywhere(&x, p, i), to = berth_placement_start(p)[i];
       if (!(to > from)) continue;
@@ -203,8 +201,7 @@ static void like_etf(berth_ctx *ctx) {
       CHECK(berth_placement_device(a)[i] == berth_placement_device(b)[i]);
       CHECK(berth_placement_start(a)[i] == berth_placement_start(b)[i]);
     }
-    berth_placement_release(a);
-    berth_placement_release(b);
+    RELEASE(a, b);
     release_instance(&x);
   }
 }
@@ -236,9 +233,8 @@ static void guarantee(berth_ctx *ctx) {
     o.gap = 1e-7;
     for (int tau = 0; tau < 2; tau++) {
       double best = best_makespan(&q, 0), limit = 7.0 / 3 - 4.0 / (3 * q.devices);
-      berth_placement *p = NULL;
       o.tau = 0.5 * tau;
-      CHECK_STATUS(berth_place(m.c, "m-sct", &o, &p, NULL), BERTH_OK);
+      berth_placement *p = must_place(m.c, "m-sct", &o);
       if (!p) break;
       double found = berth_placement_estimate(p);
       CHECK(found >= best - 1e-9);
@@ -252,8 +248,7 @@ static void guarantee(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   many(ctx, "plain graphs", 0, 20);
   many(ctx, "ties and ops of no length", WITH_TIES, 20);
   many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 20);
@@ -261,14 +256,10 @@ int main(void) {
   many(ctx, "memory limits", WITH_MEMORY, 30);
   many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 30);
   many(ctx, "everything at once", WITH_ALL, 50);
-  TEST("the published variants place or refuse");
-  published(ctx);
-  TEST("no device is idle while an op waits whose inputs are everywhere");
-  urgency(ctx);
-  TEST("without favourites it plans what m-ETF plans");
-  like_etf(ctx);
-  TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule");
-  guarantee(ctx);
+  TEST("the published variants place or refuse") published(ctx);
+  TEST("no device is idle while an op waits whose inputs are everywhere") urgency(ctx);
+  TEST("without favourites it plans what m-ETF plans") like_etf(ctx);
+  TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule") guarantee(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

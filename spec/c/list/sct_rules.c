@@ -2,8 +2,7 @@
 #include "place/place_help.h"
 
 static berth_placement *place(made *m, const char *placer, const berth_place_options *o) {
-  berth_placement *p = NULL;
-  CHECK_STATUS(berth_place(m->c, placer, o, &p, NULL), BERTH_OK);
+  berth_placement *p = must_place(m->c, placer, o);
   return p;
 }
 
@@ -342,13 +341,11 @@ static void thresholds(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("a device waits for its favourite while another producer still runs, if nobody else could "
        "start it earlier");
   waits_for_running_parents(ctx);
-  TEST("a device that waits runs an op whose inputs are everywhere");
-  runs_what_is_urgent(ctx);
+  TEST("a device that waits runs an op whose inputs are everywhere") runs_what_is_urgent(ctx);
   TEST("a device waits for its favourite though another could start it at the same time");
   waits_on_equal_times(ctx);
   TEST("of urgent ops the one of highest level is first; at equal levels the favourite goes "
@@ -359,14 +356,10 @@ int main(void) {
   TEST("ties go by level, by topological order, or by b-level");
   ties(ctx);
   ties_with_transfers(ctx);
-  TEST("no device waits for what does not fit");
-  full_device(ctx);
-  TEST("ops of no length");
-  no_time_at_all(ctx);
-  TEST("wrong options are refused, by name and value");
-  wrong_options(ctx);
-  TEST("every threshold gives a plan");
-  thresholds(ctx);
+  TEST("no device waits for what does not fit") full_device(ctx);
+  TEST("ops of no length") no_time_at_all(ctx);
+  TEST("wrong options are refused, by name and value") wrong_options(ctx);
+  TEST("every threshold gives a plan") thresholds(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

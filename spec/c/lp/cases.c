@@ -9,8 +9,7 @@ static berth_ctx *ctx;
 static berth_lp *solve_with(berth_cost *cost, berth_lp_times times, berth_lp_method method,
                             double gap) {
   berth_lp_options o = { times, method, gap, 0 };
-  berth_lp *lp = must_lp_solve(cost, &o);
-  return lp;
+  return must_lp_solve(cost, &o);
 }
 static berth_lp *solve(berth_cost *cost, berth_lp_times times) {
   return solve_with(cost, times, BERTH_LP_AUTO, 1e-8);
@@ -108,8 +107,6 @@ static void summary(void) {
 static berth_cost *uneven(void) {
   static const char *const types[] = { "x", "y" };
   const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
-  berth_tensor small = { 0, 2, -1, 0 }, large = { 0, 4, -1, 0 };
-  berth_link fast = { 1, 0 }, slow = { 1.0 / 3, 0 };
   berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int i = 0; i < 3; i++) {
@@ -118,23 +115,11 @@ static berth_cost *uneven(void) {
     op.pin = i == 2 ? 1 : BERTH_NONE;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &small, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &large, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 1, 1), BERTH_OK);
-  berth_graph *g = must_graph_builder_finish(b);
-  berth_topology_builder *tb = must_topology_builder_new(ctx);
-  for (int i = 0; i < 2; i++) {
-    berth_device d = berth_device_default();
-    d.type = types[i];
-    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  }
-  CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &fast, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_link(tb, 1, 0, &slow, NULL), BERTH_OK);
-  berth_topology *t = must_topology_builder_finish(tb);
+  CHECK_STATUS(add_text(b, "0>2,1:2 0>1:4"), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_topology *t = must_topology_of_text(ctx, "1:x 1:y 0>1:1 1>0:0.3333333333333333");
   berth_cost *cost = must_cost_new(g, t, NULL);
-  RELEASE(b, tb, g, t);
+  RELEASE(g, t);
   return cost;
 }
 
@@ -241,38 +226,24 @@ static void options(void) {
 }
 
 static void no_way(void) {
-  const double seconds = 1;
-  berth_op op = berth_op_default();
-  berth_device d = berth_device_default();
-  op.seconds = &seconds;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  for (int i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, 0, i, 1, NULL), BERTH_OK);
-  berth_graph *g = must_graph_builder_finish(b);
-  berth_topology_builder *tb = must_topology_builder_new(ctx);
-  for (int i = 0; i < 2; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  berth_topology *t = must_topology_builder_finish(tb);
+  berth_graph *g = must_graph_of_text(ctx, "1 1 1 0>1:1 0>2:1");
+  berth_topology *t = must_topology_of_text(ctx, "1 1");
   berth_cost *cost = must_cost_new(g, t, NULL);
   for (int i = 0; i < 2; i++) {
     berth_lp *lp = solve(cost, i ? BERTH_LP_LEAST : BERTH_LP_MEAN); /* nothing crosses: all is 0 */
     CHECK_NEAR(berth_lp_get(lp)->lower, 2, 0);
     berth_lp_release(lp);
   }
-  RELEASE(cost, g, t, b, tb);
+  RELEASE(cost, g, t);
 }
 
 static void collectives(void) {
-  const double seconds = 1;
   const int32_t members[] = { 0 }, consumers[] = { 1 };
   berth_collective all = { BERTH_ALLREDUCE, 8, 1, 1, members, 1, consumers };
-  berth_op op = berth_op_default();
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
-  op.seconds = &seconds;
   berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(add_text(b, "1 1"), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &all, NULL), BERTH_OK);
   berth_graph *g = must_graph_builder_finish(b);
   berth_topology *t = must_topology_mesh(ctx, 2, &d, &link);

@@ -218,13 +218,11 @@ static void test_scales(berth_ctx *ctx, Draft *d) {
 
 static char *read_all(const char *path, size_t *len) {
   FILE *f = fopen(path, "rb");
-  char *text = NULL;
-  long size;
   if (!CHECK(f != NULL)) return NULL;
   fseek(f, 0, SEEK_END);
-  size = ftell(f);
+  long size = ftell(f);
   rewind(f);
-  text = malloc((size_t)size + 1);
+  char *text = malloc((size_t)size + 1);
   *len = fread(text, 1, (size_t)size, f);
   text[*len] = 0;
   fclose(f);

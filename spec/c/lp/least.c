@@ -125,8 +125,7 @@ static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
       if (k->reads[t][i]) CHECK_STATUS(berth_graph_builder_add_consumer(b, t, i), BERTH_OK);
     }
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static berth_status priced_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst,

@@ -7,8 +7,7 @@ static berth_lp *solve(berth_cost *cost, berth_lp_method method, double gap) {
   berth_lp_options o = berth_lp_default();
   o.method = method;
   o.gap = gap;
-  berth_lp *lp = must_lp_solve(cost, &o);
-  return lp;
+  return must_lp_solve(cost, &o);
 }
 
 static void check_favourites(const lp_answer *a, int32_t n) {

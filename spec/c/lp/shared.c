@@ -53,8 +53,7 @@ static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, do
     CHECK_STATUS(berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")),
                  BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void check_interval(berth_cost *cost, berth_lp_method method, double gap, double value) {

@@ -67,31 +67,15 @@ static void softmaxes(void) {
   for (int k = 0; k < 2; k++) {
     TEST(k ? "log softmax of rows, with and without a mask"
            : "softmax of rows, with and without a mask");
-    check_and_free(&(Case){
-        .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(2, 5, 19, 0) } });
-    check_and_free(&(Case){
-        .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(1, 8, 0, 0) } });
-    check_and_free(&(Case){ .run = run_rows,
-                            .naive = naive_rows,
-                            .k = k,
-                            .in = { normal_array(3, 2, 3, 11) },
-                            .mask = mask_array(3, 2, 3, 11) });
-    check_and_free(&(Case){ .run = run_rows,
-                            .naive = naive_rows,
-                            .k = k,
-                            .in = { normal_array(2, 4, 6, 0) },
-                            .mask = mask_array(1, 6, 0, 0) });
+    CHECK_LAYER(rows, .k = k, .in = { normal_array(2, 5, 19, 0) });
+    CHECK_LAYER(rows, .k = k, .in = { normal_array(1, 8, 0, 0) });
+    CHECK_LAYER(rows, .k = k, .in = { normal_array(3, 2, 3, 11) }, .mask = mask_array(3, 2, 3, 11));
+    CHECK_LAYER(rows, .k = k, .in = { normal_array(2, 4, 6, 0) }, .mask = mask_array(1, 6, 0, 0));
     TEST(k ? "log softmax of segments" : "softmax of segments");
-    check_and_free(&(Case){ .run = run_segments,
-                            .naive = naive_segments,
-                            .k = k,
-                            .in = { normal_array(1, 30, 0, 0) },
-                            .segments = segments_of(5, lengths) });
-    check_and_free(&(Case){ .run = run_segments,
-                            .naive = naive_segments,
-                            .k = k,
-                            .in = { normal_array(2, 30, 7, 0) },
-                            .segments = segments_of(5, lengths) });
+    CHECK_LAYER(segments, .k = k, .in = { normal_array(1, 30, 0, 0) },
+                .segments = segments_of(5, lengths));
+    CHECK_LAYER(segments, .k = k, .in = { normal_array(2, 30, 7, 0) },
+                .segments = segments_of(5, lengths));
   }
 }
 
@@ -167,33 +151,23 @@ static berth_status run_zscore(const Case *c, berth_tape *t, berth_array **out) 
 static void zscores(void) {
   static const int32_t lengths[] = { 3, 0, 2, 8, 7 };
   TEST("z-score over all rows, through mean and deviation");
-  check_and_free(&(Case){
-      .run = run_zscore, .naive = naive_zscore, .p = 1e-6, .in = { normal_array(2, 12, 5, 0) } });
-  check_and_free(&(Case){
-      .run = run_zscore, .naive = naive_zscore, .p = 0.5, .in = { normal_array(3, 6, 2, 3) } });
-  check_and_free(&(Case){
-      .run = run_zscore, .naive = naive_zscore, .p = 0, .in = { normal_array(1, 9, 0, 0) } });
+  CHECK_LAYER(zscore, .p = 1e-6, .in = { normal_array(2, 12, 5, 0) });
+  CHECK_LAYER(zscore, .p = 0.5, .in = { normal_array(3, 6, 2, 3) });
+  CHECK_LAYER(zscore, .p = 0, .in = { normal_array(1, 9, 0, 0) });
   TEST("z-score of segments");
-  check_and_free(&(Case){ .run = run_zscore,
-                          .naive = naive_zscore,
-                          .p = 0.1,
-                          .in = { normal_array(2, 20, 6, 0) },
-                          .segments = segments_of(5, lengths) });
-  check_and_free(&(Case){ .run = run_zscore,
-                          .naive = naive_zscore,
-                          .p = 0.1,
-                          .in = { normal_array(1, 20, 0, 0) },
-                          .segments = segments_of(5, lengths) });
+  CHECK_LAYER(zscore, .p = 0.1, .in = { normal_array(2, 20, 6, 0) },
+              .segments = segments_of(5, lengths));
+  CHECK_LAYER(zscore, .p = 0.1, .in = { normal_array(1, 20, 0, 0) },
+              .segments = segments_of(5, lengths));
 }
 
 static void constant_columns(void) {
   berth_array *a = normal_array(2, 7, 2, 0), *out = NULL, *square = NULL, *loss = NULL;
   berth_segments *s = segments_of(3, (const int32_t[]){ 1, 4, 2 });
-  berth_tape *t = NULL;
   TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0, whatever "
        "epsilon is");
   for (int i = 0; i < 7; i++) berth_array_data(a)[2 * i] = 0.1f;
-  CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
+  berth_tape *t = must_tape_new(ctx);
   CHECK_STATUS(berth_tape_watch(t, a), BERTH_OK);
   CHECK_STATUS(berth_nn_zscore(t, a, s, 0, &out), BERTH_OK);
   for (int i = 0; i < 7; i++) CHECK(berth_array_data(out)[2 * i] == 0);
@@ -226,17 +200,12 @@ static berth_status run_layer_norm(const Case *c, berth_tape *t, berth_array **o
 
 static void layer_norms(void) {
   TEST("layer norm, with and without gain and bias");
-  check_and_free(&(Case){
-      .run = run_layer_norm,
-      .naive = naive_layer_norm,
-      .p = 1e-5,
-      .in = { normal_array(2, 6, 13, 0), normal_array(1, 13, 0, 0), normal_array(1, 13, 0, 0) } });
-  check_and_free(&(Case){ .run = run_layer_norm,
-                          .naive = naive_layer_norm,
-                          .p = 1e-5,
-                          .in = { normal_array(3, 2, 3, 5) } });
-  check_and_free(&(Case){ .run = run_layer_norm, .naive = naive_layer_norm, .p = 1,
-                          .in = { normal_array(1, 5, 0, 0), NULL, normal_array(1, 5, 0, 0) } });
+  CHECK_LAYER(layer_norm, .p = 1e-5,
+              .in = { normal_array(2, 6, 13, 0), normal_array(1, 13, 0, 0),
+                     normal_array(1, 13, 0, 0) });
+  CHECK_LAYER(layer_norm, .p = 1e-5, .in = { normal_array(3, 2, 3, 5) });
+  CHECK_LAYER(layer_norm, .p = 1,
+              .in = { normal_array(1, 5, 0, 0), NULL, normal_array(1, 5, 0, 0) });
 }
 
 /* ---- losses ---- */
@@ -249,7 +218,7 @@ static void naive_loss_of(const Case *c, const double *const *in, double *out) {
     out[0] += (c->p == 0 ? d * d : d <= c->p ? d * d / 2 : c->p * (d - c->p / 2)) / (double)n;
   }
 }
-static berth_status run_loss(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_loss_of(const Case *c, berth_tape *t, berth_array **out) {
   return c->p == 0 ? berth_nn_mse(t, c->in[0], c->in[1], out)
                    : berth_nn_huber(t, c->in[0], c->in[1], c->p, out);
 }
@@ -281,14 +250,9 @@ static void losses(void) {
   CHECK(berth_array_data(out)[0] == 2.25f); /* (1/2 + 2 (3 - 1)) / 2 */
   RELEASE(out, a, b);
   TEST("squared error, Huber's loss and cross entropy");
-  check_and_free(&(Case){ .run = run_loss, .naive = naive_loss_of,
-                          .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) } });
-  check_and_free(&(Case){ .run = run_loss, .naive = naive_loss_of, .p = 0.7,
-                          .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) } });
-  check_and_free(&(Case){ .run = run_cross,
-                          .naive = naive_cross,
-                          .in = { normal_array(2, 4, 7, 0) },
-                          .index = index_of(4, answers) });
+  CHECK_LAYER(loss_of, .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) });
+  CHECK_LAYER(loss_of, .p = 0.7, .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) });
+  CHECK_LAYER(cross, .in = { normal_array(2, 4, 7, 0) }, .index = index_of(4, answers));
 }
 
 /* ---- refusals ---- */

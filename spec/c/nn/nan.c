@@ -46,13 +46,12 @@ static void each_place(run_fn run, int k, int inputs, int64_t expected, const ch
   for (int which = 0; which < inputs; which++) {
     for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
       berth_array *in[2] = { array(2, extents), array(2, extents) }, *out = NULL, *loss = NULL;
-      berth_tape *t = NULL;
       for (int i = 0; i < 2; i++) {
         for (int64_t j = 0; j < ROWS * COLUMNS; j++)
           berth_array_data(in[i])[j] = 0.5f + (float)(j * 5 % 7 + i);
       }
       berth_array_data(in[which])[at] = NAN;
-      CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
+      berth_tape *t = must_tape_new(ctx);
       CHECK_STATUS(berth_tape_watch(t, in[which]), BERTH_OK);
       CHECK_STATUS(run(t, in, k, &out), BERTH_OK);
       if (!CHECK(count_nan(out) == expected))
@@ -113,9 +112,8 @@ static void sides(void) {
   for (int f = BERTH_NN_MAX; f <= BERTH_NN_MIN; f++) {
     for (int which = 0; which < 2; which++) {
       berth_array *in[2] = { array(1, &one), array(1, &one) }, *out = NULL;
-      berth_tape *t = NULL;
       berth_array_data(in[which])[0] = NAN;
-      CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
+      berth_tape *t = must_tape_new(ctx);
       for (int i = 0; i < 2; i++) CHECK_STATUS(berth_tape_watch(t, in[i]), BERTH_OK);
       CHECK_STATUS(binary(t, in, f, &out), BERTH_OK);
       CHECK_STATUS(berth_tape_backward(t, out), BERTH_OK);

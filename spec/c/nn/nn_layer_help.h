@@ -146,11 +146,10 @@ static berth_status weighted(berth_tape *t, berth_array *out, berth_array *w, be
 
 static void check_case(Case *c) {
   berth_array *out = NULL, *untaped = NULL, *loss = NULL;
-  berth_tape *t = NULL;
   if (c->tol == 0) c->tol = 2e-6;
   double *in[MOST_IN];
   to_double(c, in);
-  CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
+  berth_tape *t = must_tape_new(ctx);
   CHECK_STATUS(c->run(c, t, &untaped), BERTH_OK);
   CHECK(berth_tape_length(t) == 0); /* nothing is wanted yet */
   for (int k = 0; k < MOST_IN; k++) {
@@ -177,6 +176,10 @@ static void check_and_free(Case *c) {
   check_case(c);
   free_case(c);
 }
+
+/* run_LAYER beside naive_LAYER; the rest are fields of the case. */
+#define CHECK_LAYER(LAYER, ...) \
+  check_and_free(&(Case){ .run = run_##LAYER, .naive = naive_##LAYER, __VA_ARGS__ })
 
 /* n numbers `step` apart, those with mask 0 left out. */
 static void naive_soft(const double *x, const float *mask, int64_t n, int64_t step, int log_of,

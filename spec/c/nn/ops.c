@@ -69,16 +69,12 @@ static void repetition(void) {
       for (int i = 0; i < rank[k]; i++)
         shape[k][i] = berth_rng_below(&rng, 3) ? full[BERTH_NN_RANK - rank[k] + i] : 1;
     }
-    check_and_free(
-        &(Case){ .run = run_two,
-                 .naive = naive_two,
-                 .k = trial % 6,
-                 .tol = 2e-5,
-                 .in = { random_array(rank[0], shape[0]), random_array(rank[1], shape[1]) } });
+    CHECK_LAYER(two, .k = trial % 6, .tol = 2e-5,
+                .in = { random_array(rank[0], shape[0]), random_array(rank[1], shape[1]) });
   }
   for (int k = 0; k < 3; k++) { /* one array on both sides; MAX of equals goes to the first */
     berth_array *a = normal_array(2, 3, 5, 0);
-    check_and_free(&(Case){ .run = run_two, .naive = naive_two, .k = k, .in = { a, a } });
+    CHECK_LAYER(two, .k = k, .in = { a, a });
   }
 }
 
@@ -119,11 +115,9 @@ static void functions(void) {
     berth_array *a = away_from_zero(normal_array(3, 3, 4, 5));
     for (int64_t i = 0; f == BERTH_NN_SQRT && i < berth_array_size(a); i++)
       berth_array_data(a)[i] = fabsf(berth_array_data(a)[i]);
-    check_and_free(
-        &(Case){ .run = run_one, .naive = naive_one, .k = f, .p = 0.1, .tol = 1e-5, .in = { a } });
+    CHECK_LAYER(one, .k = f, .p = 0.1, .tol = 1e-5, .in = { a });
   }
-  check_and_free(&(Case){
-      .run = run_scale, .naive = naive_scale, .p = -2.5, .in = { normal_array(2, 3, 7, 0) } });
+  CHECK_LAYER(scale, .p = -2.5, .in = { normal_array(2, 3, 7, 0) });
 }
 
 /* ---- products ---- */
@@ -160,22 +154,16 @@ static void products(void) {
   TEST("matrix products: all transpositions, many at once, a matrix by itself");
   for (int k = 0; k < 4; k++) {
     for (int counts = 0; counts < 3; counts++) {
-      check_and_free(&(Case){ .run = run_product,
-                              .naive = naive_product,
-                              .k = k,
-                              .tol = 1e-5,
-                              .in = { factor(counts ? 3 : 0, k & 1, 4, 5),
-                                      factor(counts == 2 ? 3 : 0, k >> 1 & 1, 5, 6) } });
+      CHECK_LAYER(product, .k = k, .tol = 1e-5,
+                  .in = { factor(counts ? 3 : 0, k & 1, 4, 5),
+                         factor(counts == 2 ? 3 : 0, k >> 1 & 1, 5, 6) });
     }
     if (k == 1 || k == 2) {
       berth_array *a = normal_array(2, 4, 5, 0);
-      check_and_free(&(Case){
-          .run = run_product, .naive = naive_product, .k = k, .tol = 1e-5, .in = { a, a } });
+      CHECK_LAYER(product, .k = k, .tol = 1e-5, .in = { a, a });
     }
   }
-  check_and_free(&(Case){ .run = run_product,
-                          .naive = naive_product,
-                          .in = { normal_array(2, 3, 0, 0), normal_array(2, 0, 2, 0) } });
+  CHECK_LAYER(product, .in = { normal_array(2, 3, 0, 0), normal_array(2, 0, 2, 0) });
 }
 
 static void naive_layer(const Case *c, const double *const *in, double *out) {
@@ -209,20 +197,15 @@ static berth_status run_grouped(const Case *c, berth_tape *t, berth_array **out)
 static void layers(void) {
   TEST("a layer in one: all its functions, with and without bias");
   for (int f = 0; f <= BERTH_NN_TANH; f++) {
-    check_and_free(&(Case){
-        .run = run_layer,
-        .naive = naive_layer,
-        .k = f,
-        .p = 0.1,
-        .tol = 1e-5,
-        .in = { normal_array(2, 7, 5, 0), normal_array(2, 5, 6, 0), normal_array(1, 6, 0, 0) } });
-    check_and_free(&(Case){ .run = run_layer, .naive = naive_layer, .k = f, .p = 0.1, .tol = 1e-5,
-                            .in = { normal_array(3, 2, 3, 5), normal_array(2, 5, 2, 0) } });
+    CHECK_LAYER(layer, .k = f, .p = 0.1, .tol = 1e-5,
+                .in = { normal_array(2, 7, 5, 0), normal_array(2, 5, 6, 0),
+                       normal_array(1, 6, 0, 0) });
+    CHECK_LAYER(layer, .k = f, .p = 0.1, .tol = 1e-5,
+                .in = { normal_array(3, 2, 3, 5), normal_array(2, 5, 2, 0) });
   }
   TEST("a matrix for each segment of rows");
-  check_and_free(&(Case){ .run = run_grouped, .naive = naive_grouped, .tol = 1e-5,
-                          .in = { normal_array(2, 9, 4, 0), normal_array(3, 4, 4, 3) },
-                          .segments = segments_of(4, (const int32_t[]){ 5, 0, 3, 1 }) });
+  CHECK_LAYER(grouped, .tol = 1e-5, .in = { normal_array(2, 9, 4, 0), normal_array(3, 4, 4, 3) },
+              .segments = segments_of(4, (const int32_t[]){ 5, 0, 3, 1 }));
 }
 
 /* ---- shapes ---- */
@@ -261,25 +244,15 @@ static void naive_shape(const Case *c, const double *const *in, double *out) {
 
 static void shapes(void) {
   TEST("reshaped, transposed, cut and joined");
-  check_and_free(&(Case){
-      .run = run_shape, .naive = naive_shape, .k = 0, .in = { normal_array(3, 3, 4, 5) } });
-  check_and_free(&(Case){
-      .run = run_shape, .naive = naive_shape, .k = 1, .in = { normal_array(3, 3, 4, 5) } });
+  CHECK_LAYER(shape, .k = 0, .in = { normal_array(3, 3, 4, 5) });
+  CHECK_LAYER(shape, .k = 1, .in = { normal_array(3, 3, 4, 5) });
   for (int axis = 0; axis < 3; axis++) {
-    check_and_free(&(Case){ .run = run_shape,
-                            .naive = naive_shape,
-                            .k = 2,
-                            .p = axis,
-                            .in = { normal_array(3, 3, 4, 5) } });
+    CHECK_LAYER(shape, .k = 2, .p = axis, .in = { normal_array(3, 3, 4, 5) });
   }
   for (int axis = 0; axis < 2; axis++) {
     berth_array *a = normal_array(2, 3, 4, 0);
-    check_and_free(
-        &(Case){ .run = run_shape,
-                 .naive = naive_shape,
-                 .k = 3,
-                 .p = axis,
-                 .in = { a, axis ? normal_array(2, 3, 2, 0) : normal_array(2, 5, 4, 0), a } });
+    CHECK_LAYER(shape, .k = 3, .p = axis,
+                .in = { a, axis ? normal_array(2, 3, 2, 0) : normal_array(2, 5, 4, 0), a });
   }
 }
 
@@ -363,70 +336,29 @@ static void rows(void) {
   static const int32_t ids[] = { 4, 0, BERTH_NONE, 4, 2 }, columns[] = { 2, 0, 1, 1, 0 },
                        lengths[] = { 2, 0, 3 };
   TEST("rows fetched, sent and picked");
-  check_and_free(&(Case){ .run = run_rows_of,
-                          .naive = naive_rows_of,
-                          .k = 0,
-                          .in = { normal_array(3, 5, 2, 3) },
-                          .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of,
-                          .naive = naive_rows_of,
-                          .k = 0,
-                          .in = { normal_array(1, 5, 0, 0) },
-                          .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of,
-                          .naive = naive_rows_of,
-                          .k = 1,
-                          .in = { normal_array(2, 5, 3, 0) },
-                          .index = index_of(5, ids) });
+  CHECK_LAYER(rows_of, .k = 0, .in = { normal_array(3, 5, 2, 3) }, .index = index_of(5, ids));
+  CHECK_LAYER(rows_of, .k = 0, .in = { normal_array(1, 5, 0, 0) }, .index = index_of(5, ids));
+  CHECK_LAYER(rows_of, .k = 1, .in = { normal_array(2, 5, 3, 0) }, .index = index_of(5, ids));
   for (int k = 30; k < 32; k++) {
-    check_and_free(&(Case){ .run = run_rows_of,
-                            .naive = naive_rows_of,
-                            .k = k,
-                            .in = { normal_array(2, 5, 11, 0) },
-                            .index = index_of(5, ids),
-                            .segments = segments_of(3, lengths) });
-    check_and_free(&(Case){ .run = run_rows_of,
-                            .naive = naive_rows_of,
-                            .k = k,
-                            .in = { normal_array(3, 5, 2, 3) },
-                            .index = index_of(5, ids),
-                            .segments = segments_of(3, lengths) });
+    CHECK_LAYER(rows_of, .k = k, .in = { normal_array(2, 5, 11, 0) }, .index = index_of(5, ids),
+                .segments = segments_of(3, lengths));
+    CHECK_LAYER(rows_of, .k = k, .in = { normal_array(3, 5, 2, 3) }, .index = index_of(5, ids),
+                .segments = segments_of(3, lengths));
   }
-  check_and_free(&(Case){ .run = run_rows_of,
-                          .naive = naive_rows_of,
-                          .k = 2,
-                          .in = { normal_array(2, 5, 3, 0) },
-                          .index = index_of(5, columns) });
+  CHECK_LAYER(rows_of, .k = 2, .in = { normal_array(2, 5, 3, 0) }, .index = index_of(5, columns));
   TEST("sums, means and maxima along every axis, of all, and of segments");
   for (int k = 3; k < 6; k++) {
     for (int axis = -1; axis < 3; axis++) {
-      check_and_free(&(Case){ .run = run_rows_of,
-                              .naive = naive_rows_of,
-                              .k = k,
-                              .p = axis,
-                              .in = { normal_array(3, 3, 4, 5) } });
+      CHECK_LAYER(rows_of, .k = k, .p = axis, .in = { normal_array(3, 3, 4, 5) });
     }
-    check_and_free(&(Case){ .run = run_rows_of,
-                            .naive = naive_rows_of,
-                            .k = k,
-                            .p = 0,
-                            .in = { normal_array(1, 7, 0, 0) } });
-    check_and_free(&(Case){ .run = run_rows_of,
-                            .naive = naive_rows_of,
-                            .k = k + 6,
-                            .in = { normal_array(2, 5, 3, 0) },
-                            .segments = segments_of(3, lengths) });
-    check_and_free(&(Case){ .run = run_rows_of,
-                            .naive = naive_rows_of,
-                            .k = k + 6,
-                            .in = { normal_array(1, 5, 0, 0) },
-                            .segments = segments_of(3, lengths) });
+    CHECK_LAYER(rows_of, .k = k, .p = 0, .in = { normal_array(1, 7, 0, 0) });
+    CHECK_LAYER(rows_of, .k = k + 6, .in = { normal_array(2, 5, 3, 0) },
+                .segments = segments_of(3, lengths));
+    CHECK_LAYER(rows_of, .k = k + 6, .in = { normal_array(1, 5, 0, 0) },
+                .segments = segments_of(3, lengths));
   }
-  check_and_free(&(Case){ .run = run_rows_of,
-                          .naive = naive_rows_of,
-                          .k = 20,
-                          .in = { normal_array(2, 3, 4, 0) },
-                          .segments = segments_of(3, lengths) });
+  CHECK_LAYER(rows_of, .k = 20, .in = { normal_array(2, 3, 4, 0) },
+              .segments = segments_of(3, lengths));
 }
 
 /* ---- the tape ---- */

@@ -411,10 +411,9 @@ static void print_graph(const Graph *g) {
 
 static int check_graph(Graph *g) {
   berth_array *made[MOST_VALUES] = { NULL }, *loss = NULL;
-  berth_tape *t = NULL;
   int bad = check_bad;
   double want = loss_of(g);
-  CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
+  berth_tape *t = must_tape_new(ctx);
   run_graph(t, g, made, &loss);
   CHECK_NEAR(berth_array_data(loss)[0], want, 1e-4 * (1 + fabs(want)));
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);

@@ -35,15 +35,9 @@ static void path_sums(void) {
   berth_array *a = array(2, shape), *out = NULL;
   TEST("path sums over forests");
   for (int k = 0; k < 5; k++) {
-    check_and_free(&(Case){ .run = run_paths,
-                            .naive = naive_paths,
-                            .in = { normal_array(2, 40, 3, 0) },
-                            .index = random_forest(40) });
+    CHECK_LAYER(paths, .in = { normal_array(2, 40, 3, 0) }, .index = random_forest(40));
   }
-  check_and_free(&(Case){ .run = run_paths,
-                          .naive = naive_paths,
-                          .in = { normal_array(1, 7, 0, 0) },
-                          .index = random_forest(7) });
+  CHECK_LAYER(paths, .in = { normal_array(1, 7, 0, 0) }, .index = random_forest(7));
   TEST("a path of 100000 rows is one pass");
   for (int32_t i = 0; i < LONG; i++) {
     chain[i] = i - 1;
@@ -93,13 +87,9 @@ static void running_sums(void) {
     bin[k] = k == 9 ? BERTH_NONE : berth_rng_below(&rng, 3);
   }
   TEST("running sums: what lay in each bin before each step");
-  check_and_free(&(Case){ .run = run_running,
-                          .naive = naive_running,
-                          .in = { normal_array(2, 8, 5, 0) },
-                          .k = 3,
-                          .segments = segments_of(4, lengths),
-                          .index = index_of(15, row),
-                          .index2 = index_of(15, bin) });
+  CHECK_LAYER(running, .in = { normal_array(2, 8, 5, 0) }, .k = 3,
+              .segments = segments_of(4, lengths), .index = index_of(15, row),
+              .index2 = index_of(15, bin));
 }
 
 /* ---- GRU ---- */
@@ -159,29 +149,21 @@ static berth_status run_rounds(const Case *c, berth_tape *t, berth_array **out) 
 static void grus(void) {
   berth_array *x = normal_array(2, 4, 5, 0);
   TEST("GRU, with and without biases");
-  check_and_free(&(Case){ .run = run_gru,
-                          .naive = naive_gru,
-                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
-                                  normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
-                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
-  check_and_free(&(Case){ .run = run_gru,
-                          .naive = naive_gru,
-                          .in = { normal_array(2, 2, 3, 0), normal_array(2, 2, 1, 0),
-                                  normal_array(2, 3, 3, 0), normal_array(2, 1, 3, 0) } });
+  CHECK_LAYER(gru,
+              .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
+                     normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
+                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
+  CHECK_LAYER(gru, .in = { normal_array(2, 2, 3, 0), normal_array(2, 2, 1, 0),
+                          normal_array(2, 3, 3, 0), normal_array(2, 1, 3, 0) });
   TEST("GRU whose input is its state");
-  check_and_free(&(Case){ .run = run_gru,
-                          .naive = naive_gru,
-                          .tol = 4e-6,
-                          .in = { x, x, normal_array(2, 5, 15, 0), normal_array(2, 5, 15, 0),
-                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
+  CHECK_LAYER(gru, .tol = 4e-6,
+              .in = { x, x, normal_array(2, 5, 15, 0), normal_array(2, 5, 15, 0),
+                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
   TEST("six rounds of a GRU with shared weights");
-  check_and_free(&(Case){ .run = run_rounds,
-                          .naive = naive_rounds,
-                          .k = 6,
-                          .tol = 1e-5,
-                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
-                                  normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
-                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
+  CHECK_LAYER(rounds, .k = 6, .tol = 1e-5,
+              .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
+                     normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
+                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
 }
 
 /* ---- attention ---- */
@@ -231,39 +213,25 @@ static berth_status run_attention(const Case *c, berth_tape *t, berth_array **ou
 static void attentions(void) {
   berth_array *x = normal_array(2, 5, 6, 0);
   TEST("attention of one head and of several");
-  check_and_free(&(Case){
-      .run = run_attention,
-      .naive = naive_attention,
-      .k = 1,
-      .in = { normal_array(2, 3, 4, 0), normal_array(2, 5, 4, 0), normal_array(2, 5, 2, 0) } });
-  check_and_free(&(Case){
-      .run = run_attention,
-      .naive = naive_attention,
-      .k = 2,
-      .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
+  CHECK_LAYER(attention, .k = 1,
+              .in = { normal_array(2, 3, 4, 0), normal_array(2, 5, 4, 0),
+                     normal_array(2, 5, 2, 0) });
+  CHECK_LAYER(attention, .k = 2,
+              .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0),
+                     normal_array(2, 5, 4, 0) });
   TEST("attention with a mask, a row of which sees nothing");
-  check_and_free(&(Case){
-      .run = run_attention,
-      .naive = naive_attention,
-      .k = 2,
-      .mask = mask_array(2, 3, 5, 0),
-      .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
+  CHECK_LAYER(attention, .k = 2, .mask = mask_array(2, 3, 5, 0),
+              .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0),
+                     normal_array(2, 5, 4, 0) });
   TEST("attention in batches, with a mask for each and one for all");
-  check_and_free(&(Case){
-      .run = run_attention,
-      .naive = naive_attention,
-      .k = 2,
-      .mask = mask_array(3, 2, 3, 5),
-      .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
-  check_and_free(&(Case){
-      .run = run_attention,
-      .naive = naive_attention,
-      .k = 1,
-      .mask = mask_array(2, 3, 5, 0),
-      .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
+  CHECK_LAYER(attention, .k = 2, .mask = mask_array(3, 2, 3, 5),
+              .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4),
+                     normal_array(3, 2, 5, 6) });
+  CHECK_LAYER(attention, .k = 1, .mask = mask_array(2, 3, 5, 0),
+              .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4),
+                     normal_array(3, 2, 5, 6) });
   TEST("attention to itself: one array three times");
-  check_and_free(&(Case){
-      .run = run_attention, .naive = naive_attention, .k = 3, .in = { x, x, x }, .tol = 5e-6 });
+  CHECK_LAYER(attention, .k = 3, .in = { x, x, x }, .tol = 5e-6);
 }
 
 int main(void) {

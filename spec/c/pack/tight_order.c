@@ -5,9 +5,8 @@
 /* ---- limits that are known to do ---- */
 
 static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int training) {
-  berth_graph_builder *b;
   berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double second = 0.1 + berth_rng_uniform(rng);
@@ -35,10 +34,8 @@ static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int traini
 }
 
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, const double *limit) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   berth_link l = { 400, 0.01 };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.memory = limit ? limit[i] : INFINITY;
@@ -46,8 +43,7 @@ static berth_topology *mesh(berth_ctx *ctx, int32_t n, const double *limit) {
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -63,19 +59,15 @@ static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices,
                   berth_memory_policy memory, double factor, int32_t *device, instance *x) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_topology *roomy = mesh(ctx, devices, NULL);
-  berth_cost *cost = NULL;
-  berth_result *r = NULL;
   x->g = layers(ctx, rng, n, memory == BERTH_MEMORY_TRAINING);
   for (int32_t i = 0; i < n; i++)
     device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
   so.memory = memory;
-  CHECK_STATUS(berth_cost_new(x->g, roomy, NULL, &cost), BERTH_OK);
-  CHECK_STATUS(berth_simulate(cost, device, &so, &r), BERTH_OK);
+  berth_cost *cost = must_cost_new(x->g, roomy, NULL);
+  berth_result *r = must_simulate(cost, device, &so);
   double limit[16];
   for (int32_t i = 0; i < devices; i++) limit[i] = factor * berth_result_peak(r)[i];
-  berth_result_release(r);
-  berth_cost_release(cost);
-  berth_topology_release(roomy);
+  RELEASE(r, cost, roomy);
   x->t = mesh(ctx, devices, limit);
   CHECK_STATUS(berth_cost_new(x->g, x->t, NULL, &x->cost), BERTH_OK);
 }
@@ -154,9 +146,8 @@ static void known(berth_ctx *ctx, berth_memory_policy memory, int32_t n, int32_t
 
 /* Four ops of 4 B in a row; the devices hold what limit says. */
 static instance row(berth_ctx *ctx, const double *limit) {
-  berth_graph_builder *b;
   instance x = { NULL, NULL, NULL };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int i = 0; i < 4; i++) {
     berth_op op = berth_op_default();
     double second = 1;
@@ -166,8 +157,7 @@ static instance row(berth_ctx *ctx, const double *limit) {
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
     if (i > 0) CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, 0, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   x.t = mesh(ctx, 2, limit);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
@@ -222,8 +212,7 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const in
 static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_rng rng;
   berth_rng_init(&rng, 83, 0);
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
@@ -243,8 +232,7 @@ static void refused_memory(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("inference: limits that a known placement keeps")
   known(ctx, BERTH_MEMORY_INFERENCE, 60, 4, 1.02, 6, 5);
   known(ctx, BERTH_MEMORY_INFERENCE, 1000, 4, 1.02, 1, 1);
@@ -254,8 +242,7 @@ int main(void) {
   known(ctx, BERTH_MEMORY_TRAINING, 400, 4, 1.05, 2, 2);
   TEST("repair keeps what fits, joins groups, moves the rest, and says why not")
   repair_by_hand(ctx);
-  TEST("allocations refused, once and from then on")
-  refused_memory();
+  TEST("allocations refused, once and from then on") refused_memory();
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -113,9 +113,7 @@ static void draw(problem *p, berth_rng *rng, int what) {
 
 static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int32_t i = 0; i < p->n; i++) {
     double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED,
@@ -137,16 +135,13 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
         CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *limit) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   berth_link l = { 4, 0 };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
@@ -155,8 +150,7 @@ static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *li
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -244,8 +238,7 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
   berth_placement *p = NULL;
   berth_place_options o = berth_place_default(NULL);
   plant(rng, n, devices, room, size);
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
@@ -253,8 +246,7 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
     if (i > 0) CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, 0, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   double limit[16];
   for (int32_t i = 0; i < devices; i++) limit[i] = room;
   x.t = build_devices(ctx, devices, limit);
@@ -280,18 +272,12 @@ static void planted(berth_ctx *ctx, int32_t n, int32_t devices, int32_t room, in
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("a placement is found exactly if there is one: parameters alone");
-  agrees(ctx, 0, 250);
-  TEST("... on unequal devices, with types, pins and groups");
-  agrees(ctx, CHOICES | UNEQUAL, 250);
-  TEST("... with workspaces");
-  agrees(ctx, WORKSPACES | UNEQUAL, 250);
-  TEST("... with copies");
-  agrees(ctx, COPIES, 250);
-  TEST("... with everything");
-  agrees(ctx, COPIES | WORKSPACES | CHOICES | UNEQUAL, 250);
+  berth_ctx *ctx = must_ctx_new(NULL);
+  TEST("a placement is found exactly if there is one: parameters alone") agrees(ctx, 0, 250);
+  TEST("... on unequal devices, with types, pins and groups") agrees(ctx, CHOICES | UNEQUAL, 250);
+  TEST("... with workspaces") agrees(ctx, WORKSPACES | UNEQUAL, 250);
+  TEST("... with copies") agrees(ctx, COPIES, 250);
+  TEST("... with everything") agrees(ctx, COPIES | WORKSPACES | CHOICES | UNEQUAL, 250);
   TEST("perfect packings that were planted are found");
   planted(ctx, 50, 4, 10000, 8, 6);
   planted(ctx, 100, 4, 100000, 8, 7);

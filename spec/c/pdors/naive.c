@@ -161,8 +161,7 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   for (int32_t i = 0; i < p->jobs; i++) {
     int32_t done = BERTH_NONE;
     double payoff = best_payoff(&n, &p->job[i], &done);
-    berth_pdors_plan plan;
-    CHECK_STATUS(berth_pdors_admit(d, i, &plan), BERTH_OK);
+    berth_pdors_plan plan = must_pdors_admit(d, i);
     CHECK(plan.admitted == (payoff > 0));
     decided[plan.admitted]++;
     if (!plan.admitted) continue;

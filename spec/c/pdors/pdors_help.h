@@ -72,8 +72,7 @@ static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t
 
 static inline berth_ps *make_problem(berth_ctx *c, const small_problem *p) {
   berth_ps_options o = berth_ps_default(p->machines, p->resources, p->slots, p->capacity);
-  berth_ps *ps = must_ps_new(c, &o, p->jobs, p->job);
-  return ps;
+  return must_ps_new(c, &o, p->jobs, p->job);
 }
 
 static inline berth_pdors *make_pdors(berth_ps *ps, berth_pdors_options o) {

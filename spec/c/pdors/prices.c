@@ -29,8 +29,7 @@ static void by_hand(void) {
   TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 1, 1, 7), low, 1e-12 * low);
-  berth_pdors_plan plan;
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK(plan.admitted && plan.n == 2 && plan.done == 1);
   CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 2
         && plan.slot[0] == 0);
@@ -117,8 +116,7 @@ static void given_and_learned(void) {
   o.high[1] = 3;
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 1e-3, 1e-15);
-  berth_pdors_plan plan;
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 2, 1e-12);
   CHECK_NEAR(berth_pdors_price(d, 0, 1, 0), 3, 1e-12);
   berth_pdors_release(d);
@@ -147,8 +145,7 @@ static void pools(void) {
   double low = sigmoid(0.5, 8) / (4 * 128);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 2, 0, 0), low, 1e-12 * low);
-  berth_pdors_plan plan;
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK(plan.admitted && plan.n == 8 && plan.done == 3);
   CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 0);
   CHECK(plan.place[1].machine == 2 && plan.place[1].workers == 0 && plan.place[1].servers == 2);

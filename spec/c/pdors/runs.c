@@ -9,8 +9,7 @@ static berth_ps *make_big(const big_problem *p, berth_ps_comm comm, int racks) {
   berth_ps_options o = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
   o.comm = comm;
   if (racks) o.rack = p->rack;
-  berth_ps *ps = must_ps_new(ctx, &o, RUN_JOBS, p->job);
-  return ps;
+  return must_ps_new(ctx, &o, RUN_JOBS, p->job);
 }
 
 /* The policy with its plans noted. */
@@ -161,8 +160,7 @@ static void check_trim(void) {
   p.job[0].moving = 0.5;
   berth_ps *ps = make_problem(ctx, &p);
   berth_pdors *d = make_pdors(ps, berth_pdors_default());
-  berth_pdors_plan plan;
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
+  berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
   CHECK_NEAR(berth_pdors_committed(d, 3)[0], 0, 0);

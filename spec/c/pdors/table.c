@@ -67,8 +67,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
     int32_t done = BERTH_NONE;
     berth_i_pdors_note_job(t.d, i);
     double payoff = best_payoff(&t, i, &done);
-    berth_pdors_plan plan;
-    CHECK_STATUS(berth_pdors_admit(t.d, i, &plan), BERTH_OK);
+    berth_pdors_plan plan = must_pdors_admit(t.d, i);
     decided[plan.admitted]++;
     if (berth_ps_job_at(ps, i)->moving > 0) { /* cut where it is done */
       CHECK(plan.admitted || !(payoff > 0));

@@ -168,7 +168,6 @@ static void test_near(void) {
   berth_device d = berth_device_default();
   berth_link inside = { 100, 0 }, between = { 1, 0 };
   berth_topology *t = NULL;
-  berth_placement *r = NULL;
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 32; i++) CHECK_STATUS(add_text(b, "1"), BERTH_OK);
   for (int32_t i = 0; i < 32; i++) {
@@ -180,7 +179,7 @@ static void test_near(void) {
   berth_graph *g = must_graph_builder_finish(b);
   CHECK_STATUS(berth_topology_two_level(ctx, 2, 2, &d, &inside, &between, &t), BERTH_OK);
   berth_cost *c = must_cost_new(g, t, NULL);
-  CHECK_STATUS(berth_place(c, "metis", NULL, &r, NULL), BERTH_OK);
+  berth_placement *r = must_place(c, "metis", NULL);
   const int32_t *at = berth_placement_device(r);
   CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24]
         && at[0] / 2 != at[8] / 2);
@@ -269,8 +268,7 @@ static void test_kway(void) {
   srand(5);
   CHECK(rand() == first);
   for (o.seed = 0; o.seed < 5; o.seed++) {
-    berth_placement *r = NULL;
-    CHECK_STATUS(berth_place(c, "metis", &o, &r, NULL), BERTH_OK);
+    berth_placement *r = must_place(c, "metis", &o);
     CHECK(cuts_lattices(berth_placement_device(r)));
     berth_placement_release(r);
   }
@@ -314,17 +312,12 @@ static void test_copies(void) {
 
 static void test_unreachable(void) {
   TEST("devices without routes between them");
-  berth_device d = berth_device_default();
   berth_placement *r = NULL;
   problem p;
   problem_clear(&p, 4, 1);
   problem_edge(&p, 0, 1, 1), problem_edge(&p, 1, 2, 1);
   berth_graph *g = problem_graph(ctx, &p);
-  d.type = "t0";
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  berth_topology *t = must_topology_builder_finish(b);
+  berth_topology *t = must_topology_of_text(ctx, "1:t0 1:t0");
   berth_cost *c = must_cost_new(g, t, NULL);
   for (int32_t i = 0; i < N_NAMES; i++) {
     if (!CHECK_STATUS(berth_place(c, names[i], NULL, &r, NULL), BERTH_OK)) continue;
@@ -332,7 +325,7 @@ static void test_unreachable(void) {
     CHECK(berth_placement_device(r)[1] == berth_placement_device(r)[2]);
     berth_placement_release(r);
   }
-  RELEASE(c, t, b, g);
+  RELEASE(c, t, g);
 }
 
 /* ---- any problem ---- */

@@ -28,8 +28,7 @@ static void weighs_transfers(berth_ctx *ctx) {
   for (int k = 0; k < 4; k++) {
     berth_place_options o = berth_place_default(m.g);
     o.transfer_weight = weight[k];
-    berth_placement *p;
-    CHECK_STATUS(berth_place(m.c, "heft", &o, &p, NULL), BERTH_OK);
+    berth_placement *p = must_place(m.c, "heft", &o);
     /* true times, whatever it saw */
     CHECK_NEAR(berth_placement_estimate(p), weight[k] == 8 ? 9 : 6.5, 0);
     CHECK_TEXT(berth_placement_placer(p), "heft");
@@ -89,7 +88,6 @@ static berth_status nowhere_together(void *ud, int32_t op, int32_t device, doubl
 static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
   problem q;
   berth_cost_model model = { 0 };
-  berth_placement *p = NULL;
   like(&q, 2, 2);
   problem_edge(&q, 0, 1, 1);
   made m = problem_make(ctx, &q);
@@ -97,7 +95,7 @@ static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
   berth_cost *c = must_cost_new(m.g, m.t, &model);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_FUSE;
-  CHECK_STATUS(berth_place(c, "heft", &o, &p, NULL), BERTH_OK);
+  berth_placement *p = must_place(c, "heft", &o);
   CHECK(berth_placement_device(p)[0] == 0 && berth_placement_device(p)[1] == 1);
   RELEASE(p, c);
   unmake(&m);
@@ -117,8 +115,7 @@ static void packs_ops_where_sets_do_not_fit(berth_ctx *ctx) {
     berth_place_options o = berth_place_default(m.g);
     o.coarsen = (berth_coarsen)how;
     for (int k = 0; takers[k]; k++) {
-      berth_placement *p = NULL;
-      CHECK_STATUS(berth_place(m.c, takers[k], &o, &p, NULL), BERTH_OK);
+      berth_placement *p = must_place(m.c, takers[k], &o);
       CHECK(p && berth_placement_device(p)[0] != berth_placement_device(p)[1]);
       berth_placement_release(p);
     }

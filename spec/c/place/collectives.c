@@ -29,8 +29,7 @@ static void check_bounds(const instance *x, double makespan, bool thorough) {
   berth_bounds_options o = berth_bounds_default(x->g);
   o.memory = BERTH_MEMORY_NONE;
   o.thorough = thorough;
-  berth_bounds b;
-  CHECK_STATUS(berth_bounds_compute(x->cost, &o, &b, NULL), BERTH_OK);
+  berth_bounds b = must_bounds_compute(x->cost, &o);
   if (!CHECK(b.best <= makespan * (1 + 1e-9)))
     printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
 }
@@ -141,13 +140,7 @@ static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, 
   berth_graph_builder *b = NULL;
   berth_status st = berth_graph_builder_new(in, &b);
   memset(x, 0, sizeof *x);
-  for (int32_t i = 0; i < 4 && st == BERTH_OK; i++) {
-    double seconds = i < 2 ? 1 : 2;
-    berth_op op = berth_op_default();
-    op.seconds = &seconds;
-    op.pin = i % 2;
-    st = berth_graph_builder_add_op(b, &op, NULL);
-  }
+  if (st == BERTH_OK) st = add_text(b, "1@0 1@1 2@0 2@1");
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &x->g);
   if (st == BERTH_OK) st = berth_topology_mesh(in, 2, &device, &link, &x->t);
@@ -208,30 +201,17 @@ static void by_function(void) {
 }
 
 static void unreachable(void) {
-  berth_device device = berth_device_default();
-  berth_link link = { 4, 0.5 };
   berth_placement *p = NULL;
   static const int32_t members[] = { 0, 1 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   TEST("members stay within reach of one another");
   instance x;
   memset(&x, 0, sizeof x);
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &link, NULL), BERTH_OK);
-  berth_topology *t = must_topology(b);
-  berth_graph_builder *gb = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < 2; i++) {
-    double seconds = 1;
-    berth_op op = berth_op_default();
-    op.seconds = &seconds;
-    op.pin = i == 0 ? 2 : BERTH_NONE;
-    CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
-  }
-  CHECK_STATUS(berth_graph_builder_add_collective(gb, &c, NULL), BERTH_OK);
-  x.g = must_graph(gb);
-  x.t = t;
+  berth_graph_builder *b = must_graph_builder_new(ctx);
+  CHECK_STATUS(add_text(b, "1@2 1"), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  x.g = must_graph(b);
+  x.t = must_topology_of_text(ctx, "1 1 1 1-2:4,0.5");
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   for (int32_t i = 5; i < 14; i++) {
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) {

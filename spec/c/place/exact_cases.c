@@ -38,49 +38,31 @@ static void test_by_hand(void) {
   exact(&p, NULL, 3, 1);
 }
 
-/* On equal devices without transfers; a problem has devices of different types.  @param edge pairs,
- * ended by BERTH_NONE */
-static made equal(int32_t devices, int32_t ops, const double *seconds, const int32_t *edge) {
-  made m = { NULL, NULL, NULL };
-  berth_link l = { INFINITY, 0 };
-  berth_device d = berth_device_default();
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < ops; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &seconds[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  for (; *edge != BERTH_NONE; edge += 2)
-    CHECK_STATUS(berth_graph_builder_connect(b, edge[0], edge[1], 0, NULL), BERTH_OK);
-  m.g = must_graph(b);
-  CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &m.t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
-  return m;
+/* On equal devices without transfers; a problem has devices of different types. */
+static made equal(int32_t devices, const char *text) {
+  return (made){ NULL, NULL, must_cost_of_text(ctx, text, devices, INFINITY, INFINITY) };
 }
-
-#define SECONDS(...) (const double[]){ __VA_ARGS__ }
-#define EDGES(...) (const int32_t[]){ __VA_ARGS__, BERTH_NONE }
 
 static void test_equal_devices(void) {
   berth_exact_options o = berth_exact_default(NULL);
   o.nodes = 1;
   TEST("the interval bound: 0, 1, 2 and 5 all run in [2, 3] of 5 s, and there are three devices");
   o.schedules = 0;
-  made m = equal(3, 7, SECONDS(1, 3, 3, 2, 1, 3, 2), EDGES(6, 0, 0, 3, 4, 2, 4, 3, 4, 5));
+  made m = equal(3, "1 3 3 2 1 3 2 6>0:0 0>3:0 4>2:0 4>3:0 4>5:0");
   exact_on(m, &o, 6, 1);
   TEST("a list schedule from the sources, pushed back and forth, is enough");
   o.schedules = 3;
-  exact_on(equal(2, 4, SECONDS(1, 3, 4, 3), EDGES(0, 3)), &o, 6, 1);
-  exact_on(equal(2, 5, SECONDS(3, 3, 4, 2, 2), EDGES(4, 2)), &o, 7, 1);
-  exact_on(equal(2, 5, SECONDS(2, 1, 2, 2, 3), EDGES(0, 3, 1, 4)), &o, 5, 1);
+  exact_on(equal(2, "1 3 4 3 0>3:0"), &o, 6, 1);
+  exact_on(equal(2, "3 3 4 2 2 4>2:0"), &o, 7, 1);
+  exact_on(equal(2, "2 1 2 2 3 0>3:0 1>4:0"), &o, 5, 1);
   TEST("perturbed priorities find what levels do not");
   o.schedules = 500;
-  exact_on(equal(2, 5, SECONDS(2, 4, 3, 3, 4), EDGES(4, 2, 0, 2)), &o, 8, 1);
+  exact_on(equal(2, "2 4 3 3 4 4>2:0 0>2:0"), &o, 8, 1);
 }
 
 /* Three seeds, three schedules of one length. */
 static void test_seed(void) {
-  made m = equal(2, 8, SECONDS(4, 3, 4, 4, 3, 1, 4, 3), EDGES(7, 5, 1, 5));
+  made m = equal(2, "4 3 4 4 3 1 4 3 7>5:0 1>5:0");
   TEST("the placer passes the seed on");
   for (uint64_t seed = 0; seed < 3; seed++) {
     berth_exact_options o = berth_exact_default(NULL);

@@ -119,8 +119,7 @@ static void any_order_is_stricter(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &out, NULL), BERTH_OK);
   instance x = on_devices(ctx, b, 1, 10);
-  berth_bounds bounds;
-  CHECK_STATUS(berth_bounds_compute(x.cost, &asked, &bounds, NULL), BERTH_OK);
+  must_bounds_compute(x.cost, &asked);
   for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
     berth_obstacle why = { -9, -9, -9 };

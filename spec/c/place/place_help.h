@@ -44,8 +44,7 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, i, p->dst[i]), BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
@@ -62,8 +61,7 @@ static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p)
     for (int32_t j = i + 1; j < p->devices; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 static inline made problem_make(berth_ctx *ctx, const problem *p) {

@@ -28,8 +28,7 @@ static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uin
       CHECK_STATUS(berth_graph_builder_add_consumer(b, from, i), BERTH_OK);
     }
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double memory,

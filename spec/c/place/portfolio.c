@@ -121,8 +121,7 @@ static void test_list(void) {
   TEST("the built-in members, in their order; ties go to the first");
   berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 1, 2, INFINITY, 1);
-  berth_portfolio *p;
-  CHECK_STATUS(berth_portfolio_run(m.c, NULL, &p, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, NULL);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
   for (int32_t i = 0; i < berth_portfolio_members(p); i++)
     CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
@@ -140,10 +139,8 @@ static void test_as_placer(void) {
   instance m = make(ctx, 60, 3, INFINITY, 5);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.place.links = BERTH_LINKS_DUPLEX;
-  berth_portfolio *p;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
-  berth_placement *q;
-  CHECK_STATUS(berth_place(m.c, "portfolio", &o.place, &q, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
+  berth_placement *q = must_place(m.c, "portfolio", &o.place);
   CHECK(same_placement(q, berth_portfolio_best(p)));
   berth_portfolio_release(p);
   CHECK(berth_placement_device(q)[0] >= 0); /* outlives the run */
@@ -171,8 +168,7 @@ static void test_judge(void) {
   o.threads = 2;
   judge.links = BERTH_LINKS_CHANNEL;
   judge.dispatch = BERTH_DISPATCH_PLANNED;
-  berth_portfolio *p;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK_STATUS(berth_portfolio_report(p, 1)->status, BERTH_EINVAL);
   CHECK_TEXT(berth_portfolio_report(p, 1)->message,
              "the answer has no order of its own to be judged in");
@@ -249,24 +245,16 @@ static void test_own_members(void) {
 
 /* ---- nothing fits ---- */
 
-static berth_graph *chains(berth_ctx *ctx) {
-  return must_graph_of_text(ctx, "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10");
-}
-
 static void run_chains(berth_ctx *ctx, double memory, const char *message, double missing) {
-  berth_device device = berth_device_default();
-  berth_link link = { 10, 0 };
   berth_obstacle why = { 9, 9, 9 };
-  berth_graph *g = chains(ctx);
-  device.memory = memory;
-  berth_topology *t = must_topology_mesh(ctx, 1, &device, &link);
-  berth_cost *c = must_cost_new(g, t, NULL);
+  berth_cost *c = must_cost_of_text(
+      ctx, "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10", 1, memory, 10);
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, NULL, &p, &why), BERTH_EINFEASIBLE);
   CHECK(p && !berth_portfolio_best(p) && berth_portfolio_winner(p) == BERTH_NONE);
   CHECK_TEXT(berth_errmsg(ctx), message);
   CHECK(why.missing == missing && why.device == 0);
-  RELEASE(p, c, t, g);
+  RELEASE(p, c);
 }
 
 static void test_infeasible(void) {

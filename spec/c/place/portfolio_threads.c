@@ -25,10 +25,9 @@ static void test_threads(void) {
     instance m = make(ctx, 1200, 4, k ? 9000 : INFINITY, 7);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     berth_portfolio *alone, *several;
-    berth_status st;
     o.place.links = BERTH_LINKS_DUPLEX;
     o.threads = 1;
-    st = berth_portfolio_run(m.c, &o, &alone, NULL);
+    berth_status st = berth_portfolio_run(m.c, &o, &alone, NULL);
     for (int32_t threads = 0; threads <= 8; threads += 2) {
       char text[1024];
       snprintf(text, sizeof text, "%s", berth_errmsg(ctx));
@@ -64,13 +63,12 @@ static void *alloc_at_home(void *ud, void *ptr, size_t osize, size_t nsize) {
 static void test_own_allocator(void) {
   own_alloc a = { pthread_self(), 0 };
   berth_hooks hooks = { alloc_at_home, &a, NULL, NULL, NULL, NULL };
-  berth_portfolio *p;
   TEST("a user's allocator is called on the calling thread only");
   berth_ctx *ctx = must_ctx_new(&hooks);
   instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.threads = 4;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(a.strangers == 0);
   berth_portfolio_release(p);
   drop(&m);
@@ -115,8 +113,7 @@ static berth_ctx *watched(watcher *w, int stop_at, double step) {
   w->home = pthread_self();
   w->stop_at = stop_at;
   w->step = step;
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  return ctx;
+  return must_ctx_new(&hooks);
 }
 
 static void test_progress(void) {
@@ -126,11 +123,10 @@ static void test_progress(void) {
     berth_ctx *ctx = watched(&w, 1 << 30, 0.25);
     instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
-    berth_portfolio *p;
     o.threads = threads;
     w.progress = w.asked = 0;
     w.last = 0;
-    CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+    berth_portfolio *p = must_portfolio_run(m.c, &o);
     CHECK(w.progress == berth_portfolio_members(p) && w.last == 1 && w.backwards == 0);
     CHECK(w.strangers == 0 && w.asked > 0);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
@@ -151,10 +147,9 @@ static void test_interrupt(void) {
       instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
       berth_portfolio_options o = berth_portfolio_default(m.g);
       berth_portfolio *p;
-      berth_status st;
       o.threads = threads;
       w.stop_at = w.asked + stop_at;
-      st = berth_portfolio_run(m.c, &o, &p, NULL);
+      berth_status st = berth_portfolio_run(m.c, &o, &p, NULL);
       CHECK(w.strangers == 0 && (st == BERTH_EINTERRUPT) == (w.asked >= w.stop_at));
       if (st == BERTH_EINTERRUPT) answered[p != NULL]++;
       if (p) CHECK(berth_portfolio_best(p) != NULL);
@@ -182,11 +177,10 @@ static void test_time(void) {
     berth_ctx *ctx = watched(&w, 1 << 30, 1);
     instance m = make(ctx, check_runs(2000, 5000), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
-    berth_portfolio *p;
     int late = 0;
     o.threads = threads;
     o.seconds = 0.5; /* the next look is too late */
-    CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+    berth_portfolio *p = must_portfolio_run(m.c, &o);
     CHECK(w.last == 1); /* all are told as done */
     for (int32_t i = 0; i < berth_portfolio_members(p); i++) {
       const berth_member_report *r = berth_portfolio_report(p, i);
@@ -225,9 +219,8 @@ typedef struct own_member {
 
 static void use_library(own_member *m, berth_cost *cost) {
   berth_placement *p = NULL;
-  berth_status st;
   if (m->late) m->late->now = 1e6;
-  st = berth_place(cost, "single", NULL, &p, NULL);
+  berth_status st = berth_place(cost, "single", NULL, &p, NULL);
   CHECK_STATUS(st, m->late ? BERTH_EINTERRUPT : BERTH_OK);
   if (p) CHECK(berth_placement_device(p)[0] == 0);
   berth_placement_release(p);
@@ -264,7 +257,6 @@ static berth_status never(void *ud, const berth_plan *p, double *priority) {
 static void test_members(void) {
   pthread_t home = pthread_self();
   berth_policy policy = { .name = "last", .score = last_device, .ud = &home };
-  berth_portfolio *p;
   TEST("members of the user's: placers with options, policies, functions");
   berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 40, 3, INFINITY, 2);
@@ -282,7 +274,7 @@ static void test_members(void) {
   o.members = list;
   o.n_members = 5;
   o.threads = 3;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(own.calls == 1 && refuses.calls == 1 && own.strangers + refuses.strangers == 0);
   CHECK_TEXT(berth_portfolio_report(p, 0)->name, "last");
   CHECK(berth_placement_device(berth_portfolio_report(p, 0)->placement)[7] == 2);
@@ -324,13 +316,12 @@ static void test_late_member(void) {
                           { "late", NULL, plain, place_own, &late },
                           { NULL, "heft", plain, NULL, NULL } };
   berth_portfolio_options o = berth_portfolio_default(m.g);
-  berth_portfolio *p;
   TEST("what a user's function makes of being stopped by the time is no failure");
   o.members = list;
   o.n_members = 3;
   o.threads = 1;
   o.seconds = 10;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(late.calls == 1 && berth_portfolio_winner(p) == 0);
   for (int32_t i = 1; i < 3; i++) {
     CHECK_STATUS(berth_portfolio_report(p, i)->status, BERTH_EINTERRUPT);

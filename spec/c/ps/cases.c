@@ -26,8 +26,7 @@ static const double capacity[] = { 4, 4, 4, 4, 4, 4 };
 
 static berth_ps *problem(berth_ctx *ctx, int32_t slots, int32_t n, const berth_ps_job *jobs) {
   berth_ps_options o = berth_ps_default(3, 2, slots, capacity);
-  berth_ps *p = must_ps_new(ctx, &o, n, jobs);
-  return p;
+  return must_ps_new(ctx, &o, n, jobs);
 }
 
 /* ---- speed ---- */

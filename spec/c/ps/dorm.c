@@ -220,8 +220,7 @@ static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
         (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
   }
   berth_ps_options o = berth_ps_default(machines, 2, SLOTS, capacity);
-  berth_ps *p = must_ps_new(ctx, &o, JOBS, jobs);
-  return p;
+  return must_ps_new(ctx, &o, JOBS, jobs);
 }
 
 static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs, int *greedy) {

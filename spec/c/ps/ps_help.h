@@ -103,8 +103,7 @@ static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slo
     capacity[2 * m + 1] = of_servers;
   }
   berth_ps_options o = berth_ps_default(machines, 2, slots, capacity);
-  berth_ps *p = must_ps_new(ctx, &o, n, jobs);
-  return p;
+  return must_ps_new(ctx, &o, n, jobs);
 }
 
 static inline berth_ps_scheduler *ps_optimus(berth_ps *p, const berth_ps_speed_fit *fit) {

@@ -6,9 +6,8 @@
 enum { MOST = 64 };
 
 static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
-  berth_sim *sim = NULL;
   berth_sim_summary sum = { 0, 0, 0 };
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, o);
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   berth_sim_release(sim);
   return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
@@ -166,14 +165,13 @@ static void refused_memory(void) {
     check_alloc_state a = { 0, 0, 0 };
     berth_hooks h = { 0 };
     berth_search_options o = berth_search_default();
-    berth_ctx *ctx = NULL;
     h.alloc = check_alloc;
     h.alloc_ud = &a;
     berth_rng rng;
     berth_rng_init(&rng, 4, 0);
     setup s;
     memset(&s, 0, sizeof s);
-    CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+    berth_ctx *ctx = must_ctx_new(&h);
     s.ctx = ctx;
     CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
     for (int i = 0; i < 6; i++) setup_heavy(&s, 1 + i, 1, 0, BERTH_NONE);
@@ -216,8 +214,7 @@ static void doppler(void) {
     doppler_graph *d = doppler_read(dir, names[i / 2]);
     berth_search_options o = berth_search_default();
     doppler_setup(&s, d, i % 2 ? 8 : 4, 1);
-    berth_sim_options judge;
-    CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &judge), BERTH_OK);
+    berth_sim_options judge = must_sim_preset(s.ctx, "doppler");
     o.judge = &judge;
     o.seed = 1;
     double above = search(&s, &o, device).value / 1e10 / best[i];

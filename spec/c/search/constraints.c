@@ -42,16 +42,14 @@ static void constrained(setup *s, const berth_hooks *hooks, uint64_t seed,
     berth_link l = { 1 + (uneven ? 0.5 * i : 0), 0.125 };
     CHECK_STATUS(berth_topology_builder_add_duplex(b, i, (i + 1) % DEVICES, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
 static berth_sim_summary simulate(const setup *s, const berth_sim_options *o,
                                   const int32_t *device) {
-  berth_sim *sim = NULL;
   berth_sim_summary sum = { 0, 0, 0 };
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, o);
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK); /* which refuses broken pins, types and
                                                                groups */
   berth_sim_release(sim);
@@ -93,8 +91,7 @@ static void every_step(void) {
     o.calls = 250;
     o.population = 20;
     int32_t device[OPS];
-    berth_search_report r;
-    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    berth_search_report r = must_search(s.cost, &o, device);
     CHECK(a.asked > 50 && a.asked <= 250);
     CHECK(a.broken == 0);
     CHECK(r.value == simulate(&s, &a.judge, device).makespan);
@@ -138,11 +135,9 @@ static void gathered_in_any_order(void) {
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b,
                 double *value) {
   int32_t x[OPS];
-  berth_search_report p;
-  CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  berth_search_report p = must_search(s->cost, a, x);
   int32_t y[OPS];
-  berth_search_report q;
-  CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
+  berth_search_report q = must_search(s->cost, b, y);
   *value = p.value;
   return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0
       && simulate(s, a->judge, x).makespan == p.value;
@@ -235,8 +230,7 @@ static void clocks(void) {
     o.seconds = k / METHODS == 2 ? 0 : 1;
     h.stop_at = k / METHODS == 2 ? 20 : 0;
     int32_t device[OPS];
-    berth_search_report r;
-    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    berth_search_report r = must_search(s.cost, &o, device);
     CHECK(r.value <= r.start && r.interrupted == (k / METHODS == 2));
     CHECK(h.back == 0);
     if (k / METHODS < 2 && !CHECK(h.ticks >= 98 && h.ticks < 220 && h.told > 0.97))
@@ -256,10 +250,9 @@ static void starts(void) {
   for (int k = 0; k < METHODS; k++) {
     setup s;
     int32_t further[2 * OPS] = { 0 };
-    berth_placement *p = NULL;
     berth_search_options o = berth_search_default();
-    constrained(&s, NULL, 9, 150, 1);
-    CHECK_STATUS(berth_place(s.cost, "heft", NULL, &p, NULL), BERTH_OK);
+    walled(&s, NULL, 9, 150, 1);
+    berth_placement *p = must_place(s.cost, "heft", NULL);
     int32_t device[OPS];
     memcpy(device, berth_placement_device(p), sizeof device);
     memcpy(further + OPS, device, sizeof device); /* the first breaks pins */
@@ -267,8 +260,7 @@ static void starts(void) {
     o.calls = 4;
     o.further = further;
     o.n_further = 2;
-    berth_search_report r;
-    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    berth_search_report r = must_search(s.cost, &o, device);
     CHECK(r.value <= simulate(&s, NULL, further + OPS).makespan);
     o.start = further + OPS;
     o.calls = 1;

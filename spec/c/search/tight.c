@@ -33,9 +33,8 @@ static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
 }
 
 static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
-  berth_sim *sim = NULL;
   berth_sim_summary sum = { 0, 0, 0 };
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, o);
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   berth_sim_release(sim);
   return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
@@ -64,8 +63,7 @@ static long watched(const setup *s, berth_search_options *o, const int32_t *star
   o->objective = &f;
   o->start = start;
   int32_t device[OPS];
-  berth_search_report r;
-  CHECK_STATUS(berth_search(s->cost, o, device, &r), BERTH_OK);
+  berth_search_report r = must_search(s->cost, o, device);
   berth_sim_release(a.sim);
   o->objective = NULL;
   CHECK(a.broken == 0 && a.asked > 1 && a.asked <= r.calls);
@@ -121,8 +119,7 @@ static void better_than_given(void) {
     CHECK(r.value <= r.start && berth_placement_estimate(q) == r.value);
     better += r.value < 0.95 * r.start;
     cases++;
-    berth_placement_release(p);
-    berth_placement_release(q);
+    RELEASE(p, q);
     setup_end(&s);
   }
   printf("# better by 5 %% and more in %d of %d\n", better, cases);
@@ -131,11 +128,9 @@ static void better_than_given(void) {
 
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b) {
   int32_t x[OPS];
-  berth_search_report p;
-  CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  berth_search_report p = must_search(s->cost, a, x);
   int32_t y[OPS];
-  berth_search_report q;
-  CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
+  berth_search_report q = must_search(s->cost, b, y);
   return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0;
 }
 
@@ -146,11 +141,10 @@ static void threads(void) {
     setup s;
     berth_search_options a = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
-    berth_placement *p = NULL;
     crowded(&s, 7, 1.05, 1);
     berth_place_options place = berth_place_default(s.g);
     judge.memory = place.memory = BERTH_MEMORY_TOTAL;
-    CHECK_STATUS(berth_place(s.cost, "m-etf", &place, &p, NULL), BERTH_OK);
+    berth_placement *p = must_place(s.cost, "m-etf", &place);
     a.method = methods[k];
     a.judge = &judge;
     a.start = berth_placement_device(p);

@@ -115,21 +115,7 @@ static void check_waiting(berth_links links, double begins, double makespan) {
 
 /* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of
  * their devices. */
-static void star(setup *s) {
-  berth_topology_builder *b = NULL;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
-  int32_t node[4];
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, &node[i], NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_switch(b, "switch", &node[3]), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
-  s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
-}
+static void star(setup *s) { setup_wires(s, "1 1 1 s 0-3:1 1-3:1 2-3:1"); }
 
 /* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out
  * of 0 is shared. Fair: 1/2 B/s each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held:
@@ -226,8 +212,6 @@ static void memory(void) {
 
 static void faults(void) {
   const int32_t apart[] = { 0, 1, 0, 1 }, sequence[] = { 2, 0, 1, 3 };
-  berth_topology_builder *b = NULL;
-  berth_device d = berth_device_default();
   berth_sim_options o = berth_sim_default(NULL);
   setup s;
   pair(&s);
@@ -241,12 +225,7 @@ static void faults(void) {
   check_refused(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");
   setup_end(&s);
   pair(&s);
-  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 2; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  s.t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  setup_wires(&s, "1 1");
   check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
   setup_end(&s);
 }

@@ -14,8 +14,7 @@ static int32_t beside_op(setup *s, double seconds) {
 }
 
 static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
-  berth_result *r = must_simulate(s->cost, device, o);
-  return r;
+  return must_simulate(s->cost, device, o);
 }
 
 /* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0
@@ -195,8 +194,7 @@ static void bounds_hold(void) {
     double best = best_of_all(&s, n, devices);
     berth_bounds_options o = berth_bounds_default(s.g);
     o.thorough = 1;
-    berth_bounds b;
-    CHECK_STATUS(berth_bounds_compute(s.cost, &o, &b, NULL), BERTH_OK);
+    berth_bounds b = must_bounds_compute(s.cost, &o);
     CHECK(b.best <= best * (1 + 1e-9) && b.best > 0);
     paths += b.best == b.critical_path;
     setup_end(&s);
@@ -233,7 +231,6 @@ static void estimate_is_exact(void) {
   static const char *const placers[] = { "m-etf", "heft", "etf" };
   for (size_t k = 0; k < 3; k++) {
     setup s;
-    berth_placement *p = NULL;
     setup_begin(&s);
     int32_t a = setup_op(&s, 1);
     int32_t c = beside_op(&s, 5);
@@ -241,7 +238,7 @@ static void estimate_is_exact(void) {
     setup_edge(&s, a, c, 0);
     setup_edge(&s, a, b, 100);
     setup_mesh(&s, 1, INFINITY);
-    CHECK_STATUS(berth_place(s.cost, placers[k], NULL, &p, NULL), BERTH_OK);
+    berth_placement *p = must_place(s.cost, placers[k], NULL);
     CHECK_NEAR(berth_placement_estimate(p), 6, 0);
     berth_placement_release(p);
     setup_end(&s);

@@ -35,8 +35,6 @@ static void constraints(void) {
   static const char *const types[] = { "cpu", "gpu" };
   double seconds[] = { 1, BERTH_UNSUPPORTED };
   berth_op op = berth_op_default();
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   int32_t wrong_type[] = { 1, 0, 0 }, wrong_pin[] = { 0, 0, 0 };
   setup s;
   setup_begin(&s);
@@ -51,15 +49,7 @@ static void constraints(void) {
   op.name = "mate";
   op.pin = BERTH_NONE;
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  berth_topology_builder *tb = must_topology_builder_new(s.ctx);
-  d.type = "cpu";
-  CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  d.type = "gpu";
-  CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(tb, 0, 1, &l, NULL), BERTH_OK);
-  s.t = must_topology(tb);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  setup_wires(&s, "1:cpu 1:gpu 0-1:1");
   refuse(&s, wrong_type, NULL, BERTH_EINVAL, "conv");
   refuse(&s, wrong_pin, NULL, BERTH_EINVAL, "pinned");
   setup_end(&s);
@@ -141,9 +131,6 @@ static void deadlock(void) {
 }
 
 static void unreachable(void) {
-  berth_topology_builder *tb = NULL;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   int32_t device[] = { 0, 1, 0 }, fine[] = { 0, 0, 1 };
   setup s;
   for (int mode = 0; mode < 6; mode++) {
@@ -152,13 +139,7 @@ static void unreachable(void) {
     if (mode == 4) o.order = BERTH_ORDER_READY;
     if (mode == 5) o.send = BERTH_SEND_PULL;
     small(&s);
-    CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-    CHECK_STATUS(berth_topology_builder_new(s.ctx, &tb), BERTH_OK);
-    for (int i = 0; i < 2; i++)
-      CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-    CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &l, NULL), BERTH_OK); /* no way back */
-    s.t = must_topology(tb);
-    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    setup_wires(&s, "1 1 0>1:1"); /* no way back */
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "tensor 1");
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "device 1");
     berth_result *r = must_simulate(s.cost, fine, &o);

@@ -113,8 +113,7 @@ static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, co
   }
   setup_mesh(s, 3, INFINITY);
   o.links = BERTH_LINKS_FAIR;
-  berth_result *r = must_simulate(s->cost, device, &o);
-  return r;
+  return must_simulate(s->cost, device, &o);
 }
 
 static void check_finishes(const berth_result *r, int32_t n, const double *want) {
@@ -145,22 +144,12 @@ static void three_and_nothing(void) {
 /* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third
  * has what is left. */
 static void max_min_on_a_line(void) {
-  berth_topology_builder *b = NULL;
-  berth_device d = berth_device_default();
-  berth_link slow = { 1, 0.5 }, fast = { 10, 0 };
   berth_sim_options o = berth_sim_default(NULL);
   int32_t device[] = { 0, 2, 0, 1, 1, 2 };
   setup s;
   setup_begin(&s);
   setup_add(&s, "0 0 0 0 0 0 0>1:2 2>3:2 4>5:40");
-  CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &slow, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &fast, NULL), BERTH_OK);
-  s.t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  setup_wires(&s, "1 1 1 0-1:1,0.5 1-2:10");
   o.links = BERTH_LINKS_FAIR;
   berth_result *r = must_simulate(s.cost, device, &o);
   CHECK_NEAR(berth_result_finish(r)[1], 4.5, 1e-12); /* 0.5 s of latency, 2 bytes at 0.5 */

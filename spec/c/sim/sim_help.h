@@ -66,6 +66,11 @@ static inline void setup_text(setup *s, const char *text, int32_t devices, doubl
   setup_add(s, text);
   setup_mesh(s, devices, memory);
 }
+static inline void setup_wires(setup *s, const char *topology) {
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  s->t = must_topology_of_text(s->ctx, topology);
+  s->cost = must_cost_new(s->g, s->t, NULL);
+}
 /* Devices of different speed, links of different bandwidth, one switch less than a mesh: no uniform
  * times. */
 static inline void setup_uneven(setup *s, int32_t n) {
@@ -133,12 +138,11 @@ static inline void random_devices(berth_rng *rng, int32_t n, int32_t devices, in
 
 static inline char *read_text(const char *dir, const char *sub, const char *name) {
   char path[4096], *text = NULL;
-  long size;
   snprintf(path, sizeof path, "%s/%s/%s", dir, sub, name);
   FILE *f;
   if (!(f = fopen(path, "rb"))) return NULL;
   fseek(f, 0, SEEK_END);
-  size = ftell(f);
+  long size = ftell(f);
   rewind(f);
   text = malloc((size_t)size + 1);
   if (text && fread(text, 1, (size_t)size, f) == (size_t)size) text[size] = 0;

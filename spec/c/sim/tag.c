@@ -7,8 +7,7 @@
 #define US 1e-6
 
 static berth_sim_options tag(berth_ctx *ctx) {
-  berth_sim_options o = must_sim_preset(ctx, "tag");
-  return o;
+  return must_sim_preset(ctx, "tag");
 }
 
 static void price(setup *s) {
@@ -172,25 +171,12 @@ static void accessors(void) {
 
 /* ---- faults ---- */
 
-static void two_islands(setup *s) {
-  berth_topology_builder *b = NULL;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &l, NULL), BERTH_OK);
-  s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
-}
-
 static void faults(void) {
   TEST("no way across, and too late to be counted");
   setup s;
   setup_begin(&s);
   setup_add(&s, "1 1 0>1:4");
-  two_islands(&s);
+  setup_wires(&s, "1 1 1 0-1:1");
   berth_sim_options o = tag(s.ctx);
   check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
   o.order = BERTH_ORDER_EVENT;

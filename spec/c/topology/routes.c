@@ -225,8 +225,7 @@ static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
     int32_t from = berth_rng_below(rng, v), to = berth_rng_below(rng, v);
     if (from != to) CHECK_STATUS(berth_topology_builder_add_link(b, from, to, &l, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 static void check_against_reference(const berth_topology *t, int32_t a, int32_t b) {
