@@ -1,5 +1,4 @@
-/* Collectives in the step simulator: by hand, and against a simulator of their own under free
- * links. */
+/* Collectives in the step simulator: by hand, and random graphs judged by their times. */
 #include "sim_checker.h"
 #include "refusals.h"
 
@@ -301,89 +300,7 @@ static void disturbed(void) {
   setup_end(&s);
 }
 
-/* ---- a simulator of its own: STATIC, free links, push, times that do not coincide ---- */
-
-typedef struct naive {
-  const setup *s;
-  int32_t n, devices;
-  const int32_t *device;
-  const double *rank;
-  double end[OPS], free_at[16];
-} naive;
-
-/* NAN: not known yet. */
-static double naive_collective(const naive *x, int32_t k) {
-  double done = 0, price = 0;
-  berth_collective c = must_graph_collective(x->s->g, k);
-  int32_t at[64];
-  for (int32_t i = 0; i < c.n_members; i++) {
-    at[i] = x->device[c.members[i]];
-    if (isnan(x->end[c.members[i]])) return (double)NAN;
-    done = fmax(done, x->end[c.members[i]]);
-  }
-  CHECK_STATUS(berth_cost_collective(x->s->cost, k, c.n_members, at, &price), BERTH_OK);
-  return done + price;
-}
-static double naive_ready(const naive *x, int32_t op) {
-  const int32_t *in;
-  double at = 0;
-  int32_t n = berth_graph_inputs(x->s->g, op, &in);
-  for (int32_t i = 0; i < n; i++) {
-    berth_tensor t = must_graph_tensor(x->s->g, in[i]);
-    if (isnan(x->end[t.producer])) return (double)NAN;
-    at = fmax(at,
-              x->end[t.producer]
-                  + berth_cost_transfer(x->s->cost, in[i], x->device[t.producer], x->device[op]));
-  }
-  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) {
-    berth_collective c = must_graph_collective(x->s->g, k);
-    for (int32_t i = 0; i < c.n_consumers; i++) {
-      if (c.consumers[i] != op) continue;
-      if (isnan(naive_collective(x, k))) return (double)NAN;
-      at = fmax(at, naive_collective(x, k));
-    }
-  }
-  return at;
-}
-/* On a device: as soon as it is free and something is ready, the least rank of what is. */
-static int32_t naive_choice(const naive *x, int32_t device, double *start) {
-  int32_t best = BERTH_NONE;
-  *start = INFINITY;
-  double ready[OPS];
-  for (int32_t i = 0; i < x->n; i++) {
-    ready[i] = isnan(x->end[i]) && x->device[i] == device ? naive_ready(x, i) : (double)NAN;
-    if (!isnan(ready[i])) *start = fmin(*start, fmax(ready[i], x->free_at[device]));
-  }
-  for (int32_t i = 0; i < x->n; i++) {
-    if (ready[i] <= *start && (best == BERTH_NONE || x->rank[i] < x->rank[best])) best = i;
-  }
-  return best;
-}
-/* The op that starts next anywhere. */
-static int32_t naive_next(const naive *x, double *start) {
-  int32_t best = BERTH_NONE;
-  *start = INFINITY;
-  for (int32_t d = 0; d < x->devices; d++) {
-    double at;
-    int32_t op = naive_choice(x, d, &at);
-    if (op == BERTH_NONE || at >= *start) continue;
-    *start = at;
-    best = op;
-  }
-  return best;
-}
-static double naive_makespan(naive *x) {
-  double last = 0, start;
-  int32_t op;
-  while ((op = naive_next(x, &start)) != BERTH_NONE) {
-    x->end[op] = start + berth_cost_op(x->s->cost, op, x->device[op]);
-    x->free_at[x->device[op]] = x->end[op];
-    last = fmax(last, x->end[op]);
-  }
-  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++)
-    last = fmax(last, naive_collective(x, k));
-  return last;
-}
+/* ---- random graphs, judged by their times; limits ---- */
 
 static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan,
                    berth_rng *rng) {
@@ -398,7 +315,7 @@ static void limits(setup *s, const berth_sim_options *o, const int32_t *device, 
   berth_sim_release(sim);
 }
 
-static void against_naive(int even) {
+static void random_graphs(int even) {
   berth_rng rng;
   berth_rng_init(&rng, 21, (uint64_t)even);
   for (int32_t round = 0; round < 60; round++) {
@@ -411,20 +328,21 @@ static void against_naive(int even) {
     else setup_uneven(&s, devices);
     int32_t device[OPS];
     random_devices(&rng, n, devices, device);
-    naive x;
-    memset(&x, 0, sizeof x);
-    x.s = &s;
-    x.n = n;
-    x.devices = devices;
-    x.device = device;
     double rank[OPS];
-    x.rank = o.rank = rank;
+    o.rank = rank;
     o.dispatch = BERTH_DISPATCH_STATIC;
     for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
-    for (int32_t i = 0; i < n; i++) x.end[i] = (double)NAN;
     berth_result *r = run(&s, device, &o);
-    CHECK_NEAR(berth_result_makespan(r), naive_makespan(&x), 1e-9);
-    for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[i], x.end[i], 1e-9);
+    judged j = judge(&s, &o, r);
+    check_precedence(&j);
+    check_devices(&j);
+    check_work_conserving(&j);
+    check_dispatch(&j);
+    check_collectives(&j);
+    double last = 0;
+    for (int32_t i = 0; i < n; i++) last = fmax(last, j.finish[i]);
+    for (int32_t k = 0; k < j.n_met; k++) last = fmax(last, j.met[k].finish);
+    CHECK(berth_result_makespan(r) == last);
     limits(&s, &o, device, berth_result_makespan(r), &rng);
     o.memory = BERTH_MEMORY_NONE;
     for (int32_t links = BERTH_LINKS_CHANNEL; links <= BERTH_LINKS_FAIR; links++) {
@@ -491,8 +409,8 @@ int main(void) {
   TEST("deadlock, too late, no route: said with the collective") faults();
   TEST("priced by a function, on the calling thread") own_function();
   TEST("quantum and noise") disturbed();
-  TEST("as a simulator of its own, equal devices; limits under all links") against_naive(1);
-  TEST("as a simulator of its own, unequal devices and links") against_naive(0);
+  TEST("random graphs, equal devices; limits under all links") random_graphs(1);
+  TEST("random graphs, unequal devices and links") random_graphs(0);
   TEST("every refused allocation is reported and leaks nothing") refused();
   return check_done();
 }
