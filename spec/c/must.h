@@ -131,6 +131,16 @@ static inline berth_topology *must_topology(berth_topology_builder *b) {
   RELEASE_PICK(__VA_ARGS__, RELEASE_8, RELEASE_7, RELEASE_6, RELEASE_5, RELEASE_4, RELEASE_3, \
                RELEASE_2, RELEASE_1, )(__VA_ARGS__)
 
+static inline int done_with(berth_ctx *ctx) {
+  berth_ctx_release(ctx);
+  return check_done();
+}
+static inline berth_rng seeded(uint64_t seed, uint64_t stream) {
+  berth_rng rng;
+  berth_rng_init(&rng, seed, stream);
+  return rng;
+}
+
 /* Graphs as text: a number is an op of so many seconds, then p parameter bytes, w workspace bytes,
  * g its group, @ its pin, t its twin; `0>1,2:8` is a tensor of 8 bytes from op 0 to ops 1 and 2. */
 static inline berth_status add_text(berth_graph_builder *b, const char *text) {

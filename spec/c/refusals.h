@@ -30,15 +30,15 @@ static inline long refuse_each(refused_job *job, const void *what, int sign, int
   return runs;
 }
 
-typedef struct work_only {
+typedef struct bare_job {
   berth_status (*work)(berth_ctx *ctx);
-} work_only;
+} bare_job;
 
-static inline berth_status do_work_only(berth_ctx *ctx, const void *what) {
-  return ((const work_only *)what)->work(ctx);
+static inline berth_status do_bare_job(berth_ctx *ctx, const void *what) {
+  return ((const bare_job *)what)->work(ctx);
 }
 static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign) {
-  CHECK(refuse_each(do_work_only, &(work_only){ work }, sign, 0) > 40);
+  CHECK(refuse_each(do_bare_job, &(bare_job){ work }, sign, 0) > 40);
 }
 static inline void check_refusals(berth_status (*work)(berth_ctx *ctx)) {
   TEST("every refused allocation is reported or made good, and leaks nothing");

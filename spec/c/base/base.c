@@ -40,8 +40,7 @@ static void test_names(berth_ctx *ctx) {
 static void test_heap(berth_ctx *ctx) {
   double last = -1;
   TEST("heap pops in key order after random changes, ties by item");
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 0);
+  berth_rng rng = seeded(7, 0);
   berth_i_heap h;
   CHECK_STATUS(berth_i_heap_init(ctx, &h, 200, 200), BERTH_OK);
   double key[200];
@@ -77,8 +76,7 @@ BERTH_I_SORT(sort_by_size, double, BERTH_I_KEY(fabs(*b), fabs(*a)))
 static void test_sort(void) {
   double few[] = { 1, -3, 2 };
   TEST("sorts by several keys, up and down, as a plain heap does");
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 0);
+  berth_rng rng = seeded(7, 0);
   item list[300], heap[300];
   for (int32_t i = 0; i < 300; i++) {
     list[i] = (item){ berth_rng_below(&rng, 5), { (int32_t)berth_rng_below(&rng, 5), i } };
@@ -102,10 +100,8 @@ static void test_rng(void) {
   double sum = 0, square = 0;
   int count[6] = { 0 };
   TEST("random streams: same seed same numbers, sane moments");
-  berth_rng a;
-  berth_rng_init(&a, 42, 0);
-  berth_rng b;
-  berth_rng_init(&b, 42, 0);
+  berth_rng a = seeded(42, 0);
+  berth_rng b = seeded(42, 0);
   for (int i = 0; i < 100; i++) CHECK(berth_rng_u64(&a) == berth_rng_u64(&b));
   berth_rng_init(&b, 42, 1);
   CHECK(berth_rng_u64(&a) != berth_rng_u64(&b));
@@ -209,6 +205,5 @@ int main(void) {
   test_rng();
   test_utf8();
   test_quantities(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

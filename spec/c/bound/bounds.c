@@ -23,8 +23,7 @@ static void set_time(problem *p, int32_t op, double t0, double t1) {
 
 static void test_hand_made(void) {
   TEST("a chain is bounded by its path, each op at its best device");
-  problem p;
-  problem_clear(&p, 3, 2);
+  problem p = clear_problem(3, 2);
   set_time(&p, 0, 4, 3), set_time(&p, 1, 2, 5), set_time(&p, 2, 1, 1);
   problem_edge(&p, 0, 1, 0), problem_edge(&p, 1, 2, 0);
   berth_bounds b;
@@ -91,8 +90,7 @@ static void test_unfit(void) {
   berth_obstacle why = { 7, 7, 7 };
   b.best = -1;
   TEST("infeasible: an op larger than every device");
-  problem p;
-  problem_clear(&p, 2, 2);
+  problem p = clear_problem(2, 2);
   p.param[1] = 10, p.memory[0] = 4, p.memory[1] = 7;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == 1 && why.device == 1 && why.missing == 3);
@@ -171,8 +169,7 @@ static void check_against_all(const problem *p, tally *sum) {
 static void test_random(void) {
   tally sum = { 0 };
   TEST("no schedule beats a bound, nothing that fits is called infeasible");
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   for (int32_t i = 0; i < 1500; i++) {
     problem p;
     random_problem(&p, &rng);
@@ -193,8 +190,7 @@ static void test_refusals(void) {
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_ctx *own, *kept = ctx;
     CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
-    problem p;
-    problem_clear(&p, 5, 3);
+    problem p = clear_problem(5, 3);
     p.param[0] = 2, p.memory[0] = 3, p.group[1] = p.group[2] = 0, p.pin[3] = 1;
     problem_edge(&p, 0, 1, 0);
     ctx = own;
@@ -224,6 +220,5 @@ int main(void) {
   test_unfit();
   test_random();
   test_refusals();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

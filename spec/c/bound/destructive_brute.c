@@ -87,8 +87,7 @@ int main(int argc, char **argv) {
   double gap = 0;
   berth_ctx_new(NULL, &ctx);
   TEST("no schedule beats them: joins, forks, uneven devices, pins, groups; each rule alone")
-  berth_rng rng;
-  berth_rng_init(&rng, 404, 0);
+  berth_rng rng = seeded(404, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     problem p;
     random_case(&p, &rng, i);
@@ -103,6 +102,5 @@ int main(int argc, char **argv) {
   }
   printf("# %d problems: closed %d, mean gap %.4f\n", used, tight, gap / used);
   CHECK(tight > used / 2);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -146,8 +146,7 @@ static void random_case(problem *p, berth_rng *rng, int round) {
 static void against_all(int n) {
   int used = 0, cut = 0;
   TEST("no schedule on two machines beats them")
-  berth_rng rng;
-  berth_rng_init(&rng, 407, 0);
+  berth_rng rng = seeded(407, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
@@ -175,6 +174,5 @@ int main(int argc, char **argv) {
   by_hand();
   unread_tensor();
   against_all(argc > 1 ? atoi(argv[1]) : 400);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

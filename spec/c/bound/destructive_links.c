@@ -243,8 +243,7 @@ static void try_case(links_case *c, int round, tally *n) {
 
 static void check_random(int rounds, uint64_t seed) {
   tally n = { { 0 }, { 0 }, { 0 } };
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   TEST("no schedule on contended links, no queue and no order beats the bounds; collectives, "
        "shared and double tensors")
   for (int i = 0; i < rounds && !check_bad; i++) {
@@ -345,6 +344,5 @@ int main(int argc, char **argv) {
   check_port();
   check_collective();
   check_random(argc > 1 ? atoi(argv[1]) : 240, argc > 2 ? (uint64_t)atoi(argv[2]) : 11);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

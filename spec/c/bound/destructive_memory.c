@@ -113,8 +113,7 @@ static void against_schedules(int n) {
   int tight = 0, used = 0, unfit = 0, by_memory = 0;
   double gap = 0;
   TEST("no schedule that fits beats them: pins, groups, types, uneven memory")
-  berth_rng rng;
-  berth_rng_init(&rng, 405, 0);
+  berth_rng rng = seeded(405, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     problem p;
     random_case(&p, &rng, i);
@@ -177,8 +176,7 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
 static void against_simulations(int n) {
   int used = 0, tight = 0;
   TEST("no simulation that fits beats them, outputs and copies counted")
-  berth_rng rng;
-  berth_rng_init(&rng, 406, 0);
+  berth_rng rng = seeded(406, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     berth_memory_policy memory = i % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     problem p;
@@ -206,6 +204,5 @@ int main(int argc, char **argv) {
   by_hand();
   against_schedules(n);
   against_simulations(n / 10);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -141,8 +141,7 @@ static void test_path_rho(void) {
   berth_guarantee_options o = total();
   int infinite = 0, sharper = 0;
   TEST("the largest share of transfers on a path: against all paths");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   for (int i = 0; i < 400 && !check_bad; i++) {
     problem p;
     double most = 0;
@@ -303,8 +302,7 @@ static void check_all_placers(const problem *p, berth_memory_policy memory, tall
 static void test_placers(void) {
   tally sum = { 0 };
   TEST("placers keep their guarantees, and place wherever the memory form holds");
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   for (int i = 0; i < 600 && !check_bad; i++) {
     problem p;
     int limited = i % 3;
@@ -359,6 +357,5 @@ int main(void) {
   test_wrong();
   test_placers();
   test_refusals();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -84,11 +84,9 @@ static double cheap_gap(const problem *p, double best) {
 static void test_bounds(void) {
   tally sum = { 0 };
   TEST("no schedule with transfers beats a bound: uneven devices, groups, pins, any rho");
-  berth_rng rng;
-  berth_rng_init(&rng, 21, 0);
+  berth_rng rng = seeded(21, 0);
   for (int i = 0; i < 500 && !check_bad; i++) {
-    problem p;
-    problem_clear(&p, 1 + berth_rng_below(&rng, 6), 2 + berth_rng_below(&rng, 2));
+    problem p = clear_problem(1 + berth_rng_below(&rng, 6), 2 + berth_rng_below(&rng, 2));
     random_times(&p, &rng, i % 2);
     p.bandwidth = 1 + berth_rng_below(&rng, 4), p.latency = berth_rng_below(&rng, 3);
     for (int32_t k = 0; k < p.ops; k++) {
@@ -139,8 +137,7 @@ static berth_status ask_price(void *ud, int32_t tensor, int32_t src, int32_t dst
 static void test_table(void) {
   int cut = 0, feasible = 0;
   TEST("prices by pair of devices, some pairs without a way: bounds hold, guarantees tell");
-  berth_rng rng;
-  berth_rng_init(&rng, 24, 0);
+  berth_rng rng = seeded(24, 0);
   for (int i = 0; i < 150 && !check_bad; i++) {
     berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
     berth_guarantee_options go = berth_guarantee_default(NULL);
@@ -233,11 +230,9 @@ static double best_on(const problem *p, berth_cost *cost, berth_links links, ber
 
 static void test_links(void) {
   TEST("contention only makes the best schedule longer: bounds hold on every discipline");
-  berth_rng rng;
-  berth_rng_init(&rng, 22, 0);
+  berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 40 && !check_bad; i++) {
-    problem p;
-    problem_clear(&p, 2 + berth_rng_below(&rng, TINY - 1), 2 + i % 2);
+    problem p = clear_problem(2 + berth_rng_below(&rng, TINY - 1), 2 + i % 2);
     random_times(&p, &rng, berth_rng_below(&rng, 2));
     p.bandwidth = 2;
     add_edges(&p, &rng, 12);
@@ -263,6 +258,5 @@ int main(void) {
   test_bounds();
   test_table();
   test_links();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

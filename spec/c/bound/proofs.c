@@ -165,8 +165,7 @@ static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_polic
 
 static void many(berth_ctx *ctx, berth_memory_policy memory, int rounds) {
   tally count = { 0, 0, 0, 0 };
-  berth_rng rng;
-  berth_rng_init(&rng, 51, (uint64_t)memory);
+  berth_rng rng = seeded(51, (uint64_t)memory);
   for (int i = 0; i < rounds && !check_bad; i++) {
     int32_t devices = 1 + berth_rng_below(&rng, DEVICES),
             n = 1 + berth_rng_below(&rng, devices == DEVICES ? OPS - 1 : OPS);
@@ -186,6 +185,5 @@ int main(void) {
   TEST("inference: what is proved is so") many(ctx, BERTH_MEMORY_INFERENCE, check_runs(200, 1200));
   TEST("training: what is proved is so") many(ctx, BERTH_MEMORY_TRAINING, check_runs(200, 1200));
   TEST("total: what is proved is so") many(ctx, BERTH_MEMORY_TOTAL, check_runs(200, 1200));
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -354,8 +354,7 @@ static void test_many(void) {
   berth_cluster_summary s = { 0 };
   double now = 0, want = 0;
   TEST("82,000 jobs on 64 machines, first in first out")
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   for (int j = 0; j < MANY; j++) {
     many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng),
                            INFINITY, 0 };
@@ -385,6 +384,5 @@ int main(void) {
   test_steps();
   test_many();
   TEST("allocations that fail") refuse_each(run_many, NULL, 1, 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -191,6 +191,5 @@ int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
   TEST("random decisions beside a replay")
   for (uint64_t seed = 0; seed < 300 && check_bad < 5; seed++) play(ctx, seed);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -297,6 +297,5 @@ int main(void) {
   tag(ctx);
   hierarchical(ctx);
   refusals(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

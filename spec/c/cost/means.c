@@ -99,8 +99,7 @@ static void test_random(berth_ctx *ctx) {
     { .op_factor = 2, .transfer_factor = 3, .free_control = 1 },
     { .transfer = some_transfer, .transfer_factor = 0.5 }
   };
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   TEST("means, least times and rho of 300 random pairs equal naive loops");
   for (int round = 0; round < 300; round++) {
     berth_graph *g = random_graph(ctx, &rng);
@@ -230,8 +229,7 @@ static void test_fit_noisy(berth_ctx *ctx) {
   enum { N = 400 };
   TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 %, when "
        "relative");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   double x[N], y[N];
   for (int i = 0; i < N; i++) {
     x[i] = 1024 * pow(2, 20.0 * i / (N - 1));
@@ -295,6 +293,5 @@ int main(void) {
   test_fit_noisy(ctx);
   test_fit_measured(ctx);
   if (berth_ctx_memory(ctx) != 0) return 1;
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

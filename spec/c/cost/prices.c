@@ -408,6 +408,5 @@ int main(void) {
   test_collectives(ctx);
   check_refusals(build_all);
   if (berth_ctx_memory(ctx) != 0) return 1;
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -59,8 +59,7 @@ static void released(void *ud) { ((Problem *)ud)->released++; }
 
 static void make(Problem *x, uint64_t seed, int32_t n, int32_t actions) {
   memset(x, 0, sizeof *x);
-  berth_rng r;
-  berth_rng_init(&r, seed, 9);
+  berth_rng r = seeded(seed, 9);
   x->p.n = n;
   x->p.n_actions = actions;
   x->wall = INFINITY;

@@ -38,8 +38,7 @@ static void released(void *ud) { ((Problem *)ud)->released++; }
 /* Action 0 is legal everywhere; what stands for another has a smaller number. */
 static void make(Problem *x, uint64_t seed, int32_t n) {
   memset(x, 0, sizeof *x);
-  berth_rng r;
-  berth_rng_init(&r, seed, 31);
+  berth_rng r = seeded(seed, 31);
   for (int32_t i = 0; i < n; i++)
     for (int32_t a = 0; a < ACTIONS; a++) {
       x->alone[i][a] = 4 * berth_rng_uniform(&r);

@@ -395,8 +395,7 @@ static berth_status work(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   berth_ctx *ctx;
   berth_ctx_new(NULL, &ctx);
   TEST("an analysis lives as long as somebody holds it, and keeps the graph");

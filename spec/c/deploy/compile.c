@@ -298,6 +298,5 @@ int main(void) {
   check_checker(ctx);
   check_options(ctx);
   check_strategies(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -158,10 +158,9 @@ static void check_lists(const berth_graph *g) {
 }
 
 static void check_random(berth_ctx *ctx, uint64_t seed) {
-  berth_rng rng;
   berth_compiled *c = NULL;
   berth_result *r = NULL;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   berth_deploy *d = random_problem(ctx, &rng);
   int32_t action[16];
   uint8_t duplicate[MOST_LAYERS * 6];
@@ -180,10 +179,9 @@ static void check_random(berth_ctx *ctx, uint64_t seed) {
 }
 
 static berth_status whole_job(berth_ctx *ctx) {
-  berth_rng rng;
   berth_compiled *c = NULL;
   berth_status st = BERTH_ENOMEM;
-  berth_rng_init(&rng, 4, 0);
+  berth_rng rng = seeded(4, 0);
   berth_deploy *d;
   if (!(d = random_problem(ctx, &rng))) return st;
   int32_t action[16];

@@ -8,9 +8,8 @@ enum { LAYERS = 6, PROBLEMS = 12 };
 
 /* memory: of each device, in parts of three times all weights; 0: any amount */
 static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, double memory) {
-  berth_rng r;
   double sum = 0;
-  berth_rng_init(&r, seed, 3);
+  berth_rng r = seeded(seed, 3);
   Setting s = draw_setting(&r);
   s.op_groups = 4;
   Layer layer[LAYERS];

@@ -66,8 +66,7 @@ static void draw_assignment(const Space *x, berth_rng *r, int32_t *out) {
 
 static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, int32_t layers, int32_t groups,
                                   int32_t devices) {
-  berth_rng r;
-  berth_rng_init(&r, seed, 3);
+  berth_rng r = seeded(seed, 3);
   Setting s = draw_setting(&r);
   Layer layer[6];
   draw_layers(&r, layers, layer);
@@ -128,8 +127,7 @@ static void test_round_trip(berth_ctx *ctx) {
   int32_t repeated = 0;
   TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to "
        "it");
-  berth_rng r;
-  berth_rng_init(&r, 4, 0);
+  berth_rng r = seeded(4, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
@@ -192,8 +190,7 @@ static void test_nearest(berth_ctx *ctx) {
   int32_t moved = 0;
   TEST("strategies at random: what stands for illegal actions, all that the rule repeats or "
        "nothing");
-  berth_rng r;
-  berth_rng_init(&r, 5, 0);
+  berth_rng r = seeded(5, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);

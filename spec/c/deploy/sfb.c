@@ -169,9 +169,8 @@ static int check_case(berth_ctx *ctx, Case *c) {
 }
 
 static int check_cases(berth_ctx *ctx, berth_sfb_cost cost, uint64_t seed) {
-  berth_rng rng;
   int pays = 0;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   for (int k = 0; k < check_runs(100, 500); k++) {
     Case c = random_case(&rng, cost);
     if (!check_case(ctx, &c)) printf("# case %d\n", k);
@@ -252,6 +251,5 @@ int main(void) {
   CHECK(check_cases(ctx, BERTH_SFB_COMPAT, 2) > check_runs(25, 125));
   TEST("what makes no sense is refused") check_errors(ctx);
   TEST("allocation failures leave nothing behind") refuse_each(choose, NULL, 1, 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

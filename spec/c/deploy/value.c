@@ -155,10 +155,9 @@ enum { PROBLEMS = 60, STRATEGIES = 50 };
 /* Thousands of strategies of random problems: none below the bound; all as compiled and simulated;
  * rules cover what they may. */
 static void random_strategies(berth_ctx *ctx) {
-  berth_rng r;
   int32_t below = 0, n = 0, wrong = 0;
   double closest = 0;
-  berth_rng_init(&r, 5, 0);
+  berth_rng r = seeded(5, 0);
   for (int32_t p = 0; p < PROBLEMS; p++) {
     Layer layer[8];
     Setting s = draw_setting(&r);

@@ -28,9 +28,8 @@ static void gradients_are_repeated_where_it_pays(berth_ctx *ctx) {
 }
 
 static void guard_keeps_the_better(berth_ctx *ctx) {
-  berth_rng r;
   int32_t gained = 0;
-  berth_rng_init(&r, 9, 0);
+  berth_rng r = seeded(9, 0);
   for (int32_t p = 0; p < 30; p++) {
     Layer layer[6];
     Setting s = draw_setting(&r);
@@ -145,6 +144,5 @@ int main(void) {
   TEST("the guard keeps the better") guard_keeps_the_better(ctx);
   TEST("a chain fits where replicas do not") chain_fits_where_replicas_do_not(ctx);
   TEST("what never ends is passed over") what_never_ends_is_passed_over(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

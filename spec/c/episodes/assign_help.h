@@ -21,9 +21,6 @@ static inline void episode_begin(episode_setup *x, const setup *s, const berth_a
     exit(1);
   }
 }
-static inline void episode_end(episode_setup *x) {
-  RELEASE(x->e, x->a);
-}
 
 static inline void check_doubles(const double *got, const double *want, int32_t n,
                                  const char *what) {

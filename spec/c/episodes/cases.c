@@ -23,8 +23,7 @@ static void static_features(void) {
     check_doubles(berth_assign_op_features(x.a), t ? textbook : code, 20, "features");
     check_ids(berth_assign_b_next(x.a), b_next, 4, "b-paths");
     check_ids(berth_assign_t_next(x.a), t_next, 4, "t-paths");
-    episode_end(&x);
-    setup_end(&s);
+    SETUP_END(&s, x.e, x.a);
   }
 }
 
@@ -45,8 +44,7 @@ static void edges(void) {
       check_ids(to, dst, 8, "destinations");
       check_doubles(c, seconds[t], 8, "edges");
     }
-    episode_end(&x);
-    setup_end(&s);
+    SETUP_END(&s, x.e, x.a);
   }
 }
 
@@ -75,16 +73,14 @@ static void device_features(void) {
     put(x.e, 3, 1);
     check_candidates(x.e, 0, NULL);
     check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 0, 1, 1 }, 4, "placement");
-    episode_end(&x);
-    setup_end(&s);
+    SETUP_END(&s, x.e, x.a);
   }
 }
 
 /* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and
  * from 3. */
 static void path_ties(void) {
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int i = 0; i < 4; i++) setup_op(&s, 1);
   int32_t t = setup_tensor(&s, 0, 1);
   setup_use(&s, t, 2);
@@ -95,8 +91,7 @@ static void path_ties(void) {
   episode_begin(&x, &s, NULL, 1);
   check_ids(berth_assign_b_next(x.a), (const int32_t[]){ 2, 3, 3, BERTH_NONE }, 4, "b-paths");
   check_ids(berth_assign_t_next(x.a), (const int32_t[]){ BERTH_NONE, 0, 0, 2 }, 4, "t-paths");
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is
@@ -108,8 +103,7 @@ static void pins(void) {
   int32_t op = 0;
   pinned.seconds = &three;
   pinned.pin = 1;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_add(&s, "0>1:4 1 1>2:1");
@@ -130,8 +124,7 @@ static void pins(void) {
   check_devices(x.e, 2, 10, (const double[]){ 2, 0, 0, 0, 10, 3, 3, 6, 9, 9 });
   put(x.e, 2, 1);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 1, 1 }, 3, "placement");
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* Everything is pinned: an episode without steps. */
@@ -141,8 +134,7 @@ static void all_pinned(void) {
   int32_t op = 0, device = 0;
   pinned.seconds = &one;
   pinned.pin = 1;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int i = 0; i < 3; i++)
     CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
@@ -155,8 +147,7 @@ static void all_pinned(void) {
   berth_episode_log log;
   if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK))
     CHECK(log.n_rows == 0 && log.first[0] == 0);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* A chain of four: 0 and 2 are a colocation group, 1 and 3 have one unit. */
@@ -165,8 +156,7 @@ static void groups_and_units(void) {
   berth_assign_options o = berth_assign_default();
   double one = 1;
   o.unit = unit;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int32_t i = 0; i < 4; i++) {
     berth_op op = berth_op_default();
     op.seconds = &one;
@@ -185,8 +175,7 @@ static void groups_and_units(void) {
   put(x.e, 1, 0);
   CHECK(berth_episodes_step(x.e) == 2);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 0, 1, 0 }, 4, "placement");
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 static void impossible_units(void) {
@@ -224,8 +213,7 @@ static void communication(void) {
   double four = 4;
   op.seconds = &four;
   op.flags = BERTH_OP_COMMUNICATION;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
   setup_add(&s, "1 5 0>1:3 1>2:3");
@@ -238,8 +226,7 @@ static void communication(void) {
   check_devices(x.e, 1, 10, (const double[]){ 5, 0, 0, 0, 5, 2, 2, 0, 2, 2 });
   put(x.e, 1, 1);
   check_devices(x.e, 2, 10, (const double[]){ 5, 0, 0, 0, 9, 2, 4, 2, 6, 6 });
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* A device of speed 1, one of speed 2; op 1 (3 s) only runs on type "cpu", which is the slow
@@ -270,16 +257,14 @@ static void different_devices(void) {
   CHECK_STATUS(berth_episodes_assign(x.e, &one, &one), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 1 cannot run on device 1");
   put(x.e, 1, 0);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* 0 and 1 meet at both 2 and 3: what is known of 0 (2 s) counts twice for 1. */
 static void partners(void) {
   berth_assign_options o = berth_assign_default();
   o.partners = 1;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int i = 0; i < 4; i++) setup_op(&s, 2);
   for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
   setup_mesh(&s, 2, INFINITY);
@@ -288,8 +273,7 @@ static void partners(void) {
   CHECK(berth_assign_device_features(x.a) == 6);
   put(x.e, 0, 1);
   check_devices(x.e, 1, 12, (const double[]){ 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 4 });
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates
@@ -310,8 +294,7 @@ static void teacher(void) {
   put(x.e, 1, 0);
   CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
   CHECK(!best[0] && best[1]);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* What the teacher says of one op does not disturb what was told of another. */
@@ -342,8 +325,7 @@ static void log_keeps_what_was_told(void) {
     if (round == 0 && CHECK(log.devices)) check_doubles(log.devices + 10, told, 10, "told");
     if (round == 1) CHECK(!log.devices);
   }
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 static void choices(void) {
@@ -367,8 +349,7 @@ static void choices(void) {
     else CHECK(seen[2] > 400 && seen[2] < 600);
     memset(seen, 0, sizeof seen);
   }
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 static void refused_choices(void) {
@@ -393,8 +374,7 @@ static void refused_choices(void) {
   CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_episodes_choice)9, 0, &at),
                BERTH_EINVAL);
   CHECK(at == 7);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 static void refusals(void) {
@@ -412,8 +392,7 @@ static void refusals(void) {
   CHECK_STATUS(berth_episodes_new(x.a, 0, &none), BERTH_EINVAL);
   CHECK_STATUS(berth_episodes_new(x.a, INT32_MAX, &none), BERTH_EINVAL);
   CHECK(!none && berth_episodes_step(x.e) == 0);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 int main(void) {

@@ -361,8 +361,7 @@ static void as_the_plain_version(berth_rng *rng) {
     berth_episodes_start(x.e, 1, 0);
     walk(&v, &x, rng);
   }
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* ---- lock-step ---- */
@@ -432,8 +431,7 @@ static void together_as_alone(berth_rng *rng) {
     check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g),
               berth_episodes_placement(alone.e), berth_graph_ops(s.g), "placement");
   }
-  episode_end(&x);
-  episode_end(&alone);
+  RELEASE(x.e, x.a, alone.e, alone.a);
   setup_end(&s);
 }
 
@@ -480,8 +478,7 @@ static berth_status whole_job(berth_ctx *ctx, const void *contracted) {
 }
 
 int main(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   TEST("as a version that replays all decisions");
   for (int i = 0; i < check_runs(1000, 4000); i++) as_the_plain_version(&rng);
   TEST("episodes side by side are as each alone");

@@ -17,8 +17,7 @@ static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
  * from 1 a link leads to 2. */
 static void by_hand(void) {
   int32_t op = 2;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_add(&s, "1 1 1 1@1 0>2:1 1>2:1 2>3:1");
   setup_wires(&s, "1 1 1 0-1:1 1>2:1");
   episode_setup x;
@@ -40,13 +39,11 @@ static void by_hand(void) {
   put(x.e, 0, 2);
   put(x.e, 1, 0);
   expect(x.e, 2, 1, 1, 1); /* led astray: nothing is left that could be reached */
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 static void nothing_to_rule_out(void) {
-  setup s;
-  setup_text(&s, "1", 2, INFINITY);
+  setup s = setup_of("1", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(!berth_assign_restricted(x.a));
@@ -54,8 +51,7 @@ static void nothing_to_rule_out(void) {
   berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
   CHECK(!log.allowed);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* ---- any graph, any links ---- */
@@ -129,8 +125,7 @@ static void any(berth_rng *rng) {
   berth_status st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
   CHECK(st == (reached ? BERTH_OK : BERTH_EUNREACHABLE));
   berth_result_release(r);
-  episode_end(&x);
-  setup_end(&s);
+  SETUP_END(&s, x.e, x.a);
 }
 
 /* ---- refused allocations ---- */
@@ -162,8 +157,7 @@ static berth_status job(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   TEST("links that lead one way, and a pinned consumer") by_hand();
   TEST("nothing to rule out") nothing_to_rule_out();
   TEST("any graph, any links: as by asking every tensor; what keeps to it runs");

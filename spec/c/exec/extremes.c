@@ -42,8 +42,7 @@ static void check_run(double seconds, double bytes, const berth_exec_options *o,
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), want);
   if (text) CHECK_TEXT(berth_errmsg(s.ctx), text);
   else CHECK(berth_execution_wrong(r) == BERTH_NONE && berth_execution_makespan(r) >= 0);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 static void times(void) {
@@ -95,8 +94,7 @@ static void arenas_that_nobody_has(void) {
     berth_executor *x = must_executor_new(s.cost, &o);
     CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_ENOMEM);
     CHECK_TEXT(berth_errmsg(s.ctx), "out of memory");
-    berth_executor_release(x);
-    setup_end(&s);
+    SETUP_END(&s, x);
     CHECK(state.held == 0);
   }
 }
@@ -105,16 +103,14 @@ static void arenas_that_nobody_has(void) {
 static void infinite_together(void) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 0, 0 };
-  setup s;
-  setup_text(&s, "0 0 0 0>2:1.7e308 1>2:1.7e308", 1, INFINITY);
+  setup s = setup_of("0 0 0 0>2:1.7e308 1>2:1.7e308", 1, INFINITY);
   o.memory = 3400;
   berth_executor *x = must_executor_new(s.cost, &o);
   CHECK_NEAR(berth_executor_byte_scale(x) * 1e305, 1, 1e-12);
   CHECK(x->length[0] == 425 || x->length[0] == 424);
   berth_execution *r = must_executor_run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* ---- many ---- */
@@ -145,8 +141,7 @@ static void many(void) {
   berth_execution *r = must_executor_run(x, device, 1);
   check_execution(r, &o);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* ---- side by side ---- */
@@ -238,8 +233,7 @@ static void one_within_another(void) {
   berth_execution *r = must_executor_run(x, device, 1);
   CHECK_STATUS(n.status, BERTH_OK);
   CHECK(n.wrong == BERTH_NONE && berth_execution_wrong(r) == BERTH_NONE);
-  RELEASE(r, x, inner);
-  setup_end(&s);
+  SETUP_END(&s, r, x, inner);
 }
 
 int main(void) {

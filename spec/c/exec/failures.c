@@ -16,8 +16,7 @@ static void refuse(const setup *s, const berth_exec_options *o, berth_status wan
 }
 
 static void options(void) {
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
 #define WITH(assignment, status, text) \
@@ -44,8 +43,7 @@ static void graphs(void) {
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
   berth_op aside = berth_op_default();
   double second = 1;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   make_small(&s);
   CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
@@ -67,8 +65,7 @@ static void graphs(void) {
   setup_mesh(&s, 2, INFINITY);
   /* in no time it is an op like others */
   berth_executor *x = must_executor_new(s.cost, NULL);
-  berth_executor_release(x);
-  setup_end(&s);
+  SETUP_END(&s, x);
 }
 
 /* What the simulator says of a placement, it says. */
@@ -76,8 +73,7 @@ static void placements(void) {
   int32_t bad[] = { 0, 2, 1 }, good[] = { 0, 1, 0 };
   berth_execution *r = NULL;
   berth_result *simulated = NULL;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
   berth_executor *x = must_executor_new(s.cost, NULL);
@@ -91,21 +87,18 @@ static void placements(void) {
   CHECK_TEXT(berth_errmsg(s.ctx), "repeats: 0 is not positive");
   CHECK(r == NULL);
   CHECK_STATUS(berth_executor_run(x, good, 1, &r), BERTH_OK);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 static void no_way(void) {
   int32_t device[] = { 0, 1, 0 };
   berth_execution *r = NULL;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   make_small(&s);
   setup_wires(&s, "1 1");
   berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_EUNREACHABLE);
-  berth_executor_release(x);
-  setup_end(&s);
+  SETUP_END(&s, x);
 }
 
 /* ---- threads that cannot be had ---- */
@@ -118,8 +111,7 @@ static int spawn(pthread_t *id, const pthread_attr_t *attr, void *(*body)(void *
 }
 
 static void few_threads(void) {
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   make_small(&s);
   setup_mesh(&s, 3, INFINITY);
   for (int n = 0; n <= 6; n++) {
@@ -186,8 +178,7 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
     CHECK_TEXT(berth_errmsg(s.ctx), "interrupted");
     CHECK(r == NULL);
   }
-  berth_executor_release(x);
-  setup_end(&s);
+  SETUP_END(&s, x);
 }
 
 static void stopping(void) {

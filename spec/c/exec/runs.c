@@ -25,8 +25,7 @@ static berth_exec_options paced(double scale) {
 static void chain(void) {
   berth_exec_options o = paced(0.002);
   int32_t apart_[] = { 0, 1 }, together[] = { 1, 1 };
-  setup s;
-  setup_text(&s, "2 1 0>1:8", 2, INFINITY);
+  setup s = setup_of("2 1 0>1:8", 2, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   berth_execution *r = run(x, apart_, 1);
   CHECK(berth_execution_finish(r)[0] >= 0.004);
@@ -44,8 +43,7 @@ static void chain(void) {
   CHECK(berth_execution_busy(r)[0] == 0);
   CHECK_NEAR(berth_executor_scale(x), 0.002, 0);
   CHECK(berth_executor_threads(x) == 4);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s.
@@ -53,8 +51,7 @@ static void chain(void) {
 static void diamond(void) {
   berth_exec_options o = paced(0.002);
   int32_t device[] = { 0, 1, 0, 0 };
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
   setup_add(&s, "0>1,2:1 1>3:1 2>3:1");
   setup_mesh(&s, 2, INFINITY);
@@ -66,8 +63,7 @@ static void diamond(void) {
   const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 2);
   check_execution(r, &o);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* ---- at random ---- */
@@ -125,8 +121,7 @@ static berth_exec_options variant(int k) {
 
 static void random_runs(void) {
   enum { N = 40, DEVICES = 3 };
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   for (int k = 0; k < 20; k++) {
     berth_exec_options o = variant(k);
     uint64_t sums[N] = { 0 };
@@ -141,8 +136,7 @@ static void random_runs(void) {
       check_same_sums(r, N, sums);
       berth_execution_release(r);
     }
-    berth_executor_release(x);
-    setup_end(&s);
+    SETUP_END(&s, x);
   }
 }
 
@@ -151,8 +145,7 @@ static void same_results(void) {
   enum { N = 30 };
   uint64_t sums[N] = { 0 };
   int32_t differ = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 12, 0);
+  berth_rng rng = seeded(12, 0);
   setup s;
   make_mixed(&s, &rng, N, 2, 0);
   int32_t device[N];
@@ -175,8 +168,7 @@ static void same_results(void) {
 static void spoilt(void) {
   enum { N = 30 };
   berth_exec_options o = variant(0);
-  berth_rng rng;
-  berth_rng_init(&rng, 13, 0);
+  berth_rng rng = seeded(13, 0);
   setup s;
   make_mixed(&s, &rng, N, 2, 0);
   int32_t device[N];
@@ -192,16 +184,14 @@ static void spoilt(void) {
   x->corrupt = BERTH_NONE;
   r = run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* A copy that is not what was sent. */
 static void spoilt_copy(void) {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0, 1 };
-  setup s;
-  setup_text(&s, "1 1 0>1:1", 2, INFINITY);
+  setup s = setup_of("1 1 0>1:1", 2, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   berth_execution *r = run(x, device, 1);
   x->device = device;
@@ -210,15 +200,13 @@ static void spoilt_copy(void) {
   x->copy_at[0][3] += 1;
   CHECK(berth_i_exec_compare(x, sums) == 0);
   x->device = NULL;
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 static void medians(void) {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0 }, below = 0;
-  setup s;
-  setup_text(&s, "1", 1, INFINITY);
+  setup s = setup_of("1", 1, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   CHECK(berth_executor_threads(x) == 1);
   berth_execution *r = run(x, device, 6);
@@ -227,14 +215,12 @@ static void medians(void) {
   CHECK(n == 6);
   for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
   CHECK(below <= 2);
-  RELEASE(r, x);
-  setup_end(&s);
+  SETUP_END(&s, r, x);
 }
 
 /* The same kernel: kind, times, sizes. */
 static void classes(void) {
-  setup s;
-  setup_text(&s, "1 2 1 1 1 0>1:64 2>3:64 4>3:640", 1, INFINITY);
+  setup s = setup_of("1 2 1 1 1 0>1:64 2>3:64 4>3:640", 1, INFINITY);
   berth_executor *x = executor(s.cost, NULL);
   int32_t class_of[5];
   CHECK(berth_executor_kernels(x, class_of) == 4);
@@ -242,8 +228,7 @@ static void classes(void) {
         && class_of[4] == 3);
   CHECK_NEAR(berth_executor_scale(x), 0.1 / 6, 1e-15);
   CHECK_NEAR(berth_executor_byte_scale(x), 1, 0);
-  berth_executor_release(x);
-  setup_end(&s);
+  SETUP_END(&s, x);
 }
 
 /* Longer than what is written between two looks at `stop`. */

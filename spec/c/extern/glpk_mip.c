@@ -84,8 +84,7 @@ static double best_of_all(const sample *s) {
 static void check_brute(void) {
   const int32_t n = check_runs(100, 300);
   int32_t feasible = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 1);
+  berth_rng rng = seeded(7, 1);
   sample s;
   double x[COLUMNS], relaxed[COLUMNS];
   for (int32_t i = 0; i < n; i++) {
@@ -121,8 +120,7 @@ static void check_limit(void) {
   berth_i_glpk_answer a = { .x = x };
   berth_i_glpk_mip p = { true, 3,     N + 1, sense, bound, cost, least,
                          most, whole, at,    row,   value, 20,   0 };
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   for (int32_t i = 0; i < 3; i++) bound[i] = 0;
   for (int32_t j = 0; j <= N; j++) {
     at[j] = 3 * j;
@@ -211,6 +209,5 @@ int main(void) {
   TEST("a limit on nodes leaves a bound") check_limit();
   TEST("linear programs: value, duals, infeasible, unbounded, empty") check_linear();
   TEST("branch and bound stops when asked") check_interrupt();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

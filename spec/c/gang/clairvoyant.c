@@ -231,8 +231,7 @@ static berth_status solve_instance(berth_ctx *own, const void *k) {
 
 int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
 
   TEST("two servers, three jobs of one server for ever: two")
   instance *k = empty(2);
@@ -313,6 +312,5 @@ int main(void) {
   CHECK(refuse_each(solve_instance, random_instance(&rng, 20), 1, 0) > 15);
 
   TEST("nonsense is refused") check_errors();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

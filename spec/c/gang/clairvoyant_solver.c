@@ -92,6 +92,5 @@ int main(void) {
   check_interrupt();
 
   TEST("1001 arrivals with nine choices each are solved, with a proof") check_large();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

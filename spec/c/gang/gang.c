@@ -87,9 +87,8 @@ static void test_other_resources(void) {
 /* ---- random runs ---- */
 
 static void draw(uint64_t seed, berth_job *jobs, int32_t *size) {
-  berth_rng rng;
   double now = 0;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   for (int32_t j = 0; j < MANY; j++) {
     now += berth_rng_below(&rng, 4) * berth_rng_uniform(&rng);
     jobs[j] = (berth_job){ now, 12 * berth_rng_uniform(&rng), INFINITY, 0 };
@@ -102,8 +101,7 @@ static double speed[MANY * MOST], throughput[MANY * TYPES];
 static int32_t first[MANY + 1];
 
 static void draw_speeds(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 1);
+  berth_rng rng = seeded(9, 1);
   for (int32_t j = 0; j < MANY; j++) {
     double power = berth_rng_uniform(&rng);
     for (int32_t k = 0; k < MOST; k++) speed[j * MOST + k] = pow(k + 1, power);
@@ -376,6 +374,5 @@ int main(void) {
   test_descriptors();
   check_refusals(every_rule);
   check_refusals(ask_alone);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -307,9 +307,8 @@ static void check_named_cycle(const flat *f, const char *text) {
 }
 
 static void random_cycles(berth_ctx *ctx) {
-  berth_rng rng;
   int32_t found = 0;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   for (int32_t k = 0; k < 500; k++) {
     berth_graph_builder *b = new_builder(ctx);
     berth_graph *g = NULL;
@@ -522,6 +521,5 @@ int main(void) {
   TEST("a million ops take little memory") many(ctx, 0, 130);
   TEST("a million named ops take little memory") many(ctx, 1, 200);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -276,8 +276,7 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
 static void every_contribution_once(void) {
   TEST("every consumer gets what it is due, every contribution is added once, and the bytes are "
        "those of the textbook");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
     for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
       for (int32_t k = 0; k < 12; k++) {
@@ -475,6 +474,5 @@ int main(void) {
   bad_input();
   pins_hold();
   check_refusals(expand_each);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

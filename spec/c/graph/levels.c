@@ -173,8 +173,7 @@ static void check_components(const berth_graph *g, const flat *f) {
 }
 
 static void random_graphs(berth_ctx *ctx) {
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 0);
+  berth_rng rng = seeded(7, 0);
   for (int32_t k = 0; k < GRAPHS; k++) {
     berth_graph_builder *b = must_graph_builder_new(ctx);
     flat f;
@@ -308,6 +307,5 @@ int main(void) {
   TEST("rounding leaves no slack on the longest path") rounding(ctx);
   TEST("collectives are not spread into edges") wide_collective(ctx);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

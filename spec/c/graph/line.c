@@ -27,8 +27,7 @@ static void move(berth_i_line *l, int32_t *want, int32_t from, int32_t after) {
 static void test(berth_ctx *ctx, const char *name, int32_t after) {
   berth_i_pool pool = berth_i_pool_empty(ctx);
   TEST(name);
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   int32_t want[THINGS];
   for (int32_t i = 0; i < THINGS; i++) want[i] = i;
   berth_i_line l;
@@ -48,6 +47,5 @@ int main(void) {
   test(ctx, "400 things in turn put behind the tenth", 9);
   test(ctx, "400 things in turn put at the end", THINGS - 2);
   test(ctx, "400 things in turn put anywhere", -1);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -178,8 +178,7 @@ static void check_reversal(const berth_graph *g, const berth_graph *m) {
 }
 
 static void random_mirrors(berth_ctx *ctx) {
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   for (int32_t k = 0; k < 200; k++) {
     berth_graph *m = NULL;
     berth_mirror_options o = berth_mirror_default();
@@ -262,6 +261,5 @@ int main(void) {
   TEST("the backward pass is the forward pass reversed") random_mirrors(ctx);
   TEST("every refused allocation is survived") refused_memory();
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

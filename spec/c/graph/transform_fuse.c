@@ -332,8 +332,7 @@ static void check_contraction(const berth_graph *g, const berth_fuse_options *o,
 
 static void random_fusions(void) {
   TEST("random graphs: no cycle, nothing lost, cuts the same, nothing left that may be contracted");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   for (int32_t k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is
                                          not kept up to date makes cycles */
     recipe r = { .ops = 2 + berth_rng_below(&rng, k < 400 ? 40 : 90),
@@ -370,8 +369,7 @@ static void check_twins(const berth_graph *g, const berth_graph *f, const int32_
 static void random_twins(void) {
   int32_t fused = 0;
   TEST("random graphs with twins: all twins of a fused op are in one fused op");
-  berth_rng rng;
-  berth_rng_init(&rng, 6, 0);
+  berth_rng rng = seeded(6, 0);
   for (int32_t k = 0; k < 200; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 24), .groups = 2, .types = 1, .twins = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 12 };

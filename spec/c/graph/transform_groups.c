@@ -168,8 +168,7 @@ static void label_sets(const berth_graph *g, int control, int32_t *label) {
 
 static void random_coplacements(void) {
   TEST("random graphs: co-placement is the published fixpoint, all else as it was");
-  berth_rng rng;
-  berth_rng_init(&rng, 8, 0);
+  berth_rng rng = seeded(8, 0);
   int32_t label[40];
   for (int32_t k = 0; k < 150; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 30),
@@ -314,8 +313,7 @@ static void refuses_forward(void) {
 
 static void random_forward(void) {
   TEST("the forward graph of a mirrored graph is the graph; twins go together");
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   for (int32_t k = 0; k < 60; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 20), .types = 1, .density = 0.2, .reach = 6 };
     berth_graph *g = random_transformable(ctx, &rng, &r), *m = NULL, *f = NULL;

@@ -75,8 +75,7 @@ static void total_is_the_same(void) {
   berth_topology *t = mesh(DEVICES);
   TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it "
        "counts less");
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   int32_t map[MOST], here[MOST], there[MOST];
   for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2);
@@ -125,8 +124,7 @@ static void never_less_on_one_device(void) {
   berth_topology *t = mesh(1);
   TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no "
        "instant");
-  berth_rng rng;
-  berth_rng_init(&rng, 12, 0);
+  berth_rng rng = seeded(12, 0);
   int32_t map[MOST], sequence[MOST], order[MOST];
   for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2), *f = fused(&rng, g, BERTH_INNER_KEEP, map);
@@ -154,6 +152,5 @@ int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   total_is_the_same();
   never_less_on_one_device();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -199,8 +199,7 @@ static void by_hand(void) {
 
 /* Every double is written so that it reads back as itself, in as few digits as that takes. */
 static void numbers(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   for (int k = 0; k < 3000; k++) {
     berth_text text = { 0 };
     berth_bundle b = { 0 };
@@ -270,6 +269,5 @@ int main(void) {
   TEST("what cannot be written is refused") errors();
   TEST("nothing is left in memory");
   CHECK(berth_ctx_memory(ctx) < 4096);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -603,6 +603,5 @@ int main(void) {
   TEST("options") options();
   TEST("nothing is left in memory");
   CHECK(berth_ctx_memory(ctx) < 4096);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

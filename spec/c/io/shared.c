@@ -429,6 +429,5 @@ int main(void) {
   }
   TEST("nothing is left in memory");
   CHECK(berth_ctx_memory(ctx) < 4096);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

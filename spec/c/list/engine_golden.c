@@ -229,6 +229,5 @@ int main(void) {
   TEST("ResNet-50 training") training(ctx, "resnet50_training", 879.3, 729.9);
   TEST("BERT-12 training: 23 GB of parameters on six devices");
   training(ctx, "bert_L-12_training", 2800.8, NAN);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -251,8 +251,7 @@ static void interrupts(void) {
   int calls = -1000000; /* not while the problem is made */
   berth_hooks hooks = { .interrupt = stop, .ud = &calls };
   berth_ctx *ctx = must_ctx_new(&hooks);
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   instance x;
   CHECK(random_instance(ctx, &rng, 0, 5000, 3, &x));
   for (int i = 0; placers[i]; i++) {
@@ -368,6 +367,5 @@ int main(void) {
   TEST("variants refuse options that they would ignore") contradictions(ctx);
   TEST("interrupts") interrupts();
   TEST("every allocation refused in turn") refused_memory();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -300,8 +300,7 @@ static void one_round(const instance *x, int what) {
 
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   check_begin(name);
-  berth_rng rng;
-  berth_rng_init(&rng, 5, (uint64_t)what);
+  berth_rng rng = seeded(5, (uint64_t)what);
   instance x;
   for (int i = 0; i < rounds && !check_bad; i++) {
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 30),
@@ -320,6 +319,5 @@ int main(void) {
   many(ctx, "ties", WITH_TIES, 20);
   many(ctx, "ties and uneven links", WITH_TIES | WITH_UNEVEN | WITH_TYPES, 20);
   many(ctx, "memory limits", WITH_MEMORY, 20);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

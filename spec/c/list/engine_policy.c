@@ -246,11 +246,10 @@ static berth_status spread(void *ud, const berth_plan *p, int32_t op, const doub
 }
 
 static void all_settings(berth_ctx *ctx, int what) {
-  berth_rng rng;
   int32_t devices;
   berth_policy policy = { .name = "spread", .ud = &devices };
   berth_place_options o = berth_place_default(NULL);
-  berth_rng_init(&rng, 3, (uint64_t)what);
+  berth_rng rng = seeded(3, (uint64_t)what);
   o.policy = &policy;
   instance x;
   for (int i = 0; i < 400 && !check_bad; i++) {
@@ -283,6 +282,5 @@ int main(void) {
   all_settings(ctx, 0);
   all_settings(ctx, WITH_ALL & ~WITH_MEMORY);
   TEST("... within memory") all_settings(ctx, WITH_ALL);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

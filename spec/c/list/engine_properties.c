@@ -51,8 +51,7 @@ static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count)
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   tally count = { 0, 0 };
   check_begin(name);
-  berth_rng rng;
-  berth_rng_init(&rng, 11, (uint64_t)what);
+  berth_rng rng = seeded(11, (uint64_t)what);
   int i;
   for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
   if (check_bad) printf("# round %d\n", i - 1);
@@ -62,9 +61,8 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 
 /* A planner that counts in quanta plans what a simulator that does so finds. */
 static void quanta(berth_ctx *ctx) {
-  berth_rng rng;
   berth_place_options o = berth_place_default(NULL);
-  berth_rng_init(&rng, 12, 0);
+  berth_rng rng = seeded(12, 0);
   o.quantum = 0.3;
   instance x;
   for (int i = 0; i < check_runs(30, 100) && !check_bad; i++) {
@@ -95,6 +93,5 @@ int main(void) {
   many(ctx, "collectives, memory limits, twins, ties",
        WITH_COLLECTIVES | WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(10, 15));
   TEST("in quanta") quanta(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -246,6 +246,5 @@ int main(void) {
   TEST("critical path: more tries are never worse, the same seed gives the same answer");
   critical_path(ctx);
   TEST("critical path, variant code: places by load alone") load_only(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -203,8 +203,7 @@ static void simplex_vertices(berth_ctx *ctx) {
     berth_cost *cost = make(ctx, k);
     vertex_problem v = program(k);
     int parallel = 0, queue = 0;
-    berth_rng rng;
-    berth_rng_init(&rng, 7, (uint64_t)i);
+    berth_rng rng = seeded(7, (uint64_t)i);
     double x[MOST], weight[MOST];
     int tries;
     for (tries = 0; tries < 60 && !(parallel && queue); tries++) {
@@ -243,6 +242,5 @@ int main(void) {
        "published answer");
   simplex_vertices(ctx);
   TEST("our rule is no worse on them") corrected(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -77,8 +77,7 @@ static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count)
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   tally count = { 0, 0 };
   check_begin(name);
-  berth_rng rng;
-  berth_rng_init(&rng, 21, (uint64_t)what);
+  berth_rng rng = seeded(21, (uint64_t)what);
   int i;
   for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
   if (check_bad) printf("# round %d\n", i - 1);
@@ -89,9 +88,8 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 /* ---- published: everything is placed, or refused; transfers arrive ---- */
 
 static void published(berth_ctx *ctx) {
-  berth_rng rng;
   int placed = 0, refused = 0;
-  berth_rng_init(&rng, 22, 0);
+  berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 120 && !check_bad; i++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -154,9 +152,8 @@ static double busy(const berth_placement *p, int32_t d, double from, double to) 
 }
 
 static void urgency(berth_ctx *ctx) {
-  berth_rng rng;
   int seen = 0;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   for (int round = 0; round < 200 && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -184,8 +181,7 @@ static void urgency(berth_ctx *ctx) {
 /* ---- nobody's favourite: m-ETF ---- */
 
 static void like_etf(berth_ctx *ctx) {
-  berth_rng rng;
-  berth_rng_init(&rng, 24, 0);
+  berth_rng rng = seeded(24, 0);
   for (int round = 0; round < 120 && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -222,9 +218,8 @@ static void small_transfers(problem *p, berth_rng *rng) {
 }
 
 static void guarantee(berth_ctx *ctx) {
-  berth_rng rng;
   double worst = 0;
-  berth_rng_init(&rng, 25, 0);
+  berth_rng rng = seeded(25, 0);
   for (int round = 0; round < 150 && !check_bad; round++) {
     problem q;
     berth_place_options o = berth_place_default(NULL);
@@ -260,6 +255,5 @@ int main(void) {
   TEST("no device is idle while an op waits whose inputs are everywhere") urgency(ctx);
   TEST("without favourites it plans what m-ETF plans") like_etf(ctx);
   TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule") guarantee(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -360,6 +360,5 @@ int main(void) {
   TEST("ops of no length") no_time_at_all(ctx);
   TEST("wrong options are refused, by name and value") wrong_options(ctx);
   TEST("every threshold gives a plan") thresholds(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

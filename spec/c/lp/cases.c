@@ -266,8 +266,7 @@ static void own_functions(void) {
 /* ---- behaviour ---- */
 
 static void random_layers(lp_case *k, int32_t n, uint64_t seed) {
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   lp_random(k, n, &rng);
 }
 

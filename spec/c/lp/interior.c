@@ -116,8 +116,7 @@ static void test_golden(berth_ctx *ctx, Draft *d) {
 }
 
 static void test_shapes(berth_ctx *ctx, Draft *d) {
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   TEST("no op, one op, ops without edges, a time of nothing");
   *d = (Draft){ .n = 0 };
   CHECK_NEAR(value_of(ctx, d, 1e-9), 0, 0);
@@ -172,8 +171,7 @@ static void test_random(berth_ctx *ctx, Draft *d) {
     "times the ops too",
     "with times of zero too"
   };
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   for (int32_t taste = EVEN; taste <= GAPPY; taste++) {
     TEST(name[taste]);
     for (int32_t k = 0; k < 40; k++) {
@@ -189,8 +187,7 @@ static void test_random(berth_ctx *ctx, Draft *d) {
 static void test_scales(berth_ctx *ctx, Draft *d) {
   static const double unit[] = { 1e-9, 1e9, 1e-150 };
   static Draft other;
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   draft_layers(d, &rng, 10, 8, 2, EVEN);
   double want = value_of(ctx, d, 1e-9);
   TEST("the value scales with the unit of time");
@@ -310,6 +307,5 @@ int main(void) {
   test_random(ctx, &d);
   test_scales(ctx, &d);
   test_operators(ctx, &d);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

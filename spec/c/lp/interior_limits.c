@@ -72,8 +72,7 @@ static void test_full(berth_ctx *ctx) {
 }
 
 static void test_warm(berth_ctx *ctx, Draft *d) {
-  berth_rng rng;
-  berth_rng_init(&rng, 17, 0);
+  berth_rng rng = seeded(17, 0);
   draft_layers(d, &rng, 60, 12, 3, EVEN);
   berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
@@ -112,8 +111,7 @@ static void test_warm(berth_ctx *ctx, Draft *d) {
 
 /* Split rows start inside too. */
 static void test_warm_fork(berth_ctx *ctx, Draft *d) {
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   draft_fork_join(d, &rng, 300);
   berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
@@ -146,8 +144,7 @@ static void test_cost(berth_ctx *ctx, Draft *d) {
   CHECK(flops > 1500 && flops < 1e-3 * clique);
   free_problem(&q);
   TEST("a factor beyond the limits is refused, with its size");
-  berth_rng rng;
-  berth_rng_init(&rng, 29, 0);
+  berth_rng rng = seeded(29, 0);
   draft_layers(d, &rng, 2, 1000, 4, EVEN);
   for (int32_t k = 0; k < 1000; k++) {
     draft_edge(d, k, 1000 + (k * 7 + 1) % 1000, 3); /* twice the same pair now and then: removed
@@ -172,8 +169,7 @@ static void test_cost(berth_ctx *ctx, Draft *d) {
 static void test_dense(berth_ctx *ctx, Draft *d) {
   double flops = 0;
   TEST("a wide graph, whose factor is dense, to 1e-8");
-  berth_rng rng;
-  berth_rng_init(&rng, 37, 0);
+  berth_rng rng = seeded(37, 0);
   draft_layers(d, &rng, 8, 100, 2, EVEN);
   berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
@@ -190,8 +186,7 @@ static void test_interrupt(Draft *d) {
   berth_hooks hooks = { .interrupt = stop_at_third, .ud = &polls };
   TEST("the interrupt hook is asked in every iteration");
   berth_ctx *ctx = must_ctx_new(&hooks);
-  berth_rng rng;
-  berth_rng_init(&rng, 31, 0);
+  berth_rng rng = seeded(31, 0);
   draft_layers(d, &rng, 10, 8, 2, EVEN);
   berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
@@ -236,8 +231,7 @@ static void *run_alone(void *ud) {
 static void test_threads(Draft *d, int32_t layers, int32_t width, const char *name) {
   static Run run[3];
   TEST(name);
-  berth_rng rng;
-  berth_rng_init(&rng, 37, 0);
+  berth_rng rng = seeded(37, 0);
   draft_layers(d, &rng, layers, width, 2, EVEN);
   for (int k = 0; k < 3; k++) run[k] = (Run){ .d = d, .st = BERTH_EIO };
   pthread_t thread[2];
@@ -273,8 +267,7 @@ static berth_status all_of_it(berth_ctx *ctx) {
 /* The same with a factor of dense blocks, for one iteration. */
 static berth_status dense_too(berth_ctx *ctx) {
   static Draft d;
-  berth_rng rng;
-  berth_rng_init(&rng, 41, 0);
+  berth_rng rng = seeded(41, 0);
   draft_layers(&d, &rng, 3, 70, 4, EVEN);
   berth_i_lp_problem q;
   berth_status st = make_problem(ctx, d.n, d.p, d.m, d.edge, &q);
@@ -302,6 +295,5 @@ int main(void) {
   test_threads(&d, 8, 100, "so they do on a wide graph");
   check_refusals(all_of_it);
   check_refusals(dense_too);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -197,12 +197,10 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
 int main(void) {
   int tight = 0;
   berth_ctx *ctx = must_ctx_new(NULL);
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 0);
+  berth_rng rng = seeded(7, 0);
   TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices")
   for (int i = 0; i < GRAPHS; i++) tight += check_one(ctx, &rng);
   TEST("and often a tight one")
   if (!CHECK(tight > GRAPHS / 10)) printf("# %d of %d\n", tight, (int)GRAPHS);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

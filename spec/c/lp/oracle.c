@@ -65,8 +65,7 @@ static void check_case(const lp_case *k, int both) {
 int main(void) {
   static lp_case k;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  berth_rng rng;
-  berth_rng_init(&rng, 20, 0);
+  berth_rng rng = seeded(20, 0);
   glp_term_out(GLP_OFF);
   TEST("100 random graphs of up to 40 ops: the value of GLPK's simplex in both formulations, and "
        "proofs that hold")

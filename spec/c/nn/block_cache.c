@@ -32,8 +32,7 @@ typedef struct Net {
 static berth_status try_net(Net *x, const berth_hooks *hooks) {
   const int32_t shape[2] = { WIDTH, WIDTH };
   berth_status st = berth_ctx_new(hooks, &x->ctx);
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   if (st == BERTH_OK) st = berth_params_new(x->ctx, &x->params);
   if (st == BERTH_OK)
     st = berth_params_add(x->params, "w", 2, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &x->w);
@@ -96,8 +95,7 @@ static void bounds(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
   berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   TEST("updates of all sizes: never more than the peak and what is small");
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   Net x;
   open_net(&x, &hooks);
   c.most = 0;

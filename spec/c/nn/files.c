@@ -276,8 +276,7 @@ static void damage(void) {
  * file has. */
 static void forged(void) {
   Net a = new_net(1, 3), b = new_net(2, 1);
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 0);
+  berth_rng rng = seeded(7, 0);
   CHECK_STATUS(berth_params_save(a.p, a.adam, "note", path), BERTH_OK);
   unsigned char good[1024];
   size_t n = read_bytes(path, good, sizeof good);
@@ -323,10 +322,9 @@ static berth_status whole_job(berth_ctx *c) {
   int32_t shape[2] = { 5, 3 };
   berth_params *p = NULL;
   berth_adam *adam = NULL;
-  berth_rng rng;
   char *note = NULL;
   berth_status st = berth_params_new(c, &p);
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   berth_array *a;
   if (st == BERTH_OK) st = berth_params_add(p, "w", 2, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a);
   if (st == BERTH_OK) st = berth_params_add(p, "b", 1, shape, BERTH_NN_ZEROS, 0, NULL, &a);
@@ -355,12 +353,11 @@ int main(void) {
   forged();
   TEST("every allocation refused in turn: an orderly end, no leak, no file left behind");
   for (int sign = -1; sign <= 1; sign += 2) {
-    CHECK(refuse_each(do_work_only, &(work_only){ whole_job }, sign, 0) > 15);
+    CHECK(refuse_each(do_bare_job, &(bare_job){ whole_job }, sign, 0) > 15);
   }
   unlink(path);
   unlink(other_path);
   CHECK(rmdir(dir) == 0);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -65,8 +65,7 @@ static void initial_values(void) {
   CHECK_NEAR(orthogonal_error(p, "tall", 50, 16, 2), 0, 4e-6);
   CHECK_NEAR(orthogonal_error(p, "square", 64, 64, 1), 0, 1e-6);
   CHECK_NEAR(fabs(berth_array_data(add2(p, "one", 1, 1, BERTH_NN_ORTHOGONAL, 1, 1))[0]), 1, 1e-6);
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   CHECK_STATUS(berth_params_add(p, "three", 3, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a), BERTH_OK);
   for (int k = 0; k < 3; k++)
     CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
@@ -101,8 +100,7 @@ static void names(void) {
   berth_params *p = new_params();
   berth_array *w = add2(p, "w", 2, 3, BERTH_NN_ZEROS, 0, 1),
               *b = add2(p, "b", 1, 3, BERTH_NN_ZEROS, 0, 1);
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   TEST("parameters are found by name, in the order they came");
   CHECK(berth_params_count(p) == 2 && berth_params_size(p) == 9);
   CHECK(berth_params_find(p, "b") == 1 && berth_params_find(p, "x") == BERTH_NONE);
@@ -314,6 +312,5 @@ int main(void) {
   adam_values();
   adam_refusals();
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

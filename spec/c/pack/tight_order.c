@@ -125,8 +125,7 @@ static void known(berth_ctx *ctx, berth_memory_policy memory, int32_t n, int32_t
                   double factor, int rounds, int least) {
   int topo = 0, etf = 0, heft = 0, mended = 0;
   int32_t *device = malloc((size_t)n * sizeof *device);
-  berth_rng rng;
-  berth_rng_init(&rng, 81, (uint64_t)(n + (int)memory));
+  berth_rng rng = seeded(81, (uint64_t)(n + (int)memory));
   for (int i = 0; i < rounds; i++) {
     instance x = { NULL, NULL, NULL };
     plant(ctx, &rng, n, devices, memory, factor, device, &x);
@@ -213,8 +212,7 @@ static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   berth_ctx *ctx = must_ctx_new(&hooks);
-  berth_rng rng;
-  berth_rng_init(&rng, 83, 0);
+  berth_rng rng = seeded(83, 0);
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     int32_t device[24];
     instance x = { NULL, NULL, NULL };
@@ -243,6 +241,5 @@ int main(void) {
   TEST("repair keeps what fits, joins groups, moves the rest, and says why not")
   repair_by_hand(ctx);
   TEST("allocations refused, once and from then on") refused_memory();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

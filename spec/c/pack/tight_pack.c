@@ -193,8 +193,7 @@ static void try_all(berth_ctx *ctx, const instance *x, int found, int *proved) {
 
 static void agrees(berth_ctx *ctx, int what, int rounds) {
   int fit = 0, unfit = 0, proved = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 71, (uint64_t)what);
+  berth_rng rng = seeded(71, (uint64_t)what);
   for (int round = 0; round < rounds && !check_bad; round++) {
     problem p;
     instance x = { NULL, NULL, NULL };
@@ -263,8 +262,7 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
 static void planted(berth_ctx *ctx, int32_t n, int32_t devices, int32_t room, int rounds,
                     int least) {
   int found = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 72, (uint64_t)(n * 100 + devices));
+  berth_rng rng = seeded(72, (uint64_t)(n * 100 + devices));
   for (int i = 0; i < rounds; i++) found += find_planted(ctx, &rng, n, devices, room);
   printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices,
          (int)room, found, rounds);
@@ -284,6 +282,5 @@ int main(void) {
   planted(ctx, 200, 8, 100000, 6, 5);
   planted(ctx, 500, 8, 1000000, 4, 4);
   planted(ctx, 1000, 6, 10000000, 3, 3);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

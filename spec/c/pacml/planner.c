@@ -70,8 +70,7 @@ static berth_status decide_all(const World *w, berth_pacml_run *r) {
 
 static berth_status play(const World *w, berth_pacml_report *out) {
   berth_pacml_run *r = NULL;
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   berth_pacml_job jobs[JOBS];
   berth_pacml_ahead_draw(w->ahead, &rng, JOBS, jobs);
   berth_status st = berth_pacml_run_new(w->pacml, JOBS, jobs, &r);
@@ -83,8 +82,7 @@ static berth_status play(const World *w, berth_pacml_report *out) {
 
 static berth_status learn(const World *w, int32_t jobs, double *blocked) {
   berth_pacml_learn_options o = berth_pacml_learn_default();
-  berth_rng rng;
-  berth_rng_init(&rng, 2, 0);
+  berth_rng rng = seeded(2, 0);
   o.jobs = jobs;
   return berth_pacml_ahead_learn(w->ahead, &o, &rng, blocked);
 }

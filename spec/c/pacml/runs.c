@@ -157,8 +157,7 @@ static void replay(int compat, uint64_t seed) {
   int seen[4] = { 0, 0, 0, 0 };
   berth_ctx *ctx = must_ctx_new(NULL);
   CHECK_STATUS(make(ctx, compat, &p), BERTH_OK);
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 1);
+  berth_rng rng = seeded(seed, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
@@ -180,8 +179,7 @@ static void first_holds(void) {
   berth_pacml_run *r = NULL;
   berth_ctx *ctx = must_ctx_new(NULL);
   CHECK_STATUS(make(ctx, 1, &p), BERTH_OK);
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 1);
+  berth_rng rng = seeded(5, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
@@ -202,9 +200,8 @@ static void first_holds(void) {
 static berth_status whole_job(berth_ctx *ctx) {
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_rng rng;
   berth_status st = make(ctx, 0, &p);
-  berth_rng_init(&rng, 1, 1);
+  berth_rng rng = seeded(1, 1);
   berth_pacml_job jobs[20];
   draw(&rng, 20, jobs);
   if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
@@ -283,8 +280,7 @@ static void played(int compat) {
   int stopped = 0;
   berth_ctx *ctx = must_ctx_new(&hooks);
   while (make(ctx, compat, &p) == BERTH_EINTERRUPT) stopped++;
-  berth_rng rng;
-  berth_rng_init(&rng, 7, 1);
+  berth_rng rng = seeded(7, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
   berth_pacml_run *r;

@@ -94,6 +94,5 @@ int main(void) {
   }
   printf("# %d jobs done\n", played);
   CHECK(played > 100);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -177,8 +177,7 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
 
 int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   TEST("PD-ORS decides as the algorithms written down");
   for (int32_t k = 0; k < 60; k++) {
     small_problem p =
@@ -194,6 +193,5 @@ int main(void) {
   }
   CHECK(decided[0] > 40 && decided[1] > 100);
   printf("# %d admitted, %d refused\n", decided[1], decided[0]);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

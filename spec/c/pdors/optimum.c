@@ -86,8 +86,7 @@ static double brute_force(const small_problem *p) {
 static void beside_brute_force(void) {
   int32_t above = 0;
   TEST("the integer program finds what brute force finds");
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 1);
+  berth_rng rng = seeded(3, 1);
   int32_t k;
   for (k = 0; k < check_runs(15, 40); k++) {
     small_problem p = random_problem(&rng, 2, 2, 2);
@@ -128,8 +127,7 @@ static void between_run_and_bound(void) {
   const int32_t n = check_runs(20, 30);
   int32_t proved = 0;
   TEST("run <= optimum <= certificate; the certificate of any run");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 1);
+  berth_rng rng = seeded(5, 1);
   for (int32_t k = 0; k < n; k++) {
     small_problem p = random_problem(&rng, 3, 2, 3);
     berth_ps *ps = make_problem(ctx, &p);
@@ -194,8 +192,7 @@ static void many_types(void) {
   double capacity[2 * MANY] = { 0 };
   berth_ps_options po = berth_ps_default(MANY, 2, 2, capacity);
   TEST("a certificate of forty different machines");
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 1);
+  berth_rng rng = seeded(9, 1);
   berth_ps_job job[3];
   for (int32_t k = 0; k < 3; k++) {
     for (int32_t i = 0; i < 2 * MANY; i++)
@@ -217,6 +214,5 @@ int main(void) {
   beside_brute_force();
   between_run_and_bound();
   many_types();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -61,6 +61,12 @@ static berth_status open_case(berth_ctx *ctx, slot_case *c, const berth_pdors_op
   return berth_i_slot_solver_new(c->p, o, &c->s);
 }
 
+/* In slot 0. */
+static void begin_case(berth_ctx *ctx, slot_case *c, const berth_pdors_options *o, int racks) {
+  CHECK_STATUS(open_case(ctx, c, o, racks), BERTH_OK);
+  CHECK_STATUS(berth_i_slot_begin(c->s, 0, &c->state), BERTH_OK);
+}
+
 static void close_case(slot_case *c) {
   berth_i_slot_solver_release(c->s);
   berth_ps_release(c->p);

@@ -195,6 +195,5 @@ int main(void) {
   given_and_learned();
   pools();
   wrong_options();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

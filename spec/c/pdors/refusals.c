@@ -16,9 +16,8 @@ static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
 }
 
 static berth_status work(berth_ctx *c) {
-  berth_rng rng;
   berth_ps *ps = NULL;
-  berth_rng_init(&rng, 5, 2);
+  berth_rng rng = seeded(5, 2);
   small_problem p = random_problem(&rng, 3, 3, 4);
   berth_ps_options po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
   berth_status st;

@@ -77,9 +77,8 @@ static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
 }
 
 static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
-  berth_rng rng;
   int32_t admitted = 0;
-  berth_rng_init(&rng, 17, (uint64_t)(racks + 2 * (moving > 0)));
+  berth_rng rng = seeded(17, (uint64_t)(racks + 2 * (moving > 0)));
   for (int32_t k = 0; k < kinds; k++) {
     static big_problem p;
     berth_pdors_options o = some_options(k);
@@ -133,9 +132,8 @@ static void early_end(bool reclaim) {
 /* Planned with half the time that a sample takes. */
 static int32_t done_when_slower(bool extend) {
   static big_problem p;
-  berth_rng rng;
   berth_pdors_options o = berth_pdors_default();
-  berth_rng_init(&rng, 23, 1);
+  berth_rng rng = seeded(23, 1);
   fill(&p, &rng);
   for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
   berth_ps *thought = make_big(&p, BERTH_PS_CASES, 0);
@@ -195,8 +193,7 @@ static void interrupts(void) {
   berth_pdors *d = NULL;
   berth_pdors_options o = berth_pdors_default();
   TEST("a decision and a certificate can be interrupted, and asked again");
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 1);
+  berth_rng rng = seeded(1, 1);
   fill(&p, &rng);
   p.job[0] = plain_job(0, 4, 2);
   berth_ctx *own = must_ctx_new(&hooks);
@@ -233,6 +230,5 @@ int main(void) {
   TEST("equal slots are looked at once");
   CHECK(solved_of(20) <= 12 && solved_of(20) == solved_of(400));
   interrupts();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

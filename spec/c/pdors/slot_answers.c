@@ -65,15 +65,13 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
   int32_t several = 0, none = 0;
   o.mode = BERTH_PDORS_EXACT;
   o.nodes = 10000000;
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   double x[2 * MOST_MACHINES];
   for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, machines, batch, size, kinds);
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (int32_t k = 1; k <= batch; k += by_mip ? 5 : 1) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
@@ -131,13 +129,11 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
   berth_pdors_options o = berth_pdors_default();
   gaps g = { 1, 1, 0 };
   o.nodes = 10000000;
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   slot_case c;
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 40, size, kinds);
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (int32_t k = 1; k <= 40; k += 3) check_amount(&c, k, &g);
     CHECK(berth_i_slot_counts(c.s)->unproved == 0);
     close_case(&c);
@@ -157,14 +153,12 @@ static void check_faithful(void) {
   o.gdelta = BERTH_GDELTA_GIVEN;
   o.factor = 1;
   o.tries = 400;
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 20, 30, 12, 20);
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (int32_t k = 1; k <= 30; k += 4) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k);
@@ -185,8 +179,7 @@ static void check_racks(void) {
   berth_pdors_options o = berth_pdors_default();
   int32_t in_rack = 0, apart = 0;
   o.mode = BERTH_PDORS_EXACT;
-  berth_rng rng;
-  berth_rng_init(&rng, 13, 0);
+  berth_rng rng = seeded(13, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   int32_t h;
@@ -195,8 +188,7 @@ static void check_racks(void) {
     c.job.tau = 1e-6; /* the links decide */
     c.job.rack = 4e3;
     for (h = 0; h < c.machines; h++) c.rack[h] = h * 7 % 3;
-    CHECK_STATUS(open_case(ctx, &c, &o, 1), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 1);
     for (int32_t k = 1; k <= 12; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
@@ -227,8 +219,7 @@ static void check_ties(void) {
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
-  berth_rng rng;
-  berth_rng_init(&rng, 17, 0);
+  berth_rng rng = seeded(17, 0);
   slot_case c;
   draw_case(&c, &rng, 6, 12, 10, 1);
   c.job.ratio = 3;
@@ -238,8 +229,7 @@ static void check_ties(void) {
     c.left[i] = i / RESOURCES == 0 ? 0 : 20;
   }
   for (int32_t i = 0; i < RESOURCES; i++) c.job.worker[i] = c.job.server[i] = 1;
-  CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-  CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+  begin_case(ctx, &c, &o, 0);
   CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
   CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12
         && a.place[0].servers == 4);
@@ -263,8 +253,7 @@ static int same(const berth_i_slot_answer *a, const berth_i_slot_answer *b) {
 static void check_streams(berth_pdors_mode mode) {
   berth_pdors_options o = berth_pdors_default();
   o.mode = mode;
-  berth_rng rng;
-  berth_rng_init(&rng, 19, 0);
+  berth_rng rng = seeded(19, 0);
   slot_case c, other;
   berth_ps_place place[2][MOST_MACHINES];
   for (int32_t i = 0; i < 20; i++) {
@@ -272,8 +261,7 @@ static void check_streams(berth_pdors_mode mode) {
     draw_case(&c, &rng, 20, 40, 9, 20);
     other = c;
     draw_state(&other, &rng, 5, 3);
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &a), BERTH_OK);
     other.state = (berth_i_slot_state){ other.price, other.left };
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &other.state), BERTH_OK);
@@ -292,16 +280,14 @@ static void check_infinite(void) {
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   slot_case c;
   for (int32_t i = 0; i < 30; i++) {
     draw_case(&c, &rng, 12, 12, 8, 12);
     c.job.worker[0] = 1; /* servers take none of it */
     for (int32_t h = 0; h < 12; h++)
       if (h % 2) c.price[h * RESOURCES] = INFINITY;
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 10), 1, &a), BERTH_OK);
     check_answer(&c, work_of(&c, 10), &a);
     for (int32_t h = 0; h < a.n; h++) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
@@ -315,8 +301,7 @@ static void check_extremes(berth_pdors_mode mode) {
   o.mode = mode;
   o.nodes = 10000000;
   o.tries = 200;
-  berth_rng rng;
-  berth_rng_init(&rng, 41, 0);
+  berth_rng rng = seeded(41, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   for (int32_t i = 0; i < 60; i++) {
@@ -325,8 +310,7 @@ static void check_extremes(berth_pdors_mode mode) {
       if (i % 5 < 2) c.job.worker[r] = 0;
       if (i % 5 > 0 && i % 5 < 4) c.job.server[r] = 0;
     }
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (int32_t k = 1; k <= c.job.batch + 1; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
@@ -346,8 +330,7 @@ static void check_vast(berth_pdors_mode mode) {
   berth_i_slot_answer a = { .place = place };
   o.mode = mode;
   o.favour = BERTH_PDORS_COVERING;
-  berth_rng rng;
-  berth_rng_init(&rng, 43, 0);
+  berth_rng rng = seeded(43, 0);
   slot_case c;
   for (int32_t i = 0; i < 10; i++) {
     draw_case(&c, &rng, 20, INT32_MAX, 10, 20);
@@ -355,8 +338,7 @@ static void check_vast(berth_pdors_mode mode) {
       c.job.worker[r] = r == 0 ? 0 : c.job.worker[r] * 1e-8;
       c.job.server[r] *= 1e-8;
     }
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (double amount = 1; amount <= INT32_MAX; amount = amount * 7 + 1) {
       CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, amount), 1, &a), BERTH_OK);
       check_answer(&c, work_of(&c, amount), &a);
@@ -388,6 +370,5 @@ int main(void) {
   TEST("billions of workers: repaired") check_vast(BERTH_PDORS_REPAIRED);
   TEST("billions of workers: exact") check_vast(BERTH_PDORS_EXACT);
   TEST("billions of workers: faithful") check_vast(BERTH_PDORS_FAITHFUL);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

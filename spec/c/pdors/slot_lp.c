@@ -44,15 +44,13 @@ static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_
 static void check_random(uint64_t seed, int32_t machines, double size, int32_t kinds,
                          double price) {
   berth_pdors_options o = berth_pdors_default();
-  berth_rng rng;
   int32_t feasible = 0;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   slot_case c;
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 60, size, kinds);
     for (int32_t k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9))
       check_program(&c, k, servers_for(&c, k), &feasible);
     close_case(&c);
@@ -64,15 +62,13 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
  * costs what its duals prove. */
 static void check_spread(double deviation) {
   berth_pdors_options o = berth_pdors_default();
-  berth_rng rng;
   int32_t solved = 0;
-  berth_rng_init(&rng, 37, 0);
+  berth_rng rng = seeded(37, 0);
   slot_case c;
   for (int32_t i = 0; i < 200; i++) {
     draw_case(&c, &rng, 40, 100, 20, 40);
     for (int32_t k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     c.s->whole = i % 2 == 0;
     for (int32_t k = 1; k <= 100; k += 9) {
       berth_i_slot_want want = { { k, servers_for(&c, k) } };
@@ -90,13 +86,11 @@ static void check_spread(double deviation) {
 /* The same program after others: the same answer. */
 static void check_order(void) {
   berth_pdors_options o = berth_pdors_default();
-  berth_rng rng;
   int32_t n = 0;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   slot_case c;
   draw_case(&c, &rng, 20, 60, 10, 7);
-  CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-  CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+  begin_case(ctx, &c, &o, 0);
   berth_i_slot_share first[CELLS];
   for (int32_t i = 0; i < 2; i++) {
     for (int32_t k = 60; k > 12 && i == 1; k -= 5)
@@ -118,6 +112,5 @@ int main(void) {
   TEST("prices over many orders of magnitude") check_spread(3);
   TEST("prices over too many") check_spread(12);
   TEST("an answer does not depend on what was asked before") check_order();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -9,8 +9,7 @@ typedef struct answers {
 } answers;
 
 static void draw(slot_case *c) {
-  berth_rng rng;
-  berth_rng_init(&rng, 29, 0);
+  berth_rng rng = seeded(29, 0);
   draw_case(c, &rng, 12, 30, 9, 9);
   c->job.rack = 3e3;
   for (int32_t h = 0; h < c->machines; h++) c->rack[h] = h / 4;

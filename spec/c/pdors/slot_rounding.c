@@ -29,13 +29,11 @@ static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size
   o.favour = favour;
   o.gdelta = form;
   o.tries = 1;
-  berth_rng rng;
-  berth_rng_init(&rng, 31, (uint64_t)favour);
+  berth_rng rng = seeded(31, (uint64_t)favour);
   slot_case c;
   for (int32_t i = 0; i < STATES; i++) {
     draw_case(&c, &rng, 20, 400, size, 20);
-    CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    begin_case(ctx, &c, &o, 0);
     double g = berth_i_slot_factor(c.s, c.s->region,
                                    (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
     CHECK(favour == BERTH_PDORS_PACKING ? g < 1 : g > 1);
@@ -72,6 +70,5 @@ int main(void) {
   check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_FORMULA, 2000);
   TEST("favouring covering, tight") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_TIGHT, 100);
   TEST("favouring covering, formula") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_FORMULA, 100);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

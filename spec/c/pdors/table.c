@@ -86,8 +86,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
 int main(void) {
   static big_problem p;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  berth_rng rng;
-  berth_rng_init(&rng, 29, 0);
+  berth_rng rng = seeded(29, 0);
   TEST("bounds and classes of slots change nothing");
   for (int32_t k = 0; k < 24; k++) {
     berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
@@ -102,6 +101,5 @@ int main(void) {
   }
   printf("# %d admitted, %d refused\n", decided[1], decided[0]);
   CHECK(decided[1] > 100);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

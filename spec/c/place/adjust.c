@@ -136,8 +136,7 @@ static void refuses(void) {
 
 static void random_adjustments(void) {
   TEST("random placements: groups whole, others untouched, memory kept with fit");
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   for (int32_t k = 0; k < 100; k++) {
     part parts[30];
     int32_t from[30], n = 2 + berth_rng_below(&rng, 28);

@@ -134,8 +134,7 @@ static void test_single(void) {
 static void test_simple(void) {
   berth_place_options o = berth_place_default(NULL);
   TEST("round-robin: op k of the topological order to device k mod D");
-  problem p;
-  problem_clear(&p, 5, 3);
+  problem p = clear_problem(5, 3);
   expect(&p, "round-robin", NULL, "01201", 2);
   TEST("round-robin: the next device where the turn is pinned, unsupported or full");
   p.pin[1] = 2;
@@ -191,8 +190,7 @@ static void test_metis(void) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   TEST("metis: cuts where little crosses, whatever the seed");
-  problem p;
-  problem_clear(&p, 8, 2);
+  problem p = clear_problem(8, 2);
   p.bandwidth = 1;
   for (int32_t i = 0; i < 8; i += 4) {
     problem_edge(&p, i, i + 1, 9), problem_edge(&p, i, i + 2, 9);
@@ -313,8 +311,7 @@ static void test_copies(void) {
 static void test_unreachable(void) {
   TEST("devices without routes between them");
   berth_placement *r = NULL;
-  problem p;
-  problem_clear(&p, 4, 1);
+  problem p = clear_problem(4, 1);
   problem_edge(&p, 0, 1, 1), problem_edge(&p, 1, 2, 1);
   berth_graph *g = problem_graph(ctx, &p);
   berth_topology *t = must_topology_of_text(ctx, "1:t0 1:t0");
@@ -382,8 +379,7 @@ static void check_any(const problem *p, uint64_t seed, int *unfit) {
 static void test_random_problems(void) {
   int unfit = 0;
   TEST("rules are kept, and infeasible is said exactly when nothing fits");
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   for (uint64_t i = 0; i < 600; i++) {
     problem p;
     random_problem(&p, &rng);
@@ -396,8 +392,7 @@ static void test_random_problems(void) {
 static void test_simulated(void) {
   int placed = 0, copied = 0;
   TEST("what is placed under TOTAL does not run out of memory when simulated");
-  berth_rng rng;
-  berth_rng_init(&rng, 31, 0);
+  berth_rng rng = seeded(31, 0);
   for (uint64_t i = 0; i < 300; i++) {
     problem p;
     random_problem(&p, &rng);
@@ -502,6 +497,5 @@ int main(void) {
   test_simulated();
   test_door();
   test_placement();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -146,8 +146,7 @@ static void check_answer(const problem *q, const made *m, const berth_placement 
 static void at_random(berth_ctx *ctx) {
   static const double weight[] = { 0.5, 1, 3 };
   int answers = 0, refusals = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 41, 0);
+  berth_rng rng = seeded(41, 0);
   for (int seed = 0; seed < 400; seed++) {
     problem q;
     berth_placement *p = NULL, *plain = NULL;

@@ -63,8 +63,7 @@ static void place_all(const instance *x) {
 static void everything_places(void) {
   static const int whats[] = { 0, WITH_TIES, WITH_TYPES | WITH_UNEVEN, WITH_PINS | WITH_GROUPS };
   TEST("all placers take collectives; no bound is above what the simulator finds");
-  berth_rng rng;
-  berth_rng_init(&rng, 21, 0);
+  berth_rng rng = seeded(21, 0);
   for (int i = 0; i < 4 && !check_bad; i++) {
     instance x;
     if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20),
@@ -78,8 +77,7 @@ static void everything_places(void) {
 /* The best of all placements of few ops on two devices is no better than any bound. */
 static void brute_force(void) {
   TEST("bounds are below the best of all placements");
-  berth_rng rng;
-  berth_rng_init(&rng, 22, 0);
+  berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 10 && !check_bad; i++) {
     instance x;
     double best = INFINITY;
@@ -99,8 +97,7 @@ static void brute_force(void) {
 static void mending(void) {
   int placed = 0;
   TEST("repair and adjust take collectives, and answers keep memory");
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   for (int i = 0; i < 30 && !check_bad; i++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -250,6 +247,5 @@ int main(void) {
   by_function();
   unreachable();
   check_refusals(whole_job);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -32,8 +32,7 @@ static void random_prices(berth_rng *rng, int32_t n, berth_i_price *price) {
 
 static void test_assignment(void) {
   TEST("assignment: as few refusals, as little cost and as low ties as by trying all");
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
   int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
   for (int i = 0; i < 3000; i++) {
@@ -143,8 +142,7 @@ static void test_worked(void) {
 
 static void test_relatives(void) {
   TEST("blocks: partial products that are dear to move are made where their sum is");
-  problem p;
-  problem_clear(&p, 6, 2);
+  problem p = clear_problem(6, 2);
   p.bandwidth = 1;
   problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9),
       problem_edge(&p, 3, 5, 9);
@@ -175,8 +173,7 @@ static void test_random(void) {
   static const char *const variants[] = { "", "enumerate", "blocks", "greedy" };
   int answers = 0;
   TEST("an answer wherever another placer has one, the same each time");
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   for (int i = 0; i < 400; i++) {
     problem p;
     berth_place_options o = berth_place_default(NULL);
@@ -247,6 +244,5 @@ int main(void) {
   test_relatives();
   test_random();
   test_memory();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

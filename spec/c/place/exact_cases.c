@@ -24,8 +24,7 @@ static void exact(const problem *p, const berth_exact_options *o, double makespa
 
 static void test_by_hand(void) {
   TEST("five ops of 3 3 2 2 2 s on two devices: 6 s, where longest first takes 7");
-  problem p;
-  problem_clear(&p, 5, 2);
+  problem p = clear_problem(5, 2);
   for (int32_t i = 0; i < 5; i++) {
     for (int32_t d = 0; d < 2; d++) p.time[i][d] = i < 2 ? 3 : 2;
   }
@@ -108,8 +107,7 @@ static double solve(const problem *p, int *proved) {
 
 static void test_random(void) {
   int count = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 5, 0);
+  berth_rng rng = seeded(5, 0);
   TEST("without transfers, with groups, pins and memory: the best of all schedules, and proved");
   int proved;
   for (int32_t i = 0; i < 400; i++) {
@@ -188,8 +186,7 @@ static void test_time(void) {
   hooks.ud = &now;
   if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
   TEST("out of time: the best until then, and its bound");
-  problem p;
-  problem_clear(&p, 5, 2);
+  problem p = clear_problem(5, 2);
   for (int32_t i = 0; i < 5; i++) {
     p.time[i][0] = i < 2 ? 3 : 2;
     p.time[i][1] = p.time[i][0] + 0.25;

@@ -248,8 +248,7 @@ static int tight_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, i
 
 static void many(berth_ctx *ctx, int what, int rounds) {
   tally count[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
-  berth_rng rng;
-  berth_rng_init(&rng, 41, (uint64_t)what);
+  berth_rng rng = seeded(41, (uint64_t)what);
   for (int round = 0; round < rounds && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -296,8 +295,7 @@ static int any_holds(const instance *x, const berth_place_options *o) {
 
 static void misses_nothing_small(berth_ctx *ctx) {
   int fit = 0, unfit = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 42, 0);
+  berth_rng rng = seeded(42, 0);
   for (int round = 0; round < check_runs(100, 300) && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -352,8 +350,7 @@ static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   berth_ctx *ctx = must_ctx_new(&hooks);
-  berth_rng rng;
-  berth_rng_init(&rng, 43, 0);
+  berth_rng rng = seeded(43, 0);
   for (int round = 0; round < 3; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
@@ -381,6 +378,5 @@ int main(void) {
   TEST("tight memory, everything at once") many(ctx, WITH_ALL, check_runs(12, 36));
   TEST("small problems: refused only if no placement holds") misses_nothing_small(ctx);
   TEST("allocations refused, once and from then on") refused_memory();
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -87,6 +87,12 @@ static inline void problem_clear(problem *p, int32_t ops, int32_t devices) {
   for (int32_t d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
 }
 
+static inline problem clear_problem(int32_t ops, int32_t devices) {
+  problem p;
+  problem_clear(&p, ops, devices);
+  return p;
+}
+
 static inline void problem_edge(problem *p, int32_t src, int32_t dst, double bytes) {
   p->src[p->edges] = src;
   p->dst[p->edges] = dst;

@@ -11,8 +11,7 @@ typedef struct instance {
 } instance;
 
 static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uint64_t seed) {
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();

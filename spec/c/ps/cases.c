@@ -397,6 +397,5 @@ int main(void) {
   nobody_left(ctx);
   interrupted();
   door(ctx);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -227,9 +227,8 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   static const double theta_a[] = { 0, 0.5, 1 };
   berth_ps_dorm_options o = berth_ps_dorm_default();
   berth_ps_scheduler *s = NULL;
-  berth_rng g;
   int before[2] = { *programs, *greedy };
-  berth_rng_init(&g, seed, 0);
+  berth_rng g = seeded(seed, 0);
   berth_ps *p = small_problem(ctx, &g);
   o.theta_f = ps_between(&g, 0.02, 0.4);
   o.theta_a = theta_a[berth_rng_below(&g, 3)];
@@ -259,6 +258,5 @@ int main(void) {
   CHECK(programs > 20 && greedy > 5);
   TEST("dorm: the greedy one adjusts no more than it may, and is fair within the limit");
   for (uint64_t seed = 0; seed < 100; seed++) random_case(ctx, seed, 0, &programs, &greedy);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -179,8 +179,7 @@ static void choose(Naive *n) {
 
 static void naive_case(berth_ctx *ctx, uint64_t seed) {
   Naive n = { 0 };
-  berth_rng g;
-  berth_rng_init(&g, seed, 0);
+  berth_rng g = seeded(seed, 0);
   berth_ps *p;
   n.p = p = ps_random_problem(ctx, &g, (ps_case){ 1, 3, SLOTS, JOBS, 8, 40 });
   berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
@@ -209,6 +208,5 @@ int main(void) {
   fits(ctx);
   TEST("optimus: as choices made by looking at all jobs each time");
   for (uint64_t seed = 0; seed < 100; seed++) naive_case(ctx, seed);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

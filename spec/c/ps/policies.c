@@ -181,8 +181,7 @@ static void naive_drf(Naive *w, const berth_ps *p, const int *there) {
 }
 
 static void drf_naive(berth_ctx *ctx, uint64_t seed) {
-  berth_rng g;
-  berth_rng_init(&g, seed, 0);
+  berth_rng g = seeded(seed, 0);
   berth_ps *p = ps_random_problem(ctx, &g, (ps_case){ 5, 3, 6, 6, 3, 14 });
   berth_ps_run *r = ps_judged_play(p, drf(p));
   ps_log log = ps_log_of(r);
@@ -220,9 +219,8 @@ static berth_ps_scheduler *make(berth_ps *p, int kind) {
 
 static void random_runs(berth_ctx *ctx, int kind) {
   for (uint64_t seed = 0; seed < (kind == 3 ? 12 : 60); seed++) {
-    berth_rng g;
     double utility = 0;
-    berth_rng_init(&g, seed, (uint64_t)kind);
+    berth_rng g = seeded(seed, (uint64_t)kind);
     berth_ps *p = ps_random_problem(ctx, &g,
                                     (ps_case){ 1 + berth_rng_below(&g, 8),
                                                1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
@@ -237,9 +235,8 @@ static void random_runs(berth_ctx *ctx, int kind) {
 }
 
 static berth_status all_kinds(berth_ctx *ctx) {
-  berth_rng g;
   berth_status st = BERTH_OK;
-  berth_rng_init(&g, 3, 0);
+  berth_rng g = seeded(3, 0);
   berth_ps *p;
   if (!(p = ps_random_problem(ctx, &g, (ps_case){ 3, 2, 5, 4, 4, 12 }))) return BERTH_ENOMEM;
   for (int kind = 0; st == BERTH_OK && kind < 6; kind++) {
@@ -291,6 +288,5 @@ int main(void) {
   }
   door(ctx);
   check_refusals(all_kinds);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -182,6 +182,5 @@ int main(void) {
   TEST("what counts is what was assigned last, in any order");
   for (uint64_t seed = 0; seed < 60; seed++) replays(ctx, seed);
   check_refusals(one_run);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

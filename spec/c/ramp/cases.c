@@ -249,6 +249,5 @@ int main(void) {
   TEST("a block of the caller's choice");
   plan_on_blocks(ctx, 1);
   plan_on_blocks(ctx, 0);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

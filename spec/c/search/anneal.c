@@ -34,8 +34,7 @@ static void small_graphs(void) {
   TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the "
        "value is the simulator's")
   int found = 0, cases = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 1, 0);
+  berth_rng rng = seeded(1, 0);
   for (int k = 0; k < 24; k++) {
     setup s;
     berth_search_options o = berth_search_default();
@@ -71,8 +70,7 @@ static void same_answers(void) {
   TEST("the same bytes for any number of threads, and with simulations that never stop early")
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL,
                                        BERTH_LINKS_PAIR };
-  berth_rng rng;
-  berth_rng_init(&rng, 2, 0);
+  berth_rng rng = seeded(2, 0);
   for (int k = 0; k < 32; k++) {
     setup s;
     berth_search_options a = berth_search_default();
@@ -114,11 +112,10 @@ static berth_status prefer_high(void *ud, const int32_t *device, double limit, d
 
 static void own_objective(void) {
   TEST("an objective of the user's: as often as told; what it fails with ends the search")
-  berth_rng rng;
   asked a = { 20, 0 };
   berth_objective f = { prefer_high, NULL, &a };
   berth_search_options o = berth_search_default();
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   setup s;
   setup_random(&s, &rng, 20, 1);
   setup_mesh(&s, 4, INFINITY);
@@ -167,8 +164,6 @@ static void refused_memory(void) {
     berth_search_options o = berth_search_default();
     h.alloc = check_alloc;
     h.alloc_ud = &a;
-    berth_rng rng;
-    berth_rng_init(&rng, 4, 0);
     setup s;
     memset(&s, 0, sizeof s);
     berth_ctx *ctx = must_ctx_new(&h);

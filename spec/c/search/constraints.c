@@ -15,8 +15,7 @@ static void constrained(setup *s, const berth_hooks *hooks, uint64_t seed,
                         double memory, int uneven) {
   berth_topology_builder *b = NULL;
   memset(s, 0, sizeof *s);
-  berth_rng rng;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   CHECK_STATUS(berth_ctx_new(hooks, &s->ctx), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_new(s->ctx, &s->b), BERTH_OK);
   for (int i = 0; i < OPS; i++) {

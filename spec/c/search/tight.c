@@ -14,9 +14,8 @@ enum { METHODS = 3 };
 /* Memory: so many times what parameters, and outputs if they count, take of each device if they are
  * spread evenly. */
 static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
-  berth_rng rng;
   double total = 0;
-  berth_rng_init(&rng, seed, 0);
+  berth_rng rng = seeded(seed, 0);
   setup_begin(s);
   for (int i = 0; i < OPS; i++) {
     double bytes = 4 + berth_rng_below(&rng, 28);
@@ -119,8 +118,7 @@ static void better_than_given(void) {
     CHECK(r.value <= r.start && berth_placement_estimate(q) == r.value);
     better += r.value < 0.95 * r.start;
     cases++;
-    RELEASE(p, q);
-    setup_end(&s);
+    SETUP_END(&s, p, q);
   }
   printf("# better by 5 %% and more in %d of %d\n", better, cases);
   CHECK(cases == 3 * METHODS && better >= 3);
@@ -189,8 +187,7 @@ static void big_units(void) {
   berth_search_options o = berth_search_default();
   berth_sim_options judge = berth_sim_default(NULL);
   judge.memory = BERTH_MEMORY_TOTAL;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int i = 0; i < 8; i++) setup_heavy(&s, 1, 10, 0, BERTH_NONE);
   for (int i = 1; i < 8; i++) setup_edge(&s, i - 1, i, 1);
   setup_mesh(&s, 2, 44);

@@ -93,17 +93,15 @@ static int naive(const dag *g, const int32_t *device, const int32_t *number) {
 }
 
 static void against_naive(void) {
-  berth_rng rng;
   static dag g;
-  berth_rng_init(&rng, 21, 0);
+  berth_rng rng = seeded(21, 0);
   for (int round = 0; round < 200; round++) {
     berth_device d = berth_device_default();
     berth_link l = { 1e6, 0 };
     random_dag(&g, &rng);
     int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
     for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
@@ -117,8 +115,7 @@ static void against_naive(void) {
     berth_sim *sim = must_sim_new(s.cost, &o);
     berth_sim_summary sum = must_sim_run(sim, device);
     CHECK_NEAR(sum.makespan, naive(&g, device, number) * 1e-6, 0);
-    berth_sim_release(sim);
-    setup_end(&s);
+    SETUP_END(&s, sim);
   }
 }
 

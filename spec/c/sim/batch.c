@@ -5,8 +5,7 @@
 enum { OPS = 40, ROWS = 100 };
 
 static void make(setup *s, int32_t *device) {
-  berth_rng rng;
-  berth_rng_init(&rng, 31, 0);
+  berth_rng rng = seeded(31, 0);
   setup_random(s, &rng, OPS, 1);
   setup_mesh(s, 4, INFINITY);
   random_devices(&rng, ROWS * OPS, 4, device);

@@ -62,8 +62,7 @@ static void shared_tensor(void) {
   CHECK_NEAR(berth_result_start(r)[1], 5, 0); /* sent first */
   CHECK_NEAR(berth_result_start(r)[2], 6, 0); /* there already, behind op 1 */
   CHECK_NEAR(berth_result_start(r)[3], 9, 0); /* one channel out */
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* a on 0 and b on 1 end at 1 and cross to each other and to 2: {0->1, 0->2, 1->0, 1->2}, 2 s
@@ -106,8 +105,7 @@ static void passing(void) {
   berth_result *r = run(&s, device, &o);
   CHECK_NEAR(berth_result_start(r)[4], 5, 0);
   CHECK_NEAR(berth_result_start(r)[3], 12, 0); /* 1 -> 2 from 11 to 12 */
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Published Baechi windows: the sender is free again before the receiver has begun. */
@@ -115,8 +113,7 @@ static void split(void) {
   int32_t device[] = { 0, 1, 2, 2, 3 };
   berth_sim_options o = with(BERTH_LINKS_CHANNEL, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
   o.split_windows = 1;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_add(&s, "1 2 1 1 1");
   setup_edge(&s, 0, 2, 10); /* 0: 1..11, 2: 1..11 */
   setup_edge(&s, 1, 3, 1);  /* 1: 2..3, 2: 11..12 */
@@ -132,8 +129,7 @@ static void split(void) {
   CHECK_NEAR(berth_result_slack(r)[1], 6, 0); /* sends may begin at 8 and 9: op 4 then ends at 13,
                                                  op 3 as before */
   CHECK_NEAR(berth_result_slack(r)[4], 6, 0);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* A pulling device fetches when it picks: op 1 keeps it until 4, then 3 B are fetched. */
@@ -150,8 +146,7 @@ static void pull(void) {
     CHECK_NEAR(berth_result_makespan(r), 8, 0);
     CHECK_NEAR(berth_result_slack(r)[0], 3, 0); /* asked for at 4 */
     CHECK_NEAR(berth_result_slack(r)[1], 0, 0);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -232,8 +227,7 @@ static void random_preemption(void) {
   enum { OPS = 40 };
   static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
                                           BERTH_DISPATCH_STATIC, BERTH_DISPATCH_BLEVEL };
-  berth_rng rng;
-  berth_rng_init(&rng, 6, 0);
+  berth_rng rng = seeded(6, 0);
   for (int round = 0; round < 96; round++) {
     setup s;
     berth_sim_options o =
@@ -254,8 +248,7 @@ static void random_preemption(void) {
     check_critical(&j);
     check_memory(&j);
     CHECK(berth_result_slack(r) != NULL);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -270,8 +263,7 @@ static void quanta(void) {
   CHECK_NEAR(berth_result_finish(r)[1], 0.25, 0); /* at least one quantum */
   CHECK_NEAR(berth_result_start(r)[2], 0.25, 0);  /* 0.1 s rounds to none */
   CHECK_NEAR(berth_result_makespan(r), 1, 0);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Lognormal of median 1 on every op and transfer; a thing's factor depends on the seed and the
@@ -305,8 +297,7 @@ static void noise(void) {
   CHECK_NEAR(makespan(&s, device, &o), berth_result_makespan(r), 0);
   o.seed = 1;
   CHECK(makespan(&s, device, &o) != berth_result_makespan(r));
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 static void planned(void) {
@@ -322,8 +313,7 @@ static void planned(void) {
     berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_start(r)[1], 8, 0);
     CHECK_NEAR(berth_result_start(r)[0], 9, 0); /* the device waited */
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 

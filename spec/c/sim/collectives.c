@@ -54,8 +54,7 @@ static void by_hand(void) {
   CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4
         && m->finish == 4);
   CHECK(berth_result_overlap(r)[2].communication == 0 && berth_result_link_bytes(r)[0] == 0);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* A terminal one sets the makespan; other work on a device hides it there. */
@@ -84,8 +83,7 @@ static void terminal(void) {
   CHECK_STATUS(berth_sim_run_limited(sim, device, 7.9, &sum), BERTH_OK);
   CHECK_NEAR(sum.makespan, 8, 1e-12);
   CHECK(berth_sim_chain(sim, chain) == 0);
-  berth_sim_release(sim);
-  setup_end(&s);
+  SETUP_END(&s, sim);
 }
 
 /* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 coll at 3 for 4 s. Device 0
@@ -108,8 +106,7 @@ static void check_waiting(berth_links links, double begins, double makespan) {
   o.split_windows = links == BERTH_LINKS_CHANNEL || links == BERTH_LINKS_DUPLEX;
   r = run(&s, device, &o);
   CHECK(berth_result_makespan(r) == makespan);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of
@@ -136,8 +133,7 @@ static void shared(berth_links links, double begins, double ends) {
         && berth_result_link_sharing(r)[0]
                == (links == BERTH_LINKS_FAIR || links == BERTH_LINKS_FREE ? 2 : 1));
   CHECK(berth_result_link_bytes(r)[0] == 10);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Alone, every kind takes its price on shared links, too; the mesh has a link for every pair. */
@@ -155,8 +151,7 @@ static void alone(void) {
         berth_device d = berth_device_default();
         berth_link l = { 8, 0.5 };
         berth_sim_options o = with_links((berth_links)links);
-        setup s;
-        setup_begin(&s);
+        setup s = setup_started();
         for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
         coll(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
         CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
@@ -168,8 +163,7 @@ static void alone(void) {
         berth_result_collectives(r, &m);
         CHECK_NEAR(m->finish, 1 + m->seconds, 1e-9);
         CHECK_NEAR(berth_result_makespan(r), 1 + m->seconds, 1e-9);
-        berth_result_release(r);
-        setup_end(&s);
+        SETUP_END(&s, r);
       }
     }
   }
@@ -185,8 +179,7 @@ static void memory(void) {
                 { BERTH_PARAMETER_SERVER, 8 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t device[] = { 0, 1 };
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_heavy(&s, 1, 3, 2, BERTH_NONE);
     setup_heavy(&s, 2, 1, 1, BERTH_NONE);
     coll(&s, cases[i].kind, 8, 2, device, 0, NULL);
@@ -202,8 +195,7 @@ static void memory(void) {
     if (3 + cases[i].bytes > 10)
       CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2
             && oom.shortfall == 3 + cases[i].bytes - 10);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -296,8 +288,7 @@ static void disturbed(void) {
   r = run(&s, apart, &o); /* the same factor, whatever the links are */
   berth_result_collectives(r, &m);
   CHECK_NEAR(m->finish - m->start, first, 1e-9);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* ---- random graphs, judged by their times; limits ---- */
@@ -316,8 +307,7 @@ static void limits(setup *s, const berth_sim_options *o, const int32_t *device, 
 }
 
 static void random_graphs(int even) {
-  berth_rng rng;
-  berth_rng_init(&rng, 21, (uint64_t)even);
+  berth_rng rng = seeded(21, (uint64_t)even);
   for (int32_t round = 0; round < 60; round++) {
     int32_t n = 2 + berth_rng_below(&rng, OPS - 1), devices = 3 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
@@ -351,8 +341,7 @@ static void random_graphs(int even) {
       r = run(&s, device, &o);
       limits(&s, &o, device, berth_result_makespan(r), &rng);
     }
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 

@@ -54,8 +54,7 @@ static void hand_case(void) {
       CHECK(berth_result_overlap(r)[1].overlapped == 1 && berth_result_overlap(r)[1].exposed == 0);
       /* workspace and the byte that it reads */
       CHECK(berth_result_peak(r)[1] == 5 && berth_result_peak_time(r)[1] == 2);
-      berth_result_release(r);
-      setup_end(&s);
+      SETUP_END(&s, r);
     }
   }
   { /* their place in a sequence means nothing: here it would contradict the graph */
@@ -98,8 +97,7 @@ static void many_at_once(void) {
                              &sum),
                BERTH_OK);
   CHECK(sum.makespan == 13);
-  berth_sim_release(sim);
-  setup_end(&s);
+  SETUP_END(&s, sim);
 }
 
 /* ---- random graphs ---- */
@@ -138,8 +136,7 @@ static void judge_run(setup *s, const berth_sim_options *o, const int32_t *devic
 }
 
 static void random_runs(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 21, 0);
+  berth_rng rng = seeded(21, 0);
   for (int32_t round = 0; round < 200; round++) {
     setup s;
     int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
@@ -183,9 +180,8 @@ static double best_of_all(setup *s, int32_t n, int32_t devices) {
 }
 
 static void bounds_hold(void) {
-  berth_rng rng;
   int32_t paths = 0;
-  berth_rng_init(&rng, 22, 0);
+  berth_rng rng = seeded(22, 0);
   for (int32_t round = 0; round < 60; round++) {
     setup s;
     int32_t n = 3 + berth_rng_below(&rng, 5), devices = 2;
@@ -206,8 +202,7 @@ static void placers_know_them(void) {
   static const char *const placers[] = { "m-etf", "m-sct",  "etf",    "heft",
                                          "cpop",  "peft",   "minmin", "critical-path",
                                          "metis", "m-topo", "single", "anneal" };
-  berth_rng rng;
-  berth_rng_init(&rng, 23, 0);
+  berth_rng rng = seeded(23, 0);
   for (int32_t round = 0; round < 10; round++) {
     setup s;
     random_graph(&s, &rng, OPS);
@@ -230,8 +225,7 @@ static void placers_know_them(void) {
 static void estimate_is_exact(void) {
   static const char *const placers[] = { "m-etf", "heft", "etf" };
   for (size_t k = 0; k < 3; k++) {
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     int32_t a = setup_op(&s, 1);
     int32_t c = beside_op(&s, 5);
     int32_t b = setup_op(&s, 4);

@@ -127,8 +127,7 @@ static void build(pair *p, berth_rng *rng, int ties, int even, int collectives) 
 }
 
 static void rewinding(int ties, int even) {
-  berth_rng rng;
-  berth_rng_init(&rng, 21, (uint64_t)(2 * ties + even));
+  berth_rng rng = seeded(21, (uint64_t)(2 * ties + even));
   for (int32_t round = 0; round < 150; round++) {
     pair p;
     build(&p, &rng, ties, even, round % 10 == 9);
@@ -182,8 +181,7 @@ static void build_mixed(pair *p, berth_rng *rng, int32_t round) {
 }
 
 static void every_option(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 22, 0);
+  berth_rng rng = seeded(22, 0);
   tries_ended = runs_ended = 0;
   double rank[OPS];
   for (int32_t i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);

@@ -75,8 +75,7 @@ static void bad_moves(berth_links links, berth_memory_policy memory) {
   CHECK_STATUS(berth_sim_accept(sim), BERTH_OK);
   CHECK_STATUS(berth_sim_try(sim, 0, NULL, NULL, 4, &sum), BERTH_OK);
   CHECK(sum.makespan > 4 && sum.makespan <= 10);
-  berth_sim_release(sim);
-  setup_end(&s);
+  SETUP_END(&s, sim);
 }
 
 /* A queue on one device: by hand. */
@@ -85,8 +84,7 @@ static void by_hand(void) {
   int32_t op = 3, to = 1;
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = BERTH_MEMORY_NONE;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int32_t i = 0; i < 4; i++) setup_op(&s, i + 1);
   setup_edge(&s, 0, 3, 5); /* a(1) -> d(4), 5 s to another device */
   setup_mesh(&s, 2, INFINITY);
@@ -104,8 +102,7 @@ static void by_hand(void) {
   /* d cannot end in time: seen at its start, at the latest */
   CHECK(sum.makespan == 10 && berth_sim_ended(sim) - ended < 2);
   CHECK_STATUS(berth_sim_accept(sim), BERTH_EINVAL);
-  berth_sim_release(sim);
-  setup_end(&s);
+  SETUP_END(&s, sim);
 }
 
 /* More devices than a scan of slots is for; more log than one mark. */
@@ -116,8 +113,7 @@ static void wide(void) {
   int32_t *device = malloc(N * sizeof *device), *x = malloc(N * sizeof *x),
           *y = malloc(N * sizeof *y);
   o.memory = BERTH_MEMORY_NONE;
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   setup s;
   setup_random(&s, &rng, N, 0);
   setup_mesh(&s, D, INFINITY);
@@ -141,8 +137,7 @@ static void wide(void) {
     else device[op] = before;
   }
   CHECK(berth_sim_ended(sim) < 0.75 * (double)berth_sim_ended(fresh));
-  RELEASE(sim, fresh);
-  setup_end(&s);
+  SETUP_END(&s, sim, fresh);
   free(device);
   free(x);
   free(y);

@@ -36,8 +36,7 @@ static void constraints(void) {
   double seconds[] = { 1, BERTH_UNSUPPORTED };
   berth_op op = berth_op_default();
   int32_t wrong_type[] = { 1, 0, 0 }, wrong_pin[] = { 0, 0, 0 };
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
   op.name = "conv";
   op.seconds = seconds;
@@ -59,8 +58,7 @@ static void groups(void) {
   double seconds = 1;
   berth_op op = berth_op_default();
   int32_t apart[] = { 0, 1, 1 }, together[] = { 0, 0, 1 };
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   op.seconds = &seconds;
   for (int i = 0; i < 3; i++) {
     op.group = i < 2 ? 4 : BERTH_NONE;
@@ -69,8 +67,7 @@ static void groups(void) {
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, apart, NULL, BERTH_EINVAL, "group 4");
   berth_result *r = must_simulate(s.cost, together, NULL);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 static void options(void) {
@@ -143,8 +140,7 @@ static void unreachable(void) {
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "tensor 1");
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "device 1");
     berth_result *r = must_simulate(s.cost, fine, &o);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 

@@ -127,8 +127,7 @@ static void two_on_one_link(void) {
   setup s;
   berth_result *r = simulate_flows(&s, 3, from, to, bytes);
   check_finishes(r, 3, want);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 static void three_and_nothing(void) {
@@ -137,8 +136,7 @@ static void three_and_nothing(void) {
   setup s;
   berth_result *r = simulate_flows(&s, 4, from, to, bytes);
   check_finishes(r, 4, want);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third
@@ -146,8 +144,7 @@ static void three_and_nothing(void) {
 static void max_min_on_a_line(void) {
   berth_sim_options o = berth_sim_default(NULL);
   int32_t device[] = { 0, 2, 0, 1, 1, 2 };
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_add(&s, "0 0 0 0 0 0 0>1:2 2>3:2 4>5:40");
   setup_wires(&s, "1 1 1 0-1:1,0.5 1-2:10");
   o.links = BERTH_LINKS_FAIR;
@@ -156,8 +153,7 @@ static void max_min_on_a_line(void) {
   CHECK_NEAR(berth_result_finish(r)[3], 4.5, 1e-12);
   CHECK_NEAR(berth_result_finish(r)[5], 0.5 + 35 / 9.5, 1e-12); /* 10, then 9.5 bytes/s */
   check_against_fluid(&s, r, 1);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* ---- at random ---- */
@@ -187,13 +183,11 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   berth_sim_release(sim);
   CHECK_STATUS(berth_sim_batch(s.cost, &o, 1, device, 2, &sum[2]), BERTH_OK);
   CHECK(sum[2].makespan == sum[0].makespan && sum[2].peak == sum[0].peak);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 static void at_random(int ties) {
-  berth_rng rng;
-  berth_rng_init(&rng, 21, (uint64_t)ties);
+  berth_rng rng = seeded(21, (uint64_t)ties);
   for (int32_t round = 0; round < 120; round++) one_random(&rng, round, ties);
 }
 

@@ -52,8 +52,7 @@ static void policies(void) {
   r = run(&s, device, &o);
   check_peak(r, 0, 0, 0);
   CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 0);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* The home copy goes with the end of the last send, the remote copy comes with its start and goes
@@ -77,8 +76,7 @@ static void copies(void) {
   o.memory = BERTH_MEMORY_TOTAL;
   r = run(&s, device, &o);
   check_peak(r, 1, 103, 6);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Forward f1 -> f2, backward b2 -> b1: f1's tensor is kept until b1 ends, though nothing says that
@@ -101,15 +99,13 @@ static void twins(void) {
   berth_result_release(r);
   r = run(&s, device, NULL);
   check_peak(r, 0, 70, 2); /* f1's 10, too */
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* The twin rule on random mirrored graphs, any discipline, against intervals. */
 static void random_twins(void) {
   enum { OPS = 20 };
-  berth_rng rng;
-  berth_rng_init(&rng, 8, 0);
+  berth_rng rng = seeded(8, 0);
   for (int round = 0; round < 48; round++) {
     setup s;
     berth_mirror_options m = berth_mirror_default();
@@ -132,8 +128,7 @@ static void random_twins(void) {
     berth_result *r = run(&s, device, &o);
     judged j = judge(&s, &o, r);
     check_memory(&j);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -158,8 +153,7 @@ static void running_out(void) {
   o.param_multiple = 2; /* parameters alone do not fit: at once */
   r = run(&s, device, &o);
   CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 0 && oom.time == 0 && oom.shortfall == 70);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* The arriving input goes over: named is its first reader. */
@@ -176,8 +170,7 @@ static void arriving(void) {
   berth_result *r = run(&s, device, &o);
   CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1
         && oom.shortfall == 2);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 /* Same instant: what goes makes room for what comes; ops of no length count all the same. */
@@ -194,8 +187,7 @@ static void instants(void) {
     setup_mesh(&s, 1, INFINITY);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 17, 1); /* 9 and 8: the op of no length counts at its instant */
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -211,8 +203,7 @@ static void two_devices_one_instant(void) {
     berth_sim_options o = policy(k < 16 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     berth_tensor t = { id[0], 1, 10, 0 };
     o.links = (berth_links)(k / 4 % 4);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     for (int32_t i = 0; i < 4; i++) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
     CHECK_STATUS(berth_graph_builder_add_tensor(s.b, &t, NULL), BERTH_OK);
     setup_use(&s, 0, id[3]);
@@ -224,8 +215,7 @@ static void two_devices_one_instant(void) {
     check_peak(r, 1, 10, 0);
     berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == 0);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -243,8 +233,7 @@ static void no_time(void) {
     if (k / 4 == 3) o.dispatch = BERTH_DISPATCH_BLEVEL, o.preempt = 1;
     if (k / 4 == 4) o.order = BERTH_ORDER_READY;
     if (k / 4 == 5) o.send = BERTH_SEND_PULL;
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 10, BERTH_NONE);
     setup_heavy(&s, 0, 0, 3, BERTH_NONE);
@@ -258,8 +247,7 @@ static void no_time(void) {
     check_peak(r, 1, 13, 1); /* copy and reader come and go at 1 */
     berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == 0);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -270,8 +258,7 @@ static void unread(void) {
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy((berth_memory_policy)memory);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 0, 3);
     setup_heavy(&s, 1, 0, 7, BERTH_NONE);
@@ -283,8 +270,7 @@ static void unread(void) {
     setup_mesh(&s, 1, INFINITY);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, want[memory], 2);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -301,8 +287,7 @@ static void exact_fit(void) {
     for (int params = 0; params < 2; params++) {
       int32_t device[] = { 0, 0 };
       berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
-      setup s;
-      setup_begin(&s);
+      setup s = setup_started();
       for (int i = 0; i < 2; i++) {
         setup_heavy(&s, 1, params ? cases[k].bytes[i] : 0, 0, BERTH_NONE);
         if (!params) setup_tensor(&s, i, cases[k].bytes[i]);
@@ -311,8 +296,7 @@ static void exact_fit(void) {
       berth_result *r = run(&s, device, &o);
       berth_oom oom;
       CHECK(berth_result_oom(r, &oom) == !cases[k].fits);
-      berth_result_release(r);
-      setup_end(&s);
+      SETUP_END(&s, r);
     }
   }
 }
@@ -326,8 +310,7 @@ static void culprits(void) {
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
     berth_oom oom = { BERTH_NONE, 1, 0, 0 };
     double sum = 0;
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     for (int i = 0; i < 4; i++) {
       setup_heavy(&s, 0, 0, workspace[k][i], BERTH_NONE);
       sum += workspace[k][i];
@@ -338,8 +321,7 @@ static void culprits(void) {
     CHECK(oom.op == want[k] && oom.device == 1 && oom.time == 0);
     if (sum > 32) CHECK_NEAR(oom.shortfall, sum - 32, 0);
     check_peak(r, 1, sum, 0);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -347,8 +329,7 @@ static void culprits(void) {
 static void random_limits(void) {
   enum { OPS = 30 };
   static const double limits[] = { 6, 12, 20, 30, 45 };
-  berth_rng rng;
-  berth_rng_init(&rng, 10, 0);
+  berth_rng rng = seeded(10, 0);
   for (int round = 0; round < 160; round++) {
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     o.links = (berth_links)(round / 2 % 4);
@@ -364,16 +345,14 @@ static void random_limits(void) {
     judged j = judge(&s, &o, r);
     check_memory(&j);
     check_oom(&j, limits[round % 5]);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
 /* READY order charges at simulated times, too. */
 static void ready_order(void) {
   enum { OPS = 30 };
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   for (int round = 0; round < 30; round++) {
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     o.order = BERTH_ORDER_READY;
@@ -391,8 +370,7 @@ static void ready_order(void) {
     check_critical(&j);
     check_memory(&j);
     check_slack(&j);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -413,8 +391,7 @@ static void over_time(void) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy(k < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL);
     o.order = (berth_event_order)(k % 2);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_heavy(&s, 0, 0, 7, BERTH_NONE);
     setup_heavy(&s, 1, 100, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 5, BERTH_NONE);
@@ -432,8 +409,7 @@ static void over_time(void) {
     o.memory = BERTH_MEMORY_NONE;
     r = run(&s, device, &o);
     CHECK(berth_result_memory(r, 0, &t, &b) == 0 && !t && !b);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -441,8 +417,7 @@ static void over_time(void) {
  * judged. */
 static void over_time_in_any_discipline(void) {
   enum { OPS = 40 };
-  berth_rng rng;
-  berth_rng_init(&rng, 12, 0);
+  berth_rng rng = seeded(12, 0);
   for (int round = 0; round < 192; round++) {
     berth_sim_options o = policy((berth_memory_policy)(1 + round % 3));
     o.links = (berth_links)(round / 3 % 4);
@@ -466,8 +441,7 @@ static void over_time_in_any_discipline(void) {
     } else {
       check_memory(&j);
     }
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
@@ -511,8 +485,7 @@ static void options(void) {
   r = run(&s, device, NULL);
   CHECK(berth_result_options(r)->memory == BERTH_MEMORY_INFERENCE
         && berth_result_options(r)->param_multiple == 1);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
 }
 
 int main(void) {

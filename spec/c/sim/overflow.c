@@ -85,8 +85,7 @@ static void ops(void) {
   for (int k = 0; k < 2 * WAYS; k++) {
     int32_t device[] = { 1, 0, 0, 0 };
     berth_sim_options o = way(k % WAYS);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_op(&s, 1);
     named_op(&s, "embed", 1e308);
     setup_op(&s, 1);
@@ -108,8 +107,7 @@ static void transfers(void) {
   for (int k = 0; k < 4 * WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k % WAYS);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     named_op(&s, "wide", seconds[k % 2]);
     for (int i = 1; i < 4; i++) setup_op(&s, 1);
     setup_edge(&s, 0, 1, 1);
@@ -127,8 +125,7 @@ static void the_late_one(void) {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 1, 2, 2 };
     berth_sim_options o = way(k);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     setup_add(&s, "0 1e308 0 0 0>2:1.7e308 1>3:1e308");
     connect(&s, 3, 1, 0);
     refuse(&s, device, &o, BERTH_EINVAL, "tensor 1 of op 1 would reach device 2 \"d2\" at inf s");
@@ -147,8 +144,7 @@ static void no_route(void) {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k);
-    setup s;
-    setup_begin(&s);
+    setup s = setup_started();
     for (int i = 0; i < 4; i++) setup_op(&s, i == 3 ? 1e308 : 1);
     setup_edge(&s, 0, 2, 1e300);
     connect(&s, 2, 1e-10, 0);
@@ -180,8 +176,7 @@ static void quanta(void) {
     for (int k = 0; k < WAYS; k++) {
       int32_t device[] = { 0, 0, 1, 1 };
       berth_sim_options o = way(k);
-      setup s;
-      setup_begin(&s);
+      setup s = setup_started();
       for (int i = 0; i < 4; i++) setup_op(&s, cases[c].seconds);
       setup_edge(&s, 0, 1, 0);
       setup_edge(&s, 0, 2, cases[c].bytes);
@@ -195,8 +190,7 @@ static void quanta(void) {
 
 static void noise(void) {
   int32_t device[] = { 0, 1, 0, 1 };
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_add(&s, "1 1 1 1 0>1:1 1>2:1");
   connect(&s, 2, 1, 0);
   char said[512];
@@ -215,8 +209,7 @@ static void noise(void) {
 static void any_size(void) {
   enum { OPS = 12 };
   int fine = 0, late = 0;
-  berth_rng rng;
-  berth_rng_init(&rng, 12, 0);
+  berth_rng rng = seeded(12, 0);
   for (int round = 0; round < 600; round++) {
     setup s;
     berth_sim_options o = way(round % WAYS);

@@ -58,8 +58,7 @@ static void many_runs(int ties, int even, int collectives) {
   static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST,
                                         BERTH_DISPATCH_LIFO,   BERTH_DISPATCH_STATIC,
                                         BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
-  berth_rng rng;
-  berth_rng_init(&rng, 11, (uint64_t)(4 * collectives + 2 * ties + even));
+  berth_rng rng = seeded(11, (uint64_t)(4 * meetings + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < check_runs(2, 6); round++) {
@@ -87,8 +86,7 @@ static void many_runs(int ties, int even, int collectives) {
 }
 
 static void single_device(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 3, 0);
+  berth_rng rng = seeded(3, 0);
   for (int32_t round = 0; round < 20; round++) {
     setup s;
     int32_t device[OPS] = { 0 };
@@ -100,15 +98,13 @@ static void single_device(void) {
     berth_result *r = must_simulate(s.cost, device, &o);
     /* multiples of 1/4: exact */
     CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum);
-    berth_result_release(r);
-    setup_end(&s);
+    SETUP_END(&s, r);
   }
 }
 
 /* Names of devices do not matter, with equal devices and FIFO. */
 static void relabelled(void) {
-  berth_rng rng;
-  berth_rng_init(&rng, 4, 0);
+  berth_rng rng = seeded(4, 0);
   for (int32_t round = 0; round < 20; round++) {
     setup s;
     int32_t name[4] = { 0, 1, 2, 3 };
@@ -125,8 +121,7 @@ static void relabelled(void) {
     berth_sim_summary b = must_sim_run(sim, other);
     CHECK_NEAR(a.makespan, b.makespan, 1e-9);
     CHECK_NEAR(a.peak, b.peak, 1e-6);
-    berth_sim_release(sim);
-    setup_end(&s);
+    SETUP_END(&s, sim);
   }
 }
 
@@ -134,13 +129,11 @@ static void relabelled(void) {
  * give. */
 static void large(void) {
   enum { WIDE = 3000 };
-  berth_rng rng;
   int32_t *device = malloc(2 * WIDE * sizeof *device);
   double last = 0;
   berth_sim_options o = options(BERTH_LINKS_FREE, 0, 0, NULL);
-  berth_rng_init(&rng, 5, 0);
-  setup s;
-  setup_begin(&s);
+  berth_rng rng = seeded(5, 0);
+  setup s = setup_started();
   for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0); /* all at once, arrivals in random order */
   for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0.001);
   double ready[WIDE];
@@ -159,8 +152,7 @@ static void large(void) {
       CHECK((ready[k] < ready[i]) == (berth_result_start(r)[WIDE + k] < start));
   }
   CHECK(berth_result_makespan(r) >= last + 0.001);
-  berth_result_release(r);
-  setup_end(&s);
+  SETUP_END(&s, r);
   free(device);
 }
 

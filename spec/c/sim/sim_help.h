@@ -89,6 +89,17 @@ static inline void setup_uneven(setup *s, int32_t n) {
   s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
+static inline setup setup_started(void) {
+  setup s;
+  setup_begin(&s);
+  return s;
+}
+static inline setup setup_of(const char *text, int32_t devices, double memory) {
+  setup s;
+  setup_text(&s, text, devices, memory);
+  return s;
+}
+#define SETUP_END(s, ...) (RELEASE(__VA_ARGS__), setup_end(s))
 static inline void setup_end(setup *s) {
   RELEASE(s->b, s->cost, s->t, s->g, s->ctx);
 }

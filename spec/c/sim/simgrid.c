@@ -98,8 +98,7 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   snprintf(file, sizeof file, "%s.%s.times", name, mode);
   char *times = read_text(dir, "reference/simgrid", file);
   if (!CHECK(text && times)) return;
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   pdag p;
   read_pdag(&s, text, &p);
   wire(&s, &p, strcmp(mode, "bus") == 0);
@@ -113,8 +112,7 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum = must_sim_run(sim, p.host);
   CHECK(sum.makespan == berth_result_makespan(r));
-  RELEASE(sim, r);
-  setup_end(&s);
+  SETUP_END(&s, sim, r);
   free(p.host);
   free(p.sequence);
   free(text);

@@ -41,8 +41,7 @@ static void check_makespan(setup *s, const int32_t *device, double us) {
 static void examples(void) {
   static const int32_t device[] = { 0, 1, 1 };
   TEST("one tensor: 662 us");
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_op(&s, 100 * US);
   setup_op(&s, 50 * US);
   setup_edge(&s, 0, 1, 4e6);
@@ -74,8 +73,7 @@ static void examples(void) {
 static void free_ops(void) {
   static const int32_t device[] = { 0, 0 };
   TEST("free ops take no time in order task");
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_op(&s, 0);
   setup_op(&s, 5 * US);
   setup_edge(&s, 0, 1, 1);
@@ -96,8 +94,7 @@ static void limits(void) {
   enum { OPS = 40 };
   int cut = 0;
   TEST("limits");
-  berth_rng rng;
-  berth_rng_init(&rng, 8, 0);
+  berth_rng rng = seeded(8, 0);
   for (int32_t round = 0; round < 60; round++) {
     setup s;
     setup_random(&s, &rng, OPS, round % 2);
@@ -118,8 +115,7 @@ static void limits(void) {
       if (sum.makespan > limit) CHECK(sum.makespan <= whole.makespan * (1 + 1e-9));
       cut += sum.makespan < whole.makespan;
     }
-    berth_sim_release(sim);
-    setup_end(&s);
+    SETUP_END(&s, sim);
   }
   CHECK(cut > 50);
 }
@@ -142,8 +138,7 @@ static void check_after(const berth_sim *sim, setup *s, const berth_sim_options 
 static void accessors(void) {
   enum { OPS = 30, DEVICES = 4 };
   TEST("peaks and busy times after runs, bases and tries");
-  berth_rng rng;
-  berth_rng_init(&rng, 9, 0);
+  berth_rng rng = seeded(9, 0);
   for (int32_t round = 0; round < 40; round++) {
     setup s;
     int32_t op = berth_rng_below(&rng, OPS);
@@ -164,8 +159,7 @@ static void accessors(void) {
     device[op] = (device[op] + 1) % DEVICES;
     CHECK_STATUS(berth_sim_try(sim, 1, &op, &device[op], INFINITY, &sum), BERTH_OK);
     check_after(sim, &s, &o, device, DEVICES);
-    berth_sim_release(sim);
-    setup_end(&s);
+    SETUP_END(&s, sim);
   }
 }
 
@@ -173,8 +167,7 @@ static void accessors(void) {
 
 static void faults(void) {
   TEST("no way across, and too late to be counted");
-  setup s;
-  setup_begin(&s);
+  setup s = setup_started();
   setup_add(&s, "1 1 0>1:4");
   setup_wires(&s, "1 1 1 0-1:1");
   berth_sim_options o = tag(s.ctx);

@@ -16,8 +16,7 @@ static int ops_of(const sample *s) { return s->training ? 2 * s->n : s->n; }
 
 static sample draw(uint64_t seed) {
   sample s = { 0 };
-  berth_rng r;
-  berth_rng_init(&r, seed, 7);
+  berth_rng r = seeded(seed, 7);
   s.n = 3 + berth_rng_below(&r, s.training ? 3 : 4);
   s.training = berth_rng_below(&r, 3) == 0;
   s.acc = 1 + berth_rng_below(&r, 2);
@@ -238,8 +237,7 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
 static void check_values(berth_ctx *ctx, uint64_t seed) {
   sample s = draw(seed);
   berth_cost *c = make(ctx, &s);
-  berth_rng r;
-  berth_rng_init(&r, seed, 9);
+  berth_rng r = seeded(seed, 9);
   int32_t at[2 * MOST];
   for (int i = 0; i < ops_of(&s); i++) at[i] = berth_rng_below(&r, s.acc + s.cpus);
   berth_split_value v;
@@ -451,6 +449,5 @@ int main(void) {
   }
 
   check_refusals(everything);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

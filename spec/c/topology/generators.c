@@ -218,6 +218,5 @@ int main(void) {
   test_refusals(ctx, &d);
   test_presets(ctx);
   if (berth_ctx_memory(ctx) != 0) return 1;
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

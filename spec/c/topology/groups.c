@@ -187,8 +187,7 @@ static void walk(const berth_topology *t, const berth_groups *s, int32_t a, int3
 
 static void test_random(berth_ctx *ctx) {
   TEST("random clusters: every route has its bottleneck and 12 us in all");
-  berth_rng r;
-  berth_rng_init(&r, 8, 0);
+  berth_rng r = seeded(8, 0);
   for (int32_t trial = 0; trial < 200; trial++) {
     Case c;
     draw(&r, &c, (berth_group_links)(trial % 4));
@@ -264,6 +263,5 @@ int main(void) {
   test_refusals(ctx);
   test_allocations();
   if (berth_ctx_memory(ctx) != 0) return 1;
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }

@@ -243,8 +243,7 @@ static void check_against_reference(const berth_topology *t, int32_t a, int32_t 
 }
 
 static void test_random(berth_ctx *ctx) {
-  berth_rng rng;
-  berth_rng_init(&rng, 11, 0);
+  berth_rng rng = seeded(11, 0);
   TEST("routes of 2000 random topologies equal those of an exhaustive search");
   for (int round = 0; round < 2000; round++) {
     berth_topology *t = random_topology(ctx, &rng);
@@ -349,6 +348,5 @@ int main(void) {
   test_infinite_latency(ctx);
   test_interrupt();
   check_refusals(build_all);
-  berth_ctx_release(ctx);
-  return check_done();
+  return done_with(ctx);
 }
