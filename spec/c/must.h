@@ -181,16 +181,22 @@ static inline berth_status graph_of_text(berth_ctx *ctx, const char *text, berth
   berth_graph_builder_release(b);
   return st;
 }
+static inline berth_status mesh_of(berth_ctx *ctx, int32_t n, double memory, double bandwidth,
+                                   double latency, berth_topology **t) {
+  berth_device d = berth_device_default();
+  d.memory = memory;
+  return berth_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency }, t);
+}
+MUST(berth_topology *, mesh,
+     (berth_ctx *ctx, int32_t n, double memory, double bandwidth, double latency),
+     mesh_of(ctx, n, memory, bandwidth, latency, &out))
 /* On a mesh; the cost keeps graph and topology. */
 static inline berth_status cost_of_text(berth_ctx *ctx, const char *text, int32_t devices,
                                         double memory, double bandwidth, berth_cost **cost) {
   berth_graph *g = NULL;
   berth_topology *t = NULL;
-  berth_device d = berth_device_default();
-  d.memory = memory;
   berth_status st = graph_of_text(ctx, text, &g);
-  if (st == BERTH_OK)
-    st = berth_topology_mesh(ctx, devices, &d, &(berth_link){ bandwidth, 0 }, &t);
+  if (st == BERTH_OK) st = mesh_of(ctx, devices, memory, bandwidth, 0, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, cost);
   RELEASE(t, g);
   return st;

@@ -293,8 +293,6 @@ static void check_port(void) {
   static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 },
                                      { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
   static const double seconds[] = { 1, 2, 4, 1, 1 };
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   TEST("what crosses into one cluster goes through its port")
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int i = 0; i < 5; i++) {
@@ -306,7 +304,7 @@ static void check_port(void) {
     CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL),
                  BERTH_OK);
   berth_graph *g = must_graph(b);
-  berth_topology *t = must_topology_mesh(ctx, 3, &d, &l);
+  berth_topology *t = must_mesh(ctx, 3, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 6, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, true).best, 7, 1e-3);

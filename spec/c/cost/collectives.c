@@ -30,9 +30,7 @@ static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_mod
   return c;
 }
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
-  berth_device d = berth_device_default();
-  berth_link l = { bandwidth, latency };
-  return must_topology_mesh(ctx, n, &d, &l);
+  return must_mesh(ctx, n, INFINITY, bandwidth, latency);
 }
 static void check_price(const berth_cost *c, int32_t k, int32_t n, double want,
                         berth_collective_algorithm how) {

@@ -149,14 +149,13 @@ static void test_alike(berth_ctx *ctx) {
 }
 
 static void test_rho_of_nothing(berth_ctx *ctx) {
-  berth_device d = berth_device_default();
   berth_op op = berth_op_default();
   TEST("rho is infinite where no op takes time");
   berth_graph_builder *b = must_graph_builder_new(ctx);
   int32_t id;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
   berth_graph *g = must_graph(b);
-  berth_topology *t = must_topology_mesh(ctx, 2, &d, &(berth_link){ 1, 0 });
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
   berth_cost *c = must_cost_new(g, t, NULL);
   CHECK(berth_cost_op(c, 0, 1) == 0 && isinf(berth_cost_rho(c)));
   RELEASE(c, t, g);

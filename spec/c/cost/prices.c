@@ -38,8 +38,7 @@ static berth_topology *uneven(berth_ctx *ctx) {
   return must_topology_of_text(ctx, "1 1 0.5 1 0-1:8,1 1-2:4,2");
 }
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
-  berth_device d = berth_device_default();
-  return must_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency });
+  return must_mesh(ctx, n, INFINITY, bandwidth, latency);
 }
 /* Takes both. */
 static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {
@@ -386,9 +385,8 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *c = NULL, *by_function = NULL;
-  berth_device d = berth_device_default();
   berth_status st = graph_of_text(ctx, "1 1 1 0>1:8", &g);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 1 }, &t);
+  if (st == BERTH_OK) st = mesh_of(ctx, 3, INFINITY, 1, 1, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
   if (st == BERTH_OK) st = berth_cost_new(g, t, &m, &by_function);
   RELEASE(by_function, c, t, g);

@@ -302,9 +302,7 @@ static void every_number_of_devices(void) {
 /* ---- times ---- */
 
 static berth_topology *mesh(berth_ctx *in, int32_t n) {
-  berth_device device = berth_device_default();
-  berth_link link = { 7, 0.375 };
-  return must_topology_mesh(in, n, &device, &link);
+  return must_mesh(in, n, INFINITY, 7, 0.375);
 }
 
 /* Seconds from the end of the members to the end of all. */

@@ -8,9 +8,7 @@ enum { DEVICES = 3, MOST = 40 };
 static berth_ctx *ctx;
 
 static berth_topology *mesh(int32_t n) {
-  berth_device device = berth_device_default();
-  berth_link link = { 10, 0.25 };
-  return must_topology_mesh(ctx, n, &device, &link);
+  return must_mesh(ctx, n, INFINITY, 10, 0.25);
 }
 
 static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device,

@@ -86,14 +86,12 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   berth_cost *cost = NULL;
   berth_result *r = NULL;
   berth_text text = { 0 };
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   (void)what;
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st == BERTH_OK) st = add_text(b, "1 1 0>1:5");
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &both, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
+  if (st == BERTH_OK) st = mesh_of(ctx, 2, INFINITY, 1, 0, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
   if (st == BERTH_OK) st = berth_write_trace(r, &text);

@@ -15,8 +15,6 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   const int32_t device[] = { 0, 1, 0 };
   const double seconds[] = { 2, 1, 3 };
   static const char *const names[] = { "a \"x\"", "b", "" };
-  berth_device d = berth_device_default();
-  berth_link l = { 4, 0 };
   berth_tensor x = { 0, 8, -1, 0 };
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < 3; k++) {
@@ -31,7 +29,7 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_topology_mesh(ctx, 2, &d, &l);
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 4, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_sim_options o = berth_sim_default(g);
   o.memory = memory;
@@ -124,8 +122,6 @@ static void counters(void) {
 static void lanes(void) {
   enum { N = 60 };
   double seconds = 1;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   int rows = 0;
   berth_graph_builder *b = must_graph_builder_new(ctx);
   int32_t device[N + 1];
@@ -137,7 +133,7 @@ static void lanes(void) {
     if (k > 0) CHECK_STATUS(berth_graph_builder_connect(b, 0, k, k, NULL), BERTH_OK);
   }
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_topology_mesh(ctx, 4, &d, &l);
+  berth_topology *t = must_mesh(ctx, 4, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_result *r = must_simulate(cost, device, NULL);
   cJSON *root = trace_of(r);

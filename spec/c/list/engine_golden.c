@@ -35,11 +35,8 @@ static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, cons
 
 static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double memory,
                            double bandwidth) {
-  berth_device d = berth_device_default();
-  berth_link l = { bandwidth, 0 };
-  d.memory = memory;
   berth_topology *t;
-  berth_topology_mesh(ctx, devices, &d, &l, &t);
+  mesh_of(ctx, devices, memory, bandwidth, 0, &t);
   berth_cost *cost;
   berth_cost_new(g, t, NULL, &cost);
   RELEASE(t, g);

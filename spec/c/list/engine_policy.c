@@ -7,8 +7,6 @@
 static instance fork_join(berth_ctx *ctx, int32_t devices) {
   static const double times[] = { 1, 2, 3, 4, 1 };
   berth_graph_builder *b;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   instance x = { NULL, NULL, NULL };
   berth_graph_builder_new(ctx, &b);
   for (int32_t i = 0; i < 5; i++) {
@@ -20,7 +18,7 @@ static instance fork_join(berth_ctx *ctx, int32_t devices) {
   for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, 0, i, 1, NULL);
   for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, i, 4, 1, NULL);
   x.g = must_graph(b);
-  CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &x.t), BERTH_OK);
+  CHECK_STATUS(mesh_of(ctx, devices, INFINITY, 1, 0, &x.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
 }

@@ -67,8 +67,6 @@ static void published_examples(berth_ctx *ctx) {
  * By the textbook all three are, and device 1 alone can run them. */
 static void cpop_critical_ops(berth_ctx *ctx) {
   berth_graph_builder *b = NULL;
-  berth_device d = berth_device_default();
-  berth_link link = { 1, 0 };
   berth_graph_builder_new(ctx, &b);
   for (int i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
@@ -80,7 +78,7 @@ static void cpop_critical_ops(berth_ctx *ctx) {
   for (int i = 1; i < 3; i++)
     CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
   berth_graph *g = must_graph(b);
-  berth_topology *t = must_topology_mesh(ctx, 2, &d, &link);
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
@@ -208,8 +206,6 @@ static void critical_path(berth_ctx *ctx) {
 static void load_only(berth_ctx *ctx) {
   berth_graph_builder *b;
   berth_topology *t = NULL;
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
   berth_place_options o = berth_place_default(NULL);
   double second = 1;
   int count[3] = { 0, 0, 0 };
@@ -220,7 +216,7 @@ static void load_only(berth_ctx *ctx) {
     berth_graph_builder_add_op(b, &op, NULL);
   }
   berth_graph *g = must_graph(b);
-  berth_topology_mesh(ctx, 3, &d, &l, &t);
+  mesh_of(ctx, 3, INFINITY, 1, 0, &t);
   berth_cost *cost = must_cost_new(g, t, NULL);
   o.variant = "code";
   berth_placement *p = must_place(cost, "critical-path", &o);

@@ -75,8 +75,6 @@ static const small_case cases[] = { { "A",
 enum { CASES = sizeof cases / sizeof *cases };
 
 static berth_cost *make(berth_ctx *ctx, const small_case *k) {
-  berth_device device = berth_device_default();
-  berth_link link = { 1, 0 };
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
@@ -90,8 +88,7 @@ static berth_cost *make(berth_ctx *ctx, const small_case *k) {
     CHECK_STATUS(berth_graph_builder_add_consumer(b, e, k->dst[e]), BERTH_OK);
   }
   berth_graph *g = must_graph(b);
-  device.memory = k->limit;
-  berth_topology *t = must_topology_mesh(ctx, k->devices, &device, &link);
+  berth_topology *t = must_mesh(ctx, k->devices, k->limit, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   RELEASE(g, t);
   return cost;

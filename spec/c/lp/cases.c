@@ -240,13 +240,11 @@ static void no_way(void) {
 static void collectives(void) {
   const int32_t members[] = { 0 }, consumers[] = { 1 };
   berth_collective all = { BERTH_ALLREDUCE, 8, 1, 1, members, 1, consumers };
-  berth_device d = berth_device_default();
-  berth_link link = { 1, 0 };
   berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(add_text(b, "1 1"), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &all, NULL), BERTH_OK);
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_topology_mesh(ctx, 2, &d, &link);
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_lp *lp = must_lp_solve(cost, NULL);
   CHECK_NEAR(berth_lp_get(lp)->upper, 2, 1e-2);

@@ -24,8 +24,6 @@ static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
 /* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third
  * edge is two tensors. */
 static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
-  berth_device device = berth_device_default();
-  berth_link link = { 1, 0 };
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
@@ -40,7 +38,7 @@ static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
       CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
   }
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_topology_mesh(ctx, 2, &device, &link);
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   RELEASE(b, g, t);
   return cost;

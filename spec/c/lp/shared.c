@@ -69,8 +69,6 @@ static void check_interval(berth_cost *cost, berth_lp_method method, double gap,
 static void layered(berth_ctx *ctx, int32_t n, double value) {
   static double bytes[5000];
   char *text = generate(n);
-  berth_device device = berth_device_default();
-  berth_link link = { 1, 0 };
   berth_cost_model model = { 0 };
   if (!text) {
     SKIP("no python3, which draws the graph");
@@ -80,7 +78,7 @@ static void layered(berth_ctx *ctx, int32_t n, double value) {
   free(text);
   model.transfer = whole_transfer;
   model.ud = bytes;
-  berth_topology *t = must_topology_mesh(ctx, 2, &device, &link);
+  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, &model);
   check_interval(cost, BERTH_LP_ENTROPIC, 0.01, value);
   check_interval(cost, BERTH_LP_AUTO, 0.01, value);

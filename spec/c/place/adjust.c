@@ -28,13 +28,10 @@ static berth_graph *graph_of(berth_ctx *c, int32_t n, const part *parts) {
 
 static berth_cost *cost_of(berth_ctx *c, int32_t n, const part *parts, int32_t devices,
                            double memory) {
-  berth_device device = berth_device_default();
-  berth_link link = { 100, 0 };
   berth_graph *g = graph_of(c, n, parts);
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
-  device.memory = memory;
-  if (g && berth_topology_mesh(c, devices, &device, &link, &t) == BERTH_OK)
+  if (g && mesh_of(c, devices, memory, 100, 0, &t) == BERTH_OK)
     berth_cost_new(g, t, NULL, &cost);
   RELEASE(g, t);
   return cost;

@@ -231,9 +231,6 @@ static void test_metis(void) {
 
 /* Two lattices of 10 x 8 ops and one edge between them: large enough for METIS's k-way method. */
 static berth_cost *lattices(berth_ctx *own) {
-  berth_device d = berth_device_default();
-  berth_link link = { 1, 0 };
-  d.memory = 170; /* 80 for good, and some 90 live at once: two lattices never fit */
   berth_graph_builder *b = must_graph_builder_new(own);
   for (int32_t i = 0; i < 160; i++) CHECK_STATUS(add_text(b, "1p1"), BERTH_OK);
   for (int32_t i = 0; i < 160; i++) {
@@ -242,7 +239,8 @@ static berth_cost *lattices(berth_ctx *own) {
   }
   CHECK_STATUS(berth_graph_builder_connect(b, 79, 80, 1, NULL), BERTH_OK);
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_topology_mesh(own, 2, &d, &link);
+  /* 80 for good, and some 90 live at once: two lattices never fit */
+  berth_topology *t = must_mesh(own, 2, 170, 1, 0);
   berth_cost *c = must_cost_new(g, t, NULL);
   RELEASE(g, t, b);
   return c;

@@ -28,11 +28,8 @@ static berth_graph_builder *ops_of_a_second(berth_ctx *ctx, int n, const double 
 
 static instance on_devices(berth_ctx *ctx, berth_graph_builder *b, int devices, double memory) {
   instance x = { NULL, NULL, NULL };
-  berth_device d = berth_device_default();
-  berth_link l = { 10, 0 };
-  d.memory = memory;
   x.g = must_graph(b);
-  CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &x.t), BERTH_OK);
+  CHECK_STATUS(mesh_of(ctx, devices, memory, 10, 0, &x.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
 }

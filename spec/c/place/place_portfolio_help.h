@@ -33,10 +33,7 @@ static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uin
 static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double memory,
                             uint64_t seed) {
   instance m = { layered(ctx, n, 8, seed), NULL, NULL };
-  berth_device device = berth_device_default();
-  berth_link link = { 10, 0.5 };
-  device.memory = memory;
-  CHECK_STATUS(berth_topology_mesh(ctx, devices, &device, &link, &m.t), BERTH_OK);
+  CHECK_STATUS(mesh_of(ctx, devices, memory, 10, 0.5, &m.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
   return m;
 }

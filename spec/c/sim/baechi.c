@@ -8,13 +8,11 @@ static void golden_setup(setup *s) {
   static const int e[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
                               { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
                               { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
-  berth_device d = berth_device_default();
-  berth_link l = { 1e6, 0 };
   setup_begin(s);
   for (int i = 0; i < 9; i++) setup_op(s, p[i] * 1e-6);
   for (int i = 0; i < 12; i++) setup_edge(s, e[i][0], e[i][1], e[i][2]);
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(s->ctx, 3, &d, &l, &s->t), BERTH_OK);
+  CHECK_STATUS(mesh_of(s->ctx, 3, INFINITY, 1e6, 0, &s->t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
@@ -96,8 +94,6 @@ static void against_naive(void) {
   static dag g;
   berth_rng rng = seeded(21, 0);
   for (int round = 0; round < 200; round++) {
-    berth_device d = berth_device_default();
-    berth_link l = { 1e6, 0 };
     random_dag(&g, &rng);
     int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
@@ -105,7 +101,7 @@ static void against_naive(void) {
     for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
     for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-    CHECK_STATUS(berth_topology_mesh(s.ctx, DEVICES, &d, &l, &s.t), BERTH_OK);
+    CHECK_STATUS(mesh_of(s.ctx, DEVICES, INFINITY, 1e6, 0, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
     int32_t order[OPS];
     CHECK_STATUS(berth_topo_order(s.g, order), BERTH_OK);

@@ -47,7 +47,6 @@ static void build(setup *s, visitor *v) {
                                .consumers = consumers };
   berth_cost_model m = { .op_factor = 1, .transfer_factor = 1 };
   const double second = 1;
-  berth_device d = berth_device_default();
   setup_begin(s);
   for (int32_t i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
@@ -56,7 +55,7 @@ static void build(setup *s, visitor *v) {
   }
   CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(s->ctx, 2, &d, &(berth_link){ 1, 0 }, &s->t), BERTH_OK);
+  CHECK_STATUS(mesh_of(s->ctx, 2, INFINITY, 1, 0, &s->t), BERTH_OK);
   v->ctx = s->ctx;
   m.ud = v;
   m.collective = price;

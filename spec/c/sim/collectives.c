@@ -148,14 +148,12 @@ static void alone(void) {
       for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
         int32_t device[] = { 0, 1, 2, 3, 4 }, groups[] = { 0, 0, 1, 1, 0 };
         berth_cost_model model = { .collective_algorithm = how[a] };
-        berth_device d = berth_device_default();
-        berth_link l = { 8, 0.5 };
         berth_sim_options o = with_links((berth_links)links);
         setup s = setup_started();
         for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
         coll(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
         CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-        CHECK_STATUS(berth_topology_mesh(s.ctx, 5, &d, &l, &s.t), BERTH_OK);
+        CHECK_STATUS(mesh_of(s.ctx, 5, INFINITY, 8, 0.5, &s.t), BERTH_OK);
         if (a >= 4) model.device_group = groups;
         CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
         berth_result *r = run(&s, device, &o);
@@ -352,8 +350,6 @@ static berth_status whole_job(berth_ctx *ctx, const void *links) {
                        then[] = { 3, 4, 5 };
   berth_cost_model model = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 3, then };
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0.5 };
   berth_sim_options o = with_links(*(const berth_links *)links);
   setup s = { .ctx = ctx };
   berth_result *r = NULL;
@@ -362,7 +358,7 @@ static berth_status whole_job(berth_ctx *ctx, const void *links) {
   if (st == BERTH_OK) st = add_text(s.b, "1 1 1 1 1 1");
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(s.b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &l, &s.t);
+  if (st == BERTH_OK) st = mesh_of(ctx, 3, INFINITY, 1, 0.5, &s.t);
   if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, &model, &s.cost);
   if (st == BERTH_OK) st = berth_simulate(s.cost, device, &o, &r);
   if (st == BERTH_OK

@@ -114,9 +114,7 @@ static void random_twins(void) {
     berth_graph *forward = must_graph_builder_finish(s.b);
     CHECK_STATUS(berth_graph_mirror(forward, &m, &s.g, NULL), BERTH_OK);
     berth_graph_release(forward);
-    berth_device d = berth_device_default();
-    berth_link l = { 1, 0 };
-    CHECK_STATUS(berth_topology_mesh(s.ctx, 3, &d, &l, &s.t), BERTH_OK);
+    CHECK_STATUS(mesh_of(s.ctx, 3, INFINITY, 1, 0, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
     int32_t device[2 * OPS];
     random_devices(&rng, OPS, 3, device);
@@ -225,8 +223,6 @@ static void no_time(void) {
   for (int k = 0; k < 24; k++) {
     int32_t device[] = { 0, 0, 1 };
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-    berth_device d = berth_device_default();
-    berth_link l = { INFINITY, 0 };
     o.links = (berth_links)(k % 4);
     if (k / 4 == 1) o.dispatch = BERTH_DISPATCH_BLEVEL;
     if (k / 4 == 2) o.dispatch = BERTH_DISPATCH_LIFO;
@@ -239,8 +235,7 @@ static void no_time(void) {
     setup_heavy(&s, 0, 0, 3, BERTH_NONE);
     setup_add(&s, "0>1:0 0>2:10");
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-    d.memory = 15;
-    CHECK_STATUS(berth_topology_mesh(s.ctx, 2, &d, &l, &s.t), BERTH_OK);
+    CHECK_STATUS(mesh_of(s.ctx, 2, 15, INFINITY, 0, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 10, 0);

@@ -51,11 +51,8 @@ static inline void setup_edge(setup *s, int32_t from, int32_t to, double bytes) 
 }
 /* n devices, a link of 1 byte/s between every two; memory limit in bytes. */
 static inline void setup_mesh(setup *s, int32_t n, double memory) {
-  berth_device d = berth_device_default();
-  berth_link l = { 1, 0 };
-  d.memory = memory;
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(s->ctx, n, &d, &l, &s->t), BERTH_OK);
+  CHECK_STATUS(mesh_of(s->ctx, n, memory, 1, 0, &s->t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 static inline void setup_add(setup *s, const char *text) {

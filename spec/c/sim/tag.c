@@ -23,10 +23,8 @@ static void price(setup *s) {
 }
 
 static void finish(setup *s, int32_t devices, double bandwidth) {
-  berth_device d = berth_device_default();
-  berth_link l = { bandwidth, 12 * US };
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(s->ctx, devices, &d, &l, &s->t), BERTH_OK);
+  CHECK_STATUS(mesh_of(s->ctx, devices, INFINITY, bandwidth, 12 * US, &s->t), BERTH_OK);
   price(s);
 }
 

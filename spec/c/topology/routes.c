@@ -301,11 +301,10 @@ static int stop(void *ud) {
 }
 static void test_interrupt(void) {
   berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
-  berth_device d = berth_device_default();
   berth_topology *t = NULL;
   TEST("routing stops when the hook asks for it");
   berth_ctx *ctx = must_ctx_new(&h);
-  CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_EINTERRUPT);
+  CHECK_STATUS(mesh_of(ctx, 3, INFINITY, 1, 0, &t), BERTH_EINTERRUPT);
   CHECK(t == NULL && berth_ctx_memory(ctx) == 0);
   berth_ctx_release(ctx);
 }
