@@ -163,8 +163,8 @@ static inline berth_status add_text(berth_graph_builder *b, const char *text) {
       st = berth_graph_builder_add_op(b, &op, NULL);
     } else {
       int32_t use[8], n = 0, id = 0;
-      do use[n++] = (int32_t)strtol(p + 1, &p, 10);
-      while (*p == ',');
+      if (p[1] == ':') p++; /* nobody reads it */
+      while (*p != ':') use[n++] = (int32_t)strtol(p + 1, &p, 10);
       berth_tensor t = { (int32_t)first, strtod(p + 1, &p), -1, 0 };
       st = berth_graph_builder_add_tensor(b, &t, &id);
       for (int32_t i = 0; i < n && st == BERTH_OK; i++)

@@ -290,26 +290,13 @@ static void check_joins(void) {
 /* Seconds 1 2 4 1 1, all links 1 byte/s. Within 6 s ops share devices so that what goes into one or
  * out of it takes its port too long. */
 static void check_port(void) {
-  static const int32_t edge[][3] = { { 0, 1, 5 }, { 0, 3, 1 }, { 0, 4, 3 },
-                                     { 1, 4, 1 }, { 2, 3, 1 }, { 3, 4, 1 } };
-  static const double seconds[] = { 1, 2, 4, 1, 1 };
   TEST("what crosses into one cluster goes through its port")
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int i = 0; i < 5; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &seconds[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  for (int i = 0; i < 6; i++)
-    CHECK_STATUS(berth_graph_builder_connect(b, edge[i][0], edge[i][1], edge[i][2], NULL),
-                 BERTH_OK);
-  berth_graph *g = must_graph(b);
-  berth_topology *t = must_mesh(ctx, 3, INFINITY, 1, 0);
-  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_cost *cost = must_cost_of_text(ctx, "1 2 4 1 1 0>1:5 0>3:1 0>4:3 1>4:1 2>3:1 3>4:1", 3,
+                                       INFINITY, 1);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_FREE, true).best, 6, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_CHANNEL, true).best, 7, 1e-3);
   CHECK_NEAR(bounds_on(cost, BERTH_LINKS_DUPLEX, true).best, 7, 1e-3);
-  RELEASE(cost, t, g);
+  berth_cost_release(cost);
 }
 
 static void check_collective(void) {

@@ -194,25 +194,9 @@ static void room_for_pins(berth_ctx *ctx) {
 
 /* Two islands; the ends of a path are pinned to them, the middle can reach neither both. */
 static void no_route(berth_ctx *ctx) {
-  berth_graph_builder *b;
-  instance x = { NULL, NULL, NULL };
-  berth_device d = berth_device_default();
-  double second = 1;
-  berth_graph_builder_new(ctx, &b);
-  for (int i = 0; i < 3; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &second;
-    op.pin = i < 2 ? i : BERTH_NONE;
-    berth_graph_builder_add_op(b, &op, NULL);
-  }
-  berth_graph_builder_connect(b, 0, 2, 1, NULL);
-  berth_graph_builder_connect(b, 1, 2, 1, NULL);
-  x.g = must_graph(b);
-  berth_topology_builder *tb;
-  berth_topology_builder_new(ctx, &tb);
-  for (int i = 0; i < 2; i++) berth_topology_builder_add_device(tb, &d, NULL, NULL);
-  x.t = must_topology(tb);
-  CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+  instance x = { must_graph_of_text(ctx, "1@0 1@1 1 0>2:1 1>2:1"),
+                 must_topology_of_text(ctx, "1 1"), NULL };
+  x.cost = must_cost_new(x.g, x.t, NULL);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EUNREACHABLE))

@@ -5,19 +5,8 @@
 /* A fork of three ops from one, joined in a fifth: 0 -> 1, 2, 3 -> 4; every tensor takes 1 s
  * between devices. */
 static instance fork_join(berth_ctx *ctx, int32_t devices) {
-  static const double times[] = { 1, 2, 3, 4, 1 };
-  berth_graph_builder *b;
   instance x = { NULL, NULL, NULL };
-  berth_graph_builder_new(ctx, &b);
-  for (int32_t i = 0; i < 5; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &times[i];
-    op.param_bytes = 10;
-    berth_graph_builder_add_op(b, &op, NULL);
-  }
-  for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, 0, i, 1, NULL);
-  for (int32_t i = 1; i < 4; i++) berth_graph_builder_connect(b, i, 4, 1, NULL);
-  x.g = must_graph(b);
+  x.g = must_graph_of_text(ctx, "1p10 2p10 3p10 4p10 1p10 0>1:1 0>2:1 0>3:1 1>4:1 2>4:1 3>4:1");
   CHECK_STATUS(mesh_of(ctx, devices, INFINITY, 1, 0, &x.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;

@@ -66,23 +66,10 @@ static void published_examples(berth_ctx *ctx) {
  * and w is above: only x and y are critical, and they go to device 0, which costs y the transfer.
  * By the textbook all three are, and device 1 alone can run them. */
 static void cpop_critical_ops(berth_ctx *ctx) {
-  berth_graph_builder *b = NULL;
-  berth_graph_builder_new(ctx, &b);
-  for (int i = 0; i < 3; i++) {
-    berth_op op = berth_op_default();
-    double seconds = i == 1 ? 2 : 1;
-    op.seconds = &seconds;
-    if (i == 1) op.pin = 1;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  for (int i = 1; i < 3; i++)
-    CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, i == 2 ? 5 : 0, NULL), BERTH_OK);
-  berth_graph *g = must_graph(b);
-  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
-  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_cost *cost = must_cost_of_text(ctx, "1 2@1 1 0>1:0 1>2:5", 2, INFINITY, 1);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
   CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
-  RELEASE(cost, t, g);
+  berth_cost_release(cost);
 }
 
 /* ---- tables ---- */
@@ -204,20 +191,9 @@ static void critical_path(berth_ctx *ctx) {
 /* By load alone three equal ops without inputs take turns on three devices, and so do their
  * consumers, wherever their inputs are. */
 static void load_only(berth_ctx *ctx) {
-  berth_graph_builder *b;
-  berth_topology *t = NULL;
   berth_place_options o = berth_place_default(NULL);
-  double second = 1;
   int count[3] = { 0, 0, 0 };
-  berth_graph_builder_new(ctx, &b);
-  for (int i = 0; i < 3; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &second;
-    berth_graph_builder_add_op(b, &op, NULL);
-  }
-  berth_graph *g = must_graph(b);
-  mesh_of(ctx, 3, INFINITY, 1, 0, &t);
-  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_cost *cost = must_cost_of_text(ctx, "1 1 1", 3, INFINITY, 1);
   o.variant = "code";
   berth_placement *p = must_place(cost, "critical-path", &o);
   for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
@@ -225,7 +201,7 @@ static void load_only(berth_ctx *ctx) {
   CHECK_NEAR(berth_placement_estimate(p), 1, 0);
   /* order is none of its business */
   CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL);
-  RELEASE(p, cost, g, t);
+  RELEASE(p, cost);
 }
 
 int main(void) {

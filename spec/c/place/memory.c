@@ -11,26 +11,9 @@ static const char *placer_name(int i) { return i < CHOOSERS ? choosers[i] : list
 
 /* ---- hand-made ---- */
 
-/* Ops of 1 s. */
-static berth_graph_builder *ops_of_a_second(berth_ctx *ctx, int n, const double *param,
-                                            const double *workspace) {
-  double second = 1;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int i = 0; i < n; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &second;
-    op.param_bytes = param ? param[i] : 0;
-    op.workspace_bytes = workspace ? workspace[i] : 0;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  return b;
-}
-
-static instance on_devices(berth_ctx *ctx, berth_graph_builder *b, int devices, double memory) {
-  instance x = { NULL, NULL, NULL };
-  x.g = must_graph(b);
-  CHECK_STATUS(mesh_of(ctx, devices, memory, 10, 0, &x.t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+static instance of_text(berth_ctx *ctx, const char *text, int devices, double memory) {
+  instance x = { must_graph_of_text(ctx, text), must_mesh(ctx, devices, memory, 10, 0), NULL };
+  x.cost = must_cost_new(x.g, x.t, NULL);
   return x;
 }
 
@@ -49,16 +32,11 @@ static void says(berth_ctx *ctx, const char *placer, const char *what) {
 }
 
 /* 0 and 1 feed 2 with 10 B each. */
-static instance two_inputs(berth_ctx *ctx, double memory) {
-  berth_graph_builder *b = ops_of_a_second(ctx, 3, NULL, NULL);
-  CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 10, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 1, 2, 10, NULL), BERTH_OK);
-  return on_devices(ctx, b, 1, memory);
-}
+static const char two_inputs[] = "1 1 1 0>2:10 1>2:10";
 
 static void inputs_live_at_once(berth_ctx *ctx) {
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
-    instance x = two_inputs(ctx, 15);
+    instance x = of_text(ctx, two_inputs, 1, 15);
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
@@ -71,7 +49,7 @@ static void inputs_live_at_once(berth_ctx *ctx) {
              "cannot fit: op 2 does not fit: device 0 \"d0\" comes closest, 5 B are missing");
     }
     release_instance(&x);
-    x = two_inputs(ctx, 20);
+    x = of_text(ctx, two_inputs, 1, 20);
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       CHECK_STATUS(place(&x, placer_name(i), (berth_memory_policy)memory, &p, NULL), BERTH_OK);
@@ -84,10 +62,7 @@ static void inputs_live_at_once(berth_ctx *ctx) {
 /* Four chains a -> b of 10 B; first in, first out all a run first. No op needs more than 10 B. */
 static void order_decides(berth_ctx *ctx) {
   for (int devices = 1; devices <= 2; devices++) {
-    berth_graph_builder *b = ops_of_a_second(ctx, 8, NULL, NULL);
-    for (int i = 0; i < 4; i++)
-      CHECK_STATUS(berth_graph_builder_connect(b, i, 4 + i, 10, NULL), BERTH_OK);
-    instance x = on_devices(ctx, b, devices, 25);
+    instance x = of_text(ctx, "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10", devices, 25);
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
@@ -109,13 +84,8 @@ static void order_decides(berth_ctx *ctx) {
 
 /* Placers count the largest workspace on top of all outputs; run in this order, 8 B are enough. */
 static void any_order_is_stricter(berth_ctx *ctx) {
-  static const double workspace[] = { 5, 0 };
-  berth_graph_builder *b = ops_of_a_second(ctx, 2, NULL, workspace);
-  berth_tensor out = { 1, 8, -1, 0 };
   berth_bounds_options asked = berth_bounds_default(NULL);
-  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &out, NULL), BERTH_OK);
-  instance x = on_devices(ctx, b, 1, 10);
+  instance x = of_text(ctx, "1w5 1 0>1:0 1>:8", 1, 10);
   must_bounds_compute(x.cost, &asked);
   for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
@@ -131,8 +101,7 @@ static void any_order_is_stricter(berth_ctx *ctx) {
 
 /* 0.1 + 0.2 is a little more than 0.3. */
 static void fits_but_for_rounding(berth_ctx *ctx) {
-  static const double param[] = { 0.1, 0.2 };
-  instance x = on_devices(ctx, ops_of_a_second(ctx, 2, param, NULL), 1, 0.3);
+  instance x = of_text(ctx, "1p0.1 1p0.2", 1, 0.3);
   berth_bounds_options asked = berth_bounds_default(NULL);
   berth_bounds bounds;
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
@@ -145,7 +114,7 @@ static void fits_but_for_rounding(berth_ctx *ctx) {
     CHECK_STATUS(berth_bounds_compute(x.cost, &asked, &bounds, NULL), BERTH_OK);
   }
   release_instance(&x);
-  x = on_devices(ctx, ops_of_a_second(ctx, 2, param, NULL), 1, 0.3 - 1e-9);
+  x = of_text(ctx, "1p0.1 1p0.2", 1, 0.3 - 1e-9);
   for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
     CHECK_STATUS(place(&x, placer_name(i), BERTH_MEMORY_TOTAL, &p, NULL), BERTH_EINFEASIBLE);
