@@ -147,35 +147,18 @@ static void limits(void) {
 
 /* Only the bound itself is under test: the rest has to be there. */
 static berth_status refuse(berth_ctx *in) {
-  berth_status st = BERTH_ENOMEM;
-  berth_graph_builder *gb = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *c = NULL;
-  berth_op op = berth_op_default();
-  double second = 1;
-  op.seconds = &second;
-  op.param_bytes = 4;
-  if ((st = berth_graph_builder_new(in, &gb)) != BERTH_OK) goto done;
-  for (int i = 0; i < 5; i++) {
-    if ((st = berth_graph_builder_add_op(gb, &op, NULL)) != BERTH_OK) goto done;
-  }
-  for (int i = 0; i < 4; i++) {
-    berth_tensor tensor = { i, 3, 0, 0 };
-    if ((st = berth_graph_builder_add_tensor(gb, &tensor, NULL)) != BERTH_OK) goto done;
-    if ((st = berth_graph_builder_add_consumer(gb, i, 4)) != BERTH_OK) goto done;
-  }
-  if ((st = berth_graph_builder_finish(gb, &g)) != BERTH_OK) goto done;
-  { berth_link inside = { 100, 0 }, between = { 1, 0 };
-    berth_device d = berth_device_default();
-    d.memory = 30;
-    if ((st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t)) != BERTH_OK) goto done;
-  }
-  if ((st = berth_cost_new(g, t, NULL, &c)) != BERTH_OK) goto done;
+  berth_link inside = { 100, 0 }, between = { 1, 0 };
+  berth_device d = berth_device_default();
+  d.memory = 30;
+  berth_status st = graph_of_text(in, "1p4 1p4 1p4 1p4 1p4 0>4:3 1>4:3 2>4:3 3>4:3", &g);
+  if (st == BERTH_OK) st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
   berth_bounds b;
-  st = berth_bounds_compute(c, NULL, &b, NULL);
-done:
-  RELEASE(c, t, g, gb);
+  if (st == BERTH_OK) st = berth_bounds_compute(c, NULL, &b, NULL);
+  RELEASE(c, t, g);
   return st;
 }
 

@@ -6,23 +6,8 @@ static berth_ctx *ctx;
 
 /* Devices 0 and 1, 2 and 3 are close; memory, types and ops are the problem's. */
 static made make_machines(const problem *p, berth_link close, berth_link far) {
-  made m = { problem_graph(ctx, p), NULL, NULL };
-  const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int32_t i = 0; i < p->devices; i++) {
-    berth_device d = berth_device_default();
-    d.type = types[i];
-    d.memory = p->memory[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  }
-  for (int32_t i = 0; i < p->devices; i++) {
-    for (int32_t j = i + 1; j < p->devices; j++) {
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, i / 2 == j / 2 ? &close : &far, NULL),
-                   BERTH_OK);
-    }
-  }
-  m.t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
+  made m = { problem_graph(ctx, p), topology_of_pairs(ctx, p, close, far), NULL };
+  m.c = must_cost_new(m.g, m.t, NULL);
   return m;
 }
 
@@ -71,36 +56,13 @@ static void by_hand(void) {
 /* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have
  * an output that nobody reads. */
 static double bound_beside(int unread) {
-  static const int32_t edge[][3] = { { 1, 4, 7 }, { 2, 4, 2 }, { 3, 4, 0 } };
-  static const double seconds[] = { 4, 2, 3, 4, 1 };
-  static const berth_link link[] = { { 8, 1 }, { 1, 2 }, { 8, 3 } };
   berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE };
-  berth_device d = berth_device_default();
-  berth_tensor large = { 2, 1000, -1, 0 };
-  berth_bounds b = { 0 };
-  made m = { NULL, NULL, NULL };
-  berth_graph_builder *gb = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < 5; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &seconds[i];
-    CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
-  }
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_graph_builder_connect(gb, edge[i][0], edge[i][1], edge[i][2], NULL),
-                 BERTH_OK);
-  if (unread) CHECK_STATUS(berth_graph_builder_add_tensor(gb, &large, NULL), BERTH_OK);
-  m.g = must_graph(gb);
-  berth_topology_builder *tb = must_topology_builder_new(ctx);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) {
-    int32_t from = i == 2, to = 1 + (i > 0); /* 0-1, 0-2, 1-2 */
-    CHECK_STATUS(berth_topology_builder_add_duplex(tb, from, to, &link[i], NULL), BERTH_OK);
-  }
-  m.t = must_topology(tb);
-  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
-  CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
-  unmake(&m);
+  berth_graph *g = must_graph_of_text(ctx, unread ? "4 2 3 4 1 1>4:7 2>4:2 3>4:0 2>:1000"
+                                                  : "4 2 3 4 1 1>4:7 2>4:2 3>4:0");
+  berth_topology *t = must_topology_of_text(ctx, "1 1 1 0-1:8,1 0-2:1,2 1-2:8,3");
+  berth_cost *c = must_cost_new(g, t, NULL);
+  berth_bounds b = must_bounds_compute(c, &o);
+  RELEASE(c, t, g);
   return b.best;
 }
 

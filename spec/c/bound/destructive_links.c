@@ -98,8 +98,7 @@ static berth_graph *graph_of(links_case *c) {
     c->collective[i].consumers = c->after[i];
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c->collective[i], NULL), BERTH_OK);
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double bandwidth,
@@ -123,8 +122,7 @@ static berth_topology *topology_of(const links_case *c) {
   }
   for (int32_t i = 0; i + 1 < c->devices && c->shape == 2; i++)
     add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* ---- all schedules ---- */

@@ -158,21 +158,12 @@ static void test_path_rho(void) {
 }
 
 static void test_uneven_links(void) {
-  berth_device d = berth_device_default();
   berth_guarantee_options o = total();
   TEST("uneven links: the largest time counts; it is above that of the linear program");
   problem p;
   join_of(&p, 3, 1, 6);
   made m = problem_make(ctx, &p);
-  d.type = "t0";
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  for (int i = 1; i < 3; i++) {
-    berth_link l = { 6.0 / i, 0 };
-    CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, i, &l, NULL), BERTH_OK);
-  }
-  berth_topology *t = must_topology(b);
+  berth_topology *t = must_topology_of_text(ctx, "1:t0 1:t0 1:t0 0-1:6 0-2:3");
   berth_cost *c = must_cost_new(m.g, t, NULL);
   berth_guarantees k;
   CHECK_STATUS(berth_guarantees_compute(c, &o, &k), BERTH_OK);

@@ -39,8 +39,7 @@ static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_
       }
     }
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) {
@@ -54,8 +53,7 @@ static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) 
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* ---- all schedules ---- */

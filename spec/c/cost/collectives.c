@@ -6,11 +6,8 @@ enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
 
 static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
   static const int32_t ids[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-  berth_op op = berth_op_default();
-  double one = 1;
-  op.seconds = &one;
   berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < n; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int32_t i = 0; i < n; i++) CHECK_STATUS(add_text(b, "1"), BERTH_OK);
   for (int32_t k = 0; k < KINDS; k++) {
     berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
@@ -135,21 +132,12 @@ static void groups(berth_ctx *ctx) {
 /* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the
  * one that stands apart. */
 static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, double in) {
-  berth_device d = berth_device_default();
-  int32_t one = (apart + 1) % 3, two = (apart + 2) % 3;
-  berth_topology_builder *b = must_topology_builder_new(ctx);
-  for (int32_t i = 0; i < 3; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, one, two, &(berth_link){ 16, 0.5 }, NULL),
-               BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) {
-    if (i == apart) continue;
-    CHECK_STATUS(berth_topology_builder_add_link(b, apart, i, &(berth_link){ out, 0.5 }, NULL),
-                 BERTH_OK);
-    CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL),
-                 BERTH_OK);
-  }
-  return must_topology(b);
+  const int one = (apart + 1) % 3, two = (apart + 2) % 3, it = apart;
+  char text[200];
+  snprintf(text, sizeof text,
+           "1 1 1 %d-%d:16,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5",
+           one, two, it, one, out, it, two, out, one, it, in, two, it, in);
+  return must_topology_of_text(ctx, text);
 }
 
 /* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two
@@ -251,11 +239,8 @@ static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
                          .device_group = group };
   berth_collective k = { kind, 96, 1, 5, ops, 0, NULL };
   berth_topology *t = mesh(ctx, 5, 8, 0.5);
-  berth_op op = berth_op_default();
-  double one = 1;
-  op.seconds = &one;
   berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  CHECK_STATUS(add_text(b, "1 1 1 1 1"), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &k, NULL), BERTH_OK);
   berth_graph *g = must_graph_builder_finish(b);
   berth_cost *c = must_cost_new(g, t, &m);

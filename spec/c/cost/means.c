@@ -116,18 +116,9 @@ static void test_random(berth_ctx *ctx) {
 }
 
 static void test_alike(berth_ctx *ctx) {
-  berth_device d = berth_device_default();
-  berth_op op = berth_op_default();
   TEST("three equal devices: means are exact; one device: transfers cost nothing");
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  int32_t id;
-  for (int i = 0; i < 3; i++) {
-    op.seconds = (double[]){ i * 0.1 };
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
-  }
-  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0.7, NULL), BERTH_OK);
-  berth_graph *g = must_graph(b);
-  berth_topology *t = must_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 });
+  berth_graph *g = must_graph_of_text(ctx, "0 0.1 0.2 0>1:0.7");
+  berth_topology *t = must_mesh(ctx, 3, INFINITY, 1, 0);
   berth_cost *c = must_cost_new(g, t, NULL);
   double mean[3];
   CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
@@ -139,8 +130,8 @@ static void test_alike(berth_ctx *ctx) {
   CHECK_STATUS(berth_cost_mean_transfers(c, (berth_average)7, mean), BERTH_EINVAL);
   CHECK(berth_cost_rho(c) == 0.7 / 0.1);
   RELEASE(c, t);
-  CHECK_STATUS(berth_topology_mesh(ctx, 1, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  t = must_mesh(ctx, 1, INFINITY, 1, 0);
+  c = must_cost_new(g, t, NULL);
   CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
   CHECK(mean[0] == 0 && berth_cost_transfer(c, 0, 0, 0) == 0 && berth_cost_rho(c) == 0);
   CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_SAGA, mean), BERTH_OK);

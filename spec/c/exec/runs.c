@@ -4,8 +4,7 @@
 #include "exec/exec_internal.h"
 
 static berth_execution *run(berth_executor *x, const int32_t *device, int32_t repeats) {
-  berth_execution *r = must_executor_run(x, device, repeats);
-  return r;
+  return must_executor_run(x, device, repeats);
 }
 
 static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {

@@ -85,8 +85,7 @@ static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, 
   for (int32_t i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
   for (int32_t i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
   if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static inline double total_bytes(const berth_graph *g) {
@@ -123,8 +122,7 @@ static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int
       CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &l, NULL), BERTH_OK);
     }
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* @return 0: an op that no device can run was drawn; nothing is made */

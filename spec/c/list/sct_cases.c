@@ -106,8 +106,7 @@ static berth_placement *place(berth_cost *cost, const char *variant, berth_favou
   o.favourites = from;
   o.favourite = child;
   if (variant[0]) o.quantum = 1;
-  berth_placement *p = must_place(cost, "m-sct", &o);
-  return p;
+  return must_place(cost, "m-sct", &o);
 }
 
 static const char *vector(const berth_placement *p, char *text) {

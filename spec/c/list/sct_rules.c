@@ -2,8 +2,7 @@
 #include "place/place_help.h"
 
 static berth_placement *place(made *m, const char *placer, const berth_place_options *o) {
-  berth_placement *p = must_place(m->c, placer, o);
-  return p;
+  return must_place(m->c, placer, o);
 }
 
 static berth_place_options given(const int32_t *child, const char *variant) {

@@ -43,8 +43,7 @@ static berth_topology *mesh(berth_ctx *ctx, int32_t n, const double *limit) {
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* A twin goes with its op. */

@@ -135,8 +135,7 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
         CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph(b);
 }
 
 static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *limit) {
@@ -150,8 +149,7 @@ static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *li
     for (int32_t j = 0; j < i; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
-  berth_topology *t = must_topology(b);
-  return t;
+  return must_topology(b);
 }
 
 /* ---- checks ---- */

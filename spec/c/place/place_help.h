@@ -47,9 +47,10 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
   return must_graph(b);
 }
 
-static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
+/* Devices 2 k and 2 k + 1 are close. */
+static inline berth_topology *topology_of_pairs(berth_ctx *ctx, const problem *p, berth_link close,
+                                                berth_link far) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_link link = { p->bandwidth, p->latency };
   berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
@@ -58,10 +59,16 @@ static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
   for (int32_t i = 0; i < p->devices; i++) {
-    for (int32_t j = i + 1; j < p->devices; j++)
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
+    for (int32_t j = i + 1; j < p->devices; j++) {
+      const berth_link *l = i / 2 == j / 2 ? &close : &far;
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, l, NULL), BERTH_OK);
+    }
   }
   return must_topology(b);
+}
+static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
+  const berth_link link = { p->bandwidth, p->latency };
+  return topology_of_pairs(ctx, p, link, link);
 }
 
 static inline made problem_make(berth_ctx *ctx, const problem *p) {

@@ -311,27 +311,21 @@ static void test_interrupt(void) {
 
 static berth_status build_all(berth_ctx *ctx) {
   berth_topology_builder *b = NULL;
-  berth_topology *t = NULL;
+  berth_topology *t = NULL, *machine = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 4, 1 };
-  int32_t sw = 0;
+  berth_status st = berth_topology_builder_new(ctx, &b);
+  if (st == BERTH_OK) st = berth_topology_builder_name(b, "all");
+  for (int i = 0; i < 5 && st == BERTH_OK; i++)
+    st = berth_topology_builder_add_device(b, &d, NULL, NULL);
+  if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, NULL, NULL);
+  for (int i = 0; i < 5 && st == BERTH_OK; i++)
+    st = berth_topology_builder_add_duplex(b, i, 5, &l, NULL);
+  if (st == BERTH_OK) st = berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 3 });
+  if (st == BERTH_OK) st = berth_topology_builder_finish(b, &t);
   d.type = "gpu";
-  berth_status st;
-  if ((st = berth_topology_builder_new(ctx, &b)) != BERTH_OK) goto done;
-  if ((st = berth_topology_builder_name(b, "all")) != BERTH_OK) goto done;
-  for (int i = 0; i < 5; i++)
-    if ((st = berth_topology_builder_add_device(b, &d, NULL, NULL)) != BERTH_OK) goto done;
-  if ((st = berth_topology_builder_add_switch(b, NULL, &sw)) != BERTH_OK) goto done;
-  for (int i = 0; i < 5; i++)
-    if ((st = berth_topology_builder_add_duplex(b, i, sw, &l, NULL)) != BERTH_OK) goto done;
-  if ((st = berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 3 })) != BERTH_OK)
-    goto done;
-  if ((st = berth_topology_builder_finish(b, &t)) != BERTH_OK) goto done;
-  berth_topology_release(t);
-  st = berth_topology_dgx1(ctx, &d, &l, &l, &t);
-  if (st == BERTH_OK) berth_topology_release(t);
-done:
-  berth_topology_builder_release(b);
+  if (st == BERTH_OK) st = berth_topology_dgx1(ctx, &d, &l, &l, &machine);
+  RELEASE(machine, t, b);
   return st;
 }
 
