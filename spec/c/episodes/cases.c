@@ -180,11 +180,10 @@ static void groups_and_units(void) {
 
 static void impossible_units(void) {
   static const int32_t together[] = { 3, 3 }, negative[] = { 0, -2 };
-  setup s;
   berth_assign *a = NULL;
   berth_assign_options o = berth_assign_default();
   double one = 1;
-  setup_begin(&s);
+  setup s = setup_started();
   for (int32_t i = 0; i < 2; i++) {
     berth_op op = berth_op_default();
     op.seconds = &one;
@@ -233,10 +232,9 @@ static void communication(void) {
  * one. */
 static void different_devices(void) {
   static const char *const types[] = { "cpu", "gpu" };
-  setup s;
   const double anywhere[] = { 4, 4 }, cpu_only[] = { 3, BERTH_UNSUPPORTED };
   int32_t one = 1;
-  setup_begin(&s);
+  setup s = setup_started();
   CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
   for (int i = 0; i < 2; i++) {
     berth_op op = berth_op_default();

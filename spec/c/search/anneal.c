@@ -131,13 +131,9 @@ static void own_objective(void) {
 
 static void bad_options(void) {
   TEST("bad options are named; a start that does not fit is refused")
-  setup s;
   int32_t device[2] = { 7, 7 }, start[2] = { 0, 5 };
   berth_search_options o = berth_search_default();
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_heavy(&s, 1, 10, 0, BERTH_NONE);
-  setup_mesh(&s, 2, 5);
+  setup s = setup_of("1 1p10", 2, 5);
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINFEASIBLE);
   o.start = start;
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);

@@ -104,10 +104,9 @@ static void gathered_in_any_order(void) {
   TEST("memory in any order: what is gathered, once per device, and the largest workspace")
   for (int room = 9; room <= 10; room++) {
     static const int32_t members[] = { 0, 1 };
-    setup s;
     berth_collective c = { BERTH_ALLGATHER, 4, 1, 2, members, 0, NULL };
     berth_search_options o = berth_search_default();
-    setup_begin(&s);
+    setup s = setup_started();
     for (int32_t i = 0; i < 3; i++) {
       berth_op op = berth_op_default();
       double one = 1;

@@ -48,10 +48,9 @@ static void chain(void) {
 
 /* One tensor with two readers on one device crosses once; with two tensors, twice. */
 static void shared_tensor(void) {
-  setup s;
   int32_t device[] = { 0, 1, 1, 2 };
   berth_sim_options o = with(BERTH_LINKS_DUPLEX, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  setup_begin(&s);
+  setup s = setup_started();
   for (int i = 0; i < 4; i++) setup_op(&s, 1);
   setup_tensor(&s, 0, 4);
   for (int i = 1; i < 4; i++) setup_use(&s, 0, i);
@@ -91,10 +90,9 @@ static void disciplines(void) {
 /* The oldest request that can start goes first: a younger one may pass one whose receiver is
  * busy. */
 static void passing(void) {
-  setup s;
   int32_t device[] = { 0, 1, 2, 2, 3 };
   berth_sim_options o = with(BERTH_LINKS_DUPLEX, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  setup_begin(&s);
+  setup s = setup_started();
   setup_op(&s, 1); /* 0 */
   setup_op(&s, 2); /* 1 */
   for (int i = 0; i < 3; i++) setup_op(&s, 1);
@@ -270,11 +268,10 @@ static void quanta(void) {
  * thing only. */
 static void noise(void) {
   enum { OPS = 400 };
-  setup s;
   int32_t above = 0, above_sent = 0;
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
   double sum = 0;
-  setup_begin(&s);
+  setup s = setup_started();
   int32_t device[OPS];
   for (int i = 0; i < OPS; i++) {
     setup_op(&s, 1);

@@ -77,9 +77,8 @@ static void hand_case(void) {
 /* Any number at once; the chain and the limit go through them. */
 static void many_at_once(void) {
   static const int32_t device[] = { 0, 0, 0, 0 };
-  setup s;
   berth_sim_options o = berth_sim_default(NULL);
-  setup_begin(&s);
+  setup s = setup_started();
   int32_t a = setup_op(&s, 1);
   for (int32_t i = 0; i < 3; i++) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
   setup_mesh(&s, 2, INFINITY);

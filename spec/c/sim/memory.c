@@ -23,10 +23,7 @@ static void check_peak(berth_result *r, int32_t device, double bytes, double tim
 /* a (1 s, 100 B parameters) --10 B--> b (1 s, 5 B workspace) --20 B--> c (1 s), all on device 0 */
 static void straight(setup *s) {
   setup_begin(s);
-  setup_heavy(s, 1, 100, 0, BERTH_NONE);
-  setup_heavy(s, 1, 0, 5, BERTH_NONE);
-  setup_heavy(s, 1, 0, 0, BERTH_NONE);
-  setup_add(s, "0>1:10 1>2:20");
+  setup_add(s, "1p100 1w5 1 0>1:10 1>2:20");
 }
 static void policies(void) {
   setup s;
@@ -58,12 +55,10 @@ static void policies(void) {
 /* The home copy goes with the end of the last send, the remote copy comes with its start and goes
  * after the last reader. */
 static void copies(void) {
-  setup s;
   int32_t device[] = { 0, 1, 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  setup_begin(&s);
-  setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-  setup_heavy(&s, 1, 0, 0, BERTH_NONE);
+  setup s = setup_started();
+  setup_add(&s, "1 1");
   setup_heavy(&s, 5, 0, 1, BERTH_NONE);    /* 0: from 1 to 6 */
   setup_heavy(&s, 1, 0, 100, BERTH_NONE);  /* 1: from 6 to 7 */
   setup_edge(&s, 0, 1, 3);                 /* 0 -> 1: from 1 to 4 */
@@ -82,17 +77,9 @@ static void copies(void) {
 /* Forward f1 -> f2, backward b2 -> b1: f1's tensor is kept until b1 ends, though nothing says that
  * b1 reads it. */
 static void twins(void) {
-  setup s;
   int32_t device[] = { 0, 0, 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  setup_begin(&s);
-  setup_heavy(&s, 1, 0, 0, 3);
-  setup_heavy(&s, 1, 0, 0, 2);
-  setup_heavy(&s, 1, 0, 0, 1);
-  setup_heavy(&s, 1, 0, 0, 0);
-  setup_heavy(&s, 1, 0, 1, BERTH_NONE);
-  setup_add(&s, "0>1:10 1>2:20 2>3:40 3>4:0");
-  setup_mesh(&s, 1, INFINITY);
+  setup s = setup_of("1t3 1t2 1t1 1t0 1w1 0>1:10 1>2:20 2>3:40 3>4:0", 1, INFINITY);
   CHECK(berth_sim_default(s.g).memory == BERTH_MEMORY_TRAINING);
   berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 60, 2); /* 20 + 40 */
@@ -156,15 +143,10 @@ static void running_out(void) {
 
 /* The arriving input goes over: named is its first reader. */
 static void arriving(void) {
-  setup s;
   int32_t device[] = { 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
   berth_oom oom = { 0, 0, 0, 0 };
-  setup_begin(&s);
-  setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-  setup_heavy(&s, 1, 8, 0, BERTH_NONE);
-  setup_edge(&s, 0, 1, 10);
-  setup_mesh(&s, 2, 16);
+  setup s = setup_of("1 1p8 0>1:10", 2, 16);
   berth_result *r = run(&s, device, &o);
   CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1
         && oom.shortfall == 2);
@@ -178,11 +160,7 @@ static void instants(void) {
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   for (int order = 0; order < 2; order++) {
     o.order = (berth_event_order)order;
-    setup_begin(&s);
-    setup_heavy(&s, 1, 0, 7, BERTH_NONE);
-    setup_heavy(&s, 0, 0, 9, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 8, BERTH_NONE);
-    setup_mesh(&s, 1, INFINITY);
+    setup_text(&s, "1w7 0w9 1w8", 1, INFINITY);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 17, 1); /* 9 and 8: the op of no length counts at its instant */
     SETUP_END(&s, r);
@@ -230,10 +208,7 @@ static void no_time(void) {
     if (k / 4 == 4) o.order = BERTH_ORDER_READY;
     if (k / 4 == 5) o.send = BERTH_SEND_PULL;
     setup s = setup_started();
-    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 10, BERTH_NONE);
-    setup_heavy(&s, 0, 0, 3, BERTH_NONE);
-    setup_add(&s, "0>1:0 0>2:10");
+    setup_add(&s, "1 1w10 0w3 0>1:0 0>2:10");
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
     CHECK_STATUS(mesh_of(s.ctx, 2, 15, INFINITY, 0, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
@@ -254,10 +229,7 @@ static void unread(void) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy((berth_memory_policy)memory);
     setup s = setup_started();
-    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 0, 3);
-    setup_heavy(&s, 1, 0, 7, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 0, 1);
+    setup_add(&s, "1 1t3 1w7 1t1");
     setup_tensor(&s, 0, 20);
     setup_tensor(&s, 1, 20);
     setup_tensor(&s, 2, 20);
@@ -386,13 +358,7 @@ static void over_time(void) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy(k < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL);
     o.order = (berth_event_order)(k % 2);
-    setup s = setup_started();
-    setup_heavy(&s, 0, 0, 7, BERTH_NONE);
-    setup_heavy(&s, 1, 100, 0, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 5, BERTH_NONE);
-    setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-    setup_add(&s, "1>2:10 2>3:20");
-    setup_mesh(&s, 2, INFINITY);
+    setup s = setup_of("0w7 1p100 1w5 1 1>2:10 2>3:20", 2, INFINITY);
     berth_result *r = run(&s, device, &o);
     if (k < 2) check_levels(r, 0, 6, times, bytes);
     if (k >= 2) check_levels(r, 0, 5, total_times, total);

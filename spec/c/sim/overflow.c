@@ -211,9 +211,8 @@ static void any_size(void) {
   int fine = 0, late = 0;
   berth_rng rng = seeded(12, 0);
   for (int round = 0; round < 600; round++) {
-    setup s;
     berth_sim_options o = way(round % WAYS);
-    setup_begin(&s);
+    setup s = setup_started();
     int32_t sequence[OPS];
     double rank[OPS];
     for (int32_t i = 0; i < OPS; i++) {
