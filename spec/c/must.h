@@ -1,5 +1,5 @@
-/* must_X calls berth_X, checks that it succeeds and returns what it made; RELEASE gives objects
- * back. */
+/* Objects for the tests: must_X calls berth_X, checks that it succeeds and returns what it made;
+ * graphs, topologies and costs from text; RELEASE gives objects back. */
 #ifndef BERTH_MUST_H
 #define BERTH_MUST_H
 
