@@ -201,6 +201,18 @@ static inline berth_status cost_of_text(berth_ctx *ctx, const char *text, int32_
   RELEASE(t, g);
   return st;
 }
+/* Text of a PipeDream profile, mirrored as PAC-ML does. */
+static inline berth_status graph_of_profile(berth_ctx *ctx, const char *text, berth_graph **g) {
+  berth_load_options o = berth_load_default();
+  berth_bundle b = { NULL, NULL, NULL, NULL };
+  o.mirror = BERTH_MIRROR_PACML;
+  berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
+  *g = b.graph;
+  b.graph = NULL;
+  berth_bundle_release(&b);
+  return st;
+}
+
 /* Topologies as text: a number, alone or before `:type`, is a device of that speed, `s` a switch;
  * `0-1:8,2` joins two nodes both ways with 8 bytes/s and 2 s, `0>1:8` one way with no latency. */
 static inline berth_status topology_of_text(berth_ctx *ctx, const char *text,

@@ -2,7 +2,6 @@
  * never above a known schedule. */
 #include "sim/sim_help.h"
 #include "bound/destructive/destructive_internal.h"
-#include <berth/bound.h>
 
 /* In units of 1e10: bound and best schedule of any kind, for 4 and 8 devices; the bound expected of
  * the cheap level. */

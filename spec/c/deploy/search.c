@@ -1,6 +1,5 @@
 /* Searching strategies: against enumeration, memory, options, allocation failure. */
 #include "refusals.h"
-#include <berth/deploy.h>
 
 enum { LAYERS = 3, DEVICES = 3 };
 

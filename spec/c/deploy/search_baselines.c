@@ -2,7 +2,6 @@
  * starts, what exceeds memory. */
 #include "deploy_value_help.h"
 #include "refusals.h"
-#include <berth/deploy.h>
 
 enum { LAYERS = 6, PROBLEMS = 12 };
 

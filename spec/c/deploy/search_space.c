@@ -2,7 +2,6 @@
  * values, priors. */
 #include "deploy_value_help.h"
 #include "refusals.h"
-#include <berth/deploy.h>
 
 enum { MOST_CHOICES = 2 * MOST_ACTIONS, PROBLEMS = 40 };
 

@@ -1,6 +1,5 @@
 /* Ops that replicas repeat, and strategies to begin with. */
 #include "deploy_value_help.h"
-#include <berth/deploy.h>
 
 /* ---- repeated ops ---- */
 

@@ -3,8 +3,6 @@
 #define BERTH_ASSIGN_HELP_H
 
 #include "sim/sim_help.h"
-#include <berth/episodes.h>
-#include <berth/io.h>
 
 /** Assignment and one run of n episodes of a setup that has its topology. */
 typedef struct episode_setup {

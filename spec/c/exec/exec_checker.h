@@ -4,7 +4,6 @@
 #define BERTH_EXEC_CHECKER_H
 
 #include "sim/sim_help.h"
-#include <berth/exec.h>
 
 typedef struct traced {
   const berth_execution *r;

@@ -1,7 +1,6 @@
 /* What fusion does to memory, as the simulator counts it: the same under TOTAL, never less
  * otherwise. */
 #include "transform_help.h"
-#include <berth/berth.h>
 
 enum { DEVICES = 3, MOST = 40 };
 

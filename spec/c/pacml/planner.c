@@ -2,7 +2,6 @@
  * planners, interrupted learning. */
 #include "refusals.h"
 #include "pacml/ahead_internal.h"
-#include <berth/berth.h>
 
 static const char profile[] =
     "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, "
@@ -24,22 +23,11 @@ typedef struct World {
   berth_pacml_ahead *ahead;
 } World;
 
-static berth_status load(berth_ctx *ctx, berth_graph **g) {
-  berth_load_options o = berth_load_default();
-  berth_bundle b = { NULL, NULL, NULL, NULL };
-  o.mirror = BERTH_MIRROR_PACML;
-  berth_status st = berth_parse(ctx, "profile", profile, strlen(profile), &o, &b);
-  *g = b.graph;
-  b.graph = NULL;
-  berth_bundle_release(&b);
-  return st;
-}
-
 static berth_status make(berth_ctx *ctx, World *w) {
   berth_pacml_process p = { 20, 40, 3, beta, mass };
   berth_ramp_options o = berth_ramp_default(1);
   berth_graph *g = NULL;
-  berth_status st = load(ctx, &g);
+  berth_status st = graph_of_profile(ctx, profile, &g);
   *w = (World){ NULL, NULL, NULL, NULL };
   o.time_scale = 1;
   if (st == BERTH_OK) st = berth_ramp_new(ctx, &o, &w->ramp);

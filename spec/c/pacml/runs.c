@@ -1,7 +1,6 @@
 /* Runs of PAC-ML, decided at random, beside a replay that keeps its own books: servers are nobody
  * else's, deadlines hold, causes are right, and reports count what the replay counts. */
 #include "refusals.h"
-#include <berth/berth.h>
 
 enum { SERVERS = 32, JOBS = 300, MOST = 16, MODELS = 2, STEPS = 5 };
 
@@ -24,12 +23,10 @@ static const char *const profiles[MODELS] = {
 
 static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text,
                               berth_ramp_model **out) {
-  berth_load_options o = berth_load_default();
-  berth_bundle b = { NULL, NULL, NULL, NULL };
-  o.mirror = BERTH_MIRROR_PACML;
-  berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
-  if (st == BERTH_OK) st = berth_ramp_model_new(ramp, b.graph, NULL, out);
-  berth_bundle_release(&b);
+  berth_graph *g = NULL;
+  berth_status st = graph_of_profile(ctx, text, &g);
+  if (st == BERTH_OK) st = berth_ramp_model_new(ramp, g, NULL, out);
+  berth_graph_release(g);
   return st;
 }
 

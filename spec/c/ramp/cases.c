@@ -1,7 +1,6 @@
 /* RAMP in C: allocation failure, extreme clusters and graphs, order of release, interrupts, blocks
  * of the caller's choice. */
 #include "refusals.h"
-#include <berth/berth.h>
 
 /* Forward ops in a chain with a short cut, mirrored: node k takes k seconds, node 1 none. */
 static const char profile[] =
@@ -15,17 +14,6 @@ static const char profile[] =
     "activation_size=8.0, parameter_size=0.0\n"
     "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n";
 
-static berth_status load(berth_ctx *ctx, const char *text, berth_graph **g) {
-  berth_load_options o = berth_load_default();
-  berth_bundle b = { NULL, NULL, NULL, NULL };
-  o.mirror = BERTH_MIRROR_PACML;
-  berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
-  *g = b.graph;
-  b.graph = NULL;
-  berth_bundle_release(&b);
-  return st;
-}
-
 typedef struct Job {
   berth_ramp *ramp;
   berth_ramp_model *model;
@@ -34,7 +22,7 @@ typedef struct Job {
 
 static berth_status make(berth_ctx *ctx, const berth_ramp_options *o, const char *text, Job *j) {
   berth_graph *g = NULL;
-  berth_status st = load(ctx, text, &g);
+  berth_status st = graph_of_profile(ctx, text, &g);
   *j = (Job){ NULL, NULL, NULL };
   if (st == BERTH_OK) st = berth_ramp_new(ctx, o, &j->ramp);
   if (st == BERTH_OK) st = berth_ramp_model_new(j->ramp, g, NULL, &j->model);

@@ -1,7 +1,6 @@
 /* Annealing and local search: never worse than the start, legal, exact in its budget, the same for
  * any number of threads. */
 #include "sim/sim_help.h"
-#include <berth/search.h>
 
 enum { MOST = 64 };
 

@@ -1,7 +1,6 @@
 /* What a search must keep whatever it tries: memory, pins, types, groups; budgets, clocks and
  * interrupts; the same answer for any number of threads; starts. For each of the methods. */
 #include "sim/sim_help.h"
-#include <berth/place.h>
 
 enum { OPS = 36, DEVICES = 4 };
 

@@ -2,7 +2,6 @@
  * by making room, nothing that breaks memory reaches the objective; a given start; memory that is
  * there in plenty changes nothing. */
 #include "sim/sim_help.h"
-#include <berth/place.h>
 
 enum { OPS = 60, DEVICES = 4 };
 

@@ -1,7 +1,5 @@
 /* Communication ops: beside what their devices compute, as soon as their inputs are there. */
 #include "sim_checker.h"
-#include <berth/place.h>
-#include <berth/bound.h>
 
 static int32_t beside_op(setup *s, double seconds) {
   berth_op op = berth_op_default();
