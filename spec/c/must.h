@@ -97,6 +97,7 @@ static inline berth_topology *must_topology(berth_topology_builder *b) {
 
 /* RELEASE(a, b, ...): releases up to eight objects of any types, in this order. */
 #define RELEASE_1(x) _Generic((x), \
+    double *: free, int32_t *: free, uint8_t *: free, uint32_t *: free, char *: free, \
     berth_ctx *: berth_ctx_release, berth_cluster *: berth_cluster_release, \
     berth_cost *: berth_cost_release, berth_decider *: berth_decider_release, \
     berth_analysis *: berth_analysis_release, berth_deploy *: berth_deploy_release, \
@@ -114,8 +115,9 @@ static inline berth_topology *must_topology(berth_topology_builder *b) {
     berth_pacml_run *: berth_pacml_run_release, berth_pacml_ahead *: berth_pacml_ahead_release, \
     berth_pdors *: berth_pdors_release, berth_portfolio *: berth_portfolio_release, \
     berth_placement *: berth_placement_release, berth_ps *: berth_ps_release, \
-    berth_ps_run *: berth_ps_run_release, berth_ps_scheduler *: berth_ps_scheduler_release, \
-    berth_ramp *: berth_ramp_release, berth_ramp_model *: berth_ramp_model_release, \
+    berth_ps_place *: free, berth_ps_job *: free, berth_ps_run *: berth_ps_run_release, \
+    berth_ps_scheduler *: berth_ps_scheduler_release, berth_ramp *: berth_ramp_release, \
+    berth_ramp_model *: berth_ramp_model_release, \
     berth_ramp_planner *: berth_ramp_planner_release, berth_result *: berth_result_release, \
     berth_sim *: berth_sim_release, berth_topology_builder *: berth_topology_builder_release, \
     berth_topology *: berth_topology_release)(x)

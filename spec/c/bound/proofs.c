@@ -86,8 +86,7 @@ static int is_ready(const world *w, int32_t op) {
   const int32_t *in;
   int32_t n = berth_graph_inputs(w->x->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
-    berth_tensor t;
-    berth_graph_tensor(w->x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(w->x->g, in[i]);
     if (!(w->done >> t.producer & 1)) return 0;
   }
   return 1;

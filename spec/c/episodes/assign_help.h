@@ -20,6 +20,12 @@ static inline void episode_begin(episode_setup *x, const setup *s, const berth_a
   }
 }
 
+static inline episode_setup episodes_of(const setup *s, const berth_assign_options *o, int32_t n) {
+  episode_setup x;
+  episode_begin(&x, s, o, n);
+  return x;
+}
+
 static inline void check_doubles(const double *got, const double *want, int32_t n,
                                  const char *what) {
   for (int32_t i = 0; i < n; i++) {

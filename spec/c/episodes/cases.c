@@ -18,8 +18,7 @@ static void static_features(void) {
     o.t_levels = t ? BERTH_T_LEVELS_TEXTBOOK : BERTH_T_LEVELS_CODE;
     setup s;
     diamond(&s);
-    episode_setup x;
-    episode_begin(&x, &s, &o, 1);
+    episode_setup x = episodes_of(&s, &o, 1);
     check_doubles(berth_assign_op_features(x.a), t ? textbook : code, 20, "features");
     check_ids(berth_assign_b_next(x.a), b_next, 4, "b-paths");
     check_ids(berth_assign_t_next(x.a), t_next, 4, "t-paths");
@@ -35,8 +34,7 @@ static void edges(void) {
     o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
     setup s;
     diamond(&s);
-    episode_setup x;
-    episode_begin(&x, &s, &o, 1);
+    episode_setup x = episodes_of(&s, &o, 1);
     const int32_t *from, *to;
     const double *c;
     if (CHECK(berth_assign_edges(x.a, &from, &to, &c) == 8)) {
@@ -59,8 +57,7 @@ static void device_features(void) {
     o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
     setup s;
     diamond(&s);
-    episode_setup x;
-    episode_begin(&x, &s, &o, 1);
+    episode_setup x = episodes_of(&s, &o, 1);
     CHECK(berth_assign_steps(x.a) == 4 && berth_assign_device_features(x.a) == 5);
     check_candidates(x.e, 1, (const int32_t[]){ 0 });
     put(x.e, 0, 0);
@@ -87,8 +84,7 @@ static void path_ties(void) {
   setup_use(&s, t, 1);
   setup_add(&s, "2>3:1 1>3:1");
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   check_ids(berth_assign_b_next(x.a), (const int32_t[]){ 2, 3, 3, BERTH_NONE }, 4, "b-paths");
   check_ids(berth_assign_t_next(x.a), (const int32_t[]){ BERTH_NONE, 0, 0, 2 }, 4, "t-paths");
   SETUP_END(&s, x.e, x.a);
@@ -108,8 +104,7 @@ static void pins(void) {
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_add(&s, "0>1:4 1 1>2:1");
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   CHECK(berth_assign_steps(x.a) == 2);
   check_candidates(x.e, 1, (const int32_t[]){ 0 });
   check_devices(x.e, 0, 10, want);
@@ -138,8 +133,7 @@ static void all_pinned(void) {
   for (int i = 0; i < 3; i++)
     CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 2);
+  episode_setup x = episodes_of(&s, NULL, 2);
   CHECK(berth_assign_steps(x.a) == 0);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 1, 1, 1, 1, 1 }, 6, "placement");
   CHECK_STATUS(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL);
@@ -165,8 +159,7 @@ static void groups_and_units(void) {
     if (i > 0) setup_edge(&s, i - 1, i, 1);
   }
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, &o, 1);
+  episode_setup x = episodes_of(&s, &o, 1);
   CHECK(berth_assign_steps(x.a) == 2);
   check_ids(berth_assign_units(x.a), (const int32_t[]){ 0, 1, 0, 1 }, 4, "units");
   put(x.e, 0, 1);
@@ -217,8 +210,7 @@ static void communication(void) {
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
   setup_add(&s, "1 5 0>1:3 1>2:3");
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   put(x.e, 3, 0);
   put(x.e, 0, 1);
   /* on device 0 it begins when a's output is there, though the device is taken until 5 */
@@ -243,8 +235,7 @@ static void different_devices(void) {
   }
   setup_edge(&s, 0, 1, 1);
   setup_wires(&s, "1:cpu 2:gpu 0-1:1");
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10,
                 "features");
   put(x.e, 0, 1);
@@ -266,8 +257,7 @@ static void partners(void) {
   for (int i = 0; i < 4; i++) setup_op(&s, 2);
   for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
   setup_mesh(&s, 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, &o, 1);
+  episode_setup x = episodes_of(&s, &o, 1);
   CHECK(berth_assign_device_features(x.a) == 6);
   put(x.e, 0, 1);
   check_devices(x.e, 1, 12, (const double[]){ 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 4 });
@@ -280,8 +270,7 @@ static void teacher(void) {
   setup s;
   int32_t op = 0;
   setup_text(&s, "1 5 5", 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   uint8_t best[3];
   CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_TEXTBOOK, best), BERTH_OK);
   CHECK(!best[0] && best[1] && best[2]);
@@ -300,8 +289,7 @@ static void log_keeps_what_was_told(void) {
   setup s;
   int32_t asked = 0, other = 1;
   setup_text(&s, "1 2", 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: only 0 of 2 steps are taken");
@@ -332,8 +320,7 @@ static void choices(void) {
   setup s;
   int32_t seen[3] = { 0 };
   setup_text(&s, "1", 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   int32_t at;
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
     for (int i = 0; i < 1000; i++) {
@@ -357,8 +344,7 @@ static void refused_choices(void) {
   setup s;
   int32_t at = 7;
   setup_text(&s, "1", 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   CHECK_STATUS(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: segment 0 leaves nothing to choose from");
   CHECK_STATUS(berth_episodes_choose(x.e, first, nan, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
@@ -380,8 +366,7 @@ static void refusals(void) {
   berth_episodes *none = NULL;
   int32_t op = 3, device = 2, zero = 0;
   diamond(&s);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   double told[10];
   CHECK_STATUS(berth_episodes_devices(x.e, &op, told), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 3 is no candidate of episode 0");

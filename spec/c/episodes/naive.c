@@ -35,8 +35,7 @@ static void random_case(setup *s, berth_rng *rng, int32_t devices) {
 }
 
 static int32_t pin_of(const setup *s, int32_t op) {
-  berth_op o;
-  berth_graph_op(s->g, op, &o);
+  berth_op o = must_graph_op(s->g, op);
   return o.pin;
 }
 
@@ -74,8 +73,7 @@ typedef struct naive {
 } naive;
 
 static int is_communication(const naive *v, int32_t op) {
-  berth_op o;
-  berth_graph_op(v->s->g, op, &o);
+  berth_op o = must_graph_op(v->s->g, op);
   return (o.flags & BERTH_OP_COMMUNICATION) != 0;
 }
 static double busy(const naive *v, int32_t op, int32_t d) {
@@ -86,8 +84,7 @@ static void naive_edges(naive *v) {
   for (int32_t w = 0; w < v->n; w++) {
     const int32_t *in;
     for (int32_t i = berth_graph_inputs(v->s->g, w, &in) - 1; i >= 0; i--) {
-      berth_tensor t;
-      berth_graph_tensor(v->s->g, in[i], &t);
+      berth_tensor t = must_graph_tensor(v->s->g, in[i]);
       v->reads[w][t.producer] = 1;
     }
   }
@@ -98,10 +95,8 @@ static void naive_units(naive *v, const int32_t *unit, const int32_t *found) {
   for (int32_t round = 0; round < v->n; round++) {
     for (int32_t i = 0; i < v->n; i++) {
       for (int32_t k = 0; k < v->n; k++) {
-        berth_op a;
-        berth_graph_op(v->s->g, i, &a);
-        berth_op b;
-        berth_graph_op(v->s->g, k, &b);
+        berth_op a = must_graph_op(v->s->g, i);
+        berth_op b = must_graph_op(v->s->g, k);
         if ((a.group != BERTH_NONE && a.group == b.group) || (unit && unit[i] == unit[k])) {
           v->unit[i] = v->unit[k] = v->unit[i] < v->unit[k] ? v->unit[i] : v->unit[k];
         }
@@ -146,8 +141,7 @@ static void naive_begin(naive *v, const setup *s, const berth_assign_options *o,
   double mean[MOST * 4];
   CHECK_STATUS(berth_cost_mean_transfers(s->cost, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
   for (int32_t k = 0; k < berth_graph_tensors(s->g) && v->devices > 1; k++) {
-    berth_tensor t;
-    berth_graph_tensor(s->g, k, &t);
+    berth_tensor t = must_graph_tensor(s->g, k);
     v->comm[t.producer] += mean[k];
   }
   naive_levels(v);
@@ -167,8 +161,7 @@ static double naive_earliest(const naive *v, int32_t op, int32_t d) {
   }
   const int32_t *in;
   for (int32_t i = berth_graph_inputs(v->s->g, op, &in) - 1; i >= 0; i--) {
-    berth_tensor t;
-    berth_graph_tensor(v->s->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(v->s->g, in[i]);
     at = fmax(at, v->end[t.producer]
                       + berth_cost_transfer(v->s->cost, in[i], v->device[t.producer], d));
   }
@@ -352,8 +345,7 @@ static void as_the_plain_version(berth_rng *rng) {
   random_case(&s, rng, devices);
   int32_t unit[MOST];
   berth_assign_options o = random_options(rng, random_units(&s, rng, unit));
-  episode_setup x;
-  episode_begin(&x, &s, &o, 1);
+  episode_setup x = episodes_of(&s, &o, 1);
   naive v;
   naive_begin(&v, &s, &o, berth_assign_units(x.a));
   same_features(&v, x.a);
@@ -414,10 +406,8 @@ static void together_as_alone(berth_rng *rng) {
   random_case(&s, rng, devices);
   int32_t unit[MOST];
   berth_assign_options o = random_options(rng, random_units(&s, rng, unit));
-  episode_setup x;
-  episode_begin(&x, &s, &o, TOGETHER);
-  episode_setup alone;
-  episode_begin(&alone, &s, &o, 1);
+  episode_setup x = episodes_of(&s, &o, TOGETHER);
+  episode_setup alone = episodes_of(&s, &o, 1);
   sampled(x.e, x.a, 1, 100); /* leaves no trace */
   sampled(x.e, x.a, 7, 3);
   berth_episode_log all;

@@ -20,8 +20,7 @@ static void by_hand(void) {
   setup s = setup_started();
   setup_add(&s, "1 1 1 1@1 0>2:1 1>2:1 2>3:1");
   setup_wires(&s, "1 1 1 0-1:1 1>2:1");
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   CHECK(berth_assign_restricted(x.a));
   expect(x.e, 0, 1, 1, 1);
   put(x.e, 0, 0);
@@ -44,8 +43,7 @@ static void by_hand(void) {
 
 static void nothing_to_rule_out(void) {
   setup s = setup_of("1", 2, INFINITY);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   CHECK(!berth_assign_restricted(x.a));
   put(x.e, 0, 1);
   berth_episode_log log;
@@ -104,8 +102,7 @@ static void any(berth_rng *rng) {
   setup s;
   berth_result *r = NULL;
   random_problem(&s, rng, n, devices);
-  episode_setup x;
-  episode_begin(&x, &s, NULL, 1);
+  episode_setup x = episodes_of(&s, NULL, 1);
   uint8_t told[MOST][DEVICES];
   for (; berth_episodes_step(x.e) < berth_assign_steps(x.a); step++) {
     const int32_t *first, *ops;

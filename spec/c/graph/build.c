@@ -410,9 +410,7 @@ static void many(berth_ctx *ctx, int named, double bytes_per_op) {
   CHECK_STATUS(berth_b_level(g, comp, NULL, level), BERTH_OK);
   printf("# b-levels: %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
   CHECK(level[0] == MANY && level[MANY - 1] == 1);
-  RELEASE(b, g);
-  free(level);
-  free(comp);
+  RELEASE(b, g, level, comp);
 }
 
 static void hints(berth_ctx *ctx) {

@@ -139,8 +139,7 @@ static void replay_op(replay *r, int32_t op) {
   if (of[op] == BERTH_NONE) return;
   for (int32_t pass = 0; pass < 2; pass++) { /* what the device has, then what it receives */
     for (int32_t i = 0; i < n; i++) {
-      berth_tensor t;
-      berth_graph_tensor(r->g, in[i], &t);
+      berth_tensor t = must_graph_tensor(r->g, in[i]);
       berth_piece p;
       CHECK_STATUS(berth_expansion_piece(r->x, in[i], &p), BERTH_OK);
       CHECK(p.collective == of[op]);
@@ -175,8 +174,7 @@ static void check_consumer(const replay *r, int32_t op) {
   const int32_t *in, *of = berth_expansion_collective(r->x), *device = berth_expansion_device(r->x);
   int32_t heard = 0, n = berth_graph_inputs(r->g, op, &in), own = r->position[device[op]];
   for (int32_t i = 0; i < n; i++) {
-    berth_tensor t;
-    berth_graph_tensor(r->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(r->g, in[i]);
     if (of[t.producer] == BERTH_NONE) continue;
     heard++;
     CHECK(t.bytes == 0);
@@ -243,8 +241,7 @@ static void check_originals(const replay *r, const berth_graph *g) {
     for (int32_t i = 0; i < n; i++) CHECK(in[i] == then[i]);
   }
   for (; v < berth_graph_ops(r->g); v++) {
-    berth_op op;
-    berth_graph_op(r->g, v, &op);
+    berth_op op = must_graph_op(r->g, v);
     CHECK(op.pin == device[v] && of[v] == 0 && op.param_bytes == 0 && !op.seconds);
   }
 }
@@ -268,9 +265,7 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   for (int32_t i = 0; i < j->consumers; i++) check_consumer(&r, j->members + i);
   for (int32_t i = 0; i < j->consumers; i++) check_waiting(&r, j->members + i);
   check_bytes(&r);
-  free(order);
-  free(r.has);
-  RELEASE(r.x, g);
+  RELEASE(order, r.has, r.x, g);
 }
 
 static void every_contribution_once(void) {

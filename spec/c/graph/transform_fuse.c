@@ -41,8 +41,7 @@ static void fuses_a_diamond(void) {
   int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, NULL, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 1 && map[0] == 0 && map[3] == 0);
-  berth_op op;
-  berth_graph_op(f, 0, &op);
+  berth_op op = must_graph_op(f, 0);
   CHECK_TEXT(op.name, "a..d (4)");
   CHECK_TEXT(op.kind, "k");
   CHECK_NEAR(op.seconds[0], 10, 0);
@@ -112,8 +111,7 @@ static void contracts_chains(void) {
   int32_t map[5];
   CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 0 && map[2] == 1 && map[3] == 1 && map[4] == 2);
-  berth_op op;
-  berth_graph_op(f, 0, &op);
+  berth_op op = must_graph_op(f, 0);
   CHECK_TEXT(op.name, "a+b");
   RELEASE(f, g);
 }
@@ -135,8 +133,7 @@ static void fuses_twins_side_by_side(void) {
   int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 2 && map[0] == map[1] && map[2] == map[3]);
-  berth_op op;
-  berth_graph_op(f, 0, &op);
+  berth_op op = must_graph_op(f, 0);
   CHECK(op.twin == 1);
   CHECK_TEXT(op.name, "a+b");
   berth_graph_op(f, 1, &op);
@@ -180,8 +177,7 @@ static void keeps_ways_of_pricing_apart(void) {
   int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 1 && map[2] == 1 && map[3] == 1);
-  berth_op op;
-  berth_graph_op(f, 1, &op);
+  berth_op op = must_graph_op(f, 1);
   CHECK(!op.seconds && op.flop == 16);
   berth_graph_release(f);
   o.share.max_seconds = 3;
@@ -257,10 +253,8 @@ static void keeps_groups_together(void) {
 /* ---- on random graphs ---- */
 
 static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scope scope) {
-  berth_op x;
-  berth_graph_op(f, a, &x);
-  berth_op y;
-  berth_graph_op(f, b, &y);
+  berth_op x = must_graph_op(f, a);
+  berth_op y = must_graph_op(f, b);
   if (scope == BERTH_FUSE_GROUPS && (x.group == BERTH_NONE || x.group != y.group)) return 0;
   if (x.group != BERTH_NONE && y.group != BERTH_NONE && x.group != y.group) return 0;
   if (berth_graph_types(f) == 1) return 1;

@@ -150,8 +150,7 @@ static void label_sets(const berth_graph *g, int control, int32_t *label) {
       int32_t only = BERTH_NONE, several = 0;
       int32_t n = berth_graph_outputs(g, v, &out);
       for (int32_t i = 0; i < n; i++) {
-        berth_tensor t;
-        berth_graph_tensor(g, out[i], &t);
+        berth_tensor t = must_graph_tensor(g, out[i]);
         int32_t m = berth_graph_consumers(g, out[i], &to);
         for (int32_t j = 0; j < m && (control || t.bytes > 0); j++) {
           several |= only != BERTH_NONE && only != to[j];
@@ -249,8 +248,7 @@ static void takes_the_forward_ops(void) {
   CHECK(berth_graph_tensors(f) == 4 && berth_graph_edges(f) == 2);
   const int32_t *to;
   CHECK(berth_graph_consumers(f, 1, &to) == 1 && to[0] == 2);
-  berth_op op;
-  berth_graph_op(f, 1, &op);
+  berth_op op = must_graph_op(f, 1);
   CHECK_TEXT(op.name, "f1");
   CHECK(op.twin == BERTH_NONE);
   CHECK_NEAR(op.param_bytes, 300, 0);
@@ -273,10 +271,8 @@ static void keeps_what_binds_the_others(void) {
   TEST("pins and groups of what is left out hold for what it goes with");
   int32_t map[N_OPS];
   CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
-  berth_op one;
-  berth_graph_op(f, 1, &one);
-  berth_op two;
-  berth_graph_op(f, 2, &two);
+  berth_op one = must_graph_op(f, 1);
+  berth_op two = must_graph_op(f, 2);
   CHECK(one.group == 0 && two.group == 0 && one.pin == 1 && two.pin == 1);
   RELEASE(f, g);
 }

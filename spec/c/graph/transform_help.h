@@ -110,14 +110,12 @@ static inline uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) 
 static inline void fill_edges(const berth_graph *g, matrix *m) {
   const int32_t *to;
   for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
-    berth_tensor x;
-    berth_graph_tensor(g, t, &x);
+    berth_tensor x = must_graph_tensor(g, t);
     int32_t n = berth_graph_consumers(g, t, &to);
     for (int32_t j = 0; j < n; j++) *cell(m, m->edge, x.producer, to[j]) = 1;
   }
   for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
-    berth_collective c;
-    berth_graph_collective(g, k, &c);
+    berth_collective c = must_graph_collective(g, k);
     for (int32_t j = 0; j < c.n_members; j++) *cell(m, m->edge, c.members[j], m->ops + k) = 1;
     for (int32_t j = 0; j < c.n_consumers; j++) *cell(m, m->edge, m->ops + k, c.consumers[j]) = 1;
   }
@@ -140,8 +138,7 @@ static inline matrix new_matrix(const berth_graph *g) {
 }
 
 static inline void free_matrix(matrix *m) {
-  free(m->edge);
-  free(m->path);
+  RELEASE(m->edge, m->path);
 }
 
 static inline int has_detour(const matrix *m, int32_t a, int32_t b) {
@@ -166,8 +163,7 @@ static inline double cut_bytes(const berth_graph *g, const int32_t *device, int3
   const int32_t *to;
   uint8_t *there = must_have((size_t)devices, 1);
   for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
-    berth_tensor x;
-    berth_graph_tensor(g, t, &x);
+    berth_tensor x = must_graph_tensor(g, t);
     int32_t n = berth_graph_consumers(g, t, &to);
     memset(there, 0, (size_t)devices);
     there[device[x.producer]] = 1;
@@ -187,8 +183,7 @@ static inline void check_cuts(const berth_graph *g, const berth_graph *f, const 
   for (int32_t v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);
   for (int32_t v = 0; v < berth_graph_ops(g); v++) old_device[v] = new_device[map[v]];
   CHECK_NEAR(cut_bytes(g, old_device, 3), cut_bytes(f, new_device, 3), 1e-9);
-  free(new_device);
-  free(old_device);
+  RELEASE(new_device, old_device);
 }
 
 static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {

@@ -33,8 +33,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
   berth_graph *g = random_transformable(ctx, rng, &r), *scaled = NULL, *m = NULL;
   berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
-    berth_op op;
-    berth_graph_op(g, v, &op);
+    berth_op op = must_graph_op(g, v);
     double seconds;
     seconds = op.seconds[0] + 1;
     op.seconds = &seconds;
@@ -42,8 +41,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
   }
   const int32_t *to;
   for (int32_t v = 0; v < berth_graph_tensors(g); v++) {
-    berth_tensor x;
-    berth_graph_tensor(g, v, &x);
+    berth_tensor x = must_graph_tensor(g, v);
     berth_graph_builder_add_tensor(b, &x, NULL);
     int32_t n = berth_graph_consumers(g, v, &to);
     for (int32_t j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);

@@ -158,8 +158,7 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
     CHECK_STATUS(berth_graph_builder_add_consumer(b, tensor[src], dst), BERTH_OK);
   }
   berth_graph *g = must_graph(b);
-  free(by_id);
-  free(tensor);
+  RELEASE(by_id, tensor);
   return g;
 }
 

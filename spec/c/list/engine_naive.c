@@ -39,8 +39,7 @@ static double fetch(naive *v, int32_t op, int32_t d) {
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double ready = 0;
   for (int32_t i = 0; i < k; i++) {
-    berth_tensor t;
-    berth_graph_tensor(v->x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     double at = v->finish[t.producer];
     if (v->device[t.producer] != d) {
       if (!v->copied[in[i]][d]) {
@@ -97,13 +96,11 @@ static double put(naive *v, int32_t op, int32_t d) {
   v->start[op] = slot(v, d, ready, length);
   v->finish[op] = v->start[op] + length;
   v->device[op] = d;
-  berth_op o;
-  berth_graph_op(v->x->g, op, &o);
+  berth_op o = must_graph_op(v->x->g, op);
   v->held[d] += o.param_bytes;
   v->workspace[d] = fmax(v->workspace[d], o.workspace_bytes);
   for (int32_t i = 0; i < k; i++) {
-    berth_tensor t;
-    berth_graph_tensor(v->x->g, outs[i], &t);
+    berth_tensor t = must_graph_tensor(v->x->g, outs[i]);
     v->held[d] += t.resident_bytes;
   }
   return v->start[op];
@@ -124,8 +121,7 @@ static int inputs_done(const naive *v, int32_t op, double by) {
   const int32_t *in;
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
   for (int32_t i = 0; i < k; i++) {
-    berth_tensor t;
-    berth_graph_tensor(v->x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     if (v->device[t.producer] == BERTH_NONE || v->finish[t.producer] > by) return 0;
   }
   return 1;
@@ -136,8 +132,7 @@ static double input_bytes(const naive *v, int32_t op, int32_t d) {
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double sum = 0;
   for (int32_t i = 0; i < k; i++) {
-    berth_tensor t;
-    berth_graph_tensor(v->x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     if (v->device[t.producer] == d) sum += t.bytes;
   }
   return sum;

@@ -148,8 +148,7 @@ static inline int check_inputs(const instance *x, const berth_placement *p, int3
   const int32_t *device = berth_placement_device(p), *in;
   int32_t n = berth_graph_inputs(x->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
-    berth_tensor t;
-    berth_graph_tensor(x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(x->g, in[i]);
     double arrival =
         finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
     if (start[op] < arrival - 1e-9 * (1 + arrival)) return 0;
@@ -176,8 +175,7 @@ static inline int check_collectives(const instance *x, const berth_placement *p,
   int32_t ok = 1;
   for (int32_t k = 0; k < berth_graph_collectives(x->g); k++) {
     double end = collective_end(x, p, k);
-    berth_collective c;
-    berth_graph_collective(x->g, k, &c);
+    berth_collective c = must_graph_collective(x->g, k);
     for (int32_t i = 0; i < c.n_consumers; i++)
       ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
     *last = fmax(*last, end);
@@ -191,8 +189,7 @@ static inline int check_ops(const instance *x, const berth_placement *p) {
   int32_t n = berth_graph_ops(x->g), at[64], ok = 1;
   for (int32_t i = 0; i < 64; i++) at[i] = BERTH_NONE;
   for (int32_t i = 0; i < n; i++) {
-    berth_op op;
-    berth_graph_op(x->g, i, &op);
+    berth_op op = must_graph_op(x->g, i);
     ok &= CHECK(device[i] >= 0 && device[i] < berth_topology_devices(x->t));
     ok &= CHECK(isfinite(berth_cost_op(x->cost, i, device[i])));
     ok &= CHECK(start[i] >= 0 && near(finish[i], start[i] + berth_cost_op(x->cost, i, device[i])));

@@ -129,8 +129,7 @@ static double everywhere(const instance *x, const berth_placement *p, int32_t op
   int32_t n = berth_graph_inputs(x->g, op, &in);
   double most = 0;
   for (int32_t i = 0; i < n; i++) {
-    berth_tensor t;
-    berth_graph_tensor(x->g, in[i], &t);
+    berth_tensor t = must_graph_tensor(x->g, in[i]);
     for (int32_t d = 0; d < berth_topology_devices(x->t); d++) {
       most = fmax(most, berth_placement_finish(p)[t.producer]
                             + berth_cost_transfer(x->cost, in[i],

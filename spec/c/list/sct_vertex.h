@@ -55,8 +55,7 @@ static inline void vertex_favours(glp_prob *lp, const vertex_problem *v, const i
     glp_set_mat_row(lp, row, k, at, by);
     glp_set_row_bnds(lp, row, GLP_LO, k - 1, 0);
   }
-  free(at);
-  free(by);
+  RELEASE(at, by);
 }
 
 static inline void vertex_run(glp_prob *lp, int presolve) {

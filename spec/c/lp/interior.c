@@ -39,8 +39,7 @@ static void add_matching(glp_prob *lp, const berth_i_lp_problem *q, const int32_
     }
     if (k > 0) add_row(lp, GLP_UP, 1, k, at, value);
   }
-  free(at);
-  free(value);
+  RELEASE(at, value);
 }
 
 static double optimum(const berth_i_lp_problem *q) {

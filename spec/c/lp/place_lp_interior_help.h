@@ -81,8 +81,7 @@ static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double 
       && (q->out = berth_i_alloc(ctx, edges, sizeof *q->out)))
     st = BERTH_OK;
   if (st == BERTH_OK) fill(q, p, edge, next, end);
-  free(next);
-  free(end);
+  RELEASE(next, end);
   return st;
 }
 
@@ -167,9 +166,7 @@ static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_poi
   for (int32_t j = 0; j < q->n; j++) bad += !(out[j] <= 1 + 1e-12) + !(in[j] <= 1 + 1e-12);
   CHECK(bad == 0);
   CHECK_NEAR(pt->upper, most, 1e-12 * most);
-  free(out);
-  free(in);
-  free(end);
+  RELEASE(out, in, end);
 }
 
 static inline double longest_alone(const berth_i_lp_problem *q) {

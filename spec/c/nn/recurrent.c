@@ -56,8 +56,7 @@ static void path_sums(void) {
   x = index_of(3, chain);
   CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "path_sum: 100000 rows, but 3 ids of the next");
-  RELEASE(x, a);
-  free(chain);
+  RELEASE(x, a, chain);
 }
 
 static void naive_running(const Case *c, const double *const *in, double *out) {

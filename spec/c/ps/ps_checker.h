@@ -28,9 +28,7 @@ static inline ps_log ps_log_of(const berth_ps_run *r) {
 }
 
 static inline void ps_log_free(ps_log *g) {
-  free(g->slot);
-  free(g->job);
-  free(g->place);
+  RELEASE(g->slot, g->job, g->place);
 }
 
 /* Workers or servers that are not on one machine. */

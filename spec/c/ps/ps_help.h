@@ -48,8 +48,7 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
         ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
   o = berth_ps_default(c.machines, c.resources, c.slots, capacity);
   CHECK(berth_ps_new(ctx, &o, c.jobs, jobs, &p) != BERTH_EINVAL);
-  free(jobs);
-  free(capacity);
+  RELEASE(jobs, capacity);
   return p;
 }
 

@@ -138,9 +138,7 @@ static void wide(void) {
   }
   CHECK(berth_sim_ended(sim) < 0.75 * (double)berth_sim_ended(fresh));
   SETUP_END(&s, sim, fresh);
-  free(device);
-  free(x);
-  free(y);
+  RELEASE(device, x, y);
 }
 
 /* ---- refused allocations ---- */

@@ -609,10 +609,7 @@ static inline double delayed_makespan(const judged *j, int32_t op, double delay)
   }
   for (int32_t v = 0; v < j->n; v++) end = fmax(end, x.finish[v]);
   for (int32_t k = 0; k < j->n_met; k++) end = fmax(end, x.arrived[j->n_sent + k]);
-  free(x.start);
-  free(x.finish);
-  free(x.sent);
-  free(x.arrived);
+  RELEASE(x.start, x.finish, x.sent, x.arrived);
   return end;
 }
 /* Push, no preemption, no split windows, no coinciding moments. */

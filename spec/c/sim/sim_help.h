@@ -204,15 +204,11 @@ static inline doppler_graph *doppler_read(const char *dir, const char *name) {
     d->comp[i] = strtod(p, &rest);
     d->comm[i] = strtod(rest + 1, NULL);
   }
-  free(inputs);
-  free(text);
+  RELEASE(inputs, text);
   return d;
 }
 static inline void doppler_free(doppler_graph *d) {
-  free(d->src);
-  free(d->dst);
-  free(d->comp);
-  free(d->comm);
+  RELEASE(d->src, d->dst, d->comp, d->comm);
   free(d);
 }
 static inline uint64_t splitmix64(uint64_t x) {

@@ -113,10 +113,7 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   berth_sim_summary sum = must_sim_run(sim, p.host);
   CHECK(sum.makespan == berth_result_makespan(r));
   SETUP_END(&s, sim, r);
-  free(p.host);
-  free(p.sequence);
-  free(text);
-  free(times);
+  RELEASE(p.host, p.sequence, text, times);
 }
 
 int main(void) {
