@@ -201,8 +201,7 @@ static void test_refusals(void) {
     o.thorough = 1;
     berth_bounds b;
     berth_status st = berth_bounds_compute(m.c, &o, &b, NULL);
-    unmake(&m);
-    berth_ctx_release(own);
+    RELEASE(m.c, m.g, m.t, own);
     ctx = kept;
     CHECK(state.held == 0);
     if (state.calls < fail_at) {

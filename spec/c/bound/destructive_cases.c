@@ -116,8 +116,7 @@ static void interrupts(void) {
   berth_bounds b;
   CHECK_STATUS(berth_bounds_compute(m.c, NULL, &b, NULL), BERTH_EINTERRUPT);
   CHECK(stop.asked > 0);
-  unmake(&m);
-  berth_ctx_release(other);
+  RELEASE(m.c, m.g, m.t, other);
 }
 
 static void limits(void) {

@@ -169,8 +169,7 @@ static void test_uneven_links(void) {
   CHECK_STATUS(berth_guarantees_compute(c, &o, &k), BERTH_OK);
   CHECK_NEAR(k.rho, 2, 0);
   CHECK(k.of[ETF].valid && !k.of[SCT].valid && strstr(k.of[SCT].why, "rho is 2"));
-  RELEASE(c, t);
-  unmake(&m);
+  RELEASE(c, t, m.c, m.g, m.t);
 }
 
 static void test_wrong(void) {
@@ -326,8 +325,7 @@ static void test_refusals(void) {
     state.calls = 0;
     state.fail_at = fail_at;
     berth_status st = berth_guarantees_compute(m.c, NULL, &k);
-    unmake(&m);
-    berth_ctx_release(own);
+    RELEASE(m.c, m.g, m.t, own);
     CHECK(state.held == 0);
     if (state.calls < fail_at) {
       CHECK_STATUS(st, BERTH_OK);

@@ -167,8 +167,7 @@ static void test_table(void) {
     feasible += !isinf(best);
     if (check_bad)
       printf("# round %d: optimum %g, transfers %g, lp %g\n", i, best, b.transfers, b.lp);
-    berth_cost_release(c);
-    unmake(&m);
+    RELEASE(c, m.c, m.g, m.t);
   }
   CHECK(cut > 20 && feasible > 100);
 }

@@ -244,8 +244,7 @@ static void interrupts(void) {
     CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EINTERRUPT);
     CHECK(calls == 2 && p == NULL);
   }
-  release_instance(&x);
-  berth_ctx_release(ctx);
+  RELEASE(x.cost, x.t, x.g, ctx);
 }
 
 /* ---- refused memory ---- */

@@ -78,8 +78,7 @@ static void asked(berth_ctx *ctx) {
   CHECK_TEXT(berth_placement_placer(p), "recorder");
   CHECK_NEAR(berth_placement_estimate(p), 8, 0); /* 2 runs 3..6 on 0; 4 waits for 3's tensor or, at
                                                     7, for 2's: 7..8 */
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
 }
 
 static berth_status check_seconds(void *ud, const berth_plan *p, int32_t op, const double *est,
@@ -98,8 +97,7 @@ static void quanta(berth_ctx *ctx) {
   o.quantum = 0.5;
   berth_placement *p = must_place(x.cost, "policy", &o);
   CHECK_NEAR(berth_placement_estimate(p), 11, 0);
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
 }
 
 /* ---- waiting ---- */
@@ -124,8 +122,7 @@ static void waits(berth_ctx *ctx, berth_choose choose) {
     CHECK_NEAR(berth_placement_start(p)[2], choose == BERTH_CHOOSE_OP ? 6 : 5, 1);
     CHECK(berth_placement_start(p)[2] >= 5 && berth_placement_start(p)[4] >= 8);
   }
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
 }
 
 /* Device first: device 0 keeps to op 2, which becomes ready later, though op 1 is there. */
@@ -149,8 +146,7 @@ static void device_first(berth_ctx *ctx) {
   CHECK_NEAR(berth_placement_start(p)[2], 1, 0);
   CHECK(berth_placement_device(p)[1] == 1); /* at 2, before 3 by its id */
   CHECK_NEAR(berth_placement_start(p)[1], 2, 0);
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
 }
 
 /* ---- refusals and failures ---- */
@@ -251,8 +247,7 @@ static void all_settings(berth_ctx *ctx, int what) {
     o.memory = (berth_memory_policy)(i / 96 % 4);
     if (berth_place(x.cost, "policy", &o, &p, NULL) == BERTH_OK && !check_plan(&x, p, &o, 0))
       printf("# round %d\n", i);
-    berth_placement_release(p);
-    release_instance(&x);
+    RELEASE(p, x.cost, x.t, x.g);
   }
 }
 

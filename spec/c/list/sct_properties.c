@@ -171,8 +171,7 @@ static void urgency(berth_ctx *ctx) {
       for (int32_t d = 0; d < berth_topology_devices(x.t); d++)
         CHECK_NEAR(busy(p, d, from, to), to - from, 1e-9 * (1 + to));
     }
-    berth_placement_release(p);
-    release_instance(&x);
+    RELEASE(p, x.cost, x.t, x.g);
   }
   CHECK(seen > 100);
 }
@@ -196,8 +195,7 @@ static void like_etf(berth_ctx *ctx) {
       CHECK(berth_placement_device(a)[i] == berth_placement_device(b)[i]);
       CHECK(berth_placement_start(a)[i] == berth_placement_start(b)[i]);
     }
-    RELEASE(a, b);
-    release_instance(&x);
+    RELEASE(a, b, x.cost, x.t, x.g);
   }
 }
 

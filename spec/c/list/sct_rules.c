@@ -116,8 +116,7 @@ static void urgent_on_equal_times(berth_ctx *ctx) {
   made m = problem_make(ctx, &q);
   berth_placement *p = place(&m, "m-sct", &o);
   CHECK_NEAR(berth_placement_start(p)[2], 1, 0);
-  berth_placement_release(p);
-  unmake(&m);
+  RELEASE(p, m.c, m.g, m.t);
   like(&q, 5, 1, times); /* and u, w */
   for (int32_t k = 1; k < 4; k++) problem_edge(&q, 0, k, 0);
   problem_edge(&q, 3, 4, 0);
@@ -150,8 +149,7 @@ static void leaves_urgent_to_others(berth_ctx *ctx) {
   CHECK(berth_placement_device(p)[2] == 0 && berth_placement_device(p)[3] == 1);
   CHECK_NEAR(berth_placement_start(p)[2], 5, 0);
   CHECK_NEAR(berth_placement_start(p)[3], 1, 0);
-  berth_placement_release(p);
-  unmake(&m);
+  RELEASE(p, m.c, m.g, m.t);
 }
 
 /* Two ops could start at 0 on one device: the long path first, or the first in the graph. */

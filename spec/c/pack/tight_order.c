@@ -184,8 +184,7 @@ static void repair_by_hand(berth_ctx *ctx) {
   /* the group joins, two stay */
   CHECK_STATUS(berth_place_repair(x.cost, split, NULL, &p, &why), BERTH_OK);
   CHECK(p && berth_placement_device(p)[0] == berth_placement_device(p)[1]);
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
   x = row(ctx, seven);
   CHECK_STATUS(berth_place_repair(x.cost, fits, NULL, &p, &why), BERTH_EINFEASIBLE);
   CHECK(strstr(berth_errmsg(ctx), "repair: cannot fit: ") == berth_errmsg(ctx) && why.missing >= 0);

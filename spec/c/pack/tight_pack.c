@@ -252,8 +252,7 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
   CHECK(st == BERTH_OK
         || (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "no placement found")));
   if (st == BERTH_OK) holds(&x, p);
-  berth_placement_release(p);
-  release_instance(&x);
+  RELEASE(p, x.cost, x.t, x.g);
   return st == BERTH_OK;
 }
 

@@ -75,8 +75,7 @@ static void prices_by_function(berth_ctx *ctx) {
     CHECK_NEAR(berth_placement_estimate(p), 5, 0); /* 2, then 1 of the transfer from 3, then 2 */
     berth_placement_release(p);
   }
-  berth_cost_release(c);
-  unmake(&m);
+  RELEASE(c, m.c, m.g, m.t);
 }
 
 static berth_status nowhere_together(void *ud, int32_t op, int32_t device, double *seconds) {
@@ -97,8 +96,7 @@ static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
   o.coarsen = BERTH_COARSEN_FUSE;
   berth_placement *p = must_place(c, "heft", &o);
   CHECK(berth_placement_device(p)[0] == 0 && berth_placement_device(p)[1] == 1);
-  RELEASE(p, c);
-  unmake(&m);
+  RELEASE(p, c, m.c, m.g, m.t);
 }
 
 /* Sets larger than what is left anywhere do not make it infeasible. */
@@ -172,8 +170,7 @@ static void at_random(berth_ctx *ctx) {
     answers += st == BERTH_OK;
     refusals += st == BERTH_EINFEASIBLE;
     if (st == BERTH_OK) check_answer(&q, &m, p, &o);
-    RELEASE(p, plain);
-    unmake(&m);
+    RELEASE(p, plain, m.c, m.g, m.t);
   }
   if (!CHECK(answers > 200 && refusals > 20))
     printf("# %d answers, %d refusals\n", answers, refusals);

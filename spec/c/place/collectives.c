@@ -119,8 +119,7 @@ static void mending(void) {
       a.place.memory = BERTH_MEMORY_NONE;
       CHECK_STATUS(berth_adjust(x.cost, berth_placement_device(p), &a, &q, NULL), BERTH_OK);
     }
-    RELEASE(q, p);
-    release_instance(&x);
+    RELEASE(q, p, x.cost, x.t, x.g);
   }
   CHECK(placed > 8);
 }

@@ -101,8 +101,7 @@ static void expect(const problem *p, const char *variant, const char *digits) {
     CHECK_TEXT(found, digits);
     CHECK_TEXT(berth_placement_placer(r), "enumerative");
   }
-  berth_placement_release(r);
-  unmake(&m);
+  RELEASE(r, m.c, m.g, m.t);
 }
 
 /* Two operators of two blocks, crossed: 0 feeds 3 and 1 feeds 2. Then their sum. */
@@ -200,8 +199,7 @@ static void test_random(void) {
       }
       RELEASE(a, b);
     }
-    berth_placement_release(other);
-    unmake(&m);
+    RELEASE(other, m.c, m.g, m.t);
   }
   CHECK(answers > 800);
 }
@@ -227,9 +225,7 @@ static void test_memory(void) {
       state.fail_at = fail_at;
       st = berth_place(m.c, "enumerative", &o, &r, NULL);
       CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-      berth_placement_release(r);
-      unmake(&m);
-      berth_ctx_release(own);
+      RELEASE(r, m.c, m.g, m.t, own);
       CHECK(state.held == 0);
     }
     CHECK_STATUS(st, BERTH_OK);

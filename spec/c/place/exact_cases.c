@@ -100,8 +100,7 @@ static double solve(const problem *p, int *proved) {
   *proved = s.proved;
   if (st == BERTH_OK) check_replay(&m, r);
   else CHECK_STATUS(st, BERTH_EINFEASIBLE);
-  berth_placement_release(r);
-  unmake(&m);
+  RELEASE(r, m.c, m.g, m.t);
   return st == BERTH_OK ? s.makespan : INFINITY;
 }
 
@@ -202,9 +201,7 @@ static void test_time(void) {
   o.seconds = 1e12;
   if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK))
     CHECK(s.proved && !s.timed_out && s.bound == s.makespan);
-  berth_placement_release(r);
-  unmake(&m);
-  berth_ctx_release(ctx);
+  RELEASE(r, m.c, m.g, m.t, ctx);
   ctx = plain;
 }
 

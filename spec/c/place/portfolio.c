@@ -129,8 +129,7 @@ static void test_list(void) {
   CHECK(!berth_portfolio_report(p, -1) && !berth_portfolio_report(p, berth_portfolio_members(p)));
   berth_portfolio_release(p);
   berth_portfolio_release(NULL);
-  drop(&m);
-  berth_ctx_release(ctx);
+  RELEASE(m.c, m.g, m.t, ctx);
 }
 
 static void test_as_placer(void) {
@@ -144,9 +143,7 @@ static void test_as_placer(void) {
   CHECK(same_placement(q, berth_portfolio_best(p)));
   berth_portfolio_release(p);
   CHECK(berth_placement_device(q)[0] >= 0); /* outlives the run */
-  berth_placement_release(q);
-  drop(&m);
-  berth_ctx_release(ctx);
+  RELEASE(q, m.c, m.g, m.t, ctx);
 }
 
 /* ---- the judge ---- */
@@ -186,8 +183,7 @@ static void test_judge(void) {
   judge.noise = -1;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINVAL);
   CHECK(strncmp(berth_errmsg(ctx), "portfolio: judge: ", 18) == 0);
-  drop(&m);
-  berth_ctx_release(ctx);
+  RELEASE(m.c, m.g, m.t, ctx);
 }
 
 /* ---- members of the user's ---- */
@@ -239,8 +235,7 @@ static void test_own_members(void) {
   check_refusal(&m, list, "infeasible");
   own = (own_member){ ctx, BERTH_EINVAL, 20, "not today" };
   check_refusal(&m, list, "not today");
-  drop(&m);
-  berth_ctx_release(ctx);
+  RELEASE(m.c, m.g, m.t, ctx);
 }
 
 /* ---- nothing fits ---- */

@@ -37,8 +37,7 @@ static void test_threads(void) {
       check_same_run(alone, several);
       berth_portfolio_release(several);
     }
-    berth_portfolio_release(alone);
-    drop(&m);
+    RELEASE(alone, m.c, m.g, m.t);
     CHECK(berth_ctx_memory(ctx) == 0);
   }
   berth_ctx_release(ctx);
@@ -70,8 +69,7 @@ static void test_own_allocator(void) {
   o.threads = 4;
   berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(a.strangers == 0);
-  berth_portfolio_release(p);
-  drop(&m);
+  RELEASE(p, m.c, m.g, m.t);
   CHECK(berth_ctx_memory(ctx) == 0);
   berth_ctx_release(ctx);
 }
@@ -131,9 +129,7 @@ static void test_progress(void) {
     CHECK(w.strangers == 0 && w.asked > 0);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       CHECK(berth_portfolio_report(p, i)->seconds > 0);
-    berth_portfolio_release(p);
-    drop(&m);
-    berth_ctx_release(ctx);
+    RELEASE(p, m.c, m.g, m.t, ctx);
   }
 }
 
@@ -162,9 +158,7 @@ static void test_interrupt(void) {
       berth_portfolio_release(p);
       w.stop_at = 1 << 30;
       CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK); /* all goes on afterwards */
-      berth_portfolio_release(p);
-      drop(&m);
-      berth_ctx_release(ctx);
+      RELEASE(p, m.c, m.g, m.t, ctx);
     }
   }
   CHECK(answered[0] > 0 && answered[1] > 0);
@@ -200,9 +194,7 @@ static void test_time(void) {
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
-    berth_portfolio_release(p);
-    drop(&m);
-    berth_ctx_release(ctx);
+    RELEASE(p, m.c, m.g, m.t, ctx);
   }
 }
 
@@ -300,8 +292,7 @@ static void test_members(void) {
   CHECK(p && !berth_portfolio_best(p) && strstr(berth_errmsg(ctx), "device 7"));
   CHECK(strncmp(berth_errmsg(ctx), "portfolio: mine: ", 17) == 0);
   CHECK_TEXT(berth_portfolio_report(p, 0)->message, berth_errmsg(ctx) + 17);
-  berth_portfolio_release(p);
-  drop(&m);
+  RELEASE(p, m.c, m.g, m.t);
   CHECK(berth_ctx_memory(ctx) == 0);
   berth_ctx_release(ctx);
 }
@@ -333,9 +324,7 @@ static void test_late_member(void) {
   w.now = 0;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(ctx), "portfolio: no time left before any member answered");
-  berth_portfolio_release(p);
-  drop(&m);
-  berth_ctx_release(ctx);
+  RELEASE(p, m.c, m.g, m.t, ctx);
 }
 
 /* ---- allocation ---- */
