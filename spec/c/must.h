@@ -165,7 +165,7 @@ static inline berth_status add_text(berth_graph_builder *b, const char *text) {
       st = berth_graph_builder_add_op(b, &op, NULL);
     } else {
       int32_t use[8], n = 0, id = 0;
-      if (p[1] == ':') p++; /* nobody reads it */
+      if (p[1] == ':') p++; /* no consumers */
       while (*p != ':') use[n++] = (int32_t)strtol(p + 1, &p, 10);
       berth_tensor t = { (int32_t)first, strtod(p + 1, &p), -1, 0 };
       st = berth_graph_builder_add_tensor(b, &t, &id);
