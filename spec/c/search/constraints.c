@@ -248,7 +248,7 @@ static void starts(void) {
     setup s;
     int32_t further[2 * OPS] = { 0 };
     berth_search_options o = berth_search_default();
-    walled(&s, NULL, 9, 150, 1);
+    constrained(&s, NULL, 9, 150, 1);
     berth_placement *p = must_place(s.cost, "heft", NULL);
     int32_t device[OPS];
     memcpy(device, berth_placement_device(p), sizeof device);
