@@ -170,8 +170,8 @@ berth_status berth_i_portfolio_execute(berth_i_run *r) {
   pthread_mutex_init(&r->lock, NULL);
   pthread_cond_init(&r->solved, NULL);
   put_hooks(r);
-  berth_i_crew crew = { do_job, r->caller_only, watch, r };
-  if (!hook_says_stop(r)) berth_i_parallel_watched(r->workers, r->n_jobs, &crew);
+  berth_i_jobs jobs = { do_job, r->caller_only, watch, r };
+  if (!hook_says_stop(r)) berth_i_parallel_watched(r->workers, r->n_jobs, &jobs);
   take_hooks_back(r);
   pthread_cond_destroy(&r->solved);
   pthread_mutex_destroy(&r->lock);

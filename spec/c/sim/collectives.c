@@ -87,7 +87,7 @@ static void terminal(void) {
 
 /* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 coll at 3 for 4 s. Device 0
  * sends from 1 to 5. */
-static void waits(berth_links links, double meets, double makespan) {
+static void check_waiting(berth_links links, double begins, double makespan) {
   const int32_t device[] = { 0, 0, 1, 2 };
   berth_sim_options o = with_links(links);
   setup s = setup_started();
@@ -114,7 +114,7 @@ static void star(setup *s) { setup_wires(s, "1 1 1 s 0-3:1 1-3:1 2-3:1"); }
 /* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out
  * of 0 is shared. Fair: 1/2 B/s each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held:
  * the transfer first, by insertion: 5, then 6 s. */
-static void shared(berth_links links, double meets, double ends) {
+static void shared(berth_links links, double begins, double ends) {
   const int32_t device[] = { 0, 1, 2 };
   berth_sim_options o = with_links(links);
   setup s = setup_started();
@@ -176,7 +176,7 @@ static void memory(void) {
     const int32_t device[] = { 0, 1 };
     setup s = setup_started();
     setup_add(&s, "1p3w2 2p1w1");
-    meet(&s, cases[i].kind, 8, 2, device, 0, NULL);
+    coll(&s, cases[i].kind, 8, 2, device, 0, NULL);
     setup_mesh(&s, 2, 10);
     berth_result *r = run(&s, device, NULL);
     CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes)
