@@ -1,32 +1,30 @@
-/* A partial placement of units within memory limits, types, pins and routes. */
+/* A partial placement of units within memory limits, types, pins and routes. Structure: stacks of
+ * packed units and of the copies that they left, each with what the device held before, so that
+ * undoing is exact. Invariant: used + temporary of each device is within its limit.
+ * O(edges of the unit) to put or take back. */
 #include "packing_internal.h"
-
-static berth_status alloc_packing(berth_i_packing *k) {
-  size_t devices = (size_t)k->cost->n_devices;
-  k->used = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->used);
-  k->temporary = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->temporary);
-  k->limit = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->limit);
-  k->packed = berth_i_pool_alloc(&k->pool, (size_t)k->u->n, sizeof *k->packed);
-  if (k->copy_share > 0) {
-    k->here = berth_i_pool_zalloc(
-        &k->pool, ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8, 1);
-    k->copies = berth_i_pool_alloc(&k->pool, (size_t)k->cost->g->n_edges, sizeof *k->copies);
-  }
-  return berth_i_pool_status(&k->pool);
-}
 
 berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory,
                                   int32_t *device, berth_i_packing *k) {
+  const berth_graph *g = u->cost->g;
+  size_t devices = (size_t)u->cost->n_devices, bits = (size_t)g->n_tensors * devices;
   *k = (berth_i_packing){
     .pool = berth_i_pool_empty(u->cost->ctx), .cost = u->cost, .u = u, .device = device
   };
   for (int32_t i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
   k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
-  berth_status st;
-  if ((st = alloc_packing(k)) != BERTH_OK) berth_i_pool_free(&k->pool);
-  for (int32_t i = 0; i < u->cost->n_devices && st == BERTH_OK; i++) {
-    k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
+  k->used = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->used);
+  k->temporary = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->temporary);
+  k->limit = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->limit);
+  k->packed = berth_i_pool_alloc(&k->pool, (size_t)u->n, sizeof *k->packed);
+  if (k->copy_share > 0) {
+    k->here = berth_i_pool_zalloc(&k->pool, (bits + 7) / 8, 1);
+    k->copies = berth_i_pool_alloc(&k->pool, (size_t)g->n_edges, sizeof *k->copies);
   }
+  berth_status st = berth_i_pool_status(&k->pool);
+  if (st != BERTH_OK) berth_i_pool_free(&k->pool);
+  for (int32_t i = 0; i < u->cost->n_devices && st == BERTH_OK; i++)
+    k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
   return st;
 }
 
@@ -38,25 +36,18 @@ static size_t bit_of(const berth_i_packing *k, int32_t tensor, int32_t device) {
   return (size_t)device * (size_t)k->cost->g->n_tensors + (size_t)tensor;
 }
 
-static void charge(berth_i_packing *k, int32_t tensor, int32_t device) {
-  size_t bit = bit_of(k, tensor, device);
-  if (k->copy_share == 0 || (k->here[bit / 8] >> (bit % 8) & 1)) return;
-  berth_i_copy copy;
-  copy.tensor = tensor;
-  copy.device = device;
-  copy.used = k->used[device];
-  k->copies[k->n_copies++] = copy;
-  k->here[bit / 8] |= (uint8_t)(1u << (bit % 8));
-  k->used[device] += k->copy_share * berth_i_resident(k->cost->g, tensor);
-}
-
 static void set_devices(berth_i_packing *k, int32_t unit, int32_t device) {
   for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1]; i++) k->device[k->u->ops[i]] = device;
 }
 
-static bool crosses(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst) {
+/* @return false: there is no route */
+static bool charge(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst) {
+  size_t bit = bit_of(k, tensor, dst);
   if (isinf(berth_i_transfer_time(k->cost, tensor, src, dst))) return false;
-  charge(k, tensor, dst);
+  if (k->copy_share == 0 || (k->here[bit / 8] >> (bit % 8) & 1)) return true;
+  k->copies[k->n_copies++] = (berth_i_copy){ tensor, dst, k->used[dst] };
+  k->here[bit / 8] |= (uint8_t)(1u << (bit % 8));
+  k->used[dst] += k->copy_share * berth_i_resident(k->cost->g, tensor);
   return true;
 }
 
@@ -66,13 +57,13 @@ static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
   const berth_graph *g = k->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t src = k->device[g->producer[g->in[i]]];
-    if (src != BERTH_NONE && src != device && !crosses(k, g->in[i], src, device)) return false;
+    if (src != BERTH_NONE && src != device && !charge(k, g->in[i], src, device)) return false;
   }
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       int32_t dst = k->device[g->use[j]];
-      if (dst != BERTH_NONE && dst != device && !crosses(k, t, device, dst)) return false;
+      if (dst != BERTH_NONE && dst != device && !charge(k, t, device, dst)) return false;
     }
   }
   return true;
@@ -80,25 +71,6 @@ static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
 
 static double excess(const berth_i_packing *k, int32_t device) {
   return fmax(0, berth_i_excess(k->used[device] + k->temporary[device], k->limit[device]));
-}
-
-static double worst_excess(const berth_i_packing *k, const berth_i_packed *p) {
-  double worst = excess(k, p->device);
-  for (size_t i = p->copies; i < k->n_copies; i++)
-    worst = fmax(worst, excess(k, k->copies[i].device));
-  return worst;
-}
-
-static void push(berth_i_packing *k, int32_t unit, int32_t device) {
-  berth_i_packed *p = &k->packed[k->n_packed++];
-  p->unit = unit;
-  p->device = device;
-  p->copies = k->n_copies;
-  p->used = k->used[device];
-  p->temporary = k->temporary[device];
-  k->used[device] += k->u->permanent[unit];
-  k->temporary[device] = fmax(k->temporary[device], k->u->temporary[unit]);
-  set_devices(k, unit, device);
 }
 
 void berth_i_packing_pop(berth_i_packing *k) {
@@ -115,14 +87,21 @@ void berth_i_packing_pop(berth_i_packing *k) {
 }
 
 double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device) {
-  double missing = NAN;
+  const berth_i_units *u = k->u;
   bool joined = true;
-  if (!berth_i_unit_can_run(k->u, unit, device)) return INFINITY;
-  push(k, unit, device);
-  for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++)
-    joined = connect_op(k, k->u->ops[i], device);
-  if (joined && (missing = worst_excess(k, &k->packed[k->n_packed - 1])) == 0) return 0;
-  berth_i_packing_pop(k);
+  if (!berth_i_unit_can_run(u, unit, device)) return INFINITY;
+  size_t copies = k->n_copies;
+  k->packed[k->n_packed++] =
+      (berth_i_packed){ unit, device, copies, k->used[device], k->temporary[device] };
+  k->used[device] += u->permanent[unit];
+  k->temporary[device] = fmax(k->temporary[device], u->temporary[unit]);
+  set_devices(k, unit, device);
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1] && joined; i++)
+    joined = connect_op(k, u->ops[i], device);
+  double missing = joined ? excess(k, device) : NAN; /* the most, of all devices that it changes */
+  for (size_t i = copies; joined && i < k->n_copies; i++)
+    missing = fmax(missing, excess(k, k->copies[i].device));
+  if (missing != 0) berth_i_packing_pop(k);
   return missing;
 }
 
@@ -132,14 +111,6 @@ bool berth_i_packing_load(berth_i_packing *k, const int32_t *at) {
     if (berth_i_packing_try(k, i, at[i]) != 0) return false;
   }
   return true;
-}
-
-static berth_status unreachable(berth_i_packing *k, const char *placer, int32_t unit) {
-  char label[160];
-  return berth_i_fail(k->cost->ctx, BERTH_EUNREACHABLE,
-                      "%s: no device that can take %s has routes to the devices of its producers "
-                      "and consumers", placer,
-                      berth_i_op_label(k->cost->g, k->u->ops[k->u->at[unit]], label, sizeof label));
 }
 
 berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit,
@@ -156,6 +127,12 @@ berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int3
     least = missing;
     closest = d;
   }
-  if (closest == BERTH_NONE && cut) return unreachable(k, placer, unit);
+  char label[160];
+  if (closest == BERTH_NONE && cut)
+    return berth_i_fail(k->cost->ctx, BERTH_EUNREACHABLE,
+                        "%s: no device that can take %s has routes to the devices of its "
+                        "producers and consumers", placer,
+                        berth_i_op_label(k->cost->g, k->u->ops[k->u->at[unit]], label,
+                                         sizeof label));
   return berth_i_infeasible(k->cost, placer, op, closest, closest == BERTH_NONE ? 0 : least, why);
 }
