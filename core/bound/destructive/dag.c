@@ -1,5 +1,6 @@
-/* The graph as the bounds see it: pairs of ops with the least time between devices, and parts of
- * it. */
+/* The graph of the bounds: pairs of ops with the least time between devices, and parts of it (what
+ * comes before an op, or after it). Invariant: local ids are in topological order.
+ * O(edges log(edges)); a part O(ops + edges). */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 #include "bound/heads_tails_internal.h"
@@ -58,29 +59,32 @@ typedef struct pair {
 
 BERTH_I_SORT(sort_by_ends, pair, BERTH_I_UP(src) BERTH_I_UP(dst) BERTH_I_UP(tensor))
 
-/* What only this edge sends adds up; of what others send, too, one tensor counts. */
-static void join_out(pair *to, const pair *e) {
-  if (!to->shared && !e->shared) to->out += e->out;
-  else if (e->out > to->out) to->out = e->out, to->tensor = e->tensor, to->shared = e->shared;
-}
-
 /* Several tensors between two ops cross side by side; with contention on the same links, one after
- * another or sharing them. */
+ * another or sharing them. What only this edge sends adds up; of what others send, too, one tensor
+ * counts. */
 static void join_pair(const berth_i_destruct *b, const berth_i_pair_times *times, pair *to,
                       const pair *e) {
   to->bytes += e->bytes;
   to->in += e->in;
-  join_out(to, e);
+  if (!to->shared && !e->shared) to->out += e->out;
+  else if (e->out > to->out) to->out = e->out, to->tensor = e->tensor, to->shared = e->shared;
   if (!berth_i_ports_count(&b->ports)) to->c = fmax(to->c, e->c);
-  else if (b->ports.links == BERTH_LINKS_FAIR && !times->cost->table) {
+  else if (b->ports.links == BERTH_LINKS_FAIR && !times->cost->table)
     to->c = fmax(fmax(to->c, e->c), berth_i_pair_time_of(times, to->bytes));
-  }
   else to->c += e->c;
 }
 
-static int32_t join_pairs(const berth_i_destruct *b, const berth_i_pair_times *times, pair *e,
-                          int32_t n) {
-  int32_t kept = 0, last = BERTH_NONE;
+/* Each pair of ops once.  @param e [edges] out  @return how many */
+static int32_t list_pairs(const berth_i_destruct *b, const berth_i_pair_times *times, pair *e) {
+  const berth_graph *g = b->u->cost->g;
+  int32_t n = 0, kept = 0, last = BERTH_NONE;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0,
+           bytes = g->tensor_bytes[t];
+    pair p = { b->row[g->producer[t]], 0, t, c, bytes, berth_i_port_time(&b->ports, 0, bytes, c),
+               berth_i_port_time(&b->ports, 1, bytes, c), g->use_at[t + 1] - g->use_at[t] > 1 };
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
+  }
   sort_by_ends(e, (size_t)n);
   for (int32_t i = 0; i < n; i++) {
     bool again = kept > 0 && e[kept - 1].src == e[i].src && e[kept - 1].dst == e[i].dst;
@@ -92,36 +96,18 @@ static int32_t join_pairs(const berth_i_destruct *b, const berth_i_pair_times *t
   return kept;
 }
 
-static int32_t list_pairs(const berth_i_destruct *b, const berth_i_pair_times *times, pair *e) {
-  const berth_graph *g = b->u->cost->g;
-  int32_t n = 0;
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0,
-           bytes = g->tensor_bytes[t];
-    pair p = { b->row[g->producer[t]], 0, t, c, bytes, berth_i_port_time(&b->ports, 0, bytes, c),
-               berth_i_port_time(&b->ports, 1, bytes, c), g->use_at[t + 1] - g->use_at[t] > 1 };
-    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
-  }
-  return join_pairs(b, times, e, n);
-}
-
-/* Where it may run, its memory being large enough. */
-static double least_time(const berth_i_destruct *b, int32_t row) {
-  int32_t op = b->op[row];
-  double least = INFINITY;
-  for (int32_t d = 0; d < b->u->cost->n_devices; d++) {
-    bool can =
-        b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
-    if (can) least = fmin(least, berth_i_op_time(b->u->cost, op, d));
-  }
-  return least;
-}
-
+/* Op times are the least where the op may run, its memory being large enough. */
 static void fill_whole(berth_i_destruct *b, const pair *e, berth_i_destruct_dag *g) {
   for (int32_t i = 0; i < g->n; i++) {
+    int32_t op = b->op[i];
     g->id[i] = i;
-    g->p[i] = least_time(b, i);
+    g->p[i] = INFINITY;
     g->h[0][i] = g->h[1][i] = 0;
+    for (int32_t d = 0; d < b->devices; d++) {
+      bool can = b->masks && !b->part ? b->can[i] >> d & 1
+                                      : berth_i_unit_can_run(b->u, b->u->of[op], d);
+      if (can) g->p[i] = fmin(g->p[i], berth_i_op_time(b->u->cost, op, d));
+    }
   }
   for (int32_t i = 0; i < g->m; i++) {
     g->end[0][i] = e[i].src, g->end[1][i] = e[i].dst, g->c[i] = e[i].c;
@@ -132,8 +118,7 @@ static void fill_whole(berth_i_destruct *b, const pair *e, berth_i_destruct_dag 
 }
 
 berth_status berth_i_destruct_dag_whole(berth_i_destruct *b, berth_i_destruct_dag *g) {
-  const berth_graph *from = b->u->cost->g;
-  size_t edges = (size_t)from->n_edges;
+  size_t edges = (size_t)b->u->cost->g->n_edges;
   pair *e = berth_i_alloc(b->ctx, edges, sizeof *e);
   berth_i_pair_times times;
   berth_status st =
@@ -149,21 +134,20 @@ done:
 
 /* ---- parts ---- */
 
-static int32_t mark_part(berth_i_destruct *b, int dir, int32_t v) {
-  int32_t n = 0;
-  for (int32_t x = 0; x < b->n; x++)
-    b->mark[x] = x == v || berth_i_destruct_path(b, dir, x, v) >= 0 ? n++ : BERTH_NONE;
-  return n;
-}
-
 static bool is_inside(const berth_i_destruct *b, const berth_i_destruct_dag *g, int32_t e) {
   return b->mark[g->end[0][e]] != BERTH_NONE && b->mark[g->end[1][e]] != BERTH_NONE;
 }
 
-static void fill_part(const berth_i_destruct *b,
-                      const berth_i_destruct_dag *whole, int dir, int32_t v,
-                      berth_i_destruct_dag *g) {
-  int32_t k = 0;
+/* b->mark: the number of a row in the part. */
+berth_status berth_i_destruct_dag_part(berth_i_destruct *b, const berth_i_destruct_dag *whole,
+                                       int dir, int32_t v, berth_i_destruct_dag *g) {
+  int32_t n = 0, m = 0, k = 0;
+  for (int32_t x = 0; x < b->n; x++)
+    b->mark[x] = x == v || berth_i_destruct_path(b, dir, x, v) >= 0 ? n++ : BERTH_NONE;
+  for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
+  b->work += whole->n + whole->m;
+  berth_status st;
+  if ((st = alloc_dag(b, n, m, g)) != BERTH_OK) return st;
   for (int32_t x = 0; x < whole->n; x++) {
     int32_t i = b->mark[x];
     if (i == BERTH_NONE) continue;
@@ -183,16 +167,5 @@ static void fill_part(const berth_i_destruct *b,
   }
   list_edges(g, 0);
   list_edges(g, 1);
-}
-
-berth_status berth_i_destruct_dag_part(berth_i_destruct *b,
-                                       const berth_i_destruct_dag *whole,
-                                       int dir, int32_t v,
-                                       berth_i_destruct_dag *g) {
-  int32_t n = mark_part(b, dir, v), m = 0;
-  for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
-  b->work += whole->n + whole->m;
-  berth_status st;
-  if ((st = alloc_dag(b, n, m, g)) == BERTH_OK) fill_part(b, whole, dir, v, g);
-  return st;
+  return BERTH_OK;
 }

@@ -1,5 +1,6 @@
-/* What is known of all schedules within a limit: windows of ops, which of them share a device,
- * which edges cross. */
+/* What is known of all schedules within a limit: windows of ops, which of them share a device (a
+ * cluster, named by its least member), which edges cross. One block holds all arrays, so that a
+ * state is copied at once. Invariant: windows only narrow, clusters only grow. */
 #include "destructive_internal.h"
 
 static berth_status alloc_state(berth_i_destruct *b,
@@ -53,15 +54,6 @@ void berth_i_destruct_lift(berth_i_destruct_state *s, int dir, int32_t op, doubl
 
 /* ---- clusters ---- */
 
-static double time_within(const berth_i_destruct *b, int32_t op, uint64_t can) {
-  const double *time = b->u->cost->op + (size_t)op * (size_t)b->classes;
-  double least = INFINITY;
-  for (int32_t k = 0; k < b->classes; k++) {
-    if (can & b->class_of[k]) least = fmin(least, time[k]);
-  }
-  return least;
-}
-
 /* Fewer devices: op times may be longer. The end of a part has none. */
 static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label, uint64_t can) {
   int32_t x = label;
@@ -70,7 +62,11 @@ static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label
   if (!can) s->impossible = true;
   if (!can || b->classes == 1) return;
   do {
-    double p = s->g->p[x] > 0 ? time_within(b, b->op[s->g->id[x]], can) : 0;
+    const double *time = b->u->cost->op + (size_t)b->op[s->g->id[x]] * (size_t)b->classes;
+    double p = s->g->p[x] > 0 ? INFINITY : 0;
+    for (int32_t k = 0; k < b->classes; k++) {
+      if (can & b->class_of[k]) p = fmin(p, time[k]);
+    }
     if (p > s->p[x]) s->p[x] = p, s->changed = true;
     if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) s->impossible = true;
     x = s->next[x];
@@ -78,13 +74,9 @@ static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label
 }
 
 static void merge(berth_i_destruct *b, berth_i_destruct_state *s, int32_t x, int32_t y) {
-  int32_t keep = s->label[x], drop = s->label[y];
-  if (keep == drop) return;
-  int32_t i;
-  if (drop < keep) i = keep, keep = drop, drop = i;
-  uint64_t can;
-  can = s->can[keep] & s->can[drop];
-  i = drop;
+  int32_t a = s->label[x], c = s->label[y], keep = a < c ? a : c, drop = a < c ? c : a, i = drop;
+  if (a == c) return;
+  uint64_t can = s->can[keep] & s->can[drop];
   do {
     s->label[i] = keep;
     i = s->next[i];
@@ -111,8 +103,6 @@ void berth_i_destruct_decide(berth_i_destruct *b, berth_i_destruct_state *s,
   else if (s->label[x] == s->label[y]) s->impossible = true;
 }
 
-static int pinned_to(uint64_t can) { return can && !(can & (can - 1)); }
-
 /* Groups, and what is pinned to one device.  b->mark: first op of a unit */
 static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
   int32_t first[64], d;
@@ -125,7 +115,7 @@ static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
   }
   for (int32_t i = 0; b->masks && i < s->g->n; i++) {
     uint64_t can = s->can[s->label[i]];
-    if (!pinned_to(can)) continue;
+    if (!can || can & (can - 1)) continue; /* not one place */
     for (d = 0; !(can >> d & 1); d++) continue;
     if (first[d] != BERTH_NONE) merge(b, s, first[d], i);
     first[d] = i;
