@@ -38,13 +38,12 @@ static void rotate(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int3
   if (k > size) k = size;
   int32_t from = below(w, size);
   int32_t device[5], chosen[5];
-  for (int32_t i = 0; i < k; i++) { /* neighbours in a shuffled stretch would be as good: a stride
-                                       that meets each once */
+  for (int32_t i = 0; i < k; i++) { /* drawn one by one: blocks that come twice are no move */
     int32_t at = b->class_first[block] + (i == 0 ? from : below(w, size));
     chosen[i] = b->by_class[at];
     int32_t j;
     for (j = 0; j < i && chosen[j] != chosen[i]; j++) continue;
-    if (j < i) return; /* met twice: no move */
+    if (j < i) return; /* drawn twice: no move */
     device[i] = berth_i_block_device(w, b, chosen[i]);
   }
   int32_t first = device[0];
@@ -111,12 +110,12 @@ static bool untouched(const berth_i_walk *w, const berth_i_clumps *b, int32_t bl
 static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d) {
   enum { SOME = 3, LOOKS = 6 };
   const double need = lacks(w, d);
-  int32_t met = 0, best = BERTH_NONE;
-  for (int32_t i = 0; i < LOOKS * w->p->n_devices && met < SOME; i++) {
+  int32_t seen = 0, best = BERTH_NONE;
+  for (int32_t i = 0; i < LOOKS * w->p->n_devices && seen < SOME; i++) {
     int32_t block = below(w, b->n);
     if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block))
       continue;
-    met++;
+    seen++;
     if (best == BERTH_NONE || fabs(b->bytes[block] - need) < fabs(b->bytes[best] - need))
       best = block;
   }

@@ -1,4 +1,5 @@
-/* What is searched: prices, blocks, the simulation; checked at the door. */
+/* What is searched: checked options, the simulation, prices, blocks at three sizes (atoms, units,
+ * lines). Read only while walks run. */
 #include "search_internal.h"
 
 enum { TRIES = 8 };
@@ -50,33 +51,17 @@ static berth_status price(berth_i_problem *p) {
   return BERTH_OK;
 }
 
-static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) {
-  return b->n < 2 * p->n_devices && b->n < p->atoms.n;
-}
-
-static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *b, bool *out) {
-  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
-  *out = true;
-  if (!p->bytes) return BERTH_OK;
-  int32_t *device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
-  double *held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK)
-    *out = berth_i_start_in_turn(p, b, device, held);
-  berth_i_pool_free(&scratch);
-  return st;
-}
-
 /* Where so much is joined that there is little to move, less is; where blocks find no room side by
- * side, smaller ones are made. */
-static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps *out) {
+ * side, smaller ones are made.  @param device [ops], held [devices] scratch */
+static berth_status contract(berth_i_problem *p, bool all_lines, int32_t *device, double *held,
+                             berth_i_clumps *out) {
   double share = p->work / p->n_devices;
   berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100, 1 };
-  bool packs = true;
   berth_status st = berth_i_clumps_make(p, &c, out);
-  for (int32_t k = 0; st == BERTH_OK && (st = has_packing(p, out, &packs)) == BERTH_OK; k++) {
-    const bool few = are_few(p, out);
-    if (k == TRIES || (!few && packs)) break;
+  for (int32_t k = 0; st == BERTH_OK && k < TRIES; k++) {
+    const bool few = out->n < 2 * p->n_devices && out->n < p->atoms.n;
+    const bool packs = !p->bytes || berth_i_start_in_turn(p, out, device, held);
+    if (!few && packs) break;
     if (few) {
       c.heavy *= 2;
       if (all_lines) c.light = isinf(c.light) ? share / 2 : c.light / 2;
@@ -90,10 +75,15 @@ static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps 
 
 static berth_status make_blocks(berth_i_problem *p) {
   static const berth_i_contract alone = { INFINITY, 0, 1 };
-  berth_status st;
-  if ((st = berth_i_clumps_make(p, &alone, &p->atoms)) != BERTH_OK) return st;
-  if ((st = contract(p, false, &p->units)) != BERTH_OK) return st;
-  return contract(p, true, &p->lines);
+  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
+  int32_t *device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
+  double *held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st == BERTH_OK) st = berth_i_clumps_make(p, &alone, &p->atoms);
+  if (st == BERTH_OK) st = contract(p, false, device, held, &p->units);
+  if (st == BERTH_OK) st = contract(p, true, device, held, &p->lines);
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 static berth_status check_brkga(berth_ctx *ctx, const berth_search_options *o) {
@@ -158,14 +148,6 @@ static berth_status check(berth_cost *cost, const berth_search_options *o) {
   return BERTH_OK;
 }
 
-static berth_status fill(berth_i_problem *p) {
-  berth_status st;
-  if ((st = berth_i_sim_plan_new(p->cost, &p->judge, false, &p->plan)) != BERTH_OK) return st;
-  if (!p->o->no_limit && (st = berth_i_delta_plans(p->plan, &p->fast)) != BERTH_OK) return st;
-  if ((st = price(p)) != BERTH_OK) return st;
-  return make_blocks(p);
-}
-
 berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o,
                                   berth_i_problem *p) {
   memset(p, 0, sizeof *p);
@@ -180,7 +162,11 @@ berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *
   if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE; /* the same times, sooner */
   p->any_order = p->judge.memory == BERTH_MEMORY_TOTAL;
   p->apart = may_be_apart(cost);
-  if ((st = fill(p)) != BERTH_OK) berth_i_problem_release(p);
+  st = berth_i_sim_plan_new(cost, &p->judge, false, &p->plan);
+  if (st == BERTH_OK && !o->no_limit) st = berth_i_delta_plans(p->plan, &p->fast);
+  if (st == BERTH_OK) st = price(p);
+  if (st == BERTH_OK) st = make_blocks(p);
+  if (st != BERTH_OK) berth_i_problem_release(p);
   return st;
 }
 

@@ -1,4 +1,8 @@
-/* A walk: one placement that changes move by move, what it cost so far, and the best it has met. */
+/* A walk: one placement that changes move by move, its value, and the best it has visited.
+ * Structure: changes are on a stack until they are kept or undone; with the built-in objective they
+ * are evaluated by re-simulation from the present placement (sim/delta). Invariant: held has the
+ * bytes of the present placement with its changes. A change is O(1), an evaluation one simulation
+ * at most. */
 #include "search_internal.h"
 
 enum { MOST_FAILED = 2000 }; /* moves in a row without a call: there is nothing left to move */
@@ -19,19 +23,15 @@ static double simulated_moves(berth_i_walk *w, double limit) {
   return v.makespan * plan->unit;
 }
 
-static bool over_in_some_order(berth_i_walk *w, const int32_t *device) {
-  const berth_i_problem *p = w->p;
-  return p->any_order
-         && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room)
-                != BERTH_NONE;
-}
-
 static berth_status simulated(void *ud, const int32_t *device, double limit, double *out) {
   berth_i_walk *w = ud;
-  const berth_i_sim_plan *plan = w->p->plan;
+  const berth_i_problem *p = w->p;
+  const berth_i_sim_plan *plan = p->plan;
   berth_i_sim_state *s = w->state;
   *out = INFINITY;
-  if (over_in_some_order(w, device)) return BERTH_OK;
+  if (p->any_order
+      && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room) != BERTH_NONE)
+    return BERTH_OK;
   if (device == w->device && has_base(w)) {
     *out = simulated_moves(w, limit);
     return BERTH_OK;
@@ -49,10 +49,17 @@ static int32_t simulated_chain(void *ud, int32_t *ops) {
                      : berth_i_sim_chain(w->p->plan, w->state, ops);
 }
 
-/* ---- life ---- */
+/* ---- set up ---- */
 
-static berth_status alloc_walk(berth_i_walk *w, berth_i_pool *pool) {
-  size_t n = (size_t)w->p->n;
+berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream,
+                               berth_i_walk *w) {
+  berth_i_problem *p = s->p;
+  size_t n = (size_t)p->n;
+  *w = (berth_i_walk){ .s = s, .p = p, .cur = INFINITY, .best_value = INFINITY,
+                       .to_time = INFINITY };
+  w->f = p->o->objective ? *p->o->objective
+                         : (berth_objective){ simulated, simulated_chain, w };
+  berth_rng_init(&w->rng, p->o->seed, (uint64_t)stream);
   w->device = berth_i_pool_zalloc(pool, n, sizeof *w->device);
   w->best = berth_i_pool_zalloc(pool, n, sizeof *w->best);
   w->undo_op = berth_i_pool_alloc(pool, 2 * n, sizeof *w->undo_op);
@@ -60,36 +67,13 @@ static berth_status alloc_walk(berth_i_walk *w, berth_i_pool *pool) {
   w->touched = berth_i_pool_zalloc(pool, n, sizeof *w->touched);
   w->chain = berth_i_pool_alloc(pool, n, sizeof *w->chain);
   w->order = berth_i_pool_alloc(pool, n, sizeof *w->order);
-  w->held = berth_i_pool_zalloc(pool, (size_t)w->p->n_devices, sizeof *w->held);
-  return berth_i_pool_status(pool);
-}
-
-static berth_status init_simulation(berth_i_walk *w) {
-  berth_i_problem *p = w->p;
-  berth_status st = berth_i_sim_state_new(p->plan, &w->state);
-  if (st != BERTH_OK || p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast))
-    return st;
-  return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
-}
-
-berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream,
-                               berth_i_walk *w) {
-  memset(w, 0, sizeof *w);
-  w->s = s;
-  w->p = s->p;
-  w->cur = w->best_value = INFINITY;
-  w->to_time = INFINITY;
-  berth_rng_init(&w->rng, s->p->o->seed, (uint64_t)stream);
-  if (s->p->o->objective) {
-    w->f = *s->p->o->objective;
-  } else {
-    w->f = (berth_objective){ simulated, simulated_chain, w };
-  }
+  w->held = berth_i_pool_zalloc(pool, (size_t)p->n_devices, sizeof *w->held);
   berth_status st;
-  if ((st = alloc_walk(w, pool)) != BERTH_OK) return st;
-  if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK)
-    return BERTH_ENOMEM;
-  return init_simulation(w);
+  if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
+  if (p->any_order && berth_i_any_order_init(p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
+  if ((st = berth_i_sim_state_new(p->plan, &w->state)) != BERTH_OK) return st;
+  if (p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast)) return BERTH_OK;
+  return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
 }
 
 void berth_i_walk_release(berth_i_walk *w) {

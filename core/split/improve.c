@@ -1,4 +1,7 @@
-/* Local search on the max load, out of the contiguous splits; and whether a split is contiguous. */
+/* Local search on the max load, out of the contiguous splits: moves and exchanges of units from the
+ * busiest device (Kernighan, Lin 1970, without uphill moves); and whether a split is contiguous.
+ * Invariant: count has, for each net and device, the units of the net there. A move is O(nets of
+ * the unit), a round O(units^2). */
 #include "split_internal.h"
 
 typedef struct improver {
@@ -66,17 +69,12 @@ static bool attempt(improver *p, int32_t u, int32_t v) {
   return false;
 }
 
-static int32_t busiest(const improver *p) {
-  int32_t best = 0;
-  for (int32_t d = 1; d < p->n_devices; d++)
-    if (p->load[d] > p->load[best]) best = d;
-  return best;
-}
-
 /* Only what unburdens the busiest device counts; each step lowers the loads, sorted, as words are
  * ordered: it ends. */
 static bool improve_once(improver *p) {
-  int32_t n = p->m->n, d = busiest(p);
+  int32_t n = p->m->n, d = 0;
+  for (int32_t i = 1; i < p->n_devices; i++)
+    if (p->load[i] > p->load[d]) d = i;
   for (int32_t u = 0; u < n; u++)
     if (p->device[u] == d && attempt(p, u, BERTH_NONE)) return true;
   for (int32_t u = 0; u < n; u++) {
@@ -85,11 +83,6 @@ static bool improve_once(improver *p) {
       if (p->device[v] != d && attempt(p, u, v)) return true;
   }
   return false;
-}
-
-static void place_all(improver *p) {
-  for (int32_t d = 0; d < p->n_devices; d++) p->load[d] = p->bytes[d] = 0;
-  for (int32_t u = 0; u < p->m->n; u++) shift(p, u, p->device[u], 1);
 }
 
 berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device) {
@@ -102,7 +95,8 @@ berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device
   p.bytes = berth_i_pool_alloc(&scratch, d, sizeof *p.bytes);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
-    place_all(&p);
+    for (int32_t i = 0; i < p.n_devices; i++) p.load[i] = p.bytes[i] = 0;
+    for (int32_t u = 0; u < m->n; u++) shift(&p, u, device[u], 1);
     while (berth_i_interrupted(ctx) == BERTH_OK && improve_once(&p)) continue;
   }
   berth_i_pool_free(&scratch);

@@ -12,41 +12,25 @@ static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t
   return BERTH_OK;
 }
 
-static berth_status same_memory(const berth_cost *c, const berth_i_sorts *s) {
-  for (int32_t i = 1; i < s->n_acc; i++) {
-    double a = c->t->devices[s->acc[0]].memory, b = c->t->devices[s->acc[i]].memory;
-    if (a != b)
-      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                          "split: accelerators %d and %d have different memories: %g and %g bytes",
-                          (int)s->acc[0], (int)s->acc[i], a, b);
-  }
-  return BERTH_OK;
-}
-
 /* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor
  * with a table */
-static berth_status same_transfers(const berth_cost *c) {
-  int32_t n = c->n_devices;
-  if (c->uniform || n < 2) return BERTH_OK;
-  for (int32_t t = 0; t < c->g->n_tensors; t++) {
-    double first = berth_i_transfer_time(c, t, 0, 1);
-    for (int32_t a = 0; a < n; a++)
-      for (int32_t b = 0; b < n; b++)
-        if (a != b && berth_i_transfer_time(c, t, a, b) != first)
-          return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                              "split: tensor %d takes %g s from device 0 to 1, %g s from %d to "
-                              "%d: all pairs must be alike",
-                              (int)t, first, berth_i_transfer_time(c, t, a, b), (int)a, (int)b);
-  }
-  return BERTH_OK;
-}
-
 static berth_status check_transfers(const berth_cost *c) {
-  berth_status st = same_transfers(c);
-  for (int32_t t = 0; st == BERTH_OK && c->n_devices > 1 && t < c->g->n_tensors; t++)
+  int32_t n = c->n_devices;
+  for (int32_t t = 0; n > 1 && t < c->g->n_tensors; t++) {
+    double first = berth_i_host_time(c, t);
+    for (int64_t i = 0; !c->uniform && i < (int64_t)n * n; i++) {
+      int32_t a = (int32_t)(i / n), b = (int32_t)(i % n);
+      if (a != b && berth_i_transfer_time(c, t, a, b) != first)
+        return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                            "split: tensor %d takes %g s from device 0 to 1, %g s from %d to %d: "
+                            "all pairs must be alike",
+                            (int)t, first, berth_i_transfer_time(c, t, a, b), (int)a, (int)b);
+    }
+  }
+  for (int32_t t = 0; n > 1 && t < c->g->n_tensors; t++)
     if (isinf(berth_i_host_time(c, t)))
-      st = berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
-  return st;
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
+  return BERTH_OK;
 }
 
 berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_pool *pool,
@@ -73,6 +57,12 @@ berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_po
   if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK
       || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK)
     return st;
-  if ((st = same_memory(c, s)) == BERTH_OK) st = check_transfers(c);
-  return st;
+  for (int32_t i = 1; i < s->n_acc; i++) {
+    double memory = c->t->devices[s->acc[i]].memory;
+    if (memory != s->memory)
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                          "split: accelerators %d and %d have different memories: %g and %g bytes",
+                          (int)s->acc[0], (int)s->acc[i], s->memory, memory);
+  }
+  return check_transfers(c);
 }

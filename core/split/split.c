@@ -75,7 +75,7 @@ static berth_status check_pins(const berth_cost *c) {
   for (int32_t v = 0; v < c->g->n_ops; v++)
     if (berth_i_pin(c->g, v) != BERTH_NONE)
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                          "split: op %d is pinned to device %d: splits know no pins", (int)v,
+                          "split: op %d is pinned to device %d: splits have no pins", (int)v,
                           (int)berth_i_pin(c->g, v));
   return BERTH_OK;
 }
@@ -130,7 +130,7 @@ typedef struct course {
   int32_t *order;               /* [3 * units] a topological order, and scratch */
   double best;                  /* of the objective; INFINITY: nothing yet */
   double visits;                /* left */
-  bool stopped, interrupted;    /* for want of visits or by the hook; by the hook */
+  bool stopped, interrupted;    /* no visits left, or by the hook; by the hook */
 } course;
 
 static berth_status expand(course *k, const int32_t *unit_device, berth_split_value *value) {
