@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What the theorems ask for. */
+/* What the theorems require. */
 typedef struct facts {
   const berth_guarantee_options *o;
   berth_cost *cost;

@@ -4,7 +4,7 @@
 #include "entropic_internal.h"
 
 enum {
-  ITERATIONS = 6000,    /* at most, if none are asked for */
+  ITERATIONS = 6000,    /* at most, if none are given */
   CHECK_EVERY = 10,     /* iterations */
   WARM_CHECKS = 10,     /* so many at first retune the temperatures */
   RETUNE_EVERY = 25,    /* checks, when nothing else happens: constant retuning makes limit

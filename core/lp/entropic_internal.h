@@ -13,7 +13,7 @@ typedef struct berth_i_lp_entropic_state {
   const berth_i_lp_problem *q;
   double tau;                /* temperature of paths */
   double step;               /* K: a step goes 1/K of the way */
-  double bias;               /* Kf: how much more careful than the measured curvature asks */
+  double bias;               /* Kf: safety factor on the measured curvature */
   double smoothing;          /* eps */
   int32_t n_parts, n_sinks;
   /* nodes */

@@ -7,7 +7,7 @@
 enum {
   WIDE_ROW = 12,  /* longer rows are split */
   GROUP = 6,      /* members of a group at most */
-  BUSY_HUB = 4096 /* paths of two edges through a node: if more, they are not looked at */
+  BUSY_HUB = 4096 /* paths of two edges through a node: nodes with more are left out */
 };
 
 /* ---- which edges take part ---- */

@@ -1,5 +1,5 @@
 /* The favourite-child LP: the reduced problem, and the two solvers that share it.
- * lp.c: front door, choice of method, answers. pairs.c: pairs from a cost. reduce.c: reductions,
+ * lp.c: options, choice of method, answers. pairs.c: pairs from a cost. reduce.c: reductions,
  * the way back.
  * entropic.c, interior.c: solvers. check.c: certified upper and lower bound of any point. round.c:
  * matchings. */

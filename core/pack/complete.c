@@ -1,6 +1,6 @@
 /* Exact packing by bin completion: the unit that is hardest to place chooses a device, which is
  * then filled for good, with no more waste than the limits leave over in all. Units that are alike
- * are counted, not told apart.
+ * are counted, not listed.
  * Source: the scheme of Gent and Walsh, and Korf, "A new algorithm for optimal bin packing", 2002.
  * Departs from it: devices that differ in limit and in what they can run, and bytes that take
  * turns. Of dominance only this: a device is not closed on a unit that it could still take. */

@@ -9,7 +9,7 @@
 #include "base/sort_internal.h"
 
 enum { MOST_LEVELS = 3, MOST_CHECKS = 6 };
-/* units of a device that are looked at, by level */
+/* units of a device that are listed, by level */
 static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 };
 static const double HOPELESS = 64; /* times the largest unit over the limits */
 

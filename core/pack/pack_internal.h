@@ -68,7 +68,7 @@ berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work,
 /* ---- from anywhere to a packing ---- */
 
 /** Devices in turn along the order of the ops, by number if that is topological, each up to its
- *  part of the bytes, twins together. Whether it fits is not looked at.
+ *  part of the bytes, twins together. It need not fit.
  *  @param part [devices] relative  @param at [units] out */
 berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int32_t *at);
 

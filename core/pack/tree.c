@@ -29,7 +29,7 @@ static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
   return false;
 }
 
-/* Units that are told apart by nothing but their number go to devices in that order. */
+/* Units that differ in nothing but their number go to devices in that order. */
 static bool is_twin(const tree *t, int32_t level) {
   const berth_i_units *u = t->k->u;
   if (!t->first || level == 0 || t->k->copy_share > 0 || !t->k->cost->uniform) return false;

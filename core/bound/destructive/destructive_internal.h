@@ -103,7 +103,7 @@ typedef struct berth_i_destruct {
   int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep
                                                may take */
   int64_t port_work, port_most; /* the same of ports alone, beside it; at `port_most` they are not
-                                   looked at any more */
+                                   evaluated any more */
   berth_status st;
   /* scratch */
   berth_i_destruct_item *item, *sorted; /* [n] */
@@ -136,7 +136,7 @@ typedef struct berth_i_destruct_state {
   uint8_t *edge;         /* [m] */
   void *block;
   size_t size;           /* of the block */
-  bool changed, impossible, merged; /* merged: since memory was looked at */
+  bool changed, impossible, merged; /* merged: since the last check of memory */
 } berth_i_destruct_state;
 
 enum { BERTH_I_DESTRUCT_OPEN, BERTH_I_DESTRUCT_SAME, BERTH_I_DESTRUCT_APART };
@@ -237,7 +237,7 @@ typedef struct berth_i_destruct_plan {
   double step;           /* relative to the bound */
 } berth_i_destruct_plan;
 typedef struct berth_i_destruct_result {
-  double clusters, intervals; /* s; NaN: too many ops, or not asked for. intervals is not smaller */
+  double clusters, intervals; /* s; NaN: too many ops, or not requested. intervals is not smaller */
   int64_t work;
 } berth_i_destruct_result;
 extern const berth_i_destruct_plan berth_i_destruct_cheap, berth_i_destruct_thorough;

@@ -127,7 +127,7 @@ static double group_extra(loads *w) {
 
 /* ---- one interval ---- */
 
-static double weigh(berth_i_destruct *b, loads *w) {
+static double weigh_clusters(berth_i_destruct *b, loads *w) {
   const berth_i_destruct_state *s = w->s;
   double total = 0;
   for (int32_t k = 0; k < w->clusters; k++) w->sum[k] = 0;
@@ -145,8 +145,8 @@ static double weigh(berth_i_destruct *b, loads *w) {
   return total;
 }
 
-/* An op that cannot run as early (late) as it might, for want of devices. The groups' extra is not
- * in here: it may be its own. */
+/* An op that cannot run as early (late) as its window allows, because devices are taken. The
+ * groups' extra is not in here: it may be its own. */
 static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, const loads *w, double total) {
   double capacity = b->devices * (w->to - w->from);
   for (int32_t i = 0; i < w->heavy && !s->impossible; i++) {
@@ -205,7 +205,7 @@ static bool unpackable(berth_i_destruct *b, loads *w) {
 }
 
 static void check_interval(berth_i_destruct *b, berth_i_destruct_state *s, loads *w) {
-  double total = weigh(b, w), length = w->to - w->from, capacity = b->devices * length,
+  double total = weigh_clusters(b, w), length = w->to - w->from, capacity = b->devices * length,
          slip = b->devices * s->slip;
   for (int32_t k = 0; k < w->clusters; k++) {
     if (w->weight[k] > w->width * (length + s->slip)) s->impossible = true;

@@ -14,7 +14,7 @@ extern "C" {
 /* With communication ops, which take no device's time, only the critical path (with them), work and
  * memory (without them) are computed; the others are NaN. */
 typedef struct berth_bounds_options {
-  berth_memory_policy memory; /* NONE: no bound knows memory; else what the simulator counts at the
+  berth_memory_policy memory; /* NONE: no bound counts memory; else what the simulator counts at the
                                  very least, in any order: parameters, with TOTAL outputs, and on
                                  top of all parameters what one op runs with (workspace, outputs,
                                  inputs). Default as in the simulator */
@@ -69,7 +69,7 @@ typedef struct berth_bounds {
  * instant). So "transfers" and the joins and forks of "serial clusters", "intervals" and "link cut"
  * wait, clusters for all that surely crosses into or out of them, too. A tensor goes through the
  * port of a place once, and several tensors between two ops cross one after another (FAIR: at the
- * bandwidth of one route together). "critical path", "lp", "work" and "memory" know nothing of
+ * bandwidth of one route together). "critical path", "lp", "work" and "memory" do not count
  * ports, but heads and tails of the latter two do with `thorough`. Above 1024 devices as FREE.
  *
  * Collectives: one whose members have one device each that can run them, by pin, group or type,
@@ -108,13 +108,13 @@ typedef struct berth_bounds {
  * distance takes a step; CHEAP: the largest step, `thorough`: the three largest. A part is a device
  * that does as much at once as the largest has devices, and holds what all its devices hold; only
  * transfers between parts take time, the least over pairs of different parts. That many tensors
- * share a thin link is in it as far as `links` tells.
+ * share a thin link counts as far as `links` says.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
  *
  * @param opts NULL: defaults
  * @return BERTH_OK; BERTH_EINVAL (options); BERTH_EINFEASIBLE (proved: no placement can fit in any
  *         order; largest op, or total; or a bound beyond everything one after another: what has to
- *         be apart has no route, told without op; not all that cannot fit is found out);
+ *         be apart has no route, reported without op; not all infeasible problems are proved so);
  *         BERTH_ENOMEM; BERTH_EINTERRUPT
  * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million
  * steps (some 0.05 s), those of link cuts included; a quarter more for ports. `thorough`: beside
@@ -149,7 +149,7 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
  * a larger y): the longest path is at most (1 + rho) / (1 + tau rho) times the program's value, and
  * that, but for the gap of its solution, is below the optimum. The latter needs rho itself: a
  * second child that follows at once behind one that takes no time waits for nothing, and the
- * program does not know it. */
+ * program does not count that. */
 
 typedef struct berth_guarantee_options {
   berth_memory_policy memory; /* what the placer counts; default as for berth_place_default */

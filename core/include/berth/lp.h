@@ -47,7 +47,7 @@ typedef struct berth_lp_summary {
   double lower;           /* value of a feasible flow with potentials: nothing is below it. Both
                              certified by sums over the graph */
   double gap;             /* (upper - lower) / lower; 0 if lower is 0 */
-  int reached;            /* 1: the gap asked for */
+  int reached;            /* 1: the requested gap */
   int32_t entropic, interior; /* iterations */
   int32_t ops, edges;     /* left after reductions: lone edges merged, edges dropped that no path
                              long enough goes through */

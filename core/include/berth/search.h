@@ -36,8 +36,8 @@ typedef struct berth_search_options {
   const berth_sim_options *judge;   /* NULL: berth_sim_default(graph). Its memory policy holds at
                                        every step (TOTAL: in any order of execution), for an
                                        objective of the user's, too: what runs out of memory in this
-                                       simulation is refused before that is asked, and so is what
-                                       has no route under its links */
+                                       simulation is refused before the objective is called, and so
+                                       is what has no route under its links */
   const int32_t *start;             /* [ops] placement to improve; of several walks every other one
                                        leaves from units, unless these are far worse. NULL: the
                                        better of two made of units, list-scheduled and dealt out in
@@ -46,9 +46,9 @@ typedef struct berth_search_options {
                                        last; what breaks pins, types, groups or memory is passed
                                        over; NULL */
   int32_t n_further;                /* default 0. Not read with `start` */
-  int64_t calls;                    /* placements that are weighed at most, those of the starts
+  int64_t calls;                    /* placements that are evaluated at most, those of the starts
                                        included, and those that are refused before an objective of
-                                       the user's is asked; 0: no limit; default 2000 */
+                                       the user's is called; 0: no limit; default 2000 */
   double seconds;                   /* by the context's clock; 0 (default): no limit. One of the two
                                        has to be given */
   int32_t restarts;                 /* ANNEAL: independent walks that share the budget; 0 (default):
@@ -80,7 +80,7 @@ const berth_option_table *berth_search_option_table(void);
 
 typedef struct berth_search_report {
   double start, value; /* of the objective: the start and the answer */
-  int64_t calls;       /* placements weighed; an objective of the user's was asked as often, or
+  int64_t calls;       /* placements evaluated; an objective of the user's was called as often, or
                           less: what memory or a missing route forbids is counted, too, but refused
                           before */
   int32_t units;       /* sets of ops that moved as one */
@@ -90,7 +90,7 @@ typedef struct berth_search_report {
 /**
  * Never worse than its start; pins, types, colocation groups and memory hold at every step. Same
  * input and seed, same answer, for any number of threads, as long as the budget is in calls. The
- * hooks `progress` ("search") and `interrupt` are asked on the calling thread, now and then.
+ * hooks `progress` ("search") and `interrupt` are called on the calling thread, now and then.
  *
  * @param opts NULL: defaults
  * @param device [ops] out

@@ -36,7 +36,7 @@ typedef struct berth_split_options {
   const char *cpu;                 /* devices of this type are CPUs; default "cpu" */
   int contiguous;                  /* 1 (default): the best contiguous split, of MAX_LOAD. 0: then
                                       units move and change places one by one as long as that helps;
-                                      `contiguous` of the report tells what it came to. LATENCY has
+                                      `contiguous` of the report says what it became. LATENCY has
                                       a search of its own */
   double memory;                   /* bytes that ideals and tables may take; default 192 MiB; may be
                                       infinite */
