@@ -1,5 +1,8 @@
 /* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few
- * cases: more proofs that nothing fits. */
+ * cases: more proofs that nothing fits. Superadditive functions of sizes (pieces), dual feasible
+ * functions where limits are equal, then bin completion (complete.c) and the tree of all packings.
+ * O(MOST_PIECES x sizes), and counted work for exhaustion.
+ * Source: Martello, Toth 1990; Carlier, Clautiaux, Moukrim 2007. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 #include <stdio.h>

@@ -24,15 +24,6 @@ static double kept_bytes(const berth_i_units *u, int32_t unit) {
   return sum;
 }
 
-static void share_out(slices *s, const double *part) {
-  const berth_i_units *u = s->u;
-  int32_t devices = u->cost->n_devices;
-  double all = 0, parts = 0;
-  for (int32_t i = 0; i < u->n; i++) all += kept_bytes(u, i);
-  for (int32_t d = 0; d < devices; d++) parts += part[d];
-  for (int32_t d = 0; d < devices; d++) s->left[d] = parts > 0 ? all * (part[d] / parts) : 0;
-}
-
 static void put(slices *s, int32_t unit) {
   int32_t d = s->now, next = 0;
   while (!berth_i_unit_can_run(s->u, unit, d)) d = next++;
@@ -40,16 +31,8 @@ static void put(slices *s, int32_t unit) {
   s->left[d] -= kept_bytes(s->u, unit);
 }
 
-static void put_with_twins(slices *s, int32_t unit) {
-  put(s, unit);
-  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
-    int32_t other = twin_unit(s->u, s->u->ops[i]);
-    if (other != BERTH_NONE && s->at[other] == BERTH_NONE) put(s, other);
-  }
-}
-
-/* Who numbers ops as a program runs them keeps together what belongs together, more than the
- * topological order does. */
+/* Numbers in the order in which a program runs the ops keep together what belongs together, more
+ * than the topological order does. */
 static bool numbered_in_order(const berth_graph *g) {
   for (int32_t t = 0; t < g->n_tensors; t++) {
     for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
@@ -65,13 +48,19 @@ berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int
   bool numbered = numbered_in_order(u->cost->g);
   slices s = { u, berth_i_alloc(ctx, devices, sizeof *s.left), at, 0 };
   if (!s.left) return berth_i_nomem(ctx);
-  share_out(&s, part);
-  for (int32_t i = 0; i < u->n; i++) at[i] = BERTH_NONE;
+  double all = 0, parts = 0;
+  for (int32_t i = 0; i < u->n; i++) all += kept_bytes(u, i), at[i] = BERTH_NONE;
+  for (size_t d = 0; d < devices; d++) parts += part[d];
+  for (size_t d = 0; d < devices; d++) s.left[d] = parts > 0 ? all * (part[d] / parts) : 0;
   for (int32_t i = 0; i < u->n_ops; i++) {
     int32_t unit = u->of[numbered ? i : u->cost->g->topo[i]];
     if (at[unit] != BERTH_NONE) continue;
     while (s.now + 1 < u->cost->n_devices && s.left[s.now] < kept_bytes(u, unit) / 2) s.now++;
-    put_with_twins(&s, unit);
+    put(&s, unit);
+    for (int32_t k = u->at[unit]; k < u->at[unit + 1]; k++) {
+      int32_t other = twin_unit(u, u->ops[k]);
+      if (other != BERTH_NONE && at[other] == BERTH_NONE) put(&s, other);
+    }
   }
   berth_i_free(ctx, s.left, devices, sizeof *s.left);
   return BERTH_OK;

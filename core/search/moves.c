@@ -67,19 +67,13 @@ static bool useful(const berth_i_walk *w, const berth_i_clumps *b, int32_t link)
   return w->device[op] != w->device[cause] || !reads_from(w->p->cost->g, op, cause);
 }
 
-static int32_t random_link(berth_i_walk *w, const berth_i_clumps *b) {
+static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   int32_t n = 0;
   for (int32_t i = 0; i + 1 < w->n_chain; i++) {
     if (useful(w, b, i)) w->order[n++] = i;
   }
-  return n > 0 ? w->order[below(w, n)] : BERTH_NONE;
-}
-
-static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
-  int32_t link = random_link(w, b);
-  if (link == BERTH_NONE) return;
-  int32_t op = w->chain[link];
-  int32_t cause = w->chain[link + 1];
+  if (n == 0) return;
+  int32_t link = w->order[below(w, n)], op = w->chain[link], cause = w->chain[link + 1];
   int32_t coin = below(w, 2);
   if (w->device[op] == w->device[cause]) to_random(w, b, b->of[coin ? op : cause]);
   else if (coin) berth_i_walk_put_block(w, b, b->of[op], w->device[cause]);
@@ -92,29 +86,16 @@ static double lacks(const berth_i_walk *w, int32_t d) {
   return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9);
 }
 
-static int32_t overfull(const berth_i_walk *w) {
-  for (int32_t d = 0; d < w->p->n_devices; d++) {
-    if (lacks(w, d) > 0) return d;
-  }
-  return BERTH_NONE;
-}
-
-static bool untouched(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
-  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) {
-    if (w->touched[b->ops[i]]) return false;
-  }
-  return true;
-}
-
-/* Of a few on the device the one that comes closest to what is lacking. */
+/* Of a few on the device, that have not moved, the one that comes closest to what is lacking. */
 static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d) {
-  enum { SOME = 3, LOOKS = 6 };
+  enum { SOME = 3, DRAWS = 6 };
   const double need = lacks(w, d);
   int32_t seen = 0, best = BERTH_NONE;
-  for (int32_t i = 0; i < LOOKS * w->p->n_devices && seen < SOME; i++) {
+  for (int32_t i = 0; i < DRAWS * w->p->n_devices && seen < SOME; i++) {
     int32_t block = below(w, b->n);
-    if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block))
-      continue;
+    bool moved = false;
+    for (int32_t k = b->at[block]; k < b->at[block + 1]; k++) moved |= w->touched[b->ops[k]];
+    if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || moved) continue;
     seen++;
     if (best == BERTH_NONE || fabs(b->bytes[block] - need) < fabs(b->bytes[best] - need))
       best = block;
@@ -142,7 +123,9 @@ void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b) {
   enum { MOST = 8 };
   if (!w->p->bytes || w->n_undo == 0) return;
   int32_t d, block, to;
-  for (int32_t i = 0; i < MOST && (d = overfull(w)) != BERTH_NONE; i++) {
+  for (int32_t i = 0; i < MOST; i++) {
+    for (d = 0; d < w->p->n_devices && !(lacks(w, d) > 0); d++) continue;
+    if (d == w->p->n_devices) return;
     if ((block = pick_to_leave(w, b, d)) == BERTH_NONE) return;
     if ((to = place_to_go(w, b, block, d)) == BERTH_NONE) return;
     berth_i_walk_put_block(w, b, block, to);

@@ -1,5 +1,6 @@
-/* Ideals (downward-closed sets of units) of the contracted graph, listed by size through a hash
- * table of bit sets. */
+/* Ideals (downward-closed sets of units) of the contracted graph, listed by size, each once through
+ * a hash table of bit sets with linear probing, at most half full. Links add one unit.
+ * O(ideals x units x units / 64). */
 #include "split_internal.h"
 
 typedef struct lister {
@@ -15,17 +16,13 @@ typedef struct lister {
   double bytes;     /* limit */
 } lister;
 
-static size_t hash_of(const uint64_t *b, size_t words) {
+static size_t slot_of(const lister *l, const uint64_t *b) {
   uint64_t h = 0x9E3779B97F4A7C15u;
-  for (size_t i = 0; i < words; i++) {
+  for (size_t i = 0; i < l->words; i++) {
     h = (h ^ b[i]) * 0xBF58476D1CE4E5B9u;
     h ^= h >> 29;
   }
-  return (size_t)h;
-}
-
-static size_t slot_of(const lister *l, const uint64_t *b) {
-  size_t at = hash_of(b, l->words) & (l->n_slots - 1);
+  size_t at = (size_t)h & (l->n_slots - 1);
   while (l->slot[at] != BERTH_NONE
          && memcmp(l->bits + (size_t)l->slot[at] * l->words, b, l->words * sizeof *b) != 0)
     at = (at + 1) & (l->n_slots - 1);
@@ -117,13 +114,6 @@ static berth_status list_all(lister *l) {
   return st;
 }
 
-static void mark_before(lister *l) {
-  for (int32_t u = 0; u < l->m->n; u++)
-    for (int32_t e = l->m->pred_at[u]; e < l->m->pred_at[u + 1]; e++)
-      l->before[(size_t)u * l->words + (size_t)(l->m->pred[e] / 64)] |= (uint64_t)1
-                                                                        << (l->m->pred[e] % 64);
-}
-
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out) {
   berth_ctx *ctx = m->cost->ctx;
   lister l = { .pool = berth_i_pool_empty(ctx), .m = m, .ctx = ctx, .out = out, .bytes = bytes };
@@ -131,11 +121,12 @@ berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, ber
   *out = (berth_i_ideals){ .pool = berth_i_pool_empty(ctx) };
   l.before = berth_i_pool_zalloc(&l.pool, (size_t)m->n * l.words, sizeof *l.before);
   l.next = berth_i_pool_zalloc(&l.pool, l.words, sizeof *l.next);
-  berth_status st;
-  if ((st = berth_i_pool_status(&l.pool)) == BERTH_OK) {
-    mark_before(&l);
-    st = list_all(&l);
-  }
+  berth_status st = berth_i_pool_status(&l.pool);
+  for (int32_t u = 0; u < m->n && st == BERTH_OK; u++)
+    for (int32_t e = m->pred_at[u]; e < m->pred_at[u + 1]; e++)
+      l.before[(size_t)u * l.words + (size_t)(m->pred[e] / 64)] |= (uint64_t)1
+                                                                   << (m->pred[e] % 64);
+  if (st == BERTH_OK) st = list_all(&l);
   berth_i_pool_free(&l.pool);
   if (st != BERTH_OK) berth_i_pool_free(&out->pool);
   return st;
