@@ -1,4 +1,8 @@
-/* Who has what in a slot, and how that comes into force. */
+/* What each job has in a slot, and how that comes into force.
+ *
+ * Assignments of a slot are stretches of one array of places, written behind those before; the
+ * cluster learns of them only when the slot is committed, so that a job whose places are the same
+ * runs on without a pause. Amounts in use are exact: where no job is left, all is free. */
 #include "ps_internal.h"
 #include "base/sort_internal.h"
 
@@ -81,7 +85,7 @@ static berth_status check_free(berth_ps_run *r, int32_t job, const berth_ps_plac
     double used = r->used[at] - (old ? berth_i_ps_demand(j, old, k) : 0);
     if (used + want > capacity * (1 + BERTH_I_PS_TOLERANCE))
       return berth_i_fail(r->ctx, BERTH_EINFEASIBLE,
-                          "ps: slot %d: job %d wants %g of resource %d on machine %d, where %g of "
+                          "ps: slot %d: job %d needs %g of resource %d on machine %d, where %g of "
                           "%g is left",
                           (int)r->slot, (int)job, want, (int)k, (int)p->machine,
                           fmax(0, capacity - used), capacity);

@@ -1,7 +1,7 @@
 /* Dorm: the jobs of a slot, fair shares, and the machines of the bundles that were decided. */
 #include "dorm_internal.h"
 
-/* Dorm without its program. */
+/* ---- dorm without its program ---- */
 
 static double distance(const berth_i_dorm_job *x, int32_t n) {
   return fabs(n * x->share - x->fair * x->share);
@@ -153,66 +153,46 @@ static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
 
 /* ---- placing ---- */
 
-/* One bundle on the first machine that holds it, or in parts on several. */
-static berth_status put_bundle(berth_i_dorm *d, const berth_i_dorm_job *x, int32_t workers,
-                               bool *done) {
-  const berth_ps_job *j = &d->base.ps->job[x->job];
-  berth_ps_place at = { 0, workers, x->bundle.servers };
-  double demand[BERTH_PS_RESOURCES];
-  int32_t turn = 0;
-  for (int32_t i = 0; i < d->base.ps->o.resources; i++) demand[i] = berth_i_ps_demand(j, &at, i);
-  at.machine = berth_i_ps_pack_find(&d->base.pack, 0, demand);
-  if (!(*done = at.machine != BERTH_NONE))
-    return berth_i_ps_pack_spread(&d->base.pack, x->job, workers, at.servers, &turn, done);
-  return berth_i_ps_pack_put(&d->base.pack, x->job, &at);
-}
-
-static berth_status put_anywhere(berth_i_dorm *d, const berth_i_dorm_job *x) {
-  const berth_ps_job *j = &d->base.ps->job[x->job];
-  berth_status st = BERTH_OK;
-  bool done = true;
-  int32_t *n = &d->bundles[x->job];
-  for (*n = 0; st == BERTH_OK && *n < x->chosen; (*n)++) {
-    int32_t workers = berth_i_ps_bundle_workers(j, &x->bundle, *n + 1)
-                      - berth_i_ps_bundle_workers(j, &x->bundle, *n);
-    st = put_bundle(d, x, workers, &done);
-    if (!done) break;
-  }
-  return st;
-}
-
 /* As the program has it. */
-static berth_status put_cells(berth_i_dorm *d, int32_t k) {
+static void put_cells(berth_i_dorm *d, int32_t k) {
   const berth_i_dorm_job *x = &d->list[k];
   int32_t machines = d->base.ps->o.machines;
-  berth_status st = BERTH_OK;
   d->bundles[x->job] = 0;
-  for (int32_t m = 0; st == BERTH_OK && m < machines; m++) {
+  for (int32_t m = 0; m < machines; m++) {
     int32_t n = d->cell[(size_t)k * (size_t)machines + (size_t)m];
     berth_ps_place at = { m, n * x->bundle.workers, n * x->bundle.servers };
     d->bundles[x->job] += n;
-    if (n > 0) st = berth_i_ps_pack_put(&d->base.pack, x->job, &at);
+    if (n > 0) berth_i_ps_pack_put(&d->base.pack, x->job, &at);
   }
-  return st;
 }
 
 static bool is_kept(const berth_i_dorm_job *x) { return x->runs && x->chosen == x->before; }
 
-/* Those that stay as they are, those that run, the others. */
-static berth_status put_all(berth_i_dorm *d, berth_ps_run *r) {
-  berth_status st = BERTH_OK;
-  berth_i_ps_pack_reset(&d->base.pack);
-  if (d->by_machine) {
-    for (int32_t k = 0; st == BERTH_OK && k < d->n; k++) st = put_cells(d, k);
-    return st;
+/* Bundles one by one: each on the first machine that holds it, or in parts on several. */
+static void put_anywhere(berth_i_dorm *d, const berth_i_dorm_job *x) {
+  const berth_ps_job *j = &d->base.ps->job[x->job];
+  int32_t *n = &d->bundles[x->job];
+  for (*n = 0; *n < x->chosen; (*n)++) {
+    int32_t turn = 0, workers = berth_i_ps_bundle_workers(j, &x->bundle, *n + 1)
+                                - berth_i_ps_bundle_workers(j, &x->bundle, *n);
+    berth_ps_place at = { 0, workers, x->bundle.servers };
+    double demand[BERTH_PS_RESOURCES];
+    for (int32_t i = 0; i < d->base.ps->o.resources; i++) demand[i] = berth_i_ps_demand(j, &at, i);
+    at.machine = berth_i_ps_pack_find(&d->base.pack, 0, demand);
+    if (at.machine != BERTH_NONE) berth_i_ps_pack_put(&d->base.pack, x->job, &at);
+    else if (!berth_i_ps_pack_spread(&d->base.pack, x->job, workers, at.servers, &turn)) break;
   }
-  for (int32_t k = 0; st == BERTH_OK && k < d->n; k++)
-    if (is_kept(&d->list[k])) st = berth_i_ps_keep(&d->base, r, d->list[k].job);
-  for (int pass = 0; pass < 2; pass++)
-    for (int32_t k = 0; st == BERTH_OK && k < d->n; k++)
-      if (!is_kept(&d->list[k]) && d->list[k].runs == (pass == 0))
-        st = put_anywhere(d, &d->list[k]);
-  return st;
+}
+
+/* Those that stay as they are, those that run, the others. */
+static void put_all(berth_i_dorm *d, berth_ps_run *r) {
+  berth_i_ps_pack_reset(&d->base.pack);
+  for (int32_t k = 0; k < d->n; k++)
+    if (d->by_machine) put_cells(d, k);
+    else if (is_kept(&d->list[k])) berth_i_ps_keep(&d->base, r, d->list[k].job);
+  for (int pass = 0; pass < 2 && !d->by_machine; pass++)
+    for (int32_t k = 0; k < d->n; k++)
+      if (!is_kept(&d->list[k]) && d->list[k].runs == (pass == 0)) put_anywhere(d, &d->list[k]);
 }
 
 /* ---- decisions ---- */
@@ -255,8 +235,9 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
       berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
   }
   berth_status st = choose(d, r);
-  if (st == BERTH_OK) st = put_all(d, r);
-  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+  if (st != BERTH_OK) return st;
+  put_all(d, r);
+  return berth_i_ps_pack_assign(&s->pack, r);
 }
 
 static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, release };

@@ -13,7 +13,8 @@ typedef struct program {
   berth_i_pool pool;
   berth_i_dorm *d;
   berth_ctx *ctx;
-  int32_t n, groups, resources, columns, rows;
+  int32_t n, groups, resources;
+  berth_i_glpk_mip mip; /* of the arrays below */
   size_t entries, most_entries;
   int32_t numbers, fairness, adjusting; /* first rows */
   double *cost, *most, *bound, *value, *x;
@@ -26,23 +27,23 @@ static berth_status init(program *p, berth_i_dorm *d) {
           resources = d->base.ps->o.resources;
   *p = (program){ .pool = berth_i_pool_empty(d->base.ctx), .d = d, .ctx = d->base.ctx, .n = n,
                   .groups = groups, .resources = resources };
-  p->columns = n * groups + 2 * n;
+  p->mip.columns = n * groups + 2 * n;
   p->numbers = groups * resources;
   p->fairness = p->numbers + 2 * n;
   p->adjusting = p->fairness + 2 * n + 1;
-  p->rows = p->adjusting + 2 * n * groups + 1;
+  p->mip.rows = p->adjusting + 2 * n * groups + 1;
   p->most_entries = (size_t)n * (size_t)groups * (size_t)(resources + 6)
             + (size_t)n * (size_t)(3 + 2 * groups + 1);
-  size_t columns = (size_t)p->columns, rows = (size_t)p->rows;
-  p->cost = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->cost);
-  p->most = berth_i_pool_alloc(&p->pool, columns, sizeof *p->most);
+  size_t columns = (size_t)p->mip.columns, rows = (size_t)p->mip.rows;
+  p->mip.cost = p->cost = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->cost);
+  p->mip.most = p->most = berth_i_pool_alloc(&p->pool, columns, sizeof *p->most);
   p->x = berth_i_pool_alloc(&p->pool, columns, sizeof *p->x);
-  p->whole = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->whole);
-  p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
-  p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
-  p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
-  p->row = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->row);
-  p->value = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->value);
+  p->mip.whole = p->whole = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->whole);
+  p->mip.at = p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
+  p->mip.bound = p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
+  p->mip.sense = p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
+  p->mip.row = p->row = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->row);
+  p->mip.value = p->value = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->value);
   return berth_i_pool_status(&p->pool);
 }
 
@@ -111,27 +112,17 @@ static void all_columns(program *p) {
       entry(p, p->adjusting + 2 * (k * p->groups + q), -j->most);
       entry(p, p->adjusting + 2 * (k * p->groups + q) + 1, j->most);
     }
-    entry(p, p->rows - 1, 1);
+    entry(p, p->mip.rows - 1, 1);
   }
-  p->at[p->columns] = (int32_t)p->entries;
+  p->at[p->mip.columns] = (int32_t)p->entries;
 }
 
 /* ---- solving ---- */
 
 static berth_status solve(program *p, bool *solved) {
-  berth_i_glpk_mip m = { .rows = p->rows,
-                         .columns = p->columns,
-                         .sense = p->sense,
-                         .bound = p->bound,
-                         .cost = p->cost,
-                         .most = p->most,
-                         .whole = p->whole,
-                         .at = p->at,
-                         .row = p->row,
-                         .value = p->value,
-                         .nodes = p->d->o.nodes };
+  p->mip.nodes = p->d->o.nodes;
   berth_i_glpk_answer a = { .x = p->x };
-  berth_status st = berth_i_glpk_solve(p->ctx, &m, &a);
+  berth_status st = berth_i_glpk_solve(p->ctx, &p->mip, &a);
   if (st == BERTH_EUNSUPPORTED) return BERTH_OK; /* it gave up */
   if (st != BERTH_OK) return st;
   *solved = a.feasible;
@@ -175,7 +166,7 @@ berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved) {
       }
     }
     row(&p, p.adjusting - 1, BERTH_I_AT_MOST, berth_i_dorm_unfairness(p.d));
-    row(&p, p.rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p.d));
+    row(&p, p.mip.rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p.d));
     all_columns(&p);
     st = solve(&p, solved);
   }

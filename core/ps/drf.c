@@ -1,4 +1,5 @@
-/* Dominant resource fairness by progressive filling. */
+/* Dominant resource fairness by progressive filling (Ghodsi et al., 2011): a heap of jobs by their
+ * largest share of any resource; a job that does not fit leaves it. */
 #include "base/heap_internal.h"
 #include "policies_internal.h"
 
@@ -21,22 +22,9 @@ static void enqueue(drf *d, int32_t job, const berth_i_ps_bundle *b) {
                       berth_i_ps_share(&d->base, job, workers, (double)n * b->servers));
 }
 
-/* One bundle more, if it fits. */
-static berth_status fill(drf *d, int32_t job, bool *done) {
-  const berth_ps_job *j = &d->base.ps->job[job];
-  berth_i_ps_bundle b = berth_i_ps_bundle_of(j);
-  int32_t n = d->bundles[job],
-          workers = berth_i_ps_bundle_workers(j, &b, n + 1) - berth_i_ps_bundle_workers(j, &b, n);
-  berth_status st = berth_i_ps_pack_spread(&d->base.pack, job, workers, b.servers, &d->turn, done);
-  if (st != BERTH_OK || !*done) return st;
-  d->bundles[job]++;
-  enqueue(d, job, &b);
-  return BERTH_OK;
-}
-
+/* The job with the least dominant share gets one bundle more, if it fits; else no more. */
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   drf *d = (drf *)s;
-  berth_status st = BERTH_OK;
   if (!s->changed) return berth_i_ps_keep_all(s, r);
   berth_i_ps_pack_reset(&s->pack);
   d->turn = 0;
@@ -45,12 +33,17 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
     d->bundles[s->jobs[i]] = 0;
     enqueue(d, s->jobs[i], &b);
   }
-  while (st == BERTH_OK && d->queue.n > 0) {
-    bool done;
-    st = fill(d, berth_i_heap_pop(&d->queue, NULL), &done);
+  while (d->queue.n > 0) {
+    int32_t job = berth_i_heap_pop(&d->queue, NULL), n = d->bundles[job];
+    const berth_ps_job *j = &s->ps->job[job];
+    berth_i_ps_bundle b = berth_i_ps_bundle_of(j);
+    int32_t workers =
+        berth_i_ps_bundle_workers(j, &b, n + 1) - berth_i_ps_bundle_workers(j, &b, n);
+    if (!berth_i_ps_pack_spread(&s->pack, job, workers, b.servers, &d->turn)) continue;
+    d->bundles[job]++;
+    enqueue(d, job, &b);
   }
-  berth_i_heap_clear(&d->queue);
-  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+  return berth_i_ps_pack_assign(&s->pack, r);
 }
 
 static const berth_i_ps_rules rules = { sizeof(drf), NULL, slot, release };

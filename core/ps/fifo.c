@@ -32,26 +32,18 @@ static int32_t workers_of(const fifo *f, int32_t job) {
   return 1 + berth_rng_below(&g, f->o.most < batch ? f->o.most : batch);
 }
 
-static berth_status place(fifo *f, int32_t job, int32_t *turn, bool *done) {
+static bool place(fifo *f, int32_t job, int32_t *turn) {
   int32_t workers = workers_of(f, job);
   return berth_i_ps_pack_spread(&f->base.pack, job, workers,
-                                berth_i_ps_servers(&f->base.ps->job[job], workers), turn, done);
+                                berth_i_ps_servers(&f->base.ps->job[job], workers), turn);
 }
 
 /* On an empty cluster. */
 static berth_status arrival(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
   int32_t turn = 0;
   berth_i_ps_pack_reset(&s->pack);
-  bool done;
-  berth_status st = place((fifo *)s, job, &turn, &done);
-  return st != BERTH_OK || done ? st : berth_ps_refuse(r, job, TOO_LARGE);
-}
-
-static berth_status keep_running(berth_ps_scheduler *s, berth_ps_run *r) {
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs; i++)
-    if (berth_i_ps_runs(r, s->jobs[i])) st = berth_i_ps_keep(s, r, s->jobs[i]);
-  return st;
+  bool done = place((fifo *)s, job, &turn);
+  return s->pack.st != BERTH_OK || done ? s->pack.st : berth_ps_refuse(r, job, TOO_LARGE);
 }
 
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
@@ -59,11 +51,12 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   bool done = true;
   if (!s->changed) return berth_i_ps_keep_all(s, r);
   berth_i_ps_pack_reset(&s->pack);
-  berth_status st = keep_running(s, r);
+  for (int32_t i = 0; i < s->n_jobs; i++)
+    if (berth_i_ps_runs(r, s->jobs[i])) berth_i_ps_keep(s, r, s->jobs[i]);
   if (s->pack.n == 0) f->turn = 0;
-  for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs && (done || f->o.backfill); i++)
-    if (!berth_i_ps_runs(r, s->jobs[i])) st = place(f, s->jobs[i], &f->turn, &done);
-  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+  for (int32_t i = 0; i < s->n_jobs && (done || f->o.backfill); i++)
+    if (!berth_i_ps_runs(r, s->jobs[i])) done = place(f, s->jobs[i], &f->turn);
+  return berth_i_ps_pack_assign(&s->pack, r);
 }
 
 static const berth_i_ps_rules rules = { sizeof(fifo), arrival, slot, NULL };

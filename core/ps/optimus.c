@@ -1,4 +1,6 @@
-/* Optimus: workers and servers by what they take off the time that is left. */
+/* Optimus (Peng et al., 2018): workers and servers by the time that they take off what is left, for
+ * their dominant share; a heap holds each job's best next step. Then machines: each job in even
+ * parts on as few as hold it. */
 #include "base/heap_internal.h"
 #include "policies_internal.h"
 
@@ -97,39 +99,19 @@ static void enqueue(optimus *o, int32_t job) {
   if (best > 0) berth_i_heap_push(&o->queue, job, -best);
 }
 
-static void begin(optimus *o, const berth_ps_run *r) {
-  memcpy(o->free_amount, o->base.total, sizeof o->free_amount);
-  for (int32_t i = 0; i < o->base.n_jobs; i++) {
-    int32_t job = o->base.jobs[i];
-    o->at[job] = (size){ 0, 0 };
-    o->left[job] = berth_ps_run_left(r, job);
-    o->may[job] = WORKER | SERVER;
-    berth_i_heap_push(&o->queue, job, o->left[job]);
-  }
-  while (o->queue.n > 0) {
-    int32_t job = berth_i_heap_pop(&o->queue, NULL);
-    take(o, job, with_more(o, job, WORKER));
-  }
-}
-
 /* ---- where ---- */
 
 static int32_t share_of(int32_t all, int32_t n, int32_t i) { return all / n + (i < all % n); }
 
-/* The i-th of n even parts: the first ones have a worker more, the last ones a server more. */
-static berth_ps_place part(const optimus *o, int32_t job, int32_t n, int32_t i) {
-  return (berth_ps_place){ BERTH_NONE, share_of(o->at[job].workers, n, i),
-                           share_of(o->at[job].servers, n, n - 1 - i) };
-}
-
-/* For each part the next machine that holds it, in the pack's list. @return whether all have
- * one */
+/* n even parts, the first ones with a worker more, the last ones with a server more: for each the
+ * next machine that holds it, in the pack's list. @return whether all have one */
 static bool find_machines(optimus *o, int32_t job, int32_t n) {
   const berth_ps_job *j = &o->base.ps->job[job];
   int32_t from = 0;
   for (int32_t i = 0; i < n; i++) {
     berth_ps_place *at = &o->base.pack.place[i];
-    *at = part(o, job, n, i);
+    *at = (berth_ps_place){ BERTH_NONE, share_of(o->at[job].workers, n, i),
+                            share_of(o->at[job].servers, n, n - 1 - i) };
     double demand[BERTH_PS_RESOURCES];
     for (int32_t r = 0; r < o->base.ps->o.resources; r++) demand[r] = berth_i_ps_demand(j, at, r);
     at->machine = from < o->base.ps->o.machines ? berth_i_ps_pack_find(&o->base.pack, from, demand)
@@ -140,59 +122,60 @@ static bool find_machines(optimus *o, int32_t job, int32_t n) {
   return true;
 }
 
-static berth_status put_parts(optimus *o, int32_t job, int32_t n) {
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < n; i++)
-    st = berth_i_ps_pack_put(&o->base.pack, job, &o->base.pack.place[i]);
-  return st;
-}
-
-static berth_status put(optimus *o, int32_t job) {
+/* In even parts on as few machines as hold them; else a worker with the servers that it makes
+ * necessary, again and again. */
+static void put(optimus *o, int32_t job) {
   size s = o->at[job];
   int64_t units = (int64_t)s.workers + s.servers;
   int32_t most = units < o->base.ps->o.machines ? (int32_t)units : o->base.ps->o.machines;
-  for (int32_t n = 1; n <= most; n++)
-    if (find_machines(o, job, n)) return put_parts(o, job, n);
-  /* A worker with the servers that it makes necessary, again and again. */
-  const berth_ps_job *j = &o->base.ps->job[job];
+  for (int32_t n = 1; n <= most; n++) {
+    if (!find_machines(o, job, n)) continue;
+    for (int32_t i = 0; i < n; i++)
+      berth_i_ps_pack_put(&o->base.pack, job, &o->base.pack.place[i]);
+    return;
+  }
   int32_t servers = 0, turn = 0;
-  berth_status st = BERTH_OK;
-  bool done = true;
-  for (int32_t w = 1; st == BERTH_OK && done && w <= o->at[job].workers; w++) {
-    int32_t needed = berth_i_ps_servers(j, w);
-    st = berth_i_ps_pack_spread(&o->base.pack, job, 1, needed - servers, &turn, &done);
+  for (int32_t w = 1; w <= s.workers; w++) {
+    int32_t needed = berth_i_ps_servers(&o->base.ps->job[job], w);
+    if (!berth_i_ps_pack_spread(&o->base.pack, job, 1, needed - servers, &turn)) return;
     servers = needed;
   }
-  return st;
-}
-
-static berth_status put_all(optimus *o) {
-  berth_status st = BERTH_OK;
-  berth_i_ps_pack_reset(&o->base.pack);
-  for (int32_t i = 0; i < o->base.n_jobs; i++) {
-    int32_t job = o->base.jobs[i];
-    if (o->at[job].workers > 0)
-      berth_i_heap_push(&o->queue, job,
-                        berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
-  }
-  while (st == BERTH_OK && o->queue.n > 0) st = put(o, berth_i_heap_pop(&o->queue, NULL));
-  berth_i_heap_clear(&o->queue);
-  return st;
 }
 
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   optimus *o = (optimus *)s;
-  begin(o, r);
-  for (int32_t i = 0; i < o->base.n_jobs; i++)
-    if (o->at[o->base.jobs[i]].workers > 0) enqueue(o, o->base.jobs[i]);
+  /* 1. A worker with its servers for each job, the least left first, as far as they fit. */
+  memcpy(o->free_amount, s->total, sizeof o->free_amount);
+  for (int32_t i = 0; i < s->n_jobs; i++) {
+    int32_t job = s->jobs[i];
+    o->at[job] = (size){ 0, 0 };
+    o->left[job] = berth_ps_run_left(r, job);
+    o->may[job] = WORKER | SERVER;
+    berth_i_heap_push(&o->queue, job, o->left[job]);
+  }
+  while (o->queue.n > 0) {
+    int32_t job = berth_i_heap_pop(&o->queue, NULL);
+    take(o, job, with_more(o, job, WORKER));
+  }
+  /* 2. One more worker or server at a time, where it takes off most time for its share. */
+  for (int32_t i = 0; i < s->n_jobs; i++)
+    if (o->at[s->jobs[i]].workers > 0) enqueue(o, s->jobs[i]);
   while (o->queue.n > 0) {
     int32_t job = berth_i_heap_pop(&o->queue, NULL);
     int what = gain(o, job, WORKER) >= gain(o, job, SERVER) ? WORKER : SERVER;
     if (!take(o, job, with_more(o, job, what))) o->may[job] &= (uint8_t)~what;
     enqueue(o, job);
   }
-  berth_status st = put_all(o);
-  return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
+  /* 3. Machines, for jobs with the smallest share first. */
+  berth_i_ps_pack_reset(&s->pack);
+  for (int32_t i = 0; i < s->n_jobs; i++) {
+    int32_t job = s->jobs[i];
+    if (o->at[job].workers > 0)
+      berth_i_heap_push(&o->queue, job,
+                        berth_i_ps_share(s, job, o->at[job].workers, o->at[job].servers));
+  }
+  while (o->queue.n > 0) put(o, berth_i_heap_pop(&o->queue, NULL));
+  return berth_i_ps_pack_assign(&s->pack, r);
 }
 
 /* ---- life ---- */

@@ -1,5 +1,5 @@
-/* Units of jobs on the machines of one slot. A tree of maxima finds the next machine that has
- * room. */
+/* Units of jobs on the machines of one slot. A tree of maxima finds the next machine that holds a
+ * unit in O(resources log machines). */
 #include "policies_internal.h"
 
 /* Half of what a run allows: sums there are made in another order. */
@@ -38,6 +38,7 @@ void berth_i_ps_pack_reset(berth_i_ps_pack *k) {
                                 : -1;
   for (int32_t i = k->leaves - 1; i >= 1; i--) join(k, i);
   k->n = 0;
+  k->st = BERTH_OK;
 }
 
 static bool enough(const berth_i_ps_pack *k, int32_t i, const double *demand) {
@@ -70,45 +71,39 @@ static void change(berth_i_ps_pack *k, const berth_i_ps_unit *u, double sign) {
 
 /* ---- putting ---- */
 
-berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at) {
-  void *list = k->unit;
-  berth_status st = berth_i_pool_grow(k->pool, &list, &k->cap, k->n + 1, sizeof *k->unit);
-  k->unit = list;
-  if (st != BERTH_OK) return st;
+void berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at) {
+  if (k->st == BERTH_OK) k->st = BERTH_I_POOL_GROW(k->pool, k->unit, k->cap, k->n + 1);
+  if (k->st != BERTH_OK) return;
   k->unit[k->n] = (berth_i_ps_unit){ job, *at };
   change(k, &k->unit[k->n++], 1);
-  return BERTH_OK;
 }
 
 void berth_i_ps_pack_undo(berth_i_ps_pack *k, size_t n) {
   while (k->n > n) change(k, &k->unit[--k->n], -1);
 }
 
-static berth_status put_next(berth_i_ps_pack *k, int32_t job, bool server, int32_t *turn,
-                             bool *done) {
+bool berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers, int32_t servers,
+                            int32_t *turn) {
   const berth_ps_job *j = &k->ps->job[job];
-  berth_ps_place at = { berth_i_ps_pack_find(k, *turn, server ? j->server : j->worker), !server,
-                        server };
-  if (!(*done = at.machine != BERTH_NONE)) return BERTH_OK;
-  *turn = (at.machine + 1) % k->ps->o.machines;
-  return berth_i_ps_pack_put(k, job, &at);
-}
-
-berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers,
-                                    int32_t servers, int32_t *turn, bool *done) {
   size_t n = k->n;
   int32_t began = *turn;
-  berth_status st = BERTH_OK;
-  *done = true;
-  for (int64_t i = 0; st == BERTH_OK && *done && i < (int64_t)workers + servers; i++)
-    st = put_next(k, job, i >= workers, turn, done);
-  if (*done) return st;
-  berth_i_ps_pack_undo(k, n);
-  *turn = began;
-  return st;
+  for (int64_t i = 0; i < (int64_t)workers + servers; i++) {
+    bool server = i >= workers;
+    berth_ps_place at = { berth_i_ps_pack_find(k, *turn, server ? j->server : j->worker), !server,
+                          server };
+    if (at.machine == BERTH_NONE) {
+      berth_i_ps_pack_undo(k, n);
+      *turn = began;
+      return false;
+    }
+    *turn = (at.machine + 1) % k->ps->o.machines;
+    berth_i_ps_pack_put(k, job, &at);
+    if (k->st != BERTH_OK) return false;
+  }
+  return true;
 }
 
-/* ---- telling a run ---- */
+/* ---- assigning ---- */
 
 static int32_t key_of(const berth_i_ps_unit *u, bool by_job) {
   return by_job ? u->job : u->at.machine;
@@ -139,12 +134,11 @@ static size_t gather(berth_i_ps_pack *k, size_t i, int32_t *n) {
 }
 
 berth_status berth_i_ps_pack_assign(berth_i_ps_pack *k, berth_ps_run *r) {
-  void *list = k->sorted;
-  berth_status st = berth_i_pool_grow(k->pool, &list, &k->cap_sorted, k->n, sizeof *k->sorted);
-  k->sorted = list;
-  if (st != BERTH_OK) return st;
+  if (k->st == BERTH_OK) k->st = BERTH_I_POOL_GROW(k->pool, k->sorted, k->cap_sorted, k->n);
+  if (k->st != BERTH_OK) return k->st;
   sort(k, k->unit, k->sorted, false);
   sort(k, k->sorted, k->unit, true);
+  berth_status st = BERTH_OK;
   for (size_t i = 0; st == BERTH_OK && i < k->n;) {
     int32_t n, job = k->unit[i].job;
     i = gather(k, i, &n);

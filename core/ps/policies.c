@@ -1,4 +1,4 @@
-/* Schedulers of slots: life, and what they share. */
+/* Schedulers of slots: creation, their form as a policy, and what they share. */
 #include "policies_internal.h"
 
 void berth_ps_scheduler_release(berth_ps_scheduler *s) {
@@ -70,12 +70,10 @@ bool berth_i_ps_runs(const berth_ps_run *r, int32_t job) {
   return r->at[job].r.state == BERTH_JOB_RUNNING;
 }
 
-berth_status berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
+void berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
   berth_i_ps_stretch last = r->at[job].last;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < last.n; i++)
-    st = berth_i_ps_pack_put(&s->pack, job, &r->place[last.first + (size_t)i]);
-  return st;
+  for (int32_t i = 0; i < last.n; i++)
+    berth_i_ps_pack_put(&s->pack, job, &r->place[last.first + (size_t)i]);
 }
 
 berth_status berth_i_ps_keep_all(berth_ps_scheduler *s, berth_ps_run *r) {

@@ -13,6 +13,7 @@ typedef struct berth_i_ps_unit {
 } berth_i_ps_unit;
 
 typedef struct berth_i_ps_pack {
+  berth_status st;       /* of a slot: after a refusal of memory nothing more is put */
   const berth_ps *ps;
   berth_i_pool *pool;
   int32_t leaves;        /* power of two */
@@ -32,17 +33,17 @@ void berth_i_ps_pack_reset(berth_i_ps_pack *k);
 /** First machine at or after `from` that holds all of it, if need be from 0 again;
  * BERTH_NONE. */
 int32_t berth_i_ps_pack_find(const berth_i_ps_pack *k, int32_t from, const double *demand);
-/** Takes it, whether it fits or not. */
-berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at);
+/** Takes it, whether it fits or not. A refusal of memory is reported by berth_i_ps_pack_assign. */
+void berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at);
 /** Takes back all that was put since there were `n` of them. */
 void berth_i_ps_pack_undo(berth_i_ps_pack *k, size_t n);
 /** What was put is assigned.  O(units + machines + jobs) */
 berth_status berth_i_ps_pack_assign(berth_i_ps_pack *k, berth_ps_run *r);
 
-/** Workers, then servers, one by one on the next machine in turn; all of it or nothing (`*done`
- * says which). */
-berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers,
-                                    int32_t servers, int32_t *turn, bool *done);
+/** Workers, then servers, one by one on the next machine in turn.  @return false: they do not fit,
+ *  and nothing was put */
+bool berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers, int32_t servers,
+                            int32_t *turn);
 
 /* ---- policies.c ---- */
 
@@ -71,7 +72,7 @@ berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules
 /** It had places in the slot before. */
 bool berth_i_ps_runs(const berth_ps_run *r, int32_t job);
 /** What a job had in the slot before is put again. */
-berth_status berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job);
+void berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job);
 /** All jobs have what they had in the slot before. */
 berth_status berth_i_ps_keep_all(berth_ps_scheduler *s, berth_ps_run *r);
 

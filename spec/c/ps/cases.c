@@ -240,7 +240,7 @@ static void refusals(berth_ctx *ctx) {
   berth_ps_run_release(r);
   r = play(p, &s);
   CHECK_TEXT(berth_errmsg(ctx),
-             "ps: slot 0: job 0 wants 5 of resource 0 on machine 1, where 4 of 4 is left");
+             "ps: slot 0: job 0 needs 5 of resource 0 on machine 1, where 4 of 4 is left");
   berth_ps_run_release(r);
   s = (Script){ 1, { { 0, 2, AT(1, 1, 1) } }, "", BERTH_EINVAL };
   r = play(p, &s);
@@ -270,7 +270,7 @@ static berth_status twice(void *ud, berth_ps_run *r, int32_t slot) {
   CHECK(room[0] == 3 && room[4] == 0 && room[5] == 1);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, too_many), BERTH_EINFEASIBLE);
   CHECK_TEXT(berth_errmsg(berth_ps_ctx(berth_ps_run_problem(r))),
-             "ps: slot 0: job 0 wants 3 of resource 0 on machine 2, where 2 of 4 is left");
+             "ps: slot 0: job 0 needs 3 of resource 0 on machine 2, where 2 of 4 is left");
   CHECK(room[0] == 3 && room[4] == 0 && room[5] == 1);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, again), BERTH_OK);
   CHECK(room[0] == 4 && room[2] == 4 && room[4] == 1);
