@@ -29,6 +29,7 @@ typedef struct certifier {
   berth_i_pool pool;
   const berth_pdors *d;
   berth_ctx *ctx;
+  berth_status st; /* BERTH_EINTERRUPT ends all evaluations */
   int32_t jobs, slots, types, resources; /* types: groups of them */
   size_t cells;                        /* slots * types * resources */
   certified_job *job;                  /* [jobs] */
@@ -42,21 +43,6 @@ typedef struct certifier {
 } certifier;
 
 /* ---- arrays of a certificate, and what the papers guarantee ---- */
-
-/* The links of shared ones may be faster than equation 1 says, but nothing is faster than to
- * compute alone. */
-static void set_job(certifier *c, const berth_pdors *any, int32_t job) {
-  const berth_ps_job *j = berth_ps_job_at(any->ps, job);
-  berth_i_pdors_rates r;
-  bool shared = any->c.comm == BERTH_PS_SHARED;
-  berth_i_pdors_rates_of(any, job, &r);
-  c->job[job] = (certified_job){ r.work * (1 - 1e-9),
-                                 shared ? j->tau : r.inside,
-                                 shared ? j->tau : r.outside,
-                                 r.per_server,
-                                 r.most_in,
-                                 r.most_out };
-}
 
 static bool fits(const certifier *c, const double *demand, const double *capacity) {
   for (int32_t r = 0; r < c->resources; r++)
@@ -101,11 +87,20 @@ static berth_status certifier_init(certifier *c, const berth_pdors *d) {
     any.family[0].capacity[k] += any.family[1].capacity[k];
   any.families = 1;
   any.split = any.c.machines;
+  bool shared = any.c.comm == BERTH_PS_SHARED;
   for (int32_t i = 0; i < c->jobs; i++) {
-    set_job(c, &any, i);
+    /* Shared links may be faster than equation 1 says, but nothing is faster than to compute
+     * alone. */
+    const berth_ps_job *j = berth_ps_job_at(d->ps, i);
+    berth_i_pdors_rates r;
+    berth_i_pdors_rates_of(&any, i, &r);
+    c->job[i] = (certified_job){ r.work * (1 - 1e-9),
+                                 shared ? j->tau : r.inside,
+                                 shared ? j->tau : r.outside,
+                                 r.per_server,
+                                 r.most_in,
+                                 r.most_out };
     for (int32_t k = 0; k < c->d->types.n; k++) {
-      /* Set type. */
-      const berth_ps_job *j = berth_ps_job_at(c->d->ps, i);
       const double *capacity =
           c->d->c.capacity + (size_t)c->d->types.first[k] * (size_t)c->resources;
       size_t at = (size_t)i * (size_t)c->types + (size_t)berth_i_pdors_group(c->d, k);
@@ -188,28 +183,23 @@ static double unit_cost(const certifier *c, const double *demand, const double *
   return sum;
 }
 
-static void note_type(const certifier *c, int32_t job, const double *price, int32_t type,
-                         spot *s, double *best) {
-  const certified_job *q = &c->job[job];
-  const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
-  size_t at = (size_t)job * (size_t)c->types + (size_t)type;
-  double worker = c->fits_worker[at] ? unit_cost(c, j->worker, price) : INFINITY;
-  double server = c->fits_server[at] ? unit_cost(c, j->server, price) : INFINITY;
-  if (worker < best[0]) best[0] = worker, s->worker_type = type;
-  if (server < best[1]) best[1] = server, s->server_type = type;
-  if (c->most_in[at] > 0 && worker + server / q->per_server < best[2]) {
-    best[2] = worker + server / q->per_server;
-    s->in_type = type;
-  }
-}
-
 static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
   const certified_job *q = &c->job[job];
+  const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
   const double *price = c->price + (size_t)slot * (size_t)c->types * (size_t)c->resources;
-  double best[3] = { INFINITY, INFINITY, INFINITY };
+  double best[3] = { INFINITY, INFINITY, INFINITY }; /* a worker, a server, both on one machine */
   spot s = { .in_type = BERTH_NONE, .worker_type = BERTH_NONE, .server_type = BERTH_NONE };
-  for (int32_t k = 0; k < c->types; k++)
-    note_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
+  for (int32_t k = 0; k < c->types; k++, price += c->resources) {
+    size_t at = (size_t)job * (size_t)c->types + (size_t)k;
+    double worker = c->fits_worker[at] ? unit_cost(c, j->worker, price) : INFINITY;
+    double server = c->fits_server[at] ? unit_cost(c, j->server, price) : INFINITY;
+    if (worker < best[0]) best[0] = worker, s.worker_type = k;
+    if (server < best[1]) best[1] = server, s.server_type = k;
+    if (c->most_in[at] > 0 && worker + server / q->per_server < best[2]) {
+      best[2] = worker + server / q->per_server;
+      s.in_type = k;
+    }
+  }
   if (s.in_type != BERTH_NONE) {
     s.in = q->most_in / q->inside;
     s.in_cost = q->most_in * best[2];
@@ -285,94 +275,73 @@ static void use_part(certifier *c, int32_t job, const berth_i_pdors_part *p) {
 
 /* ---- the value of prices ---- */
 
-/* @param value [cells] of all there is of each resource, type and slot @param slope whether
- *        c->slope is made, too
+/* The bound at these prices; the best one is kept. After an interrupt it is INFINITY, and c->st
+ * has it.
+ * @param value [cells] of all there is of each resource, type and slot
+ * @param slope whether c->slope is computed, too
  * O(jobs slots (types resources + log slots)) */
-static berth_status evaluate(certifier *c, const double *value, bool slope,
-                             berth_pdors_certificate *out) {
-  berth_status st = BERTH_OK;
-  /* Read prices. */
+static double bound_at(certifier *c, const double *value, bool slope) {
+  berth_pdors_certificate now = { 0 };
   size_t of_slot = (size_t)c->types * (size_t)c->resources;
-  for (size_t t = 0; t < (size_t)c->slots; t++)
-    for (size_t k = 0; k < of_slot; k++)
-      c->price[t * of_slot + k] = c->capacity[k] > 0 ? value[t * of_slot + k] / c->capacity[k] : 0;
-  out->prices = out->jobs = 0;
   for (size_t i = 0; i < c->cells; i++) {
-    out->prices += value[i];
+    double capacity = c->capacity[i % of_slot];
+    c->price[i] = capacity > 0 ? value[i] / capacity : 0;
+    now.prices += value[i];
     c->slope[i] = 1;
   }
   int32_t last;
   for (int32_t job = 0; job < c->jobs; job++) {
-    if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
-    double pays = payoff(c, job, &last);
-    out->jobs += pays;
-    if (slope && last != BERTH_NONE) {
-      berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
-      for (int32_t t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++)
-        offer(c, job, t, &f);
-      for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
-    }
+    if (c->st == BERTH_OK) c->st = berth_i_interrupted(c->ctx);
+    if (c->st != BERTH_OK) return INFINITY;
+    now.jobs += payoff(c, job, &last);
+    if (!slope || last == BERTH_NONE) continue;
+    berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
+    for (int32_t t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++) offer(c, job, t, &f);
+    for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
   }
-  out->bound = (out->prices + out->jobs) * (1 + 1e-9);
-  return st;
-}
-
-/* Keeps the best.  @return whether this is it */
-static berth_status try_value(certifier *c, const double *value, bool slope, double *bound) {
-  berth_pdors_certificate now;
-  berth_status st = evaluate(c, value, slope, &now);
-  if (st != BERTH_OK) return st;
-  *bound = now.bound;
+  now.bound = (now.prices + now.jobs) * (1 + 1e-9);
   if (now.bound < c->best.bound) {
     c->best = now;
     memcpy(c->best_value, value, c->cells * sizeof *value);
   }
-  return BERTH_OK;
+  return now.bound;
 }
 
 /* ---- better prices ---- */
 
-static berth_status try_scaled(certifier *c, const double *value, double by, double *bound) {
+static double scaled_bound(certifier *c, const double *value, double by) {
   for (size_t i = 0; i < c->cells; i++) c->value[i] = value[i] * by;
-  return try_value(c, c->value, false, bound);
+  return bound_at(c, c->value, false);
 }
 
-enum { DOUBLINGS = 60, HALVINGS = 6 };
+enum { DOUBLINGS = 60, HALVINGS = 6, MAX_IDLE_STEPS = 8 };
 
 /* Along one direction: by factors of 4 until it gets worse, then closer. */
-static berth_status scale(certifier *c, const double *value) {
-  double at = 1, step = 4, best, now;
-  int32_t i;
-  berth_status st = try_scaled(c, value, at, &best);
-  for (i = 0; i < DOUBLINGS && st == BERTH_OK; i++) {
-    if ((st = try_scaled(c, value, at * step, &now)) != BERTH_OK) return st;
+static void scale(certifier *c, const double *value) {
+  double at = 1, step = 4, best = scaled_bound(c, value, at);
+  for (int32_t i = 0; i < DOUBLINGS && c->st == BERTH_OK; i++) {
+    double now = scaled_bound(c, value, at * step);
     if (now < best) at *= step, best = now;
     else if (step > 1 && i == 0) step = 0.25;
     else break;
   }
-  for (i = 0, step = 2; i < HALVINGS && st == BERTH_OK; i++, step = sqrt(step)) {
-    double up;
-    if ((st = try_scaled(c, value, at * step, &up)) != BERTH_OK) break;
-    double down;
-    if ((st = try_scaled(c, value, at / step, &down)) != BERTH_OK) break;
+  step = 2;
+  for (int32_t i = 0; i < HALVINGS && c->st == BERTH_OK; i++, step = sqrt(step)) {
+    double up = scaled_bound(c, value, at * step), down = scaled_bound(c, value, at / step);
     if (up < best && up <= down) at *= step, best = up;
     else if (down < best) at /= step, best = down;
   }
-  return st;
 }
 
-enum { MAX_IDLE_STEPS = 8 };
-
-/* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not
+/* Polyak's steps towards a value that is supposed to be there: its distance shrinks when it is not
  * found. */
-static berth_status descend(certifier *c, double utility, int32_t steps) {
-  double part = 0.3, bound = c->best.bound;
+static void descend(certifier *c, double utility, int32_t steps) {
+  double part = 0.3;
   int32_t idle = 0;
-  berth_status st = BERTH_OK;
   memcpy(c->value, c->best_value, c->cells * sizeof *c->value);
-  for (int32_t i = 0; i < steps && st == BERTH_OK; i++) {
-    double before = c->best.bound;
-    if ((st = try_value(c, c->value, true, &bound)) != BERTH_OK) break;
+  for (int32_t i = 0; i < steps && c->st == BERTH_OK; i++) {
+    double before = c->best.bound, bound = bound_at(c, c->value, true);
+    if (c->st != BERTH_OK) return;
     idle = c->best.bound < before ? 0 : idle + 1;
     if (idle > MAX_IDLE_STEPS) {
       part /= 2;
@@ -383,51 +352,37 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
     double target = fmax(utility, c->best.bound * (1 - part));
     /* Prices of 0 cannot fall: their part of the slope counts only where it would raise them. */
     double length = 0;
-    for (size_t j = 0; j < c->cells; j++)
-      if (c->value[j] > 0 || c->slope[j] < 0) length += c->slope[j] * c->slope[j];
-    if (!(length > 0) || !(bound > target)) break;
+    for (size_t k = 0; k < c->cells; k++)
+      if (c->value[k] > 0 || c->slope[k] < 0) length += c->slope[k] * c->slope[k];
+    if (!(length > 0) || !(bound > target)) return;
     double by = (bound - target) / length;
     for (size_t k = 0; k < c->cells; k++) c->value[k] = fmax(0, c->value[k] - by * c->slope[k]);
   }
-  return st;
 }
 
-/* ---- where to begin ---- */
-
-/* What jobs give at no prices at all. */
-static berth_status free_values(certifier *c) {
-  memset(c->value, 0, c->cells * sizeof *c->value);
-  double bound;
-  return try_value(c, c->value, false, &bound);
-}
-
-static berth_status improve(certifier *c, double utility, int32_t steps) {
-  berth_status st = scale(c, c->start);
-  if (st != BERTH_OK || (st = free_values(c)) != BERTH_OK) return st;
-  /* All of each slot is worth the same. */
-  for (size_t i = 0; i < c->cells; i++)
-    c->start[i] = c->capacity[i % ((size_t)c->types * (size_t)c->resources)] > 0;
-  if ((st = scale(c, c->start)) != BERTH_OK) return st;
-  return descend(c, utility, steps);
-}
-
-static berth_status certify(certifier *c, double utility, int32_t steps) {
-  /* As committed; the mean over each type. */
+static void certify(certifier *c, double utility, int32_t steps) {
   const berth_pdors *d = c->d;
+  size_t of_slot = (size_t)c->types * (size_t)c->resources;
+  /* Prices as committed; the mean over each type. */
   memset(c->start, 0, c->cells * sizeof *c->start);
   for (int32_t t = 0; t < c->slots; t++)
     for (int32_t h = 0; h < d->c.machines; h++)
       for (int32_t r = 0; r < c->resources; r++) {
         double capacity = d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
         size_t group = (size_t)berth_i_pdors_group(d, d->types.of[h]);
-        size_t at = ((size_t)t * (size_t)c->types + group) * (size_t)c->resources + (size_t)r;
+        size_t at = (size_t)t * of_slot + group * (size_t)c->resources + (size_t)r;
         if (capacity > 0) c->start[at] += capacity * berth_pdors_price(d, h, r, t);
       }
-  memcpy(c->value, c->start, c->cells * sizeof *c->value);
-  double bound;
-  berth_status st;
-  if ((st = try_value(c, c->value, false, &bound)) != BERTH_OK) return st;
-  return steps > 0 ? improve(c, utility, steps) : BERTH_OK;
+  bound_at(c, c->start, false);
+  if (steps == 0) return;
+  /* These, scaled; no prices at all; all of each slot worth the same, scaled; steps from the
+   * best. */
+  scale(c, c->start);
+  memset(c->value, 0, c->cells * sizeof *c->value);
+  bound_at(c, c->value, false);
+  for (size_t i = 0; i < c->cells; i++) c->start[i] = c->capacity[i % of_slot] > 0;
+  scale(c, c->start);
+  descend(c, utility, steps);
 }
 
 berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps,
@@ -437,14 +392,14 @@ berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps,
                         "pdors: a certificate of utility %g in %d steps: both at least 0", utility,
                         steps);
   certifier c;
-  berth_status st = certifier_init(&c, d);
-  if (st == BERTH_OK) st = certify(&c, utility, steps);
-  if (st == BERTH_OK) {
+  c.st = certifier_init(&c, d);
+  if (c.st == BERTH_OK) certify(&c, utility, steps);
+  if (c.st == BERTH_OK) {
     c.best.utility = utility;
     c.best.ratio = c.best.bound > 0 ? utility / c.best.bound : 1;
     c.best.worst_case = pdors_worst_case(d);
     *out = c.best;
   }
   berth_i_pool_free(&c.pool);
-  return st;
+  return c.st;
 }

@@ -129,7 +129,7 @@ struct berth_pdors {
   berth_pdors_counts counts;
 };
 
-/* ---- rates.c: what a job can do ---- */
+/* ---- prices.c: what a job can do; L, U ---- */
 void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** It can be done in the slots from that one on, were it alone. */
 bool berth_i_pdors_can_finish(const berth_pdors *d, const berth_i_pdors_rates *r, int32_t from);

@@ -2,7 +2,7 @@
  * they take. */
 #include "pdors_internal.h"
 
-/* What a job can do at all, on an empty cluster. */
+/* ---- what a job can do at all, on an empty cluster ---- */
 
 /* Units of one kind that fit on an empty machine; at most `limit`. */
 static double units(const berth_pdors *d, const double *demand, int32_t machine, double limit) {

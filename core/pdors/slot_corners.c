@@ -10,20 +10,18 @@ typedef struct point {
   double workers, servers;
 } point;
 
-static berth_status put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
+static void put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
   berth_i_slot_corners *l = &s->corners;
-  double **array[3] = { &l->units[0], &l->units[1], &l->cost };
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < 3 && st == BERTH_OK; i++)
-    st = berth_i_pool_grow(&s->pool, (void **)array[i], &l->cap[i], (size_t)l->n + 1,
-                           sizeof **array[i]);
-  if (st != BERTH_OK) return st;
+  size_t need = (size_t)l->n + 1;
+  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->units[0], l->cap[0], need);
+  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->units[1], l->cap[1], need);
+  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->cost, l->cap[2], need);
+  if (l->st != BERTH_OK) return;
   l->units[0][l->n] = p.workers;
   l->units[1][l->n] = p.servers;
   l->cost[l->n++] =
       (p.workers > 0 ? p.workers * c->worker : 0) + (p.servers > 0 ? p.servers * c->server : 0);
   c->corners++;
-  return BERTH_OK;
 }
 
 /* More of them on one machine are never needed. */
@@ -52,19 +50,6 @@ static void uncover(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
     l->n--;
     c->corners--;
   }
-}
-
-/* O(workers * resources) */
-static berth_status draw_whole(berth_i_slot_solver *s, berth_i_slot_class *c) {
-  int32_t most = most_servers(s, c);
-  berth_status st = BERTH_OK;
-  for (int32_t w = 0; w <= c->most_workers && st == BERTH_OK; w++) {
-    point p = { w, berth_i_slot_most_more(s, c, 1, w, 0, most) };
-    if (w == 0 && p.servers == 0) continue;
-    uncover(s, c, p);
-    st = put(s, c, p);
-  }
-  return st;
 }
 
 /* ---- the linear program's ---- */
@@ -115,54 +100,55 @@ static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
   return best;
 }
 
-/* Corners that rounding errors make of one would hide each other's neighbours. */
-static berth_status put_apart(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
-  const berth_i_slot_corners *l = &s->corners;
-  if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
-  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1])
-      <= 1e-9 * (p.workers + p.servers))
-    return BERTH_OK;
-  return put(s, c, p);
-}
-
-/* O(resources^2) */
-static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
+/* Along the lowest line from 0 workers on. Corners that rounding errors make of one would hide each
+ * other's neighbours. O(resources^2) */
+static void draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
+  const berth_i_slot_corners *corners = &s->corners;
   line l[BERTH_PS_RESOURCES + 1];
   int32_t n = list_lines(s, c, l), at = first_line(l, n);
   double most = most_workers(s, c), from = 0;
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK) {
-    double servers = fmax(0, l[at].at_0 - l[at].slope * from), cut;
-    int32_t next = next_line(l, n, at, &cut);
-    if (from > 0 || servers > 0) st = put_apart(s, c, (point){ from, servers });
-    if (st != BERTH_OK || from >= most) break;
+  while (corners->st == BERTH_OK) {
+    point p = { from, fmax(0, l[at].at_0 - l[at].slope * from) };
+    double cut;
+    int32_t next = next_line(l, n, at, &cut), last = corners->n - 1;
+    bool drawn = p.workers > 0 || p.servers > 0;
+    if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
+    if (drawn && fabs(p.workers - corners->units[0][last]) +
+                         fabs(p.servers - corners->units[1][last]) >
+                     1e-9 * (p.workers + p.servers))
+      put(s, c, p);
+    if (from >= most) break;
     if (next != BERTH_NONE && cut < most) at = next;
     from = next == BERTH_NONE ? most : fmax(from, fmin(cut, most));
   }
-  return st;
 }
 
 /* ---- all ---- */
 
-static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
-  berth_i_slot_corners *l = &s->corners;
-  c->corner = l->n;
-  c->corners = 0;
-  berth_status st;
-  if ((st = put(s, c, (point){ 0, 0 })) != BERTH_OK) return st;
-  if ((st = s->whole && c->most_workers <= MOST_POINTS ? draw_whole(s, c) : draw_plain(s, c))
-      != BERTH_OK)
-    return st;
-  if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0)
-    st = put(s, c, (point){ l->units[0][l->n - 1], 0 });
-  return st;
-}
-
 berth_status berth_i_slot_draw(berth_i_slot_solver *s) {
-  berth_status st = BERTH_OK;
+  berth_i_slot_corners *l = &s->corners;
   if (s->drawn) return BERTH_OK;
-  s->corners.n = 0;
-  for (int32_t k = 0; k < s->classes && st == BERTH_OK; k++) st = draw(s, &s->class[k]);
-  s->drawn = st == BERTH_OK;
-  return st;
+  l->n = 0;
+  l->st = BERTH_OK;
+  for (int32_t k = 0; k < s->classes && l->st == BERTH_OK; k++) {
+    berth_i_slot_class *c = &s->class[k];
+    c->corner = l->n;
+    c->corners = 0;
+    put(s, c, (point){ 0, 0 });
+    if (l->st != BERTH_OK) break;
+    if (s->whole && c->most_workers <= MOST_POINTS) {
+      /* O(workers * resources) */
+      int32_t most = most_servers(s, c);
+      for (int32_t w = 0; w <= c->most_workers && s->corners.st == BERTH_OK; w++) {
+        point p = { w, berth_i_slot_most_more(s, c, 1, w, 0, most) };
+        if (w == 0 && p.servers == 0) continue;
+        uncover(s, c, p);
+        put(s, c, p);
+      }
+    } else draw_plain(s, c);
+    if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0)
+      put(s, c, (point){ l->units[0][l->n - 1], 0 });
+  }
+  s->drawn = l->st == BERTH_OK;
+  return l->st;
 }

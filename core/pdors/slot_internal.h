@@ -21,6 +21,7 @@ typedef struct berth_i_slot_class {
 typedef struct berth_i_slot_corners {
   double *units[2], *cost; /* [n] */
   int32_t n;
+  berth_status st;         /* after a refusal of memory no more are added */
   size_t cap[3];
 } berth_i_slot_corners;
 
@@ -120,6 +121,9 @@ struct berth_i_slot_solver {
 
 enum { BERTH_I_SURPLUS_WORKERS = -1, BERTH_I_SURPLUS_SERVERS = -2 };
 
+/* ---- slot_classes.c ---- */
+void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state);
+/** Both kinds on one machine of a class. */
 static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c,
                                      int32_t workers, int32_t servers) {
   for (int32_t r = 0; r < s->resources; r++)
@@ -145,7 +149,7 @@ berth_status berth_i_slot_draw(berth_i_slot_solver *s);
 berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                 berth_i_slot_want want);
 
-/* ---- slot_fill.c: answers in whole numbers ---- */
+/* ---- slot_round.c: answers in whole numbers ---- */
 void berth_i_slot_draft_clear(berth_i_slot_solver *s);
 void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers,
                             int32_t servers);
@@ -158,7 +162,7 @@ bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
  * the case of one machine. */
 void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g);
 
-/* ---- slot_round.c: candidates from the linear program's answer, which is in s->lp ---- */
+/* candidates from the linear program's answer, which is in s->lp */
 /** The factor of the options for this program. */
 double berth_i_slot_factor(const berth_i_slot_solver *s, const berth_i_slot_region *g,
                            berth_i_slot_want want);

@@ -235,64 +235,49 @@ static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_sl
 
 /* ---- its answer, machine by machine ---- */
 
-static berth_status share(berth_i_slot_solver *s, int32_t machine, berth_i_slot_share **out) {
+/* So many machines of a class are at a corner: those from `next` on, after what is free of the one
+ * before. Where a machine is at several corners it has a part of each.
+ * @param free_part of the last machine with a share */
+static berth_status share_corner(berth_i_slot_solver *s, const berth_i_slot_class *c,
+                                 int32_t corner, double amount, int32_t *next, double *free_part) {
   berth_i_slot_lp *p = &s->lp;
-  berth_status st = BERTH_I_POOL_GROW(&s->pool, p->share, p->share_cap, (size_t)p->shares + 1);
-  if (st != BERTH_OK) return st;
-  *out = &p->share[p->shares++];
-  **out = (berth_i_slot_share){ machine, 0, 0 };
-  return BERTH_OK;
-}
-
-/* A class's machines, some so far filled, the last in part. */
-typedef struct filling {
-  const berth_i_slot_class *c;
-  int32_t next;               /* machine of the class */
-  double capacity;                /* of the last one */
-  berth_i_slot_share *last;
-} filling;
-
-/* So many machines are at a corner. Where one is at several it has a part of each. */
-static berth_status pour(berth_i_slot_solver *s, filling *f, int32_t corner, double amount) {
-  berth_status st;
   while (amount > NOTHING) {
-    if (f->capacity <= NOTHING) {
-      if (f->next >= f->c->count) return BERTH_OK;
-      if ((st = share(s, s->member[f->c->first + f->next++], &f->last)) != BERTH_OK) return st;
-      f->capacity = 1;
+    if (*free_part <= NOTHING) {
+      if (*next >= c->count) return BERTH_OK;
+      berth_status st = BERTH_I_POOL_GROW(&s->pool, p->share, p->share_cap, (size_t)p->shares + 1);
+      if (st != BERTH_OK) return st;
+      p->share[p->shares++] = (berth_i_slot_share){ s->member[c->first + (*next)++], 0, 0 };
+      *free_part = 1;
     }
-    double part = fmin(amount, f->capacity);
-    f->last->workers += part * s->corners.units[0][corner];
-    f->last->servers += part * s->corners.units[1][corner];
-    f->capacity -= part;
+    double part = fmin(amount, *free_part);
+    p->share[p->shares - 1].workers += part * s->corners.units[0][corner];
+    p->share[p->shares - 1].servers += part * s->corners.units[1][corner];
+    *free_part -= part;
     amount -= part;
   }
   return BERTH_OK;
 }
 
-static berth_status share_class(berth_i_slot_solver *s, int32_t class) {
-  const berth_i_slot_lp *p = &s->lp;
-  const berth_i_slot_class *c = &s->class[class];
-  filling f = { c, 0, 0, NULL };
-  berth_status st = BERTH_OK;
-  int32_t first = p->column[0].corner <= p->column[1].corner ? 0 : 1;
-  if (p->key[class] != c->corner) st = pour(s, &f, p->key[class], key_amount(s, class));
-  for (int32_t i = 0; i < 2 && st == BERTH_OK; i++) {
-    const berth_i_slot_column *x = &p->column[i == 0 ? first : 1 - first];
-    if (x->class == class && x->corner != c->corner) st = pour(s, &f, x->corner, x->amount);
-  }
-  return st;
-}
-
+/* Class by class: the key corner, then the columns of the class, the lower corner first. */
 static berth_status share_out(berth_i_slot_solver *s, const berth_i_slot_region *g) {
+  berth_i_slot_lp *p = &s->lp;
+  int32_t first = p->column[0].corner <= p->column[1].corner ? 0 : 1;
   berth_status st = BERTH_OK;
-  s->lp.shares = 0;
-  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++) {
-    bool used = s->lp.key[k] != s->class[k].corner || s->lp.column[0].class == k
-                || s->lp.column[1].class == k;
-    if (used) st = share_class(s, k);
+  p->shares = 0;
+  for (int32_t k = g->from; k < g->from + g->n; k++) {
+    const berth_i_slot_class *c = &s->class[k];
+    int32_t next = 0;
+    double free_part = 0;
+    if (p->key[k] != c->corner)
+      st = share_corner(s, c, p->key[k], key_amount(s, k), &next, &free_part);
+    for (int32_t i = 0; i < 2 && st == BERTH_OK; i++) {
+      const berth_i_slot_column *x = &p->column[i == 0 ? first : 1 - first];
+      if (x->class == k && x->corner != c->corner)
+        st = share_corner(s, c, x->corner, x->amount, &next, &free_part);
+    }
+    if (st != BERTH_OK) return st;
   }
-  return st;
+  return BERTH_OK;
 }
 
 /* If neighbours were not enough after all, cost and bound differ. */

@@ -4,7 +4,7 @@
 #include "base/sort_internal.h"
 #include "slot_internal.h"
 
-/* One slot: answers in whole numbers, and their repair. */
+/* ---- one slot: answers in whole numbers, and their repair ---- */
 
 static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) {
   return &s->class[s->class_of[machine]];

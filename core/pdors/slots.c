@@ -76,7 +76,7 @@ static berth_status check(const berth_pdors *d, int32_t job, int32_t slot,
     double more = amount(berth_ps_job_at(d->ps, job), p, r);
     if (used[at] + more > d->c.capacity[at] * (1 + 1e-9))
       return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                          "pdors: job %d wants %g of resource %d on machine %d in slot %d, where "
+                          "pdors: job %d needs %g of resource %d on machine %d in slot %d, where "
                           "%g is left", job, more, r,
                           p->machine,
                           slot, d->c.capacity[at] - used[at]);

@@ -67,8 +67,7 @@ describe("a policy in Lua", function()
 
   it("is told what is wrong with its plan, and the slot", function()
     local function plans(plan) return { name = "mine", slot = function() return plan end } end
-    fails("mine, slot in slot 0: plan.assign[1]: slot 0: job 1 wants 6 of resource 1 on machine 1, "
-      .. "where 4 of 4 is left",
+    fails("mine, slot in slot 0: plan.assign[1]: slot 0: job 1 needs 6 of resource 1 on machine 1, where 4 of 4 is left",
       plans { assign = { { job = 1, places = { { 1, 5, 1 } } } } })
     fails("plan.assign[1]: places: expected an array, got number",
       plans { assign = { { job = 1, places = 3 } } })
