@@ -14,8 +14,6 @@ typedef struct span_table {
   int32_t *to;   /* [choices] above that of its job, at most moments */
 } span_table;
 
-/* ---- when choices are in use, and what prices prove ---- */
-
 /* ---- checks ---- */
 
 static berth_status check_choice(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t job,
@@ -205,14 +203,14 @@ static size_t n_columns(const program *p) {
 static berth_status program_init(berth_i_pool *pool, program *p) {
   size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
   p->choice = berth_i_pool_alloc(pool, columns, sizeof *p->choice);
-  p->at = berth_i_pool_zalloc(pool, columns + 1, sizeof *p->at);
-  p->row = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->row);
-  p->value = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->value);
-  p->cost = berth_i_pool_alloc(pool, columns, sizeof *p->cost);
-  p->most = berth_i_pool_alloc(pool, columns, sizeof *p->most);
+  p->lp.at = p->at = berth_i_pool_zalloc(pool, columns + 1, sizeof *p->at);
+  p->lp.row = p->row = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->row);
+  p->lp.value = p->value = berth_i_pool_alloc(pool, 3 * columns, sizeof *p->value);
+  p->lp.cost = p->cost = berth_i_pool_alloc(pool, columns, sizeof *p->cost);
+  p->lp.most = p->most = berth_i_pool_alloc(pool, columns, sizeof *p->most);
   p->x = berth_i_pool_zalloc(pool, columns, sizeof *p->x);
-  p->bound = berth_i_pool_alloc(pool, rows, sizeof *p->bound);
-  p->equal = berth_i_pool_alloc(pool, rows, sizeof *p->equal);
+  p->lp.bound = p->bound = berth_i_pool_alloc(pool, rows, sizeof *p->bound);
+  p->lp.equal = p->equal = berth_i_pool_alloc(pool, rows, sizeof *p->equal);
   p->dual = berth_i_pool_zalloc(pool, rows, sizeof *p->dual);
   if (berth_i_pool_status(pool) != BERTH_OK) return BERTH_ENOMEM;
   /* Add rows. */
@@ -241,13 +239,6 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
     if (i + 1 < p->spans->moments) put(p, p->jobs->n + i + 1, 1);
     p->lp.columns++;
   }
-  p->lp.bound = p->bound;
-  p->lp.equal = p->equal;
-  p->lp.cost = p->cost;
-  p->lp.most = p->most;
-  p->lp.at = p->at;
-  p->lp.row = p->row;
-  p->lp.value = p->value;
   return BERTH_OK;
 }
 

@@ -1,4 +1,6 @@
-/* How many GPUs each of several resizable jobs gets. */
+/* How many GPUs each of several resizable jobs gets: Optimus' greedy steps (Peng et al., EuroSys
+ * 2018), by a heap of the best next steps, and Pollux' greatest mean (Qiao et al., OSDI 2021), by
+ * dynamic programming over jobs and GPUs: best[g] of the jobs so far on at most g GPUs. */
 #include "base/heap_internal.h"
 #include "base/pool_internal.h"
 #include <berth/gang.h>

@@ -2,7 +2,7 @@
 #include "gang_internal.h"
 #include <assert.h>
 
-/* The gang rules by their number, and the options that they share. */
+/* ---- the gang rules by their number, and the options that they share ---- */
 
 #define C BERTH_I_CHOICE
 
@@ -48,7 +48,7 @@ const berth_option_table *berth_gang_option_table(void) {
     { FIELD(rule, CHOICE), .choices = names, .text = "how jobs are served" },
     { FIELD(amounts, FLAG), .text = "gangs are amounts of the first resource, not whole machines" },
     { FIELD(rate, OTHER), .takes = "function", .fallback = "1",
-      .text = "work per s of (job, machines, amounts), asked at each start; those that wait are "
+      .text = "work per s of (job, machines, amounts), called at each start; those that wait are "
               "ordered by the rate on the first places of an empty cluster" },
     { FIELD(placement, CHOICE), .choices = placements, .text = "where gangs of GPUs go" },
     { FIELD(consolidate, OTHER), .takes = "array",

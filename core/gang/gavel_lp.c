@@ -6,7 +6,7 @@
 
 typedef struct program {
   const berth_gavel *p;
-  int32_t rows, columns;
+  berth_i_glpk_program lp; /* of the arrays below */
   double *bound, *cost, *most, *value, *need, *x, *dual;
   double scale;  /* of z in the program: its coefficients are 1 at most */
   uint8_t *equal;
@@ -79,16 +79,16 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
 static berth_status get(berth_i_pool *pool, const berth_gavel *p, program *g) {
   size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1,
          values = 3 * cells(p) + (size_t)p->n;
-  *g = (program){ .p = p, .rows = (int32_t)rows, .columns = (int32_t)columns };
-  g->bound = berth_i_pool_zalloc(pool, rows, sizeof *g->bound);
-  g->equal = berth_i_pool_zalloc(pool, rows, sizeof *g->equal);
+  *g = (program){ .p = p, .lp = { .rows = (int32_t)rows, .columns = (int32_t)columns } };
+  g->lp.bound = g->bound = berth_i_pool_zalloc(pool, rows, sizeof *g->bound);
+  g->lp.equal = g->equal = berth_i_pool_zalloc(pool, rows, sizeof *g->equal);
   g->dual = berth_i_pool_alloc(pool, rows, sizeof *g->dual);
-  g->cost = berth_i_pool_zalloc(pool, columns, sizeof *g->cost);
-  g->most = berth_i_pool_alloc(pool, columns, sizeof *g->most);
+  g->lp.cost = g->cost = berth_i_pool_zalloc(pool, columns, sizeof *g->cost);
+  g->lp.most = g->most = berth_i_pool_alloc(pool, columns, sizeof *g->most);
   g->x = berth_i_pool_zalloc(pool, columns, sizeof *g->x);
-  g->at = berth_i_pool_alloc(pool, columns + 1, sizeof *g->at);
-  g->row = berth_i_pool_alloc(pool, values, sizeof *g->row);
-  g->value = berth_i_pool_alloc(pool, values, sizeof *g->value);
+  g->lp.at = g->at = berth_i_pool_alloc(pool, columns + 1, sizeof *g->at);
+  g->lp.row = g->row = berth_i_pool_alloc(pool, values, sizeof *g->row);
+  g->lp.value = g->value = berth_i_pool_alloc(pool, values, sizeof *g->value);
   g->need = berth_i_pool_zalloc(pool, (size_t)p->n, sizeof *g->need);
   return berth_i_pool_status(pool);
 }
@@ -106,15 +106,6 @@ static double unit(const berth_gavel *p, int32_t i) {
 }
 
 static berth_status maximise(berth_ctx *ctx, program *g) {
-  berth_i_glpk_program lp = { .rows = g->rows,
-                              .columns = g->columns,
-                              .bound = g->bound,
-                              .equal = g->equal,
-                              .cost = g->cost,
-                              .most = g->most,
-                              .at = g->at,
-                              .row = g->row,
-                              .value = g->value };
   /* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
   const berth_gavel *p = g->p;
   int32_t column = 0, k = 0;
@@ -138,14 +129,14 @@ static berth_status maximise(berth_ctx *ctx, program *g) {
     for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i] / unit(p, i) / g->scale);
   g->at[column + 1] = k;
   int32_t iterations;
-  return berth_i_glpk_maximise(ctx, &lp, g->x, g->dual, &iterations);
+  return berth_i_glpk_maximise(ctx, &g->lp, g->x, g->dual, &iterations);
 }
 
 /* z, by what each job needs. */
 static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
-  g->cost[g->columns - 1] = 1;
+  g->cost[g->lp.columns - 1] = 1;
   berth_status st;
-  if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->columns - 1] / g->scale;
+  if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->lp.columns - 1] / g->scale;
   return st;
 }
 

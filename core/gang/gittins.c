@@ -53,8 +53,6 @@ static void expect(berth_gang *g, int32_t job) {
                     j->since + ((j->level + 1) * of(g)->quantum / j->size - j->served));
 }
 
-/* ---- learning ---- */
-
 /* ---- the rule ---- */
 
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {

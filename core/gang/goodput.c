@@ -1,4 +1,5 @@
-/* Pollux's model of goodput. */
+/* Pollux's model of goodput (Qiao et al., OSDI 2021): samples per second times statistical
+ * efficiency. The best batch size is found by golden sections. */
 #include "base/base_internal.h"
 #include <berth/gang.h>
 

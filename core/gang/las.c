@@ -25,7 +25,7 @@ static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
 
 static void expect_down(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  if (!(g->job[job].level >= of(g)->o.n_limits))
+  if (j->level < of(g)->o.n_limits)
     berth_i_heap_push(&g->due, job,
                       j->since + (of(g)->limit[j->level] / weight(g, job) - j->served));
 }
@@ -46,9 +46,8 @@ static double next_down(const berth_gang *g, double now) {
     for (int32_t i = 0; i < g->n_running; i++) {
       const berth_i_gang_job *j = &g->job[g->running[i]];
       if (j->level < l->o.n_limits)
-        next = fmin(next, now + ceil((l->limit[j->level] -
-                                      (j->served + now - j->since)) /
-                                     j->size));
+        next = fmin(
+            next, now + ceil((l->limit[j->level] - (j->served + now - j->since)) / j->size));
     }
     return next;
   }
@@ -69,10 +68,8 @@ static berth_i_gang_rank paused(berth_gang *g, int32_t job) {
 static berth_status decide(berth_gang *g, double now) {
   berth_i_gang_queue_fresh(g);
   int64_t tie = g->next_tie;
-  /* Change queues. */
-  int32_t n = collect(g, &g->due, now);
+  int32_t n = collect(g, &g->due, now); /* down a queue */
   for (int32_t i = 0; i < n; i++) {
-    /* Go down. */
     int32_t job = g->keep[i];
     berth_i_gang_drop(g, job);
     g->job[job].level++;
@@ -80,9 +77,8 @@ static berth_status decide(berth_gang *g, double now) {
     berth_i_gang_insert(g, job, now);
     expect_down(g, job);
   }
-  n = collect(g, &g->up, now);
+  n = collect(g, &g->up, now); /* back to the first */
   for (int32_t i = 0; i < n; i++) {
-    /* Go up. */
     int32_t job = g->keep[i];
     berth_i_gang_queue_remove(&g->waiting, job);
     g->job[job].level = 0;
@@ -92,15 +88,12 @@ static berth_status decide(berth_gang *g, double now) {
   bool changed = g->next_tie != tie;
   berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
-  if (changed || g->n_start > 0) {
-    /* From now on they are among those that run. */
-    for (int32_t i = 0; i < g->n_running; i++) {
-      berth_i_gang_job *j = &g->job[g->running[i]];
-      if (j->rank.key > 2 * j->level) j->rank = (berth_i_gang_rank){ 2 * j->level, g->next_tie++ };
-    }
+  /* Those that have begun are among those that run from now on. */
+  for (int32_t i = 0; (changed || g->n_start > 0) && i < g->n_running; i++) {
+    berth_i_gang_job *j = &g->job[g->running[i]];
+    if (j->rank.key > 2 * j->level) j->rank = (berth_i_gang_rank){ 2 * j->level, g->next_tie++ };
   }
-  double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY,
-         next = fmin(down, up);
+  double next = fmin(next_down(g, now), g->up.n > 0 ? g->up.at[0].key : INFINITY);
   if (of(g)->o.tick > 0 && isfinite(next)) next = ceil(next / of(g)->o.tick) * of(g)->o.tick;
   return berth_cluster_wake(g->c, fmax(now, next));
 }
@@ -114,9 +107,8 @@ static berth_status begins(berth_gang *g, int32_t job, double now) {
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
   berth_i_heap_remove(&g->due, job);
-  if (!over)
-    if (isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
-      berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
+  if (!over && isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
+    berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
 }
 
 /* ---- options ---- */

@@ -214,8 +214,10 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
         g->pick.machine[g->pick.n] = g->reserved[from].machine;
         g->pick.amount[g->pick.n++] = g->reserved[from].amount;
       }
-    } else berth_i_gang_find(g, g->free_units, job);
-      if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
+    } else {
+      berth_i_gang_find(g, g->free_units, job);
+    }
+    if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
   }
   return BERTH_OK;
 }

@@ -1,4 +1,8 @@
-/* Where a gang runs, and the record of it. */
+/* Where a gang runs, and the record of it.
+ *
+ * Free units of each machine are kept up as jobs begin and end; below `lowest` there are none. The
+ * three placements: the first free units; one by one where most is left; consolidated on the
+ * fullest machine that holds the gang, or on whole machines and one more. O(machines) each. */
 #include "gang_internal.h"
 
 bool berth_i_gang_by_place(const berth_gang *g) { return g->o.placement == BERTH_GANG_CONSOLIDATE; }
@@ -133,18 +137,16 @@ berth_status berth_i_gang_nominal(berth_gang *g, int32_t job) {
 
 /* ---- beginning and leaving ---- */
 
-static berth_status grow_log(berth_gang *g) {
-  size_t runs = (size_t)g->n_runs + 1, places = (size_t)g->n_places + (size_t)g->pick.n;
-  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->runs, g->cap_runs, runs);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_machine, g->cap_machine, places);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_amount, g->cap_amount, places);
-  return st;
-}
-
 berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   double rate;
   berth_status st = berth_i_gang_rate(g, job, &rate);
-  if (st == BERTH_OK) st = grow_log(g);
+  if (st == BERTH_OK) {
+    /* Grow log. */
+    size_t runs = (size_t)g->n_runs + 1, places = (size_t)g->n_places + (size_t)g->pick.n;
+    st = BERTH_I_POOL_GROW(&g->pool, g->runs, g->cap_runs, runs);
+    if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_machine, g->cap_machine, places);
+    if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_amount, g->cap_amount, places);
+  }
   if (st == BERTH_OK)
     st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
   if (st != BERTH_OK) return st;

@@ -46,8 +46,10 @@ static berth_status init(berth_gang *g, const void *own) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected 0, got %d", (int)o->first[0]);
   for (int32_t j = 0; j < g->n; j++)
     if (o->first[j + 1] < o->first[j])
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense",
-                          (int)j, (int)o->first[j], (int)o->first[j + 1]);
+      return berth_i_fail(
+          g->ctx, BERTH_EINVAL,
+          "gang: job %d: its speeds, %d to %d, end before they begin", (int)j,
+          (int)o->first[j], (int)o->first[j + 1]);
   if (o->n_speeds != o->first[g->n])
     return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d",
                         (int)o->first[g->n], (int)o->n_speeds);

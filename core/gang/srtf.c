@@ -1,4 +1,5 @@
-/* Rules with pauses by the seconds left, and by size. */
+/* Rules with pauses by the seconds left, by these times GPUs, and by size: each is a key of the
+ * order that order.c goes through. Ties: as jobs came. */
 #include "gang_internal.h"
 
 static double seconds_left(const berth_gang *g, int32_t job) {

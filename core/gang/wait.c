@@ -1,4 +1,5 @@
-/* Rules without pauses. */
+/* Rules without pauses: FIFO, first fit, shortest first, and EASY backfill (Mu'alem and Feitelson,
+ * IEEE TPDS 2001). Jobs wait in a queue by rank, which finds the next that fits in O(log jobs). */
 #include "gang_internal.h"
 
 static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
@@ -23,13 +24,13 @@ static berth_status begin(berth_gang *g, int32_t job, double now) {
 static berth_status begin_in_order(berth_gang *g, double now, int32_t *head) {
   berth_status st = BERTH_OK;
   berth_i_gang_queue_fresh(g);
-  do {
+  while (st == BERTH_OK) {
     *head = berth_i_gang_queue_next(&g->waiting, before_all, INT32_MAX, INFINITY);
     if (*head == BERTH_NONE || g->job[*head].size > g->left
         || !berth_i_gang_find(g, g->free_units, *head))
-      return BERTH_OK;
+      break;
     st = begin(g, *head, now);
-  } while (st == BERTH_OK);
+  }
   return st;
 }
 
@@ -51,60 +52,42 @@ static berth_status fit_first(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-/* ---- EASY backfill ---- */
-
-/* When the first that waits can begin, and how much it leaves then. Those that run are in order of
- * their ends. */
-typedef struct reservation {
-  double time;
-  int32_t surplus;
-} reservation;
-
-static reservation reserve(const berth_gang *g, int32_t head) {
-  int32_t left = g->left;
-  for (int32_t i = 0; i < g->n_running; i++) {
-    left += g->job[g->running[i]].size;
-    if (left >= g->job[head].size)
-      return (reservation){ g->job[g->running[i]].rank.key, left - g->job[head].size };
-  }
-  return (reservation){ INFINITY, 0 }; /* places are missing, not units */
-}
-
-static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
-
-/* The next that fits, and ends in time or leaves the head its part. Seconds that depend on places
- * are known only there. */
-static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, const reservation *r,
-                              double now) {
-  double seconds = g->o.rate ? INFINITY : r->time - now;
-  int32_t a = berth_i_gang_queue_next(&g->waiting, cursor, g->left, seconds);
-  int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least(g->left, r->surplus), INFINITY);
-  return a == BERTH_NONE || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank))
-             ? b
-             : a;
-}
-
-static berth_status try_candidate(berth_gang *g, int32_t job, reservation *r, double now) {
-  if (!berth_i_gang_find(g, g->free_units, job)) return BERTH_OK;
-  double rate;
-  berth_status st;
-  if ((st = berth_i_gang_rate(g, job, &rate)) != BERTH_OK) return st;
-  bool in_time = now + g->job[job].left / rate <= r->time;
-  if (!in_time && g->job[job].size > r->surplus) return BERTH_OK;
-  if (!in_time) r->surplus -= g->job[job].size;
-  return begin(g, job, now);
-}
-
+/* EASY backfill. Those that run are in order of their ends. O(running + waiting that may fit) */
 static berth_status backfill(berth_gang *g, double now) {
   int32_t head;
   berth_status st = begin_in_order(g, now, &head);
   if (st != BERTH_OK || head == BERTH_NONE || g->left == 0) return st;
-  reservation r = reserve(g, head);
+  /* 1. The shadow time, when the first that waits can begin, and the units that it leaves then.
+   * INFINITY: places are missing, not units. */
+  double shadow = INFINITY;
+  int32_t surplus = 0, free_then = g->left;
+  for (int32_t i = 0; i < g->n_running; i++) {
+    free_then += g->job[g->running[i]].size;
+    if (free_then < g->job[head].size) continue;
+    shadow = g->job[g->running[i]].rank.key;
+    surplus = free_then - g->job[head].size;
+    break;
+  }
+  /* 2. In order: each job that fits, and ends before the shadow time or needs no more than the
+   * surplus. Seconds that depend on places are known only once they are found. */
   berth_i_gang_rank cursor = g->job[head].rank;
-  int32_t job;
-  while (st == BERTH_OK && (job = next_candidate(g, cursor, &r, now)) != BERTH_NONE) {
+  while (st == BERTH_OK) {
+    int32_t least = g->left < surplus ? g->left : surplus;
+    int32_t a = berth_i_gang_queue_next(&g->waiting, cursor, g->left,
+                                        g->o.rate ? INFINITY : shadow - now);
+    int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least, INFINITY);
+    bool take_b = a == BERTH_NONE
+                  || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank));
+    int32_t job = take_b ? b : a;
+    if (job == BERTH_NONE) break;
     cursor = g->job[job].rank;
-    st = try_candidate(g, job, &r, now);
+    if (!berth_i_gang_find(g, g->free_units, job)) continue;
+    double rate;
+    if ((st = berth_i_gang_rate(g, job, &rate)) != BERTH_OK) return st;
+    bool in_time = now + g->job[job].left / rate <= shadow;
+    if (!in_time && g->job[job].size > surplus) continue;
+    if (!in_time) surplus -= g->job[job].size;
+    st = begin(g, job, now);
   }
   return st;
 }
@@ -119,7 +102,7 @@ static berth_status backfill_begins(berth_gang *g, int32_t job, double now) {
 
 const berth_i_gang_rule berth_i_gang_fifo = {
   .about = {
-    .choice = { "fifo", "By arrival; nobody overtakes." },
+    .choice = { "fifo", "By arrival; no job overtakes." },
     .reads = "rate placement",
   },
   .decide = fifo, .arrives = by_arrival,
