@@ -1,4 +1,5 @@
-/* Strategies: compiled, simulated, valued. */
+/* Strategies: compiled into an emission that is kept with the problem, simulated, valued by step
+ * time and memory. */
 #include "values_internal.h"
 #include "sim/sim_internal.h"
 

@@ -1,36 +1,7 @@
-/* What each action of an op group would cost there. */
+/* What each action of an op group would cost there: the time of its slowest device, what keeps its
+ * variables in step, and transfers to neighbours, priced per byte between two stances (a place and
+ * a manner of being spread) by the busiest link of the routes. All three are kept once computed. */
 #include "values_internal.h"
-
-/* Seconds per byte from one stance to another: those of the busiest link of the routes. */
-
-/* ---- traffic on links ---- */
-
-/* Traffic on links, in bytes; unreachable: false. */
-static bool load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
-                      double bytes, double *latency) {
-  if (src == dst || bytes == 0) return true;
-  const int32_t *links;
-  int32_t n;
-  if ((n = berth_topology_route(d->t, src, dst, &links)) < 0) return false;
-  for (int32_t k = 0; k < n; k++) {
-    if (v->load[links[k]] == 0) v->touched[v->n_touched++] = links[k];
-    v->load[links[k]] += bytes;
-  }
-  double lag = d->t->latency[berth_i_pair(d->t, src, dst)];
-  if (latency && lag > *latency) *latency = lag;
-  return true;
-}
-
-static double load_take(const berth_deploy *d, berth_i_values *v) {
-  double most = 0;
-  for (int32_t k = 0; k < v->n_touched; k++) {
-    double s = v->load[v->touched[k]] / d->t->links[v->touched[k]].bandwidth;
-    most = s > most ? s : most;
-    v->load[v->touched[k]] = 0;
-  }
-  v->n_touched = 0;
-  return most * d->cost->transfer_factor;
-}
 
 /* ---- one byte from stance to stance ---- */
 
@@ -59,7 +30,7 @@ static bool is_in(const berth_deploy *d, int32_t place, int32_t device) {
 }
 
 static void send(way *w, int32_t src, int32_t dst, double bytes) {
-  if (!load_add(w->d, w->v, src, dst, bytes, &w->latency)) w->apart = true;
+  if (!berth_i_load_add(w->d, w->v, src, dst, bytes, &w->latency)) w->apart = true;
 }
 
 /* How much of a byte position k has, or needs. */
@@ -97,7 +68,7 @@ static berth_status replicated(way *w, berth_i_stance a, berth_i_stance b, doubl
     for (int32_t i = 0; i < n; i++)
       for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
   } else st = cut_to_cut(w, a, b);
-  *seconds = load_take(w->d, w->v);
+  *seconds = berth_i_load_take(w->d, w->v);
   return st;
 }
 
@@ -147,42 +118,7 @@ static berth_status rate_of(berth_deploy *d, berth_i_values *v, int32_t from, in
   return BERTH_OK;
 }
 
-/* What keeps the variables of an op group in step. */
-
-static double collective_seconds(const berth_deploy *d, berth_collective_kind kind, int32_t place,
-                                 double bytes) {
-  int32_t n = berth_i_place_size(d, place);
-  if (n < 2 || bytes == 0) return 0;
-  berth_i_collective_price p =
-      berth_i_collective_of(d->cost, kind, bytes, n, berth_i_place_devices(d, place));
-  return p.src == BERTH_NONE ? p.seconds : INFINITY;
-}
-
-double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double bytes) {
-  return collective_seconds(d, BERTH_ALLREDUCE, place, bytes);
-}
-
-double berth_i_gather_seconds(const berth_deploy *d, int32_t place, double bytes) {
-  if (!d->o.gather) {
-    /* One concatenation, which all read. */
-    const int32_t *list = berth_i_place_devices(d, place);
-    int32_t n = berth_i_place_size(d, place);
-    double latency = 0;
-    bool joined = true;
-    for (int32_t k = 1; k < n; k++)
-      joined = load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
-    double in = load_take(d, d->values);
-    for (int32_t k = 1; k < n; k++)
-      joined = load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
-    in += load_take(d, d->values) + 2 * latency * d->cost->transfer_factor;
-    return joined ? in : INFINITY;
-  }
-  return collective_seconds(d, BERTH_ALLGATHER, place, bytes / berth_i_place_size(d, place));
-}
-
-double berth_i_gradient_bytes(const berth_deploy *d, int32_t tensor, int32_t place) {
-  return d->g->tensor_bytes[tensor] / (d->o.split_gradients ? berth_i_place_size(d, place) : 1);
-}
+/* ---- what keeps the variables of an op group in step ---- */
 
 static double by_allreduce(const berth_deploy *d, const berth_i_values *v, int32_t group,
                            int32_t place) {
@@ -216,11 +152,11 @@ static double server_seconds(const berth_deploy *d, berth_i_values *v, int32_t g
     int32_t server = list[update_of(d, v->gradient[k]) % n];
     double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
     for (int32_t i = 0; i < n; i++)
-      if (!load_add(d, v, back ? server : list[i], back ? list[i] : server, bytes,
+      if (!berth_i_load_add(d, v, back ? server : list[i], back ? list[i] : server, bytes,
                             &latency))
         *apart = true;
   }
-  return load_take(d, v) + latency * d->cost->transfer_factor;
+  return berth_i_load_take(d, v) + latency * d->cost->transfer_factor;
 }
 
 static double by_servers(const berth_deploy *d, berth_i_values *v, int32_t group, int32_t place) {

@@ -143,7 +143,7 @@ static berth_status check_sim(const berth_deploy *d) {
   berth_sim *sim = NULL;
   if (o.order == BERTH_ORDER_READY)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
-                        "order ready does not support collectives, which keep replicas in step");
+                        "order ready has no collectives, which keep replicas in step");
   if (d->o.order == BERTH_DEPLOY_RANK) {
     o.dispatch = BERTH_DISPATCH_STATIC;
     o.rank = d->rank;

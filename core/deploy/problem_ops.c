@@ -5,7 +5,7 @@
 #include "deploy_internal.h"
 #include <berth/cost.h>
 
-/* What ops take: at any number of samples, on the mean, and how fast devices are. */
+/* ---- what ops take: at any number of samples, on the mean, and how fast devices are ---- */
 
 #define SLOWEST 0x1p-50
 

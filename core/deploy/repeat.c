@@ -6,7 +6,7 @@
 #include <berth/deploy.h>
 #include <string.h>
 
-/* Repeated ops that do not pay are taken off again. */
+/* ---- repeated ops that do not pay are taken off again ---- */
 
 /* A layer: repeated ops that hang together by tensors. Its number is its lowest op. */
 typedef struct layer {
@@ -265,7 +265,7 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
 
 typedef struct cut {
   berth_i_pool pool;
-  berth_sfb_problem p;
+  berth_sfb_problem p; /* of the arrays below */
   double *seconds, *bandwidth, *bytes, *gradient_bytes, *gradient_seconds;
   int32_t *replicas, *producer, *first, *consumer, *gradient_op;
   uint8_t *barred;
@@ -273,17 +273,19 @@ typedef struct cut {
 
 static berth_status cut_alloc(const berth_deploy *d, cut *c) {
   size_t ops = (size_t)d->n_ops, tensors = (size_t)d->g->n_tensors, readers = (size_t)d->g->n_edges;
-  c->seconds = berth_i_pool_alloc(&c->pool, ops, sizeof *c->seconds);
-  c->bandwidth = berth_i_pool_alloc(&c->pool, ops, sizeof *c->bandwidth);
-  c->replicas = berth_i_pool_alloc(&c->pool, ops, sizeof *c->replicas);
-  c->barred = berth_i_pool_alloc(&c->pool, ops, sizeof *c->barred);
-  c->bytes = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->bytes);
-  c->producer = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->producer);
-  c->first = berth_i_pool_alloc(&c->pool, tensors + 1, sizeof *c->first);
-  c->consumer = berth_i_pool_alloc(&c->pool, readers, sizeof *c->consumer);
-  c->gradient_op = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_op);
-  c->gradient_bytes = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_bytes);
-  c->gradient_seconds = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_seconds);
+  c->p.seconds = c->seconds = berth_i_pool_alloc(&c->pool, ops, sizeof *c->seconds);
+  c->p.bandwidth = c->bandwidth = berth_i_pool_alloc(&c->pool, ops, sizeof *c->bandwidth);
+  c->p.replicas = c->replicas = berth_i_pool_alloc(&c->pool, ops, sizeof *c->replicas);
+  c->p.barred = c->barred = berth_i_pool_alloc(&c->pool, ops, sizeof *c->barred);
+  c->p.bytes = c->bytes = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->bytes);
+  c->p.producer = c->producer = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->producer);
+  c->p.first = c->first = berth_i_pool_alloc(&c->pool, tensors + 1, sizeof *c->first);
+  c->p.consumer = c->consumer = berth_i_pool_alloc(&c->pool, readers, sizeof *c->consumer);
+  c->p.gradient_op = c->gradient_op = berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_op);
+  c->p.gradient_bytes = c->gradient_bytes =
+      berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_bytes);
+  c->p.gradient_seconds = c->gradient_seconds =
+      berth_i_pool_alloc(&c->pool, tensors, sizeof *c->gradient_seconds);
   return berth_i_pool_status(&c->pool);
 }
 
@@ -348,24 +350,12 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
   berth_sfb_value worth;
   berth_status st;
   if ((st = cut_alloc(d, &c)) == BERTH_OK) {
-    /* Cut fill. */
     c.p.ops = d->n_ops;
     c.first[0] = 0;
     for (int32_t i = 0; i < d->n_ops; i++) cut_op(d, action, i, &c);
     for (int32_t i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, &c);
     for (int32_t i = 0; i < d->n_groups; i++)
       if (berth_i_reduces_all(d, action[i])) cut_gradients(d, v, action, i, &c);
-    c.p.seconds = c.seconds;
-    c.p.replicas = c.replicas;
-    c.p.bandwidth = c.bandwidth;
-    c.p.barred = c.barred;
-    c.p.producer = c.producer;
-    c.p.bytes = c.bytes;
-    c.p.first = c.first;
-    c.p.consumer = c.consumer;
-    c.p.gradient_op = c.gradient_op;
-    c.p.gradient_bytes = c.gradient_bytes;
-    c.p.gradient_seconds = c.gradient_seconds;
     st = berth_sfb_choose(d->ctx, &c.p, duplicate, NULL, NULL, &worth);
   }
   berth_i_pool_free(&c.pool);

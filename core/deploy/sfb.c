@@ -77,7 +77,7 @@ static berth_status check_gradient(berth_ctx *ctx, const berth_sfb_problem *p, i
                         p->gradient_bytes[k]);
   if (isnan(given)) return BERTH_OK;
   if (p->cost == BERTH_SFB_COMPAT)
-    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d: seconds go with the cost per-device only",
+    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d: seconds require the cost per-device",
                         (int)k);
   if (!is_amount(given))
     return berth_i_fail(ctx, BERTH_EINVAL,

@@ -108,7 +108,13 @@ static inline bool berth_i_reduces_all(const berth_deploy *d, int32_t action) {
 bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value *b);
 
 /* ---- local costs ---- */
+/** Adds traffic of a route to the loads of its links.  @return false: there is no route */
+bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
+                      double bytes, double *latency);
+/** Seconds of the busiest link; clears the loads. */
+double berth_i_load_take(const berth_deploy *d, berth_i_values *v);
 
+/** Of an AllReduce of these bytes over the place's devices. */
 double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double bytes);
 /** Of a tensor of these bytes, cut, to all devices of the place: by AllGather or by a
  * concatenation, as the compiler does. */

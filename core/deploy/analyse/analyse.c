@@ -136,8 +136,6 @@ static void find_marks(const analysing *x) {
   set_update_roles(x, BERTH_ROLE_SCATTER, 1);
 }
 
-/* ---- gradients ---- */
-
 /* ---- kinds without a rule ---- */
 
 static bool is_unknown(const analysing *x, int32_t op) {

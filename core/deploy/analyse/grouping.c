@@ -122,7 +122,8 @@ berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds
   berth_status st;
   size_t ops = (size_t)a->g->n_ops;
   if (o->groups < 1)
-    return berth_i_fail(a->g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
+    return berth_i_fail(a->g->ctx, BERTH_EINVAL,
+                        "%ld op groups: expected at least 1", (long)o->groups);
   for (size_t k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
     if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
     return berth_i_fail(a->g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);

@@ -1,4 +1,6 @@
-/* Columns that grow together and are kept from one compiled graph to the next. */
+/* The arena of a compiled graph: columns that grow together and are kept from one graph to the
+ * next.
+ * After a refusal (a->st) nothing more is added, so that callers check once. */
 #include "compile_internal.h"
 
 /* ---- columns ---- */

@@ -1,4 +1,7 @@
-/* A tensor from the form in which it is made to that in which it is read. */
+/* A tensor from the form in which it is made to that in which it is read: whole or cut on the
+ * devices of a place. Each form is made once and kept as a version for later readers. A cut tensor
+ * is moved piece by piece: a source with several pieces splits, a target with several
+ * concatenates. */
 #include "compile_internal.h"
 
 /** One conversion. */

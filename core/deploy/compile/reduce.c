@@ -1,4 +1,6 @@
-/* Gradients: sums on a server, or AllReduces by bucket. */
+/* Gradients: sums on a server, or AllReduces by bucket. Reductions are collected while readers are
+ * compiled; at the end they are put into buckets in the order in which gradients are made, and each
+ * bucket becomes one collective. */
 #include "compile_internal.h"
 
 /* ---- on a server ---- */
@@ -111,20 +113,6 @@ static void fill_buckets(berth_i_arena *a) {
 
 /* ---- collectives ---- */
 
-/* One gradient: who makes it is the member. */
-static void add_member(berth_i_arena *a, const berth_i_bucket *b, int32_t k) {
-  int32_t op, u = a->d->g->producer[reduction_at(a, b->first)->tensor];
-  if (b->n == 1) {
-    op = a->first_op[u] + k;
-  } else {
-    op = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
-                               berth_i_form_samples(a->d, a->form[u], k), 0);
-    for (int32_t r = b->first; r != BERTH_NONE; r = reduction_at(a, r)->next)
-      berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + k, op);
-  }
-  berth_i_add_member(a, op);
-}
-
 static void add_readers(berth_i_arena *a, const berth_i_reduction *r, int32_t bucket) {
   const berth_i_link *link = a->links.at;
   int32_t n = berth_i_place_size(a->d, r->place);
@@ -140,7 +128,19 @@ void berth_i_add_reductions(berth_i_arena *a) {
   for (size_t k = 0; k < a->buckets.n && a->st == BERTH_OK; k++) {
     const berth_i_bucket b = *bucket_at(a, (int32_t)k);
     berth_i_begin_collective(a, BERTH_ALLREDUCE, b.bytes, b.n);
-    for (int32_t i = 0; i < berth_i_place_size(a->d, b.place); i++) add_member(a, &b, i);
+    for (int32_t i = 0; i < berth_i_place_size(a->d, b.place); i++) {
+      /* One gradient: who makes it is the member. */
+      int32_t op, u = a->d->g->producer[reduction_at(a, b.first)->tensor];
+      if (b.n == 1) {
+        op = a->first_op[u] + i;
+      } else {
+        op = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b.place)[i],
+                                   berth_i_form_samples(a->d, a->form[u], i), 0);
+        for (int32_t r = b.first; r != BERTH_NONE; r = reduction_at(a, r)->next)
+          berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + i, op);
+      }
+      berth_i_add_member(a, op);
+    }
     for (int32_t r = b.first; r != BERTH_NONE; r = reduction_at(a, r)->next)
       add_readers(a, reduction_at(a, r), (int32_t)k);
   }

@@ -1,45 +1,23 @@
-/* Strategies that others would take, to begin with and to compare with. */
+/* Strategies that others would take, to begin with and to compare with: one choice for all op
+ * groups, the best single device, HeteroG's local choices, the chain cut by memory. They are
+ * evaluated once for a problem and kept. */
 #include "baselines_internal.h"
 #include "deploy/values_internal.h"
 #include <stdio.h>
 
-/* The list of baselines: named strategies and their values. */
+/* ---- the list of baselines: named strategies and their values ---- */
 
-static berth_status baselines_append(berth_deploy_list *l, const char *name, const int32_t *action,
-                                      berth_deploy_sfb rule, const berth_deploy_value *value) {
-  size_t n = (size_t)l->d->n_groups;
-  berth_status st = BERTH_I_POOL_GROW(&l->pool, l->one, l->cap, l->n + 1);
-  if (st != BERTH_OK) return st;
-  berth_i_named *one;
-  one = &l->one[l->n];
-  if (!(one->action = berth_i_pool_copy(&l->pool, action, n, sizeof *one->action)))
-    return berth_i_pool_status(&l->pool);
+static void append(berth_deploy_list *l, const char *name, const int32_t *action,
+                   berth_deploy_sfb rule, const berth_deploy_value *value) {
+  l->st = BERTH_I_POOL_GROW(&l->pool, l->one, l->cap, l->n + 1);
+  if (l->st != BERTH_OK) return;
+  berth_i_named *one = &l->one[l->n];
+  one->action = berth_i_pool_copy(&l->pool, action, (size_t)l->d->n_groups, sizeof *one->action);
+  if ((l->st = berth_i_pool_status(&l->pool)) != BERTH_OK) return;
   l->n++;
   snprintf(one->name, sizeof one->name, "%s", name);
   one->rule = rule;
   one->value = *value;
-  return BERTH_OK;
-}
-
-void berth_i_baselines_drop(berth_deploy_list *l) { berth_i_pool_free(&l->pool); }
-
-int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }
-
-static const berth_i_named *at(const berth_deploy_list *l, int32_t k) {
-  return k >= 0 && (size_t)k < l->n ? &l->one[k] : NULL;
-}
-
-const char *berth_deploy_list_name(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? at(l, k)->name : NULL;
-}
-const int32_t *berth_deploy_list_action(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? at(l, k)->action : NULL;
-}
-const berth_deploy_value *berth_deploy_list_value(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? &at(l, k)->value : NULL;
-}
-berth_deploy_sfb berth_deploy_list_rule(const berth_deploy_list *l, int32_t k) {
-  return at(l, k) ? at(l, k)->rule : BERTH_DEPLOY_SFB_NONE;
 }
 
 /* ---- actions by what they are ---- */
@@ -83,31 +61,29 @@ static berth_status value_of(berth_deploy_list *l, const int32_t *action, berth_
 }
 
 /* What cannot reach its tensors is left out. */
-static berth_status add(berth_deploy_list *l, const char *name, const int32_t *action,
-                        berth_deploy_sfb rule) {
+static void add(berth_deploy_list *l, const char *name, const int32_t *action,
+                berth_deploy_sfb rule) {
   berth_deploy_value value;
+  if (l->st != BERTH_OK) return;
   berth_status st = value_of(l, action, rule, &value);
-  l->passed_over |= st == BERTH_EUNREACHABLE;
-  if (st == BERTH_EUNREACHABLE
-      || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0))
-    return BERTH_OK;
-  return st == BERTH_OK ? baselines_append(l, name, action, rule, &value) : st;
+  if (st == BERTH_EUNREACHABLE) l->passed_over = true;
+  else if (st != BERTH_OK) l->st = st;
+  else if (rule == BERTH_DEPLOY_SFB_NONE || value.repeated > 0)
+    append(l, name, action, rule, &value);
 }
 
 static void fill(const berth_deploy *d, int32_t a, int32_t *action) {
   for (int32_t g = 0; g < d->n_groups; g++) action[g] = berth_i_deploy_instead(d, g, a);
 }
 
-static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action) {
+static void add_uniform(berth_deploy_list *l, int32_t a, int32_t *action) {
   fill(l->d, a, action);
   char name[32];
   snprintf(name, sizeof name, "uniform-%d", (int)a + 1);
-  berth_status st;
-  if ((st = add(l, name, action, BERTH_DEPLOY_SFB_NONE)) != BERTH_OK) return st;
+  add(l, name, action, BERTH_DEPLOY_SFB_NONE);
+  if (l->d->action[a].option != BERTH_DEPLOY_ALLREDUCE) return;
   snprintf(name, sizeof name, "uniform-%d-sfb", (int)a + 1);
-  return l->d->action[a].option == BERTH_DEPLOY_ALLREDUCE
-             ? add(l, name, action, BERTH_DEPLOY_SFB_LOCAL)
-             : BERTH_OK;
+  add(l, name, action, BERTH_DEPLOY_SFB_LOCAL);
 }
 
 /* ---- on all devices ---- */
@@ -147,14 +123,11 @@ static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option 
   return true;
 }
 
-static berth_status add_on_all(berth_deploy_list *l, int32_t *action) {
+static void add_on_all(berth_deploy_list *l, int32_t *action) {
   int32_t set = whole_set(l->d);
-  berth_status st = BERTH_OK;
-  for (size_t k = 0; set != BERTH_NONE && k < ON_ALL && st == BERTH_OK; k++) {
-    if (!fill_on_all(l->d, set, on_all[k].option, on_all[k].shares, action)) continue;
-    st = add(l, on_all[k].name, action, BERTH_DEPLOY_SFB_NONE);
-  }
-  return st;
+  for (size_t k = 0; set != BERTH_NONE && k < ON_ALL; k++)
+    if (fill_on_all(l->d, set, on_all[k].option, on_all[k].shares, action))
+      add(l, on_all[k].name, action, BERTH_DEPLOY_SFB_NONE);
 }
 
 /* Devices of one group are alike. */
@@ -171,23 +144,20 @@ static int32_t single_action(const berth_deploy *d, int32_t device) {
   return a != BERTH_NONE && legal_for_all(d, a) ? a : BERTH_NONE;
 }
 
-static berth_status add_single(berth_deploy_list *l, int32_t *action) {
+static void add_single(berth_deploy_list *l, int32_t *action) {
   berth_deploy_value value, best = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   int32_t a, found = BERTH_NONE;
-  for (int32_t k = 0; k < l->d->n_devices; k++) {
+  for (int32_t k = 0; k < l->d->n_devices && l->st == BERTH_OK; k++) {
     if (!leads_group(l->d, k) || (a = single_action(l->d, k)) == BERTH_NONE) continue;
     fill(l->d, a, action);
     berth_status st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value);
-    l->passed_over |= st == BERTH_EUNREACHABLE;
-    if (st == BERTH_EUNREACHABLE) continue;
-    if (st != BERTH_OK) return st;
-    if (found != BERTH_NONE && !berth_i_value_better(&value, &best)) continue;
-    best = value;
-    found = a;
+    if (st == BERTH_EUNREACHABLE) l->passed_over = true;
+    else if (st != BERTH_OK) l->st = st;
+    else if (found == BERTH_NONE || berth_i_value_better(&value, &best)) best = value, found = a;
   }
-  if (found == BERTH_NONE) return BERTH_OK;
+  if (found == BERTH_NONE || l->st != BERTH_OK) return;
   fill(l->d, found, action);
-  return baselines_append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
+  append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
 }
 
 /* ---- HeteroG's choices ---- */
@@ -234,41 +204,33 @@ static bool all_heterog(const berth_deploy *d, const int32_t *action) {
   return true;
 }
 
-static berth_status add_heterog(berth_deploy_list *l, int32_t *action) {
-  /* The best of those that HeteroG could say with one choice for all. */
+/* From the best of those that HeteroG could have with one choice for all. */
+static void add_heterog(berth_deploy_list *l, int32_t *action) {
   const berth_i_named *start = NULL;
   for (size_t k = 0; k < l->n; k++) {
     const berth_i_named *x = &l->one[k];
     if (!all_heterog(l->d, x->action)) continue;
     if (!start || berth_i_value_better(&x->value, &start->value)) start = x;
   }
-  if (!start) return BERTH_OK;
+  if (!start || l->st != BERTH_OK) return;
   memcpy(action, start->action, (size_t)l->d->n_groups * sizeof *action);
-  berth_status st;
-  if ((st = improve(l->d, action)) != BERTH_OK) return st;
-  return add(l, "heterog", action, BERTH_DEPLOY_SFB_NONE);
+  l->st = improve(l->d, action);
+  add(l, "heterog", action, BERTH_DEPLOY_SFB_NONE);
 }
 
-static berth_status add_chain(berth_deploy_list *l, int32_t *action) {
+static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   bool found = false;
-  berth_status st = berth_i_chain(l->d, action, &found);
-  return st == BERTH_OK && found ? add(l, "chain", action, BERTH_DEPLOY_SFB_NONE) : st;
+  add_on_all(l, action);
+  add_single(l, action);
+  add_heterog(l, action);
+  if (l->st == BERTH_OK) l->st = berth_i_chain(l->d, action, &found);
+  if (found) add(l, "chain", action, BERTH_DEPLOY_SFB_NONE);
+  for (int32_t a = 0; a < l->d->n_actions && l->st == BERTH_OK; a++)
+    if (legal_for_all(l->d, a)) add_uniform(l, a, action);
+  return l->st;
 }
 
 /* ---- life ---- */
-
-static berth_status add_all(berth_deploy_list *l, int32_t *action) {
-  berth_status st;
-  if ((st = add_on_all(l, action)) != BERTH_OK) return st;
-  if ((st = add_single(l, action)) != BERTH_OK) return st;
-  if ((st = add_heterog(l, action)) != BERTH_OK) return st;
-  if ((st = add_chain(l, action)) != BERTH_OK) return st;
-  /* Add all uniform. */
-  st = BERTH_OK;
-  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++)
-    if (legal_for_all(l->d, a)) st = add_uniform(l, a, action);
-  return st;
-}
 
 /* The text is that of the last one which could not be simulated. */
 static berth_status none(berth_deploy *d) {

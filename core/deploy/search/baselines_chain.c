@@ -62,8 +62,6 @@ static void sort_ids(berth_i_keyed *list, int32_t n, int32_t *out) {
   for (int32_t i = 0; i < n; i++) out[i] = list[i].id;
 }
 
-/* ---- what groups hold ---- */
-
 /* ---- packing ---- */
 
 static bool may_go(const chain *x, int32_t group, int32_t device) {

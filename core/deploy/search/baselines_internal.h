@@ -19,6 +19,7 @@ struct berth_deploy_list {
   berth_i_named *one;
   size_t n, cap;
   uint8_t *duplicate; /* [n_ops] scratch */
+  berth_status st;    /* after a failure nothing more is added */
   bool passed_over;   /* something that cannot be simulated */
 };
 

@@ -1,7 +1,7 @@
 /* Where op groups are, what crosses between them, what is worth changing. */
 #include "search_internal.h"
 
-/* Actions of a search as sequences of choices. */
+/* ---- actions of a search as sequences of choices ---- */
 
 /* Which part of each device group is in the set: none, all, or some. */
 static bool is_union(const berth_deploy *d, int32_t place, int32_t *count, const int32_t *all) {

@@ -1,4 +1,5 @@
-/* Strategies of deployment as decisions. */
+/* Strategies of deployment as decisions: one action for each op group. Values are simulated step
+ * times; priors are local costs or a function of the caller's (TAG's network). */
 #include "search_internal.h"
 
 enum { STEPS_ABOVE = 6 };
@@ -223,9 +224,20 @@ typedef struct tables {
   berth_i_first starts;
 } tables;
 
-static berth_status fill_tables(seam *s, tables *t) {
+static berth_status make_tables(seam *s, tables *t) {
   berth_deploy *d = s->d;
-  berth_status st = berth_deploy_positions(d, t->position);
+  size_t groups = (size_t)d->n_groups, actions = (size_t)s->space.n_actions,
+         device_groups = (size_t)d->n_device_groups;
+  t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
+  t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
+  t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
+  t->rank = berth_i_pool_alloc(&t->pool, groups, sizeof *t->rank);
+  t->everywhere = berth_i_pool_alloc(&t->pool, actions, 1);
+  t->at = berth_i_pool_alloc(&t->pool, actions + 1, sizeof *t->at);
+  t->path = berth_i_pool_alloc(&t->pool, actions * (device_groups + 5), sizeof *t->path);
+  t->count = berth_i_pool_alloc(&t->pool, 2 * device_groups, sizeof *t->count);
+  berth_status st = berth_i_pool_status(&t->pool);
+  if (st == BERTH_OK) st = berth_deploy_positions(d, t->position);
   if (st == BERTH_OK) st = berth_i_search_starts(d, &s->o, &s->space, &t->starts);
   if (st != BERTH_OK) return st;
   berth_i_search_weights(d, t->weight);
@@ -237,10 +249,6 @@ static berth_status fill_tables(seam *s, tables *t) {
 }
 
 /* ---- the decider ---- */
-
-static bool in_steps(const berth_deploy *d, const berth_deploy_search_options *o) {
-  return o->steps < 0 ? d->n_device_groups > STEPS_ABOVE : o->steps > 0;
-}
 
 static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) {
   berth_status st = berth_options_check(ctx, berth_deploy_search_option_table(), o);
@@ -254,55 +262,35 @@ static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) 
   return BERTH_OK;
 }
 
+/* The problem of the search: a choice for each op group. Above STEPS_ABOVE device groups, or as
+ * given, an action is chosen in steps. */
 static berth_decisions decisions_of(seam *s, tables *t) {
   const berth_deploy_search_options *o = &s->o;
-  berth_decisions p = { 0 };
-  p.n = s->d->n_groups;
-  p.n_actions = s->space.n_actions;
-  p.legal = s->space.legal;
-  p.instead = s->space.instead;
-  p.position = t->position;
-  p.weight = t->weight;
-  p.seam = t->seam;
-  p.everywhere = t->everywhere;
-  p.n_starts = t->starts.n;
-  p.start = t->starts.assignment;
-  p.start_value = t->starts.value;
-  p.start_excess = t->starts.excess;
-  p.fill = o->fill;
-  p.value = value;
-  p.prior = o->prior == BERTH_DEPLOY_PRIOR_LOCAL ? local
-            : o->prior == BERTH_DEPLOY_PRIOR_OWN ? own
-                                                 : NULL;
-  p.release = release;
-  p.ud = s;
-  if (!in_steps(s->d, o)) return p;
-  berth_i_search_paths(s->d, &s->space, t->at, t->path, t->count);
-  p.path_at = t->at;
-  p.path = t->path;
-  return p;
-}
-
-static berth_status make(seam *s, tables *t, berth_decider **out) {
-  /* Alloc tables. */
-  size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->space.n_actions,
-         device_groups = (size_t)s->d->n_device_groups;
-  t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
-  t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
-  t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
-  t->rank = berth_i_pool_alloc(&t->pool, groups, sizeof *t->rank);
-  t->everywhere = berth_i_pool_alloc(&t->pool, actions, 1);
-  t->at = berth_i_pool_alloc(&t->pool, actions + 1, sizeof *t->at);
-  t->path = berth_i_pool_alloc(&t->pool, actions * (device_groups + 5), sizeof *t->path);
-  t->count = berth_i_pool_alloc(&t->pool, 2 * device_groups, sizeof *t->count);
-  berth_status st = berth_i_pool_status(&t->pool);
-  if (st == BERTH_OK) st = fill_tables(s, t);
-  if (st != BERTH_OK) {
-    release(s);
-    return st;
-  }
-  berth_decisions p = decisions_of(s, t);
-  return berth_decider_new(s->d->ctx, &p, &s->o.decide, out);
+  bool in_steps = o->steps < 0 ? s->d->n_device_groups > STEPS_ABOVE : o->steps > 0;
+  if (in_steps) berth_i_search_paths(s->d, &s->space, t->at, t->path, t->count);
+  return (berth_decisions){
+    .n = s->d->n_groups,
+    .n_actions = s->space.n_actions,
+    .legal = s->space.legal,
+    .instead = s->space.instead,
+    .position = t->position,
+    .weight = t->weight,
+    .seam = t->seam,
+    .everywhere = t->everywhere,
+    .n_starts = t->starts.n,
+    .start = t->starts.assignment,
+    .start_value = t->starts.value,
+    .start_excess = t->starts.excess,
+    .fill = o->fill,
+    .value = value,
+    .prior = o->prior == BERTH_DEPLOY_PRIOR_LOCAL ? local
+             : o->prior == BERTH_DEPLOY_PRIOR_OWN ? own
+                                                  : NULL,
+    .release = release,
+    .ud = s,
+    .path_at = in_steps ? t->at : NULL,
+    .path = in_steps ? t->path : NULL,
+  };
 }
 
 berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts,
@@ -313,7 +301,12 @@ berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_opt
   berth_status st = check(d->ctx, &o);
   if (st != BERTH_OK || (st = make_seam(d, &o, &s)) != BERTH_OK) return st;
   berth_deploy_retain(d); /* release of the seam may be the last */
-  st = make(s, &t, out);
+  if ((st = make_tables(s, &t)) == BERTH_OK) {
+    berth_decisions p = decisions_of(s, &t);
+    st = berth_decider_new(d->ctx, &p, &o.decide, out);
+  } else {
+    release(s);
+  }
   berth_i_pool_free(&t.starts.pool);
   berth_i_pool_free(&t.pool);
   berth_deploy_release(d);
