@@ -1,4 +1,5 @@
-/* Making a cluster, its clock and events. */
+/* A cluster, its clock and events: arrivals in order of the jobs, ends by a heap, slots and wakes.
+ * O(log jobs) an event, besides what the scheduler does. */
 #include "cluster_internal.h"
 
 berth_cluster_options berth_cluster_default(int32_t machines) {

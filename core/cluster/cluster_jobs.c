@@ -1,4 +1,8 @@
-/* Decisions about jobs, and what is. */
+/* Decisions about jobs, and what is held.
+ *
+ * Invariants: a machine without jobs has exactly its capacity free; waiting jobs are a doubly
+ * linked list by number; running ones are in a heap by their ends. Time that a job ran and held is
+ * counted whenever its state changes. */
 #include "cluster_internal.h"
 #include "base/sort_internal.h"
 
@@ -113,7 +117,7 @@ static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
                           (int)job, (int)r, (int)machine, x);
     if (too_much(c, machine, r, x))
       return berth_i_fail(c->ctx, BERTH_EINFEASIBLE,
-                          "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
+                          "cluster: job %d needs %g of resource %d on machine %d, where %g is left",
                           (int)job, x, (int)r, (int)machine, cell(c->free_amount, c, machine)[r]);
   }
   return BERTH_OK;

@@ -1,4 +1,5 @@
-/* Blocks as masks, models as tables. */
+/* Blocks as masks, models as tables: the cluster of at most 64 servers in which the planner plays.
+ * Legal blocks of each size are listed once, in the order of RAMP's first fit. */
 #include "fast.h"
 
 typedef struct Collect {

@@ -53,8 +53,6 @@ static const berth_i_choice *choice_of(const Learner *l, int32_t i) {
   return i < l->v.n ? &l->choice[i] : NULL;
 }
 
-/* ---- temporal differences ---- */
-
 /* ---- rollouts ---- */
 
 /* The choices with least to be blocked, by the network. @param best [o->choices] out @return their

@@ -1,4 +1,5 @@
-/* Rollouts: for each choice sampled futures are played on with the network. */
+/* Rollouts: for each choice sampled futures are played on with the network; choices are compared by
+ * sequential halving on the same futures. */
 #include "ahead_internal.h"
 
 bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s,

@@ -1,4 +1,6 @@
-/* One training step of a placed job, alone on its servers. */
+/* One training step of a placed job, alone on its servers: pieces run by priority on each server,
+ * transfers by rank; time moves from end to end (a tick). Transfers that take no time are a tick of
+ * their own, as published. Discipline and departures: berth/ramp.h. */
 #include "ramp_internal.h"
 
 enum {

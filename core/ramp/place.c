@@ -1,4 +1,5 @@
-/* First fit: legal blocks of free servers, in topological order of the forward ops. */
+/* First fit (RAMP's placement): ops in topological order of the forward ops; each with a producer
+ * whose servers hold it, or on the first legal block of free servers, shapes in a fixed order. */
 #include "ramp_internal.h"
 
 /* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups

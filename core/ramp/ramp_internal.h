@@ -114,7 +114,7 @@ struct berth_ramp_planner {
   int32_t *home;
   int32_t n_homes;
   /* servers */
-  double *free_bytes;            /* free bytes */
+  double *free_bytes;
   uint8_t *taken;          /* by other jobs */
   uint8_t *mine;           /* the job is there */
   int32_t *count, *block;  /* scratch */

@@ -187,7 +187,7 @@ static void test_decision_errors(void) {
   refused(berth_cluster_start(c, 0, 2, far, NULL, 1), BERTH_EINVAL,
           "cluster: job 0: machine 2 does not exist: there are 2");
   refused(berth_cluster_start(c, 0, 2, both, much, 1), BERTH_EINFEASIBLE,
-          "cluster: job 0 wants 5 of resource 0 on machine 1, where 4 is left");
+          "cluster: job 0 needs 5 of resource 0 on machine 1, where 4 is left");
   refused(berth_cluster_start(c, 0, 2, twice, some + 2, 1), BERTH_EINVAL,
           "cluster: job 0: machine 1 is named twice");
   refused(berth_cluster_start(c, 0, 2, both, bad, 1), BERTH_EINVAL,
@@ -196,7 +196,7 @@ static void test_decision_errors(void) {
   CHECK(memcmp(berth_cluster_free(c), capacity, sizeof capacity) == 0);
   CHECK_STATUS(berth_cluster_start(c, 0, 2, both, some, 1), BERTH_OK);
   refused(berth_cluster_start(c, 1, 1, both, rest, 1), BERTH_EINFEASIBLE,
-          "cluster: job 1 wants 4.5 of resource 1 on machine 0, where 4 is left");
+          "cluster: job 1 needs 4.5 of resource 1 on machine 0, where 4 is left");
   refused(berth_cluster_refuse(c, 0, 1), BERTH_EINVAL, "cluster: refuse: job 0 runs");
   refused(berth_cluster_pause(c, 1), BERTH_EINVAL, "cluster: pause: job 1 waits");
   refused(berth_cluster_set_rate(c, 1, 1), BERTH_EINVAL, "cluster: set_rate: job 1 waits");
