@@ -190,7 +190,6 @@ berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
   } else if (u.end <= u.other + c->o.slack) {
     int32_t job = c->ends.at[0].item;
     *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(u.end, u.other), job);
-    /* End job. */
     berth_i_cluster_job *j = &c->at[job];
     berth_i_heap_remove(&c->ends, job);
     berth_i_cluster_give_back(c, job);

@@ -163,7 +163,7 @@ static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
     r.first[i] = r.idle[i] = INFINITY;
     r.last[i] = -INFINITY;
   }
-  /* Read ops. */
+  /* First start and last end of each op over its replicas. */
   for (int32_t k = 0; k < r.e->graph.n_ops; k++) {
     int32_t op = r.e->origin[k];
     if (r.start[k] < r.first[op]) r.first[op] = r.start[k];
@@ -181,7 +181,6 @@ static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
     }
   }
   read_traffic(&r, result);
-  /* Report ops. */
   for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
     f->makespan[i] = span(r.first[i], r.last[i]);
   for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)

@@ -136,11 +136,10 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
     p.count = own;
     p.price = own + n;
     p.load = own + 2 * n;
-    /* Fill work. */
     for (int32_t k = 0; k < d->n_devices; k++)
       for (int32_t op = 0; op < d->n_ops; op++)
         work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
-    /* Find kinds. */
+    /* Devices with the same work are one kind. */
     for (int32_t k = 0; k < d->n_devices; k++) {
       const double *column = work + (size_t)k * (size_t)d->n_ops;
       int32_t q;

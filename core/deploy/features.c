@@ -180,7 +180,6 @@ static void fill(const scale *s, const state *now, berth_deploy_features *out) {
       out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] =
           of_bandwidth(s, bandwidth_between(d, i, k));
   if (out->place) {
-    /* Place rows. */
     float *row = out->place;
     const double *x = s->v->place_seconds;
     for (int32_t g = 0; g < s->d->n_groups; g++) {

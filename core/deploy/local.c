@@ -183,7 +183,6 @@ static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stan
   int32_t n = berth_i_place_size(d, s.place);
   double most = 0;
   for (int32_t k = 0; k < n; k++) {
-    /* Replica seconds. */
     berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
     int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k);
     double t = 0;

@@ -161,7 +161,7 @@ berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *actio
                           "op group %ld: there is no action %ld (there are %ld)", (long)group,
                           (long)k, (long)d->n_actions);
     if (berth_i_deploy_instead(d, group, k) == BERTH_NONE) {
-      /* Not legal. */
+      /* Why it is not legal. */
       static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
       const berth_action *a = &d->action[k];
       char what[64];

@@ -101,7 +101,7 @@ static bool has_roofline(const berth_graph *g, int32_t op) {
 
 berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o) {
   berth_status st;
-  /* Take points. */
+  /* Costs at other batches, by batch. */
   size_t n = (size_t)o->n_points + 1;
   d->point_batch = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_batch);
   d->point_cost = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_cost);
@@ -118,7 +118,7 @@ berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (int32_t op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
   if ((st = berth_cost_mean_ops(d->cost, d->mean_seconds)) != BERTH_OK) return st;
-  /* Find speeds. */
+  /* Speeds: shares of the sum, by the time of all ops. */
   double least = INFINITY, sum = 0;
   for (int32_t device = 0; device < d->n_devices; device++) {
     d->speed[device] = total_on(d, device);
@@ -296,7 +296,6 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   if ((st = alloc_ops(d)) != BERTH_OK) return st;
   d->role = berth_analysis_role(d->analysis);
   d->cut_tensor = berth_analysis_batch(d->analysis);
-  /* Find cut ops. */
   const uint8_t *from_input = berth_analysis_from_input(d->analysis);
   for (int32_t op = 0; op < d->n_ops; op++)
     d->cut_op[op] =

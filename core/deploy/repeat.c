@@ -71,7 +71,7 @@ static berth_status try_without(guard *x, int32_t number) {
 
 static berth_status try_layers(guard *x) {
   berth_status st = BERTH_OK;
-  /* Join layers. */
+  /* Repeated ops that read from one another are one layer. */
   const berth_graph *g = x->d->g;
   for (int32_t k = 0; k < x->d->n_ops; k++) x->up[k] = k;
   for (int32_t t = 0; t < g->n_tensors; t++)
@@ -222,7 +222,6 @@ static double saved_seconds(const choice *r, double bytes) {
 }
 
 static void try_op(choice *r, int32_t op) {
-  /* Reduced bytes. */
   const berth_graph *g = r->d->g;
   double bytes = 0;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
@@ -373,7 +372,6 @@ berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_d
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
   memset(duplicate, 0, (size_t)d->n_ops);
   if (rule == BERTH_DEPLOY_SFB_LOCAL) {
-    /* Repeat local. */
     for (int32_t g = 0; g < d->n_groups; g++) {
       if (!berth_i_reduces_all(d, action[g])) continue;
       const berth_i_local_sfb *sfb;

@@ -137,14 +137,12 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
     v.work += work_of(p, i);
     v.duplicated++;
   }
-  /* Add gathers. */
   for (int32_t k = 0; k < p->tensors; k++) {
     int32_t n = gathers(p, duplicated, k);
     v.gather += n * gather_of(p, k);
     v.gathered += n > 0;
     if (gathered) gathered[k] = n > 0;
   }
-  /* Add gradients. */
   for (int32_t k = 0; k < p->gradients; k++) {
     bool gone = duplicated[p->gradient_op[k]];
     if (gone) v.sync += sync_of(p, k);
@@ -246,7 +244,7 @@ berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_
   if (st != BERTH_OK) return st;
   Net x;
   if ((st = net_init(ctx, p, &x)) != BERTH_OK) goto done;
-  /* Add ops. */
+  /* Net price of repeating each op: an arc from the source or to the target. */
   for (int32_t i = 0; i < p->ops; i++) x.net[i] = work_of(p, i);
   for (int32_t k = 0; k < p->gradients; k++) x.net[p->gradient_op[k]] -= sync_of(p, k);
   for (int32_t i = 0; i < p->ops; i++) {
@@ -256,7 +254,6 @@ berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_
   }
   if ((st = check_prices(ctx, p, &x)) != BERTH_OK) goto done;
   for (int32_t k = 0; k < p->tensors; k++) {
-    /* Add tensor. */
     bool each = p->cost == BERTH_SFB_COMPAT;
     double w = gather_of(p, k);
     int32_t node = p->ops + k, maker = node_of(p, &x, p->producer[k]);

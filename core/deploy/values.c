@@ -82,7 +82,7 @@ static berth_status make_crossings(berth_deploy *d) {
   if ((st = gather(d, &x)) != BERTH_OK) goto done;
   sort_crossings(x.list, x.n);
   if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
-  /* Index crossings. */
+  /* Crossings by the group that they leave, and by the one that they enter. */
   berth_i_values *v = d->values;
   for (int32_t i = 0; i < v->n_crossings; i++) {
     v->out_at[v->from[i] + 1]++;

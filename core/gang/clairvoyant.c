@@ -213,7 +213,6 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
   p->lp.equal = p->equal = berth_i_pool_alloc(pool, rows, sizeof *p->equal);
   p->dual = berth_i_pool_zalloc(pool, rows, sizeof *p->dual);
   if (berth_i_pool_status(pool) != BERTH_OK) return BERTH_ENOMEM;
-  /* Add rows. */
   p->lp.rows = p->jobs->n + p->spans->moments;
   for (int32_t i = 0; i < p->lp.rows; i++) {
     p->equal[i] = i >= p->jobs->n;
@@ -222,7 +221,6 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
   for (int32_t i = 0; i < p->jobs->n; i++)
     for (int32_t c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
       if (is_useful(p, i, c)) {
-        /* Add choice. */
         double servers = p->jobs->choice[c].servers;
         int32_t moment_rows = p->jobs->n;
         p->choice[p->kept++] = c;
@@ -233,7 +231,6 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
         p->lp.columns++;
       }
   for (int32_t i = 0; i < p->spans->moments; i++) {
-    /* Add use. */
     begin_column(p, 0, p->jobs->servers);
     put(p, p->jobs->n + i, -1);
     if (i + 1 < p->spans->moments) put(p, p->jobs->n + i + 1, 1);

@@ -232,7 +232,7 @@ static berth_status decide(berth_gang *g, double now) {
   int32_t n = berth_i_gang_list_all(g);
   berth_status st;
   if (of(g)->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
-  /* Choose types. */
+  /* By priority: the first type of each job on which its gang is left. */
   gavel *v = of(g);
   int32_t found = list_candidates(g, n);
   for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;

@@ -78,7 +78,7 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 static berth_status decide(berth_gang *g, double now) {
   const gittins *h = of(g);
-  /* Catch up. */
+  /* Jobs that have had another quantum. */
   while (g->due.n > 0 && g->due.at[0].key <= now) {
     int32_t job = berth_i_heap_pop(&g->due, NULL);
     g->job[job].level++;
@@ -91,7 +91,6 @@ static berth_status decide(berth_gang *g, double now) {
     /* Those that have ended are counted in when there are a quarter more of them. */
     of(g)->n = of(g)->n_seen;
     add_up(of(g));
-    /* Rank waiting. */
     int32_t n = g->waiting.n;
     berth_i_gang_queue_list(&g->waiting, g->keep);
     berth_i_gang_queue_clear(&g->waiting);

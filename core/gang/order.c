@@ -131,7 +131,6 @@ static void go_through(berth_gang *g, walk *w) {
       runs = berth_i_gang_before(r, g->job[w->wait].rank);
     }
     if (runs) {
-      /* Offer running. */
       int32_t job = g->running[w->i], size = g->job[job].size;
       if (!g->rule->moves) g->job[job].rank = rank_at(g, w->i, w->now);
       w->i++;
@@ -146,7 +145,6 @@ static void go_through(berth_gang *g, walk *w) {
       }
       if (w->wait != BERTH_NONE && g->job[w->wait].size > w->left) pass(g, w);
     } else {
-      /* Offer waiting. */
       if (reserve(g, w, w->wait)) {
         w->left -= g->job[w->wait].size;
         g->keep[w->n_keep++] = g->start[g->n_start++] = w->wait;
@@ -209,7 +207,6 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   for (int32_t i = 0; i < g->n_start; i++) {
     int32_t job = g->start[i];
     if (berth_i_gang_by_place(g)) {
-      /* Pick reserved. */
       for (g->pick.n = 0; g->reserved[from].job == job; ++from) {
         g->pick.machine[g->pick.n] = g->reserved[from].machine;
         g->pick.amount[g->pick.n++] = g->reserved[from].amount;

@@ -141,7 +141,6 @@ berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   double rate;
   berth_status st = berth_i_gang_rate(g, job, &rate);
   if (st == BERTH_OK) {
-    /* Grow log. */
     size_t runs = (size_t)g->n_runs + 1, places = (size_t)g->n_places + (size_t)g->pick.n;
     st = BERTH_I_POOL_GROW(&g->pool, g->runs, g->cap_runs, runs);
     if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&g->pool, g->place_machine, g->cap_machine, places);
@@ -150,7 +149,6 @@ berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   if (st == BERTH_OK)
     st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
   if (st != BERTH_OK) return st;
-  /* Note run. */
   g->job[job].run = g->n_runs;
   g->runs[g->n_runs++] = (berth_gang_run){ job, g->n_places, g->pick.n, now, NAN };
   for (int32_t i = 0; i < g->pick.n; i++, g->n_places++) {

@@ -101,7 +101,7 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   a->hidden = hidden;
   a->n_blocks = blocks;
   a->discount = discount;
-  /* Choose sizes. */
+  /* Blocks are counted for sizes that are powers of 2. */
   for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
     if (!a->f.env->legal[k]) continue;
     a->counted[a->n_counted] = k;

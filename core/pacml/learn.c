@@ -128,15 +128,15 @@ static berth_status games(Learner *l, double *blocked) {
     if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
     berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
     if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);
-    bool turned_away = at == l->v.n;
-    sum += turned_away;
+    bool refused = at == l->v.n;
+    sum += refused;
     *blocked = (double)sum / (j + 1);
     if (j > 0) {
       /* TD(lambda): the value of what the last choice left behind moves towards what came of it. */
       berth_pacml_ahead *a = l->a;
       double next = berth_i_ahead_value(a, x, l->unit),
              old = berth_i_ahead_value(a, before, l->unit);
-      double step = rate * (turned_away + a->discount * next - old),
+      double step = rate * (refused + a->discount * next - old),
              fade = l->o->trace * a->discount;
       for (int32_t i = 0; i < a->n_weights; i++) l->trace[i] *= fade;
       berth_i_ahead_gradient(a, 1, l->trace, before, l->unit);

@@ -71,7 +71,6 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
     o->unplaced += cause == BERTH_PACML_PLACEMENT;
     o->late += cause == BERTH_PACML_LATE;
     if (cause != BERTH_PACML_ACCEPTED) continue;
-    /* Add work. */
     const berth_i_pacml_past *p = &r->past[j];
     const berth_ramp_model *m = r->env->model[r->jobs[j].model];
     double part = part_done(r, j, time), ran = part * p->outcome.jct;

@@ -102,7 +102,6 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
 berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs,
                                  berth_pacml_run **out) {
   berth_status st;
-  /* Check jobs. */
   for (int32_t j = 0; j < n; j++) {
     if (jobs[j].model < 0 || jobs[j].model >= p->n)
       return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,

@@ -76,7 +76,6 @@ static berth_status certifier_init(certifier *c, const berth_pdors *d) {
   c->slope = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->slope);
   c->heap = berth_i_pool_alloc(&c->pool, 2 * (size_t)c->slots, sizeof *c->heap);
   if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
-  /* Set capacity. */
   for (int32_t h = 0; h < c->d->c.machines; h++)
     for (int32_t r = 0; r < c->resources; r++)
       c->capacity[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources

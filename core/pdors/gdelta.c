@@ -21,7 +21,6 @@ double berth_gdelta(berth_pdors_favour favour, berth_pdors_gdelta form, double n
   if (isinf(w)) return 1;
   double log_term = log(3 * n / delta);
   if (form == BERTH_GDELTA_FORMULA) {
-    /* By formula. */
     double k;
     if (favour == BERTH_PDORS_COVERING) {
       k = log_term / w;

@@ -121,7 +121,6 @@ static berth_status init_rows(program *p) {
   for (int32_t i = 0; i < p->jobs; i++)
     p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
   p->spans = p->span[p->jobs];
-  /* Count pairs. */
   int32_t n = 0;
   for (int32_t a = 0; a < p->modes; a++)
     for (int32_t b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
@@ -242,7 +241,6 @@ static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, d
   *out =
       (berth_pdors_optimum){ a.feasible ? a.value : 0, a.bound, a.feasible && a.proved, a.nodes };
   if (utility_of) {
-    /* Read utility. */
     int32_t k;
     for (int32_t i = 0; i < p->jobs; i++)
       for (utility_of[i] = 0, k = p->span[i]; k < p->span[i + 1]; k++)

@@ -223,7 +223,6 @@ static berth_status types_init(berth_pdors *d) {
     k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources,
                     h >= d->split, h };
   sort_keyed(k, n);
-  /* Number types. */
   for (int32_t i = 0; i < d->c.machines; i++) {
     if (i == 0 || same_order(&k[i - 1], &k[i]) != 0) {
       t->first[t->n] = k[i].machine;

@@ -56,7 +56,6 @@ void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rat
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   *out = (berth_i_pdors_rates){ .work = j->epochs * j->samples,
                                 .inside = berth_ps_worker_slots(j, j->inside) };
-  /* Outside slots. */
   double slots = berth_ps_worker_slots(j, j->across);
   if (d->families == 1 && d->c.rack && j->rack > 0)
     slots = fmin(slots, berth_ps_worker_slots(j, j->rack));
@@ -157,7 +156,6 @@ static void refresh(berth_pdors *d) {
   d->epoch++;
   for (int32_t i = 0; i < d->families; i++)
     if (has_bounds(d, &d->family[i])) {
-      /* Set bounds. */
       berth_i_pdors_family *f = &d->family[i];
       double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
       f->ready = true;
@@ -170,14 +168,12 @@ static void refresh(berth_pdors *d) {
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
   int32_t jobs = berth_ps_jobs(d->ps);
   if (!(d->seen = berth_i_pool_zalloc(&d->pool, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
-  /* Sum capacity. */
   for (int32_t i = 0; i < d->families; i++)
     d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
   for (int32_t h = 0; h < d->c.machines; h++)
     for (int32_t r = 0; r < d->c.resources; r++)
       d->family[family_of(d, h)].capacity[r] += capacity_of(d, h)[r];
   if (d->o.bounds == BERTH_PDORS_PRIOR) {
-    /* Set prior. */
     for (int32_t i = 0; i < d->families; i++)
       for (int32_t r = 0; r < d->c.resources; r++) {
         d->family[i].ready = d->family[i].wanted[r] = true;

@@ -66,7 +66,7 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
   s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
   s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;
   berth_i_slot_classify(s, state);
-  /* List regions. */
+  /* The cluster, then each rack. */
   s->regions = 1;
   s->region[0] =
       (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
@@ -130,7 +130,6 @@ static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_regi
   if ((st = berth_i_slot_relax(s, g, want)) != BERTH_OK) return st;
   *bound = fmin(*bound, s->lp.bound);
   if (isinf(s->lp.bound) || (s->lp.bound >= s->best_cost && !always)) return BERTH_OK;
-  /* Solve relaxed. */
   if (s->o.mode == BERTH_PDORS_FAITHFUL) {
     berth_i_slot_round_faithfully(s, g, want, rng);
     return BERTH_OK;

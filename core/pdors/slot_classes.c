@@ -85,7 +85,6 @@ BERTH_I_SORT(sort_by_rack, berth_i_slot_class, BERTH_I_UP(rack) BERTH_I_UP(first
 
 /* O(machines * resources), and a sort of classes with racks. */
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state) {
-  /* List resources. */
   s->resources = 0;
   for (int32_t r = 0; r < s->c.resources; r++) {
     if (!(s->job->worker[r] > 0 || s->job->server[r] > 0)) continue;
@@ -107,7 +106,6 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
     for (int32_t k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
     for (int32_t h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
   }
-  /* List members. */
   int32_t at = 0;
   for (int32_t k = 0; k < s->classes; k++) {
     s->class[k].first = s->next[k] = at;
@@ -115,7 +113,6 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
   }
   for (int32_t h = 0; h < s->c.machines; h++) s->member[s->next[s->class_of[h]]++] = h;
   for (int32_t k = 0; k < s->classes; k++) {
-    /* Set most units. */
     berth_i_slot_class *c = &s->class[k];
     c->most_workers = isinf(c->worker) ? 0 : berth_i_slot_most_more(s, c, 0, 0, 0, s->job->batch);
     c->most_servers = isinf(c->server) ? 0 : berth_i_slot_most_more(s, c, 1, 0, 0, INT32_MAX / 4);

@@ -55,7 +55,7 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
   size_t first = t->options;
   int32_t n = t->want.units[0] + t->want.units[1];
   berth_status st;
-  /* List options. */
+  /* Points of one machine that lose no more than the best answer allows. */
   double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) },
          best = best_of(s, c, price);
   int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];

@@ -107,7 +107,6 @@ static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
 static bool fill(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind, int32_t want) {
   const berth_i_slot_priced *list = s->cheap[kind] + g->list;
   for (int32_t k = 0; k < g->n && s->draft.all[kind] < want && list[k].price < INFINITY; k++) {
-    /* Fill class. */
     const berth_i_slot_class *c = &s->class[list[k].class];
     const berth_i_slot_draft *d = &s->draft;
     for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {

@@ -113,7 +113,6 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
   berth_ps_place *to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
   if (!in_order(n, to)) sort_by_machine(to, (size_t)n);
-  /* In order of machines. */
   const berth_ps_place *old = places(r, r->at[job].now), *end = old + r->at[job].now.n;
   st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
@@ -238,7 +237,7 @@ static berth_status run(berth_ps_run *r, int32_t job) {
 berth_status berth_i_ps_commit(berth_ps_run *r) {
   size_t entries = r->n_entries + (size_t)r->n_given;
   berth_status st = BERTH_I_POOL_GROW(&r->pool, r->entry, r->cap_entries, entries);
-  /* Pause others. */
+  /* Jobs whose places change, or that have none, pause first. */
   for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
     berth_i_ps_state *s = &r->at[r->held[i]];
     if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))

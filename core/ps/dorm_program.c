@@ -80,7 +80,7 @@ static void column(program *p, int32_t c, double most, bool whole) {
 static void all_columns(program *p) {
   for (int32_t k = 0; k < p->n; k++)
     for (int32_t q = 0; q < p->groups; q++) {
-      /* Bundles column. */
+      /* Bundles x_kq. */
       const berth_i_dorm_job *j = &p->d->list[k];
       double share = j->most > 0 ? j->share : 0;
       int32_t c = k * p->groups + q, i = p->adjusting + 2 * c;
@@ -98,14 +98,14 @@ static void all_columns(program *p) {
       entry(p, i + 1, 1);
     }
   for (int32_t k = 0; k < p->n; k++) {
-    /* Distance column. */
+    /* Distances from fair shares. */
     column(p, p->n * p->groups + k, INFINITY, false);
     entry(p, p->fairness + 2 * k, -1);
     entry(p, p->fairness + 2 * k + 1, 1);
     entry(p, p->adjusting - 1, 1);
   }
   for (int32_t k = 0; k < p->n; k++) {
-    /* Adjusted column. */
+    /* Whether a running job is adjusted. */
     const berth_i_dorm_job *j = &p->d->list[k];
     column(p, p->n * p->groups + p->n + k, j->runs ? 1 : 0, true);
     for (int32_t q = 0; q < p->groups; q++) {
@@ -129,7 +129,6 @@ static berth_status solve(program *p, bool *solved) {
   p->d->counts.proved += a.feasible && a.proved;
   p->d->counts.nodes += a.nodes;
   if (a.feasible) {
-    /* Read answer. */
     for (int32_t k = 0; k < p->n; k++) {
       p->d->list[k].chosen = 0;
       for (int32_t q = 0; q < p->groups; q++) {
@@ -148,12 +147,10 @@ berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved) {
   *solved = false;
   d->counts.programs++;
   if (st == BERTH_OK) {
-    /* All rows. */
     for (int32_t q = 0; q < p.groups; q++)
       for (int32_t r = 0; r < p.resources; r++)
         row(&p, q * p.resources + r, BERTH_I_AT_MOST, capacity(&p, q, r) > 0 ? 1 : 0);
     for (int32_t k = 0; k < p.n; k++) {
-      /* Rows of job. */
       const berth_i_dorm_job *j = &p.d->list[k];
       row(&p, p.numbers + 2 * k, BERTH_I_AT_MOST, j->most);
       row(&p, p.numbers + 2 * k + 1, BERTH_I_AT_LEAST, j->runs ? 1 : 0);

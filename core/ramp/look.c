@@ -65,7 +65,6 @@ static void arrive_away(Walk *k, int32_t row) {
 static void begin_row(Walk *k, int32_t row) {
   if (stays(k->p, row)) k->p->later[k->n_later++] = row;
   if (leaves(k->p, row)) {
-    /* Begin flow. */
     berth_ramp_planner *p = k->p;
     int32_t *at = &p->flows[p->server[p->source[row]]];
     while (*at != BERTH_NONE && p->row[*at].rank > p->row[row].rank) at = &p->row_next[*at];
@@ -183,7 +182,6 @@ static double one_tick(Walk *k) {
   if (isinf(tick)) return tick;
   run_pieces(k, tick);
   if (instant) {
-    /* Do local. */
     int32_t n = k->n_local;
     k->n_local = 0;
     for (int32_t i = 0; i < n; i++) {

@@ -190,14 +190,12 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
                           const berth_i_ramp_edge *edge) {
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
   int32_t made = 0;
-  /* Fill inputs. */
   for (int32_t e = 0; e < m->n_edges; e++) {
     m->in[e] = e; /* edges lie in the order of their consumers */
     m->in_start[m->edge[e].dst + 1]++;
   }
   for (int32_t v = 0; v < 2 * m->n; v++) m->in_start[v + 1] += m->in_start[v];
   for (int32_t v = 0; v < 2 * m->n; v++) m->out_start[v + 1] = made = list_outputs(m, g, v, made);
-  /* Fill columns. */
   double scale = m->ramp->o.time_scale;
   for (int32_t v = 0; v < 2 * m->n; v++) {
     berth_op op;
@@ -210,7 +208,7 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
   berth_status st;
   if ((st = check_columns(m)) != BERTH_OK) return st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
-  /* Share memory. */
+  /* A backward op holds what its forward op does. */
   m->sequential = 0;
   for (int32_t v = 0; v < 2 * m->n; v++) {
     m->sequential += m->cost[v];

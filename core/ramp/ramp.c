@@ -44,7 +44,6 @@ const berth_option_table *berth_ramp_option_table(void) {
 
 berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, berth_ramp **out) {
   berth_ramp_options o = opts ? *opts : berth_ramp_default(0);
-  /* Check options. */
   berth_status st = berth_options_check(ctx, berth_ramp_option_table(), &o);
   if (st != BERTH_OK) return st;
   if (o.racks > o.groups)

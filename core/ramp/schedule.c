@@ -239,7 +239,7 @@ static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_
 
 berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
                                    berth_ramp_outcome *out) {
-  /* Rows at most. */
+  /* Rows: transfers of edges and of synchronisations, at most. */
   size_t rows = 1;
   for (int32_t v = 0; v < 2 * m->n; v++)
     rows += (size_t)p->pieces[v]
@@ -253,7 +253,6 @@ berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model
   rank_ops(p, m);
   rank_classes(p, m);
   fill_pieces(p, m);
-  /* Fill rows. */
   p->n_rows = 0;
   for (int32_t piece = 0; piece < p->n_pieces; piece++) {
     p->first_row[piece] = p->n_rows;
@@ -262,7 +261,6 @@ berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model
   }
   p->first_row[p->n_pieces] = p->n_rows;
   count(p, m, out);
-  /* Count channels. */
   int32_t n = 0, words = p->words;
   size_t all = (size_t)p->ramp->servers * (size_t)words;
   memset(p->reach, 0, all * sizeof *p->reach);

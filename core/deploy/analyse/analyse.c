@@ -120,7 +120,7 @@ static void set_update_roles(const analysing *x, uint8_t role, uint8_t batch) {
 static void find_marks(const analysing *x) {
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
-    /* Flag outputs. */
+    /* Which of its outputs have a batch. */
     const berth_graph *g = x->g;
     bool by_flags = x->flags && !x->rule[v].given, yes = !by_flags && makes_batch(x, v),
          first = true;
@@ -234,7 +234,7 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
   for (int32_t v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
   x->flags = o->flags == BERTH_FLAGS_GRAPH || (o->flags == BERTH_FLAGS_AUTO && has_flags(x->g));
   find_marks(x);
-  /* Find gradients. */
+  /* Gradients among what updates read. */
   const berth_graph *g = x->g;
   for (int32_t v = 0; v < g->n_ops; v++) {
     if (x->a->role[v] != BERTH_ROLE_UPDATE && x->a->role[v] != BERTH_ROLE_SCATTER) continue;

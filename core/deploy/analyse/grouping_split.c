@@ -50,7 +50,6 @@ berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t
       for (int32_t k = 0; k < x.n; k++)
         x.weight[x.unit[x.op[k]]] += 1 + floor(berth_i_param(x.g, x.op[k]) / 4 / 1e5);
     } else {
-      /* Weigh by time. */
       double total = 0;
       for (int32_t k = 0; k < x.n; k++) total += seconds[x.op[k]];
       for (int32_t k = 0; k < x.n; k++)

@@ -255,7 +255,7 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
   }
   for (int32_t t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
   remove_idle(x, sink);
-  /* Find readers. */
+  /* The one reader of each op. */
   const berth_graph *g = x->g;
   for (int32_t v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
   for (int32_t v = 0; v < g->n_ops; v++) {

@@ -108,7 +108,6 @@ static berth_status add_op(const building *m, int32_t head) {
   berth_status st = berth_graph_op(m->g, head, &op);
   if (st != BERTH_OK) return st;
   for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) {
-    /* Add member. */
     const berth_graph *g = m->g;
     if (g->flop) op.flop += g->flop[v];
     if (g->bytes) op.bytes += g->bytes[v];

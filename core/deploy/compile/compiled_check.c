@@ -140,7 +140,7 @@ static berth_status check_concat(const checking *x, int32_t v) {
   int64_t in = sum_inputs(x, v, t);
   if (in < 0) return report_wrong(x, v, "reads something else than tensor %d", t);
   if (waits_for(x, v) != BERTH_NONE && out == x->d->batch) {
-    /* Check gathered. */
+    /* It waits for an AllGather. */
     int32_t k = waits_for(x, v);
     const berth_collective *c = k >= 0 ? &x->g->collectives[k] : NULL;
     if (!c || c->kind != BERTH_ALLGATHER || !all_are_members(x, c, x->old->producer[t]))
@@ -355,7 +355,7 @@ static berth_status check_shares(checking *x, int32_t op) {
   }
   x->cut[op] = whole < n;
   if (n > 0 && (whole == n || (may_share(x, op) && sum == x->d->batch))) {
-    /* Check devices. */
+    /* No two replicas on one device. */
     for (int32_t i = x->replica_at[op]; i < x->replica_at[op + 1]; i++)
       for (int32_t j = x->replica_at[op]; j < i; j++)
         if (x->c->device[x->replica[i]] == x->c->device[x->replica[j]])

@@ -51,7 +51,6 @@ static berth_status form_group(berth_deploy *d, int32_t group, const berth_actio
   berth_i_cut how =
       a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   if (a->option == BERTH_DEPLOY_SPLIT) {
-    /* Deal out. */
     const int32_t *part, *device = berth_i_place_devices(d, place);
     int32_t first = d->group_at[group];
     berth_status st = berth_i_deploy_dealt(d, group, berth_i_place_size(d, place), &part);
@@ -101,7 +100,7 @@ berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const 
     st = form_group(d, i, &d->action[action[i]], repeated, form);
   for (int32_t i = 0; i < d->n_ops && st == BERTH_OK; i++) {
     if (d->role[i] == BERTH_ROLE_INPUT) {
-      /* Form input. */
+      /* An input has the form of its first reader where it can run there. */
       int32_t reader = d->first_reader[i];
       berth_i_form f = reader != BERTH_NONE ? form[reader] : form[i];
       if (d->o.input_at_first || !runs_all_over(d, i, berth_i_form_place(f)))

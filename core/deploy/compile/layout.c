@@ -88,7 +88,6 @@ static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples
   share_out(d->batch, n, l->speed, !speed, l->given, samples);
   l->n = 0;
   if (d->o.positional) {
-    /* In order. */
     int32_t first = 0;
     for (int32_t k = 0; k < n; k++) {
       if (samples[k] > 0) add_run(l, first, k);

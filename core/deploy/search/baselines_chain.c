@@ -152,7 +152,7 @@ static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
 static berth_status try_all(chain *x, berth_i_keyed *list) {
   static const device_key keys[] = { as_numbered, by_memory, by_speed };
   berth_status st = BERTH_OK;
-  /* Find singles. */
+  /* The first action that puts a group on each single device. */
   const berth_deploy *d = x->d;
   for (int32_t k = 0; k < d->n_devices; k++) x->single[k] = BERTH_NONE;
   for (int32_t a = d->n_actions - 1; a >= 0; a--) {

@@ -170,7 +170,7 @@ static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) 
   const size_t actions = (size_t)s->d->n_actions;
   berth_status st = reserve_leaves(s, (size_t)k);
   if (st != BERTH_OK) return st;
-  /* Show strategies. */
+  /* The caller's function gets actions of the problem. */
   const int32_t n = s->d->n_groups;
   for (int32_t i = 0; i < k; i++) {
     int32_t *seen = s->seen + (size_t)i * (size_t)n;

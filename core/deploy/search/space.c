@@ -55,7 +55,7 @@ berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_optio
   berth_status st;
   if ((st = berth_i_pool_status(&x->pool)) == BERTH_OK) {
     x->chooses = chooses(o);
-    /* Number actions. */
+    /* Those that may repeat ops are listed once more, behind all others. */
     x->n_actions = d->n_actions;
     for (int32_t a = 0; a < d->n_actions; a++) {
       x->of[a] = a;
