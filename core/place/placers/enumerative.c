@@ -11,14 +11,14 @@
 
 /* Pinned units first, so that the others take what is left; members of groups that have a place
  * count for its device. */
-static berth_status list_units(berth_i_walk *w, int32_t set) {
+static berth_status list_units(berth_i_spread *w, int32_t set) {
   w->n_units = 0;
   memset(w->share, 0, (size_t)w->u->cost->n_devices * sizeof *w->share);
   for (int32_t i = w->set_at[set]; i < w->set_at[set + 1]; i++) {
     int32_t op = w->order[i], unit = w->u->of[op], at = w->packing.device[op];
     if (at != BERTH_NONE) w->share[at]++;
     else if (w->u->pin[unit] != BERTH_NONE) {
-      if (!berth_i_walk_settle(w, unit, w->u->pin[unit])) return BERTH_EINFEASIBLE;
+      if (!berth_i_spread_put(w, unit, w->u->pin[unit])) return BERTH_EINFEASIBLE;
     } else if (!w->listed[unit]) {
       w->listed[unit] = 1;
       w->unit[w->n_units++] = unit;
@@ -27,13 +27,11 @@ static berth_status list_units(berth_i_walk *w, int32_t set) {
   return BERTH_OK;
 }
 
-static berth_i_walk_fn rule_of(const char *variant) {
-  if (strcmp(variant, "blocks") == 0) return berth_i_walk_blocks;
-  return strcmp(variant, "greedy") == 0 ? berth_i_walk_greedy : berth_i_walk_rounds;
-}
-
-static berth_status walk_all(berth_i_walk *w) {
-  berth_i_walk_fn rule = rule_of(w->opts->variant);
+static berth_status spread_all(berth_i_spread *w) {
+  const char *variant = w->opts->variant;
+  berth_i_spread_fn rule = strcmp(variant, "blocks") == 0   ? berth_i_spread_blocks
+                           : strcmp(variant, "greedy") == 0 ? berth_i_spread_greedy
+                                                            : berth_i_spread_rounds;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < w->n_sets && st == BERTH_OK; i++) {
     if ((st = berth_i_interrupted(w->u->cost->ctx)) == BERTH_OK) st = list_units(w, i);
@@ -44,18 +42,9 @@ static berth_status walk_all(berth_i_walk *w) {
 
 /* ---- meta-ops by depth ---- */
 
-/* Over all classes of devices: infinite if one of them cannot run the op. */
-static void sum_times(const berth_cost *c, double *sum) {
-  int32_t k;
-  for (int32_t i = 0; i < c->g->n_ops; i++) {
-    for (sum[i] = 0, k = 0; k < c->n_classes; k++)
-      sum[i] += c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
-  }
-}
-
 /* A set has one depth, so that sets in order of depth are in topological order. Counts, then fills;
  * sets keep the order of ids. */
-static void sort_sets(berth_i_walk *w, const int32_t *set, const int32_t *depth, int32_t *next) {
+static void sort_sets(berth_i_spread *w, const int32_t *set, const int32_t *depth, int32_t *next) {
   int32_t n = w->u->n_ops, at = 0, last = BERTH_NONE;
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
   for (int32_t i = 0; i < n; i++) next[depth[i] + 1]++;
@@ -68,7 +57,7 @@ static void sort_sets(berth_i_walk *w, const int32_t *set, const int32_t *depth,
   w->set_at[w->n_sets] = n;
 }
 
-static berth_status find_sets(berth_i_walk *w) {
+static berth_status find_sets(berth_i_spread *w) {
   const berth_cost *c = w->u->cost;
   size_t n = (size_t)w->u->n_ops;
   berth_i_pool scratch = berth_i_pool_empty(c->ctx);
@@ -78,7 +67,12 @@ static berth_status find_sets(berth_i_walk *w) {
   int32_t *next = berth_i_pool_alloc(&scratch, n + 1, sizeof *next);
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
-  sum_times(c, sum);
+  /* over all classes of devices: infinite if one of them cannot run the op */
+  for (int32_t i = 0; i < c->g->n_ops; i++) {
+    sum[i] = 0;
+    for (int32_t k = 0; k < c->n_classes; k++)
+      sum[i] += c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
+  }
   if ((st = berth_meta_ops(c->g, sum, SAME_TIME, set, NULL)) != BERTH_OK) goto done;
   if ((st = berth_depth(c->g, depth)) == BERTH_OK) sort_sets(w, set, depth, next);
 done:
@@ -88,7 +82,7 @@ done:
 
 /* ---- life ---- */
 
-static berth_status alloc_walk(berth_i_walk *w) {
+static berth_status alloc_spread(berth_i_spread *w) {
   berth_i_pool *pool = &w->pool;
   size_t n = (size_t)w->u->n_ops, units = (size_t)w->u->n, d = (size_t)w->u->cost->n_devices;
   w->set_at = berth_i_pool_alloc(pool, n + 1, sizeof *w->set_at);
@@ -109,13 +103,12 @@ static berth_status alloc_walk(berth_i_walk *w) {
 
 static berth_status fill(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
                          berth_obstacle *why) {
-  berth_i_walk w = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
+  berth_i_spread w = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
   berth_status st = berth_i_packing_init(u, opts->memory, device, &w.packing);
   if (st != BERTH_OK) return st;
-  if ((st = alloc_walk(&w)) == BERTH_OK) st = find_sets(&w);
-  if (st == BERTH_OK) st = walk_all(&w);
-  if (st == BERTH_EINFEASIBLE)
-    st = berth_i_packing_find_feasible(&w.packing, "enumerative", opts, why);
+  if ((st = alloc_spread(&w)) == BERTH_OK) st = find_sets(&w);
+  if (st == BERTH_OK) st = spread_all(&w);
+  if (st == BERTH_EINFEASIBLE) st = berth_i_packing_rescue(&w.packing, "enumerative", opts, why);
   berth_i_pool_free(&w.pool);
   berth_i_pool_free(&w.packing.pool);
   return st;

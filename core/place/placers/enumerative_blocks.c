@@ -36,21 +36,21 @@ static int32_t only_reader(const berth_graph *g, int32_t op) {
   return reader;
 }
 
-static bool stands_alone(const berth_i_walk *w, int32_t op) {
+static bool stands_alone(const berth_i_spread *w, int32_t op) {
   int32_t unit = w->u->of[op];
   return w->u->at[unit + 1] - w->u->at[unit] == 1 && w->packing.device[op] == BERTH_NONE
          && w->u->pin[unit] == BERTH_NONE;
 }
 
 /* One tensor of the present meta-op, without a device, that only op reads. */
-static bool is_partial(const berth_i_walk *w, int32_t src, int32_t op) {
+static bool is_partial(const berth_i_spread *w, int32_t src, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   return w->listed[w->u->of[src]] && stands_alone(w, src)
          && g->out_at[src + 1] - g->out_at[src] == 1 && only_reader(g, src) == op;
 }
 
 /* All that op reads are such partial products, so it reads from no op twice. */
-static bool sums_up(const berth_i_walk *w, int32_t op) {
+static bool sums_up(const berth_i_spread *w, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   if (!stands_alone(w, op) || g->in_at[op + 1] - g->in_at[op] < 2) return false;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
@@ -59,7 +59,7 @@ static bool sums_up(const berth_i_walk *w, int32_t op) {
   return true;
 }
 
-static int32_t sum_of(const berth_i_walk *w, int32_t unit) {
+static int32_t sum_of(const berth_i_spread *w, int32_t unit) {
   int32_t op = w->u->ops[w->u->at[unit]];
   if (!stands_alone(w, op)) return BERTH_NONE;
   int32_t sum = only_reader(w->u->cost->g, op);
@@ -68,16 +68,16 @@ static int32_t sum_of(const berth_i_walk *w, int32_t unit) {
 
 /* ---- the price of a plan ---- */
 
-static void add_unit(berth_i_walk *w, int32_t unit, int32_t device, plan *p) {
+static void add_unit(berth_i_spread *w, int32_t unit, int32_t device, plan *p) {
   double seconds = INFINITY;
   if (berth_i_unit_can_run(w->u, unit, device))
-    seconds = berth_i_unit_time(w->u, unit, device) + berth_i_walk_moves(w, unit, device);
+    seconds = berth_i_unit_time(w->u, unit, device) + berth_i_spread_moves(w, unit, device);
   w->trial[device] += seconds;
   p->total += seconds;
 }
 
 /* A partial sum that crosses is charged to both ends. */
-static void add_crossing(berth_i_walk *w, int32_t tensor, int32_t src, int32_t dst, plan *p) {
+static void add_crossing(berth_i_spread *w, int32_t tensor, int32_t src, int32_t dst, plan *p) {
   double seconds = berth_i_transfer_time(w->u->cost, tensor, src, dst);
   if (src == dst) return;
   w->trial[src] += seconds;
@@ -85,7 +85,7 @@ static void add_crossing(berth_i_walk *w, int32_t tensor, int32_t src, int32_t d
   p->total += 2 * seconds;
 }
 
-static void price_sum(berth_i_walk *w, int32_t sum, plan *p) {
+static void price_sum(berth_i_spread *w, int32_t sum, plan *p) {
   const berth_graph *g = w->u->cost->g;
   memcpy(w->trial, w->busy, (size_t)w->u->cost->n_devices * sizeof *w->trial);
   p->total = 0;
@@ -98,7 +98,7 @@ static void price_sum(berth_i_walk *w, int32_t sum, plan *p) {
   p->most = largest(w->trial, w->u->cost->n_devices);
 }
 
-static plan best_for_sum(berth_i_walk *w, int32_t sum) {
+static plan best_for_sum(berth_i_spread *w, int32_t sum) {
   int32_t inputs = w->u->cost->g->in_at[sum + 1] - w->u->cost->g->in_at[sum],
           devices = w->u->cost->n_devices;
   plan best = { 0 }, p = { 0 };
@@ -113,7 +113,7 @@ static plan best_for_sum(berth_i_walk *w, int32_t sum) {
   return best;
 }
 
-static plan best_for_unit(berth_i_walk *w, int32_t unit) {
+static plan best_for_unit(berth_i_spread *w, int32_t unit) {
   plan best = { 0 }, p = { 0 };
   p.size = 1;
   for (p.first = 0; p.first < w->u->cost->n_devices; p.first++) {
@@ -128,14 +128,14 @@ static plan best_for_unit(berth_i_walk *w, int32_t unit) {
 
 /* ---- putting ---- */
 
-static bool put(berth_i_walk *w, int32_t unit, int32_t device) {
-  double moves = berth_i_walk_moves(w, unit, device);
-  if (!berth_i_walk_settle(w, unit, device)) return berth_i_walk_cheapest(w, unit);
+static bool put(berth_i_spread *w, int32_t unit, int32_t device) {
+  double moves = berth_i_spread_moves(w, unit, device);
+  if (!berth_i_spread_put(w, unit, device)) return berth_i_spread_cheapest(w, unit);
   w->busy[device] += berth_i_unit_time(w->u, unit, device) + moves;
   return true;
 }
 
-static bool put_sum(berth_i_walk *w, int32_t sum) {
+static bool put_sum(berth_i_spread *w, int32_t sum) {
   const berth_graph *g = w->u->cost->g;
   plan p = best_for_sum(w, sum);
   for (int32_t i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
@@ -147,7 +147,7 @@ static bool put_sum(berth_i_walk *w, int32_t sum) {
   return put(w, w->u->of[sum], p.last);
 }
 
-berth_status berth_i_walk_blocks(berth_i_walk *w) {
+berth_status berth_i_spread_blocks(berth_i_spread *w) {
   /* an operator is balanced by itself */
   memset(w->busy, 0, (size_t)w->u->cost->n_devices * sizeof *w->busy);
   for (int32_t i = 0; i < w->n_units; i++) {
@@ -162,15 +162,19 @@ berth_status berth_i_walk_blocks(berth_i_walk *w) {
 /* ---- greedy ---- */
 
 /* What a unit reads is charged to both ends. */
-static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, double *busy,
-                          double *total) {
+static void charge_unit(const berth_i_spread *w, int32_t unit, int32_t device, double *busy,
+                        double *total) {
   const berth_cost *c = w->u->cost;
+  double seconds =
+      berth_i_unit_can_run(w->u, unit, device) ? berth_i_unit_time(w->u, unit, device) : INFINITY;
+  busy[device] += seconds;
+  *total += seconds;
   for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     int32_t op = w->u->ops[i];
     for (int32_t j = c->g->in_at[op]; j < c->g->in_at[op + 1]; j++) {
       int32_t t = c->g->in[j], src = w->packing.device[c->g->producer[t]];
-      if (src == BERTH_NONE || src == device || berth_i_walk_is_copied(w, t, device)) continue;
-      double seconds = berth_i_transfer_time(c, t, src, device);
+      if (src == BERTH_NONE || src == device || berth_i_spread_is_copied(w, t, device)) continue;
+      seconds = berth_i_transfer_time(c, t, src, device);
       busy[src] += seconds;
       busy[device] += seconds;
       *total += 2 * seconds;
@@ -178,16 +182,7 @@ static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, d
   }
 }
 
-static void charge_unit(const berth_i_walk *w, int32_t unit, int32_t device, double *busy,
-                        double *total) {
-  double seconds =
-      berth_i_unit_can_run(w->u, unit, device) ? berth_i_unit_time(w->u, unit, device) : INFINITY;
-  busy[device] += seconds;
-  *total += seconds;
-  charge_inputs(w, unit, device, busy, total);
-}
-
-static int32_t least_busy(berth_i_walk *w, int32_t unit) {
+static int32_t least_busy(berth_i_spread *w, int32_t unit) {
   plan best = { 0 }, p = { 0 };
   p.size = 1;
   for (p.first = 0; p.first < w->u->cost->n_devices; p.first++) {
@@ -200,15 +195,15 @@ static int32_t least_busy(berth_i_walk *w, int32_t unit) {
   return best.first;
 }
 
-berth_status berth_i_walk_greedy(berth_i_walk *w) {
+berth_status berth_i_spread_greedy(berth_i_spread *w) {
   for (int32_t i = 0; i < w->n_units; i++) {
     int32_t d = least_busy(w, w->unit[i]);
     double total = 0;
     memcpy(w->trial, w->busy, (size_t)w->u->cost->n_devices * sizeof *w->trial);
     charge_unit(w, w->unit[i], d, w->trial, &total);
-    if (berth_i_walk_settle(w, w->unit[i], d))
+    if (berth_i_spread_put(w, w->unit[i], d))
       memcpy(w->busy, w->trial, (size_t)w->u->cost->n_devices * sizeof *w->busy);
-    else if (!berth_i_walk_cheapest(w, w->unit[i])) return BERTH_EINFEASIBLE;
+    else if (!berth_i_spread_cheapest(w, w->unit[i])) return BERTH_EINFEASIBLE;
   }
   return BERTH_OK;
 }

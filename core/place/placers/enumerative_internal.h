@@ -6,7 +6,7 @@
 #include "assignment_internal.h"
 #include "place/place_internal.h"
 
-typedef struct berth_i_walk {
+typedef struct berth_i_spread {
   berth_i_pool pool;
   const berth_i_units *u;
   const berth_place_options *opts;
@@ -25,25 +25,26 @@ typedef struct berth_i_walk {
   berth_i_price *price;            /* [devices^2] */
   /* of the rules "blocks" and "greedy" */
   double *busy, *trial;            /* [devices] s of the operator, or of all; what it would be */
-} berth_i_walk;
+} berth_i_spread;
 
 /** Seconds that the transfers of a unit's inputs to device would take (and, if consumers of it are
  *  there, of its outputs): what is there already, or has been sent there before, is free. INFINITY:
  *  no route. */
-double berth_i_walk_moves(const berth_i_walk *w, int32_t unit, int32_t device);
+double berth_i_spread_moves(const berth_i_spread *w, int32_t unit, int32_t device);
 /** Puts a unit there if types, pins, routes and memory allow it. */
-bool berth_i_walk_settle(berth_i_walk *w, int32_t unit, int32_t device);
+bool berth_i_spread_put(berth_i_spread *w, int32_t unit, int32_t device);
 /** Where a unit costs least, of the devices that take it.  @return false: none */
-bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit);
+bool berth_i_spread_cheapest(berth_i_spread *w, int32_t unit);
 
 /** @return BERTH_EINFEASIBLE: stuck, without a message */
-typedef berth_status (*berth_i_walk_fn)(berth_i_walk *w);
+typedef berth_status (*berth_i_spread_fn)(berth_i_spread *w);
 /** One meta-op, unit[0 .. n_units - 1]: variants "" and "enumerate", "blocks", "greedy". */
-berth_status berth_i_walk_rounds(berth_i_walk *w);
-berth_status berth_i_walk_blocks(berth_i_walk *w);
-berth_status berth_i_walk_greedy(berth_i_walk *w);
+berth_status berth_i_spread_rounds(berth_i_spread *w);
+berth_status berth_i_spread_blocks(berth_i_spread *w);
+berth_status berth_i_spread_greedy(berth_i_spread *w);
 
-static inline bool berth_i_walk_is_copied(const berth_i_walk *w, int32_t tensor, int32_t device) {
+static inline bool berth_i_spread_is_copied(const berth_i_spread *w,
+                                            int32_t tensor, int32_t device) {
   size_t bit = (size_t)device * (size_t)w->u->cost->g->n_tensors + (size_t)tensor;
   return (w->copied[bit / 8] >> (bit % 8) & 1) != 0;
 }
