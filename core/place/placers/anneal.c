@@ -48,31 +48,18 @@ enum {
   SOON = 20000 /* ops: up to here the starts take no time worth an interrupt */
 };
 
-static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search,
-                                     berth_coarsen coarsen) {
-  const berth_sim_options *judge = search->judge;
-  berth_place_options o = berth_place_default(cost->g);
-  o.links = judge->links;
-  o.memory = judge->memory;
-  o.param_multiple = judge->param_multiple;
-  o.quantum = judge->quantum;
-  o.coarsen = coarsen;
-  o.seed = search->seed;
-  return o;
-}
-
-static int32_t count_quick(const berth_search_options *o) {
-  if (o->start) return 0;
-  if (o->calls == 0 || o->calls >= QUICK + OWN) return QUICK;
-  return o->calls > OWN ? (int32_t)o->calls - OWN : 0;
-}
-
-/* A placer that has no answer leaves one start less. */
-static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, int32_t most,
+/* A placer that has no answer leaves one start less.  @param device [most * ops]  @param n out */
+static berth_status run_quick(berth_cost *cost, const berth_search_options *o, int32_t most,
                               int32_t *device, int32_t *n) {
   const size_t ops = (size_t)cost->g->n_ops;
   for (int32_t i = 0; i < most; i++) {
-    berth_place_options plan = as_judged(cost, o, quick[i].coarsen);
+    berth_place_options plan = berth_place_default(cost->g);
+    plan.links = o->judge->links;
+    plan.memory = o->judge->memory;
+    plan.param_multiple = o->judge->param_multiple;
+    plan.quantum = o->judge->quantum;
+    plan.coarsen = quick[i].coarsen;
+    plan.seed = o->seed;
     berth_placement *p = NULL;
     berth_status st = berth_i_placer_run(cost, quick[i].placer, &plan, &p, NULL);
     if (st == BERTH_ENOMEM) return st;
@@ -85,31 +72,24 @@ static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, i
   return BERTH_OK;
 }
 
-static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most,
-                                 int32_t *device, int32_t *n) {
-  berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none), ask = { 0 };
-  ask.interrupt = before.interrupt;
-  ask.ud = before.ud;
-  /* no progress: that is the search's alone */
-  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask);
-  berth_status st = ask_quick(cost, o, most, device, n);
-  berth_i_ctx_swap_hooks(cost->ctx, &before);
-  return st;
-}
-
 static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o,
                                       int32_t *device, berth_search_report *report) {
-  const int32_t most = count_quick(o);
+  int32_t most = o->calls > OWN ? (int32_t)(o->calls - OWN) : 0;
+  if (o->calls == 0 || o->calls >= QUICK + OWN) most = QUICK;
+  if (o->start) most = 0;
   const size_t all = (size_t)most * (size_t)cost->g->n_ops;
   berth_search_options with = *o;
-  int32_t n = 0, *further = berth_i_alloc(cost->ctx, all, sizeof *further);
+  int32_t *further = berth_i_alloc(cost->ctx, all, sizeof *further);
   if (!further) return berth_i_nomem(cost->ctx);
-  berth_status st;
-  if ((st = make_further(cost, o, most, further, &n)) == BERTH_OK) {
-    with.further = further;
-    with.n_further = n;
-    st = berth_search(cost, &with, device, report);
-  }
+  /* no progress: that is reported by the search alone */
+  berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none);
+  berth_hooks interrupt = { .interrupt = before.interrupt, .ud = before.ud };
+  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &interrupt);
+  with.n_further = 0;
+  berth_status st = run_quick(cost, o, most, further, &with.n_further);
+  berth_i_ctx_swap_hooks(cost->ctx, &before);
+  with.further = further;
+  if (st == BERTH_OK) st = berth_search(cost, &with, device, report);
   berth_i_free(cost->ctx, further, all, sizeof *further);
   return st;
 }

@@ -16,72 +16,57 @@ typedef struct attempt {
   bool done;       /* p keeps memory */
 } attempt;
 
-static void remember(attempt *a, const berth_oom *oom) {
-  if (a->oom.op != BERTH_NONE && a->oom.shortfall <= oom->shortfall) return;
-  a->oom = *oom;
-  memcpy(a->best, a->p->device, (size_t)a->p->n * sizeof *a->best);
-}
-
 /* Plans what p->device holds. */
 static berth_status judge(attempt *a, double *live) {
   berth_oom oom;
   berth_status st = berth_i_plan_fifo(a->u.cost, a->opts, a->p, &oom, live);
   if (st != BERTH_OK) return st;
   a->done = oom.op == BERTH_NONE;
-  if (!a->done) remember(a, &oom);
+  if (a->done || (a->oom.op != BERTH_NONE && a->oom.shortfall <= oom.shortfall)) return BERTH_OK;
+  a->oom = oom;
+  memcpy(a->best, a->p->device, (size_t)a->p->n * sizeof *a->best);
   return BERTH_OK;
 }
 
-static bool order_matters(const attempt *a) {
-  return a->opts->memory == BERTH_MEMORY_INFERENCE || a->opts->memory == BERTH_MEMORY_TRAINING;
-}
-
-/* Asks the rule with a share. @param live in: as when memory ran out; out: as it is now @param fits
- * the rule found something */
-static berth_status ask(attempt *a, double share, double *live, bool *fits) {
-  berth_i_units_size(&a->u, share);
-  berth_obstacle ignored;
-  berth_status st = a->fill(&a->u, a->opts, a->p->device, &ignored);
-  *fits = st == BERTH_OK;
-  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
-  return st == BERTH_OK ? judge(a, live) : st;
-}
-
-/* Between a share with which memory runs out and one with which the rule finds nothing. */
+/* Runs the rule again with larger shares of the outputs as permanent: bisection between a share
+ * with which memory runs out and one with which the rule finds nothing.
+ * @param live share that was there when memory ran out */
 static berth_status tighten(attempt *a, double live) {
-  double low = 0, high = INFINITY, share = live;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < MOST_SHARES && st == BERTH_OK && !a->done && low < 1; i++) {
-    bool fits = false;
-    share = isinf(high) ? fmin(1, fmax(live, 2 * low)) : (low + high) / 2;
-    st = ask(a, share, &live, &fits);
-    if (fits) low = share;
-    else high = share;
+  double low = 0, high = INFINITY;
+  for (int32_t i = 0; i < MOST_SHARES && !a->done && low < 1; i++) {
+    double share = isinf(high) ? fmin(1, fmax(live, 2 * low)) : (low + high) / 2;
+    berth_i_units_size(&a->u, share);
+    berth_obstacle ignored;
+    berth_status st = a->fill(&a->u, a->opts, a->p->device, &ignored);
+    if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) {
+      high = share;
+      continue;
+    }
+    if (st != BERTH_OK || (st = judge(a, &live)) != BERTH_OK) return st;
+    low = share;
   }
-  return st;
-}
-
-static berth_status propose(attempt *a, berth_obstacle *why) {
-  double live = 1;
-  berth_status st = a->fill(&a->u, a->opts, a->p->device, why);
-  if (st == BERTH_OK) st = judge(a, &live);
-  return st == BERTH_OK && !a->done && order_matters(a) ? tighten(a, live) : st;
-}
-
-static berth_status mend(attempt *a) {
-  bool found = false;
-  berth_i_units_size(&a->u, 0);
-  berth_status st = berth_i_repair(&a->u, a->opts, a->best, &found);
-  if (st != BERTH_OK || !found) return st;
-  memcpy(a->p->device, a->best, (size_t)a->p->n * sizeof *a->best);
-  return judge(a, NULL);
+  return BERTH_OK;
 }
 
 static berth_status run(attempt *a, berth_obstacle *why) {
-  berth_status st = propose(a, why);
-  if (st == BERTH_OK && !a->done && order_matters(a)) st = mend(a);
-  if (st != BERTH_OK || a->done) return st;
-  return berth_i_runs_out(a->u.cost, a->placer, &a->oom, why);
+  bool order_matters =
+      a->opts->memory == BERTH_MEMORY_INFERENCE || a->opts->memory == BERTH_MEMORY_TRAINING;
+  double live = 1;
+  bool found = false;
+  berth_status st;
+  /* 1. The proposal of the rule. */
+  if ((st = a->fill(&a->u, a->opts, a->p->device, why)) != BERTH_OK) return st;
+  if ((st = judge(a, &live)) != BERTH_OK || a->done) return st;
+  /* 2. Others, with larger units. */
+  if (order_matters && (st = tighten(a, live)) != BERTH_OK) return st;
+  /* 3. The one that came closest, repaired. */
+  if (order_matters && !a->done) {
+    berth_i_units_size(&a->u, 0);
+    if ((st = berth_i_repair(&a->u, a->opts, a->best, &found)) != BERTH_OK) return st;
+    memcpy(a->p->device, a->best, (size_t)a->p->n * sizeof *a->best);
+    if (found && (st = judge(a, NULL)) != BERTH_OK) return st;
+  }
+  return a->done ? BERTH_OK : berth_i_runs_out(a->u.cost, a->placer, &a->oom, why);
 }
 
 berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,

@@ -1,11 +1,13 @@
-/* A user's placement, changed as little as makes it keep groups, types, pins, routes and memory. */
+/* A user's placement, changed as little as is necessary to keep groups, types, pins, routes and
+ * memory: packed near the start, else anywhere; under INFERENCE and TRAINING then repaired by what
+ * a simulated run overfills. */
 #include "pack/pack_internal.h"
 #include "place/place_internal.h"
 #include "sim/rows_internal.h"
 
 static const char *const NAME = "repair";
 
-typedef struct mending {
+typedef struct repairing {
   berth_cost *cost;
   const berth_place_options *opts;
   const int32_t *start; /* [ops] */
@@ -14,7 +16,7 @@ typedef struct mending {
   berth_placement *p;
   berth_oom oom;        /* of the first proposal that ran out */
   bool done;
-} mending;
+} repairing;
 
 /* ---- options ---- */
 
@@ -54,9 +56,9 @@ static berth_status check_all(berth_cost *cost, const int32_t *device,
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }
 
-/* ---- mending ---- */
+/* ---- repair ---- */
 
-static berth_status judge(mending *m) {
+static berth_status judge(repairing *m) {
   berth_oom oom;
   berth_status st = berth_i_plan_fifo(m->cost, m->opts, m->p, &oom, NULL);
   if (st != BERTH_OK) return st;
@@ -66,7 +68,7 @@ static berth_status judge(mending *m) {
 }
 
 /* Near the start, else anywhere. */
-static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
+static berth_status pack(repairing *m, bool *found, berth_obstacle *why) {
   berth_i_packing k;
   berth_status st = berth_i_packing_init(&m->u, m->opts->memory, m->p->device, &k);
   if (st != BERTH_OK) return st;
@@ -77,43 +79,22 @@ static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
   return st;
 }
 
-/* Moves units where a simulated run overfills a device; where that fails, packs units so that any
- * order keeps memory. */
-static berth_status mend(mending *m) {
+static berth_status run(repairing *m, berth_obstacle *why) {
   bool found = false;
-  berth_status st = berth_i_repair(&m->u, m->opts, m->p->device, &found);
-  if (st != BERTH_OK) return st;
-  if (found) return judge(m);
-  berth_i_units_size(&m->u, 1);
   berth_obstacle ignored;
-  st = pack(m, &found, &ignored);
-  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
-  return st == BERTH_OK ? judge(m) : st;
-}
-
-static berth_status run(mending *m, berth_obstacle *why) {
-  bool found = false;
-  berth_status st = pack(m, &found, why);
-  if (st == BERTH_OK) st = judge(m);
-  if (st == BERTH_OK && !m->done) st = mend(m);
-  if (st != BERTH_OK || m->done) return st;
-  return berth_i_runs_out(m->cost, NAME, &m->oom, why);
-}
-
-static berth_status repair(mending *m, berth_obstacle *why) {
-  berth_ctx *ctx = m->cost->ctx;
-  size_t n = (size_t)m->cost->g->n_ops;
-  berth_status st =
-      berth_i_units_init(m->cost, NAME, m->opts->memory, m->opts->param_multiple, &m->u, why);
-  if (st != BERTH_OK) return st;
-  m->oom.op = BERTH_NONE;
-  m->at = berth_i_alloc(ctx, n, sizeof *m->at);
-  st = m->at ? berth_i_placement_make(ctx, m->cost->g->n_ops, NAME, true, &m->p)
-             : berth_i_nomem(ctx);
-  if (st == BERTH_OK) st = run(m, why);
-  berth_i_free(ctx, m->at, n, sizeof *m->at);
-  berth_i_units_release(&m->u);
-  return st;
+  berth_status st;
+  /* 1. A packing by the sizes of units. */
+  if ((st = pack(m, &found, why)) != BERTH_OK || (st = judge(m)) != BERTH_OK || m->done) return st;
+  /* 2. Moves of units from where a simulated run overfills a device. */
+  if ((st = berth_i_repair(&m->u, m->opts, m->p->device, &found)) != BERTH_OK) return st;
+  /* 3. A packing that keeps memory in any order. */
+  if (!found) {
+    berth_i_units_size(&m->u, 1);
+    st = pack(m, &found, &ignored);
+    if (st != BERTH_OK && st != BERTH_EINFEASIBLE && st != BERTH_EUNREACHABLE) return st;
+  }
+  if (found && (st = judge(m)) != BERTH_OK) return st;
+  return m->done ? BERTH_OK : berth_i_runs_out(m->cost, NAME, &m->oom, why);
 }
 
 static berth_status give_reason(berth_cost *cost, const berth_place_options *opts,
@@ -128,14 +109,19 @@ berth_status berth_place_repair(berth_cost *cost, const int32_t *device,
                                 berth_obstacle *why) {
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
-  mending m = { 0 };
+  repairing m = { .cost = cost, .opts = &o, .start = device, .oom = { .op = BERTH_NONE } };
+  size_t n = (size_t)cost->g->n_ops;
   o.variant = "";
   berth_status st;
   if ((st = check_all(cost, device, &o)) != BERTH_OK) return st;
-  m.cost = cost;
-  m.opts = &o;
-  m.start = device;
-  st = repair(&m, &own);
+  st = berth_i_units_init(cost, NAME, o.memory, o.param_multiple, &m.u, &own);
+  if (st != BERTH_OK) goto refused;
+  if (!(m.at = berth_i_alloc(cost->ctx, n, sizeof *m.at))) st = berth_i_nomem(cost->ctx);
+  else st = berth_i_placement_make(cost->ctx, cost->g->n_ops, NAME, true, &m.p);
+  if (st == BERTH_OK) st = run(&m, &own);
+  berth_i_free(cost->ctx, m.at, n, sizeof *m.at);
+  berth_i_units_release(&m.u);
+refused:
   if (st == BERTH_EINFEASIBLE) st = give_reason(cost, &o, &own);
   if (st == BERTH_EINFEASIBLE && why) *why = own;
   if (st == BERTH_OK) *out = m.p;
