@@ -122,6 +122,7 @@ static int32_t count_starts(const berth_decider *d) {
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
+/* A start whose value the caller knows. */
 static bool is_given(const berth_decider *d, int32_t start) {
   return start < d->p.n_starts && d->p.start_value && !isnan(d->p.start_value[start]);
 }
@@ -133,48 +134,35 @@ static berth_status add_given(berth_decider *d, int32_t start, int32_t *known) {
   return berth_i_known_add(d, row, w, known);
 }
 
-/* Before anything is evaluated: the same assignment may be among the others, and these may not all
- * come to be valued. */
-static berth_status add_all_given(berth_decider *d) {
+static berth_status value_starts(berth_decider *d) {
+  const int32_t n = count_starts(d);
+  int32_t known;
   berth_status st = BERTH_OK;
-  for (int32_t start = 0; start < d->p.n_starts && st == BERTH_OK; start++) {
-    int32_t known;
+  /* 1. Given values, before anything is evaluated: the same assignment may be among the others, and
+   * the budget may end before these. */
+  for (int32_t start = 0; d->n_started < n && start < d->p.n_starts && st == BERTH_OK; start++) {
     if (is_given(d, start) && (st = add_given(d, start, &known)) == BERTH_OK)
       keep_best_start(d, known);
   }
-  return st;
-}
-
-static berth_status take_given(berth_decider *d, int32_t start) {
-  int32_t known;
-  berth_status st = add_given(d, start, &known);
-  if (st == BERTH_OK) keep_start(d, known, start);
-  return st;
-}
-
-/* As many at once as are not known. */
-static berth_status value_some(berth_decider *d, int32_t n, int32_t *done) {
-  int32_t k = 1;
-  while (k < least(d->o.batch, n - d->n_started) && !is_given(d, d->n_started + k)) k++;
-  berth_i_decide_first(d, d->row);
-  if (d->p.n_starts > 0)
-    memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n],
-           (size_t)k * (size_t)d->p.n * sizeof *d->row);
-  berth_status st;
-  if ((st = berth_i_decide_values(d, k, done)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < *done; i++) keep_start(d, d->row_known[i], d->n_started + i);
-  return BERTH_OK;
-}
-
-static berth_status given(berth_decider *d) {
-  const int32_t n = count_starts(d);
-  berth_status st = d->n_started < n ? add_all_given(d) : BERTH_OK;
+  /* 2. All in the order of their numbers, as many at once as have no given value. */
   while (d->n_started < n && st == BERTH_OK) {
-    int32_t done = 1;
-    if (is_given(d, d->n_started)) st = take_given(d, d->n_started);
-    else if (berth_i_decide_goes_on(d)) st = value_some(d, n, &done);
-    else break;
-    if (st == BERTH_OK) d->n_started += done;
+    const int32_t at = d->n_started;
+    if (is_given(d, at)) {
+      if ((st = add_given(d, at, &known)) != BERTH_OK) return st;
+      keep_start(d, known, at);
+      d->n_started++;
+      continue;
+    }
+    if (!berth_i_decide_goes_on(d)) break;
+    int32_t k = 1, done;
+    while (k < least(d->o.batch, n - at) && !is_given(d, at + k)) k++;
+    berth_i_decide_first(d, d->row);
+    if (d->p.n_starts > 0)
+      memcpy(d->row, &d->p.start[(size_t)at * (size_t)d->p.n],
+             (size_t)k * (size_t)d->p.n * sizeof *d->row);
+    if ((st = berth_i_decide_values(d, k, &done)) != BERTH_OK) return st;
+    for (int32_t i = 0; i < done; i++) keep_start(d, d->row_known[i], at + i);
+    d->n_started += done;
   }
   return st;
 }
@@ -275,7 +263,7 @@ static berth_status uniform(berth_decider *d) {
 }
 
 berth_status berth_i_decide_starts(berth_decider *d) {
-  berth_status st = given(d);
+  berth_status st = value_starts(d);
   if (st != BERTH_OK || d->uniform_done || d->n_started < count_starts(d)) return st;
   if (d->o.uniform) st = uniform(d);
   if (st != BERTH_OK) return st;
