@@ -1,7 +1,8 @@
--- Annealing under constraints: unequal devices, colocation groups, contention, tight memory, large graphs. The portfolio, annealing from
--- its answer, annealing alone, each as the simulated step time over the thorough bound.
--- usage: search_constraints.lua [PART OF A NAME [SEEDS]]; SEEDS: the mean over seeds 1 to that (1). Inputs below ../shared are left out
--- if they are not there.
+-- Annealing under constraints: unequal devices, colocation groups, contention, tight memory, large
+-- graphs. The portfolio, annealing from its answer, annealing alone, each as the simulated step time
+-- over the thorough bound.
+-- usage: search_constraints.lua [PART OF A NAME [SEEDS]]; SEEDS: the mean over seeds 1 to that (1).
+-- Inputs below ../shared are left out if they are not there.
 package.path = "scripts/bench/?.lua;spec/?.lua;" .. package.path
 local berth = require "berth"
 local clusters = require "how_good.clusters"

@@ -168,8 +168,8 @@ static void even_out(double *share, int32_t parts, int32_t step) {
   for (int32_t i = 0; i < parts; i++) share[i * step] /= sum;
 }
 
-/* Memory as second constraint: targets in proportion to what is free, so that the same slack is left
- * on all. @return that slack */
+/* Memory as second constraint: targets in proportion to what is free, so that the same slack is
+ * left on all. @return that slack */
 static double memory_shares(const model *m, double bytes, double *share) {
   double room = 0, most = 0;
   for (int32_t i = 0; i < m->u->n; i++) most = fmax(most, m->u->temporary[i]);

@@ -1,13 +1,14 @@
-/* m-TOPO: devices filled one after another along a topological order, each up to a balanced share of
- * the memory. O(ops + edges + ops x devices), but for the rescue of fill_corrected.
+/* m-TOPO: devices filled one after another along a topological order, each up to a balanced share
+ * of the memory. O(ops + edges + ops x devices), but for the rescue of fill_corrected.
  *
- * Source: Jeon et al., "Baechi: fast device placement of machine learning graphs", 2020, and its two
- * published programs (TensorFlow, PyTorch), which differ in what they count. The default departs
- * from them: whole groups, a share that small devices do not shrink, real limits, and a device that
- * was left is tried again before a refusal. */
+ * Source: Jeon et al., "Baechi: fast device placement of machine learning graphs", 2020, and its
+ * two published programs (TensorFlow, PyTorch), which differ in what they count. The default
+ * departs from them: whole groups, a share that small devices do not shrink, real limits, and a
+ * device that was left is tried again before a refusal. */
 #include "place/place_internal.h"
 
-/* The sizes that are balanced: without accounting as TOTAL, or there would be nothing to balance. */
+/* The sizes that are balanced: without accounting as TOTAL, or there would be nothing to
+ * balance. */
 static berth_memory_policy sizing(const berth_place_options *opts) {
   return opts->memory == BERTH_MEMORY_NONE ? BERTH_MEMORY_TOTAL : opts->memory;
 }
@@ -59,9 +60,9 @@ static void put(walk *w, int32_t unit, int32_t device) {
   }
 }
 
-/* From the present device on. Types and pins are unknown to the published programs: a unit that they
- * keep from the present device runs on the first one that takes it, and the walk stays where it
- * was. */
+/* From the present device on. Types and pins are unknown to the published programs: a unit that
+ * they keep from the present device runs on the first one that takes it, and the walk stays where
+ * it was. */
 static bool put_unit(walk *w, int32_t unit) {
   int32_t devices = w->u->cost->n_devices;
   for (; w->now < devices; w->now++) {

@@ -155,6 +155,7 @@ describe("berth cluster pacml", function()
   it("explains itself", function()
     local out = ran(run("cluster", "--help"))
     assert.matches("usage: berth cluster FILE --gpus N", out, 1, true)
+    local exit
     exit, out = run("cluster", "pacml", "--help")
     assert.equal(0, exit)
     for _, name in ipairs(berth.pacml.deciders) do assert.matches(name, out, 1, true) end

@@ -64,16 +64,16 @@ describe("a cluster", function()
   it("gives back what does not fit, and raises mistakes, with ids from 1", function()
     local c = berth.cluster.new(two, { machines = 2, capacity = 4 })
     c:next()
-    local done, text, code = c:start(1, { 1, 2 }, { amounts = { 1, 5 } })
-    assert.is_nil(done)
-    assert.equal("cluster: job 1 needs 5 of resource 1 on machine 2, where 4 is left", text)
-    assert.equal("infeasible", code)
-    assert.matches("cluster:start: cluster: start: job 2 has not arrived", message(c.start, c, 2, { 1 }))
-    assert.matches("machine 1 is named twice", message(c.start, c, 1, { 1, 1 }))
-    assert.matches("there is no machine 3", message(c.start, c, 1, { 3 }))
-    assert.matches("there is no job 3", message(c.record, c, 3))
-    assert.matches("rate: expected a finite number above 0, got %-1", message(c.start, c, 1, { 1 }, { rate = -1 }))
-    assert.matches("wake at 0", message(function() c:next() c:wake(0) end))
+    refused("infeasible", "cluster: job 1 needs 5 of resource 1 on machine 2, where 4 is left",
+      c:start(1, { 1, 2 }, { amounts = { 1, 5 } }))
+    assert.matches("cluster:start: cluster: start: job 2 has not arrived",
+      raised(c.start, c, 2, { 1 }))
+    assert.matches("machine 1 is named twice", raised(c.start, c, 1, { 1, 1 }))
+    assert.matches("there is no machine 3", raised(c.start, c, 1, { 3 }))
+    assert.matches("there is no job 3", raised(c.record, c, 3))
+    assert.matches("rate: expected a finite number above 0, got %-1",
+      raised(c.start, c, 1, { 1 }, { rate = -1 }))
+    assert.matches("wake at 0", raised(function() c:next() c:wake(0) end))
     assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
       raised(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
     assert.matches("trace%[2%]: expected a table, got nil",

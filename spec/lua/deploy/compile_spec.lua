@@ -174,20 +174,24 @@ describe("berth.deploy.problem", function()
 
   it("refuses what it does not understand", function()
     local g, t = layer(), cluster(2)
-    assert.matches("batch: is missing", message(berth.deploy.problem, g, t))
-    assert.matches("unknown option 'batches'", message(berth.deploy.problem, g, t, { batches = 6 }))
-    assert.matches("physics", message(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
-    assert.matches("sets%[1%]%[1%]: there is no device 3", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
-    assert.matches("device set 2 has no devices", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
-    assert.matches("sets%[2%]: expected an array", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
-    local function refused(given) return message(berth.deploy.problem, g, t, given) end
-    assert.matches("device_groups: has 1 entries, expected 2", refused { batch = 6, device_groups = { 1 } })
-    assert.matches("sim: dispatch: is what `order` says", refused { batch = 6, sim = { dispatch = "lifo" } })
-    assert.matches("order task", refused { batch = 6, physics = "compat", order = "rank" })
-    local d, text, code = berth.deploy.problem(g, t, { batch = 6, sim = { order = "ready", links = "free" } })
-    assert.is_nil(d)
-    assert.equal("unsupported", code)
-    assert.matches("order ready has no collectives", text)
+    assert.matches("batch: is missing", raised(berth.deploy.problem, g, t))
+    assert.matches("unknown option 'batches'", raised(berth.deploy.problem, g, t, { batches = 6 }))
+    assert.matches("physics",
+      raised(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
+    assert.matches("sets%[1%]%[1%]: there is no device 3",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
+    assert.matches("device set 2 has no devices",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
+    assert.matches("sets%[2%]: expected an array",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
+    local function problem(given) return raised(berth.deploy.problem, g, t, given) end
+    assert.matches("device_groups: has 1 entries, expected 2",
+      problem { batch = 6, device_groups = { 1 } })
+    assert.matches("sim: dispatch: is what `order` says",
+      problem { batch = 6, sim = { dispatch = "lifo" } })
+    assert.matches("order task", problem { batch = 6, physics = "compat", order = "rank" })
+    refused("unsupported", "order ready has no collectives",
+      berth.deploy.problem(g, t, { batch = 6, sim = { order = "ready", links = "free" } }))
     local own = assert(berth.cost(g, t, { transfer = function() return 1 end }))
     refused("unsupported", "prices transfers by a function",
       berth.deploy.problem(own, { batch = 6 }))
