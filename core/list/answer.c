@@ -3,53 +3,6 @@
 
 /* ---- the answer ---- */
 
-/* An op of no length comes before one that starts with it; else the order of placing, which keeps
- * to the graph. */
-static bool starts_before(const berth_plan *p, int32_t a, int32_t b) {
-  if (p->start[a] != p->start[b]) return p->start[a] < p->start[b];
-  return p->finish[a] < p->finish[b];
-}
-
-static bool in_order(const berth_plan *p) {
-  const int32_t *s = p->answer->sequence;
-  for (int32_t i = 1; i < p->n; i++) {
-    if (starts_before(p, s[i], s[i - 1])) return false;
-  }
-  return true;
-}
-
-static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t low, int32_t mid,
-                  int32_t high) {
-  int32_t i = low, j = mid;
-  for (int32_t k = low; k < high; k++) {
-    bool right = i == mid || (j < high && starts_before(p, from[j], from[i]));
-    to[k] = right ? from[j++] : from[i++];
-  }
-}
-
-/* Merge sort from below: stable. O(ops log) */
-static berth_status sort_sequence(berth_plan *p) {
-  int32_t *from = p->answer->sequence;
-  int64_t n = p->n;
-  if (in_order(p)) return BERTH_OK;
-  int32_t *scratch;
-  int32_t *to = scratch = berth_i_alloc(p->ctx, (size_t)n, sizeof *scratch);
-  if (!scratch) return berth_i_nomem(p->ctx);
-  for (int64_t width = 1; width < n; width *= 2) {
-    int32_t *swap = from;
-    for (int64_t low = 0; low < n; low += 2 * width) {
-      int64_t mid = low + width < n ? low + width : n,
-              high = low + 2 * width < n ? low + 2 * width : n;
-      merge(p, from, to, (int32_t)low, (int32_t)mid, (int32_t)high);
-    }
-    from = to;
-    to = swap;
-  }
-  if (from == scratch) memcpy(p->answer->sequence, scratch, (size_t)n * sizeof *scratch);
-  berth_i_free(p->ctx, scratch, (size_t)n, sizeof *scratch);
-  return BERTH_OK;
-}
-
 static void to_seconds(berth_plan *p) {
   double end = 0;
   for (int32_t i = 0; i < p->n; i++) {
@@ -67,7 +20,7 @@ static void forget_times(berth_placement *a) {
 }
 
 berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
-  berth_status st = sort_sequence(p);
+  berth_status st = berth_i_order_by_start(p->answer);
   if (st != BERTH_OK) return st;
   to_seconds(p);
   if ((st = berth_i_collectives_last(p, &p->answer->estimate)) != BERTH_OK) return st;

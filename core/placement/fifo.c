@@ -13,12 +13,28 @@ berth_sim_options berth_i_fifo_options(const berth_cost *cost, const berth_place
 
 typedef struct interval {
   double start, finish;
-  int32_t place, op; /* in topological order */
+  int32_t place, op;
 } interval;
 
-/* An op of no length comes before one that starts with it: it ran first, or it would have started
- * later. */
 BERTH_I_SORT(sort_by_start, interval, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
+
+berth_status berth_i_order_by_start(berth_placement *p) {
+  const int32_t *s = p->sequence;
+  int32_t k = 1;
+  while (k < p->n && (p->start[s[k - 1]] < p->start[s[k]]
+                      || (p->start[s[k - 1]] == p->start[s[k]]
+                          && p->finish[s[k - 1]] <= p->finish[s[k]])))
+    k++;
+  if (k >= p->n) return BERTH_OK; /* as most plans that follow time */
+  interval *run = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *run);
+  if (!run) return berth_i_nomem(p->ctx);
+  for (int32_t i = 0; i < p->n; i++)
+    run[i] = (interval){ p->start[p->sequence[i]], p->finish[p->sequence[i]], i, p->sequence[i] };
+  sort_by_start(run, (size_t)p->n);
+  for (int32_t i = 0; i < p->n; i++) p->sequence[i] = run[i].op;
+  berth_i_free(p->ctx, run, (size_t)p->n, sizeof *run);
+  return BERTH_OK;
+}
 
 /* Workspace at the peak counts as if it were outputs: too large a share rather than too small a
  * one. */
@@ -62,15 +78,8 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
 
 berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts,
                                berth_placement *p, berth_oom *oom, double *live) {
-  interval *run = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *run);
-  if (!run) return berth_i_nomem(cost->ctx);
   berth_status st = simulate_fifo(cost, opts, p, oom, live);
-  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) {
-    int32_t op = cost->g->topo[i];
-    run[i] = (interval){ p->start[op], p->finish[op], i, op };
-  }
-  if (st == BERTH_OK) sort_by_start(run, (size_t)p->n);
-  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) p->sequence[i] = run[i].op;
-  berth_i_free(cost->ctx, run, (size_t)p->n, sizeof *run);
-  return st;
+  if (st != BERTH_OK || p->n == 0) return st;
+  memcpy(p->sequence, cost->g->topo, (size_t)p->n * sizeof *p->sequence);
+  return berth_i_order_by_start(p);
 }

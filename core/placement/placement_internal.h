@@ -79,6 +79,9 @@ berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op
 /** The same, proved: no placer could find anything. */
 berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op, int32_t device,
                                 double missing, berth_obstacle *why);
+/** Orders the sequence by start, finish, and where it was: an op of no length comes before one that
+ *  starts with it. O(ops log) */
+berth_status berth_i_order_by_start(berth_placement *p);
 /** Devices are chosen, but run first in, first out they exceed memory. */
 berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom,
                               berth_obstacle *why);
