@@ -1,30 +1,23 @@
-/* How a plan ends: as a placement, or with the op that cannot be placed. */
+/* How a plan ends: as a placement, in the order of starts and in seconds, or with the op that
+ * cannot be placed: what it lacks on the device that comes closest, or which rule keeps it out. */
 #include "engine_internal.h"
 
 /* ---- the answer ---- */
 
-static void to_seconds(berth_plan *p) {
-  double end = 0;
-  for (int32_t i = 0; i < p->n; i++) {
-    p->start[i] *= p->unit;
-    p->finish[i] *= p->unit;
-    if (p->finish[i] > end) end = p->finish[i];
-  }
-  p->answer->estimate = end;
-}
-
-/* Positions in the load of a device are no times. */
-static void forget_times(berth_placement *a) {
-  a->sequence = NULL;
-  a->start = a->finish = NULL;
-}
-
 berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
   berth_status st = berth_i_order_by_start(p->answer);
   if (st != BERTH_OK) return st;
-  to_seconds(p);
+  p->answer->estimate = 0;
+  for (int32_t i = 0; i < p->n; i++) {
+    p->start[i] *= p->unit;
+    p->finish[i] *= p->unit;
+    p->answer->estimate = fmax(p->answer->estimate, p->finish[i]);
+  }
   if ((st = berth_i_collectives_last(p, &p->answer->estimate)) != BERTH_OK) return st;
-  if (p->setup->load_only) forget_times(p->answer);
+  if (p->setup->load_only) { /* positions in the load of a device are no times */
+    p->answer->sequence = NULL;
+    p->answer->start = p->answer->finish = NULL;
+  }
   *out = p->answer;
   p->answer = NULL;
   return BERTH_OK;
@@ -41,15 +34,16 @@ static int32_t find_stuck(const berth_plan *p) {
   return best;
 }
 
-/* d: a device that could run it */
+/* It is not memory that keeps op out. @param d a device that could run it; BERTH_NONE: none can be
+ * reached */
 static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle *why) {
-  if (why) {
-    why->op = op;
-    why->device = BERTH_NONE;
-    why->missing = 0;
-  }
   char label[160];
   berth_i_op_label(p->g, op, label, sizeof label);
+  if (why) *why = (berth_obstacle){ op, BERTH_NONE, 0 };
+  if (d == BERTH_NONE)
+    return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,
+                        "%s: no device that can run %s has routes from the devices of its "
+                        "producers", p->setup->placer, label);
   if (isinf(p->ready[d] + berth_i_plan_length(p, op, d)))
     return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                         "%s: the end of %s is no finite number: its times are too large",
@@ -57,18 +51,6 @@ static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle
   return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                       "%s: the policy \"%s\" takes no device for %s, though some could run it",
                       p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "", label);
-}
-
-static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) {
-  if (why) {
-    why->op = op;
-    why->device = BERTH_NONE;
-    why->missing = 0;
-  }
-  char label[160];
-  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,
-                      "%s: no device that can run %s has routes from the devices of its producers",
-                      p->setup->placer, berth_i_op_label(p->g, op, label, sizeof label));
 }
 
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) {
@@ -90,7 +72,7 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
     least = missing;
     closest = d;
   }
-  if (closest == BERTH_NONE && cut) return unreachable(p, op, why);
+  if (closest == BERTH_NONE && cut) return refused(p, op, BERTH_NONE, why);
   return berth_i_infeasible(p->cost, p->setup->placer, op, closest,
                             closest == BERTH_NONE ? 0 : least, why);
 }
