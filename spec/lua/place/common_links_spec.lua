@@ -153,9 +153,9 @@ describe("functions in a pipeline", function()
 
   it("stand where they belong, and have nothing else", function()
     local function refused(stages) return raised(berth.pipeline, stages) end
-    assert.matches("'split' is a transform: it stands before",
+    assert.matches("'split' is a transform: it must come before",
       refused { "heft", { name = "split", transform = same } })
-    assert.matches("'f' is a refinement: it stands behind",
+    assert.matches("'f' is a refinement: it must come after",
       refused { { name = "f", refine = keep }, "heft" })
     assert.matches("stages%[1%]: unknown option 'ratio' %(legal: name, transform%)",
       refused { { transform = same, ratio = 1 }, "heft" })

@@ -60,7 +60,7 @@ describe("collectives", function()
       { collective_algorithm = "auto", device_groups = { 1 } }) end)
     local c, message = berth.cost(g, t, { collective_lines = { 1, 1, 1, 1 } })
     assert.is_nil(c)
-    assert.is_truthy(message:find("collective_lines go with", 1, true))
+    assert.is_truthy(message:find("collective_lines require", 1, true))
   end)
 
   it("are priced by a function, also in batches and simulators", function()
