@@ -108,7 +108,8 @@ static berth_status fill(const berth_i_units *u, const berth_place_options *opts
   if (st != BERTH_OK) return st;
   if ((st = alloc_spread(&w)) == BERTH_OK) st = find_sets(&w);
   if (st == BERTH_OK) st = spread_all(&w);
-  if (st == BERTH_EINFEASIBLE) st = berth_i_packing_find_feasible(&w.packing, "enumerative", opts, why);
+  if (st == BERTH_EINFEASIBLE)
+    st = berth_i_packing_find_feasible(&w.packing, "enumerative", opts, why);
   berth_i_pool_free(&w.pool);
   berth_i_pool_free(&w.packing.pool);
   return st;
