@@ -14,7 +14,7 @@
 typedef struct source {
   int32_t op, rank;
   double head, length;
-  double arrival; /* at another device; INFINITY: it shares the op's group */
+  double arrival;     /* at another device; INFINITY: it shares the op's group */
   double cross, port; /* s of the transfer, of the port that it goes through */
 } source;
 

@@ -13,9 +13,9 @@ typedef struct berth_i_hold {
 
 typedef struct berth_i_cluster_job {
   berth_job_record r;
-  double since;      /* s: `left` is as of then */
-  double share;      /* machines' worth that it holds */
-  int32_t hold;      /* first, BERTH_NONE */
+  double since;          /* s: `left` is as of then */
+  double share;          /* machines' worth that it holds */
+  int32_t hold;          /* first, BERTH_NONE */
   int32_t before, after; /* while it waits: those that wait, by number; BERTH_NONE */
 } berth_i_cluster_job;
 
@@ -23,16 +23,16 @@ struct berth_cluster {
   berth_i_pool pool;
   berth_ctx *ctx;
   berth_cluster_options o;
-  double *capacity, *free_amount;   /* [machines * resources] */
-  int32_t *users;            /* [machines] jobs that hold something there */
-  int64_t *named, starts;    /* [machines] the start that named it last; starts so far */
+  double *capacity, *free_amount; /* [machines * resources] */
+  int32_t *users;                 /* [machines] jobs that hold something there */
+  int64_t *named, starts;         /* [machines] the start that named it last; starts so far */
   int32_t n, next_arrival;
   int32_t first_waiting, last_waiting; /* BERTH_NONE: no job waits */
-  berth_job *job;            /* [n] */
-  berth_i_cluster_job *at;   /* [n] */
-  berth_i_heap ends;         /* running jobs by the time of their end */
-  berth_i_hold *hold;        /* all, those that are free in a list */
-  double *amount;            /* [holds * resources] */
+  berth_job *job;                      /* [n] */
+  berth_i_cluster_job *at;             /* [n] */
+  berth_i_heap ends;                   /* running jobs by the time of their end */
+  berth_i_hold *hold;                  /* all, those that are free in a list */
+  double *amount;                      /* [holds * resources] */
   size_t cap_hold, cap_amount;
   int32_t n_holds, free_hold, n_free_holds;
   double now, slot_at, wake_at;

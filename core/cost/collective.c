@@ -89,7 +89,7 @@ static double double_tree(const job *j, double k, double a, double w) {
   return (double)NAN;
 }
 
-/* The devices beyond a power of two hand their bytes over before, and take the result after. */
+/* The devices beyond a power of two send their bytes before, and take the result after. */
 static double halving(const job *j, double k, double a, double w) {
   double b = j->bytes / w, p = power_below(k), steps = ceil_log2(p), beyond = k > p,
          log = ceil_log2(k);
@@ -233,8 +233,8 @@ static most_of parameter_server(const job *j) {
     size_t push = berth_i_pair(t, j->devices[i], j->devices[0]),
            pull = berth_i_pair(t, j->devices[0], j->devices[i]);
     m.latency += t->latency[push] + t->latency[pull];
-    m.seconds += t->latency[push] + j->bytes / (t->bandwidth[push] * faster) +
-                 (t->latency[pull] + j->bytes / (t->bandwidth[pull] * faster));
+    m.seconds += t->latency[push] + j->bytes / (t->bandwidth[push] * faster)
+                 + (t->latency[pull] + j->bytes / (t->bandwidth[pull] * faster));
   }
   return m;
 }

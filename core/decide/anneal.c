@@ -26,11 +26,11 @@ typedef struct walk {
   bool guided;
   int32_t *cur;            /* [n] */
   berth_i_worth worth;
-  double per_excess;       /* what is not allowed costs */
-  double gain[N_MOVES];    /* part of the moves that have led to something better, lately */
-  int32_t top;             /* of known: the best on this way */
-  double *weight;          /* [n * actions] prior of each decision given cur */
-  uint8_t *fresh;          /* [n] weight is that of cur */
+  double per_excess;             /* what is not allowed costs */
+  double gain[N_MOVES];          /* part of the moves that have led to something better, lately */
+  int32_t top;                   /* of known: the best on this way */
+  double *weight;                /* [n * actions] prior of each decision given cur */
+  uint8_t *fresh;                /* [n] weight is that of cur */
   int32_t elite[ELITE], n_elite; /* of known, the best first */
   berth_status status;
 } walk;
@@ -262,7 +262,7 @@ static void anneal(walk *w, int32_t from, double end) {
       turn++;
     }
     /* 2. Cool; what is not allowed costs ever more. */
-    const double temperature = d->o.hot * pow(d->o.cold / d->o.hot, done);
+    const double temperature = d->o.t_start * pow(d->o.t_end / d->o.t_start, done);
     w->per_excess = SOFT * pow((double)HARD / SOFT, done);
     /* 3. Propose a move; where moves lead to known assignments only, every other time anything. */
     const bool random = repeats > MOST_REPEATS / 4 && repeats % 2 == 0;

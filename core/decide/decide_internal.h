@@ -48,9 +48,9 @@ typedef struct berth_i_node {
   int32_t done;           /* kids with nothing left to find; of a node without kids: 1: it was
                              visited */
   int64_t visits;
-  size_t kids;            /* where the list of kids begins in tree.kid and tree.kid_prior */
-  size_t weights;         /* where the prior of the actions of the decision begins in tree.weight:
-                             with choices in steps only */
+  size_t kids;              /* where the list of kids begins in tree.kid and tree.kid_prior */
+  size_t weights;           /* where the prior of the actions of the decision begins in tree.weight:
+                               with choices in steps only */
   double prior, mean, best; /* best, mean: of the rewards of its visits */
 } berth_i_node;
 
@@ -110,15 +110,15 @@ struct berth_decider {
   berth_rng tree_rng, walk_rng;
   int reported;
   /* scratch */
-  int32_t *row;           /* [batch * n] */
+  int32_t *row;             /* [batch * n] */
   berth_i_worth *row_worth; /* [batch] */
-  int32_t *row_known;     /* [batch] number in known */
-  double *value, *excess; /* [batch] */
-  double *weight;         /* [batch * actions] */
-  int32_t *leaf;          /* [batch] nodes */
-  berth_leaf *ask;        /* [batch] */
-  int32_t *pick;          /* [max(n, actions)] */
-  int32_t *way;           /* [places] */
+  int32_t *row_known;       /* [batch] number in known */
+  double *value, *excess;   /* [batch] */
+  double *weight;           /* [batch * actions] */
+  int32_t *leaf;            /* [batch] nodes */
+  berth_leaf *ask;          /* [batch] */
+  int32_t *pick;            /* [max(n, actions)] */
+  int32_t *way;             /* [places] */
 };
 
 static inline bool berth_i_legal(const berth_decider *d, int32_t decision, int32_t action) {

@@ -14,8 +14,8 @@ berth_decide_options berth_decide_default(int published) {
   o.informed_part = 0.3;
   o.several_part = 0.6;
   o.tree_part = 0.3;
-  o.hot = 0.003;
-  o.cold = 2e-4;
+  o.t_start = 0.003;
+  o.t_end = 2e-4;
   if (published) return o;
   o.uniform = 1;
   o.skip_known = 1;
@@ -162,13 +162,13 @@ const berth_option_table *berth_decide_option_table(void) {
       .text = "part of the best value below a node in its value; the rest is the mean" },
     { FIELD(scale, NUMBER),
       .text = "relative gain that changes the reward by 1; 0: rewards as published" },
-    { FIELD(skip_known, FLAG), .text = "nodes with nothing left to find below are left aside" },
+    { FIELD(skip_known, FLAG), .text = "nodes with nothing left to find below are skipped" },
     { FIELD(batch, WHOLE), .low = 1, .high = 1024, .text = "leaves at once" },
     { FIELD(virtual_loss, NUMBER),
       .text = "for each visit under way a child counts as this much worse" },
-    { FIELD(hot, NUMBER), .above = 1,
+    { FIELD(t_start, NUMBER), .was = "hot", .above = 1,
       .text = "anneal, refine: temperature at the beginning, in parts of the value" },
-    { FIELD(cold, NUMBER), .above = 1,
+    { FIELD(t_end, NUMBER), .was = "cold", .above = 1,
       .text = "anneal, refine: temperature at the end, in parts of the value" },
     { .key = NULL }
   };
@@ -180,8 +180,10 @@ static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o)
   if (st != BERTH_OK) return st;
   if (o->method > BERTH_DECIDE_REFINE)
     return berth_i_fail(ctx, BERTH_EINVAL, "option method is %d: unknown", (int)o->method);
-  if (o->hot >= o->cold) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "option hot is %g: not from cold, %g", o->hot, o->cold);
+  if (o->t_start >= o->t_end) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "option t_start is %g: below t_end, %g", o->t_start,
+                      o->t_end);
 }
 
 /* ---- life ---- */

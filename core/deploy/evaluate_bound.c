@@ -5,7 +5,7 @@
 
 typedef struct counts {
   berth_i_pool pool;
-  int32_t *at;    /* [n_devices + 1] into samples */
+  int32_t *at;      /* [n_devices + 1] into samples */
   int32_t *samples; /* different ones of each device, at least 1 */
 } counts;
 
@@ -75,8 +75,8 @@ static double work_of(const berth_deploy *d, const counts *c, int32_t op, int32_
 }
 
 typedef struct prices {
-  int32_t n_ops, n;      /* kinds of devices: equal columns of work */
-  const double **column; /* [n] */
+  int32_t n_ops, n;             /* kinds of devices: equal columns of work */
+  const double **column;        /* [n] */
   double *count, *price, *load; /* [n] */
 } prices;
 

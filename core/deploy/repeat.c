@@ -177,8 +177,8 @@ static double more_work(const berth_deploy *d, int32_t op, berth_i_form f) {
   double most = 0;
   for (int32_t k = 0; k < n; k++) {
     int32_t device = berth_i_place_devices(d, place)[k];
-    double more = berth_i_deploy_seconds(d, op, device, d->batch) -
-                  berth_i_deploy_seconds(d, op, device, berth_i_form_samples(d, f, k));
+    double more = berth_i_deploy_seconds(d, op, device, d->batch)
+                  - berth_i_deploy_seconds(d, op, device, berth_i_form_samples(d, f, k));
     most = more > most ? more : most;
   }
   return most;

@@ -171,8 +171,8 @@ static void record(berth_episodes *e, const int32_t *op, const int32_t *device) 
     e->to[done + (size_t)i] = device[i];
     e->chosen[done + (size_t)i] = position(e->list + e->first[i], op[i]);
   }
-  e->seen_all = e->seen_all && e->devices_filled &&
-                memcmp(e->filled_for, op, (size_t)e->n * sizeof *op) == 0;
+  e->seen_all = e->seen_all && e->devices_filled
+                && memcmp(e->filled_for, op, (size_t)e->n * sizeof *op) == 0;
   if (e->seen_all)
     memcpy(e->seen + answer_size(e) * (size_t)e->step, e->answer,
            answer_size(e) * sizeof *e->answer);

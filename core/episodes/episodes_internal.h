@@ -75,13 +75,13 @@ struct berth_episodes {
   int32_t refs;
   berth_assign *a;
   int32_t n, step;
-  berth_i_episode *episode;  /* [n] */
-  int32_t *placement;        /* [n * ops] devices of all episodes */
-  int32_t *first, *list;     /* [n + 1], [n * ops] candidates of all */
-  int32_t *legal;            /* [n] scratch */
-  bool devices_filled;       /* `answer` holds the devices of this step, for: */
-  int32_t *filled_for;            /* [n] */
-  double *answer;            /* [n * devices * width] */
+  berth_i_episode *episode; /* [n] */
+  int32_t *placement;       /* [n * ops] devices of all episodes */
+  int32_t *first, *list;    /* [n + 1], [n * ops] candidates of all */
+  int32_t *legal;           /* [n] scratch */
+  bool devices_filled;      /* `answer` holds the devices of this step, for: */
+  int32_t *filled_for;      /* [n] */
+  double *answer;           /* [n * devices * width] */
   /* recorded by step, then episode */
   int32_t *op, *to, *chosen; /* [steps * n] */
   int32_t *history_first;    /* [steps * n + 1] into: */

@@ -146,7 +146,7 @@ struct berth_executor {
   size_t n_channels;
   int64_t turn, sequence;
   int32_t left;               /* ops and transfers to end */
-  int32_t busy;               /* threads that have something in hand */
+  int32_t busy;               /* threads that run something */
   double origin;
   berth_rng rng;
   bool quit;

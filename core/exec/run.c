@@ -30,7 +30,7 @@ static void reset(berth_executor *x, int32_t run) {
   atomic_store(&x->stop, 0);
 }
 
-/* Under the lock: what is in hand is brought to an end. */
+/* Under the lock: what has begun is finished. */
 static void call_off(berth_executor *x) {
   atomic_store(&x->stop, 1);
   for (int32_t k = 0; k < x->n_started; k++) pthread_cond_signal(&x->thread[k].wake);

@@ -123,7 +123,7 @@ static berth_status reorder(berth_i_cholesky *k, const int32_t *at, const int32_
 }
 
 /* Column code requires its pattern in its own order. */
-static berth_status settle(berth_i_cholesky *k) {
+static berth_status use_natural_order(berth_i_cholesky *k) {
   return k->factor->is_super ? BERTH_OK : analyse(k, k->at, k->row, CHOLMOD_NATURAL);
 }
 
@@ -155,7 +155,7 @@ berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, 
   set_options(&k->common);
   berth_status st;
   if ((st = make_room(k)) != BERTH_OK || (st = analyse(k, at, row, CHOLMOD_AMD)) != BERTH_OK
-      || (st = reorder(k, at, row)) != BERTH_OK || (st = settle(k)) != BERTH_OK) {
+      || (st = reorder(k, at, row)) != BERTH_OK || (st = use_natural_order(k)) != BERTH_OK) {
     berth_i_cholesky_release(k);
     return st;
   }

@@ -16,9 +16,9 @@ typedef struct task {
   berth_i_glpk_answer a;
   bool start_at_zero; /* which is feasible: no scaling, no search for a first answer */
   outcome outcome;
-  int code;        /* GLPK's, if it gave up */
-  char message[200];  /* what GLPK would have printed last, but where an error is in its source */
-  jmp_buf away;    /* out of GLPK after an error in it */
+  int code;          /* GLPK's, if it gave up */
+  char message[200]; /* what GLPK would have printed last, but where an error is in its source */
+  jmp_buf away;      /* out of GLPK after an error in it */
   pthread_mutex_t lock;
   pthread_cond_t ended;
   bool stop, done; /* under the lock */

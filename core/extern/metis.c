@@ -173,8 +173,8 @@ done:
 typedef struct halving {
   berth_ctx *ctx;
   const berth_i_partition *p;
-  int32_t *part, *local; /* [n]: answer; number in the present piece, BERTH_NONE */
-  int32_t *order, *spare; /* [n] vertices, those of one piece side by side */
+  int32_t *part, *local;          /* [n]: answer; number in the present piece, BERTH_NONE */
+  int32_t *order, *scratch_order; /* [n] vertices, those of one piece side by side */
 } halving;
 
 static double share_of(const berth_i_partition *p, int32_t low, int32_t high, int32_t constraint) {
@@ -243,9 +243,9 @@ static int32_t split_order(halving *h, int32_t from, int32_t n, const int32_t *s
   for (int32_t i = 0; i < n; i++) left += side[i] == 0;
   for (int32_t i = 0; i < n; i++) {
     if (side[i] == 0) v[i - right] = v[i];
-    else h->spare[right++] = v[i];
+    else h->scratch_order[right++] = v[i];
   }
-  memcpy(v + left, h->spare, (size_t)right * sizeof *v);
+  memcpy(v + left, h->scratch_order, (size_t)right * sizeof *v);
   return left;
 }
 
@@ -281,7 +281,7 @@ static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int
   halving h = { ctx, p, part, NULL, NULL, NULL };
   h.local = berth_i_pool_alloc(&scratch, n, sizeof *h.local);
   h.order = berth_i_pool_alloc(&scratch, n, sizeof *h.order);
-  h.spare = berth_i_pool_alloc(&scratch, n, sizeof *h.spare);
+  h.scratch_order = berth_i_pool_alloc(&scratch, n, sizeof *h.scratch_order);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     for (int32_t i = 0; i < p->n; i++) h.local[i] = BERTH_NONE, h.order[i] = i;

@@ -123,7 +123,7 @@ struct berth_i_gang_rule {
                                                               rank that it has */
   berth_status (*begins)(berth_gang *g, int32_t job, double now);
   void (*stops)(berth_gang *g, int32_t job, double now, bool over);
-  double (*speed)(berth_gang *g, int32_t job); /* on g->pick; NULL: as the option `rate` says */
+  double (*speed)(berth_gang *g, int32_t job);    /* on g->pick; NULL: as the option `rate` says */
   bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty
                                                      cluster */
   /** Checks what the table of options does not, and makes g->state; sizes are known.  @param own

@@ -71,8 +71,8 @@ bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t 
     if (size == 0) return true;
     for (int32_t k = 0, i = 0; k < g->machines; k++) {
       if (i < g->pick.n && g->pick.machine[i] == k) i++;
-      else if (free_units[k] >= size &&
-               (rest == BERTH_NONE || free_units[k] < free_units[rest]))
+      else if (free_units[k] >= size
+               && (rest == BERTH_NONE || free_units[k] < free_units[rest]))
         rest = k;
     }
     if (rest != BERTH_NONE) put(g, rest, size);

@@ -3,7 +3,7 @@
 #include "base/sort_internal.h"
 #include "graph/transforms/transform_internal.h"
 
-/* The latest pair of the source in hand with each destination; older ones are not of this
+/* The latest pair of the current source with each destination; older ones are not of this
  * source. */
 static void add_pair(berth_i_pairs *p, int32_t src, int32_t dst, double bytes, int32_t *latest) {
   int32_t e = latest[dst];

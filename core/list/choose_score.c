@@ -8,7 +8,7 @@ typedef struct table {
   berth_plan *plan;
   int32_t *op;       /* [cap] candidates, in no order */
   double *wake;      /* [cap] not before; -INFINITY: any time */
-  double *scored_at;     /* [cap] present time when last scored; NaN: never */
+  double *scored_at; /* [cap] present time when last scored; NaN: never */
   double *rows;      /* [cap * 4 devices] ready, est, eft, score */
   int32_t n, cap;
 } table;

@@ -156,22 +156,22 @@ typedef struct berth_i_channels {
 } berth_i_channels;
 
 typedef struct berth_i_store {
-  double *held;        /* [devices] bytes for good (published: now) */
-  double *temporary;   /* [devices] strict: largest workspace; PT: peak */
-  double *limit;       /* [devices] */
-  int32_t *readers;    /* TF: [ops] readers of its outputs to be placed */
+  double *held;             /* [devices] bytes for good (published: now) */
+  double *temporary;        /* [devices] strict: largest workspace; PT: peak */
+  double *limit;            /* [devices] */
+  int32_t *readers;         /* TF: [ops] readers of its outputs to be placed */
   berth_i_profile *profile; /* [devices] */
-  int32_t *uses_left;  /* profile: [tensors] readers and backward twins to be placed */
-  double *until;       /* profile: [tensors] end of the last of these twins */
-  uint8_t *backward;   /* profile: [ops] 1: the later one of two twins; NULL: none counts */
+  int32_t *uses_left;       /* profile: [tensors] readers and backward twins to be placed */
+  double *until;            /* profile: [tensors] end of the last of these twins */
+  uint8_t *backward;        /* profile: [ops] 1: the later one of two twins; NULL: none counts */
   berth_i_queue scratch;
   bool released;       /* memory came back since this was last cleared */
 } berth_i_store;
 
 typedef struct berth_i_groups {
-  int32_t *bound;      /* [groups] device */
+  int32_t *bound;                /* [groups] device */
   double *permanent, *temporary; /* [groups] bytes of all members: sum, largest */
-  uint8_t *forbidden;  /* [groups * devices] 1: a member cannot run there */
+  uint8_t *forbidden;            /* [groups * devices] 1: a member cannot run there */
 } berth_i_groups;
 
 /** Collectives: all NULL if the graph has none. */
@@ -209,9 +209,9 @@ struct berth_plan {
   berth_i_channels channels;
   berth_i_store store;
   berth_i_groups groups;
-  berth_i_free_slots *slots;     /* [devices]; NULL: append */
+  berth_i_free_slots *slots;         /* [devices]; NULL: append */
   double *ready, *est, *eft, *score; /* [devices] scratch of the chooser */
-  double *shown;          /* [2 * devices] est and eft in s, for the policy */
+  double *shown;                     /* [2 * devices] est and eft in s, for the policy */
   berth_rng rng;
   int32_t ticks, idle_steps; /* idle_steps: steps of time since an op was placed */
   double retries_left;    /* retry budget: how often an op may still not fit for now, where memory

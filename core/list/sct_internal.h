@@ -10,12 +10,12 @@
 /** The candidates of one device. Keys of `waiting` and `not_urgent` are never too large: channels
  *  only get busier. */
 typedef struct berth_i_sct_queues {
-  berth_i_queue open;    /* (-priority, 0, op): inputs are there by now */
-  berth_i_queue waiting; /* (ready, -priority, op) */
+  berth_i_queue open;       /* (-priority, 0, op): inputs are there by now */
+  berth_i_queue waiting;    /* (ready, -priority, op) */
   berth_i_queue not_urgent; /* (time from which its inputs are everywhere, -priority, op): open, but
                                not for a device that is kept */
-  berth_i_queue blocked; /* (bytes needed, 0, op): cannot fit now */
-  int32_t kept;          /* the favourite for which it is kept; BERTH_NONE: none */
+  berth_i_queue blocked;    /* (bytes needed, 0, op): cannot fit now */
+  int32_t kept;             /* the favourite for which it is kept; BERTH_NONE: none */
 } berth_i_sct_queues;
 
 /** What an idle device would run now. */

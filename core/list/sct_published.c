@@ -67,8 +67,8 @@ static int32_t most_urgent(const berth_i_sct *s, int32_t d, double *at) {
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   const berth_plan *p = s->plan;
   int32_t f = p->last[d] == BERTH_NONE ? BERTH_NONE : s->favourite[p->last[d]];
-  if (f == BERTH_NONE || s->position[f] == BERTH_NONE ||
-      isinf(*here = est(s, f, d)))
+  if (f == BERTH_NONE || s->position[f] == BERTH_NONE
+      || isinf(*here = est(s, f, d)))
     return BERTH_NONE;
   for (int32_t e = 0; e < p->devices; e++) {
     if (e != d && est(s, f, e) < *here) return BERTH_NONE;

@@ -28,15 +28,15 @@ typedef struct berth_i_lp_entropic_state {
   double *row_inverse, *col_inverse, *row_fitted, *col_fitted; /* [n] see fit */
   double *sum;               /* [n] of rows, then factors */
   /* edges */
-  double *length;            /* [m] smoothed c (1 - y) / tau */
+  double *length;                             /* [m] smoothed c (1 - y) / tau */
   double *share, *log_share, *last_log_share; /* [m] of what arrives at the head */
-  double *flow, *moved;      /* [m] moved: by the last step */
-  double *pull;              /* [m] smoothed c f / heat */
-  double *y, *last_y, *log_y; /* [m] */
-  double *trial;             /* [m] */
+  double *flow, *moved;                       /* [m] moved: by the last step */
+  double *pull;                               /* [m] smoothed c f / heat */
+  double *y, *last_y, *log_y;                 /* [m] */
+  double *trial;                              /* [m] */
   /* sums over the last `averaged` iterations: what both sides do on average is better than what
    * they do last */
-  double *sum_y, *sum_flow;  /* [m] */
+  double *sum_y, *sum_flow;         /* [m] */
   double *sum_ends, *sum_potential; /* [n] potential: of columns */
   int32_t averaged;
   double *scratch;           /* [m + 3n] */

@@ -13,9 +13,9 @@ enum {
 /* ---- which edges take part ---- */
 
 typedef struct counts {
-  uint8_t *dropped; /* [m] some path of two edges is never shorter */
+  uint8_t *dropped;    /* [m] some path of two edges is never shorter */
   int32_t *outs, *ins; /* [n] edges that are worth matching */
-  int32_t *seen;    /* [n] edge from the present node, or BERTH_NONE */
+  int32_t *seen;       /* [n] edge from the present node, or BERTH_NONE */
 } counts;
 
 /* Drops i -> j where i -> k -> j exists with p_k >= c_ij. Dropped edges may be witnesses: theirs

@@ -36,9 +36,9 @@ enum {
 typedef struct berth_i_lp_reduced {
   berth_i_pool pool; /* of all arrays, those of q, too */
   berth_i_lp_problem q;
-  int32_t *node;  /* [ops] BERTH_NONE: no path through the op is longer than the floor */
-  int32_t *edge;  /* [pairs] BERTH_NONE: none */
-  uint8_t *fate;  /* [pairs] */
+  int32_t *node;          /* [ops] BERTH_NONE: no path through the op is longer than the floor */
+  int32_t *edge;          /* [pairs] BERTH_NONE: none */
+  uint8_t *fate;          /* [pairs] */
   double *before, *after; /* [ops] longest path that ends with the op's start, that starts with it,
                              under what is left of c */
 } berth_i_lp_reduced;

@@ -11,7 +11,7 @@
  * one before that. */
 
 typedef struct pattern {
-  int32_t n[BERTH_NN_RANK];             /* extents of the output */
+  int32_t n[BERTH_NN_RANK];                   /* extents of the output */
   int64_t a[BERTH_NN_RANK], b[BERTH_NN_RANK]; /* steps of the inputs, 0 where repeated */
 } pattern;
 

@@ -24,10 +24,10 @@ typedef struct ranked {
 
 typedef struct completion {
   const berth_i_units *u;
-  int32_t devices, n, sorts; /* n: units with bytes */
-  ranked *order;         /* [n] */
-  sort_of_unit *sort;    /* [sorts] */
-  int32_t *take;         /* [devices * sorts] */
+  int32_t devices, n, sorts;   /* n: units with bytes */
+  ranked *order;               /* [n] */
+  sort_of_unit *sort;          /* [sorts] */
+  int32_t *take;               /* [devices * sorts] */
   int32_t alike[MOST_DEVICES]; /* the first device that is like it */
   double limit[MOST_DEVICES];
   double size_left, room_left; /* of units not packed; of devices not closed */

@@ -45,8 +45,8 @@ static inline double berth_i_assignment_temporary(const berth_i_assignment *s, i
 }
 /** Bytes over the limit; negative: room. */
 static inline double berth_i_assignment_over(const berth_i_assignment *s, int32_t device) {
-  return berth_i_excess(s->held[device] +
-                            berth_i_assignment_temporary(s, device),
+  return berth_i_excess(s->held[device]
+                            + berth_i_assignment_temporary(s, device),
                         s->limit[device]);
 }
 /** Bytes over all limits. */

@@ -24,11 +24,11 @@ typedef struct berth_i_packing {
   berth_i_pool pool;
   berth_cost *cost;
   const berth_i_units *u;
-  int32_t *device;             /* [n_ops] the caller's; BERTH_NONE: not placed */
+  int32_t *device;                  /* [n_ops] the caller's; BERTH_NONE: not placed */
   double *used, *temporary, *limit; /* [n_devices] bytes */
-  double copy_share;           /* 0: copies are not charged */
-  uint8_t *here;               /* bit per (device, tensor): a copy is there */
-  berth_i_packed *packed;      /* [n units] stack */
+  double copy_share;                /* 0: copies are not charged */
+  uint8_t *here;                    /* bit per (device, tensor): a copy is there */
+  berth_i_packed *packed;           /* [n units] stack */
   int32_t n_packed;
   berth_i_copy *copies;        /* [n_edges] stack */
   size_t n_copies;

@@ -23,9 +23,9 @@ typedef struct culprit {
 typedef struct repair {
   const berth_i_units *u;
   berth_sim_options sim;
-  int32_t *device;                /* [ops] */
-  double *left;                   /* [devices] limit less peak of the latest run; negative: over */
-  double over;                    /* bytes, all devices; INFINITY: unreachable */
+  int32_t *device;                 /* [ops] */
+  double *left;                    /* [devices] limit less peak of the latest run; negative: over */
+  double over;                     /* bytes, all devices; INFINITY: unreachable */
   culprit culprits[MOST_CULPRITS]; /* units on the device that is most over, that hold most there */
   int32_t n_culprits, worst;
   int32_t runs;                   /* that the budget still allows */

@@ -7,8 +7,8 @@
 typedef struct tree {
   berth_i_packing *k;
   const int32_t *order;
-  int32_t *next; /* [n] device to try next, by level */
-  int32_t *load; /* [devices] units on each */
+  int32_t *next;       /* [n] device to try next, by level */
+  int32_t *load;       /* [devices] units on each */
   double *sum, *least; /* [n + 1] permanent bytes of the units from that level on; the least of
                           them */
   int64_t tries;

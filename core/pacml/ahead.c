@@ -56,8 +56,8 @@ static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
   a->process = *p;
   double *beta;
   a->process.beta = a->process.mass = beta = berth_i_alloc(ctx, (size_t)p->n, sizeof *beta);
-  if (!beta || !(a->cumulative = berth_i_alloc(ctx, (size_t)p->n, sizeof *a->cumulative)) ||
-      !(a->w = berth_i_zalloc(ctx, (size_t)a->n_weights, sizeof *a->w)))
+  if (!beta || !(a->cumulative = berth_i_alloc(ctx, (size_t)p->n, sizeof *a->cumulative))
+      || !(a->w = berth_i_zalloc(ctx, (size_t)a->n_weights, sizeof *a->w)))
     return berth_i_nomem(ctx);
   for (int32_t i = 0; i < p->n; i++) {
     beta[i] = p->beta[i];
@@ -147,8 +147,8 @@ void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t 
 
 static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
   for (int32_t j = 0; j < n; j++)
-    if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) ||
-        !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
+    if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0)
+        || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL,
                           "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);

@@ -43,13 +43,13 @@ struct berth_pacml_run {
   berth_i_pool pool;
   berth_pacml *env;
   berth_cluster *cluster;
-  int32_t n, job;              /* job: to be decided about; BERTH_NONE: none at present */
+  int32_t n, job;                     /* job: to be decided about; BERTH_NONE: none at present */
   const berth_pacml_decider *decider; /* while it is played */
-  berth_pacml_job *jobs;       /* [n] */
-  berth_i_pacml_past *past;    /* [n] */
-  uint8_t *busy;               /* [servers] */
-  double *free_at;             /* [servers] */
-  int32_t *owner;              /* [servers] job that was there last */
+  berth_pacml_job *jobs;              /* [n] */
+  berth_i_pacml_past *past;           /* [n] */
+  uint8_t *busy;                      /* [servers] */
+  double *free_at;                    /* [servers] */
+  int32_t *owner;                     /* [servers] job that was there last */
   berth_i_pacml_answer *answer;/* [most + 2] by decision; the last: on a given block */
   int32_t *servers;            /* [(most + 2) * servers] of each answer */
   berth_ramp_outcome *first;   /* compat: [n models * (most + 1)] by pieces; ticks == 0: not seen

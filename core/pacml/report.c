@@ -4,7 +4,7 @@
 
 typedef struct Sums {
   double jct, speedup, pieces, servers, channels, compute, communication, computing_share;
-  double running, held, computing; /* s; server-seconds held; server-seconds at work */
+  double running, held, computing;      /* s; server-seconds held; server-seconds at work */
   double bytes;                         /* worked off, of graphs as they came */
   double memory, dep_bytes, flow_bytes; /* as they were cut */
 } Sums;

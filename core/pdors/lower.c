@@ -38,7 +38,7 @@ void berth_i_pdors_classify(berth_pdors *d) {
  * where both fit. */
 typedef struct floors {
   double worker, server, both, server_there;
-  double most_in; /* workers that fit on one machine, with their servers */
+  double most_in;          /* workers that fit on one machine, with their servers */
   double workers, servers; /* units that fit, each as if the others were not there; counted up
                               to the most that is wanted */
 } floors;

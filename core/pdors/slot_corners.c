@@ -113,8 +113,8 @@ static void draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
     int32_t next = next_line(l, n, at, &cut), last = corners->n - 1;
     bool drawn = p.workers > 0 || p.servers > 0;
     if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
-    if (drawn && fabs(p.workers - corners->units[0][last]) +
-                         fabs(p.servers - corners->units[1][last]) >
+    if (drawn && fabs(p.workers - corners->units[0][last])
+                         + fabs(p.servers - corners->units[1][last]) >
                      1e-9 * (p.workers + p.servers))
       put(s, c, p);
     if (from >= most) break;

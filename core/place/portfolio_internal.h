@@ -11,8 +11,8 @@ typedef struct berth_i_entry {
   berth_member member;
   const berth_i_placer *placer; /* NULL: the user's own function */
   berth_i_matching matching;
-  bool baseline;  /* runs whatever the time */
-  bool caller_only;      /* on the calling thread */
+  bool baseline;    /* runs whatever the time */
+  bool caller_only; /* on the calling thread */
   char *name;
   char text[1024];
 } berth_i_entry;
@@ -40,8 +40,8 @@ typedef struct berth_i_worker {
   berth_graph g;
   berth_topology t;
   berth_cost own;
-  bool untimed;        /* what runs now is not stopped by the time */
-  bool timed_out;     /* ... was stopped by it */
+  bool untimed;   /* what runs now is not stopped by the time */
+  bool timed_out; /* ... was stopped by it */
 } berth_i_worker;
 
 typedef struct berth_i_run {
@@ -50,21 +50,21 @@ typedef struct berth_i_run {
   berth_cost *cost;             /* the caller's */
   const berth_portfolio_options *o;
   berth_sim_options judge;
-  bool ran;                     /* there is something to report */
-  bool own_sequence;            /* the judge runs each answer in its own order */
-  berth_hooks hooks;            /* the caller's */
-  double deadline;              /* by the clock; INFINITY: none */
-  atomic_bool stopped;          /* by the hook, or nothing more can be found */
-  atomic_bool hook_stopped;            /* ... by the hook */
-  atomic_int done;              /* members */
-  int32_t reported;                /* of them to the progress hook */
+  bool ran;                 /* there is something to report */
+  bool own_sequence;        /* the judge runs each answer in its own order */
+  berth_hooks hooks;        /* the caller's */
+  double deadline;          /* by the clock; INFINITY: none */
+  atomic_bool stopped;      /* by the hook, or nothing more can be found */
+  atomic_bool hook_stopped; /* ... by the hook */
+  atomic_int done;          /* members */
+  int32_t reported;         /* of them to the progress hook */
   berth_i_worker *worker;
   int32_t workers;
-  int32_t *job;                 /* [n_jobs] member; BERTH_NONE: the linear program */
-  uint8_t *caller_only;                /* [n_jobs] */
+  int32_t *job;         /* [n_jobs] member; BERTH_NONE: the linear program */
+  uint8_t *caller_only; /* [n_jobs] */
   int32_t n_jobs;
   int32_t *favourite[BERTH_I_MATCHINGS]; /* [ops] each; NULL: not needed */
-  pthread_mutex_t lock;         /* of the linear program's outcome */
+  pthread_mutex_t lock;                  /* of the linear program's outcome */
   pthread_cond_t solved;
   bool lp_done;
   berth_status lp_status;

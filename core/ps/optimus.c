@@ -14,9 +14,9 @@ typedef struct optimus {
   berth_ps_scheduler base;
   berth_ps_speed_fit *fit;  /* [jobs]; NULL: none */
   berth_i_heap queue;
-  size *at;                 /* [jobs] */
-  double *left;             /* [jobs] samples */
-  uint8_t *may;             /* [jobs] of WORKER and SERVER: which may still fit */
+  size *at;                               /* [jobs] */
+  double *left;                           /* [jobs] samples */
+  uint8_t *may;                           /* [jobs] of WORKER and SERVER: which may still fit */
   double free_amount[BERTH_PS_RESOURCES]; /* of the cluster's sums */
 } optimus;
 

@@ -45,21 +45,21 @@ struct berth_ps_run {
   berth_ps *ps;
   berth_ctx *ctx;
   berth_cluster *cluster;
-  int32_t slot;                /* BERTH_NONE before the first */
+  int32_t slot;                  /* BERTH_NONE before the first */
   const berth_ps_policy *policy; /* while it is played */
   bool assigning, over;
-  berth_i_ps_state *at;        /* [jobs] */
-  double *used, *free_amount;         /* [machines * resources] assigned in this slot, and what is
-                                         left: not below 0 */
-  int32_t *users;              /* [machines] jobs that are assigned something there */
-  int32_t *active, n_active;   /* [jobs] by arrival; those that are over are dropped when it is
-                                  asked for */
-  int32_t *ended, n_ended;     /* [jobs] done since the last slot */
-  int32_t *held, n_held;       /* [jobs] had places in the last slot */
-  int32_t *given, n_given;     /* [jobs] have some in this one */
-  double *times;               /* [jobs] scratch for a median */
-  berth_ps_place *place;       /* all that were ever assigned; the same again are not written
-                                  again */
+  berth_i_ps_state *at;       /* [jobs] */
+  double *used, *free_amount; /* [machines * resources] assigned in this slot, and what is
+                                 left: not below 0 */
+  int32_t *users;             /* [machines] jobs that are assigned something there */
+  int32_t *active, n_active;  /* [jobs] by arrival; those that are over are dropped when it is
+                                 asked for */
+  int32_t *ended, n_ended;    /* [jobs] done since the last slot */
+  int32_t *held, n_held;      /* [jobs] had places in the last slot */
+  int32_t *given, n_given;    /* [jobs] have some in this one */
+  double *times;              /* [jobs] scratch for a median */
+  berth_ps_place *place;      /* all that were ever assigned; the same again are not written
+                                 again */
   size_t n_places, cap_places;
   berth_i_ps_entry *entry;     /* the log */
   size_t n_entries, cap_entries;

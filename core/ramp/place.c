@@ -12,8 +12,8 @@ typedef struct Shape {
 typedef struct Search {
   berth_ramp_planner *p;
   int32_t pieces;
-  double need;        /* bytes of a piece */
-  bool within;        /* only where the job is already */
+  double need;             /* bytes of a piece */
+  bool within;             /* only where the job is already */
   berth_i_ramp_seen *seen; /* called instead of checking free servers: whether a block is
                               accepted */
   void *ud;

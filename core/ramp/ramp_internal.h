@@ -107,7 +107,7 @@ struct berth_ramp_planner {
   int32_t *waiting, *met;  /* exact, of its collective, and of its synchronisation: rows that are
                               not ready yet; those that are */
   /* edges */
-  double *size;            /* bytes of one dependency */
+  double *size;                       /* bytes of one dependency */
   berth_i_ramp_class *klass, *sorted; /* of edges, then 8 of each group: to synchronise, at each
                                          distance */
   /* homes: the servers of the groups, one list after the other; twins have the same */
@@ -131,9 +131,9 @@ struct berth_ramp_planner {
   /* rows */
   int32_t n_rows;
   berth_i_ramp_row *row;
-  double *row_left;        /* s */
+  double *row_left;           /* s */
   int32_t *row_next, *source; /* the next in its list; piece that sends */
-  int32_t *local, *later;  /* rows whose transfers within a server, or without bytes, are due */
+  int32_t *local, *later;     /* rows whose transfers within a server, or without bytes, are due */
   /* masks */
   uint64_t *mask;          /* [rows * words] servers that a row sends to */
   int32_t words;

@@ -132,11 +132,11 @@ static berth_status check(berth_cost *cost, const berth_search_options *o) {
   if (o->threads < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "search: option threads: %d is below 0",
                         (int)o->threads);
-  if (!(o->hot > 0) || isinf(o->hot) || !(o->cold > 0) || o->cold > o->hot) {
+  if (!(o->t_start > 0) || isinf(o->t_start) || !(o->t_end > 0) || o->t_end > o->t_start) {
     return berth_i_fail(
         ctx, BERTH_EINVAL,
-        "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
-        o->cold);
+        "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->t_start,
+        o->t_end);
   }
   berth_status st;
   if (o->method == BERTH_SEARCH_BRKGA && (st = check_brkga(ctx, o)) != BERTH_OK) return st;

@@ -7,8 +7,8 @@ berth_search_options berth_search_default(void) {
   berth_search_options o = { 0 };
   o.method = BERTH_SEARCH_ANNEAL;
   o.calls = 2000;
-  o.hot = 0.006;
-  o.cold = 1e-4;
+  o.t_start = 0.006;
+  o.t_end = 1e-4;
   o.elite = 0.2;
   o.mutants = 0.15;
   o.bias = 0.7;
@@ -103,13 +103,15 @@ static void set_phase(berth_i_walk *w, int64_t calls, double seconds) {
  * hotter. */
 static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seconds, double scale) {
   const berth_search_options *o = w->p->o;
-  const double t_start = o->hot * (walk / 2 % 2 == 1 ? 3 : 1), single = walk % 2 == 1 ? 0.3 : 0.05;
+  const double t_start = o->t_start * (walk / 2 % 2 == 1 ? 3 : 1),
+               single = walk % 2 == 1 ? 0.3 : 0.05;
   set_phase(w, calls / 2, seconds / 2);
-  berth_i_walk_anneal(w, &w->p->lines, t_start * scale, o->cold * scale, single);
+  berth_i_walk_anneal(w, &w->p->lines, t_start * scale, o->t_end * scale, single);
   berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order),
                     w->best_value);
   set_phase(w, calls - calls / 2, seconds / 2);
-  berth_i_walk_anneal(w, &w->p->units, fmax(o->hot / 4, o->cold) * scale, o->cold * scale, 0.3);
+  berth_i_walk_anneal(w, &w->p->units, fmax(o->t_start / 4, o->t_end) * scale,
+                      o->t_end * scale, 0.3);
 }
 
 /* The best of all counts as visited. A walk leaves from it, too, if it is short or those of units
@@ -142,7 +144,7 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
   }
   set_phase(w, calls, seconds);
   if (o->method == BERTH_SEARCH_LOCAL) berth_i_walk_descend(w, &t->start);
-  else berth_i_walk_anneal(w, &w->p->units, o->hot * scale, o->cold * scale, 0.3);
+  else berth_i_walk_anneal(w, &w->p->units, o->t_start * scale, o->t_end * scale, 0.3);
 }
 
 static void watch(void *ud) { berth_i_search_watch(&((team *)ud)->s); }
@@ -166,7 +168,7 @@ static void polish(team *t) {
   berth_i_walk_take(w, memcpy(w->order, best->best, (size_t)w->p->n * sizeof *w->order),
                     best->best_value);
   set_phase(w, calls, o->seconds - atomic_load(&t->s.elapsed));
-  berth_i_walk_anneal(w, &w->p->units, 0.1 * o->hot * scale, 0.01 * o->cold * scale, 0.7);
+  berth_i_walk_anneal(w, &w->p->units, 0.1 * o->t_start * scale, 0.01 * o->t_end * scale, 0.7);
 }
 
 /* ---- the whole ---- */

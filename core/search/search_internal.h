@@ -31,12 +31,12 @@ typedef struct berth_i_problem {
   berth_sim_options judge;
   berth_i_sim_plan *plan, *fast; /* fast: what tries of moves need besides, or NULL */
   int32_t n, n_devices;
-  double *comp;         /* [n] mean s */
-  double *comm;         /* [tensors] mean s */
-  double *bytes;        /* [n] held for good; NULL: memory does not count */
-  double work;          /* sum of comp */
-  bool any_order;       /* TOTAL, and memory counts */
-  bool apart;           /* some tensor or collective may find no route */
+  double *comp;                       /* [n] mean s */
+  double *comm;                       /* [tensors] mean s */
+  double *bytes;                      /* [n] held for good; NULL: memory does not count */
+  double work;                        /* sum of comp */
+  bool any_order;                     /* TOTAL, and memory counts */
+  bool apart;                         /* some tensor or collective may find no route */
   berth_i_clumps atoms, units, lines; /* groups alone; contracted; and all that is in line, too */
 } berth_i_problem;
 
@@ -75,9 +75,9 @@ typedef struct berth_i_starts {
 /** What walks share while they run. */
 typedef struct berth_i_search {
   berth_i_problem *p;
-  atomic_bool stopped;       /* the hook said so, or the time is over, or a walk failed */
-  atomic_bool interrupted;         /* the hook said so */
-  _Atomic double elapsed;    /* s; set by the calling thread, which alone reads the clock */
+  atomic_bool stopped;     /* the hook said so, or the time is over, or a walk failed */
+  atomic_bool interrupted; /* the hook said so */
+  _Atomic double elapsed;  /* s; set by the calling thread, which alone reads the clock */
   atomic_llong calls;
   double began;
   uint32_t polls;
@@ -103,7 +103,7 @@ typedef struct berth_i_walk {
   int64_t calls, most_calls; /* most_calls: where the present phase ends; 0: at no number */
   int64_t from_calls;
   double from_time, to_time; /* to_time INFINITY: at no time */
-  int32_t failed;             /* moves in a row that came to no call */
+  int32_t failed;            /* moves in a row that came to no call */
   bool home;                 /* on the calling thread */
   berth_status status;
 } berth_i_walk;

@@ -321,7 +321,7 @@ static void drop_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 /* Each of the three steps has its own tick of the clock: a peak is at the tick of the starts. */
-static void settle(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
+static void apply_events(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   while (m->n_events > 0 && m->event[0].time == now) {
     berth_i_memory_event e = event_pop(m->event, m->n_events--);
@@ -343,8 +343,8 @@ static void settle(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) 
 static void advance(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   if (!(m->present < now)) return;
-  if (m->n_starting + m->n_ending > 0) settle(p, s, m->present);
-  while (m->n_events > 0 && m->event[0].time < now) settle(p, s, m->event[0].time);
+  if (m->n_starting + m->n_ending > 0) apply_events(p, s, m->present);
+  while (m->n_events > 0 && m->event[0].time < now) apply_events(p, s, m->event[0].time);
   m->present = now;
 }
 

@@ -55,17 +55,17 @@ typedef struct berth_i_sim_plan {
   struct berth_i_classes *classes; /* FAIR; else NULL */
   /* communication ops; without any: 0 and NULL */
   int32_t n_async;
-  int32_t async_slot;    /* of their next start or end */
-  int32_t *async_op;        /* [n_async] ascending */
-  uint8_t *is_async;     /* [n_ops] */
+  int32_t async_slot; /* of their next start or end */
+  int32_t *async_op;  /* [n_async] ascending */
+  uint8_t *is_async;  /* [n_ops] */
   /* collectives; without any: 0 and NULL */
   int32_t n_collectives;
-  int32_t collective_slot;  /* of the next end of a collective */
-  int32_t n_seats;       /* a seat: one device of one collective */
-  int32_t *seat_at;      /* [n_collectives + 1] each has room for as many as it has members, or as
-                            there are devices */
-  int32_t *seat_owner;   /* [n_seats] the collective */
-  int32_t n_flows;       /* FAIR: most flows of all collectives together */
+  int32_t collective_slot; /* of the next end of a collective */
+  int32_t n_seats;         /* a seat: one device of one collective */
+  int32_t *seat_at;        /* [n_collectives + 1] each has room for as many as it has members, or as
+                              there are devices */
+  int32_t *seat_owner;     /* [n_seats] the collective */
+  int32_t n_flows;         /* FAIR: most flows of all collectives together */
 } berth_i_sim_plan;
 
 /** FAIR: ordered pairs of devices whose routes cross the same links of finite bandwidth are one
@@ -98,15 +98,15 @@ typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_DEVICE,      /* out of range */
   BERTH_I_FAULT_CANNOT_RUN,
   BERTH_I_FAULT_PIN,
-  BERTH_I_FAULT_GROUP,       /* op and other are apart */
-  BERTH_I_FAULT_UNREACHABLE, /* tensor of op, from device to other */
-  BERTH_I_FAULT_LATE_OP,     /* would end beyond the horizon */
-  BERTH_I_FAULT_LATE_TENSOR, /* tensor of op would reach device beyond the horizon */
-  BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
-  BERTH_I_FAULT_NO_MEETING,  /* collective `tensor`: no route from device to other */
+  BERTH_I_FAULT_GROUP,        /* op and other are apart */
+  BERTH_I_FAULT_UNREACHABLE,  /* tensor of op, from device to other */
+  BERTH_I_FAULT_LATE_OP,      /* would end beyond the horizon */
+  BERTH_I_FAULT_LATE_TENSOR,  /* tensor of op would reach device beyond the horizon */
+  BERTH_I_FAULT_DEADLOCK,     /* op waits for other */
+  BERTH_I_FAULT_NO_MEETING,   /* collective `tensor`: no route from device to other */
   BERTH_I_FAULT_LATE_MEETING, /* collective `tensor` would end beyond the horizon */
-  BERTH_I_FAULT_CALLBACK,    /* the cost's function for collectives gave `status`, and has set the
-                                message why */
+  BERTH_I_FAULT_CALLBACK,     /* the cost's function for collectives gave `status`, and has set the
+                                 message why */
   BERTH_I_FAULT_INTERRUPT
 } berth_i_fault_kind;
 

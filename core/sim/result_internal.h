@@ -14,14 +14,14 @@ struct berth_result {
   berth_i_trace *trace;               /* times in s */
   int32_t *lead;                      /* [n_edges] */
   double makespan;
-  int32_t *device;                    /* [n_ops] */
-  double *busy, *peak, *peak_time;    /* [n_devices] */
-  berth_transfer *by_start;           /* [n_sent] NULL: the trace has them in that order */
-  double *link_bytes, *link_busy;     /* [n_links] */
-  int32_t *sharing;                   /* [n_links] NULL: not computed yet */
-  berth_overlap *overlap;             /* [n_devices + 1] NULL: not computed yet */
-  berth_collective_run *collectives;     /* [n_collectives] */
-  int32_t *collective_device;            /* [n_seats] NULL without collectives */
+  int32_t *device;                   /* [n_ops] */
+  double *busy, *peak, *peak_time;   /* [n_devices] */
+  berth_transfer *by_start;          /* [n_sent] NULL: the trace has them in that order */
+  double *link_bytes, *link_busy;    /* [n_links] */
+  int32_t *sharing;                  /* [n_links] NULL: not computed yet */
+  berth_overlap *overlap;            /* [n_devices + 1] NULL: not computed yet */
+  berth_collective_run *collectives; /* [n_collectives] */
+  int32_t *collective_device;        /* [n_seats] NULL without collectives */
   berth_oom oom;
   berth_i_levels *levels;             /* [n_devices]; NULL: memory was not accounted */
   berth_sim_options options;          /* rank and sequence: NULL */

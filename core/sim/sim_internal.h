@@ -115,13 +115,13 @@ typedef struct berth_i_sim_collective {
 
 /** All collectives of a run; all NULL if the graph has none. */
 typedef struct berth_i_sim_collectives {
-  berth_i_sim_collective *one;      /* [n_collectives] */
-  int32_t *device;           /* [n_seats] */
-  int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device
-                                last */
-  int32_t *member_device;    /* [most members] scratch for the cost's function; else NULL */
-  berth_i_ready *under_way;  /* [n_collectives] by end */
-  int32_t *waiting;          /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
+  berth_i_sim_collective *one; /* [n_collectives] */
+  int32_t *device;             /* [n_seats] */
+  int32_t *seen;               /* [n_devices] scratch: number of the collective that met the device
+                                  last */
+  int32_t *member_device;      /* [most members] scratch for the cost's function; else NULL */
+  berth_i_ready *under_way;    /* [n_collectives] by end */
+  int32_t *waiting;            /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
   int32_t n_under_way, n_waiting;
   double queue_free;         /* units: QUEUE: end of the last one that began */
   double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as
@@ -224,8 +224,8 @@ typedef struct berth_i_sim_state {
   berth_i_sim_device *dev;      /* [n_devices] */
   berth_i_slots slots;
   berth_i_ready *pending, *over, *ready; /* [n_ops] */
-  int32_t *order;               /* [n_ops] PLANNED: the sequence, by device */
-  int32_t *group_device;        /* [n_groups] */
+  int32_t *order;                        /* [n_ops] PLANNED: the sequence, by device */
+  int32_t *group_device;                 /* [n_groups] */
   uint32_t seq, place;
   int32_t done;                 /* ops and collectives that have ended */
   double now;

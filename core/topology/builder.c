@@ -214,7 +214,7 @@ berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_
   return add_links(b, a, c, l, 2, link);
 }
 
-/* ---- routes by hand ---- */
+/* ---- given routes ---- */
 
 static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
                                 const int32_t *links) {

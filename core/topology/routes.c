@@ -23,18 +23,18 @@ typedef struct arrival {
 typedef struct router {
   berth_i_pool pool;
   berth_topology *t;
-  int32_t *out_at, *out;                /* links by the node they leave, in id order */
-  int32_t *hops;                        /* [nodes] from the source; -1: not reached */
-  int32_t *tight, *tight_next;          /* [nodes], [links] lists of the links that arrive from one
-                                           layer before; -1 ends */
-  double *width, *latency;              /* [nodes] */
-  int32_t *via, *rank;                  /* [nodes] last link of the best path, and its place among
-                                           those of the layer */
-  int32_t *mark;                        /* [nodes] number of the group of targets that it was last
-                                           on the way to */
+  int32_t *out_at, *out;                 /* links by the node they leave, in id order */
+  int32_t *hops;                         /* [nodes] from the source; -1: not reached */
+  int32_t *tight, *tight_next;           /* [nodes], [links] lists of the links that arrive from one
+                                            layer before; -1 ends */
+  double *width, *latency;               /* [nodes] */
+  int32_t *via, *rank;                   /* [nodes] last link of the best path, and its place among
+                                            those of the layer */
+  int32_t *mark;                         /* [nodes] number of the group of targets that it was last
+                                            on the way to */
   int32_t *queue, *bucket, *bucket_next; /* [nodes] search order; marked nodes by layer */
-  arrival *arrivals;                    /* [nodes] */
-  route_target *targets;                      /* [devices] */
+  arrival *arrivals;                     /* [nodes] */
+  route_target *targets;                 /* [devices] */
   int32_t n_targets;
   size_t route_cap;
 } router;
@@ -175,7 +175,7 @@ static void rank_layer(router *r, int32_t n) {
 }
 
 /* Best paths to all marked nodes, layer by layer up to `last`. */
-static void settle(router *r, int32_t source, double width, int32_t last) {
+static void best_paths(router *r, int32_t source, double width, int32_t last) {
   r->latency[source] = 0;
   r->rank[source] = 0;
   int32_t v, n;
@@ -254,7 +254,7 @@ static berth_status route_from(router *r, int32_t src) {
     double width = r->targets[first].width;
     for (end = first + 1; end < r->n_targets && r->targets[end].width == width; end++) {}
     want_ways(r, r->targets + first, end - first, first);
-    settle(r, source, width, r->targets[first].hops);
+    best_paths(r, source, width, r->targets[first].hops);
     if ((st = write_group(r, src, r->targets + first, end - first)) != BERTH_OK) return st;
   }
   return BERTH_OK;

@@ -31,7 +31,7 @@ struct berth_topology {
   uint8_t *route_set;        /* [n_devices^2] 1: given by set_route */
 };
 
-/** One route given by hand: n links from pool + at. */
+/** One given route: n links from pool + at. */
 typedef struct berth_i_forced {
   int32_t src, dst, n;
   size_t at;

@@ -37,9 +37,9 @@ static void fuzz_graphml(berth_ctx *ctx, berth_graph *g) {
   fuzz_demand(berth_write_graph(g, "dot", &picture) == BERTH_OK);
   fuzz_demand(berth_write_graph(g, "graphml", &text) == BERTH_OK);
   fuzz_demand(berth_parse(ctx, "again", text.data, text.len, NULL, &again) == BERTH_OK);
-  fuzz_demand(berth_graph_ops(again.graph) == berth_graph_ops(g) &&
-              berth_graph_edges(again.graph) == berth_graph_edges(g) &&
-              berth_graph_collectives(again.graph) ==
+  fuzz_demand(berth_graph_ops(again.graph) == berth_graph_ops(g)
+              && berth_graph_edges(again.graph) == berth_graph_edges(g)
+              && berth_graph_collectives(again.graph) ==
                   berth_graph_collectives(g));
   berth_text_release(&text);
   berth_text_release(&picture);

@@ -108,13 +108,13 @@ typedef struct berth_i_destruct {
   /* scratch */
   berth_i_destruct_item *item, *sorted; /* [n] */
   berth_i_destruct_input *input;        /* [most edges of an op] */
-  double *real;          /* [18 n] */
-  int32_t *scratch, *mark, *list;  /* [n], [3 n], [n] */
-  berth_i_destruct_frontier *frontier; /* [edges] */
-  int32_t *stamp, epoch;        /* [2 n] ops, units of a set that is made up */
-  uint8_t *side;                /* [n] of inputs, by label */
-  berth_i_port_item *port;      /* [edges] */
-  int32_t *slot, *slot_epoch;   /* [tensors] item of a tensor in this epoch */
+  double *real;                         /* [18 n] */
+  int32_t *scratch, *mark, *list;       /* [n], [3 n], [n] */
+  berth_i_destruct_frontier *frontier;  /* [edges] */
+  int32_t *stamp, epoch;                /* [2 n] ops, units of a set that is made up */
+  uint8_t *side;                        /* [n] of inputs, by label */
+  berth_i_port_item *port;              /* [edges] */
+  int32_t *slot, *slot_epoch;           /* [tensors] item of a tensor in this epoch */
   int32_t epoch_of_slots;
 } berth_i_destruct;
 
@@ -127,15 +127,15 @@ static inline double berth_i_destruct_path(const berth_i_destruct *b, int dir, i
 /** One attempt to disprove T. */
 typedef struct berth_i_destruct_state {
   const berth_i_destruct_dag *g;
-  double limit, slip;    /* T; what rounding may do */
-  double *h[2], *p;      /* [n] */
-  uint64_t *can;         /* [n] of clusters, by label */
+  double limit, slip;            /* T; what rounding may do */
+  double *h[2], *p;              /* [n] */
+  uint64_t *can;                 /* [n] of clusters, by label */
   berth_i_destruct_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
   berth_i_destruct_bytes rest;   /* of units that have no op here */
-  int32_t *label, *next; /* [n] cluster, named by a member; circular list of its members */
-  uint8_t *edge;         /* [m] */
+  int32_t *label, *next;         /* [n] cluster, named by a member; circular list of its members */
+  uint8_t *edge;                 /* [m] */
   void *block;
-  size_t size;           /* of the block */
+  size_t size;                      /* of the block */
   bool changed, impossible, merged; /* merged: since the last check of memory */
 } berth_i_destruct_state;
 

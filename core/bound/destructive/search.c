@@ -56,8 +56,8 @@ static int32_t tightest(const berth_i_destruct_state *s) {
   int32_t best = BERTH_NONE;
   for (int32_t e = 0; e < g->m; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
-    if (s->edge[e] != BERTH_I_DESTRUCT_OPEN || g->c[e] < s->limit / 200 ||
-        s->label[x] == s->label[y])
+    if (s->edge[e] != BERTH_I_DESTRUCT_OPEN || g->c[e] < s->limit / 200
+        || s->label[x] == s->label[y])
       continue;
     double slack = s->limit - s->h[1][y] - s->p[y] - s->h[0][x] - s->p[x] - g->c[e];
     if (slack < least) least = slack, best = e;

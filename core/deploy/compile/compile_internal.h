@@ -78,10 +78,10 @@ struct berth_i_arena {
   /* its lists, made at the end */
   size_t cap_op_lists, cap_tensor_lists, cap_edge_lists, cap_coll_lists, cap_member_lists;
   int32_t *in_at, *out_at, *wait_at, *after_at, *topo, *left; /* [ops + 1] */
-  int32_t *out, *use_at;                                       /* [tensors + 1] */
-  int32_t *in, *use;                                           /* [edges] */
-  int32_t *met;                                                /* [collectives] */
-  int32_t *wait, *after;                                       /* [coll_ops] */
+  int32_t *out, *use_at;                                      /* [tensors + 1] */
+  int32_t *in, *use;                                          /* [edges] */
+  int32_t *met;                                               /* [collectives] */
+  int32_t *wait, *after;                                      /* [coll_ops] */
   char *type[1], no_name[1];
   int32_t class_size[1], class_device[1], *class_of; /* of the cost */
 };

@@ -10,10 +10,10 @@ typedef struct checking {
   const berth_deploy *d;
   const berth_graph *g, *old;
   const uint8_t *role, *batch, *from_input; /* of the old graph */
-  int32_t *replica_at, *replica; /* [old ops + 1], [replicas] by op */
-  uint8_t *cut;                  /* [old ops] its replicas share the batch */
-  int32_t *seen;                 /* [ops] scratch: an order */
-  int32_t *left;                 /* [ops + collectives] scratch */
+  int32_t *replica_at, *replica;            /* [old ops + 1], [replicas] by op */
+  uint8_t *cut;                             /* [old ops] its replicas share the batch */
+  int32_t *seen;                            /* [ops] scratch: an order */
+  int32_t *left;                            /* [ops + collectives] scratch */
 } checking;
 
 static inline bool carries(const checking *x, int32_t t) {

@@ -6,16 +6,16 @@
  * simulation finds on its device. */
 typedef struct chain {
   berth_deploy *d;
-  int32_t *order;          /* [n_groups] */
-  double *place;           /* [n_groups] mean position of its forward ops */
-  double *fixed, *moving, *factor; /* [n_groups] bytes; bytes; ratio */
-  int32_t *single;         /* [n_devices] action; BERTH_NONE */
-  int32_t *device;         /* [n_devices] in the order in which they are filled */
-  int32_t n;               /* of them */
-  int32_t *on;             /* [n_groups] device */
-  int32_t *action, *best;  /* [n_groups] */
+  int32_t *order;                        /* [n_groups] */
+  double *place;                         /* [n_groups] mean position of its forward ops */
+  double *fixed, *moving, *factor;       /* [n_groups] bytes; bytes; ratio */
+  int32_t *single;                       /* [n_devices] action; BERTH_NONE */
+  int32_t *device;                       /* [n_devices] in the order in which they are filled */
+  int32_t n;                             /* of them */
+  int32_t *on;                           /* [n_groups] device */
+  int32_t *action, *best;                /* [n_groups] */
   double *peak, *sum_fixed, *sum_moving; /* [n_devices] */
-  berth_deploy_value value; /* of best */
+  berth_deploy_value value;              /* of best */
   bool any;
 } chain;
 

@@ -29,10 +29,10 @@ typedef struct contraction {
                                 NULL: no groups */
   uint8_t *price;            /* [ops] how a root is priced */
   /* notes */
-  int32_t *witness;          /* [2 * pairs] nodes; BERTH_NONE */
-  int32_t *current;          /* [2 * pairs] note at the witness */
+  int32_t *witness;           /* [2 * pairs] nodes; BERTH_NONE */
+  int32_t *current;           /* [2 * pairs] note at the witness */
   int32_t *watched, *refused; /* [nodes] notes at a witness, at an end */
-  int32_t *n_notes;          /* [nodes] */
+  int32_t *n_notes;           /* [nodes] */
   note *notes;
   size_t used, cap;
 } contraction;

@@ -30,8 +30,8 @@ typedef struct expander {
   berth_i_schedule schedule;
   int32_t *order, *first; /* [n_devices] devices by group and number; the lowest device of each
                              one's group */
-  double *seconds;       /* [types] of the op in hand */
-  /* of the collective in hand */
+  double *seconds;        /* [types] of the current op */
+  /* of the current collective */
   int32_t k;
   const berth_collective *c;
   int32_t n;             /* devices that have members: the positions */

@@ -14,7 +14,7 @@ typedef struct passes {
   int32_t *lead;      /* [ops] at the root of a group: its lowest forward op */
   double *param, *workspace; /* [ops] of forward ops */
   int32_t *group, *number;   /* [ops] */
-  double *seconds;    /* [types] of the op in hand */
+  double *seconds;    /* [types] of the current op */
   berth_graph_builder *b;
 } passes;
 

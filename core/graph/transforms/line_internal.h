@@ -7,9 +7,9 @@
 #include "base/pool_internal.h"
 
 typedef struct berth_i_line {
-  int32_t n;        /* place n is the end, before the first and behind the last */
+  int32_t n;            /* place n is the end, before the first and behind the last */
   int32_t *next, *prev; /* [n + 1] */
-  uint64_t *label;  /* [n + 1] rising; the end has 0 */
+  uint64_t *label;      /* [n + 1] rising; the end has 0 */
 } berth_i_line;
 
 /** @param pool of the arrays  @param order [n] first to last */

@@ -6,8 +6,8 @@ typedef struct mirror {
   const berth_graph *g;
   const berth_mirror_options *opts;
   berth_graph_builder *b;
-  double *seconds;   /* [n_types] of the op in hand */
-  char *name;        /* [name_cap] of the op in hand */
+  double *seconds;   /* [n_types] of the current op */
+  char *name;        /* [name_cap] of the current op */
   size_t name_cap;
 } mirror;
 

@@ -59,9 +59,9 @@ berth_status berth_i_sharing_groups(const berth_i_sharing *s, int32_t *group);
 /* Nodes: ops, then collectives. */
 typedef struct berth_i_pairs {
   int32_t n, n_nodes;
-  int32_t *at;       /* [n_nodes + 1] by source */
+  int32_t *at;        /* [n_nodes + 1] by source */
   int32_t *src, *dst; /* [n] each pair once, in the order of tensors and consumers */
-  double *bytes;     /* [n] of all tensors between the two; 0 to and from collectives */
+  double *bytes;      /* [n] of all tensors between the two; 0 to and from collectives */
 } berth_i_pairs;
 /** @param pool of the arrays */
 berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pool *pool, berth_i_pairs *p);

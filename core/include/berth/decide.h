@@ -118,8 +118,10 @@ typedef struct berth_decide_options {
                             searches; published 0 */
   int32_t batch;         /* leaves at once, 1 to 1024; default 1 */
   double virtual_loss;   /* for each visit under way a child counts as this much worse; default 1 */
-  double hot, cold;      /* ANNEAL, REFINE: temperatures at the begin and the end, in parts of the
-                            value; default 0.003, 2e-4 */
+  double t_start;        /* ANNEAL, REFINE: first temperature, in parts of the value; default
+                            0.003 */
+  double t_end;          /* ANNEAL, REFINE: last temperature, in parts of the value; default
+                            2e-4 */
 } berth_decide_options;
 /** @param published 1: method TREE as TAG's code has it (set the fill to FIRST), no uniform
  *        assignments */

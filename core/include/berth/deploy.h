@@ -729,10 +729,10 @@ const berth_option_table *berth_sfb_option_table(void);
 
 /** Against no op duplicated, s. total = work + gather - sync. */
 typedef struct berth_sfb_value {
-  double work;   /* repeated, per_op included */
-  double gather; /* of tensors */
-  double sync;   /* of gradients that need no AllReduce */
-  double total;  /* below 0: it pays */
+  double work;                           /* repeated, per_op included */
+  double gather;                         /* of tensors */
+  double sync;                           /* of gradients that need no AllReduce */
+  double total;                          /* below 0: it pays */
   int32_t duplicated, gathered, removed; /* ops, tensors, gradients */
 } berth_sfb_value;
 

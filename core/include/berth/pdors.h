@@ -52,11 +52,11 @@ typedef struct berth_pdors_options {
   berth_pdors_mode mode;
   berth_pdors_favour favour;
   berth_pdors_gdelta gdelta;
-  double factor;              /* G, if gdelta is GIVEN */
-  double delta;               /* default 0.5 */
-  int32_t tries;              /* roundings of a program; default 20 */
+  double factor;               /* G, if gdelta is GIVEN */
+  double delta;                /* default 0.5 */
+  int32_t tries;               /* roundings of a program; default 20 */
   int32_t quanta, most_quanta; /* of a job's work: about, and at most; default 64, 256 */
-  int exact_work;             /* a quantum is a sample; for tiny jobs */
+  int exact_work;              /* a quantum is a sample; for tiny jobs */
   berth_pdors_bounds bounds;
   double low, high[BERTH_PS_RESOURCES]; /* L and U if bounds is PRIOR; above 0 */
   double safety;              /* of ONLINE; default 2 */

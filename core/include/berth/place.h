@@ -217,18 +217,18 @@ typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable *
 
 typedef struct berth_member_report {
   const char *name;
-  const char *placer;              /* NULL: the user's own */
+  const char *placer;                 /* NULL: the user's own */
   const berth_place_options *options; /* with these berth_place(placer) gives the same; NULL: the
                                          user's own */
-  berth_status status;             /* of placing and judging; BERTH_EINTERRUPT: stopped, or not
-                                      begun, when the time had passed */
-  const char *message;             /* "" if it answered */
-  double makespan;                 /* s, by the judge; NaN: no answer */
-  int oom;                         /* 1: it runs out of memory in the judge's simulation */
-  berth_obstacle why;              /* what stopped it, with BERTH_EINFEASIBLE or oom */
-  berth_placement *placement;      /* borrowed; NULL: no answer */
-  double seconds;                  /* by the context's clock, NaN without one or if not begun:
-                                      placing and judging */
+  berth_status status;                /* of placing and judging; BERTH_EINTERRUPT: stopped, or not
+                                         begun, when the time had passed */
+  const char *message;                /* "" if it answered */
+  double makespan;                    /* s, by the judge; NaN: no answer */
+  int oom;                            /* 1: it runs out of memory in the judge's simulation */
+  berth_obstacle why;                 /* what stopped it, with BERTH_EINFEASIBLE or oom */
+  berth_placement *placement;         /* borrowed; NULL: no answer */
+  double seconds;                     /* by the context's clock, NaN without one or if not begun:
+                                         placing and judging */
 } berth_member_report;
 
 /**

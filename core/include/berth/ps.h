@@ -169,8 +169,8 @@ typedef struct berth_ps_report {
   int32_t done, refused, unfinished;
   double training_mean, training_median; /* slots from arrival to end; those not done count as all
                                             slots (PD-ORS, experiment 3) */
-  double inside;                  /* share of slots with places that were on one machine */
-  double used[BERTH_PS_RESOURCES]; /* share of each resource over all slots */
+  double inside;                         /* share of slots with places that were on one machine */
+  double used[BERTH_PS_RESOURCES];       /* share of each resource over all slots */
 } berth_ps_report;
 berth_ps_report berth_ps_run_report(const berth_ps_run *r);
 

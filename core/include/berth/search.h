@@ -59,8 +59,10 @@ typedef struct berth_search_options {
   int32_t threads;                  /* over walks, or the placements of a generation; 0 (default):
                                        one per core. With an objective or an allocator of the
                                        user's: one */
-  double hot, cold;                 /* ANNEAL: temperatures at the begin and the end, in parts of
-                                       the start's value; default 0.006 and 1e-4 */
+  double t_start;                   /* ANNEAL: first temperature, in parts of the start's value;
+                                       default 0.006 */
+  double t_end;                     /* ANNEAL: last temperature, in parts of the start's value;
+                                       default 1e-4 */
   int32_t population;               /* BRKGA: placements in a generation, 3 to 100,000; 0 (default):
                                        one per unit, 20 to 100 */
   double elite;                     /* BRKGA: part of a generation that stays, the best, above 0;
@@ -104,9 +106,9 @@ typedef struct berth_search_report {
  * Units: ops joined by tensors that take W/D/20 and more (W: work, D: devices) as long as some
  * device can run and hold them, and light ops (below W/D/100) in line. In two phases a walk begins
  * with units that hold all ops in line, and goes on from its best with the usual ones at a quarter
- * of `hot`. A walk accepts what is at most cur - T ln u, u uniform; the simulation stops as soon as
- * that is out of reach. BRKGA: Goncalves, Resende, J. Heuristics 2011; of a generation only what
- * may become elite is simulated to the end. O(calls x simulation)
+ * of `t_start`. A walk accepts what is at most cur - T ln u, u uniform; the simulation stops as
+ * soon as that is out of reach. BRKGA: Goncalves, Resende, J. Heuristics 2011; of a generation only
+ * what may become elite is simulated to the end. O(calls x simulation)
  */
 berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device,
                           berth_search_report *report);

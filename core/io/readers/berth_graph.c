@@ -45,11 +45,11 @@ typedef struct reader {
   Value g[N_G];
   berth_i_lookup ops, devices, tensors;
   int32_t n_types;
-  double *seconds;   /* [n_types] of the present op */
+  double *seconds;    /* [n_types] of the present op */
   const char **names; /* [ops] made for the look-up */
-  Value *inputs;     /* [ops] explicit orders of inputs; NULL: no op has one */
-  int32_t *use_at;   /* [tensors + 1] */
-  int32_t *use;      /* consumers, tensor by tensor */
+  Value *inputs;      /* [ops] explicit orders of inputs; NULL: no op has one */
+  int32_t *use_at;    /* [tensors + 1] */
+  int32_t *use;       /* consumers, tensor by tensor */
   size_t n_use, cap_use;
   berth_graph_builder *b;
 } reader;

@@ -12,7 +12,7 @@
 typedef enum xml_place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } xml_place;
 enum { NAME, LABEL, KIND, COLLECTIVE, N_TEXTS };
 
-/* Values of the graph, node or edge at hand: defaults, then what its <data> say. */
+/* Values of the graph, current node or edge: defaults, then what its <data> say. */
 typedef struct xml_element {
   berth_op op;
   berth_i_graphml_edge edge;
@@ -99,20 +99,20 @@ typedef struct reader {
   berth_i_graphml g;
   reader_state state[MOST_STATES];
   int32_t depth;
-  int64_t skipped;            /* open elements that are passed over */
-  int32_t line;               /* of the tag at hand */
-  text_buffer value;                 /* of the <data> or <default> at hand */
+  int64_t skipped;   /* open elements that are passed over */
+  int32_t line;      /* of the current tag */
+  text_buffer value; /* of the <data> or current <default> */
   berth_i_names key_ids, types;
   graphml_key *keys;                  /* [key_ids.n] */
   size_t keys_cap;
-  graphml_key *key;                   /* at hand */
+  graphml_key *key;                   /* current */
   bool named, begun;          /* names have a key; data, nodes or edges have begun */
   xml_element first[N_PLACES], now[N_PLACES]; /* defaults; values */
   text_buffer first_text[N_PLACES][N_TEXTS], now_text[N_PLACES][N_TEXTS];
-  double *seconds;            /* [2 types] values, then defaults */
-  int32_t *seen;              /* [columns] number of the element that had data last */
+  double *seconds;                       /* [2 types] values, then defaults */
+  int32_t *seen;                         /* [columns] number of the element that had data last */
   int32_t n_elements, n_nodes, n_graphs; /* nodes and edges; nodes; graphs */
-  int32_t node_id, node_line; /* at hand */
+  int32_t node_id, node_line;            /* current */
   bool undirected;
   /* the placement */
   int32_t *device;            /* [device_cap] of ops */

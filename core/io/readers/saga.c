@@ -11,7 +11,7 @@ typedef struct workflow {
   berth_i_names task_ids, node_ids;
   double *seconds; /* [n_types] of the present task */
   int32_t n_types;
-  bool exec;       /* times are given per node */
+  bool exec;           /* times are given per node */
   berth_i_edges pairs; /* ends of the links, the lower one first */
   berth_graph_builder *b;
 } workflow;

@@ -29,7 +29,7 @@ typedef struct search {
   heap ready, running;
   int32_t *pending, *idle; /* [n], [m] */
   double *free_at;         /* [m] */
-  berth_i_keyed *order;             /* [n] */
+  berth_i_keyed *order;    /* [n] */
   double *priority;        /* [n] least first */
   sheet now, next, keep;
   int32_t left;            /* schedules that may still be made */

@@ -239,7 +239,7 @@ const berth_i_placer berth_i_placer_heft = {
              .variants = BERTH_I_VARIANTS(
     { .name = "",
       .rule = "Ops by the longest remaining path of mean times and mean transfers; each where it "
-              "finishes first, gaps included.",
+              "finishes first, free slots included.",
       .source = "Topcuoglu, Hariri, Wu 2002",
       .good = "Devices of different speed; a good first choice.",
       .weak = "Looks one op ahead; mean times mislead where devices or links differ much." }) },
@@ -272,7 +272,7 @@ const berth_i_placer berth_i_placer_blevel = {
               "(mean times, no transfers), where it finishes first.",
       .source = "Adam, Chandy, Dickson 1974 (HLFET)",
       .good = "Cheap links, deep graphs.",
-      .weak = "The order does not know transfers; gaps are not filled." }) },
+      .weak = "The order does not know transfers; free slots are not filled." }) },
   .run = run_blevel,
   .members = BERTH_I_MEMBERS(
     { .order = 170, .name = "blevel" },

@@ -24,10 +24,10 @@ typedef struct model {
   const berth_place_options *opts;
   edge *edges, *sorted; /* [edges of the graph] */
   size_t n_edges;
-  double *seconds;     /* [n] mean time of each unit */
-  int32_t *part_device, parts; /* devices that can run something */
-  double *speed;       /* [devices] share of the work, summing to 1 */
-  int32_t *preferred;  /* [n] device */
+  double *seconds;                      /* [n] mean time of each unit */
+  int32_t *part_device, parts;          /* devices that can run something */
+  double *speed;                        /* [devices] share of the work, summing to 1 */
+  int32_t *preferred;                   /* [n] device */
   int32_t *at, *adjacent, *edge_weight; /* CSR of the units */
 } model;
 

@@ -1,5 +1,6 @@
 /* m-TOPO: devices filled one after another along a topological order, each up to a balanced share
- * of the memory. O(ops + edges + ops x devices), but for the rescue of fill_corrected.
+ * of the memory. O(ops + edges + ops x devices), except where fill_corrected falls back to pack
+ * feasible.
  *
  * Source: Jeon et al., "Baechi: fast device placement of machine learning graphs", 2020, and its
  * two published programs (TensorFlow, PyTorch), which differ in what they count. The default

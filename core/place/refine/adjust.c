@@ -15,7 +15,7 @@ typedef struct adjusting {
   const int32_t *from; /* [ops] the placement to adjust */
   berth_i_units units;
   berth_i_packing packing; /* with `fit` */
-  choice *choices;     /* [devices] of the present unit */
+  choice *choices;         /* [devices] of the present unit */
   int32_t n_choices;
   int32_t *slot;       /* [devices] place in choices; BERTH_NONE */
   int32_t *order;      /* [units] */

@@ -10,8 +10,8 @@ static const double BUDGET = 64e6; /* bytes */
 
 /* Communication ops are run from the start: no copy holds theirs. */
 bool berth_i_checkpoints_go(const berth_i_sim_plan *p) {
-  return p->o.order == BERTH_ORDER_EVENT && p->n_ops >= WORTH_IT && p->n_async == 0 && p->tail &&
-         !(p->n_collectives > 0 && p->cost->collective);
+  return p->o.order == BERTH_ORDER_EVENT && p->n_ops >= WORTH_IT && p->n_async == 0 && p->tail
+         && !(p->n_collectives > 0 && p->cost->collective);
 }
 
 static int32_t n_ends(const berth_i_sim_plan *p) { return p->n_ops + p->n_collectives; }

@@ -20,20 +20,20 @@ typedef struct berth_i_paths {
 
 struct berth_i_checkpoints {
   berth_i_pool pool;
-  berth_i_sim_state **at; /* [n] states of the base, or one before it, at `step`, 2 `step`, ...
-                             ends */
-  int32_t *ended, *ended_now; /* [n_ops + n_collectives] in order, of the base and of the run in
-                                 hand */
-  int32_t *rank;          /* [n_ops + n_collectives] place in `ended` */
-  int32_t *device;        /* [n_ops] of the base */
-  int32_t *backward_of;   /* [n_ops] with forward twins that memory counts; else NULL */
-  int32_t *turn;          /* [n_ops] PLANNED: place in the sequence; else NULL */
+  berth_i_sim_state **at;     /* [n] states of the base, or one before it, at `step`, 2 `step`, ...
+                                 ends */
+  int32_t *ended, *ended_now; /* [n_ops + n_collectives] in order, of the base and of the
+                                 current run */
+  int32_t *rank;              /* [n_ops + n_collectives] place in `ended` */
+  int32_t *device;            /* [n_ops] of the base */
+  int32_t *backward_of;       /* [n_ops] with forward twins that memory counts; else NULL */
+  int32_t *turn;              /* [n_ops] PLANNED: place in the sequence; else NULL */
   berth_i_watch watch;
   berth_i_graft graft;
   berth_i_paths paths;
   int32_t n, n_valid;     /* n_valid: the first ones are states of this base */
   int32_t step;           /* ends between two of them */
-  int32_t from;           /* ends before which the run in hand is the base's */
+  int32_t from;           /* ends before which the current run is the base's */
 };
 
 berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_paths *x);

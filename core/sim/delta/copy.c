@@ -82,8 +82,8 @@ bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_
   if (!s->memory || !p->cost->g->param_bytes || !shifts(p, x, s, device)) return true;
   for (int32_t d = 0; d < p->n_devices; d++) {
     double peak = s->memory->peak[d];
-    if (x->shift[d] != 0) can &= x->whole && !berth_i_memory_overflows(p, d, peak) &&
-                                !berth_i_memory_overflows(p, d, peak + x->shift[d]);
+    if (x->shift[d] != 0) can &= x->whole && !berth_i_memory_overflows(p, d, peak)
+                                && !berth_i_memory_overflows(p, d, peak + x->shift[d]);
     x->shift[d] = 0;
   }
   return can;

@@ -74,10 +74,10 @@ typedef struct berth_i_delta {
   int32_t *group_first;                /* [n_groups] */
   int32_t n_moved;
   bool has_base;
-  bool has_trial;                          /* the last try can be accepted */
-  bool rewound, resumed;               /* ... it was made by rewinding; from a checkpoint, or
-                                          both */
-  const berth_i_sim_plan *last_plan;   /* of the last run; NULL: it gives no chain */
+  bool has_trial;                    /* the last try can be accepted */
+  bool rewound, resumed;             /* ... it was made by rewinding; from a checkpoint, or
+                                        both */
+  const berth_i_sim_plan *last_plan; /* of the last run; NULL: it gives no chain */
   const berth_i_sim_state *last;
   int64_t ended;                       /* ops whose ends have been simulated */
 } berth_i_delta;

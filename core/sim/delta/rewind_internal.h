@@ -13,7 +13,7 @@ typedef struct berth_i_record {
 
 struct berth_i_rewind {
   berth_i_pool pool;
-  berth_i_notes notes;      /* the run in hand; from `from` on */
+  berth_i_notes notes;      /* the current run; from `from` on */
   int32_t *at;              /* [2 * n_ops] log of the base */
   uint32_t *seq;            /* [2 * n_ops] */
   berth_i_record *op;       /* [n_ops] of the base */
@@ -23,15 +23,15 @@ struct berth_i_rewind {
   double *begun;            /* [n_marks * n_devices] work that has started before */
   int32_t *ended;           /* [n_marks] */
   double *load;             /* [n_devices] of the base */
-  double *load_moved;       /* [n_devices] of the run in hand */
+  double *load_moved;       /* [n_devices] of the current run */
   int32_t *count, *count_moved; /* [n_devices] ops */
   int32_t *run;             /* [n_devices] last op that has started before `from` */
   int32_t n_ended;          /* ops that have ended before `from` */
-  int32_t from;             /* where the run in hand has left the base */
+  int32_t from;             /* where the current run has left the base */
   int32_t valid;            /* the state is that of the base for what ended before this place in the
                                log */
   /* tails: least time from the start of an op to the end of all, on the devices of the base; for
-   * the run in hand those of the ops in `set` are others */
+   * the current run those of the ops in `set` are others */
   double *tail;             /* [n_ops] */
   int32_t *rank;            /* [n_ops] place in the topological order */
   int32_t *set;             /* [n_set] */

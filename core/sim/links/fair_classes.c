@@ -8,7 +8,7 @@ typedef struct making {
   berth_i_classes *c;
   int32_t *table;       /* [width] classes by hash; BERTH_NONE */
   uint32_t width;
-  int32_t *found;       /* [n_links] the links of the pair in hand, sorted */
+  int32_t *found;       /* [n_links] the links of the current pair, sorted */
   uint8_t *on;          /* [n_links] */
   size_t cap_at, cap_link;
 } making;

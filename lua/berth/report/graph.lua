@@ -51,18 +51,18 @@ end
 
 local EDGES = { "far", "far cross", "near", "cross", "jump solid" }
 
-local function class_of(nodes, edge, hot)
+local function class_of(nodes, edge, critical)
   local a, b = nodes[edge[1]], nodes[edge[2]]
-  if hot[edge[1] .. ":" .. edge[2]] then return "jump solid" end
+  if critical[edge[1] .. ":" .. edge[2]] then return "jump solid" end
   local cross = a.device ~= b.device
   if b.layer > a.layer + 1 then return cross and "far cross" or "far" end
   return cross and "cross" or "near"
 end
 
-local function add_edges(out, nodes, edges, hot, box)
+local function add_edges(out, nodes, edges, critical, box)
   local list, keep, hidden = {}, thin_out(nodes, edges)
   for k, edge in ipairs(edges) do
-    local class = class_of(nodes, edge, hot)
+    local class = class_of(nodes, edge, critical)
     if keep[k] ~= false or class == "jump solid" then
       list[class] = list[class] or {}
       table.insert(list[class], curve(nodes[edge[1]], nodes[edge[2]], box))

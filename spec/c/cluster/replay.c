@@ -25,7 +25,7 @@ static double used(const World *w, int m, int r) {
   return sum;
 }
 
-static void settle(World *w, int j, double now) {
+static void advance(World *w, int j, double now) {
   w->at[j].left -= w->at[j].rate * (now - w->at[j].since);
   w->at[j].since = now;
 }
@@ -91,13 +91,13 @@ static void decide(World *w) {
                       b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL))
       return;
     if (b->state != BERTH_JOB_RUNNING) return;
-    settle(w, j, w->now);
+    advance(w, j, w->now);
     b->rate = rate;
   } else if (what < 11) {
     CHECK_STATUS(berth_cluster_pause(w->c, j),
                  b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL);
     if (b->state != BERTH_JOB_RUNNING) return;
-    settle(w, j, w->now);
+    advance(w, j, w->now);
     b->state = BERTH_JOB_WAITING;
   } else {
     CHECK_STATUS(berth_cluster_refuse(w->c, j, j),
@@ -126,7 +126,7 @@ static void check_event(World *w, const berth_cluster_event *e) {
   }
   if (e->kind != BERTH_CLUSTER_END_OF_JOB) return;
   CHECK(w->at[e->job].state == BERTH_JOB_RUNNING);
-  settle(w, e->job, e->time);
+  advance(w, e->job, e->time);
   CHECK_NEAR(w->at[e->job].left, 0, 1e-9);
   w->at[e->job].state = BERTH_JOB_DONE;
   w->done++;

@@ -347,8 +347,8 @@ static void test_wrong(berth_ctx *ctx) {
   x.start[3] = 4;
   wrong(ctx, &x, &o, "decision 3 action 4");
   make(&x, 1, 5, 4);
-  o.hot = 1e-6;
-  wrong(ctx, &x, &o, "hot");
+  o.t_start = 1e-6;
+  wrong(ctx, &x, &o, "t_start");
   o = berth_decide_default(0);
   o.batch = 0;
   wrong(ctx, &x, &o, "batch");

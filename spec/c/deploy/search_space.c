@@ -24,8 +24,8 @@ static Space space_of(berth_deploy *d, const berth_deploy_search_options *o) {
   const int32_t *list;
   for (int32_t k = 0; k < x.actions; k++) {
     x.base[k] = k;
-    if (o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL && a[k].option == BERTH_DEPLOY_ALLREDUCE &&
-        berth_deploy_set(d, a[k].set, &list) > 1)
+    if (o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL && a[k].option == BERTH_DEPLOY_ALLREDUCE
+        && berth_deploy_set(d, a[k].set, &list) > 1)
       x.base[x.n++] = k;
   }
   return x;

@@ -41,7 +41,7 @@ static void options(void) {
 static void graphs(void) {
   int32_t member = 0;
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
-  berth_op aside = berth_op_default();
+  berth_op async = berth_op_default();
   double second = 1;
   setup s = setup_started();
   make_small(&s);
@@ -51,9 +51,9 @@ static void graphs(void) {
   setup_end(&s);
   setup_begin(&s);
   make_small(&s);
-  aside.seconds = &second;
-  aside.flags = BERTH_OP_COMMUNICATION;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
+  async.seconds = &second;
+  async.flags = BERTH_OP_COMMUNICATION;
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &async, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, NULL, BERTH_EUNSUPPORTED,
          "op 3 is a communication op that takes time: the executor has none");
@@ -61,7 +61,7 @@ static void graphs(void) {
   setup_begin(&s);
   make_small(&s);
   second = 0;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
+  CHECK_STATUS(berth_graph_builder_add_op(s.b, &async, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
   /* in no time it is an op like others */
   berth_executor *x = must_executor_new(s.cost, NULL);

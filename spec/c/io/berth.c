@@ -230,8 +230,8 @@ static void short_numbers(void) {
              &b))
     return;
   CHECK_STATUS(berth_write_graph(b.graph, "berth", &text), BERTH_OK);
-  CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") &&
-        strstr(text.data, "\"bytes\": 1e+22}"));
+  CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,")
+        && strstr(text.data, "\"bytes\": 1e+22}"));
   RELEASE(&text, &b);
 }
 

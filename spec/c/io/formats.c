@@ -55,8 +55,8 @@ static void dnn(void) {
   CHECK(must_graph_op(b.graph, 0).group == 0 && must_graph_op(b.graph, 1).group == BERTH_NONE
         && must_graph_op(b.graph, 2).group == 0);
   CHECK(must_graph_op(b.graph, 0).twin == 2 && must_graph_op(b.graph, 2).twin == 0);
-  CHECK(must_graph_op(b.graph, 2).flags == BERTH_OP_BACKWARD &&
-        must_graph_op(b.graph, 0).flags == 0);
+  CHECK(must_graph_op(b.graph, 2).flags == BERTH_OP_BACKWARD
+        && must_graph_op(b.graph, 0).flags == 0);
   CHECK_NEAR(must_graph_tensor(b.graph, 1).resident_bytes, 0, 0);
   CHECK(berth_topology_devices(b.topology) == 2 && berth_topology_links(b.topology) == 2);
   berth_device d = must_topology_device(b.topology, 1);

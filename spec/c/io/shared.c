@@ -185,8 +185,8 @@ static void pipedream(void) {
     check_round_trip(&physical);
     berth_bundle_release(&physical);
     berth_bundle both, forward;
-    if (!load("pipedream/%s.txt", files[k].name, &pacml, &both) ||
-        !load("pipedream/%s.txt", files[k].name, &forward_only, &forward))
+    if (!load("pipedream/%s.txt", files[k].name, &pacml, &both)
+        || !load("pipedream/%s.txt", files[k].name, &forward_only, &forward))
       continue;
     check_sizes(&both, "pipedream", files[k].ops, files[k].edges);
     check_sizes(&forward, "pipedream", files[k].ops / 2, (files[k].edges - 1) / 2);
@@ -240,8 +240,8 @@ static void dnn_partitioning(void) {
     berth_load_options with_cpus = berth_load_default();
     with_cpus.cpus = 1;
     berth_bundle plain, cpus;
-    if (!load("msr-fiddle/%s.json", files[k].name, NULL, &plain) ||
-        !load("msr-fiddle/%s.json", files[k].name, &with_cpus, &cpus))
+    if (!load("msr-fiddle/%s.json", files[k].name, NULL, &plain)
+        || !load("msr-fiddle/%s.json", files[k].name, &with_cpus, &cpus))
       continue;
     check_sizes(&plain, "dnn-partitioning", files[k].ops, files[k].edges);
     check_sizes(&cpus, "dnn-partitioning", files[k].ops, files[k].edges);

@@ -167,8 +167,8 @@ static void dot(void) {
   CHECK(strstr(plain.data, "n3 [label=\"tab new line<>&\\\"") != NULL);
   CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n")
         && strstr(plain.data, "  n0 -> n1 [style=dashed];\n"));
-  CHECK(strstr(plain.data, "c0 [label=\"reducescatter") && strstr(plain.data, "  n3 -> c0;\n") &&
-        strstr(plain.data, "  c0 -> n4;\n"));
+  CHECK(strstr(plain.data, "c0 [label=\"reducescatter") && strstr(plain.data, "  n3 -> c0;\n")
+        && strstr(plain.data, "  c0 -> n4;\n"));
   CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2")
         && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
   RELEASE(&plain, &placed, g);
@@ -181,8 +181,8 @@ static void graphml(void) {
   berth_bundle b = { 0 };
   CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
   CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
-  CHECK(strstr(text.data, "attr.name=\"device\" attr.type=\"int\"/>") &&
-        strstr(text.data, "attr.name=\"backward\" attr.type=\"boolean\"/>"));
+  CHECK(strstr(text.data, "attr.name=\"device\" attr.type=\"int\"/>")
+        && strstr(text.data, "attr.name=\"backward\" attr.type=\"boolean\"/>"));
   CHECK(strstr(text.data, "0.30000000000000004") && !strstr(text.data, "></data>"));
   CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK);
   CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);

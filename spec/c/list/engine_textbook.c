@@ -110,8 +110,8 @@ static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
         && strcmp(placer, "cpop") != 0)
       continue;
     snprintf(path, sizeof path, "%s/data/saga_reference/%s.json", shared, field[0]);
-    if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
-        CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK)) {
+    if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)
+        && CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK)) {
       if (!CHECK_NEAR(estimate(ctx, cost, placer, averages), atof(field[4]), 1e-6))
         printf("# %s %s\n", field[0], placer);
       rows++;
@@ -141,8 +141,8 @@ static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int pr
   berth_link l = { INFINITY, 0 };
   snprintf(path, sizeof path, "%s/data/stg/%s", shared, file);
   berth_topology *t = must_topology_mesh(ctx, procs, &d, &l);
-  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
-      CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
+  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)
+      && CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
     if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0))
       printf("# %s on %d\n", file, procs);
   }

@@ -138,8 +138,8 @@ static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const 
     else completed++, jct += b->end[j] - jobs[j].arrival;
   }
   CHECK(o.arrived == arrived && o.completed == completed && o.unfinished == unfinished);
-  CHECK(o.rejected == count[BERTH_PACML_REJECTED] && o.unplaced == count[BERTH_PACML_PLACEMENT] &&
-        o.late == count[BERTH_PACML_LATE]);
+  CHECK(o.rejected == count[BERTH_PACML_REJECTED] && o.unplaced == count[BERTH_PACML_PLACEMENT]
+        && o.late == count[BERTH_PACML_LATE]);
   CHECK(o.blocked == arrived - count[BERTH_PACML_ACCEPTED] + (compat ? unfinished : 0));
   CHECK_NEAR(o.blocking_rate, (double)o.blocked / arrived, 1e-12);
   CHECK_NEAR(o.jct, completed > 0 ? jct / completed : 0, 1e-6);

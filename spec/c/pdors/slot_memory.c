@@ -59,8 +59,8 @@ static void fail_in_turn(berth_pdors_mode mode, long sign) {
     CHECK(s.held == 0);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     if (st != BERTH_OK) continue;
-    CHECK(again.cost == usual.cost && again.n == usual.n &&
-          memcmp(again.place, usual.place, (size_t)usual.n * sizeof *usual.place) == 0);
+    CHECK(again.cost == usual.cost && again.n == usual.n
+          && memcmp(again.place, usual.place, (size_t)usual.n * sizeof *usual.place) == 0);
     retried += again.tries > 0;
     done += again.tries == 0;
   }

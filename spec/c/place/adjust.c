@@ -154,8 +154,8 @@ static void random_adjustments(void) {
       double held = 0;
       CHECK(parts[v].group != BERTH_NONE || berth_placement_device(p)[v] == from[v]);
       for (int32_t w = 0; w < n; w++) {
-        CHECK(parts[v].group == BERTH_NONE || parts[w].group != parts[v].group ||
-              berth_placement_device(p)[w] == berth_placement_device(p)[v]);
+        CHECK(parts[v].group == BERTH_NONE || parts[w].group != parts[v].group
+              || berth_placement_device(p)[w] == berth_placement_device(p)[v]);
         if (berth_placement_device(p)[w] == berth_placement_device(p)[v]) held += parts[w].param;
       }
       if (o.fit) {

@@ -334,8 +334,8 @@ static void interrupted(void) {
   p = problem(ctx, 6, 0, NULL);
   asked = 0;
   r = play(p, &s);
-  CHECK(berth_ps_run_report(r).utility == 0 && isnan(berth_ps_run_report(r).training_median) &&
-        berth_ps_run_active(r, 0, NULL) == 0);
+  CHECK(berth_ps_run_report(r).utility == 0 && isnan(berth_ps_run_report(r).training_median)
+        && berth_ps_run_active(r, 0, NULL) == 0);
   RELEASE(r, p, ctx);
 }
 

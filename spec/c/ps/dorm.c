@@ -115,8 +115,8 @@ static void fair_shares(World *w) {
   for (;;) {
     int job = -1, fit = 1;
     for (int j = 0; j < JOBS; j++)
-      if (w->there[j] && !out[j] && w->fair[j] < most(berth_ps_job_at(w->p, j)) &&
-          (job < 0 || w->fair[j] * dominant(w, j) < w->fair[job] * dominant(w, job)))
+      if (w->there[j] && !out[j] && w->fair[j] < most(berth_ps_job_at(w->p, j))
+          && (job < 0 || w->fair[j] * dominant(w, j) < w->fair[job] * dominant(w, job)))
         job = j;
     if (job < 0) return;
     for (int32_t k = 0; k < w->c->resources; k++)

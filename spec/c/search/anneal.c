@@ -145,7 +145,7 @@ static void bad_options(void) {
   o.seconds = NAN;
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
   o = berth_search_default();
-  o.cold = 1;
+  o.t_end = 1;
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
   CHECK(device[0] == 7 && device[1] == 7);
   setup_end(&s);

@@ -197,8 +197,8 @@ static void every_option(void) {
     p.o.memory = (berth_memory_policy)berth_rng_below(&rng, 4);
     p.o.noise = berth_rng_below(&rng, 3) ? 0 : 0.1;
     p.o.quantum = p.o.links != BERTH_LINKS_FAIR && berth_rng_below(&rng, 3) == 0 ? 0.01 : 0;
-    p.o.preempt = p.o.dispatch != BERTH_DISPATCH_FIFO && p.o.dispatch != BERTH_DISPATCH_PLANNED &&
-                  p.o.dispatch != BERTH_DISPATCH_RANDOM && berth_rng_below(&rng, 2);
+    p.o.preempt = p.o.dispatch != BERTH_DISPATCH_FIFO && p.o.dispatch != BERTH_DISPATCH_PLANNED
+                  && p.o.dispatch != BERTH_DISPATCH_RANDOM && berth_rng_below(&rng, 2);
     p.o.split_windows = (p.o.links == BERTH_LINKS_CHANNEL || p.o.links == BERTH_LINKS_DUPLEX)
                         && berth_rng_below(&rng, 2);
     if (p.o.links <= BERTH_LINKS_PAIR && p.o.dispatch == BERTH_DISPATCH_FIFO

@@ -302,8 +302,8 @@ static inline void check_channels(const judged *j) {
       part[n][0] = y_start;
       part[n++][1] = y_end;
       /* y passed x while x waited: x must have had a channel busy with a third one */
-      if (!(j->tied && j->n_met && j->o->send == BERTH_SEND_PULL) &&
-          asked[a] < asked[b] - EPS && y_start > asked[a] + EPS && y_start < start - EPS) {
+      if (!(j->tied && j->n_met && j->o->send == BERTH_SEND_PULL)
+          && asked[a] < asked[b] - EPS && y_start > asked[a] + EPS && y_start < start - EPS) {
         int blocked = 0;
         double fuzz = j->tied ? 0 : EPS; /* it may end by rounding later */
         for (int32_t c = 0; c < loads; c++) {

@@ -126,6 +126,43 @@ describe("berth.pacml.bound", function()
     end
   end)
 
+  -- Fewest blocked jobs of all sequences of decisions from here on.
+  local function fewest(env, trace, horizon, path)
+    local run, least = env:run(trace), math.huge
+    for _, d in ipairs(path) do run:decide(d) end
+    if run.done then return run:report { horizon = horizon }.blocking_rate end
+    local mask = run:mask "exact"
+    for d = 0, env.most do
+      if mask[d + 1] == 1 then
+        path[#path + 1] = d
+        least = math.min(least, fewest(env, trace, horizon, path))
+        path[#path] = nil
+      end
+    end
+    return least
+  end
+
+  it("is never above what the best of all decisions blocks", function()
+    local rng, tight = berth.rng(3), 0
+    for k = 1, 40 do
+      local env = small.env { compat = rng:below(2) == 1, times = { 1, 0.3 },
+        bandwidth = 10 * rng:below(40), most = 4 }
+      local trace, now = { model = {}, beta = {}, arrival = {} }, 0
+      for j = 1, 4 do
+        trace.model[j], trace.beta[j] = rng:below(2), rng:below(120) / 100
+        trace.arrival[j] = now
+        now = now + rng:below(30) / 10
+      end
+      local horizon = rng:below(2) == 1 and now or math.huge
+      local b = assert(berth.pacml.bound(env, trace, { horizon = horizon }))
+      local best = fewest(env, trace, horizon, {})
+      assert.is_true(b.blocking_rate <= best + 1e-9,
+        ("setting %d: %g above %g"):format(k, b.blocking_rate, best))
+      if b.blocking_rate > best - 1e-9 then tight = tight + 1 end
+    end
+    assert.is_true(tight >= 20)
+  end)
+
   it("can be interrupted, and passes on what a hook raises", function()
     local arrivals, choices = {}, {}
     for i = 1, 3000 do
