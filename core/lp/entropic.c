@@ -62,12 +62,12 @@ static void retune(entropic *s, double value, double entropy) {
     s->gain[k] = factor;
   }
   for (int32_t i = 0; i < q->n; i++) {
-    double factor = 1 / s->gain[s->part_in[i]];
-    s->col[i] *= factor;
+    double inverse_gain = 1 / s->gain[s->part_in[i]];
+    s->col[i] *= inverse_gain;
     s->row[i] /= s->gain[s->part_out[i]];
     s->col_inverse[i] = inverse_of(s->col[i]);
     s->row_inverse[i] = inverse_of(s->row[i]);
-    for (int32_t e = q->in_at[i]; e < q->in_at[i + 1]; e++) s->pull[e] *= factor;
+    for (int32_t e = q->in_at[i]; e < q->in_at[i + 1]; e++) s->pull[e] *= inverse_gain;
   }
 }
 

@@ -110,6 +110,10 @@ describe("a former name", function()
     local g, t = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
     local plan = function() berth.deploy.plan(g, t, { batch = 1, evaluations = 3 }) end
     assert.error_matches(plan, "berth.deploy.plan: option 'evaluations' is now 'calls'")
-    assert.same({ evaluations = "calls" }, legal_options.keys("decide").was)
+    assert.same({ evaluations = "calls", hot = "t_start", cold = "t_end" },
+      legal_options.keys("decide").was)
+    local refused = { decisions = 2, actions = 2, value = function() return 0 end, hot = 0.1 }
+    assert.error_matches(function() berth.decide(refused) end,
+      "berth.decide: option 'hot' is now 't_start'")
   end)
 end)
