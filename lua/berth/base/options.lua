@@ -20,7 +20,8 @@ local KIND_OF = { array = "table", name = "string" }
 --- Raises unless x is of a kind, of core.kind, or "array" or "name".
 -- @tparam string format names x, with the values behind it
 function options.expect(x, kind, format, ...)
-  if core.kind(x) == (KIND_OF[kind] or kind) then return end
+  local wanted = KIND_OF[kind] or kind
+  if type(x) == wanted or core.kind(x) == wanted then return end
   local article = (kind:find "^[aeiou]" or kind == "rng") and "an" or "a"
   options.fail("%s: expected %s %s, got %s", format:format(...), article, kind, core.kind(x))
 end

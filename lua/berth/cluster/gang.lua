@@ -68,8 +68,11 @@ local function sizes_of(fn, rows)
   local key, sizes = amounts and "gpus" or "machines", {}
   for j, row in ipairs(rows) do
     local n = row[key] == nil and 1 or row[key]
-    options.refuse(type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31,
-      "%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key, tostring(n))
+    -- one row of many: the message is made on failure only
+    if type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31 then
+      options.fail("%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key,
+        tostring(n))
+    end
     options.refuse(amounts and row.machines ~= nil,
       "%s: trace[%d].machines: jobs have `gpus`: expected one of both", fn, j)
     sizes[j] = n
@@ -121,9 +124,10 @@ local function speeds_of(fn, j, row, size, all, largest)
   if row.goodput ~= nil and list == nil then
     list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest)
   end
-  options.refuse(list ~= nil and type(list) ~= "table",
-    "%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j,
-    core.kind(list))
+  if list ~= nil and type(list) ~= "table" then
+    options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s",
+      fn, j, core.kind(list))
+  end
   if list then
     check_numbers(fn, j, "speeds", list)
     return list

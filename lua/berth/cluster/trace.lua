@@ -27,8 +27,10 @@ local function check_row(fn, j, row)
     options.expect(row[key], "number", "%s: trace[%d].%s", fn, j, key)
   end
   local n = row.machines
-  options.refuse(n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)),
-    "%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
+  if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
+    options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j,
+      tostring(n))
+  end
   if row.name ~= nil then options.expect(row.name, "string", "%s: trace[%d].name", fn, j) end
 end
 
