@@ -40,7 +40,7 @@ static int32_t device_of_key(const berth_i_problem *p, const berth_i_clumps *b, 
 }
 
 /* Blocks in the order of the graph, where that finds no room the largest first: each on the device
- * behind the last one's, or on that of its key; where it has no room on the next one that has. */
+ * behind the last one's, or on that of its key; if it does not fit there, on the next that fits. */
 static bool deal_out(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
                      int32_t *device, double *held) {
   for (int sorted = 0; sorted < 1 + (p->bytes != NULL); sorted++) {

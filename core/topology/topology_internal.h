@@ -27,7 +27,7 @@ struct berth_topology {
   size_t n_route;
   double *latency;           /* [n_devices^2] src-major; 0 on the diagonal, INFINITY: unreachable */
   double *bandwidth;         /* [n_devices^2] INFINITY on the diagonal and where unreachable
-                                (latency tells) */
+                                (see latency) */
   uint8_t *route_set;        /* [n_devices^2] 1: given by set_route */
 };
 

@@ -316,7 +316,7 @@ int64_t berth_sim_ended(const berth_sim *sim);
 
 /* ---- what changes when few ops move -------------------------------------------------------
  * A base, and trials that differ from it by the devices of some ops. A trial gives to the bit what
- * a run of the changed placement tells, and what is before a moved op matters is not simulated
+ * a run of the changed placement gives, and what is before a moved op matters is not simulated
  * again:
  *   A. Links FREE, send PUSH, dispatch FIFO, order EVENT, without noise, preemption, collectives
  *      and communication ops: a try goes on from just before the first event at which a moved op

@@ -372,7 +372,7 @@ static void test_not_allowed(berth_ctx *ctx) {
 /* The first and the last are the same, and only the last is told. */
 static void test_told_late(berth_ctx *ctx) {
   static Problem x;
-  TEST("what is told counts before anything is asked: also of a start given before, and where "
+  TEST("given values count before any evaluation: also of a start given before, and where "
        "evaluations end early");
   for (int32_t batch = 1; batch <= 3; batch++)
     for (int m = 0; m < N_METHODS; m++) {

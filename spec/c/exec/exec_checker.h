@@ -1,4 +1,4 @@
-/* What holds of any execution, from what it tells alone: precedence, one thing at a time, no device
+/* What holds of any execution, from its report alone: precedence, one thing at a time, no device
  * idle while it could work. */
 #ifndef BERTH_EXEC_CHECKER_H
 #define BERTH_EXEC_CHECKER_H

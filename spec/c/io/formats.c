@@ -199,7 +199,7 @@ static const char WFFORMAT[] =
     "2000}},{\"nodeName\": \"fast\", \"cpu\": {\"speedInMHz\": 3000}}, {\"nodeName\": "
     "\"untold\"}]}}}";
 
-/* Edges by source, then by consumer; the file read in vain and the one that its reader writes
+/* Edges by source, then by consumer; the file that is refused and the one that its reader writes
  * itself bring none. */
 static void wfformat(void) {
   berth_load_options opts = berth_load_default();

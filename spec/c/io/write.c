@@ -83,7 +83,7 @@ static void trace(void) {
 }
 
 /* The counter is the timeline, entry by entry, so it reaches exactly the peaks that the simulator
- * tells. */
+ * reports. */
 static void counters(void) {
   static const struct {
     berth_memory_policy policy;

@@ -346,7 +346,7 @@ int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("the published cases: 8, 12.5, 18.2, 25.667") published();
   TEST("one op, no edges, no competition, no time") degenerate();
-  TEST("the summary tells ratio, size and iterations, and outlives the cost") summary();
+  TEST("the summary reports ratio, size and iterations, and outlives the cost") summary();
   TEST("pairs: several tensors, unlike devices, pins, ops that cannot run everywhere") pairs();
   TEST("least times are capped by brothers and by other parents") caps();
   TEST("favourites: by threshold, or as many as can be") children();

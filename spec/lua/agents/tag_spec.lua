@@ -193,7 +193,8 @@ describe("TAG's self-play", function()
     assert.equal(2, #states)
     for i, state in ipairs(states) do
       assert.equal(i - 1, state.decided)
-      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.queries)    -- 6 / 8, 2 / 8
+      -- 6 / 8, 2 / 8
+      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.queries)
     end
   end)
 
@@ -214,6 +215,7 @@ describe("TAG's self-play", function()
     local ask = { group = 2, weights = { [1] = 0.75, [3] = 0.25 } }
     local example = lessons.example(seen, { action = action, decided = 1, queries = { ask } })
     local p = seen:answer(net, { seen:features(action, 1, 2) }, { seen:query(1, action, 2) })[1]
-    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]), lessons.loss(net, example):item(), 1e-5)
+    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]), lessons.loss(net, example):item(),
+      1e-5)
   end)
 end)

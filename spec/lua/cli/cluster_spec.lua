@@ -120,7 +120,8 @@ describe("berth cluster pacml", function()
   it("tells what is wrong", function()
     local wrong = {
       { { "cluster", "slurm", A }, "cluster: 2 arguments; usage: berth cluster FILE --gpus N" },
-      { { "cluster", "pacml" }, "cluster pacml: 1 arguments; usage: berth cluster pacml PROFILE..." },
+      { { "cluster", "pacml" },
+        "cluster pacml: 1 arguments; usage: berth cluster pacml PROFILE..." },
       { { "cluster", "pacml", "/nowhere.txt" }, "/nowhere.txt: cannot be opened" },
       { { "cluster", "pacml", "/tmp" }, "/tmp/alexnet.txt: cannot be opened" },
       { { "cluster", "pacml", A, "--decider", "greedy" }, 'no "greedy"' },

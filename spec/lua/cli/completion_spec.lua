@@ -81,8 +81,10 @@ printf '%s\n' "${COMPREPLY[@]}"
     assert.is_true(offered("place", "--placer", "m-s")["m-sct:baechi-tf"])
     assert.same(set("baechi-tf"), offered("place", "g", "--placer", "m-sct", ":", "baechi-t"))
     assert.same(set("baechi-tf"), offered("place", "g", "--placer", "=", "m-sct", ":", "baechi-t"))
-    assert.same(set("baechi-tf"), offered("compare", "g", "--placers", "single,m-sct", ":", "baechi-t"))
-    assert.same(set("baechi-tf,single"), offered("compare", "g", "--placers", "m-sct", ":", "baechi-tf,singl"))
+    assert.same(set("baechi-tf"), offered("compare", "g", "--placers", "single,m-sct", ":",
+      "baechi-t"))
+    assert.same(set("baechi-tf,single"), offered("compare", "g", "--placers", "m-sct", ":",
+      "baechi-tf,singl"))
     assert.same(set("resnet101"), offered("place", "model", ":", "resnet101"))
   end)
 

@@ -89,8 +89,10 @@ describe("arrays", function()
     raises("array:sum: axis: 3 is out of range 1..2", a.sum, a, 3)
     raises("array:add_rows: index: there is no row 3 of 2", a.add_rows, a, { 3 }, nn.zeros { 1, 3 })
     raises("array:slice: from: 5 is out of range 1..4", a.slice, a, 2, 5)
-    raises("array:linear: activation: 'swish' is none of: none, relu,", a.linear, a, nn.zeros { 3, 1 }, nil, "swish")
-    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b)", a.matmul, a, a, { transpose = true })
+    raises("array:linear: activation: 'swish' is none of: none, relu,", a.linear, a, nn.zeros { 3,
+      1 }, nil, "swish")
+    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b)", a.matmul,
+      a, a, { transpose = true })
     raises("2 x 3 and 2 x 3 do not match", a.matmul, a, a)
     raises("gather: there is no row 3 among 2", a.gather, a, { 3 })
     raises("pick: there is no column 4 among 3", a.pick, a, { 1, 4 })

@@ -94,7 +94,8 @@ describe("a distribution of beta", function()
       raised(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
     assert.matches("max: 2 is out of range 0.01 to 1",
       raised(berth.pacml.beta, { skew = 1, max = 2 }))
-    assert.matches("skew: nan is out of range %-1000000 to 1000000", raised(berth.pacml.beta, { skew = 0 / 0 }))
+    assert.matches("skew: nan is out of range %-1000000 to 1000000", raised(berth.pacml.beta,
+      { skew = 0 / 0 }))
     assert.matches("redraw: expected true or false, got number",
       raised(berth.pacml.beta, { skew = 1, redraw = 1 }))
     assert.matches("rng: expected an rng, got number",
