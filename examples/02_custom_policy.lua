@@ -1,4 +1,4 @@
--- How good is a placement rule of my own, beside the built-in ones?
+-- How good is a user-defined placement rule, compared with the built-in ones?
 local berth = require "berth"
 
 local g = berth.models.inception_v3 { batch = 16 }

@@ -1,7 +1,7 @@
 -- Does it matter how transfers share the links when placements are compared?
 local berth = require "berth"
 
--- Placed as if every transfer had the network to itself; then run with less and less of it.
+-- Placed as if transfers did not contend; then run with more and more contention.
 local g = berth.models.transformer { batch = 32 }
 local t = berth.topology.star(4, { preset = "V100", bandwidth = "16 GB/s", latency = "5 us" })
 local names = { "single", "blevel", "cpop", "heft", "metis" }

@@ -16,7 +16,8 @@ local function try(memory, what, options)
   print(string.format("  missing: %s", berth.format(why.missing, "bytes")))
 end
 
--- Weights of 2 bytes and 12 bytes of optimiser state stay: 94 GB; gradients and activations come and go.
+-- Weights of 2 bytes and 12 bytes of optimiser state stay: 94 GB; gradients and activations are
+-- temporary.
 try("16 GB", "training with adam", { seq = 512 })
 try("40 GB", "training with adam", { seq = 512 })
 try("16 GB", "inference", { seq = 512, training = false })

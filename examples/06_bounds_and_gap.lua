@@ -1,4 +1,4 @@
--- How far is every placer from the best possible, and which bound says so?
+-- How far is every placer from the best possible, and by which bound?
 local berth = require "berth"
 
 local g = berth.models.transformer { batch = 16, seq = 64 }

@@ -1,4 +1,4 @@
--- From a forward graph of my own to a training step: which activations wait for the backward pass?
+-- From a forward graph to a training step: which activations wait for the backward pass?
 local berth = require "berth"
 
 local forward = berth.graph {

@@ -1,4 +1,4 @@
--- What if transfers had to be compressed, or one device ran hot?
+-- What if transfers had to be compressed, or one device were slower?
 local berth = require "berth"
 
 local g = berth.models.transformer { batch = 16, granularity = "layer" }

@@ -1,10 +1,11 @@
--- Fewer, larger ops: what do they save, and what do they cost?
+-- Fewer, larger ops: how much placing time do they save, and how much step time do they cost?
 local berth = require "berth"
 
 local g = assert(berth.models.build("gnmt", { batch = 16, seq = 20 }))
 local t = berth.topology.mesh(4, { preset = "V100", bandwidth = "16 GB/s", latency = "20 us" })
 
--- Transforms by name, with options. The placer comes behind them; its answer is simulated on the original graph.
+-- Transforms by name, with options. The placer follows them; its placement is simulated on the
+-- original graph.
 local up_to_1_ms = { "fuse", { scope = "all", max_seconds = "1 ms", cost = assert(berth.cost(g, t)) } }
 local cases = {
   { "as it is" },
@@ -17,7 +18,7 @@ local cases = {
   { "forward ops, co-placed", "forward", "coplace" },
 }
 
--- How many ops the placer sees: transforms are methods of graphs, too.
+-- The number of ops that are placed: transforms are also methods of graphs.
 local function ops_left(case)
   local h = g
   for i = 2, #case do

@@ -1,5 +1,5 @@
--- Placed by a profile that is wrong: how much slower is the step than with the true one?
--- Every op time and every transfer of the profile is off by a factor drawn from [1 - f, 1 + f], or all transfers by one factor.
+-- How much slower is a step placed by a wrong profile? Op times and transfers of the profile are off
+-- by factors drawn from [1 - f, 1 + f], or all transfers by one factor.
 local berth = require "berth"
 local links, seeds = "duplex", 4
 local placers = { "m-topo", "m-etf", "m-sct", "heft", "portfolio" }
@@ -28,7 +28,7 @@ local function columns(c)
   return out
 end
 
--- Step time, by the true costs, of what the placer answers for the profile.
+-- Step time, by the true costs, of the placement for the profile.
 local function judged(c, placer, profile)
   local p = assert(berth.place(profile, placer, { links = links, seed = 1 }))
   return berth.simulate(c, p, { links = links, bound = false }).makespan

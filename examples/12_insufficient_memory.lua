@@ -1,5 +1,6 @@
--- Four devices, each with the memory that a single one needs, or with less: who still places, who runs out, and what does the
--- step cost? (tf): the rules of the published code, which do not count what the simulator does.
+-- Four devices, each with the memory that a single one needs, or with less: which placers find a
+-- placement, which run out of memory, and how long is the step? (tf): the rules of the published
+-- code, which count less memory than the simulator.
 local berth = require "berth"
 
 local placers = { "m-topo (tf)", "m-etf (tf)", "m-sct (tf)", "m-topo", "m-etf", "m-sct", "single", "portfolio" }
@@ -22,7 +23,7 @@ local function place(g, t, placer)
   return berth.place(g, t, name, own)
 end
 
--- First in, first out; if that runs out of memory, in the order that was planned.
+-- First in, first out; if that runs out of memory, in the planned order.
 local function outcome(g, t, placer)
   local p, message, code = place(g, t, placer)
   if not p then return assert(code == "infeasible" and "refuses", message) end

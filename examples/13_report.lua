@@ -1,4 +1,4 @@
--- What happened in a step, as one HTML file that opens in a browser: how large is it, and what is in it?
+-- A step as one HTML file for a browser: how large is it, and what does it contain?
 local berth = require "berth"
 
 local g = assert(berth.models.bert { size = "large", batch = 8, granularity = "layer" })
@@ -18,5 +18,5 @@ print(#page < 200e3 and "below 200 kB" or "above 200 kB")
 for title in page:gmatch("<h2>(.-)</h2>") do print("section: " .. title) end
 print(page:find("https?://", 1) == page:find("http://www.w3.org/2000/svg", 1, true) and "loads nothing")
 
-local figure = assert(berth.figure("gantt", { result = r })) -- a file of its own, for a paper or a slide
+local figure = assert(berth.figure("gantt", { result = r })) -- a separate file, for a paper or a slide
 print(figure:match("^<svg") and figure:find("</svg>", 1, true) and "gantt as SVG")

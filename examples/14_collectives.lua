@@ -1,5 +1,6 @@
--- Data parallelism on two machines of four devices: an all-reduce of the gradients per layer, as soon as its backward pass is
--- through. How much of the communication stays exposed, and what do the links make of ring, tree and hierarchical all-reduce?
+-- Data parallelism on two machines of four devices: an all-reduce of the gradients per layer, as
+-- soon as its backward pass has ended. How much of the communication is exposed, and how long do
+-- ring, tree and hierarchical all-reduce take on these links?
 local berth = require "berth"
 
 local LAYERS, DEVICES = 8, 8
@@ -34,7 +35,7 @@ end
 for _, how in ipairs { "ring", "tree", "hierarchical" } do
   local cost = assert(berth.cost(g, t, { collective_algorithm = how }))
   show("priced, " .. how, assert(berth.simulate(cost, devices, { links = "fair" })))
-  -- as transfers and communication ops, which run beside what the devices compute
+  -- as transfers and communication ops, which run concurrently with computation
   local wide, where = assert(berth.expand(g, t, devices, { algorithm = how }))
   show("expanded, " .. how, assert(berth.simulate(wide, t, where, { links = "fair" })))
 end

@@ -1,5 +1,5 @@
--- Can a small graph network learn what the longest path of a graph is? It sees op times and edges only.
--- Question: how far off is it on graphs that it has not seen, beside always guessing the mean?
+-- Can a small graph network learn the longest path of a graph? Its inputs are op times and edges
+-- only. Question: how large is its error on unseen graphs, compared with that of the mean?
 local berth = require "berth"
 local nn = berth.nn
 
@@ -21,7 +21,7 @@ local function add_graph(rng, batch)
   batch.ops[#batch.ops + 1], batch.longest[#batch.longest + 1] = n, { longest / 40 }
 end
 
--- Many graphs side by side, as one without edges between them.
+-- Many graphs as one, without edges between them.
 local function graphs(seed, count)
   local rng, b = berth.rng(seed), { times = {}, from = {}, coming = {}, ops = {}, longest = {} }
   for _ = 1, count do add_graph(rng, b) end
@@ -34,7 +34,8 @@ local start = nn.linear(params, "start", 1, 16, { activation = "relu" })
 local update = nn.mlp(params, "update", { 33, 16, 16 }, { last = "relu" })
 local read = nn.linear(params, "read", 16, 1)
 
--- Every op hears the largest of what its producers say, eight times; the graph is the largest of its ops.
+-- Every op gets the maximum of its producers' messages, eight times; the graph is the maximum of
+-- its ops.
 local function network(g)
   local h = start(g.x)
   for _ = 1, 8 do h = update(nn.concat({ g.x, h, h:gather(g.from):segment_max(g.into) }, 2)) end

@@ -1,5 +1,6 @@
--- Can an agent learn, in a few hundred tries, to place a graph better than the list scheduler that taught it?
--- Three products of blocks, each block needed in two places; two devices; transfers cost as much as an op.
+-- Can an agent learn, in a few hundred episodes, to place a graph better than its teacher, the list
+-- scheduler? Three products of blocks, each block needed in two places; two devices; transfers cost
+-- as much as an op.
 local berth = require "berth"
 
 local ops, edges = {}, {}

@@ -1,4 +1,5 @@
--- Does a placement run for real as the simulator says? Products in two branches, on threads with copies as slow as the links.
+-- Does the executed placement take the simulated time? Products in two branches, on threads with
+-- copies as slow as the links.
 local berth = require "berth"
 
 -- a splits into two branches of four products each, whose results are added up
@@ -20,8 +21,8 @@ local placements = {
   { "to and fro", { 1, 2, 1, 2, 1, 2, 1, 2, 1, 2 } },
 }
 
--- Paced: ops sleep through most of their time. How long that is depends on the machine and on what else it does, so this prints
--- what holds whatever that is.
+-- Paced: ops sleep through most of their time. The exact times depend on the machine and its load,
+-- so this prints statements that hold for any of them.
 local ex = assert(berth.executor(g, t, { mode = "paced", scale = 1 }))
 local sums
 for _, x in ipairs(placements) do

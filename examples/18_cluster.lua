@@ -1,4 +1,5 @@
--- Does it pay to let short jobs go first? A scheduler of one's own, against first in, first out with and without backfill.
+-- Does it help to run short jobs first? A user-defined scheduler, against first in, first out with
+-- and without backfill.
 local berth = require "berth"
 
 -- Gangs of whole machines: 300 jobs, most short, some long and wide.
@@ -10,7 +11,8 @@ for j = 1, 300 do
     machines = long and 4 + rng:below(5) or rng:below(4), deadline = long and 20000 or 1000 }
 end
 
--- Of those that wait, the shortest that fits begins, until none does. Methods get what is now, and return a plan.
+-- The shortest waiting job that fits is started, until none fits. Methods get the present state,
+-- and return a plan.
 local shortest = { name = "shortest first" }
 
 function shortest:arrival(now_is) -- luacheck: ignore 212

@@ -1,4 +1,5 @@
--- Training jobs with deadlines arrive at 32 servers. Cut each into as many pieces as there are, or as few as its deadline allows?
+-- Training jobs with deadlines arrive at 32 servers. Partition each into as many pieces as there
+-- are, or as few as its deadline allows?
 local berth = require "berth"
 
 local ramp = berth.ramp()
@@ -37,6 +38,6 @@ for _, beta in ipairs { "B", "C", "D" } do
   end
 end
 
--- What nobody can beat, even who knows all arrivals.
+-- The bound for every scheduler, also with knowledge of all arrivals.
 local trace = berth.pacml.trace { models = 3, beta = "D", seed = 1, jobs = 500, interarrival = "130 ms" }
 print(berth.pacml.bound(env, trace))

@@ -1,4 +1,5 @@
--- Which jobs should run now? A scheduler of one's own for gangs of GPUs, beside the built-in ones, on a day of jobs.
+-- Which jobs should run now? A user-defined scheduler for gangs of GPUs and the built-in ones, on a
+-- day of jobs.
 local berth = require "berth"
 
 -- 400 jobs, most short, on few GPUs; one in six takes hours.
@@ -9,8 +10,8 @@ for j = 1, 400 do
   jobs[j] = { arrival = now, work = (long and 20000 or 1500) * (0.2 + rng:uniform()), gpus = 2 ^ (rng:below(4) - 1) }
 end
 
--- Of those that wait, the one with the least to do in all that fits begins, until none does: 10 lines. It knows what is now, and
--- returns what to do.
+-- The waiting job with the least total work that fits is started, until none fits: 10 lines. It
+-- gets the present state, and returns a plan.
 local least = { name = "least work first" }
 
 function least:arrival(v) -- luacheck: ignore 212

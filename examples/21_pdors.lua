@@ -1,11 +1,12 @@
--- What is it worth to train jobs where they fit best, and how far is that from the best possible? PD-ORS against its ancestor
--- OASiS, against sharing fairly, and against a scheduler of one's own in a dozen lines.
+-- How much utility does it add to train jobs where they fit best, and how far is that from the best
+-- possible? PD-ORS against its predecessor OASiS, against fair sharing, and against a user-defined
+-- scheduler of a dozen lines.
 local berth = require "berth"
 
 local workload = berth.pdors.generate("realistic", { seed = 1, jobs = 80, machines = 12, slots = 60 })
 local problem = berth.pdors.problem(workload)
 
--- One worker and its server to each job, on the first machine with room for both.
+-- One worker and its server for each job, on the first machine that fits both.
 local one_each = { name = "one each" }
 
 function one_each:slot(now) -- luacheck: ignore 212
@@ -24,7 +25,7 @@ end
 print(problem)
 print(("no schedule is worth more than %.1f"):format(problem:bound()))
 print("\npolicy           utility  of bound  done  median slots  on one machine")
-local by_job = { per_job = true, floor = 1 } -- prices by what jobs take in all
+local by_job = { per_job = true, floor = 1 } -- prices by all that jobs take
 for _, x in ipairs { { "pd-ors", by_job }, { "pd-ors" }, { "oasis" }, { "drf" }, { "fifo" }, { one_each } } do
   local r = assert(berth.pdors.simulate(problem, x[1], x[2]))
   local s, name = r.summary, x[2] and "pd-ors, per job" or r.scheduler

@@ -1,4 +1,5 @@
--- Six GPUs in three machines, a batch of 6: what does each part of VGG-19 want, why, and what are repeated ops worth?
+-- Six GPUs in three machines, a batch of 6: which deployment is best for each part of VGG-19, why,
+-- and what do repeated ops gain?
 local berth = require "berth"
 
 local g = berth.deploy.models.build("vgg19", { batch = 6 })
@@ -19,7 +20,7 @@ print(a:table(6))
 print ""
 print(a:baseline_table())
 
--- The op group with most parameters, and what else it could do.
+-- The op group with most parameters, and its alternatives.
 local most = a.groups[1]
 for _, group in ipairs(a.groups) do
   if group.parameters > most.parameters then most = group end

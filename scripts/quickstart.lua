@@ -18,7 +18,7 @@ local MEMORY = "training"
 local function bytes(x) return berth.format(x, "bytes") end
 local function seconds(x) return berth.format(x, "seconds") end
 
--- All that there are but the random ones, which only waste a row.
+-- All placers except the random ones.
 local function placers()
   local names = {}
   for _, name in ipairs(berth.placers()) do

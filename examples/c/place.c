@@ -1,5 +1,5 @@
-/* Places a graph from C, without Lua: the portfolio within a second, what its members reached, how
- * far that is from the best at most, and a repair for devices with less memory.
+/* Places a graph from C, without Lua: the portfolio within a second, the results of its members, a
+ * bound on the distance from the best, and a repair for devices with less memory.
  *
  *   cc -std=c11 place.c -o place $(pkg-config --cflags --libs berth) && ./place
  */
@@ -18,7 +18,7 @@ static double now(void *ud) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* An input, towers of layers side by side, an output: 1 to 3 ms and 200 MB of parameters a layer, 8
+/* An input, parallel towers of layers, an output: 1 to 3 ms and 200 MB of parameters a layer, 8
  * MB from one to the next. */
 static berth_status add_ops(berth_graph_builder *b) {
   for (int32_t i = 0; i < OPS; i++) {
@@ -93,8 +93,8 @@ static berth_status run_portfolio(berth_cost *cost, berth_placement **out, doubl
   return st;
 }
 
-/* No placement is faster than the bound; the linear program of favourite children is one of those
- * behind it. */
+/* No placement is faster than the bound; the linear program of favourite children is one of its
+ * sources. */
 static berth_status print_bounds(berth_cost *cost, double makespan) {
   berth_bounds_options o = berth_bounds_default(berth_cost_graph(cost));
   berth_lp *lp = NULL;
@@ -111,8 +111,8 @@ static berth_status print_bounds(berth_cost *cost, double makespan) {
   return b.best <= makespan * (1 + 1e-9) ? BERTH_OK : BERTH_EINVAL;
 }
 
-/* For devices on which the placement need not fit: as little as possible moves. Says why if nothing
- * fits. */
+/* For devices on which the placement need not fit: as few ops as possible move. Prints the reason
+ * if nothing fits. */
 static berth_status repair(berth_ctx *ctx, berth_graph *g, const berth_placement *p,
                            double memory) {
   berth_cost *cost = NULL;

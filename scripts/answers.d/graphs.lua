@@ -38,7 +38,7 @@ function graphs.reduced(kinds)
   return assert(berth.graph { name = "reduced", ops = ops, edges = edges, collectives = collectives })
 end
 
---- Two chains of layers that meet at the end, with a backward pass.
+--- Two chains of layers joined at the end, with a backward pass.
 function graphs.training(layers)
   local ops, edges = {}, {}
   for k = 1, layers do
@@ -62,7 +62,7 @@ graphs.mixed = berth.topology {
 }
 graphs.v100 = berth.topology.mesh(3, { preset = "V100", bandwidth = "10 GB/s", latency = "5 us" })
 
---- { name, graph, topology } that most placers are asked about.
+--- { name, graph, topology } for most placers.
 graphs.cases = {
   { "loose", graphs.random(1, 24), graphs.mesh },
   { "groups", graphs.random(2, 30, { groups = true, reach = 8 }), graphs.mixed },

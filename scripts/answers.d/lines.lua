@@ -91,8 +91,9 @@ end
 -- Positions in Lua files are no answer.
 local function bare(message) return (tostring(message):gsub("^[^%s]+:%d+: ", ""):gsub("[\t\n]", " ")) end
 
---- Calls `add(name, f)` for all answers. `f` gives an array of key figures, and the details; or nil, message, code. A name that
---- begins with ~ says that BLAS or CHOLMOD is on the way: figures alone are printed, by `format` (%.17g).
+--- Calls `add(name, f)` for all answers. `f` gives an array of key figures, and the details; or
+-- nil, message, code. A name that begins with ~ depends on BLAS or CHOLMOD: only figures are
+-- printed, by `format` (%.17g).
 function lines.collector(each)
   return function(name, f, format)
     local ok, list, details, code = pcall(f)

@@ -47,7 +47,7 @@ function parts.search()
   report("search, calls a CPU second, doppler graphs", calls / cpu, "calls/s", "all calls / all CPU seconds of the 12 cells", cpu)
 end
 
--- Price, graph and topology are there before.
+-- Price, graph and topology exist before.
 local function bound_cell(sum, name, g, t, devices, thorough)
   local cost = assert(berth.cost(g, t))
   local took, b = timed(berth.bounds, cost, { thorough = thorough, memory = "none" })

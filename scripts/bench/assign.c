@@ -1,4 +1,4 @@
-/* Assigning as a sequence of decisions: how many a CPU second gives, candidates, devices' features,
+/* Assigning as a sequence of decisions: decisions per CPU second, candidates, devices' features,
  * choices at random and the step. usage: assign SHARED */
 #include "bench.h"
 
@@ -53,7 +53,7 @@ static void random_steps(const inputs *in, uint32_t *random, double *features) {
   }
 }
 
-/* All steps as the teacher says, first of its choices. */
+/* All steps by the teacher, first of its choices. */
 static void led_steps(const inputs *in, double *features) {
   static uint8_t best[BUFFER];
   int32_t op[EPISODES], device[EPISODES];

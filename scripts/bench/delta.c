@@ -1,4 +1,4 @@
-/* Tries against runs: how much less a simulation costs that takes up a base. Ops whose ends are
+/* Tries against runs: the cost of a simulation that resumes from a base. Ops whose ends are
  * simulated, and CPU time. usage: delta SHARED WORK [K] SHARED: folder with data/; WORK: folder
  * with layered-N.json and bert.json;
  * K: the Kth input only */

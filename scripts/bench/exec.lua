@@ -1,5 +1,6 @@
--- Does the simulator foretell the executor? Rank correlation of simulated (after calibration) and measured times over 40
--- placements of DOPPLER's graphs on two devices or more, and what two computing threads lose to one another.
+-- Accuracy of the simulator for the executor: rank correlation of simulated (after calibration) and
+-- measured times over 40 placements of DOPPLER's graphs on two devices or more, and the slowdown of
+-- two computing threads by each other.
 -- SHOW=1 lists the placements.
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/exec.lua [MODE, default both] [REPEATS, default 7] [SECONDS, default 0.1] \
 --   [DEVICES, default 2]
@@ -98,7 +99,7 @@ end
 -- ---- simulated against measured -----------------------------------------------------------------
 
 -- Times of each placement, and samples for the calibration: rounds over all of them, and some runs of the calibration in
--- each, so that what else the machine does now and then hits none alone.
+-- each, so that other load of the machine affects all of them.
 local function measure(ex, list)
   local times, samples, _ = {}, nil, nil
   for i = 1, #list do times[i] = {} end
@@ -122,8 +123,8 @@ end
 
 local function least(list) return sorted(list)[1] end
 
--- Medians against a calibration by medians, or fastest runs against one by fastest ops: what else the machine does hits these
--- less.
+-- Medians against a calibration by medians, or fastest runs against one by fastest ops, which other
+-- load affects less.
 local function compare(name, mode, ex, g, t, list, times, samples, how)
   local calibrated, links = assert(ex:calibrate { runs = 0, samples = samples, quantile = how == "median" and 0.5 or 0 })
   local before, after = simulated(ex, g, t, list), simulated(ex, calibrated, links, list)
@@ -154,7 +155,8 @@ end
 
 -- ---- contention ---------------------------------------------------------------------------------
 
--- Two chains of products: on one device, and one on each of two. What an op takes, apart over together.
+-- Two chains of products: on one device, and one on each of two. Time of an op, apart over
+-- together.
 local function contention()
   local ops, edges = {}, {}
   for i = 1, 16 do

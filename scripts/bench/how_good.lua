@@ -1,4 +1,5 @@
--- Every placer on 20 pairs of graph and topology, as the Markdown of docs/how-good.md; `--help` says how to call it.
+-- Every placer on 20 pairs of graph and topology, as the Markdown of docs/how-good.md; `--help`
+-- prints the usage.
 package.path = "scripts/bench/?.lua;spec/?.lua;" .. package.path
 local lineup = require "how_good.lineup"
 local measure = require "how_good.measure"

@@ -1,4 +1,5 @@
--- Devices with a share of the memory that a single one would need: who still places, who runs out, and at what step time?
+-- Devices with a share of the memory that a single one would need: which placers find a placement,
+-- which run out of memory, and at what step time?
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/insufficient.lua [LINKS, default duplex]
 package.path = "scripts/bench/?.lua;" .. package.path
 local berth = require "berth"

@@ -1,8 +1,9 @@
--- Learned policies beside search at equal cost, on the twelve cells of scripts/bench/learn/cells.lua: a line per trial, appended
--- to a file; trials that are in it are not run again. scripts/bench/learn_table.lua FILE ... prints the table.
+-- Learned policies and search at equal cost, on the twelve cells of scripts/bench/learn/cells.lua:
+-- a line per trial, appended to a file; trials that are in it are not run again.
+-- scripts/bench/learn_table.lua FILE ... prints the table.
 -- lua scripts/bench/learn.lua FOLDER FILE METHODS [CELL [SEEDS]]
---   FOLDER: that of the graph files. METHODS: names, comma-separated, or "all". CELL: part of "chain D=4" that is wanted. SEEDS:
---   from 1 to that (5), or "A-B".
+--   FOLDER: that of the graph files. METHODS: names, comma-separated, or "all". CELL: part of
+--   "chain D=4", selects cells. SEEDS: from 1 to that (5), or "A-B".
 package.path = "spec/?.lua;scripts/bench/?.lua;" .. package.path
 local cells = require "learn.cells"
 local methods = require "learn.methods"

@@ -1,6 +1,7 @@
--- What the choices of training are worth (papers/doppler.md, section 11): one changed at a time. Base: compact design, 800
--- episodes of stage I from the critical-path teacher, then 1,000 simulator calls of stage II. A line per trial is appended to
--- FILE, and what is in it is not run again; then the tables of what is there.
+-- Effects of the training choices (papers/doppler.md, section 11): one changed at a time. Base:
+-- compact design, 800 episodes of stage I from the critical-path teacher, then 1,000 simulator
+-- calls of stage II. A line per trial is appended to FILE; trials in it are not run again. Then
+-- prints the tables of FILE.
 -- lua scripts/bench/learn_ablation.lua FOLDER FILE [SEEDS [CELL ...]]
 --   SEEDS: from 1 to that (5), or "A-B"; 0: tables only. CELL: chain D=4, ffnn D=4, block D=4 and layer D=8 unless given.
 package.path = "spec/?.lua;scripts/bench/?.lua;" .. package.path
@@ -81,7 +82,7 @@ local function by_seed(label, name, field)
   return out
 end
 
--- Logarithms of what a variant has over the recommended one, seed by seed, cell by cell.
+-- Logarithms of the ratios of a variant to the recommended one, seed by seed, cell by cell.
 local function against_base(name, field)
   local out = {}
   for _, label in ipairs(wanted) do

@@ -1,10 +1,11 @@
 -- Does stage III, learning from a real executor, improve on what stages I and II learned from the simulator? The simulator has
 -- the costs as given and links all alike. The executor runs paced on a machine that is "same", or that "differs": device 1
--- slower, bandwidths that differ by pair, of which training knows nothing until stage III. The agent then sees the costs as
--- given, or "calibrated" ones. "drawn" is the best of as many measured placements by the agent as stage II left it (rate 0):
--- what choosing by the clock gives without learning; "search": annealing on a simulator that knows the machine. All placements
--- found are then measured anew, one after the other in rounds; what follows +- is half of a 95 % confidence interval: in each row
--- over the rounds, in the summary over the seeds.
+-- slower, bandwidths that differ by pair, which training does not use until stage III. The agent
+-- then gets the costs as given, or "calibrated" ones. "drawn" is the best of as many measured
+-- placements by the agent as stage II left it (rate 0): the effect of selection by measured time
+-- without learning; "search": annealing on a simulator with the costs of the machine. All
+-- placements found are then measured again, one after the other in rounds; +- is half of a 95 %
+-- confidence interval: in each row over the rounds, in the summary over the seeds.
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/learn_stage3.lua [GRAPH, default both] [DEVICES, default both]
 --   [MACHINE, default both] [SEEDS, default 3] [RUNS, default 500] [ROUNDS, default 60] [SECONDS of a run, default 0.01]
 --   [EPISODES of stage II, default 2000]

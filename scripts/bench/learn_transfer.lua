@@ -1,4 +1,5 @@
--- What a trained agent is worth elsewhere: a line per agent, cell and seed, appended to a file; what is in it is not run again.
+-- Trained agents on other graphs: a line per agent, cell and seed, appended to a file; trials in it
+-- are not run again.
 -- scripts/bench/learn_table.lua FOLDER FILE ... prints it.
 -- lua scripts/bench/learn_transfer.lua FOLDER FILE STUDIES [SEEDS [CELL]]
 --   STUDIES, comma-separated: pair (trained on chain and ffnn, used on block and layer), devices (trained on 4, used on 8),

@@ -1,5 +1,6 @@
--- Max-load and latency splits of the dnn-partitioning inputs beside what is listed for the published program and its greedy rule:
--- optimum, CPU seconds, bytes. Fails if an optimum differs, a latency is above the greedy one, or memory is exceeded.
+-- Max-load and latency splits of the dnn-partitioning inputs and the listed results of the
+-- published program and its greedy rule: optimum, CPU seconds, bytes. Fails if an optimum differs,
+-- a latency is above the greedy one, or memory is exceeded.
 -- usage: maxload.lua FOLDER [REFERENCE]: FOLDER holds throughput-inputs and latency-inputs, REFERENCE max_load.csv and
 --        latency.csv (default FOLDER/../../reference)
 local berth = require "berth"
@@ -32,7 +33,8 @@ local function files()
   return list
 end
 
--- What a call gives, its CPU seconds (the best of three if it is quick), and MiB of the library beyond what was there before.
+-- The result of a call, its CPU seconds (the best of three if it is fast), and the additional MiB
+-- of the library.
 local function measured(call)
   local best, found, mib = math.huge, nil, 0
   for _ = 1, 3 do

@@ -1,4 +1,4 @@
-/* The learning library: what a tiny operation costs, and what a layer reaches, forward alone and
+/* The learning library: the time of a tiny operation, and the rate of a layer, forward alone and
  * with the way back.
  * usage: nn */
 #include "bench.h"

@@ -1,11 +1,12 @@
--- Blocking rates on the published workload: rules, rules that look ahead, agents that learned, and the bound of one who knows all
--- arrivals. Trials go to FILE and are not run again; then a table for each time between arrivals.
+-- Blocking rates on the published workload: rules, rules that look ahead, trained agents, and the
+-- bound with knowledge of all arrivals. Trials go to FILE and are not run again; then a table for
+-- each time between arrivals.
 -- lua scripts/bench/pacml_study.lua FOLDER FILE [MODE [DECIDERS [BETAS [SEEDS [GAPS]]]]]
 --   FOLDER: that of the profiles. MODE: compat (default); exact (true units: gaps in seconds as if they were milliseconds);
 --   true-units (as compat, but milliseconds are milliseconds). DECIDERS, BETAS, GAPS: comma-separated. SEEDS: 10.
 --   Deciders: the names of berth.pacml.deciders; bound; planner (the network alone) or planner:64x16 (64 futures of 16 arrivals),
 --   one for each beta and gap; one or one:64x16, the same for all betas; agent:FILE, FILE with %s for the beta.
--- Planners are trained when they are asked for first, and kept beside FILE.
+-- Planners are trained at first use, and saved beside FILE.
 local berth = require "berth"
 
 local MODES = {
@@ -61,7 +62,7 @@ local function agent_of(file, learned, gap)
   return agents[file]
 end
 
--- In compat, jobs that run at the end count as blocked: who plans ahead knows when that is.
+-- In compat, jobs that run at the end count as blocked: planners get the time of the end.
 local function plays(agent, futures, depth)
   return function(run, stop)
     return agent:decide(run, { futures = futures, depth = depth, horizon = mode ~= "exact" and stop or nil })

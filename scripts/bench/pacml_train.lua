@@ -1,9 +1,11 @@
--- Trains an agent of berth.agents.pacml on the published workload, plays it on ten sequences of jobs that it has not seen (those
--- of pacml_study.lua), and adds JSON lines to FILE: one per distribution of beta, with CPU seconds.
+-- Trains an agent of berth.agents.pacml on the published workload, evaluates it on ten unseen
+-- sequences of jobs (those of pacml_study.lua), and adds JSON lines to FILE: one per distribution
+-- of beta, with CPU seconds.
 -- lua scripts/bench/pacml_train.lua FOLDER FILE ALGORITHM BETA STEPS [MODE [K=V...]]
 --   FOLDER: that of the profiles. ALGORITHM: planner, dqn or ppo. BETA: A to D, or several as A,B: one agent for all.
 --   MODE: compat (default) or exact (gaps in seconds as if they were milliseconds). K=V: settings of the agent; V may be X..Y.
--- The checkpoint lies beside FILE. Run again, it goes on; a training that is done is only played again.
+-- The checkpoint is beside FILE. Run again, it resumes; a finished training is only evaluated
+-- again.
 local berth = require "berth"
 local json = require "berth.base.json_writer"
 local words = require "berth.cli.train_words"

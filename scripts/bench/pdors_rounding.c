@@ -1,9 +1,9 @@
-/* How good is rounding in one slot of PD-ORS? Random slots: 20 machines of 4 resources, each with
- * room for 18 mean units, of which 10 to 100 % is free; log-normal prices; 20 workers and 5 servers
- * are wanted. First the published way: each number of the linear program's answer, times G, is
- * rounded up or down by chance, and the rows hold or not. Then what repair makes of it, of the
- * hulls' program and of nothing (greedy), against the published program and the best answer. Prints
- * tables in Markdown.
+/* How good is rounding in one slot of PD-ORS? Random slots: 20 machines of 4 resources, each for
+ * 18 mean units, of which 10 to 100 % is free; log-normal prices; 20 workers and 5 servers are
+ * required. First the published way: each number of the linear program's answer, times G, is
+ * rounded up or down by chance, and the rows hold or not. Then the results of repair from it, from
+ * the hulls' program and from zero (greedy), against the published program and the best solution.
+ * Prints tables in Markdown.
  * usage: pdors_rounding [SEED [SLOTS]]
  *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Icore scripts/bench/pdors_rounding.c
  *      -o pdors_rounding build/libberth.a $(make -s libs) */

@@ -1,5 +1,5 @@
--- PD-ORS and what it is compared with, on generated problems: the experiments of docs/pdors.md. Trials go to FILE
--- (berth.experiment) and are not run again; then tables with 95 % intervals.
+-- PD-ORS and other policies on generated problems: the experiments of docs/pdors.md. Trials go to
+-- FILE (berth.experiment) and are not run again; then tables with 95 % intervals.
 -- lua scripts/bench/pdors_study.lua FILE [WHAT [SEEDS [SHARD]]]
 --   WHAT: comma-separated, all unless given:
 --     policies   PD-ORS, OASiS, Dorm, DRF, FIFO, Optimus on the default workload
@@ -24,7 +24,7 @@ if not path or not seeds then
 end
 
 local COMPARED = { "pd-ors", "oasis", "dorm", "drf", "fifo", { "pd-ors, per job", "pd-ors", { per_job = true, floor = 1 } } }
--- Prices as published, and those by what a job takes in all.
+-- Prices as published, and those by all that a job takes.
 local PER_JOB = { per_job = true, floor = 1 }
 local ALL = { "pd-ors", "oasis", "dorm", "drf", "fifo", "fifo-backfill", "optimus", { "pd-ors, per job", "pd-ors", PER_JOB },
   { "oasis, per job", "oasis", PER_JOB } }
@@ -246,8 +246,8 @@ function run.offline()
   print_points(experiment("offline", { { jobs = 3 }, { jobs = 4 }, { jobs = 6 } }, offline_trial), { "jobs" }, fields)
 end
 
--- PD-ORS decides on what it believes, and goes on planning jobs that are not done in time.
--- spread 0: all tau are wrong by the factor; 1: each by a factor between 1 / factor and factor.
+-- PD-ORS decides on the believed problem, and continues to plan unfinished jobs. spread 0: all tau
+-- are wrong by the factor; 1: each by a factor between 1 / factor and factor.
 local function tau_trial(t)
   local rng = berth.rng(t.seed, 99)
   local true_one = berth.pdors.problem(berth.pdors.generate("default", { seed = t.seed }))

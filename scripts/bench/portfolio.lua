@@ -1,8 +1,9 @@
 -- The portfolio on the 24 inputs of the dnn-partitioning set.
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/portfolio.lua [LINKS ...]
 -- Ops and tensors as spec/support/operator_graph.lua maps them, with the accelerators of the file and their memory.
--- Prints, for each input and discipline, which member won, the best placer with no options of its own, the single device, both
--- bounds, and the gap to the thorough one; then how often each member won, and the geometric mean over the best of those placers.
+-- Prints, for each input and discipline, which member won, the best placer without options, the
+-- single device, both bounds, and the gap to the thorough one; then how often each member won, and
+-- the geometric mean over the best of those placers.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local shared = require "support.shared"
@@ -45,7 +46,7 @@ local function best_plain(rows)
   end
 end
 
--- Is any member, or the single device, better than what the portfolio kept?
+-- Is any member, or the single device, better than the portfolio's result?
 local function check(rows)
   for _, row in ipairs(rows) do
     if row.makespan and not row.oom and row.makespan < rows.winner.makespan then totals.worse = totals.worse + 1 end

@@ -1,4 +1,5 @@
--- Published and third-party figures beside berth's. usage: eval "$(make -s env)"; lua5.4 scripts/bench/published.lua
+-- Published and third-party figures and berth's. usage: eval "$(make -s env)"; lua5.4
+-- scripts/bench/published.lua
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local shared = require "support.shared"

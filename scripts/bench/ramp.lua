@@ -1,6 +1,7 @@
--- Measures decisions on a RAMP cluster: cut, place, schedule, look ahead. Lines as in bench.c.
+-- Measures decisions on a RAMP cluster: partition, place, schedule, look ahead. Lines as in
+-- bench.c.
 -- usage: ramp.lua
--- Cold: the first one of a new planner, its arrays not there yet. Warm: the next ones.
+-- Cold: the first one of a new planner, without allocated arrays. Warm: the next ones.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local shared = require "support.shared"

@@ -1,5 +1,5 @@
--- List schedulers beside SAGA: makespans with its averages, and its CPU seconds over ours for the same call (graph and topology
--- loaded, prices not yet known).
+-- List schedulers and SAGA: makespans with its averages, and its CPU seconds over ours for the same
+-- call (graph and topology loaded, prices not yet known).
 -- usage: saga.lua DIRECTORY [SECONDS per row, default 0.05]: a line per row, then the least and the geometric mean of the ratios.
 -- Fails if a makespan of HEFT or CPOP differs by more than 1e-6.
 local berth = require "berth"

@@ -2,7 +2,7 @@
 -- 1e10), the share of seeds within 1 % of the best known, calls per CPU second, and the geometric mean above the best known.
 -- lua scripts/bench/search.lua FOLDER [BUDGET [SEEDS [METHOD [CELL]]]]
 --   FOLDER: that of the graph files. BUDGET: calls (2000), or CPU seconds per search ("10s", turned into calls). SEEDS: from 1 to
---   that (10), or "A-B". METHOD: anneal, local, brkga. CELL: part of "NAME D=4" that is wanted.
+--   that (10), or "A-B". METHOD: anneal, local, brkga. CELL: part of "NAME D=4", selects cells.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local splitmix = require "support.splitmix"

@@ -1,12 +1,12 @@
--- TAG's learned prior on clusters and models that it has not seen: the search with few evaluations and three priors, each
--- guided the same way (berth.agents.tag.guide) and as d:search has it by default, local costs also with settings of their own,
--- beside annealing and that search with many. Adds a JSON line per cluster and model to FILE (times in s), and prints geometric
--- means over all lines.
+-- TAG's learned prior on unseen clusters and models: the search with few evaluations and three
+-- priors, each with the same guide (berth.agents.tag.guide) and with the defaults of d:search,
+-- local costs also with their own settings, against annealing and that search with many. Adds a
+-- JSON line per cluster and model to FILE (times in s), and prints geometric means over all lines.
 -- lua scripts/bench/tag_prior.lua FILE [K=V...]
 --   clusters=100  of the test generator (8 GPUs)   first=1  seed of the first   models=resnet50,gnmt
 --   physics=physical or compat   few=50  evaluations with a prior   many=800  of annealing   agent=FILE  instead of the one that
 --   comes with berth
--- Run again, it goes on; lines that are there are not computed again.
+-- Run again, it resumes; existing lines are not computed again.
 local berth = require "berth"
 local clusters = require "berth.topology.tag_clusters"
 local costs = require "berth.agents.tag.costs"
@@ -34,7 +34,7 @@ local agent = assert(o.agent and assert(berth.agents.load(o.agent)) or berth.age
 local columns = { "anneal", "learned", "local", "uniform", "local_default", "local_best", "uniform_default",
   "mcts" }
 
--- Lines that are there: key -> { column = seconds }.
+-- Existing lines: key -> { column = seconds }.
 local function read()
   local out, order = {}, {}
   for line in io.lines(path) do

@@ -1,7 +1,7 @@
 -- Placing where memory is tight: the dnn-partitioning inputs with device memory a factor times total / devices.
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/tight.lua [markdown]
--- Mapping as in spec/support/operator_graph.lua. Columns: per factor what the placers make of it, the best simulated step time
--- over that with ample memory, and the CPU seconds of the slowest placer.
+-- Mapping as in spec/support/operator_graph.lua. Columns: per factor the result of the placers, the
+-- best simulated step time over that with ample memory, and the CPU seconds of the slowest placer.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local operator_graph = require "support.operator_graph"

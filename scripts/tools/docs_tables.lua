@@ -1,7 +1,7 @@
---- Tables of the documentation that the descriptors make. A table stands between two comments:
+--- Tables of the documentation, generated from descriptors. A table is between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
 --   <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->      <!-- end of table -->
--- Behind FUNCTION may be the key of the option from which on.
+-- After FUNCTION an option key may follow: the table begins with it.
 require "berth.help" -- loads what declares options
 local core = require "berth.core"
 local described = require("berth.base.options").described
@@ -97,7 +97,7 @@ function make.choices(name, from)
   return out
 end
 
---- The text with its tables made anew, and how many there are.
+--- The text with its tables regenerated, and their number.
 function tables.renew(text)
   local pattern = "(<!%-%- table: (%S+) ?(%S*) ?(%S*) %-%->\n\n?).-(\n?<!%-%- end of table %-%->)"
   return text:gsub(pattern, function(head, kind, what, from, tail)

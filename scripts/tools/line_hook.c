@@ -1,5 +1,6 @@
-/* A line hook for coverage: require "line_hook" (LUA_INIT does) notes each line of lua/berth that runs, in all coroutines, and appends
- * "path<tab>line" for each to a file in the folder $BERTH_LINES when the process ends. A spec that sets a hook of its own ends it. */
+/* A line hook for coverage: require "line_hook" (LUA_INIT does) notes each line of lua/berth that
+ * runs, in all coroutines, and appends "path<tab>line" for each to a file in the folder
+ * $BERTH_LINES when the process ends. A spec that sets another hook ends it. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdint.h>
@@ -10,7 +11,8 @@
 
 enum { SLOTS = 4096, NAME = 256, LINES = 4096 };
 
-/* Where a source's text lies picks its slot. The text is compared: the memory of a source may be used again for another. */
+/* The address of a source's text selects its slot. The text is compared: the memory of a source may
+ * be reused for another. */
 static struct slot {
   char name[NAME];
   const char *path; /* within name, from "lua/berth/" on; NULL: not ours */

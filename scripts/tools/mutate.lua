@@ -35,7 +35,7 @@ do
 end
 if not count or count < 1 then usage("the number of mutants must be 1 or more") end
 
--- Runs a shell command; an interrupt ends this program, too.
+-- Runs a shell command; an interrupt also ends this program.
 local function run(command)
   local ok, how, code = os.execute(command)
   if how == "signal" and code == 2 or code == 130 then os.exit(130) end
@@ -85,7 +85,8 @@ local function specs()
   return list
 end
 
--- `ulimit -v` is in kB and of addresses, not of memory in use. Wall time, too: threads may wait for ever.
+-- `ulimit -v` is in kB and of addresses, not of memory in use. Also wall time: threads may
+-- deadlock.
 local function passes(spec, seconds)
   return run(("ulimit -c 0; ulimit -v 3000000; ulimit -t %d; timeout --foreground -k 1 %d sh -c %q > build/spec.out 2>&1"):format(
     seconds, 4 * seconds, "exec env " .. spec.command))
@@ -93,7 +94,7 @@ end
 
 local function now() return tonumber(source.lines("date +%s.%N")[1]) end
 
--- Specs that pass without a mutant, C before Lua, then quickest first, with their limits.
+-- Specs that pass without a mutant, C before Lua, then fastest first, with their limits.
 local function baseline()
   local list = {}
   for _, spec in ipairs(specs()) do

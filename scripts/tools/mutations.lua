@@ -1,4 +1,4 @@
---- Small changes of C and Lua source text, one of which a test should notice.
+--- Small changes of C and Lua source text, which a test should detect.
 local source = require "source"
 
 local mutations = {}

@@ -1,7 +1,8 @@
---- What the tools for developers share: the trees and rooms of the source files, and a lexer for C and Lua.
+--- Common to the tools for developers: the trees and rooms of the source files, and a lexer for C
+-- and Lua.
 local source = {}
 
--- What is listed, and as what. Public headers are sorted to the room of the same name.
+-- Listed folders, and their trees. Public headers belong to the room of the same name.
 local TREES = {
   { "core", "core" }, { "lua/src", "binding" }, { "lua/berth", "lua" }, { "spec", "specs" }, { "scripts", "scripts" },
 }
@@ -37,7 +38,8 @@ local function is_room(name)
   return rooms_of_core[name]
 end
 
---- Tree and room of a path: the first folder below the tree's root (below spec/c and spec/lua in specs), "." if there is none.
+--- Tree and room of a path: the first folder below the tree's root (below spec/c and spec/lua in
+-- specs), "." if none.
 function source.room(path)
   local header = path:match("^core/include/berth/(.*)%.h$")
   if header then return "core", is_room(header) and header or "include" end
@@ -100,7 +102,7 @@ function match.lua(text, i)
 end
 
 --- Tokens of a text, comments among them: { kind, text, first, line, directive }. Kind: comment, string, number, name, operator.
--- `directive` is true of what stands on a line of the C preprocessor.
+-- `directive` is true for tokens on a line of the C preprocessor.
 function source.tokens(text, language)
   local list, i, line, directive = {}, 1, 1, false
   local function add(kind, last)

@@ -82,7 +82,7 @@ function clusters.tag_six()
   })
 end
 
--- The devices of a machine are of its own type.
+-- The devices of a machine have a separate type.
 function clusters.two_replicas()
   local devices, switches, links = {}, { "fabric" }, {}
   for m = 1, 2 do

@@ -10,14 +10,14 @@ local function shifted_all(ids, by)
   return out
 end
 
--- A field set to false goes.
+-- A field set to false is removed.
 local function changed(object, fields)
   object.id = nil
   for key, value in pairs(fields) do object[key] = value or nil end
   return object
 end
 
--- Which ops update parameters; they come last, and nobody reads them.
+-- Which ops update parameters; they are last, and no op reads them.
 local function updates(g)
   local is, n = {}, 0
   for op in g:ops() do

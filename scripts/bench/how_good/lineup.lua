@@ -1,4 +1,4 @@
--- Who takes part in docs/how-good.md, and by which name: the placers, and annealing behind them.
+-- The entries of docs/how-good.md, and their names: the placers, and annealing after them.
 local berth = require "berth"
 local lineup = {}
 
@@ -8,7 +8,7 @@ lineup.left_out = { exact = true }
 --- What docs/how-good.md is made with.
 lineup.defaults = { calls = 2000, refine = 20000, tries = 50, seed = 1, seeds = 3 }
 
--- To whom the seed means something, and whose budget counts calls of the objective.
+-- Entries that use the seed, and entries whose budget counts calls of the objective.
 local seeded = { random = true, metis = true, ["critical-path"] = true, anneal = true, ["local"] = true, brkga = true,
   portfolio = true }
 local counted = { anneal = true, ["local"] = true, brkga = true }

@@ -1,4 +1,5 @@
--- What every placer makes of a pair, the best of them, the thorough bound, and whose the gap is, for docs/how-good.md.
+-- The results of every placer on a pair, the best of them, the thorough bound, and the parts of the
+-- gap, for docs/how-good.md.
 local berth = require "berth"
 local lineup = require "how_good.lineup"
 local members = require "berth.place.portfolio"
@@ -9,7 +10,7 @@ measure.WIDE = 1.05
 
 local function simulation(pair) return { links = pair.links, memory = pair.memory } end
 
--- Each placer gets what it reads of this.
+-- Each placer gets those of these options that it uses.
 local function options_of(entry, pair, seed)
   local out = members.read_by(entry.placer, { links = pair.links, memory = pair.memory, judge = simulation(pair),
     threads = 1, calls = entry.calls, seed = seed })
@@ -46,7 +47,7 @@ local function place(cost, pair, entry, found, seed)
   return p and judged(row, cost, pair, p) or row
 end
 
--- From the best answer of the others, so that it is never behind them; its time is that of its own calls.
+-- From the best result of the others, so that it is never worse; its time is that of its own calls.
 local function refine(cost, pair, entry, start, seed)
   local row, given = { name = entry.name, seed = seed }, options_of(entry, pair, seed)
   given.start = start.placement
@@ -54,7 +55,7 @@ local function refine(cost, pair, entry, start, seed)
   return p and judged(row, cost, pair, p) or row
 end
 
--- One row for every entry that `wanted` takes.
+-- One row for every entry that `wanted` accepts.
 local function all_rows(cost, pair, entries, seed, wanted)
   local rows, by_placer = {}, {}
   for i, entry in ipairs(entries) do
@@ -79,7 +80,7 @@ local function with_seeds(cost, pair, entries, rows, opts)
   return runs
 end
 
--- All rows; those of other seeds than the first come last.
+-- All rows; those of other seeds than the first are last.
 local function everything(rows, runs)
   local list = {}
   for i, row in ipairs(rows) do list[i] = row end

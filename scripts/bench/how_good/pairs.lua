@@ -1,6 +1,7 @@
--- The pairs of graph and topology of docs/how-good.md. Each: graph, devices (what the document says of them), links (of the
--- simulation), cluster(), make(topology); cost: options of berth.cost; file: below ../shared, if the graph is read from there
--- (read(path) gives graph and topology); published: step time and bound of a study, in units of the pair.
+-- The pairs of graph and topology of docs/how-good.md. Each: graph, devices (their description in
+-- the document), links (of the simulation), cluster(), make(topology); cost: options of berth.cost;
+-- file: below ../shared, if the graph is read from there (read(path) gives graph and topology);
+-- published: step time and bound of a study, in units of the pair.
 local berth = require "berth"
 local clusters = require "how_good.clusters"
 local copies = require "how_good.copies"
@@ -28,12 +29,12 @@ local function micro_batched(name, n, options)
   return function() return copies.micro_batches(assert(berth.models.build(name, options)), n) end
 end
 
--- A copy for each machine, whose devices have a type of their own.
+-- A copy for each machine, whose devices have a separate type.
 local function replicated(name, options)
   return function(t) return copies.data_parallel(assert(berth.models.build(name, options)), t) end
 end
 
--- N: as many as the file says. Memory: so many times what parameters would take of each device if they were spread evenly.
+-- N: the number in the file. Memory: a factor times the parameters per device if spread evenly.
 local function dnn(name, graph, links, factor)
   return {
     graph = graph, file = "data/msr-fiddle/throughput-inputs/OperatorGraphs/" .. name .. ".json", links = links,

@@ -24,7 +24,7 @@ local function percent(ratio) return ("%.1f %%"):format(100 * math.max(0, ratio 
 
 -- ---- the pairs ------------------------------------------------------------------------------------------
 
--- Who is as good as the reference; itself, if nobody is.
+-- The entries as good as the reference; itself, if there is none.
 local function winners(result)
   if result.best.makespan < result.found.makespan then return "reference" end
   local names = {}

@@ -1,5 +1,5 @@
--- The twelve cells of the study: six DOPPLER graphs on 4 and 8 devices. Features come from the costs as given; the simulator has
--- perturbed ones. Values are in file units / 1e10.
+-- The twelve cells of the study: six DOPPLER graphs on 4 and 8 devices. Features come from the
+-- given costs; the simulator has perturbed ones. Values are in file units / 1e10.
 local berth = require "berth"
 local splitmix = require "support.splitmix"
 

@@ -1,5 +1,5 @@
 -- What the study compares. Each: (cell, seed) -> { best, greedy (or nil), calls }, in file units. The best is by the simulator
--- with perturbed costs; what plans or learns sees the costs as given.
+-- with perturbed costs; planning and learning use the given costs.
 local berth = require "berth"
 local cells = require "learn.cells"
 local flat = require "learn.flat"
@@ -62,7 +62,8 @@ local function task(cell, contract)
     judge = { graph = cell.judge, preset = cells.judge.preset } }
 end
 
--- Stage I, then as many episodes of stage II as calls are left, one for the last look.
+-- Stage I, then episodes of stage II for the remaining calls, one reserved for the final
+-- evaluation.
 local function trained(cell, agent, o)
   local calls = math.floor(cell.calls * (o.share or 1))
   local stages = { { stage = "I", episodes = o.imitate or 1600, teacher = o.teacher }, { stage = "II", episodes = calls } }
@@ -78,7 +79,7 @@ end)
 add("doppler-units", function(cell, seed)
   return trained(cell, berth.agents.doppler { seed = seed, contract = true }, { contract = true })
 end)
--- Half of the calls for the agent, half for the contracted search that goes on from its best.
+-- Half of the calls for the agent, half for the contracted search from its best.
 add("doppler-search", function(cell, seed)
   local row = trained(cell, berth.agents.doppler { seed = seed, contract = true }, { contract = true, share = 0.5 })
   local rest = cell.calls - row.calls

@@ -1,5 +1,6 @@
--- Results of a study, one line each, appended when a trial is done: what is there is not done again, so a study may be stopped
--- and taken up at any time. A line: cell, method, seed, best, greedy ("-": none), calls, CPU seconds.
+-- Results of a study, one line each, appended when a trial is done: existing trials are not run
+-- again, so a study may be stopped and taken up at any time. A line: cell, method, seed, best,
+-- greedy ("-": none), calls, CPU seconds.
 local store = {}
 
 local function key(cell, method, seed) return ("%s\t%s\t%d"):format(cell, method, seed) end

@@ -1,6 +1,6 @@
 -- Agents used where they were not trained. A study gives { { name, tasks, calls, cells, tune }, ... }: an agent is trained on the
 -- tasks and used on the cells. "zero:NAME:X": its likeliest placement, one simulator call; "tuned:NAME:X": after 500 more
--- episodes there. X says how it decides: flat (op by op) or units (contracted).
+-- episodes there. X is the kind of decision: flat (op by op) or units (contracted).
 local berth = require "berth"
 local cells = require "learn.cells"
 local store = require "learn.store"
@@ -31,7 +31,7 @@ end
 
 local function greedy(cell, agent) return judged(cell, assert(berth.place(cell.graph, cell.topology, agent))) end
 
--- Another 500 episodes in the cell, one more call for the last look.
+-- Another 500 episodes in the cell, one more call for the final evaluation.
 local function tuned(cell, kind, agent)
   local report = assert(agent:train({ task(cell, kind) }, { calls = TUNED + 1,
     stages = { { stage = "II", episodes = TUNED, rate = { 1e-3, 0 } } } }))
@@ -113,7 +113,8 @@ local function tasks_of(list, kind)
   return out
 end
 
--- Trained on chain and ffnn with 4 and 8 devices, 4,000 calls each; 500 episodes from nothing ("none") beside it.
+-- Trained on chain and ffnn with 4 and 8 devices, 4,000 calls each; also 500 episodes without
+-- training before ("none").
 function transfer.studies.pair(folder, wanted, kind)
   local sources = select(cells.all(folder), one_of("chain ffnn"))
   local targets = select(cells.all(folder, wanted), one_of("block layer"))
