@@ -1,4 +1,6 @@
-/* The tree of decisions: nodes, their kids, the way to the root. */
+/* The tree of decisions. A node lists its legal kids as places of the choices, the likeliest first;
+ * those that are nodes themselves come first and form a linked list. Nodes, lists and weights are
+ * arrays of the tree's own pool, so that a tree is freed by one call and nodes are numbers. */
 #include "decide_internal.h"
 
 /* ---- nodes ---- */
@@ -25,43 +27,31 @@ berth_status berth_i_tree_begin(berth_decider *d) {
   return add(d, BERTH_NONE, &d->tree.root);
 }
 
-static void append(berth_i_tree *t, int32_t node, int32_t kid) {
-  berth_i_node *x = &t->node[node];
-  if (x->last == BERTH_NONE) x->first = kid;
-  else t->node[x->last].next = kid;
-  x->last = kid;
-  x->opened++;
-}
-
-/* Where the choices of a decision end, the next one begins. */
-static void enter(const berth_decider *d, berth_i_node *x, int32_t place) {
-  const berth_i_choices *c = &d->choices;
-  const berth_i_node *parent = &d->tree.node[x->parent];
-  const bool ends = c->kid_at[place] == c->kid_at[place + 1];
-  x->place = ends ? 0 : place;
-  x->weights = parent->weights;
-  x->decided = parent->decided + ends;
-  x->action = ends ? c->order[c->low[place]] : parent->action;
-}
-
-static void swap_kids(berth_i_tree *t, size_t a, size_t b) {
-  const int32_t kid = t->kid[a];
-  const double p = t->kid_prior[a];
-  t->kid[a] = t->kid[b];
-  t->kid_prior[a] = t->kid_prior[b];
-  t->kid[b] = kid;
-  t->kid_prior[b] = p;
-}
-
 berth_status berth_i_tree_open(berth_decider *d, int32_t node, int32_t kid, int32_t *out) {
   berth_i_tree *t = &d->tree;
+  const berth_i_choices *c = &d->choices;
   berth_status st = add(d, node, out);
   if (st != BERTH_OK) return st;
-  size_t at = t->node[node].kids + (size_t)t->node[node].opened;
-  swap_kids(t, at, t->node[node].kids + (size_t)kid);
-  t->node[*out].prior = t->kid_prior[at];
-  enter(d, &t->node[*out], t->kid[at]);
-  append(t, node, *out);
+  berth_i_node *x = &t->node[node], *y = &t->node[*out];
+  /* 1. It changes places with the first kid that is no node. */
+  const size_t at = x->kids + (size_t)x->opened, from = x->kids + (size_t)kid;
+  const int32_t place = t->kid[from];
+  y->prior = t->kid_prior[from];
+  t->kid[from] = t->kid[at];
+  t->kid_prior[from] = t->kid_prior[at];
+  t->kid[at] = place;
+  t->kid_prior[at] = y->prior;
+  /* 2. Where the choices of a decision end, the next decision begins. */
+  const bool ends = c->kid_at[place] == c->kid_at[place + 1];
+  y->place = ends ? 0 : place;
+  y->weights = x->weights;
+  y->decided = x->decided + ends;
+  y->action = ends ? c->order[c->low[place]] : x->action;
+  /* 3. It is the last of the parent's nodes. */
+  if (x->last == BERTH_NONE) x->first = *out;
+  else t->node[x->last].next = *out;
+  x->last = *out;
+  x->opened++;
   return BERTH_OK;
 }
 
@@ -115,31 +105,25 @@ static void list_kids(berth_decider *d, int32_t node, const double *weight) {
   d->tree.kid_n += (size_t)n;
 }
 
-static bool in_steps(const berth_decider *d) { return d->choices.n > d->p.n_actions + 1; }
-
-/* Later choices of the decision need its weights, too. */
-static berth_status keep_weights(berth_decider *d, int32_t node, const double *weight) {
-  berth_i_tree *t = &d->tree;
-  const size_t n = (size_t)d->p.n_actions;
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->weight, &t->weight_cap,
-                                      t->weight_n + n, sizeof *weight);
-  if (st != BERTH_OK) return st;
-  memcpy(&t->weight[t->weight_n], weight, n * sizeof *weight);
-  t->node[node].weights = t->weight_n;
-  t->weight_n += n;
-  return BERTH_OK;
-}
-
 berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *weight) {
   berth_i_tree *t = &d->tree;
   const int32_t place = t->node[node].place;
   const size_t need = t->kid_n + (size_t)(d->choices.kid_at[place + 1] - d->choices.kid_at[place]);
+  const size_t actions = (size_t)d->p.n_actions;
   berth_status st =
       berth_i_pool_grow(&t->pool, (void **)&t->kid, &t->kid_cap, need, sizeof *t->kid);
   if (st == BERTH_OK)
     st = berth_i_pool_grow(&t->pool, (void **)&t->kid_prior, &t->prior_cap, need,
                            sizeof *t->kid_prior);
-  if (st == BERTH_OK && place == 0 && in_steps(d)) st = keep_weights(d, node, weight);
+  if (st == BERTH_OK && place == 0 && d->choices.n > d->p.n_actions + 1) {
+    /* actions are sequences of choices: later ones need the weights, too */
+    st = berth_i_pool_grow(&t->pool, (void **)&t->weight, &t->weight_cap, t->weight_n + actions,
+                           sizeof *weight);
+    if (st != BERTH_OK) return st;
+    memcpy(&t->weight[t->weight_n], weight, actions * sizeof *weight);
+    t->node[node].weights = t->weight_n;
+    t->weight_n += actions;
+  }
   if (st != BERTH_OK) return st;
   t->node[node].kids = t->kid_n;
   list_kids(d, node, place == 0 ? weight : &t->weight[t->node[node].weights]);

@@ -1,4 +1,8 @@
-/* Searches and their results: budgets, methods, the best, the root. */
+/* Searches and their results: budgets, methods, the best assignment, the root of the tree.
+ *
+ * Every entry that may call the user's functions is between `enter` and `leave`: it is refused
+ * while another is under way, and the decider lives until it ends even if a callback releases
+ * it. */
 #include "decide_internal.h"
 
 /* ---- budgets ---- */
@@ -104,18 +108,7 @@ static int32_t listed(const berth_decider *d, int32_t node, int32_t place) {
   return k;
 }
 
-/* One choice further, to this place. */
-static berth_status step_to(berth_decider *d, int32_t *node, int32_t place) {
-  berth_status st = BERTH_OK;
-  if (d->tree.node[*node].n_kids < 0) st = berth_i_tree_expand(d, *node, NULL);
-  if (st != BERTH_OK) return st;
-  int32_t kid = berth_i_tree_kid(d, *node, place);
-  if (kid == BERTH_NONE) st = berth_i_tree_open(d, *node, listed(d, *node, place), &kid);
-  if (st == BERTH_OK) *node = kid;
-  return st;
-}
-
-/* Places of an action from the first choice on, in d->pick. */
+/* Places of an action from the first choice on. */
 static int32_t way_to(const berth_decider *d, int32_t action, int32_t *way) {
   int32_t n = 0, place;
   for (place = d->choices.end[action]; place != 0; place = d->choices.parent[place]) n++;
@@ -125,22 +118,29 @@ static int32_t way_to(const berth_decider *d, int32_t action, int32_t *way) {
 }
 
 static berth_status advance(berth_decider *d, int32_t action) {
-  int32_t node = d->tree.root;
+  berth_i_tree *t = &d->tree;
   berth_status st = berth_i_tree_begin(d);
   if (st != BERTH_OK) return st;
-  node = d->tree.root;
-  int32_t decided;
-  decided = d->tree.node[node].decided;
+  int32_t node = t->root;
+  const int32_t decided = t->node[node].decided;
   if (decided == d->p.n)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "all %d decisions are made", (int)d->p.n);
   if (action < 0 || action >= d->p.n_actions || !berth_i_legal(d, decided, action))
     return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action,
                         (int)decided);
   if ((st = expand_root(d)) != BERTH_OK) return st;
-  int32_t n = way_to(d, action, d->way);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = step_to(d, &node, d->way[k]);
-  if (st == BERTH_OK) d->tree.root = node;
-  return st;
+  const int32_t n = way_to(d, action, d->way);
+  for (int32_t k = 0; k < n; k++) {
+    if (t->node[node].n_kids < 0 && (st = berth_i_tree_expand(d, node, NULL)) != BERTH_OK)
+      return st;
+    int32_t kid = berth_i_tree_kid(d, node, d->way[k]);
+    if (kid == BERTH_NONE
+        && (st = berth_i_tree_open(d, node, listed(d, node, d->way[k]), &kid)) != BERTH_OK)
+      return st;
+    node = kid;
+  }
+  t->root = node;
+  return BERTH_OK;
 }
 
 berth_status berth_decider_advance(berth_decider *d, int32_t action) {
@@ -164,14 +164,6 @@ berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *ass
 
 /* ---- reading the tree ---- */
 
-/* A kid by its place, and the prior of the way from there. */
-static void look_one(const berth_decider *d, int32_t place, int32_t *node, double *prior) {
-  const berth_i_node *x = &d->tree.node[*node];
-  const int32_t at = listed(d, *node, place);
-  *prior *= at < x->n_kids ? d->tree.kid_prior[x->kids + (size_t)at] : 0;
-  *node = berth_i_tree_kid(d, *node, place);
-}
-
 static bool has_kids(const berth_decider *d, int32_t node) {
   return node != BERTH_NONE && d->tree.node[node].n_kids >= 0;
 }
@@ -187,7 +179,10 @@ static void look(const berth_decider *d, int32_t action, int32_t *node, double *
       *node = BERTH_NONE;
       return;
     }
-    look_one(d, d->way[k], node, prior);
+    const berth_i_node *x = &d->tree.node[*node];
+    const int32_t at = listed(d, *node, d->way[k]);
+    *prior *= at < x->n_kids ? d->tree.kid_prior[x->kids + (size_t)at] : 0;
+    *node = berth_i_tree_kid(d, *node, d->way[k]);
   }
 }
 
@@ -213,28 +208,27 @@ berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const
 int32_t berth_decider_decisions(const berth_decider *d) { return d->p.n; }
 int32_t berth_decider_actions(const berth_decider *d) { return d->p.n_actions; }
 
-static void report_on(const berth_decider *d, berth_decide_report *r) {
-  const berth_i_worth w = d->known.worth[d->best];
-  r->value = w.value;
-  r->excess = w.excess;
-  r->start = d->start.excess > 0 ? INFINITY : d->start.value;
-  r->evaluations = d->evaluations;
-  r->repeats = d->repeats;
-  r->playouts = d->playouts + d->tree.playouts;
-  r->interrupted = d->interrupted;
-}
-
 berth_status berth_decider_best(const berth_decider *d, int32_t *assignment,
                                 berth_decide_report *report) {
   if (d->best == BERTH_NONE)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "nothing has been valued yet");
   if (assignment)
     memcpy(assignment, berth_i_known_key(d, d->best), (size_t)d->p.n * sizeof *assignment);
-  if (report) report_on(d, report);
-  if (d->known.worth[d->best].excess == 0) return BERTH_OK;
+  const berth_i_worth w = d->known.worth[d->best];
+  if (report)
+    *report = (berth_decide_report){
+        .value = w.value,
+        .excess = w.excess,
+        .start = d->start.excess > 0 ? INFINITY : d->start.value,
+        .evaluations = d->evaluations,
+        .repeats = d->repeats,
+        .playouts = d->playouts + d->tree.playouts,
+        .interrupted = d->interrupted,
+    };
+  if (w.excess == 0) return BERTH_OK;
   return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
                       "none of %d assignments is allowed; the least excess is %g", (int)d->known.n,
-                      d->known.worth[d->best].excess);
+                      w.excess);
 }
 
 int32_t berth_decider_trace(const berth_decider *d, const int64_t **evaluations,
