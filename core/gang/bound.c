@@ -14,6 +14,7 @@ typedef struct fluid {
   berth_i_heap there;  /* by work */
 } fluid;
 
+/* Until that moment. @param sum means of the jobs that ended are added to it */
 static void serve(fluid *f, const double *work, double until, double *sum) {
   while (f->there.n > 0 && f->now < until) {
     int32_t job = f->there.at[0].item;
@@ -28,46 +29,10 @@ static void serve(fluid *f, const double *work, double until, double *sum) {
   }
 }
 
-typedef struct totals {
-  double jobs, arrivals, seconds; /* sums */
-  double means;                   /* of the fluid schedule */
-  double makespan;
-} totals;
-
-static berth_status add_job(const berth_gang *g, const berth_cluster *c, int32_t j, fluid *f,
-                            double *work, totals *t) {
-  berth_job b;
-  berth_job_record r;
-  berth_status st = berth_cluster_job(c, j, &b);
-  if (st == BERTH_OK) st = berth_cluster_record(c, j, &r);
-  if (st != BERTH_OK || r.state == BERTH_JOB_REFUSED || r.state == BERTH_JOB_COMING) return st;
-  work[j] = f->left[j] = b.work * g->job[j].size;
-  serve(f, work, b.arrival, &t->means);
-  f->now = fmax(f->now, b.arrival);
-  t->jobs++;
-  t->arrivals += b.arrival;
-  t->seconds += b.work;
-  t->makespan = fmax(t->makespan, b.arrival + b.work);
-  if (work[j] > 0) berth_i_heap_push(&f->there, j, work[j]);
-  else t->means += b.arrival;
-  return BERTH_OK;
-}
-
-static berth_status play(const berth_gang *g, const berth_cluster *c, fluid *f, double *work,
-                         totals *t) {
-  for (int32_t j = 0; j < g->n; j++) {
-    berth_status st = add_job(g, c, j, f, work, t);
-    if (st != BERTH_OK) return st;
-  }
-  serve(f, work, INFINITY, &t->means);
-  t->makespan = fmax(t->makespan, f->now); /* it is idle only when there is no job */
-  return BERTH_OK;
-}
-
 berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out) {
   size_t n = (size_t)g->n;
   fluid f = { 0 };
-  totals t = { 0 };
+  double jobs = 0, arrivals = 0, seconds = 0, means = 0, makespan = 0; /* all but the last: sums */
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   if (g->o.rate || g->rule->speed)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
@@ -81,11 +46,29 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   double *work = berth_i_pool_alloc(&scratch, n, sizeof *work);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK
-      || (st = play(g, c, &f, work, &t)) != BERTH_OK)
-    goto done;
-  *out = (berth_gang_bound){ NAN, t.makespan };
-  if (t.jobs > 0) out->mean_jct = fmax(t.seconds, t.means + t.seconds / 2 - t.arrivals) / t.jobs;
+  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK) goto done;
+  for (int32_t j = 0; j < g->n; j++) {
+    berth_job b;
+    berth_job_record r;
+    if ((st = berth_cluster_job(c, j, &b)) != BERTH_OK
+        || (st = berth_cluster_record(c, j, &r)) != BERTH_OK)
+      goto done;
+    if (r.state == BERTH_JOB_REFUSED || r.state == BERTH_JOB_COMING) continue;
+    /* 1. The fluid serves until the job arrives; its work is then there, too. */
+    serve(&f, work, b.arrival, &means);
+    f.now = fmax(f.now, b.arrival);
+    work[j] = f.left[j] = b.work * g->job[j].size;
+    if (work[j] > 0) berth_i_heap_push(&f.there, j, work[j]);
+    else means += b.arrival;
+    jobs++;
+    arrivals += b.arrival;
+    seconds += b.work;
+    makespan = fmax(makespan, b.arrival + b.work);
+  }
+  /* 2. What is left; the fluid is idle only when there is no job. */
+  serve(&f, work, INFINITY, &means);
+  *out = (berth_gang_bound){ NAN, fmax(makespan, f.now) };
+  if (jobs > 0) out->mean_jct = fmax(seconds, means + seconds / 2 - arrivals) / jobs;
 done:
   berth_i_heap_release(g->ctx, &f.there);
   berth_i_pool_free(&scratch);

@@ -169,17 +169,16 @@ typedef struct program {
   uint8_t *equal;
 } program;
 
-/* Whether choice b takes no more than a, and less or, of equal ones, is the first. */
-static bool beats(const program *p, int32_t b, int32_t a) {
-  int32_t servers = p->jobs->choice[b].servers - p->jobs->choice[a].servers,
-          end = p->spans->to[b] - p->spans->to[a];
-  return servers <= 0 && end <= 0 && (servers < 0 || end < 0 || b < a);
-}
-
+/* Fits the cluster, and no other choice of the job takes fewer servers or as many, and ends sooner
+ * or as soon (of equal ones the first is kept). */
 static bool is_useful(const program *p, int32_t job, int32_t c) {
-  if (!(p->jobs->choice[c].servers <= p->jobs->servers)) return false;
-  for (int32_t b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++)
-    if (beats(p, b, c)) return false;
+  const berth_clairvoyant_choice *choice = p->jobs->choice;
+  if (!(choice[c].servers <= p->jobs->servers)) return false;
+  for (int32_t b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++) {
+    int32_t servers = choice[b].servers - choice[c].servers,
+            end = p->spans->to[b] - p->spans->to[c];
+    if (servers <= 0 && end <= 0 && (servers < 0 || end < 0 || b < c)) return false;
+  }
   return true;
 }
 
@@ -246,7 +245,7 @@ static berth_status read_shares(berth_clairvoyant *c, const program *p) {
   double *use = berth_i_zalloc(c->ctx, moments, sizeof *use);
   if (!use) return berth_i_nomem(c->ctx);
   for (int32_t k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
-  /* What of 1 all shares must be cut down to so that no constraint is broken. */
+  /* The factor by which all shares are divided so that no constraint is broken by rounding. */
   const berth_clairvoyant_jobs *jobs = p->jobs;
   double worst = 1, now = 0;
   for (int32_t i = 0; i < c->n; i++) {
@@ -271,12 +270,6 @@ static berth_status read_shares(berth_clairvoyant *c, const program *p) {
   return BERTH_OK;
 }
 
-/* Rounding of a sum of that many numbers could hide a whole job. */
-static int32_t whole_jobs(double bound, int32_t n) {
-  double jobs = floor(bound + 1e-9 * (1 + bound));
-  return jobs > n ? n : (int32_t)jobs;
-}
-
 static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *p) {
   berth_status st = program_init(scratch, p);
   if (st == BERTH_OK && p->kept > 0)
@@ -293,25 +286,12 @@ static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *
   if ((st = read_shares(c, p)) != BERTH_OK) return st;
   if ((st = berth_clairvoyant_prove(c->ctx, p->jobs, c->price, &c->summary.bound)) != BERTH_OK)
     return st;
-  c->summary.jobs = whole_jobs(c->summary.bound, c->n);
+  /* Rounding of a sum of that many numbers could hide a whole job. */
+  c->summary.jobs = (int32_t)fmin(c->n, floor(c->summary.bound + 1e-9 * (1 + c->summary.bound)));
   return BERTH_OK;
 }
 
 /* ---- life ---- */
-
-static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
-                         berth_clairvoyant **out) {
-  berth_clairvoyant *c = berth_i_pool_object(ctx, sizeof *c);
-  if (!c) return berth_i_nomem(ctx);
-  berth_ctx_retain(ctx);
-  c->ctx = ctx;
-  c->n = jobs->n;
-  c->choices = jobs->first[jobs->n];
-  *out = c;
-  c->share = berth_i_pool_zalloc(&c->pool, (size_t)c->choices, sizeof *c->share);
-  c->price = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->price);
-  return berth_i_pool_status(&c->pool);
-}
 
 berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
                                    berth_clairvoyant **out) {
@@ -320,21 +300,27 @@ berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs 
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   program p = { .jobs = jobs, .spans = &spans };
   berth_status st = spans_init(&scratch, jobs, &spans);
-  if (st == BERTH_OK) st = make(ctx, jobs, &c);
-  if (st == BERTH_OK) st = solve(c, &scratch, &p);
-  berth_i_pool_free(&scratch);
-  if (st != BERTH_OK) {
-    berth_clairvoyant_release(c);
-    return st;
+  if (st != BERTH_OK) goto done;
+  if (!(c = berth_i_pool_object(ctx, sizeof *c))) {
+    st = berth_i_nomem(ctx);
+    goto done;
   }
-  *out = c;
-  return BERTH_OK;
+  berth_ctx_retain(c->ctx = ctx);
+  c->n = jobs->n;
+  c->choices = jobs->first[jobs->n];
+  c->share = berth_i_pool_zalloc(&c->pool, (size_t)c->choices, sizeof *c->share);
+  c->price = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->price);
+  if ((st = berth_i_pool_status(&c->pool)) == BERTH_OK) st = solve(c, &scratch, &p);
+done:
+  berth_i_pool_free(&scratch);
+  if (st == BERTH_OK) *out = c;
+  else berth_clairvoyant_release(c);
+  return st;
 }
 
 void berth_clairvoyant_release(berth_clairvoyant *c) {
   if (!c) return;
-  berth_ctx *ctx;
-  ctx = c->ctx;
+  berth_ctx *ctx = c->ctx;
   berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
 }

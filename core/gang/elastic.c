@@ -53,22 +53,19 @@ static double gain(const berth_elastic_job *j, int32_t n, int32_t left, int32_t 
   return best;
 }
 
-static int32_t give_least(int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count) {
-  for (int32_t i = 0; i < n; i++) {
-    int32_t least = next_count(&jobs[i], 0);
-    count[i] = least != BERTH_NONE && least <= gpus ? least : 0;
-    gpus -= count[i];
-  }
-  return gpus;
-}
-
 berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
                                    int32_t gpus, int32_t *count) {
   berth_i_heap best = { 0 };
   berth_status st = check(ctx, n, jobs, gpus);
   int32_t to = 0;
   if (st != BERTH_OK || (st = berth_i_heap_init(ctx, &best, n, (size_t)n)) != BERTH_OK) return st;
-  gpus = give_least(n, jobs, gpus, count);
+  /* 1. The least number each can run on, by arrival. */
+  for (int32_t i = 0; i < n; i++) {
+    const int32_t least = next_count(&jobs[i], 0);
+    count[i] = least != BERTH_NONE && least <= gpus ? least : 0;
+    gpus -= count[i];
+  }
+  /* 2. The step that saves most time per GPU, as long as GPUs are left. */
   double g;
   for (int32_t i = 0; i < n; i++)
     if (count[i] > 0 && (g = gain(&jobs[i], count[i], gpus, &to)) > 0)
@@ -91,36 +88,13 @@ berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elasti
 
 /* ---- Pollux ---- */
 
-static double worth(double speedup, double power) {
-  return power == 0 ? log(speedup) : pow(speedup, power) / power;
-}
-
-/* Of n GPUs for a job. */
+/* What a job on n GPUs adds to the mean: speedup^power / power, of power 0 the logarithm. */
 static double worth_of(const berth_elastic_job *j, int32_t n, double power, double floor) {
   int32_t least = next_count(j, 0);
   double speedup = n > 0 && least != BERTH_NONE ? j->speed[n - 1] / j->speed[least - 1] : 0;
   if (n != j->now) speedup *= j->change;
-  return worth(fmax(speedup, floor), power);
-}
-
-/* best[g]: of the jobs so far, on g GPUs at most; from[g]: what the last one gets then. */
-static void add_job(const berth_elastic_job *j, int32_t gpus, double power, double floor,
-                    const double *before, double *best, int32_t *from) {
-  double nothing = worth_of(j, 0, power, floor);
-  for (int32_t g = 0; g <= gpus; g++) {
-    best[g] = before[g] + nothing;
-    from[g] = 0;
-  }
-  for (int32_t k = next_count(j, 0); k != BERTH_NONE && k <= gpus; k = next_count(j, k)) {
-    double w = worth_of(j, k, power, floor);
-    for (int32_t g = k; g <= gpus; g++) {
-      double sum = before[g - k] + w;
-      if (sum > best[g]) {
-        best[g] = sum;
-        from[g] = k;
-      }
-    }
-  }
+  speedup = fmax(speedup, floor);
+  return power == 0 ? log(speedup) : pow(speedup, power) / power;
 }
 
 berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
@@ -138,9 +112,27 @@ berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic
   double *best = berth_i_pool_zalloc(&scratch, 2 * width, sizeof *best);
   int32_t *from = berth_i_pool_alloc(&scratch, (size_t)n * width, sizeof *from);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  for (int32_t i = 0; i < n; i++)
-    add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width),
-            from + (size_t)i * width);
+  /* 1. Job by job: best[g] of the jobs up to i on at most g GPUs; from[i][g]: what i gets then. */
+  for (int32_t i = 0; i < n; i++) {
+    const double *before = best + (i % 2 ? width : 0);
+    double *after = best + (i % 2 ? 0 : width), nothing = worth_of(&jobs[i], 0, power, floor);
+    int32_t *last = from + (size_t)i * width;
+    for (int32_t g = 0; g <= gpus; g++) {
+      after[g] = before[g] + nothing;
+      last[g] = 0;
+    }
+    for (int32_t k = next_count(&jobs[i], 0); k != BERTH_NONE && k <= gpus;
+         k = next_count(&jobs[i], k)) {
+      double w = worth_of(&jobs[i], k, power, floor);
+      for (int32_t g = k; g <= gpus; g++) {
+        double sum = before[g - k] + w;
+        if (!(sum > after[g])) continue;
+        after[g] = sum;
+        last[g] = k;
+      }
+    }
+  }
+  /* 2. Back from all GPUs after the last job. */
   for (int32_t i = n - 1, g = gpus; i >= 0; i--) {
     count[i] = from[(size_t)i * width + (size_t)g];
     g -= count[i];

@@ -23,7 +23,7 @@ static const berth_choice *const placements[] = {
   NULL
 };
 
-/* rules.c: the table of rules.  @return NULL: there is none */
+/* @return NULL: there is none */
 static const berth_i_gang_rule *rule_of(int rule) {
   return rule >= 0 && rule < (int)(sizeof rules / sizeof *rules) ? rules[rule] : NULL;
 }
@@ -62,28 +62,22 @@ const berth_option_table *berth_gang_option_table(void) {
 
 /* ---- checks ---- */
 
-static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
+static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size,
+                          const berth_gang_options *o) {
   if (n < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
   for (int32_t j = 0; j < n; j++)
     if (size[j] < 1)
       return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d",
                           (int)j, (int)size[j]);
-  return BERTH_OK;
-}
-
-static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size,
-                          const berth_gang_options *o) {
-  berth_status st = check_sizes(ctx, n, size);
-  return st == BERTH_OK ? berth_options_check(ctx, berth_gang_option_table(), o) : st;
+  return berth_options_check(ctx, berth_gang_option_table(), o);
 }
 
 /* ---- life ---- */
 
 void berth_gang_release(berth_gang *g) {
   if (!g) return;
-  berth_ctx *ctx;
-  ctx = g->ctx;
+  berth_ctx *ctx = g->ctx;
   berth_i_heap_release(ctx, &g->due);
   berth_i_heap_release(ctx, &g->up);
   berth_i_pool_free(&g->pool);

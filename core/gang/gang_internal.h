@@ -157,6 +157,8 @@ void berth_i_gang_queue_fresh(berth_gang *g);
 void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank);
 /** All that are there, by arrival, in g->keep.  @return their number */
 int32_t berth_i_gang_list_all(berth_gang *g);
+/** One of g->running pauses and waits by that rank. */
+berth_status berth_i_gang_stop(berth_gang *g, int32_t job, double now, berth_i_gang_rank rank);
 /** Goes through those that run and those that wait, in order: those that fit run, others pause. */
 berth_status berth_i_gang_choose(berth_gang *g, double now);
 /** Those that run, nearly in order, by their ranks now. */

@@ -1,5 +1,9 @@
-/* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of
- * what they need. */
+/* Gavel's linear programs: shares of time of each job on each type of GPU. Columns: shares, job by
+ * job; then z, which all jobs get so many times of what they need. A goal is a choice of needs (and
+ * of costs for max_sum): max-min, makespan and one step of finish-time fairness are one program.
+ *
+ * Invariant: every coefficient of a throughput row is at most 1, as each is divided by the job's
+ * largest throughput. Source: Narayanan et al., "Gavel", OSDI 2020, its policies. */
 #include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>

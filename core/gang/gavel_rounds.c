@@ -1,5 +1,8 @@
 /* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their
- * shares, on the type where that is. Shares are found anew when jobs have come or gone. */
+ * shares, on the type where that is. Shares come from the linear program of gavel_lp.c, again when
+ * jobs have come or gone. Rounds had are never reset, so a job that could not run when it was due
+ * keeps its claim. O(jobs types log(jobs types)) a round and O(machines) a start. Source: Narayanan
+ * et al., "Gavel", OSDI 2020, its round-based mechanism. */
 #include "base/sort_internal.h"
 #include "gang_internal.h"
 #include <inttypes.h>
@@ -120,21 +123,16 @@ static bool fits(const berth_gang *g, int32_t job) {
 
 /* ---- shares ---- */
 
-/* With an equal share of the cluster, of what there is when it comes. */
-static double time_alone(const berth_gang *g, int32_t job, double wanted) {
-  const gavel *v = of(g);
-  double speed = 0;
-  for (int32_t t = 0; t < v->types; t++)
-    speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
-  return g->job[job].left / (speed * fmin(1, g->total / wanted));
-}
-
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
   gavel *v = of(g);
   double wanted = g->job[job].size;
   for (int32_t i = 0; i < g->n_running; i++) wanted += g->job[g->running[i]].size;
   v->arrival[job] = berth_cluster_now(g->c);
-  v->alone[job] = time_alone(g, job, wanted);
+  /* with an equal share of the cluster, of what there is when it comes */
+  double speed = 0;
+  for (int32_t t = 0; t < v->types; t++)
+    speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
+  v->alone[job] = g->job[job].left / (speed * fmin(1, g->total / wanted));
   v->stale = true;
   return (berth_i_gang_rank){ 0, job };
 }
@@ -177,11 +175,16 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
 
 BERTH_I_SORT(sort_candidates, candidate, BERTH_I_DOWN(priority) BERTH_I_UP(job) BERTH_I_UP(type))
 
-/* Share over rounds had; who has had none comes before all who have. */
-static int32_t list_candidates(berth_gang *g, int32_t n) {
+static berth_status decide(berth_gang *g, double now) {
   gavel *v = of(g);
-  int32_t found = 0;
+  berth_i_gang_queue_fresh(g);
+  if (!g->anew) return BERTH_OK;
+  int32_t n = berth_i_gang_list_all(g), found = 0;
+  berth_status st;
+  if (v->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
+  /* 1. Priorities: share over rounds had; who has had none comes before all who have. */
   for (int32_t i = 0; i < n; i++) {
+    v->chosen[g->keep[i]] = BERTH_NONE;
     for (int32_t t = 0; t < v->types; t++) {
       size_t c = cell(g, g->keep[i], t);
       if (!(v->share[c] > 1e-9)) continue;
@@ -191,51 +194,7 @@ static int32_t list_candidates(berth_gang *g, int32_t n) {
     }
   }
   sort_candidates(v->list, (size_t)found);
-  return found;
-}
-
-/* Those that change pause; they and those that begin are in g->start. */
-static berth_status stop_some(berth_gang *g, int32_t n, double now) {
-  gavel *v = of(g);
-  g->n_start = 0;
-  for (int32_t i = 0; i < n; i++) {
-    int32_t job = g->keep[i];
-    bool runs = g->job[job].run != BERTH_NONE;
-    if (runs && v->on[job] == v->chosen[job]) continue;
-    if (runs) {
-      berth_status st = berth_i_gang_pause(g, job, now);
-      if (st != BERTH_OK) return st;
-      berth_i_gang_drop(g, job);
-      berth_i_gang_enqueue(g, job, (berth_i_gang_rank){ 0, job });
-    }
-    if (v->chosen[job] != BERTH_NONE) g->start[g->n_start++] = job;
-  }
-  return BERTH_OK;
-}
-
-static berth_status begin(berth_gang *g, int32_t job, double now) {
-  gavel *v = of(g);
-  int32_t type = v->chosen[job];
-  for (int32_t m = 0; m < g->machines; m++)
-    g->restored[m] = v->type[m] == type ? g->free_units[m] : 0;
-  if (!berth_i_gang_find_packed(g, g->restored, g->job[job].size))
-    berth_i_gang_find_any(g, g->restored, g->job[job].size);
-  berth_i_gang_queue_remove(&g->waiting, job);
-  v->on[job] = type;
-  g->running[g->n_running++] = job;
-  return berth_i_gang_begin(g, job, now);
-}
-
-static berth_status decide(berth_gang *g, double now) {
-  berth_i_gang_queue_fresh(g);
-  if (!g->anew) return BERTH_OK;
-  int32_t n = berth_i_gang_list_all(g);
-  berth_status st;
-  if (of(g)->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
-  /* By priority: the first type of each job on which its gang is left. */
-  gavel *v = of(g);
-  int32_t found = list_candidates(g, n);
-  for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;
+  /* 2. In that order: the first type of each job on which its gang is left. */
   memcpy(v->free, v->gpus, (size_t)v->types * sizeof *v->free);
   for (int32_t k = 0; k < found; k++) {
     const candidate *c = &v->list[k];
@@ -244,9 +203,28 @@ static berth_status decide(berth_gang *g, double now) {
     v->free[c->type] -= g->job[c->job].size;
     v->rounds[cell(g, c->job, c->type)]++;
   }
-  if ((st = stop_some(g, n, now)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < g->n_start; i++)
-    if ((st = begin(g, g->start[i], now)) != BERTH_OK) return st;
+  /* 3. Jobs whose type changes pause. */
+  g->n_start = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = g->keep[i];
+    bool runs = g->job[job].run != BERTH_NONE;
+    if (runs && v->on[job] == v->chosen[job]) continue;
+    if (runs && (st = berth_i_gang_stop(g, job, now, (berth_i_gang_rank){ 0, job })) != BERTH_OK)
+      return st;
+    if (v->chosen[job] != BERTH_NONE) g->start[g->n_start++] = job;
+  }
+  /* 4. They and the new ones begin, packed on the machines of their type if they can be. */
+  for (int32_t i = 0; i < g->n_start; i++) {
+    int32_t job = g->start[i], type = v->chosen[job];
+    for (int32_t m = 0; m < g->machines; m++)
+      g->restored[m] = v->type[m] == type ? g->free_units[m] : 0;
+    if (!berth_i_gang_find_packed(g, g->restored, g->job[job].size))
+      berth_i_gang_find_any(g, g->restored, g->job[job].size);
+    berth_i_gang_queue_remove(&g->waiting, job);
+    v->on[job] = type;
+    g->running[g->n_running++] = job;
+    if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
+  }
   return BERTH_OK;
 }
 

@@ -71,6 +71,14 @@ void berth_i_gang_insert(berth_gang *g, int32_t job, double now) {
   g->running[i] = job;
 }
 
+berth_status berth_i_gang_stop(berth_gang *g, int32_t job, double now, berth_i_gang_rank rank) {
+  berth_status st = berth_i_gang_pause(g, job, now);
+  if (st != BERTH_OK) return st;
+  berth_i_gang_drop(g, job);
+  berth_i_gang_enqueue(g, job, rank);
+  return BERTH_OK;
+}
+
 /* ---- going through all ---- */
 
 typedef struct walk {
@@ -121,6 +129,9 @@ static bool reserve(berth_gang *g, walk *w, int32_t job) {
   return true;
 }
 
+/* Merges those that run with those that wait, in order: a job that fits what those before it leave
+ * runs, any other pauses or waits. Where places do not matter it ends when all that still run fit
+ * and no other that waits does. */
 static void go_through(berth_gang *g, walk *w) {
   while (w->wait != BERTH_NONE
          || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
@@ -154,28 +165,15 @@ static void go_through(berth_gang *g, walk *w) {
   }
 }
 
-/* ---- carrying it out ---- */
-
-static berth_status pause_all(berth_gang *g, double now) {
-  for (int32_t i = 0; i < g->n_pause; i++) {
-    berth_status st = berth_i_gang_pause(g, g->pause[i], now);
-    if (st != BERTH_OK) return st;
-  }
-  /* from the last on, so that a rule may put each in front */
-  for (int32_t i = g->n_pause - 1; i >= 0; i--) {
-    int32_t job = g->pause[i];
-    berth_i_gang_enqueue(g, job, g->rule->paused ? g->rule->paused(g, job) : g->job[job].rank);
-  }
-  return BERTH_OK;
-}
-
 berth_status berth_i_gang_choose(berth_gang *g, double now) {
+  /* 1. Ranks as of now. */
   walk w = { now, 0, BERTH_NONE, before_all, g->total, g->total - g->left, 0, 0, 0 };
   g->now_tie = g->next_tie;
   g->next_tie += g->n_running;
   if (g->waiting.n + g->n_fresh > 0 && g->rule->moves) berth_i_gang_sort(g, now);
   berth_i_gang_queue_fresh(g);
   g->n_start = g->n_pause = 0;
+  /* 2. Skip the prefix of those that run for sure. */
   if (berth_i_gang_by_place(g)) {
     memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
     memcpy(g->restored, g->free_units, (size_t)g->machines * sizeof *g->restored);
@@ -193,16 +191,24 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
     w.first = w.wait == BERTH_NONE ? g->n_running : w.i;
   }
   if (w.wait == BERTH_NONE) return BERTH_OK;
+  /* 3. Who runs. */
   go_through(g, &w);
   g->reserved[w.reserved].job = BERTH_NONE;
-  /* running = those before `first`, keep, those that were not considered. */
+  /* 4. running = those before `first`, keep, those that were not considered. */
   int32_t rest = g->n_running - w.i;
   memmove(g->running + w.first + w.n_keep, g->running + w.i, (size_t)rest * sizeof *g->running);
   memcpy(g->running + w.first, g->keep, (size_t)w.n_keep * sizeof *g->running);
   g->n_running = w.first + w.n_keep + rest;
   for (int32_t i = 0; i < g->n_start; i++) berth_i_gang_queue_remove(&g->waiting, g->start[i]);
+  /* 5. Pauses; into the queue from the last on, so that a rule may put each in front. */
   berth_status st;
-  if ((st = pause_all(g, now)) != BERTH_OK) return st;
+  for (int32_t i = 0; i < g->n_pause; i++)
+    if ((st = berth_i_gang_pause(g, g->pause[i], now)) != BERTH_OK) return st;
+  for (int32_t i = g->n_pause - 1; i >= 0; i--) {
+    int32_t job = g->pause[i];
+    berth_i_gang_enqueue(g, job, g->rule->paused ? g->rule->paused(g, job) : g->job[job].rank);
+  }
+  /* 6. Starts, on the places reserved. */
   int32_t from = 0;
   for (int32_t i = 0; i < g->n_start; i++) {
     int32_t job = g->start[i];

@@ -47,40 +47,34 @@ static bool find_spread(berth_gang *g, const int32_t *free_units, int32_t size) 
   return size == 0;
 }
 
-/* The fullest machine on which it fits. */
-static int32_t best_fit(const berth_gang *g, const int32_t *free_units, int32_t size) {
-  int32_t best = BERTH_NONE;
-  for (int32_t m = 0; m < g->machines; m++)
-    if (free_units[m] >= size && (best == BERTH_NONE || free_units[m] < free_units[best])) best = m;
-  return best;
-}
-
 bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t size) {
-  int32_t m = best_fit(g, free_units, size);
-  if (m == BERTH_NONE) {
-    /* Whole machines of the largest kind, and the rest on one more, none of these. */
-    int32_t largest = 0, rest = BERTH_NONE;
-    g->pick.n = 0;
-    for (int32_t k = 0; k < g->machines; k++) largest = g->cap[k] > largest ? g->cap[k] : largest;
-    for (int32_t k = 0; k < g->machines && size >= largest; k++) {
-      if (free_units[k] < largest) continue;
-      put(g, k, largest);
-      size -= largest;
-    }
-    if (size >= largest) return false;
-    if (size == 0) return true;
-    for (int32_t k = 0, i = 0; k < g->machines; k++) {
-      if (i < g->pick.n && g->pick.machine[i] == k) i++;
-      else if (free_units[k] >= size
-               && (rest == BERTH_NONE || free_units[k] < free_units[rest]))
-        rest = k;
-    }
-    if (rest != BERTH_NONE) put(g, rest, size);
-    return rest != BERTH_NONE;
-  }
+  int32_t best = BERTH_NONE, largest = 0;
   g->pick.n = 0;
-  put(g, m, size);
-  return true;
+  /* 1. The fullest machine on which it fits. */
+  for (int32_t m = 0; m < g->machines; m++) {
+    largest = g->cap[m] > largest ? g->cap[m] : largest;
+    if (free_units[m] >= size && (best == BERTH_NONE || free_units[m] < free_units[best])) best = m;
+  }
+  if (best != BERTH_NONE) {
+    put(g, best, size);
+    return true;
+  }
+  /* 2. Whole machines of the largest kind. */
+  for (int32_t m = 0; m < g->machines && size >= largest; m++) {
+    if (free_units[m] < largest) continue;
+    put(g, m, largest);
+    size -= largest;
+  }
+  if (size >= largest) return false;
+  if (size == 0) return true;
+  /* 3. The rest on the fullest other machine that holds it. */
+  for (int32_t m = 0, i = 0; m < g->machines; m++) {
+    if (i < g->pick.n && g->pick.machine[i] == m) i++;
+    else if (free_units[m] >= size && (best == BERTH_NONE || free_units[m] < free_units[best]))
+      best = m;
+  }
+  if (best != BERTH_NONE) put(g, best, size);
+  return best != BERTH_NONE;
 }
 
 bool berth_i_gang_find(berth_gang *g, const int32_t *free_units, int32_t job) {

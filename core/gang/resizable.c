@@ -25,13 +25,6 @@ static double speed_on(const elastic *e, int32_t job, int32_t n) {
   return e->speed[e->first[job] + n - 1];
 }
 
-/* The least number on which it can run, or one too many for any cluster. */
-static int32_t least_of(const elastic *e, int32_t job) {
-  for (int32_t n = 1; n <= most_of(e, job); n++)
-    if (speed_on(e, job, n) > 0) return n;
-  return INT32_MAX;
-}
-
 /* ---- life ---- */
 
 static berth_status init(berth_gang *g, const void *own) {
@@ -67,7 +60,10 @@ static berth_status init(berth_gang *g, const void *own) {
   if (o->n_speeds > 0) memcpy(e->speed, o->speeds, (size_t)o->n_speeds * sizeof *e->speed);
   for (int32_t j = 0; j < g->n; j++) {
     e->ready[j] = NAN;
-    g->job[j].size = least_of(e, j);
+    /* its size is the least number on which it can run; none: too many for any cluster */
+    int32_t least = 1;
+    while (least <= most_of(e, j) && !(speed_on(e, j, least) > 0)) least++;
+    g->job[j].size = least <= most_of(e, j) ? least : INT32_MAX;
   }
   return BERTH_OK;
 }
@@ -96,12 +92,6 @@ static berth_status attach(berth_gang *g) {
 
 static double speed(berth_gang *g, int32_t job) { return speed_on(of(g), job, g->job[job].size); }
 
-/* The next smaller number on which it can run; 0: none. */
-static int32_t fewer(const elastic *e, int32_t job, int32_t n) {
-  for (n--; n > 0 && !(speed_on(e, job, n) > 0); n--) {}
-  return n;
-}
-
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
   of(g)->arrival[job] = berth_cluster_now(g->c);
   return (berth_i_gang_rank){ 0, job };
@@ -115,13 +105,6 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 /* ---- how many ---- */
 
-/* (T - R d) / (T + d): age T, restarts R so far. */
-static double change(const berth_gang *g, int32_t job, const berth_job_record *r, double now) {
-  double age = now - of(g)->arrival[job], restart = of(g)->o.restart;
-  if (isnan(r->start)) return 1;
-  return age + restart > 0 ? fmax(0, (age - r->pauses * restart) / (age + restart)) : 1;
-}
-
 static berth_status choose(berth_gang *g, int32_t n, double now) {
   elastic *e = of(g);
   for (int32_t i = 0; i < n; i++) {
@@ -129,8 +112,12 @@ static berth_status choose(berth_gang *g, int32_t n, double now) {
     berth_job_record r;
     berth_status st = berth_cluster_record(g->c, job, &r);
     if (st != BERTH_OK) return st;
-    e->job[i] = (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left,
-                                     e->given[job], change(g, job, &r, now) };
+    /* a change of GPUs costs (T - R d) / (T + d): age T, restarts R so far, of d s each */
+    const double age = now - e->arrival[job], d = e->o.restart;
+    const bool counts = !isnan(r.start) && age + d > 0;
+    e->job[i] =
+        (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left, e->given[job],
+                             counts ? fmax(0, (age - r.pauses * d) / (age + d)) : 1 };
   }
   if (e->optimus) return berth_elastic_optimus(g->ctx, n, e->job, g->total, e->count);
   return berth_elastic_pollux(g->ctx, n, e->job, g->total, e->o.power, e->o.floor, e->count);
@@ -160,15 +147,12 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
         g->plan[g->place_machine[j]] -= g->place_amount[j];
     } else if (same) {
       for (int32_t k = 0; k < n_old; k++)
-        if (of(g)->old[k].job == job) keep_place(g, of(g)->old[k]);
+        if (e->old[k].job == job) keep_place(g, e->old[k]);
     }
     if (same) continue;
-    if (runs) {
-      berth_status st;
-      if ((st = berth_i_gang_pause(g, job, now)) != BERTH_OK) return st;
-      berth_i_gang_drop(g, job);
-      berth_i_gang_enqueue(g, job, (berth_i_gang_rank){ 0, job });
-    }
+    berth_status st;
+    if (runs && (st = berth_i_gang_stop(g, job, now, (berth_i_gang_rank){ 0, job })) != BERTH_OK)
+      return st;
     e->ready[job] = NAN;
     e->given[job] = e->count[i];
     if (e->count[i] > 0) g->start[g->n_start++] = job;
@@ -177,30 +161,25 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
 }
 
 /* The largest first; one that does not fit as a whole gets less. */
-static berth_status place(berth_gang *g, int32_t job, double now) {
-  elastic *e = of(g);
-  berth_job_record r;
-  berth_status st = berth_cluster_record(g->c, job, &r);
-  if (st != BERTH_OK) return st;
-  while (e->given[job] > 0 && !berth_i_gang_find_packed(g, g->plan, e->given[job]))
-    e->given[job] = fewer(e, job, e->given[job]);
-  if (e->given[job] == 0) return BERTH_OK;
-  for (int32_t i = 0; i < g->pick.n; i++)
-    keep_place(g, (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] });
-  e->ready[job] = isnan(r.start) ? now : now + e->o.restart;
-  return BERTH_OK;
-}
-
 static berth_status place_all(berth_gang *g, double now) {
-  const int32_t *given = of(g)->given;
-  for (int32_t i = 1, k; i < g->n_start; i++) {
+  elastic *e = of(g);
+  for (int32_t i = 1, k; i < g->n_start; i++) { /* insertion sort: stable */
     int32_t job = g->start[i];
-    for (k = i; k > 0 && given[g->start[k - 1]] < given[job]; k--) g->start[k] = g->start[k - 1];
+    for (k = i; k > 0 && e->given[g->start[k - 1]] < e->given[job]; k--)
+      g->start[k] = g->start[k - 1];
     g->start[k] = job;
   }
   for (int32_t i = 0; i < g->n_start; i++) {
-    berth_status st = place(g, g->start[i], now);
+    int32_t job = g->start[i], *given = &e->given[job];
+    berth_job_record r;
+    berth_status st = berth_cluster_record(g->c, job, &r);
     if (st != BERTH_OK) return st;
+    while (*given > 0 && !berth_i_gang_find_packed(g, g->plan, *given))
+      for (--*given; *given > 0 && !(speed_on(e, job, *given) > 0); --*given) {}
+    if (*given == 0) continue;
+    for (int32_t k = 0; k < g->pick.n; k++)
+      keep_place(g, (berth_i_gang_place){ job, g->pick.machine[k], g->pick.amount[k] });
+    e->ready[job] = isnan(r.start) ? now : now + e->o.restart;
   }
   return BERTH_OK;
 }
@@ -235,23 +214,22 @@ static berth_status begin_ready(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-static berth_status wake(berth_gang *g) {
-  double next = INFINITY;
-  for (int32_t i = 0; i < of(g)->n_place; i++) next = fmin(next, of(g)->ready[of(g)->place[i].job]);
-  return berth_cluster_wake(g->c, next);
-}
-
 static berth_status decide(berth_gang *g, double now) {
+  const elastic *e = of(g);
   berth_i_gang_queue_fresh(g);
   berth_status st;
   if (g->anew) {
+    /* 1. GPUs of each job. 2. Those that change pause. 3. Places of those. */
     int32_t n = berth_i_gang_list_all(g);
     if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK
         || (st = place_all(g, now)) != BERTH_OK)
       return st;
   }
-  st = begin_ready(g, now);
-  return st == BERTH_OK ? wake(g) : st;
+  /* 4. Starts, now and when the next restart is over. */
+  if ((st = begin_ready(g, now)) != BERTH_OK) return st;
+  double next = INFINITY;
+  for (int32_t i = 0; i < e->n_place; i++) next = fmin(next, e->ready[e->place[i].job]);
+  return berth_cluster_wake(g->c, next);
 }
 
 /* ---- options ---- */
