@@ -138,34 +138,26 @@ static double least_covering(const berth_pdors *d, int32_t job) {
   return workers / fmax(1, j->ratio);
 }
 
-static double factor(const berth_pdors *d) {
-  double most = 0, rows = d->o.favour == BERTH_PDORS_PACKING ? (double)d->cells + 1 : 2;
-  if (d->o.gdelta == BERTH_GDELTA_GIVEN) return d->o.factor;
-  for (int32_t i = 0; i < berth_ps_jobs(d->ps); i++) {
-    const berth_ps_job *j = berth_ps_job_at(d->ps, i);
-    double w = d->o.favour == BERTH_PDORS_PACKING ? least_packing(d, j) : least_covering(d, i);
-    most = fmax(most, berth_gdelta(d->o.favour, d->o.gdelta, rows, d->o.delta, w));
-  }
-  return most;
-}
-
-static double spread(const berth_pdors *d) {
-  double most = 1;
-  for (int32_t i = 0; i < d->families; i++)
-    for (int32_t r = 0; r < d->c.resources; r++)
-      if (d->family[i].wanted[r])
-        most = fmax(most, d->family[i].log_high[r] - d->family[i].log_low);
-  return most;
-}
-
-/* Twice the spread if slots are solved exactly; 3 G / delta is what rounding adds. It stands on L
- * and U as published. */
+/* Twice the spread of prices if slots are solved exactly; 3 G / delta is what rounding adds. It
+ * stands on L and U as published. */
 static double pdors_worst_case(const berth_pdors *d) {
   bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1
                    && d->o.high_scale >= 1;
-  bool exact = d->families == 2 || d->o.mode == BERTH_PDORS_EXACT;
+  bool exact = d->families == 2 || d->o.mode == BERTH_PDORS_EXACT,
+       packing = d->o.favour == BERTH_PDORS_PACKING;
   if (!published) return NAN;
-  return 2 * spread(d) * (exact ? 1 : 3 * factor(d) / d->o.delta);
+  double spread = 1, factor = d->o.gdelta == BERTH_GDELTA_GIVEN ? d->o.factor : 0;
+  for (int32_t i = 0; i < d->families; i++)
+    for (int32_t r = 0; r < d->c.resources; r++)
+      if (d->family[i].wanted[r])
+        spread = fmax(spread, d->family[i].log_high[r] - d->family[i].log_low);
+  if (exact) return 2 * spread;
+  for (int32_t i = 0; i < berth_ps_jobs(d->ps) && d->o.gdelta != BERTH_GDELTA_GIVEN; i++) {
+    double w = packing ? least_packing(d, berth_ps_job_at(d->ps, i)) : least_covering(d, i);
+    factor = fmax(factor, berth_gdelta(d->o.favour, d->o.gdelta, packing ? (double)d->cells + 1 : 2,
+                                       d->o.delta, w));
+  }
+  return 2 * spread * (3 * factor / d->o.delta);
 }
 
 /* ---- one job ---- */

@@ -27,25 +27,6 @@ berth_status berth_i_pdors_search_init(berth_pdors *d) {
   return berth_i_pool_status(&d->pool);
 }
 
-/* For the classes and amounts of this search; no cost is known yet. */
-static berth_status reserve_by_class(berth_pdors *d) {
-  berth_i_pdors_search *s = &d->search;
-  size_t works = (size_t)s->classes * (size_t)(s->most + 1);
-  berth_status st = BERTH_I_POOL_GROW(&d->pool, s->lower, s->works, works);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->known, s->options, works);
-  if (st == BERTH_OK) memset(s->known, 0, works * sizeof *s->known);
-  return st;
-}
-
-static berth_status reserve_by_quantum(berth_pdors *d) {
-  berth_i_pdors_search *s = &d->search;
-  size_t cells = (size_t)(s->n + 1) * (size_t)(s->quanta + 1);
-  berth_status st = BERTH_I_POOL_GROW(&d->pool, s->ahead, s->ahead_cap, cells);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->behind, s->behind_cap, cells);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->chosen, s->chosen_cap, cells);
-  return st;
-}
-
 static double *lower_of(berth_i_pdors_search *s, int32_t class, int32_t v) {
   return &s->lower[(size_t)class * (size_t)(s->most + 1) + (size_t)v];
 }
@@ -125,13 +106,6 @@ static double payoff_of(berth_i_pdors_search *s, int32_t i, int32_t left, int32_
   return rest - (v > 0 ? *lower_of(s, s->class_of[i], v) : 0);
 }
 
-static int32_t best_amount(berth_i_pdors_search *s, int32_t i, int32_t left) {
-  int32_t best = 0;
-  for (int32_t v = 1; v <= s->most && v <= left; v++)
-    if (payoff_of(s, i, left, v) > payoff_of(s, i, left, best)) best = v;
-  return best;
-}
-
 static void look_ahead(berth_i_pdors_search *s) {
   for (int32_t left = 0; left <= s->quanta; left++) ahead_of(s, s->n)[left] = -INFINITY;
   for (int32_t i = s->n - 1; i >= 0; i--)
@@ -157,7 +131,9 @@ static berth_status find_incumbent(berth_pdors *d) {
     int32_t left = s->quanta;
     news = false;
     for (int32_t i = 0; i < s->n && left > 0 && spent < INFINITY; i++) {
-      int32_t v = best_amount(s, i, left), class = s->class_of[i];
+      int32_t v = 0, class = s->class_of[i];
+      for (int32_t k = 1; k <= s->most && k <= left; k++)
+        if (payoff_of(s, i, left, k) > payoff_of(s, i, left, v)) v = k;
       if (v == 0) continue;
       news |= !known_of(s, class, v)->known;
       berth_status st = price_work(d, class, v);
@@ -173,43 +149,34 @@ static berth_status find_incumbent(berth_pdors *d) {
 
 /* ---- forward ---- */
 
-/* Some schedule that does v in slot i may be as good as the incumbent. */
-static bool may_help(berth_i_pdors_search *s, int32_t i, int32_t v, double mark) {
-  const double *before = behind_of(s, i);
-  if (isinf(*lower_of(s, s->class_of[i], v))) return false;
-  for (int32_t done = 0; done + v <= s->quanta; done++)
-    if (payoff_of(s, i, s->quanta - done, v) - before[done] >= mark) return true;
-  return false;
-}
-
-/* Nothing that is done after slot i can be better. */
-static bool is_over(berth_i_pdors_search *s, int32_t i, double mark) {
-  const double *after = behind_of(s, i + 1);
-  for (int32_t done = 0; done < s->quanta; done++)
-    if (ahead_of(s, i + 1)[s->quanta - done] - after[done] >= mark) return false;
-  return true;
-}
-
 /* Algorithm 3 for all slots of completion.  @param best slot of completion; BERTH_NONE */
 static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
   berth_i_pdors_search *s = &d->search;
+  const int32_t all = s->quanta;
   *best = BERTH_NONE;
   *payoff = -INFINITY;
-  for (int32_t i = 0; i <= s->quanta; i++) behind_of(s, 0)[i] = i == 0 ? 0 : INFINITY;
+  for (int32_t i = 0; i <= all; i++) behind_of(s, 0)[i] = i == 0 ? 0 : INFINITY;
   for (int32_t i = 0; i < s->n; i++) {
     int32_t class = s->class_of[i];
-    /* The costs of this slot, of amounts that may be part of the best. */
-    berth_status st = berth_i_interrupted(d->ctx);
-    double mark = s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]);
-    for (int32_t v = 1; v <= s->most && st == BERTH_OK; v++)
-      if (may_help(s, i, v, mark)) st = price_work(d, class, v);
-    if (st != BERTH_OK) return st;
-    /* The cheapest way to have so much done by the end of it. Equal costs: as much as can be in
-     * earlier slots. */
     const double *before = behind_of(s, i);
     double *after = behind_of(s, i + 1);
     int16_t *chosen = chosen_at(s, i);
-    for (int32_t done = 0; done <= s->quanta; done++) {
+    double mark = s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]);
+    /* 1. The costs of this slot, of amounts by which some schedule may be as good as the
+     * incumbent. */
+    berth_status st = berth_i_interrupted(d->ctx);
+    for (int32_t v = 1; v <= s->most && st == BERTH_OK; v++) {
+      int32_t done = 0;
+      if (isinf(*lower_of(s, class, v))) continue;
+      while (done + v <= all
+             && !(payoff_of(s, i, all - done, v) - before[done] >= mark))
+        done++;
+      if (done + v <= all) st = price_work(d, class, v);
+    }
+    if (st != BERTH_OK) return st;
+    /* 2. The cheapest way to have so much done by the end of it. Equal costs: as much as can be in
+     * earlier slots. */
+    for (int32_t done = 0; done <= all; done++) {
       after[done] = before[done];
       chosen[done] = 0;
       for (int32_t v = 1; v <= s->most && v <= done; v++) {
@@ -220,14 +187,19 @@ static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
         chosen[done] = (int16_t)v;
       }
     }
-    /* Completion in this slot. */
-    double here = s->worth[i] - after[s->quanta];
+    /* 3. Completion in this slot. */
+    double here = s->worth[i] - after[all];
     if (here > *payoff) {
       *payoff = here;
       *best = i;
     }
     s->incumbent = fmax(s->incumbent, here);
-    if (is_over(s, i, s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]))) break;
+    /* 4. The end, if nothing that is done later can be better. */
+    mark = s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]);
+    int32_t done = 0;
+    while (done < all && !(ahead_of(s, i + 1)[all - done] - after[done] >= mark))
+      done++;
+    if (done == all) break;
   }
   return BERTH_OK;
 }
@@ -274,7 +246,7 @@ static double cost_of(berth_pdors *d, const berth_ps_job *j, int32_t slot,
                                                                     * (size_t)d->c.resources;
   double sum = 0;
   for (int32_t r = 0; r < d->c.resources; r++) {
-    double amount = j->worker[r] * p->workers + j->server[r] * p->servers;
+    double amount = berth_i_pdors_demand(j, p, r);
     if (amount > 0) sum += amount * price[r];
   }
   return sum;
@@ -329,18 +301,31 @@ berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from,
   s->quantum = berth_i_pdors_quantum(d, &s->rates);
   s->quanta = (int32_t)fmax(1, ceil(work / s->quantum * (1 - 1e-12)));
   s->most = (int32_t)fmin(s->quanta, fmax(1, floor(s->rates.most / s->quantum * (1 + 1e-12))));
-  /* Bounds: if no schedule pays by them, none is searched for. */
+  /* 1. Classes of slots; no cost is known yet. */
   berth_i_pdors_classify(d);
-  berth_status st = reserve_by_class(d);
+  size_t works = (size_t)s->classes * (size_t)(s->most + 1);
+  berth_status st = BERTH_I_POOL_GROW(&d->pool, s->lower, s->works, works);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->known, s->options, works);
   if (st != BERTH_OK) return st;
+  memset(s->known, 0, works * sizeof *s->known);
+  /* 2. Bounds: if no schedule pays by them, none is searched for. */
   berth_i_pdors_lower(d);
   out->bound = berth_i_pdors_relaxed(d);
   if (!(out->bound > 0)) return BERTH_OK;
+  /* 3. The table. */
   int32_t last;
   double payoff;
-  if ((st = reserve_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK
-      || (st = go_forward(d, &last, &payoff)) != BERTH_OK || last == BERTH_NONE)
+  size_t cells = (size_t)(s->n + 1) * (size_t)(s->quanta + 1);
+  if ((st = BERTH_I_POOL_GROW(&d->pool, s->ahead, s->ahead_cap, cells)) !=
+          BERTH_OK ||
+      (st = BERTH_I_POOL_GROW(&d->pool, s->behind, s->behind_cap, cells)) !=
+          BERTH_OK ||
+      (st = BERTH_I_POOL_GROW(&d->pool, s->chosen, s->chosen_cap, cells)) !=
+          BERTH_OK ||
+      (st = find_incumbent(d)) != BERTH_OK ||
+      (st = go_forward(d, &last, &payoff)) != BERTH_OK || last == BERTH_NONE)
     return st;
+  /* 4. The plan. */
   out->payoff = payoff;
   out->utility = s->worth[last];
   out->cost = behind_of(s, last + 1)[s->quanta];

@@ -70,16 +70,6 @@ static double cost(const needs *q, const double *demand, const machine_state *m)
   return sum;
 }
 
-static double most_workers(const needs *q, const machine_state *m) {
-  double most = INFINITY;
-  for (int32_t i = 0; i < q->n; i++) {
-    most = least(most, m->left[i] / q->mixed[i]);
-    if (q->worker[i] > 0) most = least(most, (m->left[i] - q->server[i]) / q->worker[i]);
-    else if (q->server[i] > m->left[i]) most = 0;
-  }
-  return most;
-}
-
 static double units(const needs *q, const double *demand, const machine_state *m) {
   double most = INFINITY;
   for (int32_t i = 0; i < q->n; i++)
@@ -105,7 +95,14 @@ static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdor
     if (d->families == 2 || !(worker + server < INFINITY)) continue;
     f.both = least(f.both, worker + server / q->per_server);
     f.server_there = least(f.server_there, server);
-    if (f.most_in < d->search.rates.most_in) f.most_in = -least(-f.most_in, -most_workers(q, &m));
+    if (f.most_in >= d->search.rates.most_in) continue;
+    double most = INFINITY; /* workers on this machine, with their servers */
+    for (int32_t i = 0; i < q->n; i++) {
+      most = least(most, m.left[i] / q->mixed[i]);
+      if (q->worker[i] > 0) most = least(most, (m.left[i] - q->server[i]) / q->worker[i]);
+      else if (q->server[i] > m.left[i]) most = 0;
+    }
+    if (most > f.most_in) f.most_in = most;
   }
   return f;
 }
@@ -127,34 +124,14 @@ static double outside(const berth_i_pdors_search *s, const berth_ps_job *j, cons
   return workers * f->worker + servers * f->server;
 }
 
-static void bound_class(berth_pdors *d, const berth_ps_job *j, const floors *f, int32_t class) {
-  berth_i_pdors_search *s = &d->search;
-  double *lower = s->lower + (size_t)class * (size_t)(s->most + 1);
-  double a = fmin(s->rates.most_in, floor(f->most_in));
-  double b = fmin(s->rates.most_out, fmin(f->workers, floor(f->servers * j->ratio * (1 + 1e-12))));
-  lower[0] = 0;
-  double in, out;
-  for (int32_t v = 1; v <= s->most; v++) {
-    double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
-    in = inside(s, j, f, samples);
-    out = outside(s, j, f, samples);
-    lower[v] = fmin(in, out) * (1 - 1e-12);
-  }
-  in = f->both < INFINITY ? a / s->rates.inside : 0;
-  out = f->worker + f->server < INFINITY ? b / s->rates.outside : 0;
-  berth_i_pdors_hull(in, in > 0 ? a * f->both : 0, out,
-                     out > 0 ? b * (f->worker + f->server / s->rates.per_server) : 0,
-                     s->hull + 2 * (size_t) class);
-}
-
 /* O(classes (machines resources + quanta)) */
 void berth_i_pdors_lower(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   const berth_ps_job *j = berth_ps_job_at(d->ps, s->job);
   needs q;
   q.n = 0;
-  q.per_server = d->search.rates.per_server;
-  q.most = d->search.rates.most_out;
+  q.per_server = s->rates.per_server;
+  q.most = s->rates.most_out;
   q.most_servers = berth_i_pdors_servers(j, q.most);
   for (int32_t r = 0; r < d->c.resources; r++)
     if (j->worker[r] > 0 || j->server[r] > 0) {
@@ -165,7 +142,21 @@ void berth_i_pdors_lower(berth_pdors *d) {
     }
   for (int32_t class = 0; class < s->classes; class++) {
     floors f = floors_of(d, &q, berth_i_pdors_slot_at(d, s->slot_of[class]));
-    bound_class(d, j, &f, class);
+    /* 1. Whole amounts. */
+    double *lower = s->lower + (size_t)class * (size_t)(s->most + 1);
+    lower[0] = 0;
+    for (int32_t v = 1; v <= s->most; v++) {
+      double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
+      lower[v] = fmin(inside(s, j, &f, samples), outside(s, j, &f, samples)) * (1 - 1e-12);
+    }
+    /* 2. Work in any shares: the hull of nothing, a full machine, and all machines. */
+    double a = fmin(s->rates.most_in, floor(f.most_in)),
+           b = fmin(s->rates.most_out, fmin(f.workers, floor(f.servers * j->ratio * (1 + 1e-12)))),
+           in = f.both < INFINITY ? a / s->rates.inside : 0,
+           out = f.worker + f.server < INFINITY ? b / s->rates.outside : 0;
+    berth_i_pdors_hull(in, in > 0 ? a * f.both : 0, out,
+                       out > 0 ? b * (f.worker + f.server / s->rates.per_server) : 0,
+                       s->hull + 2 * (size_t)class);
   }
 }
 

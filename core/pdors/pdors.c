@@ -35,49 +35,39 @@ static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
   return BERTH_OK;
 }
 
-/* What is left of late ones is planned as if it came now; what finds no place waits for another
- * slot. */
-static berth_status plan_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
-  int32_t kept = 0, n = d->n_late;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-    int32_t job = d->late[i];
-    berth_pdors_plan plan;
-    if ((st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan)) != BERTH_OK)
-      break;
-    if (plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
-    else d->late[kept++] = job;
-  }
-  d->n_late = kept;
-  return st;
-}
-
-static berth_status assign(const berth_pdors *d, berth_ps_run *r, const berth_i_pdors_slot *s) {
-  berth_ps_place *place = d->search.answer;
-  berth_status st = BERTH_OK;
-  size_t i = 0;
-  while (i < s->n && st == BERTH_OK) {
-    int32_t job = s->entry[i].job, n = 0;
-    for (; i < s->n && s->entry[i].job == job; i++) place[n++] = s->entry[i].place;
-    if (berth_ps_run_left(r, job) > 0) st = berth_ps_assign(r, job, n, place);
-  }
-  return st;
-}
-
 static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
   berth_pdors *d = ud;
+  berth_status st = BERTH_OK;
   if (d->o.extend && at > 0) {
-    /* Plans that ended with the slot before, too early. */
+    /* 1. Plans that ended with the slot before, too early. */
     const berth_i_pdors_slot *s = &d->slot[at - 1];
     for (size_t i = 0; i < s->n; i++) {
       int32_t job = s->entry[i].job;
       if ((i > 0 && s->entry[i - 1].job == job) || d->last[job] != at - 1) continue;
       if (berth_ps_run_left(r, job) > 0) d->late[d->n_late++] = job;
     }
-    berth_status st;
-    if ((st = plan_late(d, r, at)) != BERTH_OK) return st;
+    /* 2. What is left of late ones is planned as if it came now; a job for which no plan pays is
+     * planned again in the next slot. */
+    int32_t n = d->n_late;
+    d->n_late = 0;
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
+      int32_t job = d->late[i];
+      berth_pdors_plan plan;
+      st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan);
+      if (st != BERTH_OK) break;
+      if (plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
+      else d->late[d->n_late++] = job;
+    }
   }
-  return assign(d, r, &d->slot[at]);
+  /* 3. What is committed in this slot. */
+  const berth_i_pdors_slot *s = &d->slot[at];
+  berth_ps_place *place = d->search.answer;
+  for (size_t i = 0; i < s->n && st == BERTH_OK;) {
+    int32_t job = s->entry[i].job, n = 0;
+    for (; i < s->n && s->entry[i].job == job; i++) place[n++] = s->entry[i].place;
+    if (berth_ps_run_left(r, job) > 0) st = berth_ps_assign(r, job, n, place);
+  }
+  return st;
 }
 
 berth_ps_policy berth_pdors_policy(berth_pdors *d) {
@@ -171,16 +161,6 @@ const berth_option_table *berth_pdors_option_table(void) {
   BERTH_I_OPTION_TABLE("pdors", options, berth_pdors_options, set_defaults);
 }
 
-static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {
-  if (!(o->low > 0 && o->low < INFINITY))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
-  for (int32_t r = 0; r < resources; r++)
-    if (!(o->high[r] > 0 && o->high[r] < INFINITY))
-      return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r,
-                          o->high[r]);
-  return BERTH_OK;
-}
-
 static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o,
                                   const berth_ps_options *c) {
   berth_status st = berth_options_check(ctx, berth_pdors_option_table(), o);
@@ -189,7 +169,14 @@ static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o,
   if (o->algorithm == BERTH_OASIS && c->machines < 2)
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "pdors: OASiS has machines for workers and others for servers: at least 2");
-  return o->bounds == BERTH_PDORS_PRIOR ? check_prior(ctx, o, c->resources) : BERTH_OK;
+  if (o->bounds != BERTH_PDORS_PRIOR) return BERTH_OK;
+  if (!(o->low > 0 && o->low < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
+  for (int32_t r = 0; r < c->resources; r++)
+    if (!(o->high[r] > 0 && o->high[r] < INFINITY))
+      return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r,
+                          o->high[r]);
+  return BERTH_OK;
 }
 
 /* ---- machines that are the same ---- */

@@ -135,14 +135,10 @@ void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rat
 bool berth_i_pdors_can_finish(const berth_pdors *d, const berth_i_pdors_rates *r, int32_t from);
 /** Workers on one empty machine, with their servers.  O(resources log batch) */
 int32_t berth_i_pdors_most_inside(const berth_pdors *d, const berth_ps_job *j, int32_t machine);
-/** Servers for that many workers. */
-static inline double berth_i_pdors_servers(const berth_ps_job *j, double workers) {
-  return fmax(1, ceil(workers / j->ratio * (1 - 1e-12)));
-}
-/** Whole workers for that much work; what is a rounding error above a whole number is that
- * number. */
-static inline double berth_i_pdors_workers(double samples, double slots_of_worker) {
-  return fmax(1, ceil(samples * slots_of_worker * (1 - 1e-12)));
+/** Of a resource on a place. */
+static inline double berth_i_pdors_demand(const berth_ps_job *j,
+                                          const berth_ps_place *p, int32_t r) {
+  return j->worker[r] * p->workers + j->server[r] * p->servers;
 }
 
 /* ---- prices.c: L, U ---- */

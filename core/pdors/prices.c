@@ -99,35 +99,6 @@ static double worker_slots(const berth_ps_job *j, double bandwidth) {
   return ceil(j->epochs * j->samples * berth_ps_worker_slots(j, bandwidth) * (1 - 1e-12));
 }
 
-/* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest
- * speed. */
-static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t family,
-                       const berth_ps_job *j) {
-  double use = 0,
-         worth = fmax(berth_ps_utility(j, d->c.slots - j->arrival), d->o.floor * j->importance);
-  for (int32_t r = 0; r < d->c.resources; r++) use += demand_of(d, family, j, r);
-  use *= worker_slots(j, j->across);
-  if (!(use > 0) || !(worth > 0)) return;
-  f->least_use = fmin(f->least_use, use);
-  f->least_worth = fmin(f->least_worth, worth / use);
-}
-
-/* 1 / mu is at most the least demand over all capacity, and L all capacity at most half of what one
- * job is worth; OASiS: a quarter for each of its pools. */
-static double log_low(const berth_pdors *d, const berth_i_pdors_family *f) {
-  double capacity = 0;
-  if (d->o.per_job) return log(f->least_worth);
-  for (int32_t r = 0; r < d->c.resources; r++) capacity += f->wanted[r] ? f->capacity[r] : 0;
-  return log(f->least_worth) + log(f->least_use) - log(2.0 * d->families * d->c.slots * capacity);
-}
-
-static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
-  if (isinf(f->least_use)) return false;
-  for (int32_t r = 0; r < d->c.resources; r++)
-    if (f->wanted[r] && f->capacity[r] > 0) return true;
-  return false;
-}
-
 /* Jobs that cannot be done in time do not count. */
 static void note(berth_pdors *d, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
@@ -148,21 +119,37 @@ static void note(berth_pdors *d, int32_t job) {
       f->wanted[r] = true;
       f->top[r] = fmax(f->top[r], best / demand / (d->o.per_job ? worker_slots(j, bandwidth) : 1));
     }
-    note_least(d, &d->family[i], i, j);
+    /* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest
+     * speed. */
+    double use = 0,
+           worth = fmax(berth_ps_utility(j, d->c.slots - j->arrival), d->o.floor * j->importance);
+    for (int32_t r = 0; r < d->c.resources; r++) use += demand_of(d, i, j, r);
+    use *= worker_slots(j, j->across);
+    if (!(use > 0) || !(worth > 0)) continue;
+    f->least_use = fmin(f->least_use, use);
+    f->least_worth = fmin(f->least_worth, worth / use);
   }
 }
 
+/* L and U of each family that some job takes of. */
 static void refresh(berth_pdors *d) {
+  double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
   d->epoch++;
-  for (int32_t i = 0; i < d->families; i++)
-    if (has_bounds(d, &d->family[i])) {
-      berth_i_pdors_family *f = &d->family[i];
-      double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
-      f->ready = true;
-      f->log_low = log_low(d, f) - widened + log(d->o.low_scale);
-      for (int32_t r = 0; r < d->c.resources; r++)
-        f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
-    }
+  for (int32_t i = 0; i < d->families; i++) {
+    berth_i_pdors_family *f = &d->family[i];
+    double capacity = 0;
+    for (int32_t r = 0; r < d->c.resources; r++) capacity += f->wanted[r] ? f->capacity[r] : 0;
+    if (isinf(f->least_use) || !(capacity > 0)) continue;
+    f->ready = true;
+    /* 1 / mu is at most the least demand over all capacity, and L all capacity at most half of what
+     * one job is worth; OASiS: a quarter for each of its pools. */
+    double low = log(f->least_worth);
+    if (!d->o.per_job)
+      low = low + log(f->least_use) - log(2.0 * d->families * d->c.slots * capacity);
+    f->log_low = low - widened + log(d->o.low_scale);
+    for (int32_t r = 0; r < d->c.resources; r++)
+      f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
+  }
 }
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {

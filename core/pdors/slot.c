@@ -1,5 +1,9 @@
-/* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, in one rack, or
- * anywhere. */
+/* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, which is a search
+ * for the cheapest that holds it; else in one rack, or anywhere, which is an integer program: its
+ * relaxation (slot_lp.c), then whole numbers (slot_round.c, slot_exact.c).
+ *
+ * Invariant: best_cost is that of best[0..best_n), INFINITY if there is none; whatever costs no
+ * less by a bound is not solved. */
 #include "slot_internal.h"
 
 /* ---- arrays ---- */
@@ -48,8 +52,7 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
 
 void berth_i_slot_solver_release(berth_i_slot_solver *s) {
   if (!s) return;
-  berth_ctx *ctx;
-  ctx = s->ctx;
+  berth_ctx *ctx = s->ctx;
   berth_ps_release(s->ps);
   berth_i_pool_free(&s->pool);
   berth_ctx_release(ctx);
@@ -80,12 +83,11 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
 
 /* ---- one machine ---- */
 
-/* @return false: more workers than the batch has samples. What is a rounding error above a whole
- *         number is that number */
+/* @return false: more workers than the batch has samples */
 static bool wanted(const berth_i_slot_solver *s, double samples, double slots,
                    berth_i_slot_want *out) {
-  double workers = fmax(1, ceil(samples * slots * (1 - 1e-12)));
-  double servers = fmax(1, ceil(workers / s->job->ratio * (1 - 1e-12)));
+  double workers = berth_i_pdors_workers(samples, slots),
+         servers = berth_i_pdors_servers(s->job, workers);
   if (!(workers <= s->job->batch && servers < INT32_MAX / 4)) return false;
   *out = (berth_i_slot_want){ { (int32_t)workers, (int32_t)servers } };
   return true;
@@ -97,7 +99,7 @@ static void solve_inside(berth_i_slot_solver *s, double samples) {
   if (!wanted(s, samples, s->inside_slots, &want)) return;
   for (int32_t k = 0; k < s->classes; k++) {
     const berth_i_slot_class *c = &s->class[k];
-    double cost = want.units[0] * c->worker + want.units[1] * c->server;
+    double cost = berth_i_slot_cost(c, want.units[0], want.units[1]);
     if (!(cost < s->best_cost
           || (cost == s->best_cost && s->best_n == 1 && s->member[c->first] < s->best[0].machine)))
       continue;
@@ -110,31 +112,26 @@ static void solve_inside(berth_i_slot_solver *s, double samples) {
 
 /* ---- several machines ---- */
 
-/* Each kind at its cheapest price. */
-static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g,
-                       berth_i_slot_want want) {
-  berth_i_slot_sort(s);
-  return want.units[0] * s->cheap[0][g->list].price + want.units[1] * s->cheap[1][g->list].price;
-}
-
 /* Only a better answer than the best so far is searched for; but the published way rounds whenever
  * there is a program. */
 static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                  double samples, berth_rng *rng, double *bound) {
   berth_i_slot_want want;
-  double least;
   bool always = s->o.mode == BERTH_PDORS_FAITHFUL;
-  if (!wanted(s, samples, g->slots, &want) || isinf(least = at_least(s, g, want))) return BERTH_OK;
-  if (least >= s->best_cost && !always) return BERTH_OK;
+  if (!wanted(s, samples, g->slots, &want)) return BERTH_OK;
+  /* 1. Each kind at its cheapest price. */
+  berth_i_slot_sort(s);
+  double least = want.units[0] * s->cheap[0][g->list].price
+                 + want.units[1] * s->cheap[1][g->list].price;
+  if (isinf(least) || (least >= s->best_cost && !always)) return BERTH_OK;
+  /* 2. The linear program. */
   berth_status st;
   if ((st = berth_i_slot_relax(s, g, want)) != BERTH_OK) return st;
   *bound = fmin(*bound, s->lp.bound);
   if (isinf(s->lp.bound) || (s->lp.bound >= s->best_cost && !always)) return BERTH_OK;
-  if (s->o.mode == BERTH_PDORS_FAITHFUL) {
-    berth_i_slot_round_faithfully(s, g, want, rng);
-    return BERTH_OK;
-  }
-  berth_i_slot_round_and_repair(s, g, want, rng);
+  /* 3. Whole numbers. */
+  if (always) berth_i_slot_round_faithfully(s, g, want, rng);
+  else berth_i_slot_round_and_repair(s, g, want, rng);
   return s->o.mode == BERTH_PDORS_EXACT ? berth_i_slot_exact(s, g, want) : BERTH_OK;
 }
 

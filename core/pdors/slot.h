@@ -24,6 +24,16 @@ typedef struct berth_i_slot_answer {
   berth_ps_place *place; /* [machines] of the caller; machines ascending */
 } berth_i_slot_answer;
 
+/** Servers for that many workers. */
+static inline double berth_i_pdors_servers(const berth_ps_job *j, double workers) {
+  return fmax(1, ceil(workers / j->ratio * (1 - 1e-12)));
+}
+/** Whole workers for that much work; what is a rounding error above a whole number is that
+ * number. */
+static inline double berth_i_pdors_workers(double samples, double slots_of_worker) {
+  return fmax(1, ceil(samples * slots_of_worker * (1 - 1e-12)));
+}
+
 berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
                                      berth_i_slot_solver **out);
 void berth_i_slot_solver_release(berth_i_slot_solver *s);

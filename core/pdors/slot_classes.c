@@ -39,8 +39,7 @@ static void measure(const berth_i_slot_solver *s, const berth_i_slot_state *stat
     /* a little less than what is let through at last */
     c->left[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell];
   }
-  c->worker = price(s, state->price + at, 0);
-  c->server = price(s, state->price + at, 1);
+  for (int32_t kind = 0; kind < 2; kind++) c->price[kind] = price(s, state->price + at, kind);
   c->rack = s->racks ? s->c.rack[machine] : 0;
 }
 
@@ -54,14 +53,14 @@ static uint64_t mix(uint64_t h, double x) {
 }
 
 static uint64_t hash(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
-  uint64_t h = mix(mix((uint64_t)(uint32_t)c->rack, c->worker), c->server);
+  uint64_t h = mix(mix((uint64_t)(uint32_t)c->rack, c->price[0]), c->price[1]);
   for (int32_t r = 0; r < s->resources; r++) h = mix(h, c->left[r]);
   return h * 0xbf58476d1ce4e5b9u >> 20;
 }
 
 static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a,
                   const berth_i_slot_class *b) {
-  if (a->rack != b->rack || a->worker != b->worker || a->server != b->server) return false;
+  if (a->rack != b->rack || a->price[0] != b->price[0] || a->price[1] != b->price[1]) return false;
   for (int32_t r = 0; r < s->resources; r++)
     if (a->left[r] != b->left[r]) return false;
   return true;
@@ -83,7 +82,6 @@ static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) 
 
 BERTH_I_SORT(sort_by_rack, berth_i_slot_class, BERTH_I_UP(rack) BERTH_I_UP(first))
 
-/* O(machines * resources), and a sort of classes with racks. */
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state) {
   s->resources = 0;
   for (int32_t r = 0; r < s->c.resources; r++) {
@@ -96,28 +94,33 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
   s->sorted = s->drawn = false;
   s->classes = 0;
   for (int32_t k = 0; k < (int32_t)s->table_cap; k++) s->table[k] = BERTH_NONE;
+  /* 1. Classes in the order of their first machine. */
   for (int32_t h = 0; h < s->c.machines; h++) {
     berth_i_slot_class c = { 0 };
     measure(s, state, h, &c);
     put(s, &c, h);
   }
+  /* 2. Those of a rack side by side. */
   if (s->racks) {
     sort_by_rack(s->class, (size_t)s->classes);
     for (int32_t k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
     for (int32_t h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
   }
+  /* 3. Their machines, by a counting sort. */
   int32_t at = 0;
   for (int32_t k = 0; k < s->classes; k++) {
     s->class[k].first = s->next[k] = at;
     at += s->class[k].count;
   }
   for (int32_t h = 0; h < s->c.machines; h++) s->member[s->next[s->class_of[h]]++] = h;
+  /* 4. What one machine holds; a kind that does not fit has no price. */
   for (int32_t k = 0; k < s->classes; k++) {
     berth_i_slot_class *c = &s->class[k];
-    c->most_workers = isinf(c->worker) ? 0 : berth_i_slot_most_more(s, c, 0, 0, 0, s->job->batch);
-    c->most_servers = isinf(c->server) ? 0 : berth_i_slot_most_more(s, c, 1, 0, 0, INT32_MAX / 4);
-    if (c->most_workers == 0) c->worker = INFINITY;
-    if (c->most_servers == 0) c->server = INFINITY;
+    for (int32_t kind = 0; kind < 2; kind++) {
+      int32_t most = kind == 0 ? s->job->batch : INT32_MAX / 4;
+      if (!isinf(c->price[kind])) c->most[kind] = berth_i_slot_most_more(s, c, kind, 0, 0, most);
+      if (c->most[kind] == 0) c->price[kind] = INFINITY;
+    }
   }
 }
 
@@ -125,20 +128,15 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
 
 BERTH_I_SORT(sort_by_price, berth_i_slot_priced, BERTH_I_UP(price) BERTH_I_UP(class))
 
-static void sort_region(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind) {
-  berth_i_slot_priced *list = s->cheap[kind] + g->list;
-  for (int32_t k = 0; k < g->n; k++) {
-    const berth_i_slot_class *c = &s->class[g->from + k];
-    list[k] = (berth_i_slot_priced){ kind == 0 ? c->worker : c->server, g->from + k };
-  }
-  sort_by_price(list, (size_t)g->n);
-}
-
 void berth_i_slot_sort(berth_i_slot_solver *s) {
   if (s->sorted) return;
   s->sorted = true;
-  for (int32_t i = 0; i < s->regions; i++) {
-    sort_region(s, &s->region[i], 0);
-    sort_region(s, &s->region[i], 1);
-  }
+  for (int32_t i = 0; i < s->regions; i++)
+    for (int32_t kind = 0; kind < 2; kind++) {
+      const berth_i_slot_region *g = &s->region[i];
+      berth_i_slot_priced *list = s->cheap[kind] + g->list;
+      for (int32_t k = 0; k < g->n; k++)
+        list[k] = (berth_i_slot_priced){ s->class[g->from + k].price[kind], g->from + k };
+      sort_by_price(list, (size_t)g->n);
+    }
 }

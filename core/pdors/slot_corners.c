@@ -1,154 +1,103 @@
-/* One slot: the polygon of what fits on one machine of a class, workers across and servers up.
- * Either that of the linear program, or the hull of its whole points. */
+/* One slot: the polygon of what fits on one machine of a class, workers across and servers up. Its
+ * corners begin with (0, 0), then go by workers ascending, and end on the axis of workers. Either
+ * the polygon of the linear program, which resources cut out, O(resources^2); or the hull of its
+ * whole points (Andrew's monotone chain), O(workers resources), whose program has a better
+ * bound. */
 #include "slot_internal.h"
 
 /* Where more workers than this fit on a machine, whole points make no difference, and would take
  * long. */
 enum { MOST_POINTS = 4096 };
 
-typedef struct point {
-  double workers, servers;
-} point;
-
-static void put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
-  berth_i_slot_corners *l = &s->corners;
-  size_t need = (size_t)l->n + 1;
-  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->units[0], l->cap[0], need);
-  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->units[1], l->cap[1], need);
-  if (l->st == BERTH_OK) l->st = BERTH_I_POOL_GROW(&s->pool, l->cost, l->cap[2], need);
-  if (l->st != BERTH_OK) return;
-  l->units[0][l->n] = p.workers;
-  l->units[1][l->n] = p.servers;
-  l->cost[l->n++] =
-      (p.workers > 0 ? p.workers * c->worker : 0) + (p.servers > 0 ? p.servers * c->server : 0);
+static berth_status add(berth_i_slot_solver *s, berth_i_slot_class *c, double workers,
+                        double servers) {
+  berth_status st =
+      BERTH_I_POOL_GROW(&s->pool, s->corner, s->corner_cap, (size_t)s->corners + 1);
+  if (st != BERTH_OK) return st;
+  s->corner[s->corners++] =
+      (berth_i_slot_corner){ { workers, servers }, berth_i_slot_cost(c, workers, servers) };
   c->corners++;
+  return BERTH_OK;
 }
 
-/* More of them on one machine are never needed. */
-static int32_t most_servers(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
-  double all = fmax(1, ceil(s->job->batch / s->job->ratio * (1 - 1e-12)));
-  return (int32_t)fmin(c->most_servers, all);
-}
-
-/* ---- whole points ---- */
-
-/* b is on or below the line from a to c. */
-static bool below(point a, point b, point c) {
-  return (b.servers - a.servers) * (c.workers - a.workers)
-         <= (c.servers - a.servers) * (b.workers - a.workers);
-}
-
-/* The last corners of the class that the new point hides go. The chain begins at (0, 0), or above
- * it. */
-static void uncover(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
-  berth_i_slot_corners *l = &s->corners;
-  int32_t before = c->corners > 1 && l->units[0][c->corner + 1] == 0 ? 1 : 0;
-  while (c->corners - before >= 2) {
-    point a = { l->units[0][l->n - 2], l->units[1][l->n - 2] },
-          b = { l->units[0][l->n - 1], l->units[1][l->n - 1] };
-    if (!below(a, b, p)) return;
-    l->n--;
-    c->corners--;
+static berth_status draw_whole(berth_i_slot_solver *s, berth_i_slot_class *c,
+                               int32_t most_servers) {
+  for (int32_t w = 0; w <= c->most[0]; w++) {
+    double servers = berth_i_slot_most_more(s, c, 1, w, 0, most_servers);
+    if (w == 0 && servers == 0) continue;
+    /* Corners on or below the line from the one before them to the new point go. The chain begins
+     * at (0, 0), or above it. */
+    int32_t first = c->corners > 1 && s->corner[c->corner + 1].units[0] == 0 ? 1 : 0;
+    while (c->corners - first >= 2) {
+      const double *a = s->corner[s->corners - 2].units, *b = s->corner[s->corners - 1].units;
+      if ((b[1] - a[1]) * (w - a[0]) > (servers - a[1]) * (b[0] - a[0])) break;
+      s->corners--;
+      c->corners--;
+    }
+    berth_status st = add(s, c, w, servers);
+    if (st != BERTH_OK) return st;
   }
+  return BERTH_OK;
 }
 
-/* ---- the linear program's ---- */
-
-/* servers <= at_0 - slope workers */
-typedef struct line {
-  double at_0, slope;
-} line;
-
-static int32_t list_lines(const berth_i_slot_solver *s, const berth_i_slot_class *c, line *out) {
-  int32_t n = 0;
-  out[n++] = (line){
-    most_servers(s, c) < c->most_servers || c->most_servers == 0 ? most_servers(s, c) : INFINITY, 0
-  };
-  for (int32_t r = 0; r < s->resources && c->most_servers > 0; r++)
-    if (s->takes[1][r] > 0)
-      out[n++] = (line){ c->left[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
-  return n;
-}
-
-static double most_workers(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
-  double most = c->most_workers > 0 ? s->job->batch : 0;
-  for (int32_t r = 0; r < s->resources; r++)
+static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c,
+                               int32_t most_servers) {
+  /* 1. Lines servers <= at_0 - slope workers: the most servers, then the resources. */
+  struct { double at_0, slope; } l[BERTH_PS_RESOURCES + 1];
+  int32_t n = 0, at = 0;
+  double most = c->most[0] > 0 ? s->job->batch : 0;
+  l[n].slope = 0;
+  l[n++].at_0 = most_servers < c->most[1] || c->most[1] == 0 ? most_servers : INFINITY;
+  for (int32_t r = 0; r < s->resources; r++) {
     if (s->takes[0][r] > 0) most = fmin(most, c->left[r] / s->takes[0][r]);
-  return most;
-}
-
-/* Lowest where it starts; the steepest of several. */
-static int32_t first_line(const line *l, int32_t n) {
-  int32_t best = 0;
-  for (int32_t i = 1; i < n; i++)
-    if (l[i].at_0 < l[best].at_0 || (l[i].at_0 == l[best].at_0 && l[i].slope > l[best].slope))
-      best = i;
-  return best;
-}
-
-/* The steeper one that cuts it first. */
-static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
-  int32_t best = BERTH_NONE;
-  *where = INFINITY;
-  for (int32_t i = 0; i < n; i++) {
-    if (!(l[i].slope > l[at].slope)) continue;
-    double cut = (l[i].at_0 - l[at].at_0) / (l[i].slope - l[at].slope);
-    if (cut > *where || (cut == *where && l[i].slope < l[best].slope)) continue;
-    *where = cut;
-    best = i;
+    if (!(s->takes[1][r] > 0) || c->most[1] == 0) continue;
+    l[n].slope = s->takes[0][r] / s->takes[1][r];
+    l[n++].at_0 = c->left[r] / s->takes[1][r];
   }
-  return best;
-}
-
-/* Along the lowest line from 0 workers on. Corners that rounding errors make of one would hide each
- * other's neighbours. O(resources^2) */
-static void draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
-  const berth_i_slot_corners *corners = &s->corners;
-  line l[BERTH_PS_RESOURCES + 1];
-  int32_t n = list_lines(s, c, l), at = first_line(l, n);
-  double most = most_workers(s, c), from = 0;
-  while (corners->st == BERTH_OK) {
-    point p = { from, fmax(0, l[at].at_0 - l[at].slope * from) };
-    double cut;
-    int32_t next = next_line(l, n, at, &cut), last = corners->n - 1;
-    bool drawn = p.workers > 0 || p.servers > 0;
-    if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
-    if (drawn && fabs(p.workers - corners->units[0][last])
-                         + fabs(p.servers - corners->units[1][last]) >
-                     1e-9 * (p.workers + p.servers))
-      put(s, c, p);
-    if (from >= most) break;
+  /* 2. The lowest at 0 workers; the steepest of several. */
+  for (int32_t i = 1; i < n; i++)
+    if (l[i].at_0 < l[at].at_0 || (l[i].at_0 == l[at].at_0 && l[i].slope > l[at].slope)) at = i;
+  /* 3. Along it, and on along the steeper line that cuts it first. Corners that rounding errors
+   * make of one would hide each other's neighbours. */
+  for (double from = 0;;) {
+    double servers = fmax(0, l[at].at_0 - l[at].slope * from), cut = INFINITY;
+    if (servers < 1e-9 * (1 + from)) servers = 0;
+    const double *last = s->corner[s->corners - 1].units;
+    if (fabs(from - last[0]) + fabs(servers - last[1]) > 1e-9 * (from + servers)) {
+      berth_status st = add(s, c, from, servers);
+      if (st != BERTH_OK) return st;
+    }
+    if (from >= most) return BERTH_OK;
+    int32_t next = BERTH_NONE;
+    for (int32_t i = 0; i < n; i++) {
+      if (!(l[i].slope > l[at].slope)) continue;
+      double here = (l[i].at_0 - l[at].at_0) / (l[i].slope - l[at].slope);
+      if (here > cut || (here == cut && l[i].slope < l[next].slope)) continue;
+      cut = here;
+      next = i;
+    }
     if (next != BERTH_NONE && cut < most) at = next;
     from = next == BERTH_NONE ? most : fmax(from, fmin(cut, most));
   }
 }
 
-/* ---- all ---- */
-
 berth_status berth_i_slot_draw(berth_i_slot_solver *s) {
-  berth_i_slot_corners *l = &s->corners;
   if (s->drawn) return BERTH_OK;
-  l->n = 0;
-  l->st = BERTH_OK;
-  for (int32_t k = 0; k < s->classes && l->st == BERTH_OK; k++) {
+  s->corners = 0;
+  for (int32_t k = 0; k < s->classes; k++) {
     berth_i_slot_class *c = &s->class[k];
-    c->corner = l->n;
+    /* more servers than that on one machine are never needed */
+    int32_t servers = (int32_t)fmin(c->most[1], berth_i_pdors_servers(s->job, s->job->batch));
+    c->corner = s->corners;
     c->corners = 0;
-    put(s, c, (point){ 0, 0 });
-    if (l->st != BERTH_OK) break;
-    if (s->whole && c->most_workers <= MOST_POINTS) {
-      /* O(workers * resources) */
-      int32_t most = most_servers(s, c);
-      for (int32_t w = 0; w <= c->most_workers && s->corners.st == BERTH_OK; w++) {
-        point p = { w, berth_i_slot_most_more(s, c, 1, w, 0, most) };
-        if (w == 0 && p.servers == 0) continue;
-        uncover(s, c, p);
-        put(s, c, p);
-      }
-    } else draw_plain(s, c);
-    if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0)
-      put(s, c, (point){ l->units[0][l->n - 1], 0 });
+    berth_status st = add(s, c, 0, 0);
+    if (st == BERTH_OK)
+      st = s->whole && c->most[0] <= MOST_POINTS ? draw_whole(s, c, servers)
+                                                 : draw_plain(s, c, servers);
+    if (st != BERTH_OK) return st;
+    const double *last = s->corner[s->corners - 1].units;
+    if (last[0] > 0 && last[1] > 0 && (st = add(s, c, last[0], 0)) != BERTH_OK) return st;
   }
-  s->drawn = l->st == BERTH_OK;
-  return l->st;
+  s->drawn = true;
+  return BERTH_OK;
 }

@@ -37,19 +37,6 @@ static size_t state_of(const table *t, int32_t workers, int32_t servers) {
 
 /* ---- what may be on a machine ---- */
 
-static double cost_of(const berth_i_slot_class *c, int32_t workers, int32_t servers) {
-  return (workers > 0 ? workers * c->worker : 0) + (servers > 0 ? servers * c->server : 0);
-}
-
-static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c,
-                      const double *price) {
-  const berth_i_slot_corners *l = &s->corners;
-  double best = 0;
-  for (int32_t j = c->corner; j < c->corner + c->corners; j++)
-    best = fmin(best, l->cost[j] - price[0] * l->units[0][j] - price[1] * l->units[1][j]);
-  return best;
-}
-
 /* More machines of a class than there are units never have any. */
 static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
   size_t first = t->options;
@@ -57,13 +44,14 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
   berth_status st;
   /* Points of one machine that lose no more than the best answer allows. */
   double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) },
-         best = best_of(s, c, price);
-  int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
-  for (int32_t w = 0; w <= workers; w++) {
-    int32_t servers = berth_i_slot_most_more(
-        s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
+         best = berth_i_slot_reduced(s, c, price);
+  int32_t most[2];
+  for (int32_t kind = 0; kind < 2; kind++)
+    most[kind] = c->most[kind] < t->want.units[kind] ? c->most[kind] : t->want.units[kind];
+  for (int32_t w = 0; w <= most[0]; w++) {
+    int32_t servers = berth_i_slot_most_more(s, c, 1, w, 0, most[1]);
     for (int32_t p = 0; p <= servers; p++) {
-      double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
+      double loss = fmax(0, berth_i_slot_cost(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
       if ((st = BERTH_I_POOL_GROW(&t->pool, t->option, t->option_cap, t->options + 1)) != BERTH_OK)
         return st;
@@ -117,26 +105,7 @@ static bool fill(table *t, int32_t most) {
   return t->nodes <= most;
 }
 
-/* Backwards. */
-static void read_answer(berth_i_slot_solver *s, const table *t) {
-  int32_t w = t->want.units[0], p = t->want.units[1];
-  for (size_t i = t->layers; i-- > 0;) {
-    const layer *l = &t->layer[i];
-    const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
-    berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
-    w -= x->units[0];
-    p -= x->units[1];
-  }
-}
-
 /* ---- all ---- */
-
-/* Sizes that the table can hold. */
-static bool is_small(const table *t) {
-  for (size_t i = 0; i < t->layers; i++)
-    if (t->layer[i].n > MOST_OPTIONS) return false;
-  return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
-}
 
 berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                 berth_i_slot_want want) {
@@ -149,7 +118,8 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
   bool proved = t.states <= MOST_STATES;
   for (int32_t k = g->from; proved && k < g->from + g->n && st == BERTH_OK; k++)
     st = list_class(s, &t, &s->class[k]);
-  proved = proved && is_small(&t);
+  proved = proved && (t.layers == 0 || t.states <= MOST_CELLS / t.layers);
+  for (size_t i = 0; i < t.layers && proved; i++) proved = t.layer[i].n <= MOST_OPTIONS;
   if (st == BERTH_OK && proved) {
     t.loss = berth_i_pool_alloc(&t.pool, t.states, sizeof *t.loss);
     t.next = berth_i_pool_alloc(&t.pool, t.states, sizeof *t.next);
@@ -159,7 +129,15 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
   }
   if (st == BERTH_OK && !proved) s->counts.unproved++;
   if (st == BERTH_OK && proved && !isinf(t.loss[t.states - 1])) {
-    read_answer(s, &t);
+    /* Backwards from all that is wanted. */
+    int32_t w = want.units[0], p = want.units[1];
+    for (size_t i = t.layers; i-- > 0;) {
+      const layer *l = &t.layer[i];
+      const option *x = &t.option[l->first + t.chosen[i * t.states + state_of(&t, w, p)]];
+      berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
+      w -= x->units[0];
+      p -= x->units[1];
+    }
     berth_i_slot_keep(s, g);
   }
   berth_i_pool_free(&t.pool);

@@ -8,22 +8,20 @@
 /** Machines that are alike: the same prices of a worker and of a server, the same resources
  * left. */
 typedef struct berth_i_slot_class {
-  double worker, server;             /* price of one; INFINITY: none fits, or it is not to be had */
+  double price[2];                   /* of a worker, of a server; INFINITY: none fits, or it is not
+                                        to be had */
   double left[BERTH_PS_RESOURCES];   /* by the solver's list of resources */
   int32_t rack;                      /* if racks matter, else 0 */
   int32_t first, count;              /* in `member`; machines ascending */
-  int32_t most_workers, most_servers; /* on one machine, without the other */
+  int32_t most[2];                   /* workers, servers on one machine, without the other */
   int32_t corner, corners;           /* of the polygon of (workers, servers) that one machine has
                                         room for; the first is (0, 0) */
 } berth_i_slot_class;
 
-/** Polygons of all classes: what may stand on one machine. */
-typedef struct berth_i_slot_corners {
-  double *units[2], *cost; /* [n] */
-  int32_t n;
-  berth_status st;         /* after a refusal of memory no more are added */
-  size_t cap[3];
-} berth_i_slot_corners;
+/** Of the polygon of a class: workers and servers on one machine. */
+typedef struct berth_i_slot_corner {
+  double units[2], cost;
+} berth_i_slot_corner;
 
 /** Where it may be: the whole cluster, or one rack. Its classes stand together. */
 typedef struct berth_i_slot_region {
@@ -107,7 +105,9 @@ struct berth_i_slot_solver {
   bool racks;                        /* racks matter to the job */
   bool sorted;                       /* cheap is made */
   bool drawn;                        /* corners are made */
-  berth_i_slot_corners corners;
+  berth_i_slot_corner *corner;       /* [corners] of all classes */
+  int32_t corners;
+  size_t corner_cap;
   berth_i_slot_lp lp;
   berth_i_slot_draft draft;
   berth_i_slot_region *region;       /* [machines + 1] the cluster first */
@@ -138,8 +138,14 @@ int32_t berth_i_slot_most_more(const berth_i_slot_solver *s,
 /** Makes `cheap`, once for a state. */
 void berth_i_slot_sort(berth_i_slot_solver *s);
 
+/** Of so many on one machine of a class. */
+static inline double berth_i_slot_cost(const berth_i_slot_class *c, double workers,
+                                       double servers) {
+  return (workers > 0 ? workers * c->price[0] : 0) + (servers > 0 ? servers * c->price[1] : 0);
+}
+
 /* ---- slot_corners.c ---- */
-/** Makes `corners`, once for a state. */
+/** Makes `corner`, once for a state. */
 berth_status berth_i_slot_draw(berth_i_slot_solver *s);
 
 /* ---- slot_lp.c ---- */
@@ -148,6 +154,10 @@ berth_status berth_i_slot_draw(berth_i_slot_solver *s);
  *  O(pivots * corners); pivots are about the classes of which any machine is used. */
 berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                 berth_i_slot_want want);
+
+/** Least reduced cost of a class's corners by these prices; at most 0. */
+double berth_i_slot_reduced(const berth_i_slot_solver *s, const berth_i_slot_class *c,
+                            const double price[2]);
 
 /* ---- slot_round.c: answers in whole numbers ---- */
 void berth_i_slot_draft_clear(berth_i_slot_solver *s);

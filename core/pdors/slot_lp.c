@@ -3,7 +3,11 @@
  * min sum of costs, where each machine of each class is at a point of its polygon, workers in all
  * >= W, servers in all >= S. With the corners as columns: one row for each class (its machines) and
  * two covering rows. At the start every machine is at (0, 0) and both rows are short; costs are not
- * negative, so that start is dual feasible, and there is no first phase. */
+ * negative, so that start is dual feasible, and there is no first phase.
+ *
+ * Invariant: the basis is dual feasible, so its prices are a bound at any time. O(classes) a pivot,
+ * O(corners) where rounding hides a neighbour. Dual simplex method with generalised upper bounds
+ * (Dantzig and Van Slyke, 1967). */
 #include "slot_internal.h"
 
 enum { STALL = 40 }; /* pivots without progress until the rule against cycles holds */
@@ -20,18 +24,15 @@ typedef struct pivot {
 /* ---- the basis ---- */
 
 static berth_i_slot_column column_of(const berth_i_slot_solver *s, int32_t corner, int32_t class) {
-  const berth_i_slot_corners *l = &s->corners;
   if (corner == BERTH_I_SURPLUS_WORKERS)
     return (berth_i_slot_column){ corner, BERTH_NONE, { -1, 0 }, 0, 0 };
   if (corner == BERTH_I_SURPLUS_SERVERS)
     return (berth_i_slot_column){ corner, BERTH_NONE, { 0, -1 }, 0, 0 };
-  int32_t key;
-  key = s->lp.key[class];
+  const berth_i_slot_corner *a = &s->corner[corner], *key = &s->corner[s->lp.key[class]];
   return (berth_i_slot_column){ corner,
                                 class,
-                                { l->units[0][corner] - l->units[0][key],
-                                  l->units[1][corner] - l->units[1][key] },
-                                l->cost[corner] - l->cost[key],
+                                { a->units[0] - key->units[0], a->units[1] - key->units[1] },
+                                a->cost - key->cost,
                                 0 };
 }
 
@@ -54,19 +55,14 @@ static double key_amount(const berth_i_slot_solver *s, int32_t class) {
   return amount;
 }
 
-static void move_key(berth_i_slot_solver *s, int32_t class, int32_t corner) {
-  berth_i_slot_lp *p = &s->lp;
-  int32_t old = p->key[class];
-  for (int32_t i = 0; i < 2; i++)
-    p->base[i] += s->class[class].count * (s->corners.units[i][corner] - s->corners.units[i][old]);
-  p->key[class] = corner;
-}
-
 /* The key of a column's class and the column change places. */
 static void swap_key(berth_i_slot_solver *s, int32_t i, pivot *v) {
   berth_i_slot_lp *p = &s->lp;
-  int32_t class = p->column[i].class, old = p->key[class];
-  move_key(s, class, p->column[i].corner);
+  int32_t class = p->column[i].class, old = p->key[class], new = p->column[i].corner;
+  for (int32_t kind = 0; kind < 2; kind++)
+    p->base[kind] +=
+        s->class[class].count * (s->corner[new].units[kind] - s->corner[old].units[kind]);
+  p->key[class] = new;
   p->column[i] = column_of(s, old, class);
   if (p->column[1 - i].class == class)
     p->column[1 - i] = column_of(s, p->column[1 - i].corner, class);
@@ -85,10 +81,8 @@ static int32_t leaving(berth_i_slot_solver *s, pivot *v) {
   for (int32_t i = 0; i < 4; i++) {
     const berth_i_slot_column *c = &p->column[i & 1];
     if (i >= 2 && c->class == BERTH_NONE) continue;
-    double amount;
-    amount = i < 2 ? c->amount : key_amount(s, c->class);
-    int32_t corner;
-    corner = i < 2 ? c->corner : p->key[c->class];
+    double amount = i < 2 ? c->amount : key_amount(s, c->class);
+    int32_t corner = i < 2 ? c->corner : p->key[c->class];
     if (!(amount < least) || (v->bland && corner >= order)) continue;
     if (!v->bland) least = amount;
     order = corner;
@@ -113,61 +107,46 @@ static void offer(pivot *v, double reduced, double alpha, int32_t corner, int32_
   v->class = class;
 }
 
-typedef struct from_key {
-  double units[2], cost;
-  const double *price;
-} from_key;
-
-static void offer_corner(const berth_i_slot_corners *l, pivot *v, const from_key *k, int32_t corner,
-                         int32_t class) {
-  double w = l->units[0][corner] - k->units[0], p = l->units[1][corner] - k->units[1],
-         alpha = v->row[0] * w + v->row[1] * p;
-  if (alpha < -NOTHING)
-    offer(v, l->cost[corner] - k->cost - k->price[0] * w - k->price[1] * p, alpha, corner, class);
-}
-
-/* For a class of which no machine has any: no corner has a smaller ratio than the better of one
- * worker and one server. */
-static bool is_too_dear(const berth_i_slot_class *c, const double *price, const pivot *v) {
-  bool worker = v->row[0] < 0 && c->worker - price[0] < -v->row[0] * v->ratio;
-  bool server = v->row[1] < 0 && c->server - price[1] < -v->row[1] * v->ratio;
-  return !worker && !server;
-}
-
 /* The key is the class's best corner. What becomes better first when prices move is a neighbour of
  * it on the polygon.
  * @param all corners, if rounding errors hide the neighbours */
 static void offer_class(const berth_i_slot_solver *s, pivot *v, int32_t class, bool all) {
   const berth_i_slot_class *c = &s->class[class];
-  const berth_i_slot_corners *l = &s->corners;
-  int32_t key = s->lp.key[class], last = c->corner + c->corners - 1;
-  from_key k = { { l->units[0][key], l->units[1][key] }, l->cost[key], s->lp.price };
-  if (c->corners == 1 || (!all && key == c->corner && is_too_dear(c, s->lp.price, v))) return;
-  if (!all) {
-    offer_corner(l, v, &k, key > c->corner ? key - 1 : last, class);
-    offer_corner(l, v, &k, key < last ? key + 1 : c->corner, class);
+  const double *price = s->lp.price;
+  int32_t key = s->lp.key[class], first = c->corner, last = first + c->corners - 1;
+  if (c->corners == 1) return;
+  /* Of a class of which no machine has any, no corner has a smaller ratio than the better of one
+   * worker and one server. */
+  if (!all && key == first
+      && !(v->row[0] < 0 && c->price[0] - price[0] < -v->row[0] * v->ratio)
+      && !(v->row[1] < 0 && c->price[1] - price[1] < -v->row[1] * v->ratio))
+    return;
+  int32_t n = all ? c->corners : 2;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t j = all ? first + i
+                    : i == 0 ? (key > first ? key - 1 : last) : (key < last ? key + 1 : first);
+    const berth_i_slot_corner *x = &s->corner[j], *k = &s->corner[key];
+    double w = x->units[0] - k->units[0], p = x->units[1] - k->units[1],
+           alpha = v->row[0] * w + v->row[1] * p;
+    if (alpha < -NOTHING)
+      offer(v, x->cost - k->cost - price[0] * w - price[1] * p, alpha, j, class);
   }
-  for (int32_t j = c->corner; j <= last && all; j++) offer_corner(l, v, &k, j, class);
-}
-
-static bool is_column(const berth_i_slot_lp *p, int32_t corner) {
-  return p->column[0].corner == corner || p->column[1].corner == corner;
 }
 
 /* @return something does */
 static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   const berth_i_slot_lp *p = &s->lp;
   const berth_i_slot_column *other = &p->column[1 - leaves];
+  const int32_t surplus[2] = { BERTH_I_SURPLUS_WORKERS, BERTH_I_SURPLUS_SERVERS };
   double sign = leaves == 0 ? 1 : -1;
   v->row[0] = sign * other->units[1] / v->det;
   v->row[1] = -sign * other->units[0] / v->det;
   v->ratio = INFINITY;
   v->alpha = 0;
   v->corner = INT32_MAX;
-  if (!is_column(p, BERTH_I_SURPLUS_WORKERS))
-    offer(v, p->price[0], -v->row[0], BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
-  if (!is_column(p, BERTH_I_SURPLUS_SERVERS))
-    offer(v, p->price[1], -v->row[1], BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
+  for (int32_t i = 0; i < 2; i++)
+    if (p->column[0].corner != surplus[i] && p->column[1].corner != surplus[i])
+      offer(v, p->price[i], -v->row[i], surplus[i], BERTH_NONE);
   for (int32_t k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, v->all);
   for (int32_t k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++)
     offer_class(s, v, k, true);
@@ -176,52 +155,21 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
 
 /* ---- the method ---- */
 
-/* Any prices bound the cost: each machine at its best corner. */
-static double bound_by_prices(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
-  const berth_i_slot_corners *l = &s->corners;
-  double w = fmax(0, s->lp.price[0]), p = fmax(0, s->lp.price[1]),
-         sum = w * s->lp.want[0] + p * s->lp.want[1];
-  for (int32_t k = g->from; k < g->from + g->n; k++) {
-    const berth_i_slot_class *c = &s->class[k];
-    double least = 0;
-    for (int32_t j = c->corner; j < c->corner + c->corners; j++)
-      least = fmin(least, l->cost[j] - w * l->units[0][j] - p * l->units[1][j]);
-    sum += c->count * least;
+double berth_i_slot_reduced(const berth_i_slot_solver *s, const berth_i_slot_class *c,
+                            const double price[2]) {
+  double least = 0;
+  for (int32_t j = c->corner; j < c->corner + c->corners; j++) {
+    const berth_i_slot_corner *x = &s->corner[j];
+    least = fmin(least, x->cost - price[0] * x->units[0] - price[1] * x->units[1]);
   }
-  return fmax(0, sum);
-}
-
-/* @return false: nothing is feasible */
-static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region *g, bool all) {
-  berth_i_slot_lp *p = &s->lp;
-  pivot v = { .g = g, .all = all };
-  int32_t idle = 0, most = 1000 + 20 * s->corners.n;
-  compute(p, &v);
-  int32_t n, leaves;
-  for (n = 0; n < most && (leaves = leaving(s, &v)) != BERTH_NONE; n++) {
-    if (!entering(s, &v, leaves)) return false;
-    idle = v.ratio > 0 ? 0 : idle + 1;
-    v.bland = idle > STALL;
-    p->column[leaves] = column_of(s, v.corner, v.class);
-    compute(p, &v);
-    s->counts.pivots++;
-  }
-  p->solved = n < most;
-  return true;
-}
-
-static double cost_of_basis(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
-  const berth_i_slot_lp *p = &s->lp;
-  double sum = p->column[0].cost * p->column[0].amount + p->column[1].cost * p->column[1].amount;
-  for (int32_t k = g->from; k < g->from + g->n; k++)
-    sum += s->class[k].count * s->corners.cost[p->key[k]];
-  return sum;
+  return least;
 }
 
 static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want,
                 bool all) {
-  s->lp.solved = false;
   berth_i_slot_lp *p = &s->lp;
+  pivot v = { .g = g, .all = all };
+  /* 1. Every machine at (0, 0); both rows are short. */
   for (int32_t k = g->from; k < g->from + g->n; k++) p->key[k] = s->class[k].corner;
   p->column[0] = column_of(s, BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
   p->column[1] = column_of(s, BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
@@ -229,8 +177,32 @@ static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_sl
     p->base[i] = 0;
     p->want[i] = want.units[i];
   }
-  s->lp.bound = pivot_until_solved(s, g, all) ? bound_by_prices(s, g) : INFINITY;
-  if (s->lp.solved) s->lp.solved = cost_of_basis(s, g) <= s->lp.bound * (1 + 1e-9);
+  compute(p, &v);
+  /* 2. Pivots until no amount is negative. */
+  int32_t n, leaves, idle = 0, most = 1000 + 20 * s->corners;
+  p->solved = false;
+  for (n = 0; n < most && (leaves = leaving(s, &v)) != BERTH_NONE; n++) {
+    if (!entering(s, &v, leaves)) {
+      p->bound = INFINITY;
+      return;
+    }
+    idle = v.ratio > 0 ? 0 : idle + 1;
+    v.bland = idle > STALL;
+    p->column[leaves] = column_of(s, v.corner, v.class);
+    compute(p, &v);
+    s->counts.pivots++;
+  }
+  /* 3. Any prices bound the cost: each machine at its best corner. Solved if the basis costs as
+   * much. */
+  double price[2] = { fmax(0, p->price[0]), fmax(0, p->price[1]) },
+         sum = price[0] * p->want[0] + price[1] * p->want[1],
+         cost = p->column[0].cost * p->column[0].amount + p->column[1].cost * p->column[1].amount;
+  for (int32_t k = g->from; k < g->from + g->n; k++) {
+    sum += s->class[k].count * berth_i_slot_reduced(s, &s->class[k], price);
+    cost += s->class[k].count * s->corner[p->key[k]].cost;
+  }
+  p->bound = fmax(0, sum);
+  p->solved = n < most && cost <= p->bound * (1 + 1e-9);
 }
 
 /* ---- its answer, machine by machine ---- */
@@ -250,8 +222,8 @@ static berth_status share_corner(berth_i_slot_solver *s, const berth_i_slot_clas
       *free_part = 1;
     }
     double part = fmin(amount, *free_part);
-    p->share[p->shares - 1].workers += part * s->corners.units[0][corner];
-    p->share[p->shares - 1].servers += part * s->corners.units[1][corner];
+    p->share[p->shares - 1].workers += part * s->corner[corner].units[0];
+    p->share[p->shares - 1].servers += part * s->corner[corner].units[1];
     *free_part -= part;
     amount -= part;
   }

@@ -4,13 +4,8 @@
 #include "base/sort_internal.h"
 #include "slot_internal.h"
 
-/* ---- one slot: answers in whole numbers, and their repair ---- */
-
 static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) {
   return &s->class[s->class_of[machine]];
-}
-static double price_of(const berth_i_slot_class *c, int32_t kind) {
-  return kind == 0 ? c->worker : c->server;
 }
 
 /* ---- a draft ---- */
@@ -42,81 +37,65 @@ void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t wor
   add(s, machine, 1, servers);
 }
 
-/* ---- too much ---- */
+/* ---- repair ---- */
 
-/* Which kind to take from an over-full machine: one of which there are too many in all, else the
- * dearer. */
-static int32_t kind_to_take(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
-  const berth_i_slot_draft *d = &s->draft;
-  for (int32_t kind = 0; kind < 2; kind++)
-    if (d->units[1 - kind][machine] == 0) return kind;
-  bool extra[2];
-  for (int32_t kind = 0; kind < 2; kind++) extra[kind] = d->all[kind] > want.units[kind];
-  if (extra[0] != extra[1]) return extra[0] ? 0 : 1;
-  return class_of(s, machine)->worker >= class_of(s, machine)->server ? 0 : 1;
-}
-
-/* So many of a kind have to go for the rest to fit; of those there are too many of in all, no more
- * than that. */
-static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine,
-                        int32_t kind) {
-  const berth_i_slot_draft *d = &s->draft;
-  int32_t there = d->units[kind][machine], other = d->units[1 - kind][machine];
-  int32_t fit = berth_i_slot_most_more(s, class_of(s, machine), kind, kind == 0 ? 0 : other,
-                                  kind == 0 ? other : 0, there - 1);
-  int64_t surplus = d->all[kind] - want.units[kind];
-  return surplus > 0 && surplus < there - fit ? (int32_t)surplus : there - fit;
-}
-
+/* Machines that hold more than fits. The kind that goes is one of which there are too many in all,
+ * else the dearer; of what there is too much of in all, no more than that. */
 static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) {
-      int32_t kind = kind_to_take(s, want, h);
-      add(s, h, kind, -too_many(s, want, h, kind));
+    const berth_i_slot_class *c = class_of(s, h);
+    while (!berth_i_slot_fits(s, c, d->units[0][h], d->units[1][h])) {
+      bool extra[2];
+      for (int32_t kind = 0; kind < 2; kind++) extra[kind] = d->all[kind] > want.units[kind];
+      int32_t kind = d->units[1][h] == 0      ? 0
+                     : d->units[0][h] == 0    ? 1
+                     : extra[0] != extra[1]   ? !extra[0]
+                                              : c->price[0] < c->price[1];
+      int32_t there = d->units[kind][h], other = d->units[1 - kind][h];
+      int32_t less = there
+                     - berth_i_slot_most_more(s, c, kind, kind == 0 ? 0 : other,
+                                              kind == 0 ? other : 0, there - 1);
+      int64_t surplus = d->all[kind] - want.units[kind];
+      add(s, h, kind, -(surplus > 0 && surplus < less ? (int32_t)surplus : less));
     }
   }
 }
 
-static int32_t dearest(const berth_i_slot_solver *s, int32_t kind) {
-  const berth_i_slot_draft *d = &s->draft;
-  int32_t found = BERTH_NONE;
-  for (int32_t i = 0; i < d->n; i++) {
-    int32_t h = d->touched[i];
-    if (d->units[kind][h] == 0) continue;
-    double more = found == BERTH_NONE
-                      ? 1
-                      : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
-    if (more > 0 || (more == 0 && h > found)) found = h;
-  }
-  return found;
-}
-
+/* Too many of a kind in all: the dearest go, of equal ones the last. */
 static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
-  while (s->draft.all[kind] > want) {
-    int32_t h = dearest(s, kind), there = s->draft.units[kind][h];
-    int64_t surplus = s->draft.all[kind] - want;
-    add(s, h, kind, -(surplus < there ? (int32_t)surplus : there));
+  const berth_i_slot_draft *d = &s->draft;
+  while (d->all[kind] > want) {
+    int32_t found = BERTH_NONE;
+    for (int32_t i = 0; i < d->n; i++) {
+      int32_t h = d->touched[i];
+      if (d->units[kind][h] == 0) continue;
+      double more = found == BERTH_NONE
+                        ? 1
+                        : class_of(s, h)->price[kind] - class_of(s, found)->price[kind];
+      if (more > 0 || (more == 0 && h > found)) found = h;
+    }
+    int64_t surplus = d->all[kind] - want;
+    int32_t there = d->units[kind][found];
+    add(s, found, kind, -(surplus < there ? (int32_t)surplus : there));
   }
 }
 
-/* ---- too little ---- */
-
-/* Cheapest first. */
+/* Too few: the cheapest first. */
 static bool fill(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind, int32_t want) {
   const berth_i_slot_priced *list = s->cheap[kind] + g->list;
-  for (int32_t k = 0; k < g->n && s->draft.all[kind] < want && list[k].price < INFINITY; k++) {
+  const berth_i_slot_draft *d = &s->draft;
+  for (int32_t k = 0; k < g->n && d->all[kind] < want && list[k].price < INFINITY; k++) {
     const berth_i_slot_class *c = &s->class[list[k].class];
-    const berth_i_slot_draft *d = &s->draft;
     for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
       int32_t h = s->member[i];
       add(s, h, kind,
           berth_i_slot_most_more(s, c, kind, d->units[0][h], d->units[1][h],
-                            (int32_t)(want - d->all[kind])));
+                                 (int32_t)(want - d->all[kind])));
     }
   }
-  return s->draft.all[kind] >= want;
+  return d->all[kind] >= want;
 }
 
 bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
@@ -128,14 +107,6 @@ bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
 }
 
 /* ---- the cheapest ---- */
-
-static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
-  const berth_i_slot_class *c = class_of(s, machine);
-  double sum = 0;
-  for (int32_t kind = 0; kind < 2; kind++)
-    if (s->draft.units[kind][machine] > 0) sum += s->draft.units[kind][machine] * price_of(c, kind);
-  return sum;
-}
 
 /* On several machines; and where that matters, in several racks. */
 static bool is_spread(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
@@ -159,7 +130,10 @@ void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_draft *d = &s->draft;
   double cost = 0;
   int32_t n = 0;
-  for (int32_t i = 0; i < d->n; i++) cost += cost_on(s, d->touched[i]);
+  for (int32_t i = 0; i < d->n; i++) {
+    int32_t h = d->touched[i];
+    cost += berth_i_slot_cost(class_of(s, h), d->units[0][h], d->units[1][h]);
+  }
   if (!(cost < s->best_cost) || !is_spread(s, g)) return;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
@@ -180,8 +154,7 @@ static double least_packing(const berth_i_slot_solver *s, const berth_i_slot_reg
   for (int32_t k = g->from; k < g->from + g->n; k++) {
     const berth_i_slot_class *c = &s->class[k];
     for (int32_t kind = 0; kind < 2; kind++)
-      for (int32_t r = 0; r < s->resources && (kind == 0 ? c->most_workers : c->most_servers) > 0;
-           r++)
+      for (int32_t r = 0; r < s->resources && c->most[kind] > 0; r++)
         if (s->takes[kind][r] > 0) least = fmin(least, c->left[r] / s->takes[kind][r]);
   }
   return least;
@@ -224,11 +197,11 @@ static bool is_feasible(const berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
   if (d->all[0] < want.units[0] || d->all[0] > s->job->batch) return false;
   if (d->all[1] < want.units[1]
-      || (double)d->all[1] < ceil((double)d->all[0] / s->job->ratio * (1 - 1e-12)))
+      || (double)d->all[1] < berth_i_pdors_servers(s->job, (double)d->all[0]))
     return false;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d -> units[0][h], d -> units[1][h]))
+    if (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h]))
       return false;
   }
   return true;

@@ -1,4 +1,9 @@
-/* What is committed in each slot. Slots in which nothing is share one blank state. */
+/* What is committed in each slot, and the prices that follow from it. Slots in which nothing was
+ * ever committed share one blank state; others have a block of their own.
+ *
+ * Invariants: `used` is the sum of the entries in their order, so what is given back leaves no
+ * rounding error; `hash` is the sum of the hashes of the rows of `used`; prices are as of
+ * `epoch`. */
 #include "pdors_internal.h"
 
 static size_t row(const berth_pdors *d, int32_t machine) {
@@ -45,7 +50,7 @@ const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot) {
   return s;
 }
 
-/* One block of three arrays. */
+/* One block of three arrays, unless there is one. */
 static berth_status alloc_slot(berth_pdors *d, berth_i_pdors_slot *s) {
   if (s->used) return BERTH_OK;
   if (!(s->used = berth_i_pool_zalloc(&d->pool, 3 * d->cells, sizeof *s->used)))
@@ -64,49 +69,36 @@ berth_status berth_i_pdors_slots_init(berth_pdors *d) {
 
 /* ---- commitment ---- */
 
-static double amount(const berth_ps_job *j, const berth_ps_place *p, int32_t r) {
-  return j->worker[r] * p->workers + j->server[r] * p->servers;
-}
-
-static berth_status check(const berth_pdors *d, int32_t job, int32_t slot,
-                          const berth_ps_place *p) {
-  const double *used = d->slot[slot].used;
-  for (int32_t r = 0; r < d->c.resources; r++) {
-    size_t at = row(d, p->machine) + (size_t)r;
-    double more = amount(berth_ps_job_at(d->ps, job), p, r);
-    if (used[at] + more > d->c.capacity[at] * (1 + 1e-9))
-      return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                          "pdors: job %d needs %g of resource %d on machine %d in slot %d, where "
-                          "%g is left", job, more, r,
-                          p->machine,
-                          slot, d->c.capacity[at] - used[at]);
-  }
-  return BERTH_OK;
-}
-
-/* All that can fail. */
-static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
-  berth_status st = BERTH_OK;
-  size_t same = 0;
-  for (size_t i = 0; i < plan->n && st == BERTH_OK; i++) {
-    berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
-    same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
-    if ((st = alloc_slot(d, s)) != BERTH_OK) break;
-    if ((st = check(d, job, plan->slot[i], &plan->place[i])) != BERTH_OK) break;
-    st = BERTH_I_POOL_GROW(&d->pool, s->entry, s->cap, s->n + same);
-  }
-  return st;
-}
-
 static void take(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   for (int32_t r = 0; r < d->c.resources; r++)
-    s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
+    s->used[row(d, p->machine) + (size_t)r] += berth_i_pdors_demand(j, p, r);
 }
 
 berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
-  berth_status st = prepare(d, job, plan);
-  if (st != BERTH_OK) return st;
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  size_t same = 0;
+  /* 1. All that can fail. */
+  for (size_t i = 0; i < plan->n; i++) {
+    berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
+    const berth_ps_place *p = &plan->place[i];
+    berth_status st;
+    same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
+    if ((st = alloc_slot(d, s)) != BERTH_OK
+        || (st = BERTH_I_POOL_GROW(&d->pool, s->entry, s->cap, s->n + same)) != BERTH_OK)
+      return st;
+    for (int32_t r = 0; r < d->c.resources; r++) {
+      size_t at = row(d, p->machine) + (size_t)r;
+      double more = berth_i_pdors_demand(j, p, r);
+      if (s->used[at] + more > d->c.capacity[at] * (1 + 1e-9))
+        return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
+                            "pdors: job %d needs %g of resource %d on machine %d in slot %d, where "
+                            "%g is left",
+                            job, more, r, p->machine, plan->slot[i],
+                            d->c.capacity[at] - s->used[at]);
+    }
+  }
+  /* 2. What changes. */
   for (size_t i = 0; i < plan->n; i++) {
     berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
     const berth_ps_place *p = &plan->place[i];
@@ -122,38 +114,33 @@ berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors
 
 /* ---- and back ---- */
 
-/* Removes the entries of a job. @return whether there were any; the rows of their machines are
- * cleared and marked */
-static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
-  size_t i, kept = 0;
-  for (i = 0; i < s->n; i++)
-    if (s->entry[i].job == job) {
-      int32_t machine = s->entry[i].place.machine;
-      s->hash -= hash_of_row(d, s, machine);
-      memset(s->used + row(d, machine), 0, (size_t)d->c.resources * sizeof *s->used);
-      d->mark[machine] = d->stamp;
-    } else s->entry[kept++] = s->entry[i];
-  i = s->n;
-  s->n = kept;
-  return kept < i;
-}
-
-static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {
-  for (int32_t h = 0; h < d->c.machines; h++)
-    if (d->mark[h] == d->stamp) {
-      s->hash += hash_of_row(d, s, h);
-      price_row(d, s, h);
-    }
-}
-
 void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from) {
   for (int32_t t = from; t <= d->last[job]; t++) {
-    d->stamp++;
-    if (!d->slot[t].used || !strike(d, &d->slot[t], job)) continue;
     berth_i_pdors_slot *s = &d->slot[t];
+    if (!s->used) continue;
+    /* 1. Entries of the job go; rows of their machines are cleared and marked. */
+    size_t n = s->n;
+    s->n = 0;
+    d->stamp++;
+    for (size_t i = 0; i < n; i++) {
+      const berth_i_pdors_entry e = s->entry[i];
+      if (e.job != job) {
+        s->entry[s->n++] = e;
+        continue;
+      }
+      s->hash -= hash_of_row(d, s, e.place.machine);
+      memset(s->used + row(d, e.place.machine), 0, (size_t)d->c.resources * sizeof *s->used);
+      d->mark[e.place.machine] = d->stamp;
+    }
+    if (s->n == n) continue;
+    /* 2. The sums of these rows, again in the order of admission. */
     for (size_t i = 0; i < s->n; i++)
       if (d->mark[s->entry[i].place.machine] == d->stamp)
         take(d, s, s->entry[i].job, &s->entry[i].place);
-    close_rows(d, &d->slot[t]);
+    for (int32_t h = 0; h < d->c.machines; h++)
+      if (d->mark[h] == d->stamp) {
+        s->hash += hash_of_row(d, s, h);
+        price_row(d, s, h);
+      }
   }
 }
