@@ -69,12 +69,6 @@ double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *jo
 berth_pacml_job berth_i_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, double arrival);
 double berth_i_ahead_gap(const berth_pacml_ahead *a, berth_rng *rng);
 
-static inline int32_t berth_i_count_bits(uint32_t b) {
-  b = b - ((b >> 1) & 0x55555555u);
-  b = (b & 0x33333333u) + ((b >> 2) & 0x33333333u);
-  return (int32_t)((((b + (b >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
-}
-
 /* ---- value.c ---- */
 
 /** What every choice comes to. */

@@ -53,10 +53,9 @@ berth_i_blocks berth_i_blocks_hit(const berth_pacml_ahead *a, uint64_t servers) 
 /* How much is broken up: many servers, few large blocks left. */
 static int32_t harm(const berth_pacml_ahead *a, uint64_t taken, const berth_i_blocks *whole) {
   berth_i_blocks hit = berth_i_blocks_hit(a, taken);
-  int32_t cost = 0;
-  for (uint64_t b = taken; b; b &= b - 1) cost += 64;
+  int32_t cost = 64 * berth_i_count_bits(taken);
   for (int32_t k = 1; k < a->n_counted; k++)
-    cost -= k * berth_i_count_bits(whole->of[k] & ~hit.of[k]);
+    cost -= k * berth_i_count_bits32(whole->of[k] & ~hit.of[k]);
   return cost;
 }
 

@@ -2,13 +2,13 @@
  * Legal blocks of each size are listed once, in the order of RAMP's first fit. */
 #include "fast.h"
 
-typedef struct Collect {
+typedef struct collector {
   berth_i_fast *f;
   size_t first, n; /* blocks of this size from the first on; kept only if they fit */
-} Collect;
+} collector;
 
 static bool collect(void *ud, int32_t n, const int32_t *block) {
-  Collect *c = ud;
+  collector *c = ud;
   uint64_t mask = 0;
   for (int32_t i = 0; i < n; i++) mask |= (uint64_t)1 << block[i];
   for (size_t i = c->first; c->f->block && i < c->n; i++)
@@ -21,7 +21,7 @@ static bool collect(void *ud, int32_t n, const int32_t *block) {
 static int32_t sizes(const berth_pacml *env) { return env->most + 1; }
 
 static size_t collect_all(berth_i_fast *f) {
-  Collect c = { f, 0, 0 };
+  collector c = { f, 0, 0 };
   for (int32_t k = 0; k < sizes(f->env); k++) {
     f->first[k] = (int32_t)(c.first = c.n);
     if (k == 1 || (k > 0 && k % 2 == 0)) berth_i_ramp_each_block(f->env->ramp, k, collect, &c);

@@ -6,7 +6,7 @@ berth_pacml_learn_options berth_pacml_learn_default(void) {
 }
 
 /* What learning works with. */
-typedef struct Learner {
+typedef struct learner {
   berth_pacml_ahead *a;
   const berth_pacml_learn_options *o;
   berth_rng *rng;
@@ -17,7 +17,7 @@ typedef struct Learner {
   berth_i_ahead_view v;
   double expected[BERTH_I_AHEAD_CHOICES + 1]; /* of each choice, by the network */
   double unit[BERTH_I_AHEAD_HIDDEN];
-} Learner;
+} learner;
 
 static void set_defaults(void *out) {
   *(berth_pacml_learn_options *)out = berth_pacml_learn_default();
@@ -49,7 +49,7 @@ static berth_status check(const berth_pacml_ahead *a, const berth_pacml_learn_op
   return berth_options_check(ctx, berth_pacml_learn_option_table(), o);
 }
 
-static const berth_i_choice *choice_of(const Learner *l, int32_t i) {
+static const berth_i_choice *choice_of(const learner *l, int32_t i) {
   return i < l->v.n ? &l->choice[i] : NULL;
 }
 
@@ -57,7 +57,7 @@ static const berth_i_choice *choice_of(const Learner *l, int32_t i) {
 
 /* The choices with least to be blocked, by the network. @param best [o->choices] out @return their
  * number */
-static int32_t list_best(const Learner *l, int32_t *best) {
+static int32_t list_best(const learner *l, int32_t *best) {
   int32_t n = 0;
   for (int32_t i = 0; i <= l->v.n; i++) {
     if (n == l->o->choices && l->expected[i] >= l->expected[best[n - 1]]) continue;
@@ -68,7 +68,7 @@ static int32_t list_best(const Learner *l, int32_t *best) {
   return n;
 }
 
-static double roll(Learner *l, int32_t i, uint64_t seed) {
+static double roll(learner *l, int32_t i, uint64_t seed) {
   berth_pacml_ahead_options o = { l->o->futures, l->o->depth, seed, 1, INFINITY };
   double sum = 0;
   for (int32_t k = 0; k < o.futures; k++)
@@ -78,7 +78,7 @@ static double roll(Learner *l, int32_t i, uint64_t seed) {
 
 /* The differences between choices move towards what the same futures make of them: what the futures
  * have in common drops out. */
-static void learn_choices(Learner *l, double rate) {
+static void learn_choices(learner *l, double rate) {
   berth_pacml_ahead *a = l->a;
   int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
   double mean = 0;
@@ -109,7 +109,7 @@ static void first_weights(berth_pacml_ahead *a, berth_rng *rng) {
   a->is_new = false;
 }
 
-static berth_status games(Learner *l, double *blocked) {
+static berth_status games(learner *l, double *blocked) {
   double before[BERTH_I_AHEAD_INPUTS] = { 0 }, x[BERTH_I_AHEAD_INPUTS], time = 0;
   const berth_pacml_learn_options *o = l->o;
   int32_t sum = 0, every = o->futures > 0 ? 16 : 1024;
@@ -159,7 +159,7 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
   size_t n = (size_t)a->n_weights;
   berth_status st = check(a, &o);
   if (st != BERTH_OK) return st;
-  Learner *l;
+  learner *l;
   if (!(l = berth_i_zalloc(ctx, 1, sizeof *l))) return berth_i_nomem(ctx);
   l->a = a;
   l->o = &o;

@@ -2,12 +2,12 @@
  * they stand for. */
 #include "pacml_internal.h"
 
-typedef struct Sums {
+typedef struct sums {
   double jct, speedup, pieces, servers, channels, compute, communication, computing_share;
   double running, held, computing;      /* s; server-seconds held; server-seconds at work */
   double bytes;                         /* worked off, of graphs as they came */
   double memory, dep_bytes, flow_bytes; /* as they were cut */
-} Sums;
+} sums;
 
 static double end_of(const berth_pacml_run *r, int32_t job) {
   return r->jobs[job].arrival + r->past[job].outcome.jct;
@@ -27,7 +27,7 @@ static double computing_share(const berth_pacml_run *r, int32_t job) {
   return held > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / held : 0;
 }
 
-static void add_completed(const berth_pacml_run *r, int32_t job, Sums *s) {
+static void add_completed(const berth_pacml_run *r, int32_t job, sums *s) {
   const berth_i_pacml_past *p = &r->past[job];
   double step = p->ramp.step;
   s->jct += p->outcome.jct;
@@ -62,7 +62,7 @@ static double load_rate(const berth_pacml_run *r, double time) {
   return n > 0 ? sum / n : 0;
 }
 
-static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, Sums *s) {
+static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, sums *s) {
   double slack = r->env->ramp->o.compat ? 1e-7 : 1e-9 * time;
   for (int32_t j = 0; j < r->n && r->jobs[j].arrival <= time; j++) {
     berth_pacml_cause cause = r->past[j].outcome.cause;
@@ -95,7 +95,7 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
                                     berth_pacml_report *out) {
   berth_ctx *ctx = r->env->ramp->ctx;
   berth_pacml_report o = { 0 };
-  Sums s = { 0 };
+  sums s = { 0 };
   if (!(horizon >= 0))
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g",
                         horizon);

@@ -72,10 +72,10 @@ static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r,
 }
 
 /* A choice in the race: what was blocked in its futures so far. */
-typedef struct Runner {
+typedef struct runner {
   int32_t choice;
   double sum;
-} Runner;
+} runner;
 
 static int32_t rounds_of(int32_t n) {
   int32_t rounds = 1;
@@ -87,7 +87,7 @@ static int32_t rounds_of(int32_t n) {
  * an equal share on those that are left, and the worse half is dropped. All that are left have seen
  * the same futures. */
 static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
-                         const berth_i_choice *choice, int32_t n_choices, int32_t n, Runner *r,
+                         const berth_i_choice *choice, int32_t n_choices, int32_t n, runner *r,
                          const berth_pacml_ahead_options *o) {
   int64_t share = (int64_t)o->futures * n / rounds_of(n), future = 0;
   for (bool last = false; !last; n = (n + 1) / 2) {
@@ -103,7 +103,7 @@ static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *
     }
     /* Least blocked first; of equals the first stays in front. */
     for (int32_t i = 1; i < n; i++) {
-      Runner one = r[i];
+      runner one = r[i];
       int32_t at = i;
       for (; at > 0 && r[at - 1].sum > one.sum; at--) r[at] = r[at - 1];
       r[at] = one;
@@ -116,11 +116,11 @@ static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *
 static berth_status roll(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
                          int32_t n, const berth_i_choice *choice, int32_t preferred,
                          const berth_pacml_ahead_options *o, int32_t *best) {
-  Runner r[BERTH_I_AHEAD_CHOICES + 1];
+  runner r[BERTH_I_AHEAD_CHOICES + 1];
   int32_t count = 0, last = o->reject ? n : n - 1;
-  if (preferred <= last) r[count++] = (Runner){ preferred, 0 };
+  if (preferred <= last) r[count++] = (runner){ preferred, 0 };
   for (int32_t i = 0; i <= last; i++)
-    if (i != preferred) r[count++] = (Runner){ i, 0 };
+    if (i != preferred) r[count++] = (runner){ i, 0 };
   berth_status st;
   if (count > 1 && (st = race(a, now, job, choice, n, count, r, o)) != BERTH_OK) return st;
   *best = r[0].choice;

@@ -7,25 +7,21 @@ enum { MOMENTS = BERTH_I_AHEAD_MOMENTS, SIZES = BERTH_I_AHEAD_SIZES };
 static const double moment[MOMENTS] = { 1, 2, 3, 5, 8, 13 };
 
 /* What is free at the moments to come if no other job arrives. */
-typedef struct Outlook {
+typedef struct outlook {
   int32_t servers[MOMENTS];
   uint64_t busy[MOMENTS];
   berth_i_blocks blocks[MOMENTS];
   double x[MOMENTS * (SIZES + 1)];
-} Outlook;
-
-static int32_t count_servers(uint64_t mask) {
-  return berth_i_count_bits((uint32_t)mask) + berth_i_count_bits((uint32_t)(mask >> 32));
-}
+} outlook;
 
 static void set_inputs(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks,
                  const berth_i_blocks *hit, double *x) {
-  x[0] = (double)(a->f.servers - count_servers(busy & a->f.all)) / a->f.servers;
+  x[0] = (double)(a->f.servers - berth_i_count_bits(busy & a->f.all)) / a->f.servers;
   for (int32_t k = 0; k < a->n_counted; k++)
-    x[k + 1] = (double)berth_i_count_bits(blocks->of[k] & ~(hit ? hit->of[k] : 0)) / a->blocks[k];
+    x[k + 1] = (double)berth_i_count_bits32(blocks->of[k] & ~(hit ? hit->of[k] : 0)) / a->blocks[k];
 }
 
-static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, Outlook *o) {
+static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, outlook *o) {
   int32_t width = a->n_counted + 1;
   for (int32_t i = 0; i < MOMENTS; i++) {
     o->busy[i] = berth_i_fast_busy(&a->f, s->free_at, s->now + moment[i] * a->gap);
@@ -40,10 +36,10 @@ static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, O
 }
 
 /* c NULL: the job is refused.  @return how many moments it changes: those up to its end */
-static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const berth_i_choice *c,
+static int32_t inputs_of(const berth_pacml_ahead *a, const outlook *o, const berth_i_choice *c,
                          double limit, double *x) {
-  int32_t width = a->n_counted + 1, at = MOMENTS * width, n = c ? count_servers(c->servers) : 0,
-          changed = 0;
+  int32_t width = a->n_counted + 1, at = MOMENTS * width,
+          n = c ? berth_i_count_bits(c->servers) : 0, changed = 0;
   memcpy(x, o->x, (size_t)at * sizeof *x);
   if (c) {
     berth_i_blocks hit = berth_i_blocks_hit(a, c->servers);
@@ -61,7 +57,7 @@ static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const ber
 
 void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
                           const berth_i_choice *c, double limit, double *x) {
-  Outlook o;
+  outlook o;
   estimate(a, s, &o);
   inputs_of(a, &o, c, limit, x);
 }
@@ -116,7 +112,7 @@ void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g,
 }
 
 /* The value of a choice, from the units of the outlook: only what the choice changes is added. */
-static double value_after(const berth_pacml_ahead *a, const Outlook *o, const double *base,
+static double value_after(const berth_pacml_ahead *a, const outlook *o, const double *base,
                           const berth_i_choice *c, double limit) {
   double x[BERTH_I_AHEAD_INPUTS], unit[BERTH_I_AHEAD_HIDDEN];
   int32_t width = a->n_counted + 1, changed = inputs_of(a, o, c, limit, x);
@@ -132,7 +128,7 @@ int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_sta
                              const berth_i_ahead_view *v, bool reject, double *each) {
   double least = INFINITY;
   int32_t at = v->n;
-  Outlook o;
+  outlook o;
   estimate(a, s, &o);
   double base[BERTH_I_AHEAD_HIDDEN];
   set_units(a, MOMENTS * (a->n_counted + 1), o.x, base);

@@ -1,20 +1,24 @@
-/* One training step of a placed job, alone on its servers: pieces run by priority on each server,
- * transfers by rank; time moves from end to end (a tick). Transfers that take no time are a tick of
- * their own, as published. Discipline and departures: berth/ramp.h. */
+/* Look-ahead of PAC-ML: one training step of a placed job, alone on its servers. Pieces run by
+ * priority on each server, transfers by rank; time moves from end to end (a tick). Lists of a
+ * server, highest rank first: pieces that are ready, rows under way.
+ *
+ * Invariant between ticks: what is listed has its predecessors done; `parts` counts the rows that
+ * are still to arrive. O(servers + rows under way) a tick. Source: Parsonson et al., "Partitioning
+ * distributed compute jobs with reinforcement learning and graph neural networks" (PAC-ML), its
+ * simulator; discipline and departures: berth/ramp.h. */
 #include "ramp_internal.h"
 
 enum {
   SOON = 50000 /* rows: up to here a step takes milliseconds, so that no interrupt is needed */
 };
 
-typedef struct Walk {
+typedef struct walk {
   berth_ramp_planner *p;
   int32_t pieces, parts;    /* still to come: pieces; rows, those with transfers within their server
                                and to others counted twice */
   int32_t n_local, n_later; /* in p->local and p->later */
-  int32_t ended;            /* list of the pieces that end in this tick */
   bool running, flowing;    /* in this tick */
-} Walk;
+} walk;
 
 static const uint64_t *mask_of(const berth_ramp_planner *p, int32_t row) {
   return p->mask + (size_t)row * (size_t)p->words;
@@ -33,7 +37,7 @@ static bool stays(const berth_ramp_planner *p, int32_t row) {
 
 /* ---- lists, highest first ---- */
 
-static void make_ready(Walk *k, int32_t piece) {
+static void make_ready(walk *k, int32_t piece) {
   berth_ramp_planner *p = k->p;
   int32_t *at = &p->ready[p->server[piece]], mine = p->priority[p->group[piece]];
   while (*at != BERTH_NONE && p->priority[p->group[*at]] > mine) at = &p->next[*at];
@@ -44,13 +48,13 @@ static void make_ready(Walk *k, int32_t piece) {
 /* ---- what follows from what ---- */
 
 /* Published: every predecessor counts once it is done, partners of the synchronisation too. */
-static void arrive(Walk *k, int32_t piece) {
+static void arrive(walk *k, int32_t piece) {
   berth_ramp_planner *p = k->p;
   if (++p->done[piece] == p->need[piece]) make_ready(k, piece);
 }
 
 /* To pieces on other servers, or to all if it is free. */
-static void arrive_away(Walk *k, int32_t row) {
+static void arrive_away(walk *k, int32_t row) {
   const berth_ramp_planner *p = k->p;
   const berth_i_ramp_row *r = &p->row[row];
   const uint64_t *mask = mask_of(p, row);
@@ -62,7 +66,7 @@ static void arrive_away(Walk *k, int32_t row) {
   }
 }
 
-static void begin_row(Walk *k, int32_t row) {
+static void begin_row(walk *k, int32_t row) {
   if (stays(k->p, row)) k->p->later[k->n_later++] = row;
   if (leaves(k->p, row)) {
     berth_ramp_planner *p = k->p;
@@ -73,37 +77,27 @@ static void begin_row(Walk *k, int32_t row) {
   }
 }
 
-/* A row of a collective waits for all others of it. */
-static void meet(Walk *k, int32_t row) {
+/* Its rows begin; one of a collective waits for all others of it. */
+static void end_piece(walk *k, int32_t piece) {
   berth_ramp_planner *p = k->p;
-  int32_t set = p->row[row].set;
-  p->row_next[row] = p->met[set];
-  p->met[set] = row;
-  if (--p->waiting[set] > 0) return;
-  for (int32_t r = p->met[set], next; r != BERTH_NONE; r = next) {
-    next = p->row_next[r];
-    begin_row(k, r);
-  }
-}
-
-static void end_piece(Walk *k, int32_t piece) {
-  const berth_ramp_planner *p = k->p;
   for (int32_t row = p->first_row[piece]; row < p->first_row[piece + 1]; row++) {
-    if (p->row[row].set == BERTH_NONE) begin_row(k, row);
-    else meet(k, row);
+    int32_t set = p->row[row].set;
+    if (set == BERTH_NONE) {
+      begin_row(k, row);
+      continue;
+    }
+    p->row_next[row] = p->met[set];
+    p->met[set] = row;
+    if (--p->waiting[set] > 0) continue;
+    for (int32_t r = p->met[set], next; r != BERTH_NONE; r = next) {
+      next = p->row_next[r];
+      begin_row(k, r);
+    }
   }
   k->pieces--;
 }
 
 /* ---- one tick ---- */
-
-/* Until the first of the pieces that run ends: on each server the one with the first rank. */
-static double time_to_piece(const berth_ramp_planner *p) {
-  double t = INFINITY;
-  for (int32_t i = 0; i < p->n_seats; i++)
-    if (p->ready[p->seat[i]] != BERTH_NONE) t = fmin(t, p->left[p->ready[p->seat[i]]]);
-  return t;
-}
 
 /* Calls a row first on a channel if no row above it uses that channel. Published: a row counts that
  * is first on any of its channels. Exact: a row moves that is first on all of them. */
@@ -122,22 +116,28 @@ static void use(const berth_ramp_planner *p, int32_t row, uint64_t *used) {
   for (int32_t w = 0; w < p->words; w++) used[w] |= mask[w];
 }
 
-static double time_to_flow(const berth_ramp_planner *p) {
-  double t = INFINITY;
+/* Transfers that take no time are a tick of their own, as published. Those that begin in a tick
+ * move from the next on. @return s; INFINITY: nothing ends */
+static double one_tick(walk *k) {
+  berth_ramp_planner *p = k->p;
+  const bool instant = k->n_local > 0, compat = p->ramp->o.compat;
+  double tick = instant ? 0 : INFINITY;
+  k->running = k->flowing = false;
+  /* 1. Time to the first end: of the first piece of each server, and of the rows that are first on
+   * a channel. */
   for (int32_t i = 0; i < p->n_seats; i++) {
+    int32_t s = p->seat[i];
     uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
-    for (int32_t row = p->flows[p->seat[i]]; row != BERTH_NONE; row = p->row_next[row]) {
+    if (p->ready[s] != BERTH_NONE) tick = fmin(tick, p->left[p->ready[s]]);
+    for (int32_t row = p->flows[s]; !instant && row != BERTH_NONE; row = p->row_next[row]) {
       if (!is_first(p, row, used)) continue;
-      t = fmin(t, p->row_left[row]);
+      tick = fmin(tick, p->row_left[row]);
       use(p, row, used);
     }
   }
-  return t;
-}
-
-static void run_pieces(Walk *k, double tick) {
-  berth_ramp_planner *p = k->p;
-  k->ended = BERTH_NONE;
+  if (isinf(tick)) return tick;
+  /* 2. Pieces run. */
+  int32_t ended = BERTH_NONE;
   for (int32_t i = 0; i < p->n_seats; i++) {
     int32_t s = p->seat[i], piece = p->ready[s];
     if (piece == BERTH_NONE) continue;
@@ -145,59 +145,43 @@ static void run_pieces(Walk *k, double tick) {
     p->left[piece] -= fmin(tick, p->left[piece]);
     if (p->left[piece] > 0) continue;
     p->ready[s] = p->next[piece];
-    p->next[piece] = k->ended;
-    k->ended = piece;
+    p->next[piece] = ended;
+    ended = piece;
   }
-}
-
-static void move_flows_from(Walk *k, int32_t s, double tick) {
-  berth_ramp_planner *p = k->p;
-  uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
-  for (int32_t *at = &p->flows[s]; *at != BERTH_NONE;) {
-    int32_t row = *at;
-    bool moves = p->ramp->o.compat || is_first(p, row, used);
-    k->flowing = true;
-    if (moves) {
-      use(p, row, used);
-      p->row_left[row] -= fmin(tick, p->row_left[row]);
-    }
-    if (!moves || p->row_left[row] > 0) {
-      at = &p->row_next[row];
-      continue;
-    }
-    *at = p->row_next[row];
-    arrive_away(k, row);
+  /* 3. Transfers: those without time, else all flows (exact: those first on all their channels). */
+  int32_t n = k->n_local, *local = p->local;
+  for (int32_t i = 0; i < n; i++) {
+    const berth_i_ramp_row *r = &p->row[local[i]];
+    if (r->local != BERTH_NONE) arrive(k, r->local);
+    if (r->free) arrive_away(k, local[i]);
     k->parts--;
   }
-}
-
-/* Transfers that take no time are a tick of their own, as published. Those that begin in a tick
- * move from the next on. */
-static double one_tick(Walk *k) {
-  berth_ramp_planner *p = k->p;
-  bool instant = k->n_local > 0;
-  double tick = fmin(time_to_piece(p), instant ? 0 : time_to_flow(p));
-  int32_t *due = p->later;
-  k->running = k->flowing = false;
-  if (isinf(tick)) return tick;
-  run_pieces(k, tick);
-  if (instant) {
-    int32_t n = k->n_local;
-    k->n_local = 0;
-    for (int32_t i = 0; i < n; i++) {
-      int32_t row = k->p->local[i];
-      if (k->p->row[row].local != BERTH_NONE) arrive(k, k->p->row[row].local);
-      if (k->p->row[row].free) arrive_away(k, row);
+  for (int32_t i = 0; !instant && i < p->n_seats; i++) {
+    uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
+    for (int32_t *at = &p->flows[p->seat[i]]; *at != BERTH_NONE;) {
+      int32_t row = *at;
+      bool moves = compat || is_first(p, row, used);
+      k->flowing = true;
+      if (moves) {
+        use(p, row, used);
+        p->row_left[row] -= fmin(tick, p->row_left[row]);
+      }
+      if (!moves || p->row_left[row] > 0) {
+        at = &p->row_next[row];
+        continue;
+      }
+      *at = p->row_next[row];
+      arrive_away(k, row);
       k->parts--;
     }
-  } else
-    for (int32_t i = 0; i < p->n_seats; i++) move_flows_from(k, p->seat[i], tick);
-  for (int32_t piece = k->ended, next; piece != BERTH_NONE; piece = next) {
+  }
+  /* 4. What pieces that have ended send begins. */
+  for (int32_t piece = ended, next; piece != BERTH_NONE; piece = next) {
     next = p->next[piece];
     end_piece(k, piece);
   }
-  p->later = p->local;
-  p->local = due;
+  p->local = p->later;
+  p->later = local;
   k->n_local = k->n_later;
   k->n_later = 0;
   return tick;
@@ -205,7 +189,7 @@ static double one_tick(Walk *k) {
 
 /* ---- a step ---- */
 
-static void begin(Walk *k, const berth_ramp_model *m) {
+static void begin(walk *k, const berth_ramp_model *m) {
   berth_ramp_planner *p = k->p;
   k->pieces = p->n_pieces;
   for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
@@ -219,7 +203,7 @@ static void begin(Walk *k, const berth_ramp_model *m) {
 
 berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
                                berth_ramp_outcome *out) {
-  Walk k = { .p = p };
+  walk k = { .p = p };
   berth_status st = BERTH_OK;
   begin(&k, m);
   while (k.pieces > 0 || k.parts > 0) {

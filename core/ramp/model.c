@@ -16,17 +16,6 @@ void berth_ramp_model_release(berth_ramp_model *m) {
 
 static const char *name_of(const berth_op *op) { return op->name ? op->name : ""; }
 
-static berth_status check_op(berth_ctx *ctx, int32_t id, const berth_op *op) {
-  if (op->twin == BERTH_NONE)
-    return berth_i_fail(
-        ctx, BERTH_EINVAL,
-        "ramp: op %d \"%s\" has no twin: expected a backward op for each forward op", (int)id,
-        name_of(op));
-  if (!op->seconds || !isfinite(op->seconds[0]))
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no time", (int)id, name_of(op));
-  return BERTH_OK;
-}
-
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   if (berth_graph_collectives(g) > 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
@@ -35,11 +24,17 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "ramp: op times for %d device types: servers are all alike",
                         (int)berth_graph_types(g));
-  berth_op op;
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
+    berth_op op;
     berth_graph_op(g, v, &op);
-    berth_status st;
-    if ((st = check_op(ctx, v, &op)) != BERTH_OK) return st;
+    if (op.twin == BERTH_NONE)
+      return berth_i_fail(
+          ctx, BERTH_EINVAL,
+          "ramp: op %d \"%s\" has no twin: expected a backward op for each forward op", (int)v,
+          name_of(&op));
+    if (!op.seconds || !isfinite(op.seconds[0]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no time", (int)v,
+                          name_of(&op));
   }
   return BERTH_OK;
 }
@@ -98,21 +93,6 @@ static double held(const berth_graph *g, int32_t v, const berth_op *op) {
   return bytes;
 }
 
-static berth_status check_columns(const berth_ramp_model *m) {
-  for (int32_t v = 0; v < 2 * m->n; v++)
-    if (isinf(m->cost[v]) || isinf(m->memory[v]))
-      return berth_i_fail(m->ramp->ctx, BERTH_EINVAL,
-                          "ramp: op %d takes %g s and %g bytes: too much to count", (int)v,
-                          m->cost[v], m->memory[v]);
-  return BERTH_OK;
-}
-
-static bool is_backward(const berth_graph *g, int32_t v) {
-  berth_op op;
-  berth_graph_op(g, v, &op);
-  return (op.flags & BERTH_OP_BACKWARD) != 0;
-}
-
 /* Backward is what is flagged so; of two twins without flags, the later in topological order. */
 static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
   int32_t groups = 2 * m->n, *order = berth_i_alloc(m->ramp->ctx, (size_t)groups, sizeof *order);
@@ -120,10 +100,11 @@ static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
   if (!order) return berth_i_nomem(m->ramp->ctx);
   st = berth_topo_order(g, order);
   for (int32_t i = 0; st == BERTH_OK && i < groups; i++) {
-    berth_op op;
+    berth_op op, twin;
     berth_graph_op(g, order[i], &op);
+    berth_graph_op(g, op.twin, &twin);
     if ((op.flags & BERTH_OP_BACKWARD) == 0 && !m->backward[order[i]]) m->backward[op.twin] = 1;
-    if ((op.flags & BERTH_OP_BACKWARD) && is_backward(g, op.twin))
+    if ((op.flags & twin.flags & BERTH_OP_BACKWARD))
       st = berth_i_fail(m->ramp->ctx, BERTH_EINVAL,
                         "ramp: ops %d and %d are twins, and both are backward ops",
                         (int)(order[i] < op.twin ? order[i] : op.twin),
@@ -177,15 +158,6 @@ static berth_status sort_forward(berth_ramp_model *m) {
              : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
 }
 
-/* Edges are collected twice: to count them, then to keep them. */
-static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_ramp_edge **edge,
-                                  size_t *cap, int32_t *n) {
-  *cap = (size_t)berth_graph_edges(g);
-  if (!(*edge = berth_i_alloc(ctx, *cap, sizeof **edge))) return berth_i_nomem(ctx);
-  for (int32_t v = 0; v < berth_graph_ops(g); v++) *n = edges_into(g, v, *n, *edge);
-  return BERTH_OK;
-}
-
 static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order,
                           const berth_i_ramp_edge *edge) {
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
@@ -204,9 +176,12 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
     m->cost[v] = op.seconds[0] * scale;
     m->memory[v] = held(g, v, &op);
     m->params[v] = op.param_bytes;
+    if (isinf(m->cost[v]) || isinf(m->memory[v]))
+      return berth_i_fail(m->ramp->ctx, BERTH_EINVAL,
+                          "ramp: op %d takes %g s and %g bytes: too much to count", (int)v,
+                          m->cost[v], m->memory[v]);
   }
   berth_status st;
-  if ((st = check_columns(m)) != BERTH_OK) return st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
   /* A backward op holds what its forward op does. */
   m->sequential = 0;
@@ -227,8 +202,11 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   size_t cap = 0;
   int32_t n_edges = 0;
   berth_status st = check_graph(r->ctx, g);
-  if (st == BERTH_OK) st = collect_edges(r->ctx, g, &edge, &cap, &n_edges);
-  if (st != BERTH_OK) goto done;
+  if (st != BERTH_OK) return st;
+  /* A tensor read twice by an op is one edge: they are counted before the model has its arrays. */
+  cap = (size_t)berth_graph_edges(g);
+  if (!(edge = berth_i_alloc(r->ctx, cap, sizeof *edge))) return berth_i_nomem(r->ctx);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) n_edges = edges_into(g, v, n_edges, edge);
   st = berth_i_nomem(r->ctx);
   if (!(m = berth_i_pool_object(r->ctx, sizeof *m))) goto done;
   m->ramp = r;

@@ -4,12 +4,12 @@
 
 /* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups
  * and racks. */
-typedef struct Shape {
+typedef struct shape {
   int32_t groups, racks, slots;
   bool diagonal;
-} Shape;
+} shape;
 
-typedef struct Search {
+typedef struct search {
   berth_ramp_planner *p;
   int32_t pieces;
   double need;             /* bytes of a piece */
@@ -17,27 +17,13 @@ typedef struct Search {
   berth_i_ramp_seen *seen; /* called instead of checking free servers: whether a block is
                               accepted */
   void *ud;
-} Search;
+} search;
 
 static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) {
   return (g * r->o.racks + k) * r->o.slots + s;
 }
 
-/* The servers of a block with that origin, lexicographically, into p->block. */
-static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g, int32_t k,
-                       int32_t s) {
-  int32_t n = 0;
-  if (b.diagonal) {
-    for (; n < pieces; n++) p->block[n] = server_at(p->ramp, g + n, k + n, s);
-    return;
-  }
-  for (int32_t dg = 0; dg < b.groups; dg++)
-    for (int32_t dk = 0; dk < b.racks; dk++)
-      for (int32_t ds = 0; ds < b.slots; ds++)
-        p->block[n++] = server_at(p->ramp, g + dg, k + dk, s + ds);
-}
-
-static bool fits(const Search *q) {
+static bool fits(const search *q) {
   const berth_ramp_planner *p = q->p;
   if (q->seen) return q->seen(q->ud, q->pieces, p->block);
   for (int32_t i = 0; i < q->pieces; i++) {
@@ -47,36 +33,41 @@ static bool fits(const Search *q) {
   return true;
 }
 
-static bool try_shape(const Search *q, Shape b) {
-  const berth_ramp *r = q->p->ramp;
+/* Blocks of a shape by their origins, lexicographically; into p->block. */
+static bool try_shape(const search *q, shape b) {
+  berth_ramp_planner *p = q->p;
+  const berth_ramp *r = p->ramp;
   int32_t slots = b.diagonal ? 1 : b.slots;
   for (int32_t g = 0; g + b.groups <= r->o.groups; g++)
     for (int32_t k = 0; k + b.racks <= r->o.racks; k++)
       for (int32_t s = 0; s + slots <= r->o.slots; s++) {
-        list_block(q->p, b, q->pieces, g, k, s);
+        int32_t n = 0;
+        for (; b.diagonal && n < q->pieces; n++) p->block[n] = server_at(r, g + n, k + n, s);
+        for (int32_t dg = 0; !b.diagonal && dg < b.groups; dg++)
+          for (int32_t dk = 0; dk < b.racks; dk++)
+            for (int32_t ds = 0; ds < b.slots; ds++)
+              p->block[n++] = server_at(r, g + dg, k + dk, s + ds);
         if (fits(q)) return true;
       }
   return false;
 }
 
-/* Shapes of a x b servers: square over groups and racks, flat along slots, flat along racks. */
-static bool try_factors(const Search *q, int32_t a, int32_t b) {
-  const berth_ramp *r = q->p->ramp;
-  int32_t m = (int32_t)lround(sqrt(a));
-  if (m * m == a && m <= r->o.groups && m <= r->o.racks && b <= r->o.slots
-      && try_shape(q, (Shape){ m, m, b, false }))
-    return true;
-  if (a > r->o.groups || a > r->o.racks || b > r->o.slots) return false;
-  return try_shape(q, (Shape){ a, 1, b, false }) || try_shape(q, (Shape){ a, b, 1, false });
-}
-
-/* Into p->block, if there is one. */
-static bool find_block(const Search *q) {
+/* Into p->block, if there is one. Shapes of a x b servers: square over groups and racks, flat along
+ * slots, flat along racks; then the diagonal and the line. */
+static bool find_block(const search *q) {
+  const berth_ramp_options *o = &q->p->ramp->o;
   if (q->pieces > q->p->ramp->servers) return false;
-  for (int32_t b = 1; b <= q->pieces; b++)
-    if (q->pieces % b == 0 && try_factors(q, q->pieces / b, b)) return true;
-  return try_shape(q, (Shape){ q->pieces, q->pieces, 1, true })
-         || try_shape(q, (Shape){ q->pieces, 1, 1, false });
+  for (int32_t b = 1; b <= q->pieces; b++) {
+    int32_t a = q->pieces / b, m = (int32_t)lround(sqrt(a));
+    if (q->pieces % b != 0 || b > o->slots) continue;
+    if (m * m == a && m <= o->groups && m <= o->racks && try_shape(q, (shape){ m, m, b, false }))
+      return true;
+    if (a <= o->groups && a <= o->racks
+        && (try_shape(q, (shape){ a, 1, b, false }) || try_shape(q, (shape){ a, b, 1, false })))
+      return true;
+  }
+  return try_shape(q, (shape){ q->pieces, q->pieces, 1, true })
+         || try_shape(q, (shape){ q->pieces, 1, 1, false });
 }
 
 /* ---- a job ---- */
@@ -95,41 +86,38 @@ static void put_piece(berth_ramp_planner *p, int32_t v, int32_t where, double ea
   }
 }
 
-/* The servers of the first producer that has as many pieces, and space for it: published, on them
- * together; else on each. */
-static bool join_producer(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  const int32_t pieces = p->pieces[v];
+  const bool compat = m->ramp->o.compat;
+  search q = { p, pieces, weight(m, v) / pieces, false, NULL, NULL };
+  /* 1. The servers of the first producer that has as many pieces, and space for it: published, on
+   * them together; else on each. */
   for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
     int32_t u = m->edge[m->in[i]].src;
-    if (p->where[u] == BERTH_NONE || p->pieces[u] != p->pieces[v]) continue;
+    if (p->where[u] == BERTH_NONE || p->pieces[u] != pieces) continue;
     double together = 0, least = INFINITY;
-    for (int32_t k = 0; k < p->pieces[u]; k++) {
+    for (int32_t k = 0; k < pieces; k++) {
       together += p->free_bytes[p->home[p->where[u] + k]];
       least = fmin(least, p->free_bytes[p->home[p->where[u] + k]]);
     }
-    if ((m->ramp->o.compat ? together : least * p->pieces[u]) < weight(m, v)) continue;
-    put_piece(p, v, p->where[u], weight(m, v) / p->pieces[v]);
+    if ((compat ? together : least * pieces) < weight(m, v)) continue;
+    put_piece(p, v, p->where[u], q.need);
     return true;
   }
-  return false;
-}
-
-/* With a producer; else on the given block, if the op has as many pieces; else on the first block
- * within the servers of the job (not published), or anywhere. */
-static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
-  Search q = { p, p->pieces[v], weight(m, v) / p->pieces[v], false, NULL, NULL };
-  if (join_producer(p, m, v)) return true;
-  if (p->n_wish == q.pieces) {
-    for (int32_t i = 0; i < q.pieces; i++) p->block[i] = p->wish[i];
+  /* 2. The given block, if the op has as many pieces; else the first block within the servers of
+   * the job (not published), or anywhere. */
+  if (p->n_wish == pieces) {
+    for (int32_t i = 0; i < pieces; i++) p->block[i] = p->wish[i];
     if (!fits(&q)) return false;
   } else {
-    q.within = !m->ramp->o.compat;
+    q.within = !compat;
     if (!q.within || !find_block(&q)) {
       q.within = false;
       if (!find_block(&q)) return false;
     }
   }
   int32_t where = p->n_homes;
-  for (int32_t i = 0; i < q.pieces; i++) p->home[p->n_homes++] = p->block[i];
+  for (int32_t i = 0; i < pieces; i++) p->home[p->n_homes++] = p->block[i];
   put_piece(p, v, where, q.need);
   return true;
 }
@@ -169,7 +157,7 @@ bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_s
                              void *ud) {
   int32_t block[BERTH_I_RAMP_SERVERS];
   berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
-  Search q = { &p, pieces, 0, false, seen, ud };
+  search q = { &p, pieces, 0, false, seen, ud };
   return (pieces == 1 || (pieces > 1 && pieces % 2 == 0)) && find_block(&q);
 }
 

@@ -5,12 +5,6 @@
 
 /* ---- pieces of each op, and bytes between two pieces ---- */
 
-static int32_t pieces_of(const berth_ramp_model *m, int32_t forward, int32_t most) {
-  double even = 2 * ceil(ceil(m->cost[forward] / m->ramp->o.quantum) / 2);
-  if (even > most) even = most;
-  return even < 1 ? 1 : (int32_t)even;
-}
-
 /* exact: not more than have a block within the block of the ops with most, or the job would hold
  * servers for a few ops alone. */
 static void keep_within(berth_ramp_planner *p, const berth_ramp_model *m) {
@@ -29,13 +23,6 @@ static void keep_within(berth_ramp_planner *p, const berth_ramp_model *m) {
   }
 }
 
-/* More pieces than servers have no block: they need not be distinguished. */
-static int32_t counted(const berth_ramp_planner *p, int32_t pieces) {
-  return pieces > p->ramp->servers ? p->ramp->servers : pieces;
-}
-
-/* ---- bytes ---- */
-
 static void size_around(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v,
                         const double *held) {
   int32_t k = p->pieces[v];
@@ -45,6 +32,7 @@ static void size_around(berth_ramp_planner *p, const berth_ramp_model *m, int32_
     p->size[m->out[i]] = held[m->edge[m->out[i]].dst] / k;
 }
 
+/* Partitioning. */
 static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
   int32_t groups = 2 * m->n;
   berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_GROUPS, (size_t)groups + 1);
@@ -52,19 +40,25 @@ static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_
   if (st == BERTH_OK)
     st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_EDGES, (size_t)m->n_edges + 8 * (size_t)groups);
   if (st != BERTH_OK) return st;
+  /* 1. Pieces of each forward op, and of its twin: even, as many as quanta of its time. */
   for (int32_t i = 0; i < m->n; i++) {
     int32_t v = m->forward[i];
-    p->pieces[v] = p->pieces[m->twin[v]] = pieces_of(m, v, most);
+    double even = fmin(most, 2 * ceil(ceil(m->cost[v] / m->ramp->o.quantum) / 2));
+    p->pieces[v] = p->pieces[m->twin[v]] = even < 1 ? 1 : (int32_t)even;
   }
   if (!m->ramp->o.compat) keep_within(p, m);
+  /* More pieces than servers have no block: they need not be distinguished. */
   p->base[0] = 0;
-  for (int32_t v = 0; v < groups; v++) p->base[v + 1] = p->base[v] + counted(p, p->pieces[v]);
+  for (int32_t v = 0; v < groups; v++)
+    p->base[v + 1] =
+        p->base[v] + (p->pieces[v] > p->ramp->servers ? p->ramp->servers : p->pieces[v]);
   p->n_pieces = p->base[groups];
+  /* 2. Bytes of a piece, and between two of them. */
   if (m->ramp->o.compat) {
     /* As the published simulator has it: forward ops one after another, their twins with them; what
      * goes into a cut op is sized by what the producer holds at that moment, what leaves it by what
      * the consumer holds. */
-    memcpy(p->held, m->memory, 2 * (size_t)m->n * sizeof *p->held);
+    memcpy(p->held, m->memory, (size_t)groups * sizeof *p->held);
     for (int32_t e = 0; e < m->n_edges; e++) p->size[e] = p->held[m->edge[e].src];
     for (int32_t i = 0; i < m->n; i++) {
       int32_t v = m->forward[i], w = m->twin[v];
@@ -75,20 +69,10 @@ static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_
       p->held[w] /= p->pieces[w];
     }
   } else {
-    for (int32_t v = 0; v < 2 * m->n; v++) p->held[v] = m->memory[v] / p->pieces[v];
+    for (int32_t v = 0; v < groups; v++) p->held[v] = m->memory[v] / p->pieces[v];
     for (int32_t e = 0; e < m->n_edges; e++)
       p->size[e] = m->edge[e].bytes / p->pieces[m->edge[e].src] / p->pieces[m->edge[e].dst];
   }
-  return BERTH_OK;
-}
-
-static berth_status check(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
-  berth_ctx *ctx = p->ramp->ctx;
-  if (m->ramp != p->ramp)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the model was made for another cluster");
-  if (most < 1 || (most > 1 && most % 2 != 0))
-    return berth_i_fail(ctx, BERTH_EINVAL,
-                        "ramp: most pieces: expected 1 or an even number, got %d", (int)most);
   return BERTH_OK;
 }
 
@@ -113,8 +97,13 @@ static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, int32
                          const uint8_t *busy, bool given, int32_t n, const int32_t *block,
                          int look, int32_t *servers, berth_ramp_outcome *out) {
   berth_ramp_outcome o = { .op = BERTH_NONE };
-  berth_status st = check(p, m, most);
-  if (st == BERTH_OK) st = cut(p, m, most);
+  if (m->ramp != p->ramp)
+    return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                        "ramp: the model was made for another cluster");
+  if (most < 1 || (most > 1 && most % 2 != 0))
+    return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                        "ramp: most pieces: expected 1 or an even number, got %d", (int)most);
+  berth_status st = cut(p, m, most);
   if (st == BERTH_OK && given) st = check_block(p, m, n, block);
   if (st != BERTH_OK) return st;
   p->wish = block;

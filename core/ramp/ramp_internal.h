@@ -57,6 +57,15 @@ static inline int32_t berth_i_ramp_slot(const berth_ramp *r, int32_t server) {
   return server % r->o.slots;
 }
 
+static inline int32_t berth_i_count_bits32(uint32_t b) {
+  b = b - ((b >> 1) & 0x55555555u);
+  b = (b & 0x33333333u) + ((b >> 2) & 0x33333333u);
+  return (int32_t)((((b + (b >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+static inline int32_t berth_i_count_bits(uint64_t b) {
+  return berth_i_count_bits32((uint32_t)b) + berth_i_count_bits32((uint32_t)(b >> 32));
+}
+
 /* ---- a job cut and placed ---- */
 
 /** Transfers from one piece to the pieces of a group, or, to synchronise, to those of its own group

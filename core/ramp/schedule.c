@@ -31,69 +31,32 @@ static int32_t set_edges(const berth_ramp_model *m, int32_t v, const int32_t **e
   return start[v + 1] - start[v];
 }
 
-static int32_t other_end(const berth_ramp_model *m, int32_t v, int32_t e) {
-  return m->backward[v] ? m->edge[e].src : m->edge[e].dst;
-}
-
-/* exact: an edge is part of one collective only, also from a forward to a backward op. */
-static bool belongs(const berth_ramp_model *m, int32_t v, int32_t e) {
-  return m->ramp->o.compat || owner(m, e) == v;
-}
-
-/* As many dependencies begin on each server as end there, if there are any. */
-static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v,
-                     const int32_t *edges, int32_t n) {
-  int32_t pieces = 0, k = p->pieces[v];
-  bool same = true;
-  for (int32_t i = 0; i < n; i++) {
-    int32_t w = other_end(m, v, edges[i]);
-    if (!belongs(m, v, edges[i])) continue;
-    for (int32_t j = 0; j < p->pieces[w]; j++) p->count[homes(p, w)[j]] += k;
-    pieces += p->pieces[w];
-  }
-  for (int32_t i = 0; i < k; i++) p->count[homes(p, v)[i]] -= pieces;
-  for (int32_t s = 0; s < p->ramp->servers; s++) {
-    same = same && p->count[s] == 0;
-    p->count[s] = 0;
-  }
-  return same && pieces > 0;
-}
-
-/* Seconds of the collective around op v; negative if its dependencies are transfers of their
- * own. */
+/* Seconds of the collective around op v; negative if its dependencies are transfers of their own.
+ * It is one if as many dependencies begin on each server as end there. */
 static double time_of_set(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   const int32_t *edges;
-  int32_t n = set_edges(m, v, &edges);
+  int32_t n = set_edges(m, v, &edges), ends = 0, k = p->pieces[v];
+  if (k == 1) return -1;
   double bytes = 0;
-  if (p->pieces[v] == 1 || !balanced(p, m, v, edges, n)) return -1;
-  for (int32_t i = 0; i < n; i++)
-    if (belongs(m, v, edges[i]))
-      bytes += p->size[edges[i]] * p->pieces[v] * p->pieces[other_end(m, v, edges[i])];
-  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)),
-                             bytes);
+  for (int32_t i = 0; i < n; i++) {
+    int32_t w = m->backward[v] ? m->edge[edges[i]].src : m->edge[edges[i]].dst;
+    /* exact: an edge is part of one collective only, also from a forward to a backward op */
+    if (!m->ramp->o.compat && owner(m, edges[i]) != v) continue;
+    for (int32_t j = 0; j < p->pieces[w]; j++) p->count[homes(p, w)[j]] += k;
+    ends += p->pieces[w];
+    bytes += p->size[edges[i]] * k * p->pieces[w];
+  }
+  for (int32_t i = 0; i < k; i++) p->count[homes(p, v)[i]] -= ends;
+  bool balanced = ends > 0;
+  for (int32_t s = 0; s < p->ramp->servers; s++) {
+    balanced = balanced && p->count[s] == 0;
+    p->count[s] = 0;
+  }
+  if (!balanced) return -1;
+  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, k, homes(p, v)), bytes);
 }
 
 /* ---- classes: what takes the same time ---- */
-
-static double time_of_edge(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t e) {
-  double set = p->set_time[owner(m, e)];
-  if (set >= 0) return set;
-  return p->size[e] > 0 ? berth_ramp_transfer(p->ramp, 0, p->ramp->servers > 1 ? 1 : 0, p->size[e])
-                        : 0;
-}
-
-/* Two pieces at that distance send each other what one of them holds. */
-static double time_of_pair(const berth_ramp_planner *p, int32_t v, int32_t d) {
-  berth_i_ramp_spread s = { 1 + (d & OTHER_GROUP ? 1 : 0), 1 + (d & OTHER_RACK ? 1 : 0),
-                            1 + (d & OTHER_SLOT ? 1 : 0), 1, d == 0 };
-  return berth_i_ramp_reduce(p->ramp, s, 2 * p->held[v]);
-}
-
-/* exact: all pieces of a backward op add up the gradients of its parameters. */
-static double time_of_sync(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
-  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)),
-                             m->params[v]);
-}
 
 static bool syncs(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   return m->backward[v] && p->pieces[v] > 1;
@@ -106,17 +69,31 @@ static int32_t sync_class(const berth_ramp_model *m, int32_t v, int32_t d) {
 }
 
 static void rank_classes(berth_ramp_planner *p, const berth_ramp_model *m) {
+  const berth_ramp *r = p->ramp;
   int32_t n = 0, all = m->n_edges + DISTANCES * 2 * m->n;
-  for (int32_t e = 0; e < m->n_edges; e++)
-    p->klass[e] = (berth_i_ramp_class){ time_of_edge(p, m, e), e, 0 };
+  /* 1. Edges: the time of their collective, or of a transfer between two servers. */
+  for (int32_t e = 0; e < m->n_edges; e++) {
+    double time = p->set_time[owner(m, e)];
+    if (time < 0)
+      time = p->size[e] > 0 ? berth_ramp_transfer(r, 0, r->servers > 1 ? 1 : 0, p->size[e]) : 0;
+    p->klass[e] = (berth_i_ramp_class){ time, e, 0 };
+  }
+  /* 2. Synchronisations. Published: two pieces at distance d send each other what one of them
+   * holds. exact: all pieces of a backward op add up the gradients of its parameters. */
   for (int32_t v = 0; v < 2 * m->n; v++)
     for (int32_t d = 0; d < DISTANCES; d++) {
-      double time = !syncs(p, m, v)     ? -1
-                    : p->ramp->o.compat ? time_of_pair(p, v, d)
-                    : d == 0            ? time_of_sync(p, m, v)
-                                        : -1;
+      double time = -1;
+      if (syncs(p, m, v) && r->o.compat) {
+        berth_i_ramp_spread s = { 1 + (d & OTHER_GROUP ? 1 : 0), 1 + (d & OTHER_RACK ? 1 : 0),
+                                  1 + (d & OTHER_SLOT ? 1 : 0), 1, d == 0 };
+        time = berth_i_ramp_reduce(r, s, 2 * p->held[v]);
+      } else if (syncs(p, m, v) && d == 0) {
+        time = berth_i_ramp_reduce(r, berth_i_ramp_spread_of(r, p->pieces[v], homes(p, v)),
+                                   m->params[v]);
+      }
       p->klass[sync_class(m, v, d)] = (berth_i_ramp_class){ time, sync_class(m, v, d), 0 };
     }
+  /* 3. Ranks: the shortest the highest. */
   for (int32_t c = 0; c < all; c++)
     if (p->klass[c].time >= 0) p->sorted[n++] = p->klass[c];
   sort_classes(p->sorted, (size_t)n);
@@ -154,36 +131,25 @@ static void fill_pieces(berth_ramp_planner *p, const berth_ramp_model *m) {
   }
 }
 
-static void set_bit(uint64_t *mask, int32_t s) { mask[s / 64] |= (uint64_t)1 << (s % 64); }
-
-/* Sends to the pieces of dst for which `to` says so; fills mask and local; @return how many are on
- * other servers */
-static int32_t aim(berth_ramp_planner *p, int32_t row, int32_t piece, int32_t dst, int32_t near) {
-  uint64_t *mask = p->mask + (size_t)row * (size_t)p->words;
+/* Sends to the pieces of row.dst: to those at the distance row.near, if it is given. */
+static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size,
+                    berth_ramp_outcome *out) {
+  uint64_t *mask = p->mask + (size_t)p->n_rows * (size_t)p->words;
   int32_t here = p->server[piece], away = 0;
-  p->row[row].local = BERTH_NONE;
   memset(mask, 0, (size_t)p->words * sizeof *mask);
-  for (int32_t j = 0; j < p->pieces[dst]; j++) {
-    int32_t s = homes(p, dst)[j];
+  for (int32_t j = 0; j < p->pieces[row.dst]; j++) {
+    int32_t s = homes(p, row.dst)[j];
     if (s == here) {
-      if (dst != p->group[piece]) p->row[row].local = p->base[dst] + j;
-    } else if (near == BERTH_NONE || near == distance(p->ramp, here, s)) {
-      set_bit(mask, s);
+      if (row.dst != p->group[piece]) row.local = p->base[row.dst] + j;
+    } else if (row.near == BERTH_NONE || row.near == distance(p->ramp, here, s)) {
+      mask[s / 64] |= (uint64_t)1 << (s % 64);
       away++;
     }
   }
-  return away;
-}
-
-static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size,
-                    berth_ramp_outcome *out) {
-  int32_t at = p->n_rows;
-  p->row[at] = row;
-  p->source[at] = piece;
-  p->row_left[at] = row.time;
-  int32_t away = aim(p, at, piece, row.dst, row.near);
-  if (away == 0 && p->row[at].local == BERTH_NONE) return;
-  p->n_rows++;
+  if (away == 0 && row.local == BERTH_NONE) return;
+  p->row[p->n_rows] = row;
+  p->source[p->n_rows] = piece;
+  p->row_left[p->n_rows++] = row.time;
   if (row.free) return;
   out->flows += away;
   out->flow_bytes += away * size;
@@ -214,12 +180,6 @@ static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int3
                              c->time };
     add_row(p, piece, row, bytes, out);
   }
-}
-
-static int32_t bits(uint64_t x) {
-  int32_t n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
 }
 
 static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
@@ -268,7 +228,7 @@ berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model
     for (int32_t w = 0; w < words && !p->row[row].free; w++)
       p->reach[p->server[p->source[row]] * words + w] |=
           p->mask[(size_t)row * (size_t)words + (size_t)w];
-  for (size_t i = 0; i < all; i++) n += bits(p->reach[i]);
+  for (size_t i = 0; i < all; i++) n += berth_i_count_bits(p->reach[i]);
   out->channels = n;
   return BERTH_OK;
 }
