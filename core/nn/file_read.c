@@ -1,6 +1,8 @@
-/* Loading parameters. The whole file is checked first, in a pass that keeps nothing; no length in
- * it is believed before it is known to fit into the file. What is read goes to an array of its own
- * and from there, when all is well, to the parameters. */
+/* Loading parameters (format: params_internal.h). The whole file is checked first, in a pass that
+ * keeps nothing but the checksum; no length in it is used before it is known to fit into the file,
+ * so a damaged file never causes a large allocation. Numbers go to an array of their own and from
+ * there, when all is well, to the parameters: a failure changes nothing. */
+#include "base/file_internal.h"
 #include "params_internal.h"
 
 #include <errno.h>
@@ -9,29 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct Header {
+typedef struct header {
   uint64_t steps, numbers, note;
   uint32_t arrays, moments;
-} Header;
+} header;
 
-typedef struct Reader {
+typedef struct reader {
   berth_ctx *ctx;
   const char *path;
   int fd;
   uint64_t left;      /* bytes before the checksum that were not taken yet */
   size_t at, have;    /* in buf */
   unsigned char *buf; /* [BERTH_I_FILE_BUFFER] */
-  Header h;
-} Reader;
+  header h;
+} reader;
 
-static berth_status damaged(Reader *r, const char *what) {
+static berth_status damaged(reader *r, const char *what) {
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: damaged: %s", r->path, what);
 }
 
 /* ---- bytes ---- */
 
 /* As many as required, unless the file ends.  @param got set */
-static berth_status read_some(Reader *r, void *to, size_t n, size_t *got) {
+static berth_status read_some(reader *r, void *to, size_t n, size_t *got) {
   *got = 0;
   while (*got < n) {
     ssize_t k = read(r->fd, (char *)to + *got, n - *got);
@@ -43,7 +45,8 @@ static berth_status read_some(Reader *r, void *to, size_t n, size_t *got) {
   return BERTH_OK;
 }
 
-static berth_status refill(Reader *r) {
+/* The size was checked before: an early end means that the file changed. */
+static berth_status refill(reader *r) {
   r->at = 0;
   berth_status st;
   if ((st = read_some(r, r->buf, BERTH_I_FILE_BUFFER, &r->have)) != BERTH_OK) return st;
@@ -51,7 +54,7 @@ static berth_status refill(Reader *r) {
 }
 
 /* @param to NULL: skipped */
-static berth_status take(Reader *r, void *to, uint64_t n, const char *what) {
+static berth_status take(reader *r, void *to, uint64_t n, const char *what) {
   unsigned char *out = to;
   if (n > r->left) return damaged(r, what);
   r->left -= n;
@@ -68,7 +71,7 @@ static berth_status take(Reader *r, void *to, uint64_t n, const char *what) {
   return BERTH_OK;
 }
 
-static berth_status take_u32(Reader *r, uint32_t *v, const char *what) {
+static berth_status take_u32(reader *r, uint32_t *v, const char *what) {
   unsigned char le[4];
   berth_status st = take(r, le, sizeof le, what);
   if (st == BERTH_OK) *v = (uint32_t)berth_i_from_le(le, 4);
@@ -76,7 +79,7 @@ static berth_status take_u32(Reader *r, uint32_t *v, const char *what) {
 }
 
 /* Turned to the host's order where they lie. */
-static berth_status take_floats(Reader *r, float *x, int64_t n) {
+static berth_status take_floats(reader *r, float *x, int64_t n) {
   berth_status st = take(r, x, (uint64_t)n * 4, "it has too few numbers");
   for (int64_t i = 0; st == BERTH_OK && i < n; i++) {
     unsigned char le[4];
@@ -88,7 +91,7 @@ static berth_status take_floats(Reader *r, float *x, int64_t n) {
 }
 
 /* A zero-terminated text of n bytes.  @param text freed with berth_i_strfree */
-static berth_status take_text(Reader *r, uint64_t n, const char *what, char **text) {
+static berth_status take_text(reader *r, uint64_t n, const char *what, char **text) {
   if (n > r->left) return damaged(r, what);
   char *s;
   if (!(s = berth_i_alloc(r->ctx, (size_t)n + 1, 1))) return berth_i_nomem(r->ctx);
@@ -102,7 +105,8 @@ static berth_status take_text(Reader *r, uint64_t n, const char *what, char **te
 
 /* ---- is it a whole file of ours? ---- */
 
-static berth_status check_kind(Reader *r, const unsigned char *b, size_t n, uint64_t size) {
+/* In order: is it such a file at all, of a known version, of a known byte order, whole? */
+static berth_status check_kind(reader *r, const unsigned char *b, size_t n, uint64_t size) {
   if (n < 8 || memcmp(b, BERTH_I_FILE_MAGIC, 8) != 0) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is not a file of parameters", r->path);
   }
@@ -125,13 +129,14 @@ static berth_status check_kind(Reader *r, const unsigned char *b, size_t n, uint
                       (unsigned long long)whole);
 }
 
-static Header header_of(const unsigned char *b) {
-  Header h = { berth_i_from_le(b + 24, 8), berth_i_from_le(b + 32, 8), berth_i_from_le(b + 40, 8),
+static header header_of(const unsigned char *b) {
+  header h = { berth_i_from_le(b + 24, 8), berth_i_from_le(b + 32, 8), berth_i_from_le(b + 40, 8),
                (uint32_t)berth_i_from_le(b + 48, 4), (uint32_t)berth_i_from_le(b + 52, 4) };
   return h;
 }
 
-static berth_status check_sum(Reader *r, uint64_t size) {
+/* Over all bytes before the checksum itself, in pieces of the buffer, a multiple of 8. */
+static berth_status check_sum(reader *r, uint64_t size) {
   uint64_t left = size - BERTH_I_FILE_CHECKSUM, sum = 0;
   size_t got;
   berth_status st;
@@ -149,12 +154,12 @@ static berth_status check_sum(Reader *r, uint64_t size) {
              : damaged(r, "its checksum does not match");
 }
 
-static berth_status rewind_to(Reader *r, off_t at) {
+static berth_status rewind_to(reader *r, off_t at) {
   return lseek(r->fd, at, SEEK_SET) == at ? BERTH_OK
                                           : berth_i_file_error(r->ctx, r->path, "cannot be read");
 }
 
-static berth_status check_file(Reader *r, uint64_t size) {
+static berth_status check_file(reader *r, uint64_t size) {
   size_t got;
   berth_status st = read_some(r, r->buf, BERTH_I_FILE_HEADER, &got);
   if (st == BERTH_OK) st = check_kind(r, r->buf, got, size);
@@ -168,16 +173,16 @@ static berth_status check_file(Reader *r, uint64_t size) {
   return rewind_to(r, BERTH_I_FILE_HEADER);
 }
 
-static void close_file(Reader *r) {
+static void close_file(reader *r) {
   if (r->fd >= 0) close(r->fd);
   berth_i_free(r->ctx, r->buf, BERTH_I_FILE_BUFFER, 1);
 }
 
 /* Opens a file, checks that it is whole, and is positioned behind its header. On failure there is
  * nothing to close. */
-static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
+static berth_status open_file(berth_ctx *ctx, const char *path, reader *r) {
   berth_status st = BERTH_OK;
-  *r = (Reader){ .ctx = ctx, .path = path, .fd = -1 };
+  *r = (reader){ .ctx = ctx, .path = path, .fd = -1 };
   struct stat s;
   if (stat(path, &s) != 0) return berth_i_file_error(ctx, path, "cannot be opened");
   if (!S_ISREG(s.st_mode))
@@ -193,7 +198,7 @@ static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
 /* ---- the note ---- */
 
 berth_status berth_params_note(berth_ctx *ctx, const char *path, char **note) {
-  Reader r;
+  reader r;
   berth_status st = open_file(ctx, path, &r);
   if (st != BERTH_OK) return st;
   st = take_text(&r, r.h.note, "its note is wrong", note);
@@ -205,7 +210,7 @@ void berth_nn_free_note(berth_ctx *ctx, char *note) { berth_i_strfree(ctx, note)
 
 /* ---- the same network? ---- */
 
-static berth_status take_shape(Reader *r, berth_array *shape) {
+static berth_status take_shape(reader *r, berth_array *shape) {
   uint32_t rank;
   berth_status st = take_u32(r, &rank, "a shape is cut off");
   if (st != BERTH_OK) return st;
@@ -220,7 +225,9 @@ static berth_status take_shape(Reader *r, berth_array *shape) {
   return BERTH_OK;
 }
 
-static berth_status compare(Reader *r, int32_t i, const char *name, const berth_array *shape,
+/* Names and shapes must agree in order: another network has the same number of floats by chance
+ * only. */
+static berth_status compare(reader *r, int32_t i, const char *name, const berth_array *shape,
                             const berth_i_param *here) {
   if (strcmp(name, here->name) != 0) {
     return berth_i_fail(r->ctx, BERTH_EINVAL,
@@ -235,7 +242,7 @@ static berth_status compare(Reader *r, int32_t i, const char *name, const berth_
                       berth_i_shape_text(here->array, here_text));
 }
 
-static berth_status compare_next(Reader *r, int32_t i, const berth_i_param *here) {
+static berth_status compare_next(reader *r, int32_t i, const berth_i_param *here) {
   berth_array shape = { 0 }; /* only rank and extents are used */
   uint32_t length;
   char *name;
@@ -248,7 +255,8 @@ static berth_status compare_next(Reader *r, int32_t i, const berth_i_param *here
   return st;
 }
 
-static berth_status compare_network(Reader *r, const berth_params *p) {
+/* Arrays that both have are compared before the counts, for the better message. */
+static berth_status compare_network(reader *r, const berth_params *p) {
   uint32_t n = r->h.arrays < (uint32_t)p->n ? r->h.arrays : (uint32_t)p->n;
   berth_status st = take(r, NULL, r->h.note, "its note is cut off");
   for (uint32_t i = 0; st == BERTH_OK && i < n; i++) st = compare_next(r, (int32_t)i, &p->item[i]);
@@ -265,7 +273,7 @@ static berth_status compare_network(Reader *r, const berth_params *p) {
 
 /* ---- loading ---- */
 
-static berth_status check_rest(Reader *r, const berth_adam *adam) {
+static berth_status check_rest(reader *r, const berth_adam *adam) {
   uint64_t each = r->h.moments ? 12 : 4; /* numbers are those of the parameters by now, so their
                                             bytes fit */
   if (r->left != r->h.numbers * each) return damaged(r, "it has not as many numbers as it says");
@@ -274,7 +282,7 @@ static berth_status check_rest(Reader *r, const berth_adam *adam) {
 }
 
 /* Nothing has changed until the last byte is here. */
-static berth_status load(Reader *r, berth_params *p, berth_adam *adam) {
+static berth_status load(reader *r, berth_params *p, berth_adam *adam) {
   int64_t n = p->size * (adam ? 3 : 1);
   float *x = berth_i_alloc(r->ctx, (size_t)n, sizeof *x);
   if (!x) return berth_i_nomem(r->ctx);
@@ -294,7 +302,7 @@ berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *pa
   if (adam && adam->params != p)
     return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
   if (adam) st = berth_i_adam_check(adam);
-  Reader r;
+  reader r;
   if (st == BERTH_OK) st = open_file(p->ctx, path, &r);
   if (st != BERTH_OK) return st;
   st = compare_network(&r, p);

@@ -1,4 +1,5 @@
-/* Parameters and Adam, inside: for the files that make, step, save and load them. */
+/* Parameters and Adam, inside: for the files that make, step, save and load them; and the format of
+ * the file of parameters. */
 #ifndef BERTH_NN_PARAMS_INTERNAL_H
 #define BERTH_NN_PARAMS_INTERNAL_H
 
@@ -69,8 +70,5 @@ static inline uint64_t berth_i_checksum(uint64_t h, const unsigned char *p, size
   h = (h ^ berth_i_from_le(p + i, (int)(n - i))) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
-
-/** Fails with "path: what: reason", the reason from errno. */
-berth_status berth_i_file_error(berth_ctx *ctx, const char *path, const char *what);
 
 #endif

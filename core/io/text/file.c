@@ -1,33 +1,28 @@
-/* Whole files: reading, unpacking, replacing. */
-#define _XOPEN_SOURCE 700 /* realpath */
+/* Whole files: reading, unpacking, saving. The buffer grows while a file is read: its size is not
+ * used, as pipes have none. */
+#define _XOPEN_SOURCE 700
+#include "base/file_internal.h"
 #include "io/io_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static berth_status io_error(berth_ctx *ctx, const char *path, const char *what) {
-  char reason[128];
-  int code = errno;
-  if (strerror_r(code, reason, sizeof reason) != 0)
-    snprintf(reason, sizeof reason, "error %d", code);
-  return berth_i_fail(ctx, BERTH_EIO, "%s: %s: %s", path, what, reason);
-}
-
+/* One byte is kept for the terminating zero. got = 0 ends the loop, at the end of the file or at an
+ * error. */
 berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len,
                                size_t *size) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
   size_t used = 0, cap = 0, got = 1;
   berth_status st = BERTH_OK;
-  if (!f) return io_error(ctx, path, "cannot be opened");
+  if (!f) return berth_i_file_error(ctx, path, "cannot be opened");
   while (got > 0 && (st = berth_i_grow_text(ctx, &text, &cap, used)) == BERTH_OK) {
     used += got = fread(text + used, 1, cap - used - 1, f);
   }
-  if (st == BERTH_OK && ferror(f)) st = io_error(ctx, path, "cannot be read");
+  if (st == BERTH_OK && ferror(f)) st = berth_i_file_error(ctx, path, "cannot be read");
   fclose(f);
   if (st != BERTH_OK) {
     berth_i_free(ctx, text, cap, 1);
@@ -72,73 +67,28 @@ berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out) {
 
 /* ---- saving ---- */
 
-static bool write_all(int fd, const char *data, size_t len) {
-  while (len > 0) {
-    ssize_t n = write(fd, data, len);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    data += n;
-    len -= (size_t)n;
-  }
-  return true;
+static bool write_text(void *ud, int fd) {
+  const berth_text *text = ud;
+  return berth_i_file_write(fd, text->data, text->len);
 }
 
-/* A new file beside `path`, open for writing; its name goes to temp. */
-static int open_beside(const char *path, char *temp, size_t size) {
-  int fd = -1;
-  for (int k = 0; k < 100 && fd < 0; k++) {
-    snprintf(temp, size, "%s.%ld.%d.tmp", path, (long)getpid(), k);
-    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (fd < 0 && errno != EEXIST) break;
-  }
-  return fd;
-}
-
-static berth_status replace(berth_ctx *ctx, const char *path, const struct stat *old,
-                            const berth_text *text) {
-  size_t size = strlen(path) + 40;
-  char *temp = berth_i_alloc(ctx, size, 1);
-  berth_status st = BERTH_OK;
-  if (!temp) return berth_i_nomem(ctx);
-  int fd;
-  if ((fd = open_beside(path, temp, size)) < 0) {
-    st = io_error(ctx, path, "cannot be written");
-    goto done;
-  }
-  bool good = write_all(fd, text->data, text->len)
-              && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
-  if (close(fd) != 0) good = false;
-  if (!good || rename(temp, path) != 0) {
-    st = io_error(ctx, path, "cannot be written");
-    unlink(temp);
-  }
-done:
-  berth_i_free(ctx, temp, size, 1);
-  return st;
-}
-
-/* Pipes and terminals cannot be replaced. */
-static berth_status write_into(berth_ctx *ctx, const char *path, const berth_text *text) {
+/* Pipes and terminals cannot be replaced: written in place. */
+static berth_status write_into(berth_ctx *ctx, const char *path, berth_text *text) {
   int fd = open(path, O_WRONLY);
-  berth_status st = BERTH_OK;
-  if (fd < 0) return io_error(ctx, path, "cannot be written");
-  if (!write_all(fd, text->data, text->len)) st = io_error(ctx, path, "cannot be written");
-  if (close(fd) != 0 && st == BERTH_OK) st = io_error(ctx, path, "cannot be written");
-  return st;
+  bool good = fd >= 0 && write_text(text, fd);
+  int code = good ? 0 : errno;
+  if (fd >= 0 && close(fd) != 0 && !code) code = errno;
+  errno = code;
+  return code ? berth_i_file_error(ctx, path, "cannot be written") : BERTH_OK;
 }
 
+/* A copy of the handle, as callbacks take no pointer to const. */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text) {
   struct stat old;
+  berth_text contents = *text;
   bool exists = stat(path, &old) == 0;
-  char *real = exists ? realpath(path, NULL) : NULL; /* a symbolic link stays one */
-  berth_status st;
-  if (exists && S_ISDIR(old.st_mode)) {
-    st = berth_i_fail(ctx, BERTH_EIO, "%s: cannot be written: it is a directory", path);
-  } else if (exists && !S_ISREG(old.st_mode)) {
-    st = write_into(ctx, path, text);
-  } else {
-    st = replace(ctx, real ? real : path, exists ? &old : NULL, text);
-  }
-  free(real);
-  return st;
+  if (exists && S_ISDIR(old.st_mode))
+    return berth_i_fail(ctx, BERTH_EIO, "%s: cannot be written: it is a directory", path);
+  if (exists && !S_ISREG(old.st_mode)) return write_into(ctx, path, &contents);
+  return berth_i_file_replace(ctx, path, write_text, &contents);
 }
