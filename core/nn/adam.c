@@ -24,6 +24,7 @@ const berth_option_table *berth_adam_option_table(void) {
   BERTH_I_OPTION_TABLE("adam", options, berth_adam_options, set_defaults);
 }
 
+/* Below 1: the bias corrections divide by 1 - b^t. epsilon is used as a float. */
 static berth_status check_options(berth_ctx *ctx, const berth_adam_options *o) {
   berth_status st = berth_options_check(ctx, berth_adam_option_table(), o);
   if (st != BERTH_OK) return st;
@@ -68,6 +69,7 @@ void berth_adam_release(berth_adam *a) {
 
 int64_t berth_adam_steps(const berth_adam *a) { return a->steps; }
 
+/* Moments are laid out by the parameters that were there when Adam was made. */
 berth_status berth_i_adam_check(const berth_adam *a) {
   if (a->size == a->params->size) return BERTH_OK;
   return berth_i_fail(a->ctx, BERTH_EINVAL,
@@ -77,7 +79,8 @@ berth_status berth_i_adam_check(const berth_adam *a) {
 
 /* ---- a step ---- */
 
-/* Compares bits, which takes in NaN: all of 1e19 and above. */
+/* Squares of gradients below 1e19 stay finite. The bits of positive floats have the order of the
+ * floats, and infinities and NaN are above all: one comparison of integers, no branch. */
 static bool all_usable(const float *g, int64_t n) {
   const float most = 1e19f;
   uint32_t limit, bad = 0;
@@ -90,6 +93,7 @@ static bool all_usable(const float *g, int64_t n) {
   return bad == 0;
 }
 
+/* Nothing is changed if one gradient is unusable: all are checked before the step. */
 static berth_status check_gradients(const berth_params *p) {
   for (int32_t i = 0; i < p->n; i++) {
     const berth_array *g = p->item[i].array->gradient;
@@ -103,47 +107,13 @@ static berth_status check_gradients(const berth_params *p) {
   return BERTH_OK;
 }
 
-/* Bias corrections folded into three factors: x -= rate m' / (sqrt(v') + e), where m' = m / (1 -
- * b1^t), v' = v / (1 - b2^t). */
-typedef struct Factors {
-  float beta1, rest1, beta2, rest2, rate, root, epsilon, keep;
-} Factors;
-
-static Factors factors(const berth_adam *a, double rate) {
-  const berth_adam_options *o = &a->o;
-  double t = (double)(a->steps + 1);
-  Factors f;
-  f.beta1 = (float)o->beta1;
-  f.rest1 = (float)(1 - o->beta1);
-  f.beta2 = (float)o->beta2;
-  f.rest2 = (float)(1 - o->beta2);
-  f.rate = (float)(rate / (1 - pow(o->beta1, t)));
-  f.root = (float)(1 / sqrt(1 - pow(o->beta2, t)));
-  f.epsilon = (float)o->epsilon;
-  f.keep = (float)(1 - rate * o->decay);
-  return f;
-}
-
-/* Moments that die away would end as denormals, on which processors are slow: those below what
- * epsilon lets count become 0. */
+/* Moments that decay would end as denormals, on which processors are slow: those too small to count
+ * beside epsilon become 0. */
 static const float LEAST_FIRST = 1e-30f, LEAST_SECOND = 1e-36f;
-
-static void update(const Factors *restrict f, int64_t n, const float *restrict g, float *restrict m,
-                   float *restrict v, float *restrict x) {
-  const Factors c = *f;
-  for (int64_t i = 0; i < n; i++) {
-    float first = c.beta1 * m[i] + c.rest1 * g[i],
-          second = c.beta2 * v[i] + c.rest2 * (g[i] * g[i]);
-    first = fabsf(first) < LEAST_FIRST ? 0 : first;
-    second = second < LEAST_SECOND ? 0 : second;
-    m[i] = first;
-    v[i] = second;
-    x[i] = c.keep * x[i] - c.rate * first / (sqrtf(second) * c.root + c.epsilon);
-  }
-}
 
 berth_status berth_adam_step(berth_adam *a, double rate) {
   const berth_params *p = a->params;
+  const berth_adam_options *o = &a->o;
   berth_status st = berth_i_adam_check(a);
   if (st == BERTH_OK) st = check_gradients(p);
   if (st == BERTH_OK && !(rate >= 0 && rate < INFINITY)) {
@@ -151,11 +121,32 @@ berth_status berth_adam_step(berth_adam *a, double rate) {
                       rate);
   }
   if (st != BERTH_OK) return st;
-  Factors f = factors(a, rate);
-  for (int64_t i = 0, at = 0; i < p->n; i++) {
-    berth_array *x = p->item[i].array;
-    update(&f, x->size, x->gradient->data, a->first + at, a->second + at, x->data);
-    at += x->size;
+
+  /* The bias corrections m' = m / (1 - b1^t) and v' = v / (1 - b2^t) are factors that all numbers
+   * share: the step is x -= rate m' / (sqrt(v') + e). */
+  double t = (double)(a->steps + 1);
+  const float beta1 = (float)o->beta1, rest1 = (float)(1 - o->beta1);
+  const float beta2 = (float)o->beta2, rest2 = (float)(1 - o->beta2);
+  const float corrected_rate = (float)(rate / (1 - pow(o->beta1, t)));
+  const float root = (float)(1 / sqrt(1 - pow(o->beta2, t)));
+  const float epsilon = (float)o->epsilon, keep = (float)(1 - rate * o->decay);
+  float *first = a->first, *second = a->second;
+  for (int32_t k = 0; k < p->n; k++) {
+    berth_array *array = p->item[k].array;
+    const float *restrict g = array->gradient->data;
+    float *restrict m = first, *restrict v = second, *restrict x = array->data;
+    for (int64_t i = 0; i < array->size; i++) {
+      /* first and second moment: m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2 */
+      float mi = beta1 * m[i] + rest1 * g[i], vi = beta2 * v[i] + rest2 * (g[i] * g[i]);
+      mi = fabsf(mi) < LEAST_FIRST ? 0 : mi;
+      vi = vi < LEAST_SECOND ? 0 : vi;
+      m[i] = mi;
+      v[i] = vi;
+      /* decoupled decay, then the step */
+      x[i] = keep * x[i] - corrected_rate * mi / (sqrtf(vi) * root + epsilon);
+    }
+    first += array->size;
+    second += array->size;
   }
   a->steps++;
   return BERTH_OK;

@@ -1,4 +1,5 @@
-/* Arrays: one allocation each, head and numbers. */
+/* Arrays: one block each, head and numbers, row-major float32. Large blocks come from the context's
+ * block cache. Counted references; a parameter's gradient is owned by its array. */
 #include "vector_internal.h"
 
 #include "nn_internal.h"
@@ -64,6 +65,7 @@ berth_status berth_array_new(berth_ctx *ctx, int32_t rank, const int32_t *shape,
 
 void berth_array_retain(berth_array *a) { a->refs++; }
 
+/* The context last: it may be the last reference to that, too. */
 void berth_array_release(berth_array *a) {
   if (!a || --a->refs > 0) return;
   berth_ctx *ctx;
@@ -82,6 +84,7 @@ bool berth_i_same_shape(const berth_array *a, const berth_array *b) {
   return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
+/* Four extents of at most ten digits and three separators fit into the buffer. */
 const char *berth_i_shape_text(const berth_array *a, char buf[BERTH_I_SHAPE_TEXT]) {
   int at = 0;
   for (int32_t i = 0; i < a->rank; i++) {

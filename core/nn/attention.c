@@ -1,30 +1,32 @@
-/* Scaled dot-product attention in several heads: for each head P = softmax(q k' / sqrt(d)), out = P
- * v.
- * With D the gradient of out: dv = P' D, dP = D v', dS = P (dP - rowsum(P dP)) / sqrt(d), dq = dS
- * k, dk = dS' q. The columns of a head are packed, so that each step is one call of CBLAS. O(n m (d
- * + e)) a head; P is kept, [batch, heads, n, m].
+/* Scaled dot-product attention in several heads: for each head
+ *   P = softmax(q k' / sqrt(d)), out = P v
+ * With D the gradient of out:
+ *   dv = P' D, dP = D v', dS = P (dP - rowsum(P dP)) / sqrt(d), dq = dS k, dk = dS' q
+ * The columns of a head are packed, so that each product is one call of CBLAS. O(n m (d + e)) a
+ * head; P is kept, [batch, heads, n, m].
  *
  * Source: Vaswani et al., "Attention is all you need", 2017, sec. 3.2. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
 
-/* k[0]: heads. Kept: the probabilities, [batch, heads, n, m]. */
-typedef struct Sizes {
+/* k[0] of the node: heads. q [batch, n, heads d], k [batch, m, heads d], v [batch, m, heads e];
+ * batch may be missing. */
+typedef struct sizes {
   int32_t batch, heads, n, m, d, e; /* d, e: of one head */
   float scale;
-} Sizes;
+} sizes;
 
 /* One head's columns of q, k, v, of the output and its gradient, packed; s: scores. */
-typedef struct Pack {
+typedef struct pack {
   float *q, *k, *v, *o, *s, *dq, *dk, *dv;
   size_t size;
-} Pack;
+} pack;
 
-static Sizes sizes_of(const berth_i_node *node) {
+static sizes sizes_of(const berth_i_node *node) {
   const berth_array *q = node->in[0], *k = node->in[1], *v = node->in[2];
   int32_t r = q->rank, heads = node->k[0];
-  Sizes z = {
+  sizes z = {
     r == 3 ? q->shape[0] : 1, heads, q->shape[r - 2], k->shape[r - 2], berth_i_last(q) / heads, 0, 0
   };
   z.e = berth_i_last(v) / heads;
@@ -32,7 +34,8 @@ static Sizes sizes_of(const berth_i_node *node) {
   return z;
 }
 
-static berth_status pack_new(berth_ctx *ctx, const Sizes *z, Pack *p) {
+/* One block for all eight: it is freed by the pointer to the first. */
+static berth_status pack_new(berth_ctx *ctx, const sizes *z, pack *p) {
   size_t nd = (size_t)z->n * (size_t)z->d, md = (size_t)z->m * (size_t)z->d,
          me = (size_t)z->m * (size_t)z->e;
   size_t ne = (size_t)z->n * (size_t)z->e;
@@ -48,7 +51,7 @@ static berth_status pack_new(berth_ctx *ctx, const Sizes *z, Pack *p) {
   return BERTH_OK;
 }
 
-static void pack_free(berth_ctx *ctx, Pack *p) { berth_i_free(ctx, p->q, p->size, sizeof *p->q); }
+static void pack_free(berth_ctx *ctx, pack *p) { berth_i_free(ctx, p->q, p->size, sizeof *p->q); }
 
 /* Columns of head h of matrix b of x [batch, n, heads * d]. */
 static void take(const float *x, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
@@ -58,6 +61,7 @@ static void take(const float *x, int32_t b, int32_t h, int32_t heads, int32_t n,
   for (int64_t i = 0; i < n; i++) memcpy(out + i * d, x + i * width, (size_t)d * sizeof *out);
 }
 
+/* The reverse: writes the columns of head h. */
 static void put(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
                 float *x) {
   int64_t width = (int64_t)heads * d;
@@ -65,6 +69,7 @@ static void put(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n,
   for (int64_t i = 0; i < n; i++) memcpy(x + i * width, in + i * d, (size_t)d * sizeof *in);
 }
 
+/* Adds to them: gradients sum up. */
 static void put_more(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
                      float *x) {
   int64_t width = (int64_t)heads * d;
@@ -72,7 +77,7 @@ static void put_more(const float *in, int32_t b, int32_t h, int32_t heads, int32
   for (int64_t i = 0; i < n; i++) berth_i_add_to(x + i * width, in + i * d, d);
 }
 
-static void take_inputs(const berth_i_node *node, const Sizes *z, int32_t b, int32_t h, Pack *p) {
+static void take_inputs(const berth_i_node *node, const sizes *z, int32_t b, int32_t h, pack *p) {
   take(node->in[0]->data, b, h, z->heads, z->n, z->d, p->q);
   take(node->in[1]->data, b, h, z->heads, z->m, z->d, p->k);
   take(node->in[2]->data, b, h, z->heads, z->m, z->e, p->v);
@@ -80,33 +85,26 @@ static void take_inputs(const berth_i_node *node, const Sizes *z, int32_t b, int
 
 /* ---- forward ---- */
 
-/* softmax(scale s) of every row, in place. */
-static void probabilities(float *s, const float *mask, const Sizes *z) {
-  int64_t m = z->m;
-  for (int64_t i = 0; i < z->n * m; i++) s[i] *= z->scale;
-  for (int64_t i = 0; i < z->n; i++)
-    berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
-}
-
-static void head_forward(const berth_i_node *node, const Sizes *z, const berth_array *mask,
-                         int32_t b, int32_t h, Pack *p) {
-  int64_t nm = (int64_t)z->n * z->m;
-  float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * nm;
-  const float *seen = mask ? mask->data + (mask->rank == 3 ? b * nm : 0) : NULL;
-  take_inputs(node, z, b, h, p);
-  berth_i_gemm(0, 1, z->n, z->m, z->d, p->q, p->k, 0, s);
-  probabilities(s, seen, z);
-  berth_i_gemm(0, 0, z->n, z->e, z->m, s, p->v, 0, p->o);
-  put(p->o, b, h, z->heads, z->n, z->e, node->out->data);
-}
-
 static berth_status forward(const berth_i_node *node, const berth_array *mask) {
-  Sizes z = sizes_of(node);
-  Pack p;
+  sizes z = sizes_of(node);
+  int64_t nm = (int64_t)z.n * z.m;
+  pack p;
   berth_status st = pack_new(node->out->ctx, &z, &p);
   if (st != BERTH_OK) return st;
   for (int32_t b = 0; b < z.batch; b++) {
-    for (int32_t h = 0; h < z.heads; h++) head_forward(node, &z, mask, b, h, &p);
+    const float *seen = mask ? mask->data + (mask->rank == 3 ? b * nm : 0) : NULL;
+    for (int32_t h = 0; h < z.heads; h++) {
+      float *s = node->kept[0]->data + ((int64_t)b * z.heads + h) * nm;
+      take_inputs(node, &z, b, h, &p);
+      /* S = q k' / sqrt(d), P = softmax(S) of every row, in place */
+      berth_i_gemm(0, 1, z.n, z.m, z.d, p.q, p.k, 0, s);
+      for (int64_t i = 0; i < nm; i++) s[i] *= z.scale;
+      for (int64_t at = 0; at < nm; at += z.m)
+        berth_i_softmax_run(s + at, seen ? seen + at : NULL, z.m, s + at);
+      /* out = P v */
+      berth_i_gemm(0, 0, z.n, z.e, z.m, s, p.v, 0, p.o);
+      put(p.o, b, h, z.heads, z.n, z.e, node->out->data);
+    }
   }
   pack_free(node->out->ctx, &p);
   return BERTH_OK;
@@ -114,43 +112,39 @@ static berth_status forward(const berth_i_node *node, const berth_array *mask) {
 
 /* ---- backward ---- */
 
-/* ds from the gradient of the probabilities, in place: scale p (dp - sum p dp). */
-static void scores_back(const float *p, float *ds, int32_t m, float scale) {
-  float sum = berth_i_dot(p, ds, m);
-  for (int32_t j = 0; j < m; j++) ds[j] = scale * p[j] * (ds[j] - sum);
-}
-
-static void head_back(const berth_i_node *node, const Sizes *z, const float *d, int32_t b,
-                      int32_t h, float *const g[3], Pack *p) {
-  const float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * z->n * z->m;
-  take_inputs(node, z, b, h, p);
-  take(d, b, h, z->heads, z->n, z->e, p->o);
-  if (g[2]) {
-    berth_i_gemm(1, 0, z->m, z->e, z->n, s, p->o, 0, p->dv);
-    put_more(p->dv, b, h, z->heads, z->m, z->e, g[2]);
-  }
-  if (!g[0] && !g[1]) return;
-  berth_i_gemm(0, 1, z->n, z->m, z->e, p->o, p->v, 0, p->s);
-  for (int64_t i = 0; i < z->n; i++) scores_back(s + i * z->m, p->s + i * z->m, z->m, z->scale);
-  if (g[0]) {
-    berth_i_gemm(0, 0, z->n, z->d, z->m, p->s, p->k, 0, p->dq);
-    put_more(p->dq, b, h, z->heads, z->n, z->d, g[0]);
-  }
-  if (g[1]) {
-    berth_i_gemm(1, 0, z->m, z->d, z->n, p->s, p->q, 0, p->dk);
-    put_more(p->dk, b, h, z->heads, z->m, z->d, g[1]);
-  }
-}
-
 static berth_status attention_back(berth_tape *t, const berth_i_node *node, const float *d) {
-  Sizes z = sizes_of(node);
+  sizes z = sizes_of(node);
+  int64_t nm = (int64_t)z.n * z.m;
   berth_status st = BERTH_OK;
-  float *g[3];
+  float *g[3]; /* gradients of q, k, v; NULL: not wanted */
   for (int i = 0; i < 3; i++) g[i] = berth_i_gradient_of(t, node->in[i], &st);
-  Pack p;
+  pack p;
   if (st != BERTH_OK || (st = pack_new(node->out->ctx, &z, &p)) != BERTH_OK) return st;
   for (int32_t b = 0; b < z.batch; b++) {
-    for (int32_t h = 0; h < z.heads; h++) head_back(node, &z, d, b, h, g, &p);
+    for (int32_t h = 0; h < z.heads; h++) {
+      const float *s = node->kept[0]->data + ((int64_t)b * z.heads + h) * nm; /* P */
+      take_inputs(node, &z, b, h, &p);
+      take(d, b, h, z.heads, z.n, z.e, p.o); /* D */
+      if (g[2]) { /* dv = P' D */
+        berth_i_gemm(1, 0, z.m, z.e, z.n, s, p.o, 0, p.dv);
+        put_more(p.dv, b, h, z.heads, z.m, z.e, g[2]);
+      }
+      if (!g[0] && !g[1]) continue;
+      /* dP = D v', then dS = P (dP - rowsum(P dP)) / sqrt(d), in place */
+      berth_i_gemm(0, 1, z.n, z.m, z.e, p.o, p.v, 0, p.s);
+      for (int64_t at = 0; at < nm; at += z.m) {
+        float sum = berth_i_dot(s + at, p.s + at, z.m);
+        for (int64_t j = at; j < at + z.m; j++) p.s[j] = z.scale * s[j] * (p.s[j] - sum);
+      }
+      if (g[0]) { /* dq = dS k */
+        berth_i_gemm(0, 0, z.n, z.d, z.m, p.s, p.k, 0, p.dq);
+        put_more(p.dq, b, h, z.heads, z.n, z.d, g[0]);
+      }
+      if (g[1]) { /* dk = dS' q */
+        berth_i_gemm(1, 0, z.m, z.d, z.n, p.s, p.q, 0, p.dk);
+        put_more(p.dk, b, h, z.heads, z.m, z.d, g[1]);
+      }
+    }
   }
   pack_free(node->out->ctx, &p);
   return BERTH_OK;
@@ -158,6 +152,7 @@ static berth_status attention_back(berth_tape *t, const berth_i_node *node, cons
 
 /* ---- the operation ---- */
 
+/* Rank 3 with equal batches, or rank 2 for all. */
 static berth_status check_inputs(const berth_array *q, const berth_array *k, const berth_array *v) {
   int32_t r = q->rank;
   if (r != 2 && r != 3) return berth_i_shapes("attention, q and k", q, k);
@@ -179,6 +174,7 @@ static berth_status check_heads(const berth_array *q, const berth_array *v, int3
                       heads, d, e);
 }
 
+/* The mask is [n, m] for all batches or [batch, n, m]; the same for all heads. */
 static berth_status check_mask(const berth_array *q, const berth_array *k,
                                const berth_array *mask) {
   int32_t r = q->rank;

@@ -20,6 +20,7 @@ static int32_t extent(const berth_array *x, int32_t axis) {
   return i < 0 ? 1 : x->shape[i];
 }
 
+/* A step of 0 repeats the number along an axis of 1. */
 static void steps(const berth_array *x, const int32_t *n, int64_t *step) {
   int64_t size = 1;
   for (int32_t i = BERTH_NN_RANK - 1; i >= 0; i--) {
@@ -29,6 +30,7 @@ static void steps(const berth_array *x, const int32_t *n, int64_t *step) {
   }
 }
 
+/* @return false: two extents differ, and neither is 1 */
 static bool match(const berth_array *a, const berth_array *b, pattern *p) {
   for (int32_t i = 0; i < BERTH_NN_RANK; i++) {
     int32_t x = extent(a, i), y = extent(b, i);
@@ -66,6 +68,7 @@ static void fold(pattern *p) {
   while (to-- > 0) p->n[to] = 1;
 }
 
+/* Visits the rows of the output in order; x and y are where the inputs' rows begin. */
 #define EACH_ROW(p, x, y)                                                            \
   for (int32_t i0 = 0; i0 < (p)->n[0]; i0++)                                         \
     for (int32_t i1 = 0; i1 < (p)->n[1]; i1++)                                       \
@@ -74,6 +77,7 @@ static void fold(pattern *p) {
                      y = i0 * (p)->b[0] + i1 * (p)->b[1] + i2 * (p)->b[2], once = 1; \
              once; once = 0)
 
+/* Four loops, each with constant steps, so that each is vectorised. */
 #define ROW_OF(EXPRESSION)            \
   if (sa && sb)                       \
     for (int32_t j = 0; j < n; j++) { \
@@ -130,6 +134,7 @@ static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
   return 0;
 }
 
+/* step 0: the input was repeated along the row, and its gradient is the sum over it. */
 #define ROW_BACK(EXPRESSION)                \
   {                                         \
     if (!step) {                            \
@@ -151,6 +156,7 @@ static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
     }                                       \
   }
 
+/* Simple slopes get loops of their own; the others go through slope2, which is not vectorised. */
 static void row_back(berth_nn_binary f, bool second, int32_t n, const float *restrict a, int64_t sa,
                      const float *restrict b, int64_t sb, const float *restrict d,
                      float *restrict g, bool step) {
@@ -211,11 +217,13 @@ berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, b
   }                                 \
   break
 
+/* x Phi(x), exact, by erf; not the tanh approximation. */
 static inline float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678118654752f)); }
 static inline float gelu_slope(float x) {
   return 0.5f * (1 + erff(x * 0.70710678118654752f))
          + x * 0.39894228040143268f * expf(-0.5f * x * x);
 }
+/* log(1 + e^x), written so that e never overflows. */
 static inline float softplus(float x) { return (x > 0 ? x : 0) + log1pf(berth_i_exp(-fabsf(x))); }
 
 /* Comparisons are such that a NaN comes through. */

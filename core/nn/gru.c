@@ -1,8 +1,8 @@
 /* Gated recurrent unit, one step, in one operation:
  *   r = sigmoid(x Wr + h Ur), z = sigmoid(x Wz + h Uz), u = h Un + bn,
- *   n = tanh(x Wn + r u), out = n + z (h - n).
+ *   c = tanh(x Wn + r u), out = c + z (h - c)
  * The three gates are columns of one matrix each for x and h, so a step is two products. All that
- * backward needs is kept, nothing is computed twice.
+ * backward needs is kept, [rows, 4m]; nothing is computed twice.
  *
  * Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014, with the
  * reset gate behind the product, as CUDNN has it. */
@@ -10,24 +10,11 @@
 
 #include "layer_internal.h"
 
-/* Kept of each row: r, z, n and u = h whn + bhn, [rows, 4m]. */
+/* Inputs: x [rows, k], h [rows, m], wx [k, 3m], wh [m, 3m], biases [3m] or NULL. Kept of each row:
+ * r, z, c and u. */
 enum { IN_X, IN_H, IN_WX, IN_WH, IN_BX, IN_BH };
 
 /* ---- forward ---- */
-
-static void gates_row(const float *restrict x, const float *restrict h, int32_t m,
-                      float *restrict gate) {
-  float *r = gate, *n = gate + 2 * m, *u = gate + 3 * m;
-  for (int32_t j = 0; j < 2 * m; j++) gate[j] = berth_i_sigmoid(x[j] + h[j]);
-  memcpy(u, h + 2 * m, (size_t)m * sizeof *u);
-  for (int32_t j = 0; j < m; j++) n[j] = berth_i_tanh(x[2 * m + j] + r[j] * u[j]);
-}
-
-static void mix_row(const float *restrict gate, const float *restrict h, int32_t m,
-                    float *restrict out) {
-  const float *z = gate + m, *n = gate + 2 * m;
-  for (int32_t j = 0; j < m; j++) out[j] = n[j] + z[j] * (h[j] - n[j]);
-}
 
 static berth_status gru_forward(berth_i_node *node) {
   const berth_array *h = node->in[IN_H];
@@ -39,9 +26,14 @@ static berth_status gru_forward(berth_i_node *node) {
   berth_i_affine(node->in[IN_X], node->in[IN_WX], node->in[IN_BX], n, px->data);
   berth_i_affine(h, node->in[IN_WH], node->in[IN_BH], n, ph->data);
   for (int64_t i = 0; i < n; i++) {
-    float *gate = node->kept[0]->data + i * 4 * m;
-    gates_row(px->data + i * 3 * m, ph->data + i * 3 * m, m, gate);
-    mix_row(gate, h->data + i * m, m, node->out->data + i * m);
+    const float *x = px->data + i * 3 * m, *u_in = ph->data + i * 3 * m, *state = h->data + i * m;
+    float *gate = node->kept[0]->data + i * 4 * m, *out = node->out->data + i * m;
+    float *r = gate, *z = gate + m, *c = gate + 2 * m, *u = gate + 3 * m;
+    /* r and z side by side; then the candidate c, which the paper calls h~; then the mix */
+    for (int32_t j = 0; j < 2 * m; j++) gate[j] = berth_i_sigmoid(x[j] + u_in[j]);
+    memcpy(u, u_in + 2 * m, (size_t)m * sizeof *u);
+    for (int32_t j = 0; j < m; j++) c[j] = berth_i_tanh(x[2 * m + j] + r[j] * u[j]);
+    for (int32_t j = 0; j < m; j++) out[j] = c[j] + z[j] * (state[j] - c[j]);
   }
 done:
   berth_array_release(px);
@@ -51,46 +43,34 @@ done:
 
 /* ---- backward ---- */
 
-/* Gradients of what goes into the gates, from x: dx [3m], and from h: dh [3m]. */
-static void gates_row_back(const float *restrict gate, const float *restrict h,
-                           const float *restrict d, int32_t m, float *restrict dx,
-                           float *restrict dh) {
-  const float *r = gate, *z = gate + m, *n = gate + 2 * m, *u = gate + 3 * m;
-  for (int32_t j = 0; j < m; j++) {
-    float dn = d[j] * (1 - z[j]) * (1 - n[j] * n[j]);
-    dx[j] = dn * u[j] * r[j] * (1 - r[j]);
-    dx[m + j] = d[j] * (h[j] - n[j]) * z[j] * (1 - z[j]);
-    dx[2 * m + j] = dn;
-    dh[2 * m + j] = dn * r[j];
-  }
-  memcpy(dh, dx, (size_t)(2 * m) * sizeof *dh);
-}
-
-static void add_passed_on(const berth_i_node *node, const float *restrict d, float *restrict g) {
-  int64_t n = node->out->shape[0], m = node->out->shape[1];
-  for (int64_t i = 0; i < n; i++) {
-    const float *z = node->kept[0]->data + i * 4 * m + m;
-    for (int64_t j = 0; j < m; j++) g[i * m + j] += d[i * m + j] * z[j];
-  }
-}
-
+/* By the chain rule from d, the gradient of out, to dx and dh [n, 3m], the gradients of x W + b and
+ * of h U + b; then through the two products. h also reaches out directly, through the mix. */
 static berth_status gru_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *const *in = node->in, *h = in[IN_H];
-  int32_t m = h->shape[1], shape[2] = { h->shape[0], 3 * m };
+  int32_t n = h->shape[0], m = h->shape[1], shape[2] = { n, 3 * m };
   berth_array *dx = NULL, *dh = NULL;
   berth_status st;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dx)) != BERTH_OK) goto done;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dh)) != BERTH_OK) goto done;
-  for (int64_t i = 0; i < shape[0]; i++) {
-    gates_row_back(node->kept[0]->data + i * 4 * m, h->data + i * m, d + i * m, m,
-                   dx->data + i * 3 * m, dh->data + i * 3 * m);
-  }
   float *g = berth_i_gradient_of(t, h, &st);
   if (st != BERTH_OK) goto done;
-  if (g) add_passed_on(node, d, g);
-  if ((st = berth_i_affine_back(t, in[IN_X], in[IN_WX], in[IN_BX], shape[0], dx->data)) != BERTH_OK)
+  for (int64_t i = 0; i < n; i++) {
+    const float *gate = node->kept[0]->data + i * 4 * m, *state = h->data + i * m, *di = d + i * m;
+    const float *r = gate, *z = gate + m, *c = gate + 2 * m, *u = gate + 3 * m;
+    float *dxi = dx->data + i * 3 * m, *dhi = dh->data + i * 3 * m;
+    for (int32_t j = 0; j < m; j++) {
+      float dc = di[j] * (1 - z[j]) * (1 - c[j] * c[j]);
+      dxi[j] = dc * u[j] * r[j] * (1 - r[j]);
+      dxi[m + j] = di[j] * (state[j] - c[j]) * z[j] * (1 - z[j]);
+      dxi[2 * m + j] = dc;
+      dhi[2 * m + j] = dc * r[j];
+    }
+    memcpy(dhi, dxi, (size_t)(2 * m) * sizeof *dhi); /* r and z take the sum of both products */
+    for (int32_t j = 0; g && j < m; j++) g[i * m + j] += di[j] * z[j];
+  }
+  if ((st = berth_i_affine_back(t, in[IN_X], in[IN_WX], in[IN_BX], n, dx->data)) != BERTH_OK)
     goto done;
-  st = berth_i_affine_back(t, h, in[IN_WH], in[IN_BH], shape[0], dh->data);
+  st = berth_i_affine_back(t, h, in[IN_WH], in[IN_BH], n, dh->data);
 done:
   berth_array_release(dx);
   berth_array_release(dh);
@@ -104,6 +84,7 @@ static berth_status check_bias(const berth_array *w, const berth_array *b) {
                                                             : berth_i_shapes("gru, bias", w, b);
 }
 
+/* 3m may be beyond int32_t. */
 static berth_status check_weight(const char *what, const berth_array *x, const berth_array *w,
                                  int32_t m) {
   return w->rank == 2 && w->shape[0] == x->shape[1] && w->shape[1] == 3 * (int64_t)m

@@ -1,4 +1,7 @@
-/* Initial values of parameters. */
+/* Initial values of parameters: constants, uniform, normal, scaled by the extents (Glorot and
+ * Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010, eq.
+ * 16; He et al., "Delving deep into rectifiers", 2015, eq. 10), orthogonal. Numbers are drawn in
+ * order, so the same seed gives the same parameters. */
 #include "vector_internal.h"
 
 #include "params_internal.h"
@@ -18,6 +21,7 @@ static void normal(float *x, int64_t n, double deviation, berth_rng *rng) {
 
 enum { PASSES = 2 };
 
+/* In double and in lanes: a loss of orthogonality would come from here. */
 static double dot(const float *x, const float *y, int64_t n) {
   double lane[BERTH_I_LANES] = { 0 }, sum = 0;
   int64_t i, whole = n - n % BERTH_I_LANES;
@@ -34,38 +38,37 @@ static void subtract(float *restrict x, const float *restrict y, double times, i
   for (int64_t i = 0; i < n; i++) x[i] -= f * y[i];
 }
 
-/* Row `done` of q [.., m] from a new draw, against those before it. @return what is left of its
- * length */
-static double orthogonal_row(float *q, int32_t done, int64_t m, berth_rng *rng) {
-  float *x = q + done * m;
-  normal(x, m, 1, rng);
-  double length = sqrt(dot(x, x, m));
-  for (int pass = 0; pass < PASSES; pass++) {
-    for (int32_t j = 0; j < done; j++) subtract(x, q + j * m, dot(x, q + j * m, m), m);
-  }
-  return sqrt(dot(x, x, m)) / length;
-}
-
-static void orthonormal_rows(float *q, int32_t n, int64_t m, berth_rng *rng) {
+/* q [n, m], n <= m: orthonormal rows. A row is drawn anew if it depends on those before it: as good
+ * as never (once in thousands of rows for square matrices). */
+static void gram_schmidt(float *q, int32_t n, int64_t m, berth_rng *rng) {
   for (int32_t i = 0; i < n; i++) {
     float *x = q + i * m;
-    /* as good as dependent: once in thousands */
-    while (!(orthogonal_row(q, i, m, rng) > 1e-3)) continue;
-    double f = 1 / sqrt(dot(x, x, m));
+    double before, after;
+    do {
+      normal(x, m, 1, rng);
+      before = sqrt(dot(x, x, m));
+      for (int pass = 0; pass < PASSES; pass++) {
+        for (int32_t j = 0; j < i; j++) subtract(x, q + j * m, dot(x, q + j * m, m), m);
+      }
+      after = sqrt(dot(x, x, m));
+    } while (!(after / before > 1e-3));
+    double f = 1 / after;
     for (int64_t j = 0; j < m; j++) x[j] = (float)(x[j] * f);
   }
 }
 
-/* @param flat [n * m] scratch, NULL: n <= m */
+/* a [n, m] = p q. More rows than columns: the columns are made orthonormal, in flat, and
+ * transposed. @param flat [n * m] scratch, NULL: n <= m */
 static void orthogonal_matrix(float *a, int32_t n, int32_t m, double p, berth_rng *rng,
                               float *flat) {
-  orthonormal_rows(flat ? flat : a, flat ? m : n, flat ? n : m, rng);
+  gram_schmidt(flat ? flat : a, flat ? m : n, flat ? n : m, rng);
   for (int64_t i = 0; flat && i < n; i++) {
     for (int64_t j = 0; j < m; j++) a[i * m + j] = flat[j * n + i];
   }
   for (int64_t i = 0; i < (int64_t)n * m; i++) a[i] = (float)(a[i] * p);
 }
 
+/* Of every matrix of the last two axes. */
 static berth_status orthogonal(berth_array *a, double p, berth_rng *rng) {
   int32_t n = a->shape[a->rank - 2], m = berth_i_last(a);
   size_t size = (size_t)n * (size_t)m;

@@ -1,5 +1,5 @@
-/* What the files of layers share: how a forward function ends, gradients of inputs that may be
- * missing. */
+/* What the files of layers share: the end of a forward function, gradients of inputs that may be
+ * missing, x W + b forward and backward. */
 #ifndef BERTH_NN_LAYER_INTERNAL_H
 #define BERTH_NN_LAYER_INTERNAL_H
 

@@ -14,6 +14,7 @@ typedef struct product {
   int64_t a_step, b_step, out_step;
 } product;
 
+/* @return false: the shapes do not match */
 static bool plan(const berth_array *a, int ta, const berth_array *b, int tb, product *p) {
   const int32_t *x = a->shape + a->rank - 2, *y = b->shape + b->rank - 2;
   if (a->rank < 2 || a->rank > 3 || b->rank < 2 || b->rank > a->rank) return false;
@@ -28,7 +29,7 @@ static bool plan(const berth_array *a, int ta, const berth_array *b, int tb, pro
   return true;
 }
 
-/* d op(a) = d op(b)', and in the order that gives a itself. */
+/* The gradient of op(a) is d op(b)'; if a was transposed, the product is transposed as a whole. */
 static void back_to_a(const product *p, const float *d, const float *b, float *g) {
   if (p->ta) berth_i_gemm(p->tb, 1, p->k, p->m, p->n, b, d, 1, g);
   else berth_i_gemm(0, !p->tb, p->m, p->k, p->n, d, b, 1, g);
@@ -74,6 +75,7 @@ berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, ber
 
 /* ---- a layer ---- */
 
+/* Those whose slope follows from the output, so that the input need not be kept. */
 static bool layer_function(berth_nn_unary f) {
   return f == BERTH_NN_IDENTITY || f == BERTH_NN_RELU || f == BERTH_NN_LEAKY_RELU
          || f == BERTH_NN_SIGMOID || f == BERTH_NN_TANH;
@@ -129,6 +131,7 @@ berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, bert
 
 /* ---- a matrix per segment ---- */
 
+/* A segment's rows multiply the segment's matrix; its gradient gathers from these rows alone. */
 static berth_status grouped_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *x = node->in[0], *w = node->in[1];
   int32_t k = w->shape[1], m = w->shape[2];

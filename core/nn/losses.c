@@ -17,6 +17,7 @@ static double half_square_or_line(double x, double delta) {
   return a <= delta ? x * x / 2 : delta * (a - delta / 2);
 }
 
+/* The slope of the square is the difference; of Huber's line, +-delta. */
 static berth_status distance_back(berth_tape *t, const berth_i_node *node, const float *d) {
   const berth_array *a = node->in[0], *b = node->in[1];
   float delta = (float)node->p[0], f = a->size ? (float)(node->p[1] * d[0] / (double)a->size) : 0;
@@ -61,6 +62,7 @@ berth_status berth_nn_huber(berth_tape *t, berth_array *a, berth_array *b, doubl
 /* ---- cross entropy ------------------------------------------------------------------------------
  * * Kept: e^(a - largest) of every row, and 1 over their sums. */
 
+/* (softmax(a) - one at the id) / n, from the powers that are kept. */
 static berth_status cross_entropy_back(berth_tape *t, const berth_i_node *node, const float *d) {
   const berth_array *e = node->kept[0], *inverse = node->kept[1];
   int64_t n = e->shape[0], m = e->shape[1];
@@ -72,17 +74,6 @@ static berth_status cross_entropy_back(berth_tape *t, const berth_i_node *node, 
     g[i * m + node->index->ids[i]] -= f;
   }
   return st;
-}
-
-/* -log softmax(x)[right] */
-static double surprise(const float *x, int64_t m, int32_t right, float *restrict e,
-                       float *inverse) {
-  float most = x[0];
-  for (int64_t j = 1; j < m; j++) most = x[j] > most ? x[j] : most;
-  for (int64_t j = 0; j < m; j++) e[j] = berth_i_exp(x[j] - most);
-  float sum = berth_i_sum(e, m);
-  *inverse = 1 / sum;
-  return log((double)sum) - ((double)x[right] - most);
 }
 
 static berth_status check_answers(const berth_array *a, const berth_index *index) {
@@ -104,8 +95,13 @@ berth_status berth_nn_cross_entropy(berth_tape *t, berth_array *a, berth_index *
   if (st == BERTH_OK) st = berth_i_array_raw(a->ctx, 1, a->shape, &node.kept[1]);
   if (st == BERTH_OK) st = one_number(a, &node.out);
   for (int64_t i = 0; st == BERTH_OK && i < n; i++) {
-    sum += surprise(a->data + i * m, m, index->ids[i], node.kept[0]->data + i * m,
-                    node.kept[1]->data + i);
+    const float *x = a->data + i * m;
+    float *restrict e = node.kept[0]->data + i * m, most = x[0];
+    for (int64_t j = 1; j < m; j++) most = x[j] > most ? x[j] : most;
+    for (int64_t j = 0; j < m; j++) e[j] = berth_i_exp(x[j] - most);
+    float powers = berth_i_sum(e, m);
+    node.kept[1]->data[i] = 1 / powers;
+    sum += log((double)powers) - ((double)x[index->ids[i]] - most); /* -log softmax(x)[id] */
   }
   if (st == BERTH_OK) node.out->data[0] = n ? (float)(sum / (double)n) : 0;
   return berth_i_finish_op(t, &node, st, out);

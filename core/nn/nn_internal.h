@@ -1,4 +1,6 @@
-/* What the files of the room share: arrays inside, and how an operation is remembered. */
+/* What the files of the room share: arrays inside, the node that a tape keeps of an operation, maps
+ * and products. A layer is a forward function, a backward function, and a node that connects the
+ * two. */
 #ifndef BERTH_NN_INTERNAL_H
 #define BERTH_NN_INTERNAL_H
 

@@ -12,17 +12,16 @@
  * gradient. Sums in double: a sum of equal floats is then exact, so that constant is found as
  * such. */
 
-static void means(const float *x, int32_t n, int64_t m, double *restrict mean) {
-  for (int64_t j = 0; j < m; j++) mean[j] = 0;
+/* @param x, y [n, m] @param column [2 m] scratch @param inverse, ratio [m] */
+static void zscore(const float *x, int32_t n, int64_t m, double epsilon, double *column,
+                   float *restrict inverse, float *restrict ratio, float *restrict y) {
+  double *restrict mean = column, *restrict dev = column + m;
+  for (int64_t j = 0; j < 2 * m; j++) column[j] = 0;
   for (int32_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < m; j++) mean[j] += x[i * m + j];
   }
   for (int64_t j = 0; j < m; j++) mean[j] /= n;
-}
-
-static void deviations(const float *x, int32_t n, int64_t m, const double *restrict mean,
-                       double *restrict dev) {
-  for (int64_t j = 0; j < m; j++) dev[j] = 0;
+  /* a second pass for the deviations: a sum of squares minus a square would lose digits */
   for (int32_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < m; j++) {
       double v = x[i * m + j] - mean[j];
@@ -30,14 +29,6 @@ static void deviations(const float *x, int32_t n, int64_t m, const double *restr
     }
   }
   for (int64_t j = 0; j < m; j++) dev[j] = sqrt(dev[j] / n);
-}
-
-/* @param column [2 m] scratch  @param inverse, ratio [m] */
-static void zscore(const float *x, int32_t n, int64_t m, double epsilon, double *column,
-                   float *restrict inverse, float *restrict ratio, float *restrict y) {
-  double *restrict mean = column, *restrict dev = column + m;
-  means(x, n, m, mean);
-  deviations(x, n, m, mean, dev);
   for (int64_t j = 0; j < m; j++) {
     inverse[j] = (float)(dev[j] == 0 ? 0 : 1 / (dev[j] + epsilon));
     ratio[j] = (float)(dev[j] == 0 ? 0 : (dev[j] + epsilon) / dev[j]);
@@ -47,6 +38,7 @@ static void zscore(const float *x, int32_t n, int64_t m, double epsilon, double 
   }
 }
 
+/* @param column [2 m] scratch: mean of d, and mean of d y by column */
 static void zscore_back(const float *y, const float *d, int32_t n, int64_t m, double *column,
                         const float *restrict inverse, const float *restrict ratio,
                         float *restrict g) {
@@ -74,6 +66,7 @@ static int32_t segment(const berth_segments *s, const berth_array *a, int32_t i,
   return s ? s->first[i + 1] - *begin : a->shape[0];
 }
 
+/* Segments are independent of each other. */
 static berth_status zscores_back(berth_tape *t, const berth_i_node *node, const float *d) {
   const berth_array *y = node->out;
   const float *kept = node->kept[0]->data;
@@ -143,6 +136,7 @@ berth_status berth_nn_zscore(berth_tape *t, berth_array *a, berth_segments *s, d
  * * x = (a - mean) / sqrt(variance + e), out = x gain + bias. Kept, if a gradient is wanted: x like
  * a, and 1 / sqrt(variance + e) [rows]. */
 
+/* A constant row with epsilon 0 comes out 0. @return 1 / sqrt(variance + e) */
 static float norm_row(const float *a, int32_t m, double epsilon, float *restrict x) {
   double mean = berth_i_moment(a, m, 0, 1) / m,
          variance = berth_i_moment(a, m, mean, 2) / m + epsilon;
@@ -151,10 +145,7 @@ static float norm_row(const float *a, int32_t m, double epsilon, float *restrict
   return inverse;
 }
 
-static void scale_row(float *y, const float *x, const float *gain, const float *bias, int32_t m) {
-  for (int32_t j = 0; j < m; j++) y[j] = x[j] * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
-}
-
+/* g += (v - mean(v) - x mean(v x)) / sqrt(variance + e), where v = d gain. */
 static void norm_row_back(const float *x, const float *d, const float *gain, int32_t m,
                           float inverse, float *g) {
   double mean = 0, along = 0;
@@ -202,6 +193,7 @@ static berth_status keep_norms(const berth_array *a, berth_i_node *node) {
   return berth_i_array_raw(a->ctx, 1, &rows, &node->kept[1]);
 }
 
+/* Without gradients x is written over by out in place. */
 static void layer_norm(const berth_i_node *node, double epsilon) {
   const berth_array *a = node->in[0];
   const float *gain = node->in[1] ? node->in[1]->data : NULL,
@@ -211,7 +203,7 @@ static void layer_norm(const berth_i_node *node, double epsilon) {
     float *y = node->out->data + i * m, *x = node->kept[0] ? node->kept[0]->data + i * m : y;
     float inverse = norm_row(a->data + i * m, (int32_t)m, epsilon, x);
     if (node->kept[1]) node->kept[1]->data[i] = inverse;
-    scale_row(y, x, gain, bias, (int32_t)m);
+    for (int64_t j = 0; j < m; j++) y[j] = x[j] * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
   }
 }
 

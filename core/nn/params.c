@@ -1,4 +1,5 @@
-/* Named parameters with their gradients. */
+/* Named parameters with their gradients, in the order in which they were added: the order of the
+ * file, of Adam's moments and of flat copies. */
 #include "vector_internal.h"
 
 #include "params_internal.h"
@@ -26,6 +27,7 @@ void berth_params_release(berth_params *p) {
 
 /* ---- adding ---- */
 
+/* Names are unique: files are matched by them. */
 static berth_status check_name(const berth_params *p, const char *name) {
   if (!name || !name[0]) return berth_i_fail(p->ctx, BERTH_EINVAL, "a parameter needs a name");
   if (berth_params_find(p, name) == BERTH_NONE) return BERTH_OK;
@@ -110,6 +112,8 @@ static void shrink(float *x, int64_t n, float f) {
   for (int64_t i = 0; i < n; i++) x[i] *= f;
 }
 
+/* By the norm over all gradients together, in double. A norm that is not finite is reported and
+ * nothing is scaled. */
 berth_status berth_params_clip(berth_params *p, double most, double *norm) {
   double sum = 0;
   if (!(most > 0))

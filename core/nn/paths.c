@@ -1,28 +1,31 @@
-/* Sums along paths of a forest, and running sums of what steps put into bins. */
+/* Sums along paths of a forest (path_sum), and running sums of what steps put into bins
+ * (running_sum). Both are linear, so backward is the same sum in the other direction. O(rows m) and
+ * O(steps bins m). */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
 
 /* ---- path sums ---- */
 
-/* Every row before the one it leads to. @param order [n] @param waits [n] scratch. @return rows
- * ordered; fewer: a cycle */
-static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_t *waits) {
+/* Kahn's algorithm: every row before the one it leads to. @param order [n] @param before [n]
+ * scratch: rows that lead there and are not ordered yet. @return rows ordered; fewer: a cycle */
+static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_t *before) {
   int32_t v, tail = 0;
-  for (v = 0; v < n; v++) waits[v] = 0;
+  for (v = 0; v < n; v++) before[v] = 0;
   for (v = 0; v < n; v++) {
-    if (next[v] != BERTH_NONE) waits[next[v]]++;
+    if (next[v] != BERTH_NONE) before[next[v]]++;
   }
   for (v = 0; v < n; v++) {
-    if (waits[v] == 0) order[tail++] = v;
+    if (before[v] == 0) order[tail++] = v;
   }
   for (int32_t head = 0; head < tail; head++) {
     v = next[order[head]];
-    if (v != BERTH_NONE && --waits[v] == 0) order[tail++] = v;
+    if (v != BERTH_NONE && --before[v] == 0) order[tail++] = v;
   }
   return tail;
 }
 
+/* Kept by the node, for backward. */
 static berth_status path_order(berth_ctx *ctx, const berth_index *next, berth_index **out) {
   size_t n = (size_t)next->n;
   int32_t *order = berth_i_alloc(ctx, 2 * n, sizeof *order);
@@ -58,6 +61,7 @@ static berth_status path_sum_back(berth_tape *t, const berth_i_node *node, const
   return BERTH_OK;
 }
 
+/* out[v] = in[v] + out[next[v]]: from the roots on, the order backwards. */
 static void path_sum(const berth_i_node *node) {
   const int32_t *next = node->index->ids, *order = node->index2->ids;
   int64_t m = berth_i_stride(node->out);
@@ -113,6 +117,8 @@ static berth_status running_sum_back(berth_tape *t, const berth_i_node *node, co
   return BERTH_OK;
 }
 
+/* out [steps, bins, m]: the state before each step, each copied from the one before. The last
+ * step's own row is in no output. */
 static void running_sum(const berth_i_node *node) {
   const int32_t *row = node->index->ids, *bin = node->index2->ids, *first = node->segments->first;
   const float *x = node->in[0]->data;

@@ -1,4 +1,4 @@
-/* Matrix products: CBLAS but for extents of 0. */
+/* Matrix products: CBLAS but for extents of 0, which it refuses. k = 0: the product is zero. */
 #include "extern/cblas_internal.h"
 #include "nn_internal.h"
 

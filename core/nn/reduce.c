@@ -1,5 +1,5 @@
-/* Sums, means and maxima along an axis, or over the rows of each segment. An array is seen as outer
- * x run x inner; what is reduced is the run. */
+/* Sums, means and maxima along an axis, or over the rows of each segment; repetition of rows. An
+ * array is seen as outer x run x inner, row-major; what is reduced is the run. O(size). */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -33,6 +33,7 @@ static void reduce_run(berth_nn_reduction f, const float *x, int64_t n, int64_t 
   for (int64_t j = 0; f == BERTH_NN_MEAN && n > 0 && j < inner; j++) out[j] /= (float)n;
 }
 
+/* Of the largest, the first of equal ones gets all of the gradient. */
 static void reduce_run_back(berth_nn_reduction f, const float *x, int64_t n, int64_t inner,
                             const float *d, float *g) {
   float factor = f == BERTH_NN_MEAN && n > 0 ? 1 / (float)n : 1;
@@ -73,6 +74,7 @@ static berth_status reduce_back(berth_tape *t, const berth_i_node *node, const f
   return st;
 }
 
+/* A reduction to nothing has shape [1]. */
 static int32_t shape_without(const berth_array *a, int32_t axis, int32_t *shape) {
   int32_t rank = 0;
   for (int32_t i = 0; axis != BERTH_NONE && i < a->rank; i++) {
@@ -110,6 +112,8 @@ static berth_status rows_of_segments(const berth_array *a, int32_t rows, berth_a
   return berth_i_array_raw(a->ctx, a->rank, shape, out);
 }
 
+/* Not size / rows: that has no value for an array of no rows, whose segments still have an
+ * output. */
 static int64_t row_size(const berth_array *a) {
   int64_t m = 1;
   for (int32_t i = 1; i < a->rank; i++) m *= a->shape[i];
@@ -148,6 +152,7 @@ berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_
   return berth_i_finish_op(t, &node, BERTH_OK, out);
 }
 
+/* The gradient of a row is the sum over its repetitions. */
 static berth_status segment_repeat_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *a = node->in[0];
   const int32_t *first = node->segments->first;

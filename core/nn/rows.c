@@ -1,8 +1,11 @@
-/* Rows by their ids: fetched, sent, picked. */
+/* Rows by their ids: gathered, gathered and summed by segment, scattered, and one number picked per
+ * row. An id of BERTH_NONE reads zeros and writes nothing. Gather and scatter are each other's
+ * gradients. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
 
+/* @param zero false: the numbers are not set */
 static berth_status rows_like(const berth_array *a, int32_t rows, bool zero, berth_array **out) {
   int32_t shape[BERTH_NN_RANK];
   memcpy(shape, a->shape, sizeof shape);

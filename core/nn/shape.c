@@ -1,4 +1,5 @@
-/* Shapes: other extents over the same numbers, axes exchanged, arrays joined and cut. */
+/* Shapes: other extents over the same numbers (reshape), axes exchanged (transpose), arrays joined
+ * and cut (concat, slice). All copy: an array owns its numbers, and arrays share none. O(size). */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -106,6 +107,7 @@ static berth_status check_axis(const char *what, const berth_array *a, int32_t a
                       (int)axis, (int)a->rank - 1);
 }
 
+/* Each input gets back its own part of every run. */
 static berth_status concat_back(berth_tape *t, const berth_i_node *node, const float *d) {
   int32_t axis = node->k[0];
   int64_t outer = outer_of(node->out, axis), inner = inner_of(node->out, axis),
@@ -121,6 +123,7 @@ static berth_status concat_back(berth_tape *t, const berth_i_node *node, const f
   return st;
 }
 
+/* All extents but the one along the axis must agree. */
 static berth_status concat_shape(int32_t n, berth_array *const *a, int32_t axis, int32_t *shape) {
   int64_t sum = 0;
   berth_status st;

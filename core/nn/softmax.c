@@ -54,6 +54,7 @@ void berth_i_softmax_run(const float *x, const float *mask, int32_t n, float *ou
   for (int32_t j = 0; j < n; j++) out[j] *= f;
 }
 
+/* x - most - log(sum): the logarithm is never taken of a rounded 0. */
 static void log_run(const float *x, const float *mask, int32_t n, float *out) {
   float most = largest(x, mask, n);
   if (most == -INFINITY) {
@@ -96,6 +97,7 @@ static berth_status rows_back(berth_tape *t, const berth_i_node *node, const flo
   return st;
 }
 
+/* The mask is one row for all, or of the array's shape. */
 static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_array *mask,
                          berth_array **out) {
   const char *what = log ? "log_softmax" : "softmax";
@@ -125,28 +127,21 @@ berth_status berth_nn_log_softmax(berth_tape *t, berth_array *a, berth_array *ma
 
 /* ---- segments of n rows, m columns side by side ---- */
 
-typedef struct Columns {
-  float *most, *sum; /* [m] */
-} Columns;
-
-static void columns_largest(const float *x, int32_t n, int64_t m, float *restrict most) {
+/* @param most, sum [m] scratch. A column of nothing but -INFINITY comes out 0, or -INFINITY. */
+static void columns_forward(bool log, const float *x, int32_t n, int64_t m, float *restrict most,
+                            float *restrict sum, float *out) {
+  /* the largest of each column; of a NaN and a number, the NaN */
   for (int64_t j = 0; j < m; j++) most[j] = -INFINITY;
   for (int32_t i = 0; i < n; i++) {
     const float *row = x + i * m;
     for (int64_t j = 0; j < m; j++)
       most[j] = row[j] > most[j] || row[j] != row[j] ? row[j] : most[j];
   }
-}
-
-/* A column of nothing but -INFINITY: 0, or -INFINITY. */
-static void columns_forward(bool log, const float *x, int32_t n, int64_t m, const Columns *c,
-                            float *out) {
-  float *restrict most = c->most, *restrict sum = c->sum;
-  columns_largest(x, n, m, most);
   for (int64_t j = 0; j < m; j++) {
-    most[j] = most[j] == -INFINITY ? INFINITY : most[j];
+    most[j] = most[j] == -INFINITY ? INFINITY : most[j]; /* e^(x - INFINITY) is 0 */
     sum[j] = 0;
   }
+  /* powers and their sums */
   for (int32_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < m; j++) {
       float e = berth_i_exp(x[i * m + j] - most[j]);
@@ -164,6 +159,7 @@ static void columns_forward(bool log, const float *x, int32_t n, int64_t m, cons
   }
 }
 
+/* @param sum [m] scratch */
 static void columns_back(bool log, const float *y, const float *d, int32_t n, int64_t m,
                          float *restrict sum, float *restrict g) {
   const float out_of_play = log ? -INFINITY : 0;
@@ -180,6 +176,7 @@ static void columns_back(bool log, const float *y, const float *d, int32_t n, in
   }
 }
 
+/* One column: a run of neighbouring numbers, which has the faster loops. */
 static berth_status segments_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient(t, node->in[0], &st);
@@ -201,17 +198,6 @@ static berth_status segments_back(berth_tape *t, const berth_i_node *node, const
   return BERTH_OK;
 }
 
-static void segments_forward(bool log, const float *x, const berth_segments *s, int64_t m,
-                             const Columns *c, float *out) {
-  for (int32_t i = 0; i < s->n; i++) {
-    int64_t at = s->first[i] * m;
-    int32_t n = s->first[i + 1] - s->first[i];
-    if (m > 1) columns_forward(log, x + at, n, m, c, out + at);
-    else if (log) log_run(x + at, NULL, n, out + at);
-    else berth_i_softmax_run(x + at, NULL, n, out + at);
-  }
-}
-
 static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segments *s,
                              berth_array **out) {
   const char *what = log ? "segment_log_softmax" : "segment_softmax";
@@ -219,13 +205,18 @@ static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segm
   berth_i_node node = { .backward = segments_back, .in = { a }, .segments = s, .k = { log } };
   berth_status st = berth_i_check_segments(what, a, s);
   if (st != BERTH_OK) return st;
-  Columns c;
-  if (!(c.most = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *c.most)))
-    return berth_i_nomem(a->ctx);
-  c.sum = c.most + m;
+  float *scratch = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *scratch);
+  if (!scratch) return berth_i_nomem(a->ctx);
   st = berth_i_array_like(a, &node.out);
-  if (st == BERTH_OK) segments_forward(log, a->data, s, m, &c, node.out->data);
-  berth_i_free(a->ctx, c.most, (size_t)(2 * m), sizeof *c.most);
+  for (int32_t i = 0; i < s->n && st == BERTH_OK; i++) {
+    int32_t n = s->first[i + 1] - s->first[i];
+    const float *x = a->data + s->first[i] * m;
+    float *y = node.out->data + s->first[i] * m;
+    if (m > 1) columns_forward(log, x, n, m, scratch, scratch + m, y);
+    else if (log) log_run(x, NULL, n, y);
+    else berth_i_softmax_run(x, NULL, n, y);
+  }
+  berth_i_free(a->ctx, scratch, (size_t)(2 * m), sizeof *scratch);
   return berth_i_finish_op(t, &node, st, out);
 }
 

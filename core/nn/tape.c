@@ -1,6 +1,7 @@
-/* The tape: operations in the order in which they were done, and the walk back (reverse-mode
- * differentiation). Slots are the arrays that may have a gradient; an array holds its slot number
- * and the epoch of its tape, so the look-up is O(1).
+/* The tape: operations in the order in which they were done, and reverse-mode differentiation: one
+ * walk back from the loss, O(operations) besides the gradients themselves. Slots are the arrays
+ * that may have a gradient; an array holds its slot number and the epoch of its tape, so the
+ * look-up is O(1).
  *
  * Invariant: when the walk reaches a node, all that adds to the gradient of its output has been
  * walked, as nodes read earlier outputs only; so the gradient is complete, and freed afterwards. */
@@ -59,7 +60,7 @@ static void release_node(berth_i_node *node) {
   berth_array_release(node->out);
 }
 
-/* Never 0: an empty array has a gradient, too. */
+/* Never 0: an empty array has a gradient, too, and NULL means "zero so far". */
 static size_t bytes_of(const berth_array *a) {
   return a->size > 0 ? (size_t)a->size * sizeof(float) : sizeof(float);
 }
@@ -69,6 +70,7 @@ static void drop_gradient(berth_tape *t, slot *s) {
   s->gradient = NULL;
 }
 
+/* A new epoch invalidates the slot numbers that arrays hold, without a walk over the arrays. */
 static void forget_operations(berth_tape *t) {
   for (size_t i = 0; i < t->n_slots; i++) {
     slot *s = &t->slots[i];
@@ -92,6 +94,7 @@ void berth_tape_clear(berth_tape *t) {
   forget_kept(t);
 }
 
+/* The last tape gives the cached blocks back. */
 void berth_tape_release(berth_tape *t) {
   if (!t || --t->refs > 0) return;
   berth_ctx *ctx;
@@ -120,8 +123,7 @@ bool berth_i_wanted(const berth_tape *t, const berth_array *a) {
 
 /* A slot for a; `hold`: no node has a reference to it. */
 static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->slots, &t->cap_slots, t->n_slots + 1,
-                                      sizeof *t->slots);
+  berth_status st = BERTH_I_POOL_GROW(&t->pool, t->slots, t->cap_slots, t->n_slots + 1);
   if (st != BERTH_OK) return st;
   t->slots[t->n_slots] = (slot){ a, NULL, hold, false };
   if (hold) berth_array_retain(a);
@@ -137,6 +139,7 @@ berth_status berth_tape_watch(berth_tape *t, berth_array *a) {
   return st;
 }
 
+/* The tape's own references: callers may release all arrays right after an operation. */
 static void retain_node(berth_i_node *node) {
   for (int32_t i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
     if (node->in[i]) berth_array_retain(node->in[i]);
@@ -149,10 +152,10 @@ static void retain_node(berth_i_node *node) {
   berth_array_retain(node->out);
 }
 
+/* Fails before anything is retained: then the tape is as it was. */
 berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
   berth_i_node own = *node;
-  berth_status st =
-      berth_i_pool_grow(&t->pool, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
+  berth_status st = BERTH_I_POOL_GROW(&t->pool, t->node, t->cap_nodes, t->n_nodes + 1);
   if (st != BERTH_OK) return st;
   own.more_in =
       berth_i_pool_copy(&t->lists, node->more_in, (size_t)node->n_more, sizeof *own.more_in);
@@ -177,49 +180,6 @@ float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
   return s->gradient;
 }
 
-/* What is done with a gradient once all that adds to it has been walked: nodes of the tape only
- * read earlier outputs. */
-static berth_status walk(berth_tape *t) {
-  size_t i = t->n_nodes;
-  while (i-- > 0) {
-    const berth_i_node *node = &t->node[i];
-    ptrdiff_t at = find_slot(t, node->out) - t->slots; /* slots may move while it walks */
-    if (!t->slots[at].gradient) continue;
-    berth_status st;
-    if ((st = node->backward(t, node, t->slots[at].gradient)) != BERTH_OK) return st;
-    if (!t->slots[at].watched) drop_gradient(t, &t->slots[at]);
-  }
-  return BERTH_OK;
-}
-
-static berth_status keep_watched(berth_tape *t) {
-  for (size_t i = 0; i < t->n_slots; i++) {
-    slot *s = &t->slots[i];
-    if (!s->watched) continue;
-    berth_status st;
-    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->kept, &t->cap_kept, t->n_kept + 2,
-                                sizeof *t->kept))
-        != BERTH_OK)
-      return st;
-    berth_array *copy;
-    if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK)
-      return st;
-    if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
-    berth_array_retain(s->array);
-    t->kept[t->n_kept++] = s->array;
-    t->kept[t->n_kept++] = copy;
-  }
-  return BERTH_OK;
-}
-
-static void add_to_parameters(berth_tape *t) {
-  for (size_t i = 0; i < t->n_slots; i++) {
-    slot *s = &t->slots[i];
-    if (s->gradient && s->array->gradient)
-      berth_i_add_to(s->array->gradient->data, s->gradient, s->array->size);
-  }
-}
-
 berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
   berth_status st = BERTH_OK;
   if (loss->size != 1)
@@ -228,12 +188,43 @@ berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
   if (!berth_i_wanted(t, loss))
     return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
   forget_kept(t);
-  float *seed;
-  if ((seed = berth_i_gradient(t, loss, &st)) == NULL) goto done;
+
+  /* seed: d loss / d loss = 1 */
+  float *seed = berth_i_gradient(t, loss, &st);
+  if (!seed) goto done;
   seed[0] = 1;
-  if ((st = walk(t)) != BERTH_OK) goto done;
-  if ((st = keep_watched(t)) != BERTH_OK) goto done;
-  add_to_parameters(t);
+
+  /* sweep from the last operation to the first; a gradient is complete when its node is reached */
+  for (size_t i = t->n_nodes; i-- > 0;) {
+    const berth_i_node *node = &t->node[i];
+    ptrdiff_t at = find_slot(t, node->out) - t->slots; /* an index: backward may move the slots */
+    if (!t->slots[at].gradient) continue;              /* the loss does not depend on it */
+    if ((st = node->backward(t, node, t->slots[at].gradient)) != BERTH_OK) goto done;
+    if (!t->slots[at].watched) drop_gradient(t, &t->slots[at]);
+  }
+
+  /* keep the gradients of watched arrays; all copies before the parameters change, so that a
+   * failure changes none of them */
+  for (size_t i = 0; i < t->n_slots; i++) {
+    slot *s = &t->slots[i];
+    if (!s->watched) continue;
+    if ((st = BERTH_I_POOL_GROW(&t->pool, t->kept, t->cap_kept, t->n_kept + 2)) != BERTH_OK)
+      goto done;
+    berth_array *copy;
+    if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK)
+      goto done;
+    if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
+    berth_array_retain(s->array);
+    t->kept[t->n_kept++] = s->array;
+    t->kept[t->n_kept++] = copy;
+  }
+
+  /* add to the gradients of parameters, which sum up over calls until they are zeroed */
+  for (size_t i = 0; i < t->n_slots; i++) {
+    slot *s = &t->slots[i];
+    if (s->gradient && s->array->gradient)
+      berth_i_add_to(s->array->gradient->data, s->gradient, s->array->size);
+  }
 done:
   if (st != BERTH_OK) forget_kept(t);
   forget_operations(t);
