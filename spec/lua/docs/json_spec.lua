@@ -1,4 +1,5 @@
--- Each JSON document that berth writes has the fields and number that docs/json.md says.
+-- Each JSON document that berth writes, and each object in it, has the fields and number that
+-- docs/json.md says.
 local berth = require "berth"
 local json = require "dkjson"
 local schema = require "berth.base.schema"
@@ -30,6 +31,36 @@ local function page()
   return out
 end
 
+-- Fields of the objects in documents: by document and "field" or "field[]", a set.
+local function inner()
+  local out = {}
+  for line in shell.read("docs/json.md"):gmatch "[^\n]+" do
+    local names, object, fields = line:match "^| (`[^|]+`) | `([%w_]+%[?%]?)` | ([^|]*) |$"
+    for name in (names or ""):gmatch "`([^`]+)`" do
+      local row = { line = line, fields = {} }
+      for field in fields:gmatch "`([%w_]+)`" do row.fields[field] = true end
+      out[name .. ": " .. object] = row
+    end
+  end
+  return out
+end
+
+-- Their fields have names that the user gave, or are those of options.
+local OPEN = { options = true, parameters = true, result = true }
+
+-- Objects below a field of a document, and what docs/json.md calls them.
+local function objects_at(field, x)
+  if type(x) ~= "table" or x == json.null or OPEN[field] and #x == 0 then return {} end
+  if getmetatable(x).__jsontype == "object" then return { x }, field end
+  local out = {}
+  for _, item in ipairs(x) do
+    if type(item) == "table" and getmetatable(item).__jsontype == "object" then
+      out[#out + 1] = item
+    end
+  end
+  return out, field .. "[]"
+end
+
 -- By document: command lines, of which the first one has no field but those that are always there.
 local function commands(files)
   local pdors = "cluster pdors --policy fifo --jobs 4 --machines 3 --slots 9 --json"
@@ -39,7 +70,9 @@ local function commands(files)
       { "place", GRAPH, TOPOLOGY, "--rows", "--members", "heft,single", "--json" },
       { "place", GRAPH, TOPOLOGY, "--placer", "exact", "--nodes", "5", "--json" } },
     simulate = { { "simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" },
-      { "simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--critical", "2", "--json" } },
+      { "simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--critical", "2", "--json" },
+      { "simulate", files.graph, "mesh:1,memory=1MB", "--placement", "single:1", "--memory",
+        "inference", "--json" } },
     compare = { { "compare", GRAPH, TOPOLOGY, "--placers", "heft,single", "--json" } },
     repair = { { "repair", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" } },
     bounds = { { "bounds", GRAPH, TOPOLOGY, "--json" } },
@@ -53,7 +86,7 @@ local function commands(files)
       "--json" } },
     ["train pacml"] =
       { words(("train pacml %s --jobs 5 --interarrival 900s --algorithm ppo --steps 8 "
-      .. "--set fragment=2,actors=2,passes=1 --save %s --json"):format(files.profile,
+      .. "--set fragment=2,actors=2,passes=1 --evaluate 2 --save %s --json"):format(files.profile,
         files.agent)) },
     ["train tag"] =
       { words((
@@ -94,16 +127,31 @@ local written = {
 }
 
 describe("JSON documents", function()
-  local rows, files, checked = page(), {}, {}
+  local rows, objects, files, checked, noted = page(), inner(), {}, {}, {}
 
   setup(function()
     files.profile = shell.file("-a.txt", small.profile(100, 300))
     files.trace = shell.file(".csv",
       "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
-    files.agent = shell.path ".agent"
+    files.agent, files.graph = shell.path ".agent", shell.path ".json"
+    assert(berth.graph { ops = { { seconds = 1, params = 1e9 }, { seconds = 1 } },
+      collectives = { { kind = "allreduce", bytes = 8, members = { 1, 2 } } } }:save(files.graph))
   end)
 
   teardown(function() shell.tidy() end)
+
+  local function compare_objects(name, found)
+    for field, x in pairs(found) do
+      local list, path = objects_at(field, x)
+      for i, object in ipairs(list) do
+        local where, fields = name .. ": " .. path, {}
+        for key in pairs(object) do fields[key] = true end
+        local row = objects[where] or { fields = {} }
+        assert.same(row.fields, fields, ("%s, %d"):format(where, i))
+        noted[row.line] = true
+      end
+    end
+  end
 
   -- All fields that are always there, and which ones besides are noted in `seen`.
   local function compare(name, text, seen)
@@ -119,6 +167,7 @@ describe("JSON documents", function()
         ("%s: %s is not in docs/json.md"):format(name, field))
       if row.sometimes[field] then seen[field] = true end
     end
+    if name ~= "pdors problem" then compare_objects(name, found) end -- docs/pdors.md
     checked[name] = true
   end
 
@@ -150,5 +199,6 @@ describe("JSON documents", function()
   it("are all there, and no others", function()
     for name in pairs(schema.numbers) do assert.is_true(checked[name], name) end
     for name in pairs(rows) do assert.is_not_nil(schema.numbers[name], name) end
+    for where, row in pairs(objects) do assert.is_true(noted[row.line] or false, where) end
   end)
 end)
