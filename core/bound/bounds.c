@@ -119,7 +119,7 @@ static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
     double sum = 0;
     for (int32_t i = 0; i <= k; i++) sum += least[k * devices - i];
     most = fmax(most, sum);
-    if (k >= 64) break; /* from there on the average says as much */
+    if (k >= 64) break; /* from there on the average is as strong */
   }
   return most;
 }
@@ -233,7 +233,7 @@ static double longest_schedule(const berth_cost *c) {
   return sum;
 }
 
-/* A bound above the longest schedule says that there is none: what cannot be on one device has no
+/* A bound above the longest schedule proves that there is none: what cannot be on one device has no
  * way to another. */
 static berth_status refuse_endless(berth_cost *cost, double bound, berth_obstacle *why) {
   if (!(bound > 0) || bound <= longest_schedule(cost) * (1 + 1e-6)) return BERTH_OK;

@@ -1,5 +1,5 @@
-/* What is proved of the placers on this graph and these devices: facts are counted once, then each
- * theorem of bound.h gives a number, and the reasons that stand in its way.
+/* Guarantees of the placers on this graph and these devices: facts are counted once, then each
+ * theorem of bound.h gives a number, and the reasons why it does not apply.
  * O(ops + edges + devices^2), a few times over for the ratio of paths. */
 #include "heads_tails_internal.h"
 #include "base/sort_internal.h"
@@ -25,7 +25,7 @@ typedef struct facts {
 
 /* ---- memory ---- */
 
-/* All that an op ever brings to its device; workspaces of ops of no length may add up, too. */
+/* All bytes that an op ever adds to its device; workspaces of ops of no length may add up, too. */
 static double brought(const facts *f, int32_t op) {
   const berth_graph *g = f->cost->g;
   double bytes = berth_i_param(g, op) * f->o->param_multiple + berth_i_output_bytes(g, op)
@@ -34,7 +34,7 @@ static double brought(const facts *f, int32_t op) {
 }
 
 /* Devices that may refuse an op: the most whose remainders of limits, less the largest demand, sum
- * up to at most all that is brought. The demand of an op that is refused: what it would bring and
+ * up to at most all bytes of the graph. The demand of an op that is refused: what it would add and
  * its workspace, or that of an op that is there. */
 static berth_status count_closed(facts *f) {
   if (!berth_i_memory_counts(f->cost, f->o->memory)) return BERTH_OK;
@@ -180,7 +180,7 @@ static double largest_ratio(const facts *f, path_sums *to) {
 
 /* An edge that is no favourite keeps x > tau of its time in the program, or, where it lost to one
  * with a larger y, at least 1/2. With rho above 1 the program need not be below the optimum:
- * nothing is said. */
+ * no number is given. */
 static double rounding(const facts *f) {
   double tau = f->o->tau > 0 ? fmin(f->o->tau, 0.5) : 0.5;
   if (f->rho > 1) return INFINITY;
@@ -219,7 +219,7 @@ static const char *links_name(berth_links links) {
   return names[links];
 }
 
-/* One more reason; what has no room is cut off. */
+/* One more reason; the text is cut off at the end of the buffer. */
 static void deny(berth_guarantee *k, const char *format, ...) {
   size_t used = strlen(k->why);
   if (used > 0) used += (size_t)snprintf(k->why + used, sizeof k->why - used, "; ");
@@ -360,7 +360,7 @@ static berth_status list_all(const facts *f, double *scratch, berth_guarantees *
   return BERTH_OK;
 }
 
-/* ---- the door ---- */
+/* ---- the public function ---- */
 
 berth_guarantee_options berth_guarantee_default(const berth_graph *g) {
   return (berth_guarantee_options){ .memory = berth_place_default(g).memory,

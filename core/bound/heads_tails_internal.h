@@ -1,4 +1,5 @@
-/* Heads and tails of ops with the transfers that every schedule needs. */
+/* Heads and tails of ops with the transfers that every schedule needs: no schedule starts an op
+ * before its head, or ends sooner than its tail after the op. */
 #ifndef BERTH_HEADS_TAILS_INTERNAL_H
 #define BERTH_HEADS_TAILS_INTERNAL_H
 

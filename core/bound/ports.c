@@ -93,7 +93,7 @@ double berth_i_port_time(const berth_i_ports *p, int dir, double bytes, double s
 
 BERTH_I_SORT(sort_by_port, berth_i_port_item, BERTH_I_DOWN(w))
 
-/* Cheapest to keep, for what it saves, first. What crosses in any case is last. */
+/* By cost for each second saved, the least first. Items that cross in any case are last. */
 static double worth(const berth_i_port_item *x) { return isinf(x->p) ? INFINITY : x->p / x->w; }
 BERTH_I_SORT(sort_by_worth, berth_i_port_item, BERTH_I_KEY(worth(a), worth(b)))
 

@@ -1,5 +1,5 @@
-/* Contention as bounds see it: what a place takes in, and gives out, goes through a port that does
- * so much at once. */
+/* Contention in bounds: all transfers into a place, and all out of it, go through one port each, as
+ * wide as the widest port of all places. */
 #ifndef BERTH_PORTS_INTERNAL_H
 #define BERTH_PORTS_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* The message where no placement was found, and none is proved not to exist: how full the devices
- * are in what came closest. */
+/* The error text where no placement was found, though none is proved to be impossible: the units
+ * that are left out of the packing that came closest, and how full its devices are. */
 #include "pack_internal.h"
 #include <stdio.h>
 

@@ -49,15 +49,11 @@ static berth_status rank_temporaries(berth_i_assignment *s) {
   return BERTH_OK;
 }
 
+/* With a user's prices any pair may have no route. */
 static bool has_cuts(const berth_cost *c) {
   if (c->uniform) return false;
-  if (c->table) return true; /* a user's prices: any of them may be infinite */
-  for (int32_t i = 0; i < c->n_devices; i++) {
-    for (int32_t j = 0; j < c->n_devices; j++) {
-      if (i != j && isinf(c->t->latency[berth_i_pair(c->t, i, j)])) return true;
-    }
-  }
-  return false;
+  return c->table
+         || berth_i_any_infinite(c->t->latency, (size_t)c->n_devices * (size_t)c->n_devices);
 }
 
 berth_status berth_i_assignment_init(const berth_i_units *u,

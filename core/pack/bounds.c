@@ -1,4 +1,4 @@
-/* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few
+/* Lower bounds of bin packing on the permanent bytes of devices, and exhaustion of few
  * cases: more proofs that nothing fits. Superadditive functions of sizes (pieces), dual feasible
  * functions where limits are equal, then bin completion (complete.c) and the tree of all packings.
  * O(MOST_PIECES x sizes), and counted work for exhaustion.
@@ -18,7 +18,6 @@ typedef struct sizes {
   double *at;      /* [n] different, largest first */
   int32_t *count;  /* [n] units of that size */
   int32_t n;
-  double sum;
 } sizes;
 
 static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t units, sizes *s) {
@@ -29,7 +28,6 @@ static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t unit
   if ((st = berth_i_pool_status(&s->pool)) != BERTH_OK) return st;
   berth_i_sort_numbers_down(s->at, units);
   for (int32_t i = 0; i < units && s->at[i] > 0; i++) {
-    s->sum += s->at[i];
     if (s->n > 0 && s->at[s->n - 1] == s->at[i]) {
       s->count[s->n - 1]++;
     } else {
@@ -72,8 +70,8 @@ static double devices_by_complement(const sizes *s, double limit, double piece) 
   return whole > 0 ? sum / whole : 0;
 }
 
-/* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more has
- * room. */
+/* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more
+ * fits. */
 static double devices_by_threshold(const sizes *s, double limit, double least) {
   double sum = 0;
   for (int32_t i = 0; i < s->n && s->at[i] >= least; i++) {
@@ -121,8 +119,8 @@ static bool alike(const berth_i_kinds *k) {
   return !isinf(k->limit[0]);
 }
 
-/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a
- * device are at least those of what it holds. For any limits. */
+/* In whole pieces of `piece`: floor is superadditive, so a device holds at least as many pieces as
+ * its units sum to. For any limits. */
 static berth_status prove_by_piece(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
                                    double piece, const char *placer, berth_obstacle *why) {
   double need = 0, held = 0;
@@ -180,7 +178,8 @@ static void fill_limits(const berth_i_kinds *k, double more, double *limit) {
   for (int32_t d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack) + more;
 }
 
-/* Copies on top: under TOTAL what is read from outside stays, too.  @param none [units] zeros */
+/* With copies: under TOTAL tensors that are read from another device stay, too. @param none [units]
+ * zeros */
 static berth_status search_with_copies(const berth_i_units *u, const berth_i_kinds *k, double *none,
                                        const double *limit, int32_t *device, int32_t *order,
                                        bool *unfit) {

@@ -1,5 +1,5 @@
 /* Exact packing by bin completion: the unit that is hardest to place chooses a device, which is
- * then filled for good, with no more waste than the limits leave over in all. Units that are alike
+ * then filled completely, with no more waste than the limits allow in all. Units that are alike
  * are counted, not listed.
  * Source: the scheme of Gent and Walsh, and Korf, "A new algorithm for optimal bin packing", 2002.
  * Departs from it: devices that differ in limit and in what they can run, and bytes that take
@@ -31,7 +31,7 @@ typedef struct completion {
   int32_t alike[MOST_DEVICES]; /* the first device that is like it */
   double limit[MOST_DEVICES];
   double size_left, room_left; /* of units not packed; of devices not closed */
-  double error;                /* bytes that rounding may make of it */
+  double error;                /* bytes of rounding in these sums */
   uint32_t open;
   double work;
 } completion;
@@ -125,8 +125,8 @@ static bool takes(const completion *c, const filling *f, const sort_of_unit *s) 
          <= 0;
 }
 
-/* For good: what the device holds is maximal (nothing that is left would fit on top, so no other
- * content holds more), and the rest is packed on the others. size_left no longer counts what the
+/* Closes the device: its content is maximal (no remaining unit fits on top, so no other content
+ * holds more), and the rest is packed on the others. size_left no longer counts what the
  * device has. */
 static outcome close_device(completion *c, const filling *f) {
   double room = c->room_left - c->limit[f->device];
@@ -146,7 +146,7 @@ static outcome close_device(completion *c, const filling *f) {
 
 /* All that could still come must be enough to make the waste small. */
 static bool can_still_fill(const completion *c, const filling *f, int32_t from) {
-  /* what is packed here is in neither sum of sizes */
+  /* units packed here are in neither sum of sizes */
   double more = 0, waste = c->room_left - c->size_left - f->held;
   double lacking = c->limit[f->device] - f->held - fmax(waste, 0);
   if (f->held + c->size_left > c->room_left + c->error) return false;

@@ -5,7 +5,7 @@
 #include "base/sort_internal.h"
 #include "pack_internal.h"
 
-enum { FEW_UNITS = 16 };               /* all cases are tried */
+enum { FEW_UNITS = 16 };               /* all cases are evaluated */
 /* steps of bin completion a unit, and at most */
 static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6;
 /* Steps of local search a unit, and at most, from each of two starts; and where only the distance
@@ -77,7 +77,7 @@ static berth_status search_exactly(berth_i_packing *k, const rank *order, bool *
 
 /* ---- local search ---- */
 
-/* Largest first, each where there is most room, whether it fits or not. @param left [devices]
+/* Largest first, each where most memory is free, whether it fits or not. @param left [devices]
  * scratch */
 static void spread(const berth_i_packing *k, const rank *order, int32_t *at, double *left) {
   memcpy(left, k->limit, (size_t)k->cost->n_devices * sizeof *left);
@@ -95,13 +95,13 @@ static void spread(const berth_i_packing *k, const rank *order, int32_t *at, dou
 /* In topological order, each device up to its share: few tensors cross. */
 static void slice(const berth_i_packing *k, int32_t *at, double *left) {
   const berth_i_units *u = k->u;
-  double all = 0, room = 0;
+  double all = 0, limits = 0;
   int32_t now = 0;
   for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
   int32_t d;
-  for (d = 0; d < k->cost->n_devices; d++) room += fmin(k->limit[d], all);
+  for (d = 0; d < k->cost->n_devices; d++) limits += fmin(k->limit[d], all);
   for (d = 0; d < k->cost->n_devices; d++)
-    left[d] = room > 0 ? all * (fmin(k->limit[d], all) / room) : 0;
+    left[d] = limits > 0 ? all * (fmin(k->limit[d], all) / limits) : 0;
   for (int32_t i = 0; i < u->n; i++) {
     while (now + 1 < k->cost->n_devices && left[now] < u->permanent[i] / 2) now++;
     for (at[i] = now, d = 0; !berth_i_unit_can_run(u, i, at[i]); d++) at[i] = d;
@@ -179,7 +179,8 @@ static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *a
   return out;
 }
 
-/* With a share of copies between 0 and 1 only proposals are wanted: no proof, and little search. */
+/* With a share of copies between 0 and 1 packings are only proposals: no proof, and little
+ * search. */
 static berth_status find_feasible(berth_i_packing *k, rank *order, int32_t *at, double *left,
                                   const char *placer, const berth_place_options *opts,
                                   berth_obstacle *why) {

@@ -1,6 +1,10 @@
-/* List placers that get stuck at memory limits: the devices that they had chosen, or would choose
- * without limits, are changed as little as makes them fit, and the placer's rule then orders the
- * ops on these. */
+/* List placers that get stuck at memory limits. The devices that the placer had chosen, or would
+ * choose without limits, are changed as little as makes them fit; then the list engine runs again
+ * with each op forced to its device.
+ * Steps: try_near (pack near a start, plan, pack for less where the plan still runs out), then any
+ * feasible packing; first with outputs that are freed, then with all that is ever held, which holds
+ * in any order. Invariant: r->best is the plan with the least estimate so far, and keeps memory.
+ * At most 2 * MOST_ROUNDS runs of the engine for each of the two shares. */
 #include "list/engine_internal.h"
 #include "pack_internal.h"
 #include <stdio.h>
@@ -48,23 +52,22 @@ static bool is_weightless(const berth_i_units *u, int32_t unit) {
   return true;
 }
 
-/* @param freely what takes no memory goes where the rule puts it */
-static berth_status run_on(retry *r, bool freely, berth_obstacle *why) {
+/* The rule's own plan on r->device. Units that take no memory go where the rule puts them; where
+ * these have no route, they are forced, too. */
+static berth_status plan_on(retry *r, berth_obstacle *why) {
   berth_i_setup again = *r->setup;
-  berth_placement *p = NULL;
-  for (int32_t i = 0; i < r->u.n_ops; i++) {
-    r->forced[i] = freely && is_weightless(&r->u, r->u.of[i]) ? BERTH_NONE : r->device[i];
-  }
+  berth_status st = BERTH_EUNREACHABLE;
   again.forced = r->forced;
   again.partial = NULL;
-  berth_status st = berth_i_engine_run(r->cost, &again, &p, why);
-  if (st == BERTH_OK) keep_better(r, p);
+  for (int pass = 0; pass < 2 && st == BERTH_EUNREACHABLE; pass++) {
+    berth_placement *p = NULL;
+    for (int32_t i = 0; i < r->u.n_ops; i++) {
+      bool freely = pass == 0 && is_weightless(&r->u, r->u.of[i]);
+      r->forced[i] = freely ? BERTH_NONE : r->device[i];
+    }
+    if ((st = berth_i_engine_run(r->cost, &again, &p, why)) == BERTH_OK) keep_better(r, p);
+  }
   return st;
-}
-
-static berth_status plan_on(retry *r, berth_obstacle *why) {
-  berth_status st = run_on(r, true, why);
-  return st == BERTH_EUNREACHABLE ? run_on(r, false, why) : st;
 }
 
 /* ---- first in, first out ---- */
@@ -111,7 +114,7 @@ static berth_status plan_without_limits(retry *r) {
   return is_stuck(st) ? BERTH_OK : st;
 }
 
-/* ---- near what there was ---- */
+/* ---- near given devices ---- */
 
 static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
   berth_i_packing k;
@@ -128,33 +131,26 @@ static void reset_limits(retry *r) {
   for (int32_t d = 0; d < r->cost->n_devices; d++) r->limit[d] = r->cost->t->devices[d].memory;
 }
 
-static int32_t rounds_for(const retry *r) {
-  double size = 1.0 + r->u.n_ops + r->cost->g->n_edges;
-  if (r->u.share == 1) return 1;
-  return (int32_t)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, 2e5 / size));
-}
-
-/* Where the plan ran out, below what was packed there by what was missing; and everywhere a part of
- * what is free is kept, more from round to round. */
+/* The device where the plan ran out is limited to the packed bytes less the missing ones; and on
+ * each device a part of the free bytes is kept back, more from round to round. */
 static void lower_limits(retry *r, const berth_obstacle *where, double part) {
   const berth_device *device = r->cost->t->devices;
-  double room = 0, free = 0;
+  double all = 0, free = 0;
   int32_t d;
   for (d = 0; d < r->cost->n_devices; d++) {
     if (isinf(device[d].memory)) continue;
-    room += device[d].memory;
+    all += device[d].memory;
     free += device[d].memory - r->held[d];
   }
   for (d = 0; d < r->cost->n_devices; d++) {
-    double keep = room > 0 ? part * free * (device[d].memory / room) : 0;
+    double keep = all > 0 ? part * free * (device[d].memory / all) : 0;
     if (!isinf(device[d].memory)) r->limit[d] = device[d].memory - keep;
   }
   d = where->device;
   r->limit[d] = fmin(r->limit[d], r->held[d] - where->missing);
 }
 
-/* What packs tightest is not always worst: with few ops all are compared; with many, what comes
- * near the ideal will do. */
+/* With few ops all packings are compared; with many, one near the ideal estimate is enough. */
 static bool is_large(const retry *r) {
   return (int64_t)r->u.n_ops + r->cost->g->n_edges > FEW_OPS_AND_EDGES;
 }
@@ -162,45 +158,34 @@ static bool is_enough(const retry *r) {
   return r->best && is_large(r) && r->best->estimate <= NEAR_IDEAL * r->ideal;
 }
 
-/* Other devices are sought until the rule's own plan holds there; where plans take long, until any
- * does. */
-static berth_status try_devices(retry *r, bool first, berth_obstacle *where, bool *done) {
-  berth_status st = plan_on(r, where), own = st;
-  if (st == BERTH_OK || is_stuck(st)) st = BERTH_OK;
-  if (st == BERTH_OK && first && r->u.share < 1 && !is_enough(r)) st = plan_in_turn(r);
-  *done = own == BERTH_OK || (is_large(r) && r->best);
-  return st;
-}
-
 /* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then
- * it is packed for less. */
-static berth_status try_near(retry *r, const int32_t *start, bool *done) {
-  int32_t rounds = rounds_for(r);
-  berth_status st = BERTH_OK;
-  *done = false;
+ * it is packed for less, round by round. */
+static berth_status try_near(retry *r, const int32_t *start) {
+  double size = 1.0 + r->u.n_ops + r->cost->g->n_edges;
+  int32_t rounds = r->u.share == 1
+                       ? 1
+                       : (int32_t)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, 2e5 / size));
   reset_limits(r);
-  for (int32_t round = 0; round < rounds && st == BERTH_OK && !*done; round++) {
+  for (int32_t round = 0; round < rounds; round++) {
+    /* 1. A packing near the start. */
     berth_obstacle where = { BERTH_NONE, BERTH_NONE, 0 };
     bool found = false;
+    berth_status st, own;
     if ((st = pack_near(r, start, &found)) != BERTH_OK || !found) return st;
-    if ((st = try_devices(r, round == 0, &where, done)) != BERTH_OK || *done) return st;
-    if (where.device == BERTH_NONE || !(where.missing > 0)) return st;
+    /* 2. The rule's own plan on it; in the first round also the order of a run by readiness. */
+    own = plan_on(r, &where);
+    if (own != BERTH_OK && !is_stuck(own)) return own;
+    if (round == 0 && r->u.share < 1 && !is_enough(r) && (st = plan_in_turn(r)) != BERTH_OK)
+      return st;
+    /* 3. Ends with the rule's own plan; where plans take long, with any. */
+    if (own == BERTH_OK || (is_large(r) && r->best)) return BERTH_OK;
+    if (where.device == BERTH_NONE || !(where.missing > 0)) return BERTH_OK;
+    /* 4. From there again, for less. */
     lower_limits(r, &where, (1.0 + round) / fmax(1, rounds - 1));
     memcpy(r->start, r->device, (size_t)r->u.n_ops * sizeof *r->device);
     start = r->start;
   }
-  return st;
-}
-
-/* ---- packing alone ---- */
-
-static berth_status try_packed(retry *r, berth_obstacle *why) {
-  berth_i_packing k;
-  berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
-  if (st != BERTH_OK) return st;
-  st = berth_i_packing_find_feasible(&k, r->setup->placer, r->opts, why);
-  berth_i_pool_free(&k.pool);
-  return st == BERTH_OK ? plan_on(r, why) : st;
+  return BERTH_OK;
 }
 
 /* ---- first in, first out, repaired ---- */
@@ -222,15 +207,22 @@ static berth_status try_in_turn(retry *r) {
 /* ---- all together ---- */
 
 static berth_status try_share(retry *r, berth_obstacle *why) {
-  bool done = false;
-  berth_status st = try_near(r, r->partial, &done);
-  if (st == BERTH_OK && !isinf(r->ideal) && !is_enough(r)) st = try_near(r, r->ample, &done);
-  if (st == BERTH_OK && !is_enough(r)) st = try_packed(r, why);
+  /* 1. Near the devices that the rule had chosen; 2. near those that it chooses without limits. */
+  berth_status st = try_near(r, r->partial);
+  if (st == BERTH_OK && !isinf(r->ideal) && !is_enough(r)) st = try_near(r, r->ample);
+  /* 3. On any feasible packing. */
+  if (st == BERTH_OK && !is_enough(r)) {
+    berth_i_packing k;
+    if ((st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k)) != BERTH_OK) return st;
+    st = berth_i_packing_find_feasible(&k, r->setup->placer, r->opts, why);
+    berth_i_pool_free(&k.pool);
+    if (st == BERTH_OK) st = plan_on(r, why);
+  }
   return is_stuck(st) && r->best ? BERTH_OK : st;
 }
 
-/* First as loosely as may be, then so that any order holds. What stops the former is the better
- * reason. */
+/* First with the loosest count of memory, then with the one that holds in any order. If both fail,
+ * the message of the former is reported. */
 static berth_status try_shares(retry *r, berth_obstacle *why) {
   berth_status st = plan_without_limits(r);
   if (st == BERTH_OK) st = try_share(r, why);
@@ -247,18 +239,6 @@ static berth_status try_shares(retry *r, berth_obstacle *why) {
 
 /* ---- entry ---- */
 
-static berth_status alloc_retry(retry *r) {
-  size_t n = (size_t)r->cost->g->n_ops;
-  r->ample = berth_i_pool_alloc(&r->pool, n, sizeof *r->ample);
-  r->device = berth_i_pool_alloc(&r->pool, n, sizeof *r->device);
-  r->forced = berth_i_pool_alloc(&r->pool, n, sizeof *r->forced);
-  r->start = berth_i_pool_alloc(&r->pool, n, sizeof *r->start);
-  r->at = berth_i_pool_alloc(&r->pool, n, sizeof *r->at);
-  r->limit = berth_i_pool_alloc(&r->pool, 2 * (size_t)r->cost->n_devices, sizeof *r->limit);
-  r->held = r->limit ? r->limit + r->cost->n_devices : NULL;
-  return berth_i_pool_status(&r->pool);
-}
-
 /* Parameters alone come close to all memory: then a proof may save a long run that fails. */
 static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
   double bytes = 0, room = 0;
@@ -268,20 +248,28 @@ static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
   return bytes > 0.9 * room;
 }
 
-/* A proof is sooner found than a placement is not. */
 static berth_status place_again(berth_cost *cost, const berth_i_setup *setup,
                                 const berth_place_options *opts, int32_t *partial,
                                 berth_placement **out, berth_obstacle *why) {
+  size_t n = (size_t)cost->g->n_ops, devices = (size_t)cost->n_devices;
   retry r = { .pool = berth_i_pool_empty(cost->ctx),
               .cost = cost,
               .setup = setup,
               .opts = opts,
               .partial = partial };
   berth_status st = BERTH_OK;
+  /* a proof that nothing fits is found sooner than the search for a placement ends */
   if (!is_tight(cost, setup))
     st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
   if (st != BERTH_OK) return st;
-  if ((st = alloc_retry(&r)) == BERTH_OK
+  r.ample = berth_i_pool_alloc(&r.pool, n, sizeof *r.ample);
+  r.device = berth_i_pool_alloc(&r.pool, n, sizeof *r.device);
+  r.forced = berth_i_pool_alloc(&r.pool, n, sizeof *r.forced);
+  r.start = berth_i_pool_alloc(&r.pool, n, sizeof *r.start);
+  r.at = berth_i_pool_alloc(&r.pool, n, sizeof *r.at);
+  r.limit = berth_i_pool_alloc(&r.pool, devices, sizeof *r.limit);
+  r.held = berth_i_pool_alloc(&r.pool, devices, sizeof *r.held);
+  if ((st = berth_i_pool_status(&r.pool)) == BERTH_OK
       && (st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &r.u,
                                   why))
              == BERTH_OK) {

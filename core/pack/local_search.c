@@ -1,6 +1,6 @@
-/* Local search on the bytes over the limits: between a device that overflows and one that has room,
- * up to three units are exchanged for up to three; where nothing helps, a random exchange (kick),
- * and again, as in iterated local search (Lourenco, Martin, Stuetzle 2003).
+/* Local search on the bytes over the limits: between a device that overflows and one with free
+ * memory, up to three units are exchanged for up to three; where nothing helps, a random exchange
+ * (kick), and again, as in iterated local search (Lourenco, Martin, Stuetzle 2003).
  * Structure: bundles of one to three units, sorted by bytes; the best exchanges of bundles are
  * found by one merge of both lists. Levels: bundles of at most 1, 2, 3 units, as in variable
  * neighbourhood descent. Invariant: `least` and `best` are the least overflow so far.
@@ -136,9 +136,8 @@ static void keep_choice(local_search *w, double worth, const bundle *out, const 
   w->top[i].back = *back;
 }
 
-/* For each bundle the two that come closest to a shift of all that is needed, or all that there is
- * room for. Worth: what a shift takes off the overflow of both, if sizes were all that counts;
- * ties: the less is left unused. */
+/* For each bundle the two whose exchange is closest to a shift of all needed, or all free, bytes.
+ * Worth: the reduction of the overflow of both devices, by sizes alone; ties: the smallest rest. */
 static void match(local_search *w, double need, double room) {
   double wanted = fmin(need, room);
   size_t j = 0;
@@ -172,9 +171,8 @@ static bool try_exchange(local_search *w, const choice *c, int32_t a, int32_t b)
   return false;
 }
 
-/* From a, which overflows, to b. Temporary bytes turn sums into guesses: where some are there,
- * lists by size alone miss the one move that counts, that of the largest temporary; it comes
- * first. */
+/* From a, which overflows, to b. Lists by size alone miss one move: that of the unit with the
+ * largest temporary bytes, which lowers the maximum; it is evaluated first. */
 static berth_status exchange(local_search *w, int32_t a, int32_t b, int32_t level, bool *better) {
   berth_i_assignment *s = w->s;
   double need = berth_i_assignment_over(s, a), room = -berth_i_assignment_over(s, b);

@@ -1,5 +1,6 @@
-/* Packing in earnest: a complete assignment of units that may overflow, and the searches that mend
- * it; exact search; bounds of bin packing. */
+/* Searches for a packing of units into device memory: a complete assignment that may overflow, with
+ * the local searches that reduce its overflow; exact search by bin completion; bounds of bin
+ * packing. */
 #ifndef BERTH_PACK_INTERNAL_H
 #define BERTH_PACK_INTERNAL_H
 
@@ -13,7 +14,7 @@ typedef struct berth_i_assignment {
   berth_cost *cost;
   const berth_i_units *u;
   int32_t n, devices;
-  const double *size, *temporary; /* [n] bytes for good; bytes that take turns */
+  const double *size, *temporary; /* [n] permanent bytes; bytes that take turns */
   double *base, *limit;           /* [devices] bytes that are there whatever moves */
   double *held;                   /* [devices] base, sizes, copies */
   int32_t *at;                    /* [n] device */
@@ -40,14 +41,11 @@ void berth_i_assignment_load(berth_i_assignment *s, const int32_t *at);
 void berth_i_assignment_move(berth_i_assignment *s, int32_t unit, int32_t device);
 /** Type, pin and routes allow it. */
 bool berth_i_assignment_may(const berth_i_assignment *s, int32_t unit, int32_t device);
-static inline double berth_i_assignment_temporary(const berth_i_assignment *s, int32_t device) {
-  return s->top[device] < s->n ? s->temporary[s->order[s->top[device]]] : 0;
-}
-/** Bytes over the limit; negative: room. */
+/** Bytes over the limit; negative: free bytes. */
 static inline double berth_i_assignment_over(const berth_i_assignment *s, int32_t device) {
-  return berth_i_excess(s->held[device]
-                            + berth_i_assignment_temporary(s, device),
-                        s->limit[device]);
+  int32_t top = s->top[device];
+  double temporary = top < s->n ? s->temporary[s->order[top]] : 0;
+  return berth_i_excess(s->held[device] + temporary, s->limit[device]);
 }
 /** Bytes over all limits. */
 double berth_i_assignment_overflow(const berth_i_assignment *s);
@@ -57,12 +55,12 @@ double berth_i_assignment_overflow(const berth_i_assignment *s);
  *  elsewhere. O((units + edges) x devices x log) */
 berth_status berth_i_assignment_unload(berth_i_assignment *s);
 /** The second half alone: units that would be cheaper elsewhere, memory kept. @param near [units]
- * 1: look at these */
+ * 1: evaluate these */
 berth_status berth_i_assignment_refine(berth_i_assignment *s, uint8_t *near);
 /** Exchanges of up to three units for up to three, kicks between them, until nothing overflows or
  * `work` is spent.
- *  @param work steps, some 10 ns each @param fits nothing overflows; else the least overflow that
- *         was found stands */
+ *  @param work steps, some 10 ns each @param fits nothing overflows; else s has the least
+ *         overflow that was found */
 berth_status berth_i_assignment_local_search(berth_i_assignment *s, double work, bool *fits);
 
 /* ---- from anywhere to a packing ---- */
@@ -76,7 +74,7 @@ berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int
  * devices, then local search.
  *  @param k cleared; holds the packing if there is one @param start [ops], BERTH_NONE: nowhere yet;
  *         not k->device
- *  @param at [units] out: the packing, or what comes closest  @param found a packing stands in k */
+ *  @param at [units] out: the packing, or what comes closest  @param found k holds a packing */
 berth_status berth_i_pack_near(berth_i_packing *k, const int32_t *start, int32_t *at, bool *found);
 
 typedef enum berth_i_verdict { BERTH_I_UNKNOWN, BERTH_I_FITS, BERTH_I_UNFIT } berth_i_verdict;
@@ -91,7 +89,7 @@ berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, 
 static inline double berth_i_pieces_on(const berth_i_kinds *k, int32_t kind, double piece) {
   return floor(k->limit[kind] * (1 + 1e-12 + k->slack) / piece);
 }
-/** Bounds of bin packing on bytes that are held for good.  @return as berth_i_prove_unfit */
+/** Bounds of bin packing on bytes that are held permanently.  @return as berth_i_prove_unfit */
 berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
                                 berth_obstacle *why);
 /** By exhaustion, where there are few cases.  @return as berth_i_prove_unfit */

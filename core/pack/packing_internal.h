@@ -1,4 +1,5 @@
-/* A partial placement of units that stays within limits. For the placers that put whole groups. */
+/* A partial placement of units that keeps all limits, for placers that put whole groups: put a
+ * unit, take the last one back, search all packings, and the texts of refusals. */
 #ifndef BERTH_PACKING_INTERNAL_H
 #define BERTH_PACKING_INTERNAL_H
 
@@ -18,7 +19,7 @@ typedef struct berth_i_copy {
 } berth_i_copy;
 
 /** Permanent bytes add up, temporary ones take turns. The first consumer of a tensor on another
- *  device than its producer's leaves a copy there, of which the units' share stays for good. Undone
+ *  device than its producer's leaves a copy there, of which the units' share is permanent. Undone
  *  in reverse order only. */
 typedef struct berth_i_packing {
   berth_i_pool pool;
@@ -47,13 +48,13 @@ double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device);
 /** Takes the last one back. */
 void berth_i_packing_pop(berth_i_packing *k);
 /** Puts all units at once. @param at [units] device @return false: some limit or route forbids it;
- * then a part stands */
+ * then the units before that one are placed */
 bool berth_i_packing_load(berth_i_packing *k, const int32_t *at);
-/** Tries all packings, the units in the given order, devices by id, until one is accepted; of empty
- *  devices that are alike only the first. Ends after `tries` steps; what is left of them is
+/** Evaluates all packings, the units in the given order, devices by id, until one is accepted; of
+ *  empty devices that are alike only the first. Ends after `tries` steps; what is left of them is
  *  positive if none was left out.
- *  @param order [n] units @param accept NULL: the first one @param found the packing is accepted,
- *         and stands */
+ *  @param order [n] units @param accept NULL: the first one @param found k holds an accepted
+ *         packing */
 typedef berth_status (*berth_i_accept_fn)(void *ud, const int32_t *device, bool *yes);
 berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries,
                                     berth_i_accept_fn accept, void *ud, bool *found);
@@ -74,7 +75,7 @@ berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const
 /** Packs everything from the start: in topological order, then pinned and large units first, by
  *  first fit and worst fit; then by bin completion, search of few cases and local search.
  *  Feasibility is the only goal.
- *  @return BERTH_OK; else what berth_i_packing_account says of what came closest */
+ *  @return BERTH_OK; else as berth_i_packing_account, for the packing that came closest */
 berth_status berth_i_packing_find_feasible(berth_i_packing *k, const char *placer,
                                     const berth_place_options *opts, berth_obstacle *why);
 
@@ -86,7 +87,7 @@ berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *o
 
 /** Memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not
  * always found.
- *  @param placer who says so
+ *  @param placer name in the message
  *  @return BERTH_OK (nothing found, message untouched); BERTH_EINFEASIBLE with message and *why;
  *          BERTH_ENOMEM */
 berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer,

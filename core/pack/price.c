@@ -1,5 +1,5 @@
-/* What moving a unit costs in time, and moves by that price: transfers that begin and cease, and
- * work on devices that have more or less of it.
+/* The cost of moving a unit in seconds, and moves by that price: transfers that begin and end, and
+ * work on devices with a higher or lower load.
  * Unloading: offers (unit, device) of a device that overflows are in a queue by price for each byte
  * of relief; the price of an offer is checked again when it is taken. Refinement: units near those
  * that moved go where they are cheaper, memory kept, as in Kernighan, Lin 1970 and Fiduccia,
@@ -59,8 +59,8 @@ static double transfers_on(const berth_i_assignment *s, int32_t unit, int32_t de
   return sum;
 }
 
-/* Slope of half the sum of squared loads over their mean: a second counts the more, the more a
- * device has to do. */
+/* Slope of half the sum of squared loads over their mean: a second counts more on a device
+ * with a higher load. */
 static double work_price(const market *m, int32_t unit, int32_t to) {
   int32_t from = m->s->at[unit];
   double there = berth_i_unit_time(m->s->u, unit, to),
@@ -126,7 +126,7 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
                             unit * s->devices + to);
 }
 
-/* Neighbours that stayed behind would follow for less now. */
+/* Neighbours on the old device cost less to move now. */
 static berth_status offer_neighbours(market *m, int32_t unit, int32_t from) {
   const berth_i_assignment *s = m->s;
   const berth_graph *g = s->cost->g;

@@ -63,8 +63,8 @@ static void add_culprit(repair *r, int32_t unit, double bytes) {
   r->culprits[i].bytes = bytes;
 }
 
-/* What units hold at the peak of their device. What ops on other devices left there is base: it
- * stays, whatever moves. */
+/* Bytes of units at the peak of their device. Bytes of ops on other devices are `base`: no move
+ * changes them. */
 static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_assignment *s) {
   memset(w->size, 0, (size_t)r->u->n * sizeof *w->size);
   for (int32_t d = 0; d < s->devices; d++) {
@@ -81,8 +81,8 @@ static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_a
   for (int32_t i = 0; i < r->u->n; i++) w->size[i] = fmax(w->size[i], r->u->permanent[i]);
 }
 
-/* @param blame finds the culprits, too  @param w, s weighed for the next packing, which promises
- *        less where this one was promised too much; NULL */
+/* @param blame lists the culprits, too  @param w, s sizes and limits for the next packing, lower
+ *        where this one ran over; NULL */
 static berth_status try_run(repair *r, bool blame, repack *w, berth_i_assignment *s) {
   berth_result *run = NULL;
   berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
@@ -120,7 +120,7 @@ static void set_unit(repair *r, int32_t unit, int32_t device) {
   for (int32_t i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
 }
 
-/* Moves a unit where that leaves fewer bytes over: the device with most room first.
+/* Moves a unit where that leaves fewer bytes over: the device with most free memory first.
  * @param room [devices] scratch */
 static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room,
                               bool *moved) {
@@ -234,8 +234,8 @@ static berth_status repack_peaks(repair *r, repack *w) {
   return st;
 }
 
-/* Slices whose cuts are shifted until all devices are equally full, or memory holds; those that
- * come closest stand.
+/* Slices whose cuts are shifted until all devices are equally full, or memory holds; the closest
+ * ones remain.
  * @param part [devices] scratch: less where a run took more of the limit than elsewhere */
 static berth_status cut_slices(repair *r, repack *w, double *part) {
   const berth_i_units *u = r->u;

@@ -1,6 +1,7 @@
 /* All packings of units in a given order, depth first: one unit a level, devices by id. Invariant:
  * the packing holds the units of the levels above. Cut off: levels whose remaining units exceed the
- * room, empty devices like an earlier empty one, units like the one before on an earlier device.
+ * free bytes, empty devices like an earlier empty one, units like the one before on an earlier
+ * device.
  * Exponential, up to the given number of steps. */
 #include "packing_internal.h"
 
@@ -44,8 +45,9 @@ static bool is_twin(const tree *t, int32_t level) {
          && u->pin[a] == u->pin[b];
 }
 
-/* A device counts for what it has left, if the smallest unit to come fits. Rounding is forgiven. */
-static bool has_room(const tree *t, int32_t level) {
+/* A device counts with its free bytes if the smallest remaining unit fits; with a margin for
+ * rounding. */
+static bool can_hold_rest(const tree *t, int32_t level) {
   double room = 0;
   for (int32_t d = 0; d < t->k->cost->n_devices; d++) {
     double left = berth_i_packing_left(t->k, d), error = 2e-12 * t->k->limit[d];
@@ -57,7 +59,7 @@ static bool has_room(const tree *t, int32_t level) {
 /* The unit of the level goes to the next device that takes it. */
 static bool descend(tree *t, int32_t level) {
   int32_t unit = t->order[level];
-  if (t->next[level] == 0 && !has_room(t, level)) return false;
+  if (t->next[level] == 0 && !can_hold_rest(t, level)) return false;
   if (t->next[level] == 0 && is_twin(t, level)) t->next[level] = t->next[level - 1] - 1;
   for (int32_t d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
     if (is_repetition(t, unit, d)) continue;

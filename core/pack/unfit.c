@@ -1,6 +1,9 @@
-/* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device,
- * what is never freed adds up, and so do parameters and what any one op runs with. Workspaces and
- * outputs do not: one may be gone before the other comes. */
+/* Proofs that no placement can fit, from the least bytes of units (berth_i_least): one unit alone,
+ * sums over sets of device kinds, the pigeonhole principle, bounds of bin packing (bounds.c).
+ * Invariant: permanent bytes add up, and so do parameters and the largest temporary bytes of one
+ * op.
+ * Workspaces and outputs do not add up: one may be freed before the other is made.
+ * O(units x kinds + 2^kinds x kinds), up to MOST_KINDS kinds; else without the subsets. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 #include <stdio.h>
@@ -32,24 +35,6 @@ static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, i
 
 /* ---- sums over devices ---- */
 
-/* What a set of units takes of the devices that they share. */
-typedef struct load {
-  double held, param, moment; /* sum, sum, most */
-} load;
-
-static void add_load(load *sum, load l) {
-  sum->held += l.held;
-  sum->param += l.param;
-  sum->moment = fmax(sum->moment, l.moment);
-}
-
-static load unit_load(const berth_i_kinds *k, int32_t unit) {
-  load l = { k->least.held[unit], k->least.param[unit], k->least.moment[unit] };
-  return l;
-}
-
-static double load_bytes(load l) { return fmax(l.held, l.param + l.moment); }
-
 /* @param device the only one that can take it; BERTH_NONE: `devices` share it */
 static berth_status say_sum(const berth_i_units *u, const char *placer, double need, double room,
                             int32_t device, int32_t devices, berth_obstacle *why) {
@@ -71,20 +56,20 @@ static berth_status say_sum(const berth_i_units *u, const char *placer, double n
 /* Units that fit only within a set of kinds must share the room of the set: for all sets, by sums
  * over subsets.  @param sums [2^kinds] zeros */
 static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
-                               load *sums, berth_obstacle *why) {
+                               berth_i_least_bytes *sums, berth_obstacle *why) {
   uint32_t all = 1u << k->n;
   for (int32_t i = 0; i < u->n; i++) {
     uint32_t set = 0;
     for (int32_t j = 0; j < k->n; j++) set |= (uint32_t)fits_kind(k, i, j) << j;
-    add_load(&sums[set], unit_load(k, i));
+    berth_i_least_add(&sums[set], berth_i_least_unit(&k->least, i));
   }
   for (int32_t j = 0; j < k->n; j++) {
     for (uint32_t set = 0; set < all; set++) {
-      if (set >> j & 1) add_load(&sums[set], sums[set ^ 1u << j]);
+      if (set >> j & 1) berth_i_least_add(&sums[set], sums[set ^ 1u << j]);
     }
   }
   for (uint32_t set = 1; set < all; set++) {
-    double need = load_bytes(sums[set]), room = 0;
+    double need = berth_i_least_need(sums[set]), room = 0;
     int32_t devices = 0, sample = BERTH_NONE;
     for (int32_t j = 0; j < k->n; j++) {
       if (!(set >> j & 1)) continue;
@@ -101,19 +86,20 @@ static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, c
 /* Many kinds: the whole, and what must be on one of them. */
 static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *k,
                                    const char *placer, berth_obstacle *why) {
-  load all = { 0, 0, 0 };
+  berth_i_least_bytes all = { 0, 0, 0 };
   double room = 0;
   for (int32_t j = 0; j < k->n; j++) room += k->limit[j] * k->size[j];
-  for (int32_t i = 0; i < u->n; i++) add_load(&all, unit_load(k, i));
-  if (berth_i_exceeds(k, load_bytes(all), room))
-    return say_sum(u, placer, load_bytes(all), room, BERTH_NONE, k->devices, why);
+  for (int32_t i = 0; i < u->n; i++) berth_i_least_add(&all, berth_i_least_unit(&k->least, i));
+  if (berth_i_exceeds(k, berth_i_least_need(all), room))
+    return say_sum(u, placer, berth_i_least_need(all), room, BERTH_NONE, k->devices, why);
   for (int32_t j = 0; j < k->n; j++) {
-    load own = { 0, 0, 0 };
+    berth_i_least_bytes own = { 0, 0, 0 };
     for (int32_t i = 0; i < u->n; i++) {
-      if (u->pin[i] != BERTH_NONE && k->of[u->pin[i]] == j) add_load(&own, unit_load(k, i));
+      if (u->pin[i] != BERTH_NONE && k->of[u->pin[i]] == j)
+        berth_i_least_add(&own, berth_i_least_unit(&k->least, i));
     }
-    if (!berth_i_exceeds(k, load_bytes(own), k->limit[j])) continue;
-    return say_sum(u, placer, load_bytes(own), k->limit[j], k->sample[j], 1, why);
+    if (!berth_i_exceeds(k, berth_i_least_need(own), k->limit[j])) continue;
+    return say_sum(u, placer, berth_i_least_need(own), k->limit[j], k->sample[j], 1, why);
   }
   return BERTH_OK;
 }
@@ -123,7 +109,7 @@ static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, c
   berth_ctx *ctx = u->cost->ctx;
   size_t all = (size_t)1 << (k->n <= MOST_KINDS ? k->n : 0);
   if (k->n > MOST_KINDS) return prove_few_sets(u, k, placer, why);
-  load *sums;
+  berth_i_least_bytes *sums;
   if (!(sums = berth_i_zalloc(ctx, all, sizeof *sums))) return berth_i_nomem(ctx);
   berth_status st = prove_sets(u, k, placer, sums, why);
   berth_i_free(ctx, sums, all, sizeof *sums);

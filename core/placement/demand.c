@@ -1,8 +1,10 @@
-/* What an op takes of its device's memory, and the message of a refusal. */
+/* The bytes of a device that an op takes, permanently and while it runs, under each memory policy;
+ * and the error texts of refusals, with the op, the device that comes closest and the bytes
+ * missing. */
 #include "placement_internal.h"
 
-/* Outputs exist from the op's start on, whatever happens to them later: where they are not for
- * good, they are at least there while it runs. */
+/* Outputs exist from the op's start on: where they are not permanent, they are there at least while
+ * it runs. */
 berth_i_demand berth_i_op_demand(const berth_graph *g, int32_t op, berth_memory_policy policy,
                                  double param_multiple) {
   berth_i_demand d = { 0, 0 };
@@ -27,20 +29,20 @@ static void note(berth_obstacle *why, int32_t op, int32_t device, double missing
 
 static berth_status say_bytes(berth_cost *cost, const char *placer, const char *verdict, int32_t op,
                               int32_t device, double missing) {
-  char who[160] = "the graph";
-  if (op != BERTH_NONE) berth_i_op_label(cost->g, op, who, sizeof who);
+  char what[160] = "the graph";
+  if (op != BERTH_NONE) berth_i_op_label(cost->g, op, what, sizeof what);
   char bytes[32];
   berth_quantity_format(missing, BERTH_BYTES, bytes, sizeof bytes);
   if (device == BERTH_NONE) {
     return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE,
                         "%s: %s: %s does not fit on any device: %s are missing", placer, verdict,
-                        who, bytes);
+                        what, bytes);
   }
   char where[160];
   berth_i_device_label(cost->t, device, where, sizeof where);
   return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE,
                       "%s: %s: %s does not fit: %s comes closest, %s are missing", placer, verdict,
-                      who, where, bytes);
+                      what, where, bytes);
 }
 
 berth_status berth_i_infeasible(berth_cost *cost, const char *placer, int32_t op, int32_t device,
@@ -62,11 +64,11 @@ berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op
 berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom,
                               berth_obstacle *why) {
   note(why, oom->op, oom->device, oom->shortfall);
-  char who[160], where[160], bytes[32];
+  char what[160], where[160], bytes[32];
   return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE,
                       "%s: no placement found: first in, first out, %s runs out of memory on %s: "
                       "%s are missing", placer,
-                      berth_i_op_label(cost->g, oom->op, who, sizeof who),
+                      berth_i_op_label(cost->g, oom->op, what, sizeof what),
                       berth_i_device_label(cost->t, oom->device, where, sizeof where),
                       berth_quantity_format(oom->shortfall, BERTH_BYTES, bytes, sizeof bytes));
 }

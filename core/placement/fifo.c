@@ -1,4 +1,5 @@
-/* Planned times of placers that only choose devices. */
+/* Planned times of placers that only choose devices: a simulated run, first in, first out, gives
+ * start and finish of each op, and the order of starts. O(simulation + ops log). */
 #include "base/sort_internal.h"
 #include "placement_internal.h"
 

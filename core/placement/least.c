@@ -1,4 +1,6 @@
-/* The least that units take of a device's memory: what proofs and bounds rest on. */
+/* The least bytes that units take of a device's memory, whatever the order of ops: the basis of
+ * proofs (pack/unfit.c) and bounds. Invariant: no legal run holds less at its peak. O(ops +
+ * edges). */
 #include "prices_internal.h"
 
 /* Each tensor that comes from outside once.  @param stamp [tensors] unit that has counted it */

@@ -1,5 +1,5 @@
-/* The answer of a placer: devices, and, when there is a plan, order and times. And the options of
- * placers. */
+/* The answer of a placer: devices, and, if there is a plan, order and times. Reference counted; all
+ * arrays are in one pool. Invariant: sequence, start and finish are all there or all NULL. */
 #include "placement_internal.h"
 
 static berth_status alloc_arrays(berth_placement *p, const char *placer, bool planned) {

@@ -27,7 +27,7 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
 /** Moves a placement with one reference to another context with the same allocator. */
 void berth_i_placement_move(berth_placement *p, berth_ctx *to);
 /** Bytes over a limit; 0 or less: they fit. Every comparison with a device's memory goes through
- *  it: what is below 1e-12 of the limit is rounding. */
+ *  it: less than 1e-12 of the limit is rounding. */
 static inline double berth_i_excess(double bytes, double limit) {
   double over = bytes - limit;
   return over > 1e-12 * limit ? over : fmin(over, 0);
@@ -63,7 +63,23 @@ static inline bool berth_i_may_be_instant(const berth_cost *cost, int32_t op) {
   return c < cost->n_classes;
 }
 
-/** Bytes that an op takes for good on its device under a memory policy, and while it runs.
+/** Some of the n times is infinite: a device without a route to another, or a type that cannot run
+ *  an op. */
+static inline bool berth_i_any_infinite(const double *x, size_t n) {
+  size_t i = 0;
+  while (i < n && !isinf(x[i])) i++;
+  return i < n;
+}
+/** Members of the largest collective; 0: there is none. */
+static inline size_t berth_i_most_members(const berth_graph *g) {
+  int32_t most = 0;
+  for (int32_t k = 0; k < g->n_collectives; k++) {
+    if (g->collectives[k].n_members > most) most = g->collectives[k].n_members;
+  }
+  return (size_t)most;
+}
+
+/** Permanent bytes of an op on its device under a memory policy, and those while it runs.
  *  TOTAL, TRAINING and INFERENCE alike count parameters x multiple as permanent; TOTAL also the
  *  resident bytes of outputs. */
 typedef struct berth_i_demand {

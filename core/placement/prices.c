@@ -1,5 +1,7 @@
-/* Subgradient ascent on the prices of devices. The function is concave and piecewise linear; one
- * value costs O(units x kinds). */
+/* Subgradient ascent on the prices of devices, for the price form of the work bound
+ * (prices_internal.h). Structure: kinds of devices that are alike, with times and limits of units.
+ * Invariant: any prices give a valid bound, so an unfinished ascent only gives a weaker one. The
+ * function is concave and piecewise linear; one value costs O(units x kinds). */
 #include "prices_internal.h"
 
 /* ---- kinds ---- */
@@ -39,7 +41,6 @@ static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memor
   /* 2. What units take of them. The simulator adds and frees each thing once on each device, and
    * each step errs by half an ulp of the limit at most. */
   if ((st = berth_i_least_init(u, memory, &k->pool, &k->least)) != BERTH_OK) return st;
-  k->bytes = k->least.held;
   k->slack = 1e-15 * ((double)g->n_ops + (double)g->n_tensors + (double)g->n_edges);
   k->time = berth_i_pool_alloc(&k->pool, (size_t)k->units * (size_t)k->n, sizeof *k->time);
   if (!k->time) return berth_i_nomem(k->ctx);
@@ -99,7 +100,7 @@ static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
   *price = INFINITY;
   for (int32_t j = 0; j < n; j++) {
     if (isinf(time[j])) continue;
-    double c = a->rate[j] * time[j] + a->rate[n + j] * a->k->bytes[unit];
+    double c = a->rate[j] * time[j] + a->rate[n + j] * a->k->least.held[unit];
     if (c < *price) *price = c, at = j;
   }
   return at;
@@ -123,7 +124,7 @@ static double evaluate(const ascent *a, const double *x, double *slope) {
     sum += price;
     if (!slope) continue;
     slope[j] += a->k->time[(size_t)i * (size_t)n + (size_t)j] / a->k->size[j];
-    slope[n + j] += a->k->bytes[i] * a->scale;
+    slope[n + j] += a->k->least.held[i] * a->scale;
   }
   return sum - sold - 1e-12 * sold;
 }
@@ -258,7 +259,7 @@ static void polish(ascent *a) {
 static void load_prices(ascent *a, const berth_i_prices *p) {
   double total = 0;
   int32_t n = a->k->n;
-  for (int32_t i = 0; i < a->k->units; i++) total += a->k->bytes[i];
+  for (int32_t i = 0; i < a->k->units; i++) total += a->k->least.held[i];
   for (int32_t j = 0; j < n; j++) a->x[j] = p->time[j] * a->k->size[j];
   project(a->x, n);
   a->scale = 1;

@@ -16,6 +16,22 @@ typedef struct berth_i_least {
   double *need;   /* [units] bytes at once, without the other units */
 } berth_i_least;
 
+/** What a set of units takes of the devices that it shares: sum, sum, most. */
+typedef struct berth_i_least_bytes {
+  double held, param, moment;
+} berth_i_least_bytes;
+static inline void berth_i_least_add(berth_i_least_bytes *sum, berth_i_least_bytes more) {
+  sum->held += more.held;
+  sum->param += more.param;
+  sum->moment = fmax(sum->moment, more.moment);
+}
+static inline berth_i_least_bytes berth_i_least_unit(const berth_i_least *l, int32_t unit) {
+  return (berth_i_least_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
+}
+static inline double berth_i_least_need(berth_i_least_bytes x) {
+  return fmax(x.held, x.param + x.moment);
+}
+
 /** @param pool of the arrays */
 berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory,
                                 berth_i_pool *pool, berth_i_least *l);
@@ -31,7 +47,6 @@ typedef struct berth_i_kinds {
   int32_t *sample;  /* [n] one of them */
   double *limit;    /* [n] bytes of one device; INFINITY without memory accounting */
   double *time;     /* [units * n] s; INFINITY where type, pin, or (with memory) size forbid it */
-  double *bytes;    /* [units] least.held; borrowed */
   berth_i_least least;
   double slack;     /* of a limit: how far another order of summation, the simulator's, may fall
                        short */

@@ -29,7 +29,7 @@ typedef struct berth_i_units {
 berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory,
                                 double param_multiple, berth_i_units *u, berth_obstacle *why);
 void berth_i_units_release(berth_i_units *u);
-/** Counts the units anew; with share 1 what is packed holds in any order. */
+/** Counts the units anew; with share 1 a packing holds in any order. */
 void berth_i_units_size(berth_i_units *u, double share);
 
 static inline double berth_i_unit_time(const berth_i_units *u, int32_t unit, int32_t device) {

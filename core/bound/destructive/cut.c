@@ -1,6 +1,6 @@
 /* Cuts through thin links. Devices that are close to each other make up a part; transfers between
- * parts take long. What has no time to cross shares a part, and a part does no more than all its
- * devices can.
+ * parts take long. Devices between which a transfer takes no time share a part, and a part does no
+ * more than all its devices can.
  * Parts are those of single-linkage clustering: the shortest edges of a least spanning tree (Prim
  * 1957) join devices up to an edge that is longer by a large step. O(devices^2) and a bound for
  * each cut. */

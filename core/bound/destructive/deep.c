@@ -14,7 +14,7 @@ typedef struct growth {
   int32_t v, n, waiting; /* ops; edges in the frontier */
   double low;            /* arrivals from there on down do not matter */
   double *below;         /* [ops] least arrival that made the set as large as that */
-  berth_i_destruct_bytes bytes;
+  berth_i_least_bytes bytes;
   uint64_t can;
   berth_i_keyed *by_head; /* [n] */
 } growth;
@@ -33,7 +33,7 @@ static void add_op(berth_i_destruct *b, growth *w, int32_t x, double arrival) {
   if (*seen == b->epoch) return;
   *seen = b->epoch;
   if (!b->kinds) return;
-  berth_i_destruct_add_bytes(&w->bytes, berth_i_destruct_unit_bytes(b, unit));
+  berth_i_least_add(&w->bytes, berth_i_least_unit(&b->kinds->least, unit));
   w->can = berth_i_destruct_holding(b, w->can, w->bytes);
 }
 

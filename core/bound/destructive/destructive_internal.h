@@ -49,13 +49,7 @@ typedef struct berth_i_destruct_input {
   int32_t op;
 } berth_i_destruct_input;
 
-/** What ops take of their device at least, in any order: what is held in the end; parameters and
- * what one op runs with. */
-typedef struct berth_i_destruct_bytes {
-  double held, param, moment;
-} berth_i_destruct_bytes;
-
-/** Devices of one kind: what a second of one of them is worth, where all devices together are worth
+/** Devices of one kind: the price of a second on one of them; the prices of all devices sum to
  * 1. */
 typedef struct berth_i_destruct_rate {
   double price;
@@ -78,7 +72,7 @@ typedef struct berth_i_destruct {
   const berth_i_kinds *kinds; /* what devices hold; NULL: memory plays no part */
   const int32_t *part;   /* [devices] place of a device; NULL: each is one. Places are what the rest
                             speaks of */
-  int32_t places, width; /* devices of a place at most: it does so much at once */
+  int32_t places, width; /* devices of a place at most: so many ops run there at once */
   int32_t n, devices, classes;
   const int32_t *op;     /* [n] op of a row: the graph's topological order */
   int32_t *row;          /* [n] its inverse */
@@ -92,7 +86,7 @@ typedef struct berth_i_destruct {
   int32_t sizes;
   berth_i_destruct_rate *rate; /* [rates] unlike devices; none: all are alike */
   int32_t rates;
-  bool masks;            /* at most 64 places: `can` says something */
+  bool masks;            /* at most 64 places: `can` is filled */
   unsigned rules, unused;
   berth_i_ports ports;
   const double *price;   /* [collectives] s at least; NULL: none takes any */
@@ -130,8 +124,8 @@ typedef struct berth_i_destruct_state {
   double limit, slip;            /* T; what rounding may do */
   double *h[2], *p;              /* [n] */
   uint64_t *can;                 /* [n] of clusters, by label */
-  berth_i_destruct_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
-  berth_i_destruct_bytes rest;   /* of units that have no op here */
+  berth_i_least_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
+  berth_i_least_bytes rest;   /* of units that have no op here */
   int32_t *label, *next;         /* [n] cluster, named by a member; circular list of its members */
   uint8_t *edge;                 /* [m] */
   void *block;
@@ -167,17 +161,11 @@ static inline double berth_i_destruct_due(const berth_i_destruct_state *s, int32
 }
 
 /* sizes.c */
-void berth_i_destruct_add_bytes(berth_i_destruct_bytes *sum, berth_i_destruct_bytes more);
-berth_i_destruct_bytes berth_i_destruct_unit_bytes(const berth_i_destruct *b, int32_t unit);
-/** Places by what they hold. */
+/** Places by their memory. */
 berth_status berth_i_destruct_sizes(berth_i_destruct *b);
 /** Those of the places in `can` that hold so much; without masks all or none. */
 uint64_t berth_i_destruct_holding(const berth_i_destruct *b, uint64_t can,
-                                  berth_i_destruct_bytes bytes);
-static inline double berth_i_destruct_least_bytes(berth_i_destruct_bytes x) {
-  return fmax(x.held, x.param + x.moment);
-}
-
+                                  berth_i_least_bytes bytes);
 /* memory.c */
 /** Clusters that cannot be packed into the devices: impossible. Open edges between two that no
  * device holds: apart. */
@@ -201,7 +189,7 @@ double berth_i_destruct_port_delay(berth_i_destruct *b,
 void berth_i_destruct_ports(berth_i_destruct *b, berth_i_destruct_state *s);
 
 /* jackson.c */
-/** Makespan of one machine with preemption; b->item is left as it was.  O(n log n) */
+/** Makespan of one machine with preemption; b->item is unchanged.  O(n log n) */
 double berth_i_destruct_jackson(berth_i_destruct *b, int32_t n);
 
 /* serial.c */
@@ -220,8 +208,6 @@ berth_status berth_i_destruct_rates(berth_i_destruct *b);
 bool berth_i_destruct_overfull(const double *x, int32_t n, int32_t bins);
 
 /* search.c */
-/** true: no schedule takes `limit` or less. */
-bool berth_i_destruct_refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit);
 /** Raises a lower bound in steps from `step` on as far as it can be. */
 double berth_i_destruct_raise(berth_i_destruct *b,
                               const berth_i_destruct_dag *g, double low,

@@ -10,12 +10,12 @@ enum { MOST_SETS = 16, MOST_PIECES = 24 };
  * @param whole all else counts, too */
 static bool overflows(const berth_i_destruct *b, const berth_i_destruct_state *s, uint64_t set,
                       bool whole) {
-  berth_i_destruct_bytes sum = { 0, 0, 0 };
+  berth_i_least_bytes sum = { 0, 0, 0 };
   double room = 0;
   for (int32_t x = 0; x < s->g->n; x++) {
-    if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_destruct_add_bytes(&sum, s->bytes[x]);
+    if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_least_add(&sum, s->bytes[x]);
   }
-  if (whole) berth_i_destruct_add_bytes(&sum, s->rest);
+  if (whole) berth_i_least_add(&sum, s->rest);
   for (int32_t j = 0; j < b->sizes; j++) {
     int32_t n = b->size_count[j];
     uint64_t places = b->size_of[j] & set;
@@ -23,7 +23,7 @@ static bool overflows(const berth_i_destruct *b, const berth_i_destruct_state *s
       for (n = 0; places; places &= places - 1) n++;
     if (n > 0) room += n * b->size[j];
   }
-  return berth_i_exceeds(b->kinds, berth_i_destruct_least_bytes(sum), room);
+  return berth_i_exceeds(b->kinds, berth_i_least_need(sum), room);
 }
 
 static bool sets_overflow(berth_i_destruct *b, const berth_i_destruct_state *s) {
@@ -85,9 +85,9 @@ void berth_i_destruct_memory(berth_i_destruct *b, berth_i_destruct_state *s) {
   s->merged = false;
   for (int32_t e = 0; e < g->m && !s->impossible; e++) {
     int32_t x = s->label[g->end[0][e]], y = s->label[g->end[1][e]];
-    berth_i_destruct_bytes both = s->bytes[x];
+    berth_i_least_bytes both = s->bytes[x];
     if (s->edge[e] != BERTH_I_DESTRUCT_OPEN || x == y) continue;
-    berth_i_destruct_add_bytes(&both, s->bytes[y]);
+    berth_i_least_add(&both, s->bytes[y]);
     if (!berth_i_destruct_holding(b, s->can[x] & s->can[y], both))
       berth_i_destruct_decide(b, s, e, BERTH_I_DESTRUCT_APART);
   }

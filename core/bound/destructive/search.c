@@ -82,7 +82,8 @@ static bool refute_state(berth_i_destruct *b, berth_i_destruct_state *s, int32_t
   return true;
 }
 
-bool berth_i_destruct_refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit) {
+/* true: no schedule takes `limit` or less. */
+static bool refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double limit) {
   int32_t nodes = b->nodes;
   if (exhausted(b) || (b->st = berth_i_interrupted(b->ctx)) != BERTH_OK) return false;
   berth_i_destruct_state s;
@@ -96,16 +97,16 @@ double berth_i_destruct_raise(berth_i_destruct *b,
                               const berth_i_destruct_dag *g, double low,
                               double step) {
   double stride = step;
-  if (!(step > 0) || !berth_i_destruct_refute(b, g, low + step)) return low;
+  if (!(step > 0) || !refute(b, g, low + step)) return low;
   low += step;
-  while (berth_i_destruct_refute(b, g, low + 2 * stride)) {
+  while (refute(b, g, low + 2 * stride)) {
     stride *= 2;
     low += stride;
   }
   double high = low + 2 * stride;
   while (high - low > step && !exhausted(b)) {
     double middle = low + (high - low) / 2;
-    if (berth_i_destruct_refute(b, g, middle)) low = middle;
+    if (refute(b, g, middle)) low = middle;
     else high = middle;
   }
   return low;

@@ -1,4 +1,4 @@
-/* What is known of all schedules within a limit: windows of ops, which of them share a device (a
+/* Facts that hold for all schedules within a limit: windows of ops, which of them share a device (a
  * cluster, named by its least member), which edges cross. One block holds all arrays, so that a
  * state is copied at once. Invariant: windows only narrow, clusters only grow. */
 #include "destructive_internal.h"
@@ -19,7 +19,7 @@ static berth_status alloc_state(berth_i_destruct *b,
   s->can = (uint64_t *)(void *)(s->p + n);
   at = (char *)(s->can + n);
   if (b->kinds) {
-    s->bytes = (berth_i_destruct_bytes *)(void *)at;
+    s->bytes = (berth_i_least_bytes *)(void *)at;
     at += n * sizeof *s->bytes;
   }
   s->label = (int32_t *)(void *)at;
@@ -87,7 +87,7 @@ static void merge(berth_i_destruct *b, berth_i_destruct_state *s, int32_t x, int
   s->next[drop] = rest;
   s->changed = s->merged = true;
   if (s->bytes) {
-    berth_i_destruct_add_bytes(&s->bytes[keep], s->bytes[drop]);
+    berth_i_least_add(&s->bytes[keep], s->bytes[drop]);
     can = berth_i_destruct_holding(b, can, s->bytes[keep]);
     if (!can) s->impossible = true;
   }
@@ -124,16 +124,16 @@ static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
 
 /* The bytes of a unit are with its first op here.  b->mark: 1: counted */
 static void fill_bytes(berth_i_destruct *b, berth_i_destruct_state *s) {
-  static const berth_i_destruct_bytes none = { 0, 0, 0 };
+  static const berth_i_least_bytes none = { 0, 0, 0 };
   if (!s->bytes) return;
   for (int32_t i = 0; i < b->n; i++) b->mark[i] = 0;
   for (int32_t i = 0; i < s->g->n; i++) {
     int32_t unit = b->u->of[b->op[s->g->id[i]]];
-    s->bytes[i] = b->mark[unit] ? none : berth_i_destruct_unit_bytes(b, unit);
+    s->bytes[i] = b->mark[unit] ? none : berth_i_least_unit(&b->kinds->least, unit);
     b->mark[unit] = 1;
   }
   for (int32_t i = 0; i < b->u->n; i++) {
-    if (!b->mark[i]) berth_i_destruct_add_bytes(&s->rest, berth_i_destruct_unit_bytes(b, i));
+    if (!b->mark[i]) berth_i_least_add(&s->rest, berth_i_least_unit(&b->kinds->least, i));
   }
   s->merged = true;
 }
