@@ -1,5 +1,7 @@
-/* How a plan ends: as a placement, in the order of starts and in seconds, or with the op that
- * cannot be placed: what it lacks on the device that comes closest, or which rule keeps it out. */
+/* The end of a plan: a placement, in the order of starts and in seconds; or the op that cannot be
+ * placed, with the bytes that it lacks on the device that comes closest, or the rule that forbids
+ * it.
+ * O(ops log) for the order of starts, O(devices) for a refusal. */
 #include "engine_internal.h"
 
 /* ---- the answer ---- */

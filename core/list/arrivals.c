@@ -1,6 +1,7 @@
 /* When inputs arrive: transfers under the links discipline, as estimates (berth_i_ready_at) and as
- * reservations (berth_i_fetch). A channel is one time until which it is taken, so transfers are
- * appended, never inserted, and an estimate can only grow. O(inputs) a device. */
+ * reservations (berth_i_fetch). Structure: a channel is one time until which it is taken.
+ * Invariant: transfers are appended, never inserted, so an estimate can only grow. An estimate on
+ * channels reserves and undoes. O(inputs) a device. */
 #include "engine_internal.h"
 
 /* ---- channels ---- */
@@ -116,8 +117,7 @@ static bool producer_before(const berth_graph *g, int32_t op, int32_t i) {
   return false;
 }
 
-/* Published: what one producer has to send counts as one transfer, which sees the channels as they
- * are now. */
+/* Published: the tensors of one producer count as one transfer on the channels as they are now. */
 static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int32_t device) {
   const berth_graph *g = p->g;
   int32_t u = g->producer[g->in[first]], src = p->device[u];
@@ -185,7 +185,8 @@ static void uniform_row(const berth_plan *p, int32_t op, double *row) {
 
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row) {
   if (!berth_i_plan_contended(p) && p->cost->uniform) {
-    for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_collectives_ready(p, op);
+    double from = berth_i_collectives_ready(p, op);
+    for (int32_t d = 0; d < p->devices; d++) row[d] = from;
     uniform_row(p, op, row);
     return;
   }

@@ -1,9 +1,11 @@
-/* Choose OP: the best op by priority, then the best device for it. O(ops log + ops x devices) and
- * the estimates; under TIE_DOPPLER O(candidates) an op. */
+/* Choose OP: the op of highest priority, then the best device for it. Structure: one heap of
+ * candidates by priority, a heap of ops that the policy defers, by time, and a heap of ops that fit
+ * nowhere now, by bytes. Invariant: every candidate that is not placed is in exactly one of them.
+ * O(ops log + ops x devices) and the estimates; under TIE_DOPPLER O(candidates) an op. */
 #include "engine_internal.h"
 #include "base/sort_internal.h"
 
-/* The candidates. With random ties a candidate ranks by the rank of the latest op of its priority
+/* With random ties a candidate ranks by the rank of the latest op of its priority
  * that was taken, plus an exponential delay: the least rank is uniform among those of one priority,
  * however long each has waited (the exponential has no memory), and one heap is enough. */
 typedef struct ready_list {
@@ -90,8 +92,6 @@ static int32_t pick_listed(ready_list *k) {
   return op;
 }
 
-static bool any(const ready_list *k) { return k->queue.n > 0 || k->n_list > 0; }
-
 static int32_t pick(ready_list *k) {
   if (k->n_list > 0) return pick_listed(k);
   berth_i_entry e = berth_i_queue_pop(&k->queue);
@@ -149,26 +149,12 @@ static bool any_idle(const berth_plan *p) {
   return false;
 }
 
-/* To the next time at which something may change: an op finishes, or a deferred one is due. */
-static berth_status advance(ready_list *k, bool *over) {
-  berth_plan *p = k->plan;
-  double finish = p->running.n > 0 ? p->running.at[0].key : INFINITY,
-         wake = k->deferred.n > 0 ? k->deferred.at[0].key : INFINITY;
-  berth_status st = BERTH_OK;
-  *over = (isinf(finish) && isinf(wake)) || !berth_i_plan_may_advance(p);
-  if (*over) return BERTH_OK;
-  p->now = fmax(p->now, fmin(finish, wake));
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
-    st = berth_i_plan_next_finish(p);
-  return st;
-}
-
-/* Deferred ops that are due; after a finish also those without a time. */
-static berth_status wake_up(ready_list *k, bool finished) {
+/* Deferred ops that are due enter the list; `all`: also those without a time. */
+static berth_status wake_up(ready_list *k, bool all) {
   berth_i_queue *q = &k->deferred;
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0
-         && (q->at[0].key <= k->plan->now || (finished && isinf(q->at[0].key)))) {
+         && (q->at[0].key <= k->plan->now || (all && isinf(q->at[0].key)))) {
     st = insert(k, berth_i_queue_pop(q).item);
   }
   return st;
@@ -186,47 +172,46 @@ static berth_status retry_blocked(ready_list *k) {
   return st;
 }
 
-static berth_status step_time(ready_list *k, berth_obstacle *why) {
-  size_t running = k->plan->running.n;
-  bool over;
-  berth_status st = advance(k, &over);
-  if (st != BERTH_OK) return st;
-  if (over) return berth_i_plan_stuck(k->plan, BERTH_NONE, why);
-  st = wake_up(k, k->plan->running.n < running);
-  return st == BERTH_OK && k->plan->running.n < running ? retry_blocked(k) : st;
-}
-
-static bool ends_now(const berth_plan *p) {
-  return p->running.n > 0 && p->running.at[0].key <= p->now;
-}
-
-/* READY_ASSIGNED: blocked ops are tried again whenever memory has been freed. */
-static berth_status step_assigned(ready_list *k, berth_obstacle *why) {
+/* To the next time at which something may change: an op finishes, or a deferred one is due. */
+static berth_status pass_time(ready_list *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
+  size_t running = p->running.n;
+  double finish = running > 0 ? p->running.at[0].key : INFINITY,
+         wake = k->deferred.n > 0 ? k->deferred.at[0].key : INFINITY;
   berth_status st = BERTH_OK;
-  if (p->store.released && (st = wake_up(k, true)) == BERTH_OK) st = retry_blocked(k);
-  p->store.released = false;
-  if (st != BERTH_OK) return st;
-  return any(k) ? place_op(k, pick(k), why) : berth_i_plan_stuck(p, BERTH_NONE, why);
-}
-
-static berth_status step_finished(ready_list *k, berth_obstacle *why) {
-  berth_plan *p = k->plan;
-  if (ends_now(p)) return berth_i_plan_next_finish(p); /* an op of no length */
-  return any(k) && any_idle(p) ? place_op(k, pick(k), why) : step_time(k, why);
+  if ((isinf(finish) && isinf(wake)) || !berth_i_plan_may_advance(p))
+    return berth_i_plan_stuck(p, BERTH_NONE, why);
+  p->now = fmax(p->now, fmin(finish, wake));
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+    st = berth_i_plan_next_finish(p);
+  bool finished = p->running.n < running;
+  if (st == BERTH_OK) st = wake_up(k, finished);
+  return st == BERTH_OK && finished ? retry_blocked(k) : st;
 }
 
 static berth_status run(ready_list *k, berth_obstacle *why) {
   berth_plan *p = k->plan;
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK) {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = insert_fresh(k)) != BERTH_OK) break;
-    if (p->placed == p->n) break;
-    if (p->retries_left < 0) {
-      st = berth_i_plan_give_up(p, why);
-      break;
+  berth_status st;
+  while ((st = berth_i_plan_tick(p)) == BERTH_OK) {
+    /* 1. New candidates. */
+    if ((st = insert_fresh(k)) != BERTH_OK || p->placed == p->n) break;
+    if (p->retries_left < 0) return berth_i_plan_give_up(p, why);
+    bool finished = berth_i_plan_finished(p);
+    /* 2. READY_FINISHED: an op of no length ends at once. */
+    if (finished && p->running.n > 0 && p->running.at[0].key <= p->now) {
+      if ((st = berth_i_plan_next_finish(p)) != BERTH_OK) break;
+      continue;
     }
-    st = berth_i_plan_finished(p) ? step_finished(k, why) : step_assigned(k, why);
+    /* 3. READY_ASSIGNED: memory was freed since the last op. */
+    if (!finished && p->store.released) {
+      p->store.released = false;
+      if ((st = wake_up(k, true)) != BERTH_OK || (st = retry_blocked(k)) != BERTH_OK) break;
+    }
+    /* 4. The op of highest priority goes to its best device; or nothing can start now. */
+    bool any = k->queue.n > 0 || k->n_list > 0;
+    if (any && (!finished || any_idle(p))) st = place_op(k, pick(k), why);
+    else st = finished ? pass_time(k, why) : berth_i_plan_stuck(p, BERTH_NONE, why);
+    if (st != BERTH_OK) break;
   }
   return st;
 }

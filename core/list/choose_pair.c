@@ -90,7 +90,7 @@ static berth_status block(selector *h, device_list *k, int32_t op) {
 
 /* ---- the best of one device ---- */
 
-/* Leaves an op that can start when its entry says at the top of `waiting`, or empties it. */
+/* Leaves an op that can start at the time of its entry at the top of `waiting`, or empties it. */
 static berth_status check_waiting(selector *h, device_list *k, int32_t d, double open_at) {
   berth_plan *p = h->plan;
   bool exact = !h->by_eft && !berth_i_plan_contended(p);
@@ -140,7 +140,7 @@ static berth_status find_best(selector *h, int32_t d) {
     }
     berth_i_queue_pop(&k->open);
   }
-  /* 3. The same for `waiting`; by est nothing there starts before what is open. */
+  /* 3. The same for `waiting`; by est nothing there starts before the open ops. */
   if (st == BERTH_OK && (h->by_eft || k->open.n == 0)) st = check_waiting(h, k, d, open_at);
   if (st != BERTH_OK) return st;
   /* 4. The better one. */
@@ -168,7 +168,7 @@ static bool fits_by(selector *h, int32_t op, double start) {
   return false;
 }
 
-/* Leaves an op that can start at the time its entry says at the top, or empties the queue. One that
+/* Leaves an op that can start at the time of its entry at the top, or empties the queue. One that
  * fits on none of the devices that are free first gets an entry on each device. */
 static berth_status check_shared(selector *h, berth_i_queue *q, bool open) {
   berth_plan *p = h->plan;

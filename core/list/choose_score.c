@@ -70,14 +70,6 @@ static void remove_row(table *b, int32_t row) {
   memcpy(values_of(b, row), values_of(b, last), 4 * (size_t)b->plan->devices * sizeof(double));
 }
 
-static berth_status add_fresh(table *b) {
-  berth_plan *p = b->plan;
-  berth_status st = BERTH_OK;
-  for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = add_row(b, p->fresh[i]);
-  p->n_fresh = 0;
-  return st;
-}
-
 /* ---- scores ---- */
 
 static bool startable(const berth_plan *p, const double *est) {
@@ -86,10 +78,6 @@ static bool startable(const berth_plan *p, const double *est) {
     if (est[d] <= p->now) return true;
   }
   return false;
-}
-
-static void no_score(double *score, int32_t n) {
-  for (int32_t d = 0; d < n; d++) score[d] = INFINITY;
 }
 
 static bool all_infinite(const double *x, int32_t n) {
@@ -113,7 +101,7 @@ static berth_status refresh(table *b, int32_t row) {
   if (same) return BERTH_OK;
   if (b->wake[row] > p->now || !startable(p, est)) {
     b->scored_at[row] = NAN;
-    no_score(score, p->devices);
+    for (int32_t d = 0; d < p->devices; d++) score[d] = INFINITY;
     return BERTH_OK;
   }
   double wake;
@@ -227,40 +215,29 @@ static double next_time(const table *b) {
   return next;
 }
 
-static berth_status pass_time(table *b, berth_obstacle *why) {
-  double next = berth_i_plan_finished(b->plan) ? next_time(b) : INFINITY;
-  if (isinf(next) || !berth_i_plan_may_advance(b->plan))
-    return berth_i_plan_stuck(b->plan, BERTH_NONE, why);
-  b->plan->now = next;
-  return BERTH_OK;
-}
-
-static berth_status end_due(berth_plan *p) {
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
-    st = berth_i_plan_next_finish(p);
-  return st;
-}
-
-static berth_status step(table *b, berth_obstacle *why) {
-  berth_status st;
-  if ((st = refresh_all(b)) != BERTH_OK) return st;
-  bool took;
-  if ((st = choose(b, &took)) != BERTH_OK || took) return st;
-  return pass_time(b, why);
-}
-
 berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why) {
-  table b = { 0 };
-  b.plan = p;
+  table b = { .plan = p };
+  bool finished = berth_i_plan_finished(p);
   berth_status st;
-  do {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(p)) != BERTH_OK
-        || (st = add_fresh(&b)) != BERTH_OK)
+  while ((st = berth_i_plan_tick(p)) == BERTH_OK) {
+    /* 1. Ops that end now, and new candidates. */
+    while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+      st = berth_i_plan_next_finish(p);
+    for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = add_row(&b, p->fresh[i]);
+    p->n_fresh = 0;
+    if (st != BERTH_OK || p->placed == p->n) break;
+    /* 2. Scores whose estimates have changed; then the best pair. */
+    bool took;
+    if ((st = refresh_all(&b)) != BERTH_OK || (st = choose(&b, &took)) != BERTH_OK) break;
+    if (took) continue;
+    /* 3. No pair: READY_FINISHED passes time. */
+    double next = finished ? next_time(&b) : INFINITY;
+    if (isinf(next) || !berth_i_plan_may_advance(p)) {
+      st = berth_i_plan_stuck(p, BERTH_NONE, why);
       break;
-    if (p->placed == p->n) break;
-    st = step(&b, why);
-  } while (st == BERTH_OK);
+    }
+    p->now = next;
+  }
   berth_i_pool_free(&b.pool);
   return st;
 }

@@ -2,34 +2,18 @@
  * devices. O(members) each. */
 #include "engine_internal.h"
 
-static size_t most_members(const berth_graph *g) {
-  int32_t most = 0;
-  for (int32_t k = 0; k < g->n_collectives; k++) {
-    if (g->collectives[k].n_members > most) most = g->collectives[k].n_members;
-  }
-  return (size_t)most;
-}
-
-static bool any_unreachable(const berth_topology *t) {
-  size_t n = (size_t)t->n_devices * (size_t)t->n_devices;
-  for (size_t i = 0; i < n; i++) {
-    if (isinf(t->latency[i])) return true;
-  }
-  return false;
-}
-
 berth_status berth_i_collectives_init(berth_plan *p) {
   const berth_graph *g = p->g;
   berth_i_collectives *m = &p->collectives;
-  size_t n = (size_t)g->n_collectives;
+  size_t n = (size_t)g->n_collectives, pairs = (size_t)p->devices * (size_t)p->devices;
   if (n == 0) return BERTH_OK;
   m->left = berth_i_pool_alloc(&p->pool, n, sizeof *m->left);
   m->end = berth_i_pool_zalloc(&p->pool, n, sizeof *m->end);
-  m->device = berth_i_pool_alloc(&p->pool, most_members(g), sizeof *m->device);
+  m->device = berth_i_pool_alloc(&p->pool, berth_i_most_members(g), sizeof *m->device);
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (int32_t k = 0; k < g->n_collectives; k++) m->left[k] = g->collectives[k].n_members;
-  m->apart = any_unreachable(p->cost->t);
+  m->apart = berth_i_any_infinite(p->cost->t->latency, pairs);
   return BERTH_OK;
 }
 

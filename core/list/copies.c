@@ -1,4 +1,6 @@
-/* Rows of the copies of tensors: when each reaches which device, while readers are left. */
+/* Copies of tensors on other devices: one row of arrival times per tensor with copies. Structure:
+ * rows in one array, free rows on a stack. Invariant: a tensor has a row only while some reader is
+ * not placed (under PROFILE: to the end). O(width) a new row. */
 #include "engine_internal.h"
 
 berth_status berth_i_copies_init(berth_plan *p) {
@@ -16,7 +18,7 @@ berth_status berth_i_copies_init(berth_plan *p) {
   return BERTH_OK;
 }
 
-/* Each array has its own capacity: what is refused to one leaves the other as it is. */
+/* Each array has its own capacity: a refused allocation of one leaves the other unchanged. */
 static bool grow_copies(berth_plan *p) {
   berth_i_copies *c = &p->copies;
   size_t need = (size_t)c->n_rows + 1, size = (size_t)c->width * sizeof *c->pool;

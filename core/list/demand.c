@@ -1,6 +1,7 @@
-/* What an op requires of a device, alone and with its colocation group: the memory it takes, and
- * whether it may run there. The first member that is placed binds its group and is charged for the
- * parameters of all members. */
+/* The memory that an op requires of a device, alone and with its colocation group, and the devices
+ * that a group may go to. Invariant: the first member that is placed binds its group and is charged
+ * for the parameters of all members; the others then require no permanent bytes.
+ * O(1) an op; O(members x devices) once a group. */
 #include "engine_internal.h"
 
 /* Published rules count outputs as permanent, though they free them later. */
@@ -68,14 +69,4 @@ berth_status berth_i_groups_init(berth_plan *p) {
     if (group != BERTH_NONE) add_member(p, group, i);
   }
   return BERTH_OK;
-}
-
-bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
-  int32_t group = berth_i_group(p->g, op);
-  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device)
-    return false;
-  if (p->collectives.apart && !berth_i_collectives_joins(p, op, device)) return false;
-  if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
-  if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
-  return !p->groups.forbidden[(size_t)group * (size_t)p->devices + (size_t)device];
 }

@@ -1,4 +1,6 @@
-/* The list engine: from a setting to a placement. */
+/* The list engine: from the setting of a placer to a placement. It chooses the loop: by op
+ * (choose_op.c), by pair with heaps (choose_pair.c), by any score (choose_score.c), or with
+ * favourite children (sct_choose.c). All four grow the same plan (list_plan.c). */
 #include "engine_internal.h"
 
 static berth_i_rule rule_of(berth_memory_policy memory) {
@@ -9,8 +11,8 @@ static berth_i_rule rule_of(berth_memory_policy memory) {
   }
 }
 
-/* Who shares a route changes with whatever else is sent: route and fair have no estimate that could
- * be filled in step by step. */
+/* The bandwidth of a shared route changes with every later transfer, so route and fair have no
+ * estimate that stays valid while the plan grows: duplex channels replace them. */
 static berth_links planned_links(berth_links links) {
   return links == BERTH_LINKS_ROUTE || links == BERTH_LINKS_FAIR ? BERTH_LINKS_DUPLEX : links;
 }

@@ -3,7 +3,7 @@
  * 1, or the quantum.
  *
  * Invariants: an op is a candidate once all of its producers (and collectives) are placed, or, with
- * READY_FINISHED, finished; what is placed never moves; memory that is charged is given back only
+ * READY_FINISHED, finished; placed ops never move; memory that is charged is given back only
  * when every op that may still need it is planned. */
 #ifndef BERTH_ENGINE_INTERNAL_H
 #define BERTH_ENGINE_INTERNAL_H
@@ -36,21 +36,18 @@ berth_i_entry berth_i_queue_pop(berth_i_queue *q);
 void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item),
                           const void *ud);
 
-
+/* ---- free slots of a device (slots.c) ---- */
 
 typedef struct berth_i_free_block berth_i_free_block;
 typedef struct berth_i_free_slots {
   berth_i_free_block *block;
   size_t n, cap;
 } berth_i_free_slots;
-
-
 berth_status berth_i_free_slots_init(berth_i_pool *pool, berth_i_free_slots *slots);
 /** Earliest start >= ready of a stretch of that length. O(log + blocks that are too tight) */
 double berth_i_free_slots_find(const berth_i_free_slots *slots, double ready, double length);
 /** Takes start..finish, as found. */
-berth_status berth_i_free_slots_take(berth_i_pool *pool,
-                                     berth_i_free_slots *slots, double start,
+berth_status berth_i_free_slots_take(berth_i_pool *pool, berth_i_free_slots *slots, double start,
                                      double finish);
 
 /* ---- profile: bytes held on one device over time ---- */
@@ -156,7 +153,7 @@ typedef struct berth_i_channels {
 } berth_i_channels;
 
 typedef struct berth_i_store {
-  double *held;             /* [devices] bytes for good (published: now) */
+  double *held;             /* [devices] permanent bytes (published: now) */
   double *temporary;        /* [devices] strict: largest workspace; PT: peak */
   double *limit;            /* [devices] */
   int32_t *readers;         /* TF: [ops] readers of its outputs to be placed */
@@ -267,7 +264,7 @@ berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device);
 berth_status berth_i_plan_next_finish(berth_plan *p);
 /** Sets priority and pending, makes the sources fresh. */
 berth_status berth_i_plan_prepare(berth_plan *p);
-/** Lets the policy see a fresh op. */
+/** Calls the policy's select for a new candidate. */
 berth_status berth_i_plan_select(berth_plan *p, int32_t op);
 /** The policy's scores, or its rule's, for est and eft in plan units. @param wake INFINITY, or when
  * to try again, in plan units */
@@ -307,8 +304,16 @@ double berth_i_collectives_bytes(const berth_plan *p, int32_t op, int32_t device
 /* demand.c: what an op requires of a device */
 berth_status berth_i_groups_init(berth_plan *p);
 /** Type, pin, group and forced device allow it. */
-bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device);
-/** Bytes that op, and a group bound by it, would take for good; and what it needs beside. */
+static inline bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
+  int32_t group = berth_i_group(p->g, op);
+  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device)
+    return false;
+  if (p->collectives.apart && !berth_i_collectives_joins(p, op, device)) return false;
+  if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
+  if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;
+  return !p->groups.forbidden[(size_t)group * (size_t)p->devices + (size_t)device];
+}
+/** Permanent bytes of op, and of the group that it would bind; and its temporary bytes. */
 berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op);
 /** The op's own, without its group. */
 berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op);
@@ -342,9 +347,12 @@ berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *re
 berth_status berth_i_store_init(berth_plan *p);
 /** Bytes missing for op on device from `start` on; <= 0: it fits. */
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start);
-/** missing <= 0, by cheaper tests first. */
-bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start);
-/** Least bytes that must be free for op, whatever else happens. */
+/** missing <= 0, by cheaper tests first, under any rule but NONE. */
+bool berth_i_store_fits_rule(berth_plan *p, int32_t op, int32_t device, double start);
+static inline bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start) {
+  return p->setup->rule == BERTH_I_RULE_NONE || berth_i_store_fits_rule(p, op, device, start);
+}
+/** Least bytes that must be free for op on any device. */
 double berth_i_store_least(const berth_plan *p, int32_t op);
 /** An op that needs at least so many would not fit. */
 bool berth_i_store_full(const berth_plan *p, int32_t device, double least);

@@ -1,4 +1,6 @@
-/* Min-heap of entries, four children to a node: shallower, and the children share cache lines. */
+/* Min-heap of entries by (key, second, item), four children to a node: shallower than a binary
+ * heap, and the children share cache lines. Invariant: no entry is before its parent. O(log4 n) to
+ * push, O(4 log4 n) to pop. */
 #include "engine_internal.h"
 
 berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second,

@@ -104,7 +104,7 @@ static double new_copies(const berth_plan *p, int32_t op, int32_t device) {
   return sum;
 }
 
-/* What it brings comes on top of no more than was ever there, and of no less than stays. */
+/* The bytes that it adds come on top of at most what was ever there, and at least what stays. */
 bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double start) {
   const berth_i_profile *f = &p->store.profile[device];
   double limit = p->store.limit[device];

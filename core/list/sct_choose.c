@@ -1,8 +1,8 @@
 /* Choose DEVICE with favourite children (m-SCT): every idle device offers what it would run now,
- * the best offer is taken, until there is none; then time passes. A step evaluates O(devices)
- * queues;
- * only the published rule scans all candidates, and only while no device that fits any op is
- * busy. */
+ * the best offer is taken, until there is none; then time passes.
+ * A step evaluates O(devices) queues; only the published rule scans all candidates, and only while
+ * no device that fits any op is busy.
+ * Source: Jeon et al. 2020 (Baechi), m-SCT. */
 #include "sct_internal.h"
 
 typedef struct pick {
@@ -47,43 +47,32 @@ static berth_status best_offer(berth_i_sct *s, pick *best, double *wake) {
   return BERTH_OK;
 }
 
-static berth_status take(berth_i_sct *s, const pick *c) {
-  berth_status st = berth_i_plan_put(s->plan, c->offer.op, c->device);
-  return st == BERTH_OK ? berth_i_sct_after(s, c->offer.op) : st;
-}
-
-static berth_status step(berth_i_sct *s, berth_obstacle *why) {
-  berth_plan *p = s->plan;
-  pick best;
-  double wake;
-  berth_status st = best_offer(s, &best, &wake);
-  if (st != BERTH_OK) return st;
-  if (best.offer.op != BERTH_NONE) return take(s, &best);
-  if (p->running.n > 0) wake = fmin(wake, p->running.at[0].key);
-  if (isinf(wake)) return berth_i_plan_stuck(p, BERTH_NONE, why);
-  p->now = wake;
-  return BERTH_OK;
-}
-
-static berth_status end_due(berth_i_sct *s) {
-  berth_plan *p = s->plan;
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
-    st = berth_i_plan_next_finish(p);
-  for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = berth_i_sct_admit(s, p->fresh[i]);
-  p->n_fresh = 0;
-  return st;
-}
-
 static berth_status run(berth_i_sct *s, berth_obstacle *why) {
   berth_plan *p = s->plan;
   berth_status st;
-  do {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK
-        || p->placed == p->n)
-      break;
-    st = p->retries_left < 0 ? berth_i_plan_give_up(p, why) : step(s, why);
-  } while (st == BERTH_OK);
+  while ((st = berth_i_plan_tick(p)) == BERTH_OK) {
+    /* 1. Ops that end now; those that become candidates enter the queues. */
+    while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+      st = berth_i_plan_next_finish(p);
+    for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++)
+      st = berth_i_sct_admit(s, p->fresh[i]);
+    p->n_fresh = 0;
+    if (st != BERTH_OK || p->placed == p->n) break;
+    if (p->retries_left < 0) return berth_i_plan_give_up(p, why);
+    /* 2. The best offer of the idle devices is taken. */
+    pick best;
+    double wake;
+    if ((st = best_offer(s, &best, &wake)) != BERTH_OK) break;
+    if (best.offer.op != BERTH_NONE) {
+      if ((st = berth_i_plan_put(p, best.offer.op, best.device)) != BERTH_OK) break;
+      if ((st = berth_i_sct_after(s, best.offer.op)) != BERTH_OK) break;
+      continue;
+    }
+    /* 3. Without one, time passes to the next finish or the next time at which an offer changes. */
+    if (p->running.n > 0) wake = fmin(wake, p->running.at[0].key);
+    if (isinf(wake)) return berth_i_plan_stuck(p, BERTH_NONE, why);
+    p->now = wake;
+  }
   return st;
 }
 

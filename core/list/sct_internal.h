@@ -1,7 +1,7 @@
 /* m-SCT on the list engine: a device that has run an op may stay idle for the op's favourite child.
  * place/placers/sct.c: placer and options; sct_favourites.c beside it: the favourite of each op.
  * sct_choose.c: the loop. sct_queues.c: what could run where. sct_rule.c and sct_published.c: what
- * an idle device offers to run, by our rule and by that of the published programs. */
+ * an idle device offers to run, in continuous time and as the published programs do. */
 #ifndef BERTH_SCT_INTERNAL_H
 #define BERTH_SCT_INTERNAL_H
 
@@ -48,7 +48,6 @@ berth_status berth_i_sct_push(berth_i_sct *s, int32_t device, int32_t op, double
 berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op);
 /** What the placing of op changes for others. */
 berth_status berth_i_sct_after(berth_i_sct *s, int32_t op);
-bool berth_i_sct_fits(const berth_i_sct *s, int32_t op, int32_t device, double start);
 /** From when its inputs are on all devices that it may run on; p->ready holds the row. */
 double berth_i_sct_latest(const berth_plan *p, int32_t op);
 /** It is placed, or may not run there. */

@@ -8,7 +8,7 @@
 /* Published: the op's own memory, without what its group still requires. */
 static bool fits_alone(const berth_i_sct *s, int32_t op, int32_t d) {
   const berth_plan *p = s->plan;
-  if (p->setup->rule != BERTH_I_RULE_BAECHI_TF) return berth_i_sct_fits(s, op, d, p->now);
+  if (p->setup->rule != BERTH_I_RULE_BAECHI_TF) return berth_i_store_fits(s->plan, op, d, p->now);
   berth_i_demand need = berth_i_op_demand(p->g, op, BERTH_MEMORY_TOTAL, p->setup->param_multiple);
   return berth_i_excess(p->store.held[d] + need.permanent + need.temporary, p->store.limit[d]) <= 0;
 }
@@ -17,7 +17,7 @@ static bool fits_alone(const berth_i_sct *s, int32_t op, int32_t d) {
 static double est(const berth_i_sct *s, int32_t op, int32_t d) {
   berth_plan *p = s->plan;
   double open_at = berth_i_plan_open_at(p, d);
-  if (!berth_i_plan_may(p, op, d) || !berth_i_sct_fits(s, op, d, open_at)) return INFINITY;
+  if (!berth_i_plan_may(p, op, d) || !berth_i_store_fits(p, op, d, open_at)) return INFINITY;
   return fmax(berth_i_ready_at(p, op, d), open_at);
 }
 
@@ -76,9 +76,19 @@ static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   return f;
 }
 
-static void wait_for(const berth_i_sct *s, int32_t d, int32_t child, double here,
-                     berth_i_offer *out) {
-  double now = s->plan->now, at;
+berth_status berth_i_sct_offer_published(berth_i_sct *s, int32_t d, berth_i_offer *out) {
+  berth_i_sct_queues *k = &s->queues[d];
+  double now = s->plan->now, here = INFINITY, at;
+  int32_t child = awaited(s, d, &here);
+  /* 1. Not awake for a favourite: the first op that can start now. */
+  if (child == BERTH_NONE) {
+    berth_status st = berth_i_sct_update(s, d);
+    if (st != BERTH_OK) return st;
+    if (k->open.n > 0) out->op = k->open.at[0].item;
+    if (k->waiting.n > 0) out->wake = k->waiting.at[0].key;
+    return BERTH_OK;
+  }
+  /* 2. An urgent op if there is one, else the favourite once its inputs are there. */
   int32_t urgent = most_urgent(s, d, &at);
   if (urgent != BERTH_NONE && at <= now && est(s, urgent, d) <= now) {
     out->op = urgent;
@@ -86,33 +96,15 @@ static void wait_for(const berth_i_sct *s, int32_t d, int32_t child, double here
     out->op = child;
   }
   out->wake = fmin(here, at > now ? at : INFINITY);
-}
-
-berth_status berth_i_sct_offer_published(berth_i_sct *s, int32_t d, berth_i_offer *out) {
-  berth_i_sct_queues *k = &s->queues[d];
-  double here = INFINITY;
-  int32_t child = awaited(s, d, &here);
-  if (child != BERTH_NONE) {
-    wait_for(s, d, child, here, out);
-    return BERTH_OK;
-  }
-  berth_status st;
-  if ((st = berth_i_sct_update(s, d)) != BERTH_OK) return st;
-  if (k->open.n > 0) out->op = k->open.at[0].item;
-  if (k->waiting.n > 0) out->wake = k->waiting.at[0].key;
   return BERTH_OK;
 }
 
 /* ---- what never changes ---- */
 
 static bool runs_anywhere(const berth_plan *p) {
-  const double *op = p->cost->op;
   size_t n = (size_t)p->n * (size_t)p->cost->n_classes;
   if (p->g->pin || p->g->n_groups > 0 || p->setup->forced) return false;
-  for (size_t i = 0; i < n; i++) {
-    if (isinf(op[i])) return false;
-  }
-  return true;
+  return !berth_i_any_infinite(p->cost->op, n);
 }
 
 void berth_i_sct_measure_published(berth_i_sct *s) {

@@ -1,13 +1,13 @@
-/* What could run where: queues of candidates for each device, by the time that their inputs are
- * there. An entry is corrected, or dropped as stale, when it reaches the top. */
+/* The candidates of m-SCT: queues for each device, by the time at which their inputs arrive there.
+ * Structure: four heaps a device (open, waiting, not_urgent, blocked; sct_internal.h).
+ * Invariant: keys are never too large, since channels only get busier; an entry is corrected, or
+ * dropped as stale, when it reaches the top. So an op may have several entries on one device; a
+ * heap with more than four times as many entries as there are candidates is compacted.
+ * O(log entries) amortised for each entry that is pushed. */
 #include "sct_internal.h"
 
 bool berth_i_sct_stale(const berth_i_sct *s, int32_t op, int32_t device) {
   return s->plan->device[op] != BERTH_NONE || !berth_i_plan_may(s->plan, op, device);
-}
-
-bool berth_i_sct_fits(const berth_i_sct *s, int32_t op, int32_t device, double start) {
-  return berth_i_store_fits(s->plan, op, device, start);
 }
 
 static bool unplaced(const void *ud, int32_t op) {
@@ -15,19 +15,16 @@ static bool unplaced(const void *ud, int32_t op) {
   return p->device[op] == BERTH_NONE;
 }
 
-/* Entries of ops that went elsewhere must not pile up. */
 static void compact(berth_i_sct *s, berth_i_queue *q) {
   if (q->n > 64 + 4 * (size_t)s->n) berth_i_queue_filter(q, unplaced, s->plan);
 }
 
-static berth_status push_open(berth_i_sct *s, int32_t d, int32_t op) {
-  return berth_i_queue_push(&s->plan->pool, &s->queues[d].open, -s->plan->priority[op], 0, op);
-}
-
 berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double ready) {
   berth_plan *p = s->plan;
-  if (ready <= p->now) return push_open(s, d, op);
-  return berth_i_queue_push(&p->pool, &s->queues[d].waiting, ready, -p->priority[op], op);
+  berth_i_sct_queues *k = &s->queues[d];
+  if (ready <= p->now)
+    return berth_i_queue_push(&p->pool, &k->open, -p->priority[op], 0, op);
+  return berth_i_queue_push(&p->pool, &k->waiting, ready, -p->priority[op], op);
 }
 
 /* ---- the top of the queues ---- */
@@ -39,27 +36,20 @@ static berth_status block(berth_i_sct *s, int32_t d, int32_t op) {
                             berth_i_store_least(s->plan, op), 0, op);
 }
 
-/* Its inputs may come later than estimated (channels), or may have come earlier than now (the free
- * memory depends on it). */
-static bool needs_ready(const berth_plan *p) {
-  return berth_i_plan_contended(p) || (p->setup->rule == BERTH_I_RULE_PROFILE && !p->setup->clamp);
-}
-
-static double start_at(const berth_plan *p, int32_t d, double ready) {
-  double open_at = berth_i_plan_open_at(p, d);
-  return ready > open_at ? ready : open_at;
-}
-
 berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
   berth_i_queue *q = &s->queues[d].open;
   berth_status st = BERTH_OK;
+  /* inputs may arrive later than estimated (channels), or may have arrived before now (the free
+   * memory depends on the start) */
+  bool exact = berth_i_plan_contended(p)
+               || (p->setup->rule == BERTH_I_RULE_PROFILE && !p->setup->clamp);
   while (st == BERTH_OK && q->n > 0) {
     int32_t op = q->at[0].item;
     if (!berth_i_sct_stale(s, op, d)) {
-      double ready = needs_ready(p) ? berth_i_ready_at(p, op, d) : 0;
+      double ready = exact ? berth_i_ready_at(p, op, d) : 0, open_at = berth_i_plan_open_at(p, d);
       bool late = ready > p->now;
-      if (!late && berth_i_sct_fits(s, op, d, start_at(p, d, ready))) break;
+      if (!late && berth_i_store_fits(p, op, d, ready > open_at ? ready : open_at)) break;
       st = late ? berth_i_sct_push(s, d, op, ready) : block(s, d, op);
     }
     berth_i_queue_pop(q);
@@ -67,43 +57,31 @@ berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t d) {
   return st;
 }
 
-/* What has arrived becomes open. */
-static berth_status open_due(berth_i_sct *s, int32_t d) {
+berth_status berth_i_sct_update(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
-  berth_i_queue *q = &s->queues[d].waiting;
+  berth_i_sct_queues *k = &s->queues[d];
+  berth_i_queue *q = &k->waiting;
+  compact(s, &k->open);
+  compact(s, q);
+  /* 1. Ops whose inputs have arrived become open. */
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && q->n > 0 && q->at[0].key <= p->now) {
     int32_t op = berth_i_queue_pop(q).item;
-    if (!berth_i_sct_stale(s, op, d)) st = push_open(s, d, op);
+    if (!berth_i_sct_stale(s, op, d)) st = berth_i_sct_push(s, d, op, p->now);
   }
-  return st;
-}
-
-/* Leaves an op at the top that can start when its entry says, and not before. */
-static berth_status check_waiting(berth_i_sct *s, int32_t d) {
-  berth_plan *p = s->plan;
-  berth_i_queue *q = &s->queues[d].waiting;
-  berth_status st = BERTH_OK;
+  /* 2. The top of open can run now. */
+  if (st == BERTH_OK) st = berth_i_sct_check_open(s, d);
+  /* 3. The top of waiting can start at its key, and not before. */
   while (st == BERTH_OK && q->n > 0) {
     berth_i_entry e = q->at[0];
     if (!berth_i_sct_stale(s, e.item, d)) {
       double ready = berth_i_plan_contended(p) ? berth_i_ready_at(p, e.item, d) : e.key;
-      if (ready <= e.key && berth_i_sct_fits(s, e.item, d, e.key)) break;
+      if (ready <= e.key && berth_i_store_fits(p, e.item, d, e.key)) break;
       st = ready > e.key ? berth_i_sct_push(s, d, e.item, ready) : block(s, d, e.item);
     }
     berth_i_queue_pop(q);
   }
   return st;
-}
-
-berth_status berth_i_sct_update(berth_i_sct *s, int32_t d) {
-  berth_i_sct_queues *k = &s->queues[d];
-  compact(s, &k->open);
-  compact(s, &k->waiting);
-  berth_status st;
-  if ((st = open_due(s, d)) != BERTH_OK || (st = berth_i_sct_check_open(s, d)) != BERTH_OK)
-    return st;
-  return check_waiting(s, d);
 }
 
 /* ---- candidates ---- */
@@ -131,49 +109,38 @@ berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op) {
   return st;
 }
 
-static void leave(berth_i_sct *s, int32_t op) {
+berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
+  berth_plan *p = s->plan;
+  const berth_graph *g = p->g;
+  int32_t d = p->device[op];
+  berth_status st = BERTH_OK;
+  /* 1. The op leaves the candidates; the last one moves to its position. */
   int32_t position = s->position[op], moved = s->candidate[--s->n];
   s->candidate[position] = moved;
   s->position[moved] = position;
   s->position[op] = BERTH_NONE;
-}
-
-/* Other candidates that read a tensor which has just been sent to d. */
-static berth_status push_readers(berth_i_sct *s, int32_t tensor, int32_t d) {
-  berth_plan *p = s->plan;
-  const berth_graph *g = p->g;
-  berth_status st = BERTH_OK;
-  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
-    int32_t op = g->use[i];
-    if (s->position[op] == BERTH_NONE || berth_i_sct_stale(s, op, d)) continue;
-    double ready = berth_i_ready_at(p, op, d);
-    if (!isinf(ready)) st = berth_i_sct_push(s, d, op, ready);
+  /* 2. Each tensor that was sent for it may let other readers start earlier on its device. */
+  for (size_t i = 0; i < p->channels.n_sent; i++) {
+    int32_t t = p->channels.sent[i];
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && st == BERTH_OK; k++) {
+      int32_t reader = g->use[k];
+      if (s->position[reader] == BERTH_NONE || berth_i_sct_stale(s, reader, d)) continue;
+      double ready = berth_i_ready_at(p, reader, d);
+      if (!isinf(ready)) st = berth_i_sct_push(s, d, reader, ready);
+    }
   }
-  return st;
-}
-
-static berth_status retry_blocked(berth_i_sct *s, int32_t d) {
-  berth_plan *p = s->plan;
-  berth_i_queue *q = &s->queues[d].blocked;
-  berth_status st = BERTH_OK;
-  while (st == BERTH_OK && q->n > 0
-         && (!berth_i_store_full(p, d, q->at[0].key) || berth_i_sct_stale(s, q->at[0].item, d))) {
-    int32_t op = berth_i_queue_pop(q).item;
-    if (!berth_i_sct_stale(s, op, d)) st = berth_i_sct_push(s, d, op, berth_i_ready_at(p, op, d));
-  }
-  return st;
-}
-
-berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
-  berth_plan *p = s->plan;
-  berth_status st = BERTH_OK;
-  leave(s, op);
-  for (size_t i = 0; i < p->channels.n_sent && st == BERTH_OK; i++)
-    st = push_readers(s, p->channels.sent[i], p->device[op]);
-  /* under PROFILE an op may also fit at a later start */
+  /* 3. Blocked ops are evaluated again once memory is freed; under PROFILE an op may also fit at a
+   *    later start. */
   if (!p->store.released && p->setup->rule != BERTH_I_RULE_PROFILE) return st;
   p->store.released = false;
-  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = retry_blocked(s, d);
+  for (int32_t e = 0; e < p->devices; e++) {
+    berth_i_queue *q = &s->queues[e].blocked;
+    while (st == BERTH_OK && q->n > 0
+           && (!berth_i_store_full(p, e, q->at[0].key) || berth_i_sct_stale(s, q->at[0].item, e))) {
+      int32_t back = berth_i_queue_pop(q).item;
+      if (!berth_i_sct_stale(s, back, e))
+        st = berth_i_sct_push(s, e, back, berth_i_ready_at(p, back, e));
+    }
+  }
   return st;
 }
-

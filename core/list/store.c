@@ -64,8 +64,7 @@ double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double s
   }
 }
 
-bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start) {
-  if (p->setup->rule == BERTH_I_RULE_NONE) return true;
+bool berth_i_store_fits_rule(berth_plan *p, int32_t op, int32_t device, double start) {
   if (p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_residency_fits(p, op, device, start);
   return berth_i_store_missing(p, op, device, start) <= 0;
 }
