@@ -17,7 +17,7 @@ berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q,
 
 /* ---- upper bound ---- */
 
-/* Comparisons are such that what is not a number makes the bound infinite, not low. @param end [n]
+/* Comparisons are written so that NaN makes the bound infinite, not low. @param end [n]
  * scratch */
 static double longest(const berth_i_lp_problem *q, const double *y, double *end) {
   double most = q->floor;
@@ -72,7 +72,7 @@ double berth_i_lp_upper(const berth_i_lp_problem *q, double *y, double *scratch,
 
 /* ---- lower bound ---- */
 
-/* Where the unit flow ends; evenly in the nodes without out-edges if `ends` says nothing. */
+/* Where the unit flow ends; evenly in the nodes without out-edges if `ends` is NULL or 0. */
 static void spread_ends(const berth_i_lp_problem *q, const double *ends, double *node) {
   double sum = 0;
   int32_t i;

@@ -1,6 +1,8 @@
 /* Favourite children by entropic primal-dual steps (entropic_step.c): temperatures that fall as the
- * gap does, certified checks, averages. Constants are tuned on layered graphs and on graphs of
- * neural networks. */
+ * gap does, certified checks, averages. Steps: begin; then CHECK_EVERY iterations and a check,
+ * until the gap is reached, iterations are used up or the gap stalls. Invariant: pt has the best
+ * certified bounds, whatever the iterate. O(n + m) an iteration. Constants are tuned on layered
+ * graphs and on graphs of neural networks. */
 #include "entropic_internal.h"
 
 enum {
@@ -30,15 +32,9 @@ static double measure_gains(entropic *s) {
 }
 
 /* Entropy of the matchings of a part may cost its share of c f, evenly over its edges. */
-static double wanted_heat(const entropic *s, int32_t part, double budget, double all) {
+static double heat_for(const entropic *s, int32_t part, double budget, double all) {
   double share = (s->gain[part] + 0.001 * all / s->n_parts) / (1.001 * all);
   return budget * share / (0.05 * fmax(1, s->edges[part]));
-}
-
-static void first_heats(entropic *s, double budget) {
-  double all = measure_gains(s);
-  for (int32_t k = 0; k < s->n_parts; k++)
-    s->heat[k] = wanted_heat(s, k, budget, all > 0 ? all : 1);
 }
 
 static double inverse_of(double log_inverse) {
@@ -47,8 +43,8 @@ static double inverse_of(double log_inverse) {
 
 static double limited(double factor) { return fmin(fmax(factor, 0.7), 1.3); }
 
-/* What is in log space is in units of the temperature: it is rescaled, so that only the smoothing
- * changes. */
+/* Values in log space are in units of the temperature: they are rescaled, so that only the
+ * smoothing changes. */
 static void retune(entropic *s, double value, double entropy) {
   const berth_i_lp_problem *q = s->q;
   double budget = 0.5 * s->smoothing * value, all = measure_gains(s);
@@ -57,7 +53,7 @@ static void retune(entropic *s, double value, double entropy) {
   for (int32_t e = 0; e < q->m; e++) s->length[e] /= factor;
   if (!(all > 0)) return;
   for (int32_t k = 0; k < s->n_parts; k++) {
-    factor = limited(wanted_heat(s, k, budget, all) / s->heat[k]);
+    factor = limited(heat_for(s, k, budget, all) / s->heat[k]);
     s->heat[k] *= factor;
     s->gain[k] = factor;
   }
@@ -100,27 +96,13 @@ static double certify(entropic *s, berth_i_lp_point *pt) {
   return (upper - lower) / fmax(lower, pt->lower);
 }
 
-/* Less smoothing when the gap has come down to it; more careful steps when it does not come
- * down. */
-static bool mark(entropic *s, watch *w, double current) {
-  bool lowered = current <= 1.3 * s->smoothing;
-  if (lowered) {
-    s->smoothing *= 0.85;
-  } else if (CHECK_EVERY * (w->checks - w->marked) < 3 * s->step) {
-    return false;
-  } else if (current > 0.9 * w->at_mark) {
-    s->bias *= 1.2;
-  }
-  w->marked = w->checks;
-  w->at_mark = current;
-  return true;
-}
-
 /* @return true: go on */
 static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_point *pt) {
+  /* 1. Bounds of the iterate and of the average. */
   double current = certify(s, pt);
   certify_average(s, pt);
   if (s->averaged >= WINDOW * s->step) berth_i_lp_entropic_forget(s);
+  /* 2. Ends when the gap is reached, or has not fallen by 2 % for long. */
   double best = berth_i_lp_gap(pt);
   w->checks++;
   if (best <= gap) return false;
@@ -129,14 +111,23 @@ static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_
     w->improved = w->checks;
   }
   if (w->checks - w->improved > MOST_STALLED) return false;
-  bool marked = mark(s, w, current);
-  if (marked || w->checks <= WARM_CHECKS || w->checks % RETUNE_EVERY == 0) {
-    retune(s, (pt->upper + pt->lower) / 2, entropy);
+  /* 3. Less smoothing when the gap has come down to it; shorter steps when it does not come
+   * down. */
+  bool lowered = current <= 1.3 * s->smoothing,
+       marked = lowered || CHECK_EVERY * (w->checks - w->marked) >= 3 * s->step;
+  if (lowered) s->smoothing *= 0.85;
+  else if (marked && current > 0.9 * w->at_mark) s->bias *= 1.2;
+  if (marked) {
+    w->marked = w->checks;
+    w->at_mark = current;
   }
+  /* 4. Temperatures that fit the smoothing. */
+  if (marked || w->checks <= WARM_CHECKS || w->checks % RETUNE_EVERY == 0)
+    retune(s, (pt->upper + pt->lower) / 2, entropy);
   return true;
 }
 
-/* ---- front door ---- */
+/* ---- the solver ---- */
 
 /* Longest path by number of edges, or, with op times, by time with full c. @param sum [n]
  * scratch */
@@ -153,9 +144,18 @@ static double longest(entropic *s, bool timed) {
   return most;
 }
 
-/* y = 1 / (competitors on the more crowded side). */
-static void first_matching(entropic *s) {
+static void begin(entropic *s) {
   const berth_i_lp_problem *q = s->q;
+  double value = q->floor > 0 ? q->floor : longest(s, true);
+  for (int32_t i = 0; i < q->n; i++) {
+    if (q->out_at[i] == q->out_at[i + 1]) s->sink[s->n_sinks++] = i;
+    s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
+  }
+  s->step = 10;
+  s->bias = 1;
+  s->smoothing = FIRST_SMOOTHING;
+  s->tau = s->smoothing * value / (0.7 * (longest(s, false) + 1));
+  /* the first matching: y = 1 / (competitors on the more crowded side) */
   for (int32_t e = 0; e < q->m; e++) {
     int32_t i = q->tail[e], j = q->head[e];
     int32_t crowd = q->out_at[i + 1] - q->out_at[i], in = q->in_at[j + 1] - q->in_at[j];
@@ -164,23 +164,10 @@ static void first_matching(entropic *s) {
     s->pull[e] = s->log_y[e] = q->c[e] > 0 ? -berth_i_lp_log(crowd) : 0;
     s->length[e] = q->c[e] * (1 - s->y[e]) / s->tau;
   }
-}
-
-static void begin(entropic *s) {
-  const berth_i_lp_problem *q = s->q;
-  double value = q->floor > 0 ? q->floor : longest(s, true);
-  for (int32_t i = 0; i < q->n; i++) {
-    if (q->out_at[i] == q->out_at[i + 1]) s->sink[s->n_sinks++] = i;
-  }
-  for (int32_t i = 0; i < q->n; i++)
-    s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
-  s->step = 10;
-  s->bias = 1;
-  s->smoothing = FIRST_SMOOTHING;
-  s->tau = s->smoothing * value / (0.7 * (longest(s, false) + 1));
-  first_matching(s);
+  /* the flow that answers it, and heats by that flow */
   berth_i_lp_entropic_flow(s);
-  first_heats(s, 0.5 * s->smoothing * value);
+  double budget = 0.5 * s->smoothing * value, all = measure_gains(s);
+  for (int32_t k = 0; k < s->n_parts; k++) s->heat[k] = heat_for(s, k, budget, all > 0 ? all : 1);
 }
 
 static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_point *pt) {

@@ -1,11 +1,11 @@
-/* What both files of the entropic solver share. */
+/* The state of the entropic solver: temperatures, both sides of the game in log space, averages. */
 #ifndef BERTH_LP_ENTROPIC_INTERNAL_H
 #define BERTH_LP_ENTROPIC_INTERNAL_H
 
 #include "exp_internal.h"
 #include "lp_internal.h"
 
-/* Largest inverse of a scaling factor that is kept: sums of what it scales stay finite. */
+/* Largest inverse of a scaling factor that is kept: sums of scaled values stay finite. */
 #define BERTH_I_LP_MOST_INVERSE 1e200
 
 typedef struct berth_i_lp_entropic_state {

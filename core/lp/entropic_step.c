@@ -134,7 +134,7 @@ static void answer_paths(entropic *s, moves *mv) {
 
 /* ---- matchings ---- */
 
-/* Scales a row or a column of this sum to at most 1, by as little as may be. The inverse of the
+/* Scales a row or a column of this sum to at most 1, by the smallest change. The inverse of the
  * factor is kept beside its log, so that a fit takes no exp. @param fitted what the present fit has
  * multiplied it with */
 static double fit(double *inverse, double *fitted, double sum) {
@@ -165,7 +165,7 @@ static void fit_rows(entropic *s) {
     s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
 }
 
-/* Logs again. An inverse at its largest says no more than that its side is crowded. */
+/* Back to logs. An inverse at its largest only shows that its side is crowded. */
 static void keep_fit(double *log_inverse, double *inverse, double *fitted, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (inverse[i] == 1) log_inverse[i] = 0;

@@ -1,5 +1,5 @@
 /* exp and log from additions, multiplications and one division: the same bits on every machine,
- * which the C library's do not promise. Errors below 1e-12, which no bound rests on: those of a
+ * unlike those of the C library. Errors below 1e-12, which no bound depends on: those of a
  * solution are sums over the graph. */
 #ifndef BERTH_LP_EXP_INTERNAL_H
 #define BERTH_LP_EXP_INTERNAL_H
@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/** 0 below -700 and for what is not a number; at most exp(700). */
+/** 0 below -700 and for NaN; at most exp(700). */
 static inline double berth_i_lp_exp(double x) {
   if (!(x > -700)) return 0;
   if (x > 700) x = 700;
-  /* nearest: what is converted is positive */
+  /* rounds to nearest: the converted value is positive */
   int32_t k = (int32_t)(x * 1.4426950408889634 + 1024.5) - 1024;
   double r = x - k * 0.693147180369123816490 - k * 1.90821492927058770002e-10;
   double r2 = r * r;

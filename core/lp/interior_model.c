@@ -163,7 +163,7 @@ static void add_row(berth_i_lp_model *a, int32_t side, const int32_t *member, in
   a->stand_in[r] = stand_in;
 }
 
-/* Groups come before the row that they stand in. Even sizes.  @param member [d] overwritten */
+/* Groups come before the row that they are part of. Even sizes.  @param member [d] overwritten */
 static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t d) {
   if (d < 2) return;
   while (d > WIDE_ROW) {

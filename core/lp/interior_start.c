@@ -1,4 +1,7 @@
-/* Where the interior-point solver starts. */
+/* The start of the interior-point solver: a strictly positive point near the central path, from
+ * nothing (cold) or from an entropic point (warm). Structure: the solver's vectors of unknowns,
+ * slacks and duals, cut into parts by `start`. Invariant: every slack and dual is above 0, and sums
+ * of rows leave slack at each level of their tree. O(n + m). */
 #include "exp_internal.h"
 #include "interior_internal.h"
 
@@ -11,7 +14,7 @@
 typedef struct start {
   const berth_i_lp_model *a;
   double *s, *y;        /* [n + 1], [vars] unknowns */
-  double *r, *w, *yp;   /* slacks */
+  double *r, *w;        /* slacks */
   double *f, *alpha, *z;
 } start;
 
@@ -21,14 +24,13 @@ static start open_start(const berth_i_lp_model *a, double *x, double *primal, do
               x + a->q->n + 1,
               primal,
               primal + a->arcs,
-              primal + a->arcs + a->rows,
               dual,
               dual + a->arcs,
               dual + a->arcs + a->rows };
   return t;
 }
 
-/* Rows of one side, its groups and what stands above them, lie together. @return the first row
+/* Rows of one side, its groups and the rows above them, are adjacent. @return the first row
  * behind them */
 static int32_t side_end(const berth_i_lp_model *a, int32_t r) {
   int32_t side = a->side[r];
@@ -55,9 +57,9 @@ static void spread_evenly(const start *t) {
   }
 }
 
-/* What a stand-in is above its group's sum: the room that a side has is divided evenly, as factors,
+/* The ratio of a stand-in to its group's sum: the slack of a side is divided evenly, as factors,
  * among the levels of its groups and the row at the top. */
-static double room_per_level(const start *t, int32_t r, int32_t until) {
+static double slack_per_level(const start *t, int32_t r, int32_t until) {
   const berth_i_lp_model *a = t->a;
   double sum = 0;
   int32_t members = 0;
@@ -76,7 +78,7 @@ static void set_stand_ins(const start *t) {
   for (int32_t r = 0; r < a->rows; r = until) {
     until = side_end(a, r);
     if (until == r + 1) continue;
-    double factor = room_per_level(t, r, until);
+    double factor = slack_per_level(t, r, until);
     for (; r < until - 1; r++) {
       double sum = 0;
       for (int32_t i = a->row_at[r]; i < a->row_at[r + 1] - 1; i++) sum += t->y[a->row_var[i]];

@@ -1,5 +1,8 @@
-/* The linear system of one interior-point iteration: the normal equations of the pairs, their
- * pattern (fixed for a problem), the values of an iterate, solutions with refinement. */
+/* The linear system of one interior-point iteration: the normal equations A^T D A of the
+ * constraints, with the weights D = dual / primal of the iterate. Structure: the sparsity pattern
+ * is fixed for a problem, so that the symbolic factor is computed once; an iterate only changes
+ * values. Solutions are refined against the operator itself. O(nonzeros) besides the factorisation
+ * (extern/). */
 #include "interior_internal.h"
 
 /* ---- the operator ---- */

@@ -1,4 +1,9 @@
-/* The linear program of favourite children: front door, choice of method, what is handed out. */
+/* The linear program of favourite children: options, choice of method, and the solution for all
+ * pairs. Steps: distinct pairs (pairs.c), a smaller equivalent program (reduce.c), one of two
+ * solvers or both in turn (entropic.c, interior.c), and y and flow of the pairs that the reduction
+ * decided. Invariant: upper and lower are certified on the whole graph, whatever a solver returns.
+ * Source: Hanen, Munier 1995; Jeon et al., Baechi, 2020; the matching form and its dual are derived
+ * in berth/lp.h. */
 #include "solution_internal.h"
 
 /* Where the methods cross, as measured on layered graphs of 1,000 to 100,000 ops and on graphs of
@@ -172,7 +177,8 @@ static void flow_on_longest(const berth_i_lp_pairs *a, const double *after, doub
   }
 }
 
-/* The longest path under y in the whole graph, whatever the solvers say. @param left [m] scratch */
+/* The longest path under y in the whole graph, independent of the solvers. @param left [m]
+ * scratch */
 static double whole_upper(const berth_i_lp_pairs *a, const berth_lp *lp, double *left,
                           double *before, double *after) {
   for (int32_t e = 0; e < a->m; e++) left[e] = a->c[e] * (1 - lp->y[e]);

@@ -1,4 +1,7 @@
-/* Distinct pairs of producer and consumer, with mean or least times. */
+/* Distinct pairs of producer and consumer, with mean or least times. Structure: CSR by producer
+ * (out_at), and an index of pairs by consumer (in_at, in).
+ * Invariant: with least times no pair counts more than holds in every schedule (cap_by_relatives),
+ * so the program's value is a lower bound. O(ops + edges). */
 #include "pair_times_internal.h"
 #include "pairs_internal.h"
 
@@ -15,33 +18,8 @@ static void alloc_pairs(berth_i_lp_pairs *a) {
 
 /* ---- pairs ---- */
 
-static double sum_of(double a, double b) { return a + b; }
-
-/* @param at [n] pair of the present producer with each op, if it lies at or after the producer's
- *        first
- * @param how several tensors go from one op to another */
-static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer,
-                         double (*how)(double, double), int32_t *at) {
-  const berth_graph *g = a->g;
-  int32_t first = a->m;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    int32_t t = g->out[i];
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
-      int32_t to = g->use[k];
-      if (at[to] >= first) {
-        a->c[at[to]] = how(a->c[at[to]], transfer[t]);
-        continue;
-      }
-      at[to] = a->m;
-      a->src[a->m] = op;
-      a->dst[a->m] = to;
-      a->c[a->m++] = transfer[t];
-    }
-  }
-}
-
-/* Members come before consumers, no more; what has more pairs than that is left out, which leaves
- * every bound one. */
+/* A collective orders its members before its consumers, no more. One with more pairs than that is
+ * left out, which leaves every bound a bound. */
 enum { MOST_COLLECTIVE_PAIRS = 4096 };
 
 static size_t collective_pairs(const berth_collective *c) {
@@ -49,35 +27,42 @@ static size_t collective_pairs(const berth_collective *c) {
   return n <= MOST_COLLECTIVE_PAIRS ? n : 0;
 }
 
-static size_t all_collective_pairs(const berth_graph *g) {
-  size_t n = 0;
-  for (int32_t k = 0; k < g->n_collectives; k++) n += collective_pairs(&g->collectives[k]);
-  return n;
-}
-
-static void collect_consumers(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
+/* @param sum what several tensors from one op to another take: their sum; else the longest
+ * @param at [n] scratch: pair of the present producer with each op, if it is not below the
+ *        producer's first pair */
+static void collect(berth_i_lp_pairs *a, const double *transfer, bool sum, int32_t *at) {
   const berth_graph *g = a->g;
-  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    const berth_collective *c = &g->collectives[g->wait[i]];
-    for (int32_t k = 0; collective_pairs(c) > 0 && k < c->n_consumers; k++) {
-      int32_t to = c->consumers[k];
-      if (at[to] >= first) continue;
-      at[to] = a->m;
-      a->src[a->m] = op;
-      a->dst[a->m] = to;
-      a->c[a->m++] = 0;
-    }
-  }
-}
-
-static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double),
-                    int32_t *at) {
   a->m = 0;
   for (int32_t i = 0; i < a->n; i++) at[i] = BERTH_NONE;
-  for (int32_t i = 0; i < a->n; i++) {
-    a->out_at[i] = a->m;
-    collect_from(a, i, transfer, how, at);
-    if (a->g->wait) collect_consumers(a, i, a->out_at[i], at);
+  for (int32_t op = 0; op < a->n; op++) {
+    int32_t first = a->out_at[op] = a->m;
+    /* 1. Tensors. */
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+      int32_t t = g->out[i];
+      for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+        int32_t to = g->use[k], e = at[to];
+        if (e >= first) {
+          a->c[e] = sum ? a->c[e] + transfer[t] : fmax(a->c[e], transfer[t]);
+          continue;
+        }
+        at[to] = a->m;
+        a->src[a->m] = op;
+        a->dst[a->m] = to;
+        a->c[a->m++] = transfer[t];
+      }
+    }
+    /* 2. Collectives: pairs that cost nothing. */
+    for (int32_t i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
+      const berth_collective *c = &g->collectives[g->wait[i]];
+      for (int32_t k = 0; collective_pairs(c) > 0 && k < c->n_consumers; k++) {
+        int32_t to = c->consumers[k];
+        if (at[to] >= first) continue;
+        at[to] = a->m;
+        a->src[a->m] = op;
+        a->dst[a->m] = to;
+        a->c[a->m++] = 0;
+      }
+    }
   }
   a->out_at[a->n] = a->m;
 }
@@ -154,7 +139,7 @@ static berth_status fill_pairs(const berth_cost *cost, berth_lp_times times, dou
                                int32_t *at, berth_i_lp_pairs *a) {
   berth_status st = transfers(cost, times, transfer);
   if (st != BERTH_OK) return st;
-  collect(a, transfer, times == BERTH_LP_MEAN ? sum_of : fmax, at);
+  collect(a, transfer, times == BERTH_LP_MEAN, at);
   index_consumers(a, at);
   st = times == BERTH_LP_MEAN ? berth_cost_mean_ops(cost, a->p) : berth_cost_min_ops(cost, a->p);
   if (times == BERTH_LP_LEAST) cap_by_relatives(a);
@@ -170,7 +155,9 @@ berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth
   *a = (berth_i_lp_pairs){
     .pool = berth_i_pool_empty(ctx), .ctx = ctx, .g = cost->g, .n = cost->g->n_ops
   };
-  a->cap = (size_t)cost->g->n_edges + all_collective_pairs(cost->g);
+  a->cap = (size_t)cost->g->n_edges;
+  for (int32_t k = 0; k < cost->g->n_collectives; k++)
+    a->cap += collective_pairs(&cost->g->collectives[k]);
   alloc_pairs(a);
   if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);
   if (st == BERTH_OK) st = fill_pairs(cost, times, transfer, at, a);

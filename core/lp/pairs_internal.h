@@ -23,8 +23,8 @@ typedef struct berth_i_lp_pairs {
  *         O(ops + edges) */
 berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth_i_lp_pairs *a);
 
-/** What became of a pair. Where y = 1 is said, that is so with c > 0; else y = 0, and some other
- * pair may have it. */
+/** How the reduction decided a pair. "y = 1" holds with c > 0; with c = 0 it is y = 0, so that
+ * another pair may have it. */
 enum {
   BERTH_I_LP_EDGE,    /* an edge of the reduced problem: its y is the pair's */
   BERTH_I_LP_FREE,    /* the same, but nothing competes with it: c = 0 there, y = 1 here */

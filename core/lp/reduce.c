@@ -1,6 +1,9 @@
-/* The linear program of favourite children made smaller. What nothing competes with is free: two
- * ops that only have one another are one node. What no path longer than the longest one without c
- * goes through cannot matter. */
+/* The linear program of favourite children made smaller, by two rules in turn until neither
+ * applies:
+ * a pair that no other pair competes with has y = 1 (and two ops that only have one another are one
+ * node); a pair through which no path is longer than the floor, the longest path without c, cannot
+ * matter. Invariant: the reduced program has the same value as the whole one; `fate` says how each
+ * pair is mapped back. O(rounds x (ops + pairs)), at most MOST_ROUNDS rounds. */
 #include "pairs_internal.h"
 
 /* Each round costs O(pairs); what the next ones would find is little. */
@@ -200,35 +203,18 @@ static berth_status alloc_problem(berth_i_pool *pool, berth_i_lp_problem *q) {
   return berth_i_pool_status(pool);
 }
 
-static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first,
-                             const uint8_t *touched) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < a->n; i++) n += first[i] == i && touched[i];
-  return n;
-}
-
 /* @param work [4n] scratch */
 static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work,
                           uint8_t *touched, berth_i_lp_reduced *r) {
   int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n;
   find_chains(a, r, first, last, touched);
-  r->q.n = count_touched(a, first, touched);
+  for (int32_t i = 0; i < a->n; i++) r->q.n += first[i] == i && touched[i];
   for (int32_t e = 0; e < a->m; e++) r->q.m += stays(r, e);
   berth_status st;
   if ((st = alloc_problem(&r->pool, &r->q)) != BERTH_OK) return st;
   number_nodes(a, r, first, touched, number);
   number_edges(a, r, c, number, last, next);
   return BERTH_OK;
-}
-
-static berth_status alloc_back(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
-  size_t ops = (size_t)a->n;
-  r->node = berth_i_pool_alloc(&r->pool, ops, sizeof *r->node);
-  r->edge = berth_i_pool_alloc(&r->pool, a->cap, sizeof *r->edge);
-  r->fate = berth_i_pool_zalloc(&r->pool, a->cap, sizeof *r->fate);
-  r->before = berth_i_pool_alloc(&r->pool, ops, sizeof *r->before);
-  r->after = berth_i_pool_alloc(&r->pool, ops, sizeof *r->after);
-  return berth_i_pool_status(&r->pool);
 }
 
 berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r) {
@@ -239,7 +225,12 @@ berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r)
   uint8_t *touched = berth_i_pool_alloc(&scratch, n, 1);
   berth_status st = berth_i_pool_status(&scratch);
   *r = (berth_i_lp_reduced){ .pool = berth_i_pool_empty(a->ctx), .q.ctx = a->ctx };
-  if (st == BERTH_OK) st = alloc_back(a, r);
+  r->node = berth_i_pool_alloc(&r->pool, n, sizeof *r->node);
+  r->edge = berth_i_pool_alloc(&r->pool, a->cap, sizeof *r->edge);
+  r->fate = berth_i_pool_zalloc(&r->pool, a->cap, sizeof *r->fate);
+  r->before = berth_i_pool_alloc(&r->pool, n, sizeof *r->before);
+  r->after = berth_i_pool_alloc(&r->pool, n, sizeof *r->after);
+  if (st == BERTH_OK) st = berth_i_pool_status(&r->pool);
   if (st == BERTH_OK) {
     fates f = { a, r->fate, c, work, work + n, work + 2 * n, work + 3 * n, r->before, r->after };
     r->q.floor = berth_i_lp_pair_levels(a, NULL, NULL, r->before, r->after);

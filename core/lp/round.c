@@ -1,5 +1,8 @@
-/* Favourite children: matchings on the pairs of producer and consumer, greedily by one order or
- * another. */
+/* Favourite children: matchings on the pairs of producer and consumer, greedily by one of two
+ * orders:
+ * the program's y (then flow and path length), or path length alone. Invariant: each op has at most
+ * one child and is that of at most one producer. With a threshold, at most 1 - y <= tau pass (the
+ * rounding of Baechi, Jeon et al. 2020). O(m log m). */
 #include "solution_internal.h"
 #include "base/sort_internal.h"
 
