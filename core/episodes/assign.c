@@ -1,4 +1,5 @@
-/* Facts about a graph on a topology that learned placers start from. */
+/* The fixed part of assignment episodes (berth_assign): options, units, features and edges of one
+ * graph on one topology, made once and read by all episodes. O((ops + edges) x devices). */
 #include "episodes_internal.h"
 
 berth_assign_options berth_assign_default(void) {
@@ -60,7 +61,8 @@ void berth_assign_release(berth_assign *a) {
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   if (g->n_collectives == 0) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
-                      "assignment: the graph has %d collectives, which op starts none can tell: "
+                      "assignment: the graph has %d collectives, whose start depends on all "
+                      "members: "
                       "expand them first",
                       (int)g->n_collectives);
 }

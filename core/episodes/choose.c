@@ -1,4 +1,6 @@
-/* One of several by its score, drawn from the stream of its episode. */
+/* Chooses one candidate per episode by score: the largest, a draw by softmax, or, with probability
+ * epsilon, any. Random numbers come from the stream of the episode, so that an episode's choices do
+ * not depend on the others. A score of -INFINITY rules a candidate out. O(candidates). */
 #include "episodes_internal.h"
 
 /* Uniform among those that are not ruled out; at least one is not. */

@@ -1,4 +1,6 @@
-/* What a candidate sees of each device. */
+/* Features of each device for one candidate op, and the choices of DOPPLER's teacher (the
+ * critical-path rule). Layout: [episodes][devices][width]. O(devices + inputs) an op; with partners
+ * O(inputs of all consumers). Source: Yao et al., "DOPPLER", 2026, sec. 4.3. */
 #include "episodes_internal.h"
 
 enum { LOAD, PRODUCERS, FIRST_START, LAST_END, EARLIEST, PARTNERS };
@@ -77,12 +79,11 @@ berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op) 
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out) {
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
+  size_t each = (size_t)e->a->n_devices * (size_t)e->a->width;
   for (int32_t i = 0; i < e->n; i++)
-    fill(e->a, &e->episode[i], op[i], berth_i_answer_of(e->a, out, i));
+    fill(e->a, &e->episode[i], op[i], out + (size_t)i * each);
   memcpy(e->filled_for, op, (size_t)e->n * sizeof *op);
-  if (out != e->answer)
-    memcpy(e->answer, out,
-           (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width * sizeof *out);
+  if (out != e->answer) memcpy(e->answer, out, (size_t)e->n * each * sizeof *out);
   e->devices_filled = true;
   return BERTH_OK;
 }

@@ -1,4 +1,7 @@
-/* Episodes in lock-step. */
+/* Episodes in lock-step: n placements of one graph are built at the same time, one op of each per
+ * step, so that a network evaluates all of them in one batch. Structure: a state for each episode
+ * (state.c), and a record of every step for learning (log.c). Invariant: a step is recorded before
+ * any state changes, and nothing is recorded if memory is refused. */
 #include "episodes_internal.h"
 
 /* ---- making ---- */
@@ -143,8 +146,8 @@ static int32_t position(const int32_t *list, int32_t op) {
   return i;
 }
 
-/* Room for what this step adds; nothing is recorded yet. */
-static berth_status make_room(berth_episodes *e) {
+/* Memory for what this step adds; nothing is recorded yet. */
+static berth_status reserve(berth_episodes *e) {
   size_t done = (size_t)e->step * (size_t)e->n,
          need = (size_t)e->history_first[done] + (size_t)e->first[e->n];
   if (need > INT32_MAX)
@@ -182,7 +185,7 @@ berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const i
   berth_status st;
   if ((st = berth_i_episodes_check(e, op)) != BERTH_OK) return st;
   if ((st = check_devices(e, op, device)) != BERTH_OK) return st;
-  if ((st = make_room(e)) != BERTH_OK) return st;
+  if ((st = reserve(e)) != BERTH_OK) return st;
   record(e, op, device);
   for (int32_t i = 0; i < e->n; i++) berth_i_episode_put(e->a, &e->episode[i], op[i], device[i]);
   e->step++;

@@ -1,4 +1,5 @@
-/* What the files of the room share: facts about the graph, and the state of episodes. */
+/* Shared by the files of this room: the fixed part (berth_assign), the state of one episode, the
+ * record of all. */
 #ifndef BERTH_ASSIGN_INTERNAL_H
 #define BERTH_ASSIGN_INTERNAL_H
 
@@ -91,10 +92,6 @@ struct berth_episodes {
   bool seen_all;
   berth_i_log log;           /* by episode, then step */
 };
-
-static inline double *berth_i_answer_of(const berth_assign *a, double *all, int32_t i) {
-  return all + (size_t)i * (size_t)a->n_devices * (size_t)a->width;
-}
 
 /** BERTH_EINVAL unless op[i] is a candidate of episode i. */
 berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op);

@@ -1,4 +1,7 @@
-/* What does not change: levels, paths, communication of each op; edges of the symmetrised graph. */
+/* Features of ops that do not change during an episode: time, b-level, t-level, communication in
+ * and out, the paths that attain the levels; and the edges of the symmetrised graph for message
+ * passing.
+ * Layout: [ops][5]. O(ops + edges log). Source: Yao et al., "DOPPLER", 2026, sec. 4.1. */
 #include "base/sort_internal.h"
 #include "episodes_internal.h"
 

@@ -1,4 +1,5 @@
-/* What happened, by episode, then step. */
+/* The log of finished episodes, sorted by episode, then step; the record itself is by step, then
+ * episode, as the steps were taken. O(rows x devices x width). */
 #include "episodes_internal.h"
 
 static berth_status alloc_log(berth_episodes *e) {

@@ -1,4 +1,5 @@
-/* Who reads from whom: pairs of ops with tensors between them, each once, in edge order. */
+/* Pairs of ops with tensors between them, each once, in edge order: producers of each op with the
+ * tensors of the pair, and consumers of each op. CSR both ways. O(ops + edges). */
 #include "episodes_internal.h"
 
 static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size_t cap,

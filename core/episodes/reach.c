@@ -1,15 +1,15 @@
-/* Where an op may go: what it can run on, and what its neighbours reach. */
+/* The devices that an op may go to: those that can run its unit and have routes from the devices of
+ * its producers and to pinned consumers. If no device passes, all that can run it do.
+ * O(devices x (inputs + uses of outputs)). */
 #include "episodes_internal.h"
+#include "placement/placement_internal.h"
 
-static bool all_pairs(const berth_cost *c) {
+/* Some tensor has no route between some devices. */
+static bool has_cuts(const berth_cost *c) {
   size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices;
-  size_t n = c->table ? pairs * (size_t)c->g->n_tensors : pairs;
-  const double *seconds = c->table ? c->table : c->t->latency;
-  if (c->uniform) return true;
-  for (size_t i = 0; i < n; i++) {
-    if (isinf(seconds[i])) return false;
-  }
-  return true;
+  if (c->uniform) return false;
+  return c->table ? berth_i_any_infinite(c->table, pairs * (size_t)c->g->n_tensors)
+                  : berth_i_any_infinite(c->t->latency, pairs);
 }
 
 bool berth_i_assign_restricts(const berth_assign *a) {
@@ -18,7 +18,7 @@ bool berth_i_assign_restricts(const berth_assign *a) {
       if (!a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]) return true;
     }
   }
-  return a->cost->g->n_tensors > 0 && !all_pairs(a->cost);
+  return a->cost->g->n_tensors > 0 && has_cuts(a->cost);
 }
 
 static bool from_producers(const berth_assign *a, const int32_t *device, int32_t op, int32_t d) {

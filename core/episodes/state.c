@@ -1,5 +1,4 @@
-/* One episode of assignment (DOPPLER): what is assigned, which ops are candidates, when ops are
- * estimated to run.
+/* One episode of assignment (DOPPLER): devices so far, candidates, and estimated times of ops.
  *
  * Invariant: an op is a candidate once all of its producers are assigned; ready[] holds those whose
  * unit has no device yet, by id; ops of units with a device are assigned at once, through the queue

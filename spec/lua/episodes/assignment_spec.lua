@@ -111,7 +111,7 @@ describe("assignment", function()
     local none, message, code = berth.assignment(g, two())
     assert.is_nil(none)
     assert.equal(
-      "assignment: the graph has 1 collectives, which op starts none can tell: expand them first",
+      "assignment: the graph has 1 collectives, whose start depends on all members: expand them first",
       message)
     assert.equal("unsupported", code)
   end)
