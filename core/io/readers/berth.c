@@ -1,7 +1,9 @@
-/* The file of format "berth": its version and its three parts. */
+/* The file of format "berth", version 1 (docs/formats.md): its version and its three parts. The
+ * topology is read first, as pins in the graph and devices of the placement may be names of its
+ * devices. */
 #include "io/formats_internal.h"
 
-/* read_berth requires "berth": 1. */
+/* A "graph" without "berth" is recognised, too: read_berth then reports the missing version. */
 static berth_i_match match_berth(const berth_i_json_value *root) {
   bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
