@@ -1,4 +1,13 @@
-/* Base: context, status, random streams, quantities with units, descriptors of options. */
+/* Base: what all other headers share. Nouns:
+ *  - context: the allocator, the hooks (clock, log, progress, interrupt) and the last error text;
+ *    every object belongs to one, and keeps a reference to it;
+ *  - status: the result of whatever can fail, with a message in the context;
+ *  - random stream: xoshiro256** in a plain struct; same seed and stream, same numbers;
+ *  - quantity: a number with a unit as text, "25 GB/s";
+ *  - option table: descriptors of the fields of an option struct (key, type, range, default, text),
+ *    from which bindings, command line and documents are made.
+ *
+ * No global state: two contexts may be used by two threads at the same time. */
 #ifndef BERTH_BASE_H
 #define BERTH_BASE_H
 
@@ -17,13 +26,13 @@ typedef enum berth_status {
   BERTH_ENOMEM,       /* the context's allocator refused */
   BERTH_EINVAL,       /* a wrong argument, option or value */
   BERTH_ECYCLE,       /* the graph has a cycle */
-  BERTH_EINFEASIBLE,  /* no answer fits; the message says what stops it */
+  BERTH_EINFEASIBLE,  /* no answer fits; the message names what stops it */
   BERTH_EUNREACHABLE, /* no route between two devices that must talk */
   BERTH_EPARSE,       /* file contents are wrong: "file:line: reason" */
   BERTH_EIO,          /* a file could not be read or written */
   BERTH_EUNSUPPORTED, /* legal, but not with these options or in this build */
   BERTH_ECALLBACK,    /* a user's function failed */
-  BERTH_EINTERRUPT    /* the interrupt hook said stop */
+  BERTH_EINTERRUPT    /* the interrupt hook returned stop */
 } berth_status;
 
 /** Short name of a status: "ok", "out of memory", "invalid", "cycle", ... Never NULL. */
@@ -99,7 +108,7 @@ typedef enum berth_unit {
  * "inf" is legal.
  *
  * @param text zero-terminated
- * @return BERTH_OK, BERTH_EINVAL (message quotes text and says what was expected)
+ * @return BERTH_OK, BERTH_EINVAL (the message quotes text and what was expected)
  */
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out);
 
@@ -126,7 +135,7 @@ typedef enum berth_option_type {
   BERTH_OPTION_NUMBER,   /* double, finite */
   BERTH_OPTION_QUANTITY, /* double in the base unit of `unit` */
   BERTH_OPTION_CHOICE,   /* enum: `first` plus the index in `choices` */
-  BERTH_OPTION_NUMBERS,  /* const double *, an array of as many as the int32_t at `count` says */
+  BERTH_OPTION_NUMBERS,  /* const double *, an array; its length is the int32_t at `count` */
   BERTH_OPTION_WHOLES,   /* const int32_t *, likewise */
   BERTH_OPTION_OTHER     /* pointer: array, function or object, described by `takes` */
 } berth_option_type;
@@ -141,7 +150,7 @@ typedef struct berth_option {
   double low, high;         /* legal range of numbers, also in arrays; high 0: no limit, but finite;
                                INFINITY: no limit */
   int above;                /* 1: `low` itself is not legal */
-  int first;                /* CHOICE: value of the first choice; 0 below it stands for the
+  int first;                /* CHOICE: value of the first choice; 0 below it means the
                                default */
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
   const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua names it;

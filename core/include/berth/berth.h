@@ -6,7 +6,7 @@
  *  - SI base units in double: seconds, bytes, bytes/s, FLOP, FLOP/s.
  *  - Ids are int32_t from 0; BERTH_NONE (-1) means "none".
  *  - What can fail returns berth_status, zero is success; results leave through the last
- *    pointers and are untouched on failure; berth_errmsg(ctx) says what was wrong.
+ *    pointers and are untouched on failure; berth_errmsg(ctx) is what was wrong.
  *  - Input arrays are borrowed for the call. Objects are reference counted: whoever gets one from a
  *    `_new`, `_finish` or `**out` owns one reference and gives it back with `_release`.
  *    An object keeps what it needs alive, so the order of releases never matters.

@@ -1,4 +1,9 @@
-/* Lower bounds on the makespan, and guarantees of placers. */
+/* Lower bounds on the makespan of a priced graph, and guarantees of placers.
+ *
+ * A bound holds for every placement, or for the given one, under the options it was computed with:
+ * the optimality gap is makespan / bound - 1. A guarantee is a published worst-case ratio, with the
+ * conditions that this graph and topology fulfil or not. Results are plain structs of the caller;
+ * nothing is owned. */
 #ifndef BERTH_BOUND_H
 #define BERTH_BOUND_H
 
@@ -92,7 +97,7 @@ typedef struct berth_bounds {
  * of the latest stay with it, and it waits for the next one. Within any interval the devices must
  * do what their windows force the clusters to do; these are items that no device can split, so that
  * dual feasible functions apply. A join that keeps its producers together, or sends some across and
- * so shortens their windows, adds to that. A few open edges are tried both ways. Heads and tails
+ * so shortens their windows, adds to that. A few open edges are tested both ways. Heads and tails
  * themselves come first, one after another, as bounds of the part of the graph that is before
  * (after) the op. What an op's device must have done before it is also traced through the depth of
  * the graph: back through every edge that would deliver too late if it crossed. Memory takes part
@@ -108,7 +113,7 @@ typedef struct berth_bounds {
  * distance takes a step; CHEAP: the largest step, `thorough`: the three largest. A part is a device
  * that does as much at once as the largest has devices, and holds what all its devices hold; only
  * transfers between parts take time, the least over pairs of different parts. That many tensors
- * share a thin link counts as far as `links` says.
+ * share a thin link counts as far as `links` allows.
  * Source: Jackson 1955, Carlier, Pinson 1989, Fekete, Schepers 2001 for the parts.
  *
  * @param opts NULL: defaults
@@ -176,11 +181,11 @@ typedef struct berth_guarantee {
   const char *placers; /* that keep it, in their corrected form (variant "") */
   double limit;        /* s, no schedule of theirs is longer; INFINITY: only the ratio is known */
   double ratio;        /* makespan / optimum at most; of "seconds": limit / `best`. INFINITY:
-                          nothing is said, or the graph is out of the formula's range ("sct" with
+                          no guarantee, or the graph is out of the formula's range ("sct" with
                           rho above 1) */
   int valid;           /* 1: it holds here. 0: the numbers are what the formula gives, and prove
                           nothing */
-  char why[BERTH_GUARANTEE_REASON]; /* why not, all that stands in the way, with "; " between; "" if
+  char why[BERTH_GUARANTEE_REASON]; /* why not, all that prevents it, with "; " between; "" if
                                        valid */
 } berth_guarantee;
 

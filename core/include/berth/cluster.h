@@ -1,9 +1,10 @@
 /* Cluster: jobs arrive, are given machines or refused, run at some rate, and leave.
  *
- * One event loop: berth_cluster_next moves time on to the next arrival, end, slot or wake, and says
- * which; in between the caller decides, by starting, changing, pausing and refusing jobs. A
- * scheduler is what answers events: berth_cluster_run hands it all of them. Runs of berth/ps.h and
- * berth/pacml.h are played by the same loop: what decides there is an adapter of this scheduler.
+ * One event loop: berth_cluster_next moves time on to the next arrival, end, slot or wake, and
+ * reports which; in between the caller decides, by starting, changing, pausing and refusing jobs. A
+ * scheduler is what answers events: berth_cluster_run calls it for all of them. Runs of berth/ps.h
+ * and berth/pacml.h are played by the same loop: what decides there is an adapter of this
+ * scheduler.
  * Machines have amounts of some resources; a job holds amounts on machines until it ends or is
  * paused.
  * Same instant: ends first, by job, then wakes, slots, arrivals by job. */
@@ -91,7 +92,7 @@ double berth_cluster_upcoming(const berth_cluster *c);
 
 /* ---- decisions, at the present time ----
  * A refused decision (BERTH_EINVAL; BERTH_EINFEASIBLE: a machine has too little left, the error
- * says which and how much) changes nothing. */
+ * gives which and how much) changes nothing. */
 
 /** A waiting job begins, or goes on.
  *  @param n places @param machine [n] each once; at least one @param amount [n * resources]; NULL:
@@ -163,12 +164,12 @@ typedef struct berth_scheduler {
   void *ud;
 } berth_scheduler;
 
-/** Moves on by one event and hands it to the scheduler. @param out the event @return BERTH_OK, what
- * the function returned */
+/** Moves on by one event and calls the scheduler for it. @param out the event @return BERTH_OK,
+ * what the function returned */
 berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s,
                                 berth_cluster_event *out);
-/** Steps until it is over. @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what a
- * function returned */
+/** Steps until it is over. @return BERTH_OK, BERTH_EINTERRUPT (what happened so far is kept), what
+ * a function returned */
 berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s);
 /** It is over at the present time, whatever the horizon: the next event is OVER, and no job starts
  * any more. */

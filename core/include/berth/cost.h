@@ -1,4 +1,9 @@
-/* Cost: seconds of an op on a device, of a transfer, of a collective. */
+/* Cost: seconds of an op on a device, of a transfer, of a collective.
+ *
+ * A cost is a graph priced on a topology: immutable, so that simulations, placers and bounds share
+ * it; it keeps graph and topology alive. Prices come from the graph's profile, a roofline, the
+ * links (latency + bytes / bandwidth along the route), closed forms of collectives, or the caller's
+ * functions. Besides: averages over devices, and fits of links and collectives to measurements. */
 #ifndef BERTH_COST_H
 #define BERTH_COST_H
 
@@ -45,7 +50,7 @@ extern "C" {
  * A kind for which the algorithm has no line here goes by RING. A parameter server has one way,
  * under every algorithm: the device of the first member serves; one after another push b to it,
  * then pull b: sum over the others of (a + b/w) there, and back. w is collective_bandwidth times
- * what the topology says, but not for LINES.
+ * what the topology has, but not for LINES.
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
  * MPICH", 2005 (RING, TREE, HALVING);

@@ -1,5 +1,7 @@
-/* Decisions: search for the best sequence of choices, on an objective, with a prior that says where
- * to look. */
+/* Decisions: search for the best sequence of choices. The problem is a table of functions (what is
+ * legal, what a complete sequence is worth); a prior gives probabilities of actions. A decider
+ * holds the search tree between calls, so that decisions can be taken one by one. It copies the
+ * tables of functions; what their `ud` points to must outlive it. */
 #ifndef BERTH_DECIDE_H
 #define BERTH_DECIDE_H
 
@@ -33,8 +35,8 @@ typedef struct berth_decisions {
   int32_t n;                  /* decisions, in the order in which they are made */
   int32_t n_actions;          /* the same ones for all */
   const uint8_t *legal;       /* [n * n_actions]; NULL: all are. At least one for each decision */
-  const int32_t *instead;     /* [n_actions] what stands for an action where that is illegal, or
-                                 again what stands for this one; BERTH_NONE: nothing. In circles:
+  const int32_t *instead;     /* [n_actions] the substitute of an action where that is illegal, or
+                                 again the substitute of this one; BERTH_NONE: nothing. In circles:
                                  EINVAL. NULL: nothing for any */
   const double *position;     /* [n] which decisions are near one another; NULL: 0, 1, 2 ... */
   const int32_t *path_at, *path; /* [n_actions + 1], [path_at[n_actions]] or NULL: actions as
@@ -73,12 +75,12 @@ typedef struct berth_decisions {
 typedef enum berth_decide_method {
   BERTH_DECIDE_MCTS,   /* starts; with a prior each action for all decisions once more, but where
                           the prior holds another for much likelier; trees around the best ones that
-                          are unlike each other, then one filled as `fill` says; as REFINE from the
+                          are unlike each other, then one filled by `fill`; as REFINE from the
                           best ones that are unlike each other, the better half of them again and
                           again; each with a part of the budget; with the rest as REFINE from the
                           best */
   BERTH_DECIDE_TREE,   /* starts, then the tree alone */
-  BERTH_DECIDE_ANNEAL, /* starts, then simulated annealing without the prior: the yardstick */
+  BERTH_DECIDE_ANNEAL, /* starts, then simulated annealing without the prior: the baseline */
   BERTH_DECIDE_REFINE  /* starts, then annealing whose proposals come from the prior, neighbours and
                           good assignments */
 } berth_decide_method;

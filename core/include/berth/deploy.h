@@ -1,5 +1,12 @@
-/* Strategies for training graphs: analysis, compilation, values, search; sufficient factor
- * broadcasting. */
+/* Strategies for training graphs: how each op group runs on which devices (replicated with
+ * AllReduce or parameter server, split, sufficient factor broadcasting).
+ *
+ * Nouns, in the order of use:
+ *  - analysis: role and batch behaviour of each op of a training graph;
+ *  - deployment problem (berth_deploy): graph, topology, op groups and their legal actions;
+ *  - strategy: an action for each group; compiled: the graph that it becomes, with devices;
+ *  - rule: a strategy given by role, as the published baselines are.
+ * Objects keep what they are made of alive. Strategies are arrays of the caller. */
 #ifndef BERTH_DEPLOY_H
 #define BERTH_DEPLOY_H
 
@@ -19,7 +26,7 @@ typedef enum berth_role {
   BERTH_ROLE_UPDATE,   /* optimiser step: its gradients are summed over the replicas */
   BERTH_ROLE_SCATTER,  /* sparse update: its indices and updates are concatenated */
   BERTH_ROLE_ASSIGN,   /* sets a variable, and is placed where that is */
-  BERTH_ROLE_AUTO      /* in a rule: not said */
+  BERTH_ROLE_AUTO      /* in a rule: not given */
 } berth_role;
 
 /** When the output of an op has the batch as its first dimension. */
@@ -32,7 +39,7 @@ typedef enum berth_batch_rule {
 } berth_batch_rule;
 
 /** An attribute that changes the rule is part of the kind: "MatMul" has the batch of its first
- *  input, "MatMul:transpose_a" sums over it. Inputs stand in the order in which they were added; in
+ *  input, "MatMul:transpose_a" sums over it. Inputs are in the order in which they were added; in
  *  graphs from files and tables that is the order of tensors: hence parameters and constants among
  *  them are passed over. */
 typedef struct berth_kind_rule {
@@ -138,7 +145,7 @@ const berth_option_table *berth_simplify_option_table(void);
  * reads from, if no other op reads from that one. The parent keeps its name, kind and twin. Never
  * joined: inputs, variables, updates, sinks, ops of another pass or stream, with another pin or
  * colocation group; without a cost, what has a profile and what has FLOP or bytes only. A sink that
- * is a NoOp stands for what it waits for.
+ * is a NoOp represents what it waits for.
  *
  * What a joined op takes: seconds, FLOP, bytes and parameter bytes are the sums, the workspace is
  * the largest; tensors that only it read are gone. This is exact where both have profiles; and with
@@ -254,7 +261,7 @@ typedef struct berth_deploy berth_deploy;
  * @param sim how compiled graphs are simulated; NULL: defaults
  * @param opts arrays are copied
  * @return BERTH_OK; BERTH_EINVAL (options; an analysis of another graph; a point of another graph
- *         or topology, or with the batch of another; what berth_sim_new says, with the order);
+ *         or topology, or with the batch of another; errors of berth_sim_new, with the order);
  *         BERTH_EUNSUPPORTED (functions of the user's for transfers or collectives; simulations of
  *         order READY; what berth_analyse and berth_sim_new say);
  *         BERTH_EINFEASIBLE (an op group that no action suits, with two ops that disagree);
@@ -346,7 +353,8 @@ typedef struct berth_compiled berth_compiled; /* immutable */
  *                       reader's set, in turn by running number of the update, which all read.
  *                       Sparse ones (SCATTER) under PS: a concatenation in the place of the sum.
  *
- * @return BERTH_OK; BERTH_EINVAL (no such action; one that is not legal; the message says why);
+ * @return BERTH_OK; BERTH_EINVAL (no such action; one that is not legal; the message gives the
+ *         reason);
  *         BERTH_ENOMEM
  *
  * O(compiled ops + edges).
@@ -608,7 +616,7 @@ typedef struct berth_deploy_search_options {
   double temperature;        /* of LOCAL, above 0; default 0.3 */
   berth_deploy_sfb sfb;      /* the rule for ops that replicas repeat; default LOCAL */
   int choose;                /* 1 (default): with LOCAL each op group chooses whether its ops are
-                                repeated, see below; 0, and with CUT: all that the rule says, or
+                                repeated, see below; 0, and with CUT: all that the rule lists, or
                                 none, whichever is better, for the whole strategy */
   berth_fill fill;           /* NEAREST (default), FIRST or START */
   int steps;                 /* 1: the tree chooses device group by device group, then option and
@@ -665,7 +673,7 @@ berth_status berth_deploy_positions(const berth_deploy *d, double *position);
 /** Actions of a search with these options: at least those of the problem. */
 int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_search_options *opts);
 /**
- * The strategy that an assignment of the search stands for.
+ * The strategy that an assignment of the search means.
  * @param assignment [op groups] @param action [op groups] out @param duplicate [ops] out: ops that
  *        are repeated
  * @return BERTH_OK, BERTH_EINVAL (illegal), BERTH_ENOMEM; where a rule holds for whole strategies
@@ -674,8 +682,8 @@ int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_se
 berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *opts,
                                    const int32_t *assignment, int32_t *action, uint8_t *duplicate);
 /**
- * The assignment that is nearest to a strategy: where an action is illegal, what stands for it; an
- * op group with a repeated op repeats all that the rule says, if the search has a choice.
+ * The assignment that is nearest to a strategy: where an action is illegal, its substitute; an
+ * op group with a repeated op repeats all that the rule lists, if the search has a choice.
  * @param duplicate [ops]; NULL: none @param out [op groups] @return BERTH_OK, BERTH_EINVAL,
  *        BERTH_ENOMEM
  */

@@ -43,7 +43,7 @@ typedef struct berth_assign_options {
   int partners;              /* 1: a sixth device feature, which DOPPLER does not have: see
                                 berth_episodes_devices; default 0 */
   int contract;              /* 1: units as the searches make them (berth_search_options), unless
-                                `unit` says */
+                                `unit` gives */
 } berth_assign_options;
 berth_assign_options berth_assign_default(void);
 const berth_option_table *berth_assign_option_table(void);
@@ -123,7 +123,7 @@ berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double
  *  + consumers)) where berth_assign_restricted, else O(n devices) */
 berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_t *out);
 /** One step of all, or on failure of none: BERTH_EINVAL (no candidate, cannot run there, all steps
- *  taken), BERTH_ENOMEM. Records candidates, op, device and, if berth_episodes_devices was asked
+ *  taken), BERTH_ENOMEM. Records candidates, op, device and, if berth_episodes_devices was called
  *  for these ops, its answer. */
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device);
 

@@ -1,4 +1,9 @@
-/* Executor: a placed graph run for real, on threads, in an order that is decided while it runs. */
+/* Executor: a placed graph run for real, on threads, in an order that is decided while it runs.
+ *
+ * An executor is made for one priced graph, with its buffers and threads, and runs placements; an
+ * execution is the record of one run, independent of the executor. This is the one part of the
+ * library that reads a clock by itself: its results are measurements, and differ from run to
+ * run. */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 
@@ -17,7 +22,8 @@ extern "C" {
  * placement takes another time each time.
  *
  * Times. An op of t seconds by the cost model has the nominal time scale x t, a transfer likewise.
- *   COMPUTE  a device computes for the whole of it: how long that really takes, the machine says.
+ *   COMPUTE  a device computes for the whole of it: how long that really takes, depends on the
+ *            machine.
  *            Threads beyond the cores share these.
  *   PACED    a device computes for the share `duty` of it, then sleeps to its end: no op takes less
  *            than its nominal time, and many devices fit on few cores.

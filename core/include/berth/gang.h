@@ -8,7 +8,7 @@
  * A rule is a file of core/gang with its descriptor (berth_gang_about), and a line of
  * BERTH_GANG_RULES. Jobs of OPTIMUS and POLLUX are resizable: all get their GPUs anew as
  * berth_elastic_optimus and berth_elastic_pollux say, and where they change, the job pauses and
- * goes on. GAVEL serves jobs by their share of a type of GPU, as berth_gavel_allocate says, over
+ * goes on. GAVEL serves jobs by their share of a type of GPU, by berth_gavel_allocate, over
  * the rounds that they have had on it.
  *
  * Equal ones: SRTF keeps the order of the last decision, in which arrivals come last; a queue of
@@ -76,7 +76,7 @@ typedef struct berth_gang_options {
                                      spread; NULL: all */
   const void *own;                /* options of the rule: the struct that its table describes;
                                      NULL (default): its defaults */
-  /** Work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first
+  /** Work per s of a job on machines; NULL: 1. Called at each start, and on arrival for the first
    * places of an empty cluster, which gives the seconds by which jobs that wait are ordered. Not of
    * OPTIMUS, POLLUX and GAVEL. */
   berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine,
@@ -95,7 +95,7 @@ typedef struct berth_gang_las_options {
                            since; INFINITY (default): never */
   double tick;          /* s; jobs go down at whole ticks; 0 (default): at once. Published
                            (Tiresias): 1 */
-  int published;        /* LAS_2D: 1: looks for jobs that go down when the published simulator does:
+  int published;        /* LAS_2D: 1: finds jobs that go down when the published simulator does:
                            after as many whole s as their GPUs would take for the GPU-s left, of
                            which it takes their s so far; so some go down later. Default 0 */
 } berth_gang_las_options;
@@ -312,7 +312,7 @@ berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_ga
  * where the servers are does not matter. It is a linear program; any prices of the moments prove a
  * bound, and the program gives the best ones.
  *
- * Weak duality of linear programs is all that it stands on. docs/pacml.md, "A bound". */
+ * It follows from weak duality of linear programs alone. docs/pacml.md, "A bound". */
 
 typedef struct berth_clairvoyant_choice {
   double seconds;  /* from the arrival to the end; INFINITY: forever */

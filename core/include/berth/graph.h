@@ -1,4 +1,9 @@
-/* Graph: ops, tensors, collectives; levels and orders; transforms. */
+/* Graphs of ops, tensors and collectives; levels and orders; transforms.
+ *
+ * A graph is built by a builder and immutable afterwards: threads may read it together. An op runs
+ * on one device; a tensor has one producer and any number of consumers, and crosses to a device
+ * once; a collective begins with its last member and ends for all consumers together. Arrays are by
+ * id; a transform makes a new graph and a map to the old one, and leaves the old one as it is. */
 #ifndef BERTH_GRAPH_H
 #define BERTH_GRAPH_H
 
@@ -9,7 +14,7 @@
 extern "C" {
 #endif
 
-/** An op time that says: this op cannot run on that type of device. */
+/** An op time: this op cannot run on that type of device. */
 #define BERTH_UNSUPPORTED ((double)INFINITY)
 
 enum {                        /* op flags */
@@ -70,7 +75,7 @@ typedef struct berth_tensor {
 typedef struct berth_collective {
   berth_collective_kind kind;
   double bytes;             /* per member */
-  int32_t count;            /* how many dependencies it stands for, >= 1 */
+  int32_t count;            /* how many dependencies it represents, >= 1 */
   int32_t n_members;
   const int32_t *members;   /* [n_members] ops it waits for */
   int32_t n_consumers;
@@ -271,7 +276,7 @@ berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options
  * only thing that the numbering of ops decides.
  *
  * Source: Jeon et al., Baechi, 2020, and its published code, sections on graph preprocessing; where
- * we depart is said below. */
+ * we depart is described below. */
 
 /** How far ops may grow together. A set that is larger to begin with (an op, a colocation group of
  *  g) stays, and nothing joins it. What has no device type in common, or different pins, never
@@ -292,7 +297,7 @@ typedef struct berth_share_options {
                                  BERTH_NONE: one that it does not name (there only ops without
                                  times, or with FLOP or bytes, run) */
   const uint8_t *runs;        /* [ops * n_devices] 0: a price of its own forbids the op there,
-                                 whatever the types say; what has no device in common never comes
+                                 whatever the types; what has no device in common never comes
                                  together. NULL (default): types alone count */
 } berth_share_options;
 berth_share_options berth_share_default(void);
@@ -304,10 +309,10 @@ const berth_option_table *berth_share_option_table(void);
  * Names of colocation groups, as frameworks give them: an op may carry several. Ops that carry the
  * same name share a device, and so do all names that one op carries; the union is taken, together
  * with the groups that g has. Groups are numbered anew, by their lowest op; an op that shares with
- * nobody has none.
+ * none reads has none.
  *
  * @param n number of pairs  @param op [n]  @param name [n] not empty
- * @param same [n] out: first pair whose name stands for the group of pair k: the shortest, then
+ * @param same [n] out: first pair whose name represents the group of pair k: the shortest, then
  *         lexically (byte by byte) smallest of the names in its union; may be NULL
  * @return BERTH_OK; BERTH_EINVAL (op, name, pins that differ); BERTH_EINFEASIBLE (no type of device
  *         can run all ops of a group: two ops are named); BERTH_ENOMEM. O(ops + edges + pairs log)
@@ -354,7 +359,7 @@ typedef enum berth_fuse_scope {
   BERTH_FUSE_ALL     /* any two ops, not of two different groups */
 } berth_fuse_scope;
 typedef enum berth_fuse_inner {
-  BERTH_INNER_KEEP,  /* what is made and read within a fused op becomes one tensor that nobody
+  BERTH_INNER_KEEP,  /* what is made and read within a fused op becomes one tensor that no op
                         reads, of their resident bytes */
   BERTH_INNER_DROP   /* published: it is gone, and memory is underestimated */
 } berth_fuse_inner;
@@ -377,7 +382,7 @@ const berth_option_table *berth_chains_option_table(void);
 /**
  * Contracts directly connected ops, most bytes first (ties: earlier producer, then earlier consumer
  * in topological order), until no pair is left that may be. Never makes a cycle. A pair that was
- * refused is looked at again when that may have changed; not so one that was left because of the
+ * refused is tested again when that may have changed; not so one that was left because of the
  * pair of its twins.
  *
  * The fused op: times summed per type (a type that one of them cannot run, it cannot run), FLOP,
@@ -416,7 +421,7 @@ berth_status berth_graph_fuse_chains(const berth_graph *g, const berth_fuse_opti
 
 typedef enum berth_forward_memory {
   BERTH_FORWARD_TRAINING, /* a forward op carries the parameters (gradients, optimiser state) of the
-                             ops that go with it, and as workspace the most that it or one of them
+                             ops that join it, and as workspace the most that it or one of them
                              has while it runs: workspace, outputs, and inputs from the backward
                              pass. Place it under memory policy TOTAL: activations wait for the
                              backward pass, so within the forward pass nothing is freed */
@@ -438,11 +443,11 @@ const berth_option_table *berth_forward_option_table(void);
  * The graph of the forward ops. Not forward is what is flagged BACKWARD or UPDATE, of two twins
  * without flags the later in topological order, and what waits for any such op. The way back: an op
  * with a forward twin belongs to it; an UPDATE op with the op whose parameters it updates: of the
- * ops that its producers are or go with, the one with most parameters; others, and update ops
+ * ops that its producers are or join, the one with most parameters; others, and update ops
  * without such, with the producer (or what it belongs to) that sends most bytes; ties to the lowest
  * op. What has no producers belongs to the first op of its group that is forward, else with its
  * lowest reader, or with the lowest forward op. Pins, groups and types of ops that are left out
- * hold for those that they go with: ops in one group go with ops that are put into one group.
+ * hold for those that they join: ops in one group join ops that are put into one group.
  *
  * @param map [ops] may be NULL
  * @return BERTH_OK; BERTH_EINVAL (options; no forward op; pins that cannot be kept, and collectives
@@ -450,7 +455,8 @@ const berth_option_table *berth_forward_option_table(void);
  *         with it, named); BERTH_EUNSUPPORTED (an op without times belongs to one that some type
  *         cannot run: nothing in the graph can say so); BERTH_ENOMEM. O(ops log + edges)
  *
- * Times are those of the forward pass: a plan for it says nothing of the length of the whole step.
+ * Times are those of the forward pass: a plan for it implies nothing about the length of the whole
+ * step.
  */
 berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts,
                                  berth_graph **out, int32_t *map);

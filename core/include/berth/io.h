@@ -1,4 +1,11 @@
-/* Input and output: graphs, topologies, placements, timelines. */
+/* Input and output: graphs, topologies, placements, timelines. docs/formats.md describes the
+ * formats.
+ *
+ * A format is a descriptor with a name; loading finds it by the contents. A file is read as a whole
+ * into a bundle of the objects that it holds, each with a reference of the caller's, or not at all:
+ * the message then names file, line and value. Writers append to a text, which grows in the
+ * context's allocator and is released by the caller; saving replaces a file in one step. Also JSON,
+ * value by value. */
 #ifndef BERTH_IO_H
 #define BERTH_IO_H
 
@@ -68,7 +75,7 @@ void berth_bundle_release(berth_bundle *b);
  *          BERTH_EINVAL (an option); BERTH_ENOMEM */
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
                         berth_bundle *out);
-/** The same from memory.  @param name stands for the file in messages */
+/** The same from memory.  @param name of the file, for messages */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out);
 
@@ -102,7 +109,7 @@ typedef struct berth_json_item {
 typedef struct berth_json berth_json; /* a document and a place in it */
 
 /** A document of any kind: strict, in UTF-8, at most 1000 values in each other.
- *  @param name stands for the file in messages @param text [len], text[len] == 0; not needed
+ *  @param name of the file, for messages @param text [len], text[len] == 0; not needed
  *         afterwards
  *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
 berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len,

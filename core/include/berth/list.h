@@ -1,4 +1,6 @@
-/* The list engine: one op after another, by a policy. Placers and users share this seam. */
+/* The list engine: places one op after another on the device that a policy prefers. Placers and
+ * users share this seam: a policy is a table of functions of the caller, which sees a plan, the
+ * partial schedule so far. A plan is valid only during the call in which the policy gets it. */
 #ifndef BERTH_LIST_H
 #define BERTH_LIST_H
 

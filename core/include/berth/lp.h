@@ -1,4 +1,6 @@
-/* The linear program of favourite children. */
+/* The linear program of favourite children: for each op, which consumer should share its device, as
+ * a relaxation with a lower bound on the makespan and a feasible answer. An object holds both, with
+ * counted references; arrays and the summary are borrowed from it. */
 #ifndef BERTH_LP_H
 #define BERTH_LP_H
 
@@ -43,7 +45,7 @@ const berth_option_table *berth_lp_option_table(void);
 typedef struct berth_lp berth_lp; /* immutable */
 
 typedef struct berth_lp_summary {
-  double upper;           /* longest path under a feasible y, which is the one that is handed out */
+  double upper;           /* longest path under a feasible y, which is the one that is returned */
   double lower;           /* value of a feasible flow with potentials: nothing is below it. Both
                              certified by sums over the graph */
   double gap;             /* (upper - lower) / lower; 0 if lower is 0 */

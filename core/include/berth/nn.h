@@ -317,8 +317,8 @@ void berth_nn_free_note(berth_ctx *ctx, char *note);
  * changes. Gradients stay.
  *  @param adam NULL: moments in the file are left; else it must have some
  *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (no such file kind, other version, cut off, damaged),
- *          BERTH_EINVAL (other network), BERTH_ENOMEM; whatever the file says, no more memory is
- *          allocated than p (and Adam) take, and its note and names */
+ *          BERTH_EINVAL (other network), BERTH_ENOMEM; whatever the file contains, no more memory
+ *          is allocated than p (and Adam) take, and its note and names */
 berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *path);
 
 #ifdef __cplusplus

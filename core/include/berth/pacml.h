@@ -5,7 +5,7 @@
  *
  * Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and
  * Graph Neural Networks", 2023, and its published simulator. The mode is that of the RAMP cluster.
- * compat: what the look-ahead says of a model cut into so many pieces is taken from the first
+ * compat: the look-ahead of a model cut into so many pieces is taken from the first
  * decision for it in a run, wherever the pieces were then; a job that runs at the horizon counts as
  * blocked. exact: each placement is simulated by itself; deadlines hold up to 1e-9 of themselves.
  */
@@ -160,8 +160,8 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
 /* Deciding PAC-ML's question with what is known before the decision: the look-ahead of each choice,
  * when running jobs will end, and how jobs arrive.
  *
- * A small network says, from what a choice leaves behind, how many jobs will be blocked; the choice
- * with the least, this job included, is taken. It learns that from games with itself, by
+ * A small network predicts, from what a choice leaves free, how many jobs will be blocked; the
+ * choice with the least, this job included, is taken. It learns that from games with itself, by
  * TD(lambda), and, if requested, from rollouts on the way. On top of it, rollouts: for each choice,
  * sampled futures are played on with the network, and the choice with the fewest blocked jobs is
  * taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two

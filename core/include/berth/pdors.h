@@ -7,8 +7,8 @@
  *
  * Source as berth/ps.h. Departs from it: prices are kept as logarithms. Work is counted in quanta,
  * of which a slot at full speed is a whole number. Rounding is followed by repair unless `mode`
- * says otherwise. A resource that no job takes has no price; what a machine has none of is not to
- * be had. L and U leave out jobs that cannot be done in time even alone; the utility in L is at
+ * decides otherwise. A resource that no job takes has no price; what a machine has none of is not
+ * to be had. L and U leave out jobs that cannot be done in time even alone; the utility in L is at
  * least `floor` times the importance, and U at least e L. Streams of random numbers go by seed,
  * job, contents of a slot and amount of work, so that equal slots are solved once. If moves cost
  * time (`moving`), every slot is planned as if it began with one, and the plan is cut where it is
@@ -130,7 +130,7 @@ const double *berth_pdors_committed(const berth_pdors *d, int32_t slot);
 
 typedef struct berth_pdors_counts {
   int64_t slots_solved, slots_remembered, programs, roundings, never_feasible, repairs, pivots;
-  int64_t unproved; /* of EXACT: more nodes than allowed, the repaired answer stands */
+  int64_t unproved; /* of EXACT: more nodes than allowed, the repaired answer is kept */
 } berth_pdors_counts;
 berth_pdors_counts berth_pdors_counted(const berth_pdors *d);
 

@@ -1,4 +1,9 @@
-/* Placers: by name, in a portfolio, exact; placements adjusted and repaired. */
+/* Placers: by name, in a portfolio, exact; placements adjusted and repaired.
+ *
+ * A placer takes a priced graph and options, and returns a placement (placement.h) with a reference
+ * of the caller's. The portfolio runs several, simulates each result and keeps the best; its object
+ * holds the report of all members. Infeasible problems are an ordinary status, with the op, device
+ * and bytes that stop them. */
 #ifndef BERTH_PLACE_H
 #define BERTH_PLACE_H
 
@@ -81,7 +86,7 @@ const berth_placer *berth_placer_find(const char *name);
  *                        there, it is run again with that share of the outputs counted as never
  *                        freed that was there at once, or more; then ops move away from where
  *                        memory runs out; then devices in turn take slices of the ops in their
- *                        order, twins together; at last packings are tried one by one, up to a
+ *                        order, twins together; at last packings are tested one by one, up to a
  *                        number.
  *                        The others: it does not run out with PLANNED and its sequence, with links
  *                        FREE for both. Planned for other links, run in another order, or by a
@@ -111,7 +116,7 @@ typedef enum berth_adjust_by {
 typedef struct berth_adjust_options {
   berth_adjust_by by;        /* default FREQUENT */
   int fit;                   /* 0 (default): devices that cannot run the group are passed over,
-                                memory is not looked at. 1: the devices of its ops in the order of
+                                memory is not checked. 1: the devices of its ops in the order of
                                 `by`, then the others by id, until one fits; largest group
                                 first */
   berth_place_options place; /* links, memory, param_multiple, quantum */
@@ -242,8 +247,9 @@ typedef struct berth_member_report {
  *        stops the run after some member has answered; else NULL
  * @param why as in berth_place
  * @return BERTH_OK; BERTH_EINFEASIBLE (a proof that nothing fits if there is one, for which
- *         built-in members are not run; else what came closest); what the first member says if none
- *         lacks memory; BERTH_EINTERRUPT (hook, or the time had passed before any member answered);
+ *         built-in members are not run; else what came closest); the error of the first member if
+ *         none lacks memory; BERTH_EINTERRUPT (hook, or the time had passed before any member
+ *         answered);
  *         errors of options; BERTH_ECALLBACK; BERTH_ENOMEM
  */
 berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts,
@@ -279,9 +285,10 @@ const berth_option_table *berth_exact_option_table(void);
 typedef struct berth_exact_summary {
   double makespan, bound; /* s; no schedule is shorter than `bound`, as exactly as 1e-9 of it */
   int proved;             /* 1: makespan is the optimum: the bound reaches it */
-  int interrupted;        /* 1: the interrupt hook said stop; the answer is the best until then */
+  int interrupted;        /* 1: the interrupt hook returned stop; the answer is the best until
+                             then */
   int timed_out;          /* 1: so did `seconds` */
-  int64_t nodes;          /* partial schedules looked at */
+  int64_t nodes;          /* partial schedules visited */
   int32_t schedules;      /* list schedules made */
 } berth_exact_summary;
 
@@ -303,7 +310,7 @@ typedef struct berth_exact_summary {
  * @param opts NULL: defaults  @param summary may be NULL  @param why as in berth_place
  * @return BERTH_OK, also without a proof and after an interrupt; BERTH_EINVAL (options);
  *         BERTH_EUNSUPPORTED (collectives, links, quantum, seconds without a clock);
- *         BERTH_EINFEASIBLE as the list placers tell it; BERTH_EUNREACHABLE; BERTH_ENOMEM
+ *         BERTH_EINFEASIBLE as from the list placers; BERTH_EUNREACHABLE; BERTH_ENOMEM
  * Deterministic, but for `seconds`: work is counted, not time. O(nodes x (edges + ops x devices))
  *
  * Sources: Fernandez, Bussell 1973 (interval bound); Valls, Ballestin, Quintanilla 2005 (pushing to

@@ -1,4 +1,6 @@
-/* Placements: which device each op goes to; what stops one; the options of placers. */
+/* Placements: the device of each op, optionally with the order of ops, planned times, the placer's
+ * own estimate and a lower bound; what stops one; the options that placers share. Immutable, with
+ * counted references; arrays are [ops] and live as long as the placement. */
 #ifndef BERTH_PLACEMENT_H
 #define BERTH_PLACEMENT_H
 
@@ -55,7 +57,7 @@ typedef enum berth_favourites {
   BERTH_FAVOURITES_THROUGH, /* a matching, greedily by the length of the longest path through the
                                edge; no LP is solved */
   BERTH_FAVOURITES_NONE,    /* no op has one */
-  BERTH_FAVOURITES_GIVEN    /* `favourite` says it */
+  BERTH_FAVOURITES_GIVEN    /* given by `favourite` */
 } berth_favourites;
 /** Which of two candidates that could start equally early goes first. */
 typedef enum berth_ties {
@@ -72,7 +74,7 @@ typedef enum berth_coarsen {
   BERTH_COARSEN_NONE,    /* each op (default) */
   BERTH_COARSEN_CHAINS,  /* chains: u and v where v is all that follows u, and u all that v
                             follows */
-  BERTH_COARSEN_COPLACE, /* an op that has one consumer goes with it, heaviest edges first; then
+  BERTH_COARSEN_COPLACE, /* an op with one consumer joins it, heaviest edges first; then
                             sets are fused */
   BERTH_COARSEN_FUSE     /* ops with a tensor between them, heaviest pairs first */
 } berth_coarsen;

@@ -5,7 +5,7 @@
  * Synchronous training, W workers and S = W / ratio servers: a worker needs tau + 2 bytes ratio /
  * (b batch) slots for a sample (PD-ORS, equation 1), b the bandwidth between a worker and a server.
  * Two cases: all on one machine (`inside`), or not (`across`); with racks a third between them.
- * Runs stand on berth/cluster.h: one slot of this file is `slot_seconds` there.
+ * Runs use berth/cluster.h: one slot of this file is `slot_seconds` there.
  *
  * Source: Yu, Liu, Wu, Ji, Bentley, "Toward Efficient Online Scheduling for Distributed Machine
  * Learning Systems", 2021; Bao, Peng, Wu, Li, "Online Job Scheduling in Distributed Machine
@@ -102,7 +102,7 @@ typedef struct berth_ps_policy {
   berth_status (*arrival)(void *ud, berth_ps_run *r, int32_t job);
   /* it is done, since the last slot */
   berth_status (*finish)(void *ud, berth_ps_run *r, int32_t job);
-  /* says by berth_ps_assign who has what; others wait */
+  /* allocates by berth_ps_assign; other jobs wait */
   berth_status (*slot)(void *ud, berth_ps_run *r, int32_t slot);
   void *ud;
 } berth_ps_policy;
@@ -111,9 +111,9 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out);
 void berth_ps_run_release(berth_ps_run *r);
 /** To the last slot. A job whose places change loses `moving` slots from there on; what is left of
  *  a job after a slot counts as done if it is at most 1e-9 of its work.
- *  @return BERTH_OK; BERTH_EINTERRUPT (what happened so far stands; may be played on); BERTH_EINVAL
- *          (it is over); what the policy returned O(assigned places * resources + n log n of the
- *          jobs assigned) in each slot, besides the policy's work */
+ *  @return BERTH_OK; BERTH_EINTERRUPT (what happened so far is kept; the run may go on);
+ *          BERTH_EINVAL (it is over); what the policy returned O(assigned places * resources + n
+ *          log n of the jobs assigned) in each slot, besides the policy's work */
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy);
 
 /** In `slot`: the job has these places in this slot, instead of those assigned before. It keeps

@@ -3,7 +3,7 @@
  * Source: Parsonson, Shabka, Ottino, Zervas, "Partitioning Distributed Compute Jobs with
  * Reinforcement Learning and Graph Neural Networks", 2023 (PAC-ML), and its published simulator;
  * the network: Ottino et al., "RAMP", 2022. Two modes: compat does what the published simulator
- * does, quirks included; exact what it should do. Each function says how they differ.
+ * does, quirks included; exact what it should do. Each function describes how they differ.
  *
  * Servers are (group, rack, slot), numbered lexicographically: (g * racks + r) * slots + s. */
 #ifndef BERTH_RAMP_H
@@ -87,7 +87,7 @@ double berth_ramp_model_bytes(const berth_ramp_model *m);
 
 typedef enum berth_ramp_cause {
   BERTH_RAMP_PLACED,
-  BERTH_RAMP_NO_BLOCK /* an op has no free legal block: `op` says which, `pieces` how many it
+  BERTH_RAMP_NO_BLOCK /* an op has no free legal block: `op` is which, `pieces` how many it
                          needs */
 } berth_ramp_cause;
 
@@ -105,7 +105,7 @@ typedef struct berth_ramp_outcome {
   double memory, bytes, flow_bytes; /* of all pieces; of all dependencies; of flows */
 } berth_ramp_outcome;
 
-/** Cuts, places, schedules and looks ahead; keeps its arrays between calls. */
+/** Cuts, places, schedules and computes the look-ahead; keeps its arrays between calls. */
 typedef struct berth_ramp_planner berth_ramp_planner;
 berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out);
 void berth_ramp_planner_release(berth_ramp_planner *p);

@@ -1,4 +1,7 @@
-/* Search: better placements by trying many, on the objective seam. */
+/* Search: better placements by evaluating many, on the objective seam: simulated annealing, local
+ * search, a genetic algorithm. An objective is the makespan of a simulation or a table of functions
+ * of the caller, valid during the call. The best placement goes to an array of the caller; no
+ * object is made. */
 #ifndef BERTH_SEARCH_H
 #define BERTH_SEARCH_H
 
@@ -26,7 +29,7 @@ typedef enum berth_search_method {
                           the moves on single ops */
   BERTH_SEARCH_LOCAL,  /* descents: units to other devices, then ops; then again from random
                           placements of the units */
-  BERTH_SEARCH_BRKGA   /* biased random-key genetic algorithm: a key per unit says which of its
+  BERTH_SEARCH_BRKGA   /* biased random-key genetic algorithm: a key per unit selects which of its
                           devices; on units alone */
 } berth_search_method;
 

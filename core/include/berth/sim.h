@@ -1,4 +1,12 @@
-/* Step simulator: one event loop, memory accountant, timeline. */
+/* Step simulator: one event loop, memory accountant, timeline.
+ *
+ * Nouns:
+ *  - options: links, dispatch, send, memory, order; presets follow published simulators;
+ *  - result: one run with all that it records, immutable, with counted references;
+ *  - simulator (berth_sim): reusable scratch for many runs on one priced graph, also of moves
+ *    against a base, which are evaluated from a log of the base. Used by one thread at a time.
+ * Simulated time is exact in quanta, if a quantum is given, else in seconds; same options and seed,
+ * same times on every machine. */
 #ifndef BERTH_SIM_H
 #define BERTH_SIM_H
 
@@ -25,9 +33,9 @@ typedef enum berth_links {
 } berth_links;
 
 /* Collectives. One begins when its last member has ended and it has what it needs of the links; all
- * its consumers go on when it ends, as late as the cost model says for the devices of its members
- * (on one device: at once, unless the model's function prices it; it needs nothing then). In time,
- * noise and quanta count as for transfers. What it needs and uses of the links:
+ * its consumers go on when it ends, after the time that the cost model gives for the devices of its
+ * members (on one device: at once, unless the model's function prices it; it needs nothing then).
+ * In time, noise and quanta count as for transfers. What it needs and uses of the links:
  *   FREE            nothing;
  *   CHANNEL, DUPLEX all channels of all its devices, for its whole time, like a transfer with many
  *                   ends: of all requests the oldest that can start goes first. With split windows:
@@ -128,7 +136,7 @@ typedef struct berth_sim_options {
   int reserve;                /* ROUTE: 1: a transfer, or a collective on links, is given all links
                                  of its routes when it is ready, from the moment on at which the
                                  last of them is free: in the order of becoming ready, even if links
-                                 stand idle meanwhile (published TAG rule); 0 (default): oldest
+                                 are idle meanwhile (published TAG rule); 0 (default): oldest
                                  request that can start */
   int split_windows;          /* channel and duplex: 1: a send holds the sender, then the receiver,
                                  each for its own window (published Baechi rule); 0 (default): both
@@ -190,7 +198,7 @@ typedef struct berth_oom {
  * @param device [ops] device of each op
  * @param opts NULL: berth_sim_default(graph)
  * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split
- *         colocation group: each named; bad options: orders READY and TASK go with FIFO and PUSH,
+ *         colocation group: each named; bad options: orders READY and TASK require FIFO and PUSH,
  *         without preempt, which requires a dispatch that compares; a sequence that deadlocks,
  *         naming the op that waits; times that cannot be counted, naming the op or tensor that
  *         would come in at inf s or beyond 2^53 quanta);
@@ -270,8 +278,8 @@ int32_t berth_result_memory(const berth_result *r, int32_t device, const double 
 int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops,
                               const double **bytes);
 /** Chain of ops that sets the makespan: each waited for the one before it (its tensor, its device,
- *  or the last member of a collective); a collective that ends after all ops stands for its last
- *  member. Source first.
+ *  or the last member of a collective); a collective that ends after all ops is represented by its
+ *  last member. Source first.
  *  @return count */
 int32_t berth_result_critical(const berth_result *r, const int32_t **ops);
 /** How much later each op could finish, in this schedule's order on devices and channels, without a

@@ -1,5 +1,6 @@
-/* Splits: pipelined throughput (the largest load of a device) and the latency of one sample,
- * devices run as pipeline stages. */
+/* Splits of a graph over accelerators and CPUs, measured and searched, for pipelined throughput
+ * (the largest load of a device) or for the latency of one sample. The answer is a placement with
+ * one reference of the caller's; loads and reports are arrays and structs of the caller. */
 #ifndef BERTH_SPLIT_H
 #define BERTH_SPLIT_H
 
@@ -20,10 +21,10 @@ extern "C" {
  *
  * Contiguous: what the devices have of the forward part are the differences of a chain of
  * downward-closed sets of ops (ideals); an op of a backward pass goes where its colocation group
- * goes. Groups are contracted first, an op without group stands alone; one of the backward pass
- * only counts as forward, its backward edges turned round; circles of groups are fused; then a unit
- * that takes no time and has a single neighbour joins it, over and over: that cannot raise a load,
- * and keeps the ideals few. (Where such a unit has parameters and memory is tight it is a
+ * goes. Groups are contracted first, an op without group is a unit by itself; one of the backward
+ * pass only counts as forward, its backward edges turned round; circles of groups are fused; then a
+ * unit that takes no time and has a single neighbour joins it, over and over: that cannot raise a
+ * load, and keeps the ideals few. (Where such a unit has parameters and memory is tight it is a
  * restriction.) */
 
 typedef enum berth_split_objective {
@@ -36,13 +37,13 @@ typedef struct berth_split_options {
   const char *cpu;                 /* devices of this type are CPUs; default "cpu" */
   int contiguous;                  /* 1 (default): the best contiguous split, of MAX_LOAD. 0: then
                                       units move and change places one by one as long as that helps;
-                                      `contiguous` of the report says what it became. LATENCY has
+                                      `contiguous` of the report is what it became. LATENCY has
                                       a search of its own */
   double memory;                   /* bytes that ideals and tables may take; default 192 MiB; may be
                                       infinite */
-  double visits;                   /* at most so many pairs of ideals are tried; INFINITY (default):
-                                      no limit. LATENCY: what is left of them limits the moves, too,
-                                      which are 60,000 at most */
+  double visits;                   /* at most so many pairs of ideals are evaluated; INFINITY
+                                      (default): no limit. LATENCY: what is left of them limits the
+                                      moves, too, which are 60,000 at most */
 } berth_split_options;
 berth_split_options berth_split_default(void);
 const berth_option_table *berth_split_option_table(void);
@@ -84,13 +85,13 @@ typedef struct berth_split_report {
   double ideals;           /* that were listed; 0: the search ended before; not all of them if
                               complete is 0 */
   int complete;            /* 1: all ideals were listed */
-  double visits;           /* pairs of ideals tried */
+  double visits;           /* pairs of ideals evaluated */
 } berth_split_report;
 
 /**
  * MAX_LOAD: the best split by a dynamic program over ideals. A start from dynamic programs along
  * topological orders limits it, work left limits what a partial split is worth, and thresholds
- * between bound and start are tried in turn, so that most ideals are never gone on from. LATENCY:
+ * between bound and start are tested in turn, so that most ideals are never expanded. LATENCY:
  * dynamic programs for the least sum of the loads, along topological orders and, where few enough
  * steps do, over all ideals; one device alone; a core on one accelerator with a shell on CPUs,
  * which is what is left to training graphs that no accelerator holds; then annealing on the latency

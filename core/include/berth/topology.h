@@ -1,4 +1,9 @@
-/* Topology: devices, switches, links, routes; generators. */
+/* Topology: devices, switches, links, routes; generators.
+ *
+ * Built by a builder or a generator, immutable afterwards, with counted references. Devices and
+ * switches are nodes; a device has an id among devices and one among nodes. Links are directed.
+ * Between every two devices there is one route: fewest links, then largest bottleneck bandwidth,
+ * then least latency, unless one was set. Unreachable is the absence of a route. */
 #ifndef BERTH_TOPOLOGY_H
 #define BERTH_TOPOLOGY_H
 
@@ -27,13 +32,13 @@ typedef struct berth_device {
 berth_device berth_device_default(void);
 
 /** Data sheets: "P100" "V100" "A100" "H100" "GTX1080Ti" "T4" (dense FP32 or TF32 tensor rate as the
- *  docs table says).
+ *  docs table).
  *  Names are case-sensitive.  @return BERTH_OK, BERTH_EINVAL (lists the names) */
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out);
 /** Names of the presets, NULL-terminated. */
 const char *const *berth_device_presets(void);
 
-/** bandwidth > 0 (INFINITY is legal), latency >= 0. Unreachable is said by no route, never by zero
+/** bandwidth > 0 (INFINITY is legal), latency >= 0. Unreachable is no route, never zero
  * bandwidth. */
 typedef struct berth_link {
   double bandwidth; /* bytes/s */
