@@ -1,4 +1,6 @@
-/* Accounted allocation: arrays, and large blocks that may come from those kept (block_cache.c). */
+/* Accounted allocation: arrays, and large blocks that may come from those kept (block_cache.c). The
+ * context counts the bytes in use and their peak; sizes are given back at free, so no header is
+ * needed. */
 #include "context_internal.h"
 
 static char nothing[1]; /* what arrays of length zero point to; never written */

@@ -1,4 +1,6 @@
-/* What the rooms share of base: errors, arrays from the context's allocator, quantisation. */
+/* What the rooms share of base: errors, arrays from the context's allocator, large blocks, worker
+ * contexts, interned names, quantisation, parallel loops. Arrays carry their length: what was
+ * allocated with (n, size) is freed with the same. */
 #ifndef BERTH_BASE_INTERNAL_H
 #define BERTH_BASE_INTERNAL_H
 
@@ -65,7 +67,8 @@ static inline berth_status berth_i_grow_text(berth_ctx *ctx, char **text, size_t
 char *berth_i_strdup(berth_ctx *ctx, const char *s); /* free with berth_i_strfree */
 void berth_i_strfree(berth_ctx *ctx, char *s);
 
-/* Large blocks that come and go at every turn of a loop, such as the arrays of a training step.
+/* Large blocks that are allocated and freed at every turn of a loop, such as the arrays of a
+ * training step.
  * Allocators give them back to the system, and fresh pages cost more than the work on them. While
  * someone keeps, freed ones stay for the next of the same size: at most BERTH_I_CACHED_MOST bytes,
  * and, with what the context holds, within its peak. They do not count as its memory. */
@@ -77,7 +80,7 @@ void berth_i_block_cache_keep(berth_ctx *ctx);
 /** The last one that let go has all of them given back. */
 void berth_i_block_cache_release(berth_ctx *ctx);
 
-/** @return BERTH_EINTERRUPT if the interrupt hook says so */
+/** @return BERTH_EINTERRUPT if the interrupt hook returns so */
 berth_status berth_i_interrupted(berth_ctx *ctx);
 void berth_i_progress(berth_ctx *ctx, const char *what, double done);
 /** Another one at each call, from 1. */

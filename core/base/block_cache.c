@@ -1,4 +1,6 @@
-/* Freed large blocks that are kept for the next of the same size. */
+/* Freed large blocks that are kept for the next of the same size: a short list, oldest first,
+ * searched from the newest. Invariant: cached bytes plus bytes in use never exceed the context's
+ * peak, so the cache does not raise the memory of a program. */
 #include "context_internal.h"
 
 /* Of 64 KB and more each: so many are over 32 MB, and a search through all of them is nothing

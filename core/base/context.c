@@ -1,4 +1,5 @@
-/* Context: hooks, last error. */
+/* Context: hooks, last error, counted references. The error text is a fixed buffer, so that
+ * reporting never needs memory. */
 #include "context_internal.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Layout of the context; for base alone. */
+/* Layout of the context, for the files of base alone; the cache of large blocks, between alloc.c
+ * and block_cache.c. */
 #ifndef BERTH_CONTEXT_INTERNAL_H
 #define BERTH_CONTEXT_INTERNAL_H
 

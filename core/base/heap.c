@@ -1,4 +1,4 @@
-/* Indexed heap: the parts that are not hot. */
+/* Indexed heap: making and releasing it. The operations are inline in heap_internal.h. */
 #include "heap_internal.h"
 
 berth_status berth_i_heap_init(berth_ctx *ctx, berth_i_heap *h, int32_t n_items, size_t cap) {
@@ -24,11 +24,4 @@ void berth_i_heap_release(berth_ctx *ctx, berth_i_heap *h) {
 void berth_i_heap_clear(berth_i_heap *h) {
   for (int32_t i = 0; i < h->n; i++) h->slot[h->at[i].item] = -1;
   h->n = 0;
-}
-
-berth_status berth_i_heap_reserve(berth_ctx *ctx, berth_i_heap *h, size_t need) {
-  void *at = h->at;
-  berth_status st = berth_i_grow(ctx, &at, &h->cap, need, sizeof *h->at);
-  h->at = at;
-  return st;
 }

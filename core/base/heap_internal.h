@@ -21,9 +21,6 @@ typedef struct berth_i_heap {
 berth_status berth_i_heap_init(berth_ctx *ctx, berth_i_heap *h, int32_t n_items, size_t cap);
 void berth_i_heap_release(berth_ctx *ctx, berth_i_heap *h);
 void berth_i_heap_clear(berth_i_heap *h);
-/** Room for `need` items in all; needed before pushes only if `cap` at init was less than
- * n_items. */
-berth_status berth_i_heap_reserve(berth_ctx *ctx, berth_i_heap *h, size_t need);
 
 static inline bool berth_i_heap_before(berth_i_heap_entry a, berth_i_heap_entry b) {
   return a.key < b.key || (a.key == b.key && a.item < b.item);

@@ -1,4 +1,5 @@
-/* Interned strings: open addressing over FNV-1a hashes. */
+/* Interned strings: open addressing with linear probing over FNV-1a hashes, at most half full; ids
+ * are positions in an array of texts, in order of first use. O(length) a look-up. */
 #include "base_internal.h"
 
 static uint32_t hash(const char *s) {

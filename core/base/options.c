@@ -1,5 +1,6 @@
 /* Descriptors of options: fields of a struct found by offset, checked against their range, and
- * printed. */
+ * printed. The tables are in the rooms that own the structs; bindings, command line and documents
+ * read them. */
 #include "base_internal.h"
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Numbers with units, in and out. */
+/* Numbers with units, in and out: decimal and binary prefixes, bits and bytes, times, rates.
+ * Parsing is exact to the last bit where the unit is a power of ten. */
 #include "base_internal.h"
 #include <ctype.h>
 #include <locale.h>

@@ -1,4 +1,6 @@
-/* Random streams: xoshiro256** of Blackman and Vigna, seeded through splitmix64. */
+/* Random streams: xoshiro256**, seeded through splitmix64 from (seed, stream). Source: Blackman,
+ * Vigna, "Scrambled linear pseudorandom number generators", 2021. Integers only until the last
+ * step: the same numbers on every machine. */
 #include "base_internal.h"
 
 static uint64_t splitmix64(uint64_t *state) {

@@ -8,7 +8,7 @@
 
 /* BERTH_I_SORT(name, type, keys) defines
  *   void name(type *at, size_t n)
- *   int name_compare(const void *pa, const void *pb)   as qsort wants it
+ *   int name_compare(const void *pa, const void *pb)   as for qsort
  * keys: BERTH_I_UP(field), smallest first, BERTH_I_DOWN(field), largest first, or
  * BERTH_I_KEY(value, value) of *a and *b, smallest first; a later key counts where those before it
  * are equal. Items that are equal by all come in any order, so the last key is one that decides

@@ -1,4 +1,4 @@
-/* UTF-8 without surrogates and overlong forms. */
+/* UTF-8 without surrogates and overlong forms, as RFC 3629, sec. 4, defines it. */
 #include "utf8.h"
 
 #include <stdbool.h>

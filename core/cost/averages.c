@@ -1,9 +1,11 @@
-/* Means and extremes over devices and pairs. */
+/* Means and extremes over devices and pairs, as the list placers need them: mean and least op
+ * times, mean transfers, the ratio rho. Classes of equal devices are visited once, with their
+ * count. */
 #include "cost_internal.h"
 
 const berth_choice *const berth_i_average_choices[] = {
   BERTH_I_CHOICE("textbook", "Means over all devices, and over all pairs of different devices, as "
-                             "the papers of HEFT, CPOP and PEFT say."),
+                             "the papers of HEFT, CPOP and PEFT define it."),
   BERTH_I_CHOICE("saga", "As the SAGA library computes them. HEFT: each device with itself counts "
                          "as a free pair in mean transfers. CPOP: also the downward rank adds the "
                          "op's own time at mean speed, and all ops of the top priority are "

@@ -1,4 +1,5 @@
-/* Op times at batch sizes between and beside the profiled ones. */
+/* Op times at batch sizes between and beside the profiled ones: on the line through the two
+ * profiled sizes around it, or through the outermost two. */
 #include "base/base_internal.h"
 #include <berth/cost.h>
 

@@ -149,7 +149,7 @@ static void raise_to(const job *j, Formula f, double k, int32_t src, int32_t dst
   m->latency = f(j, k, j->c->t->latency[pair], INFINITY);
 }
 
-/* All pairs of devices are alike if the prices of transfers say so. */
+/* All pairs of devices are alike if the prices of transfers are. */
 static most_of slowest(const job *j, Formula f, double k) {
   most_of m = { 0, 0 };
   if (j->c->uniform) {
@@ -223,7 +223,7 @@ static most_of hierarchical(job *j) {
   return in;
 }
 
-/* ---- ways of their own ---- */
+/* ---- algorithms without a pairwise formula ---- */
 
 static most_of parameter_server(const job *j) {
   const berth_topology *t = j->c->t;
@@ -318,7 +318,7 @@ static most_of price(job *j, berth_collective_algorithm *a) {
   return by_way(j, *a);
 }
 
-static bool find_gap(const job *j, berth_i_collective_price *p) {
+static bool find_missing_route(const job *j, berth_i_collective_price *p) {
   for (int32_t i = 0; i < j->n && !j->c->uniform; i++) {
     for (int32_t q = 0; q < j->n; q++) {
       if (!isinf(j->c->t->latency[berth_i_pair(j->c->t, j->devices[i], j->devices[q])])) continue;
@@ -340,7 +340,7 @@ berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collec
                                                double bytes, int32_t n, const int32_t *devices) {
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
   job j = { c, kind, bytes, n, devices, 0, 0 };
-  if (find_gap(&j, &p)) return p;
+  if (find_missing_route(&j, &p)) return p;
   most_of m = price(&j, &p.algorithm);
   p.seconds = m.seconds * c->transfer_factor;
   p.latency = m.latency * c->transfer_factor;
@@ -367,7 +367,7 @@ berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collect
                       berth_i_device_label(c->t, dst, to, sizeof to));
 }
 
-/* ---- the public question ---- */
+/* ---- public ---- */
 
 enum { FEW = 64 };
 

@@ -1,4 +1,5 @@
-/* Which pairs of devices a collective uses, and for how many bytes. */
+/* Which ordered pairs of devices a collective uses, and for how many bytes, by its algorithm: what
+ * the links carry, for shared links and for traffic. The calls are in a fixed order. */
 #include "cost_internal.h"
 
 typedef struct wires {

@@ -1,4 +1,6 @@
-/* Groups of devices joined by fast links. */
+/* Groups of devices joined by fast links: the bandwidth at which pairs fall into two classes is the
+ * largest ratio of neighbours in the sorted list; groups are the components of the fast pairs.
+ * O(devices^2 log devices). */
 #include "cost_internal.h"
 #include "base/sort_internal.h"
 

@@ -1,4 +1,7 @@
-/* Prices a graph on a topology once, so that look-ups are arithmetic. */
+/* Prices a graph on a topology once, so that look-ups are arithmetic. Devices that are alike in
+ * type, speed and overhead form a class; op times are a table [ops, classes]. Transfers are latency
+ * + bytes / bandwidth of the pair, or a table [tensors, devices^2] where the caller has a
+ * function. */
 #include "cost_internal.h"
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_cost_model, name, kind)

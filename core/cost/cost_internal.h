@@ -1,4 +1,5 @@
-/* Layout of a priced graph; inline look-ups for the hot loops. */
+/* Layout of a priced graph; inline look-ups for the hot loops: op time by class of device, transfer
+ * time by pair. */
 #ifndef BERTH_COST_INTERNAL_H
 #define BERTH_COST_INTERNAL_H
 

@@ -1,4 +1,6 @@
-/* Fits latency and bandwidth to measured transfers. */
+/* Fits latency and bandwidth to measured transfers: least squares of a line, about the means, of
+ * absolute or of relative errors (weights 1 / seconds^2). A negative latency is replaced by 0, and
+ * the line then goes through the origin. O(measurements). */
 #include "cost_internal.h"
 
 typedef struct sums {

@@ -1,4 +1,5 @@
-/* Fits models of AllReduce times to measurements: the ring, TAG's two lines. */
+/* Fits models of AllReduce times to measurements: the ring, by least squares in two regressors
+ * without intercept, and TAG's two lines. O(measurements). */
 #include "cost_internal.h"
 
 /* ---- the ring: two regressors, steps and bytes that a device sends, no intercept ---- */
@@ -123,56 +124,48 @@ static double error(const branch *b, const line *l, int32_t i) {
   return b->seconds[i] * 1e6 - (l->slope * kib(b, i) + l->offset);
 }
 
-static double trust(const branch *b, const line *l, int32_t i) {
-  double e = fabs(error(b, l, i));
-  return e > KNEE * l->scale ? KNEE * l->scale / e : 1;
+/* 1 up to the knee; beyond, such that the error counts linearly. */
+static double weight_of(double e, double scale) {
+  return fabs(e) > KNEE * scale ? KNEE * scale / fabs(e) : 1;
 }
 
-/* Weighted least squares about the means, with weights by the line before. @return false: one size
- * only */
-static bool refit(const branch *b, line *l) {
-  double sum = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (int32_t i = 0; i < b->n; i++) {
-    double w = inside(b, i) ? trust(b, l, i) : 0;
-    if (w == 0) continue;
-    sum += w;
-    x += (kib(b, i) - x) * (w / sum);
-    y += (b->seconds[i] * 1e6 - y) * (w / sum);
-  }
-  for (int32_t i = 0; i < b->n; i++) {
-    double w = inside(b, i) ? trust(b, l, i) : 0, dx = kib(b, i) - x;
-    xx += w * dx * dx;
-    xy += w * dx * (b->seconds[i] * 1e6 - y);
-  }
-  if (!(xx > 0)) return false;
-  l->slope = xy / xx;
-  l->offset = y - l->slope * x;
-  return true;
-}
-
-/* The scale at which Huber's loss, with the scale as a parameter of its own, is least for this
- * line. */
-static double scale_of(const branch *b, const line *l) {
-  double squares = 0, n = 0, beyond = 0;
-  for (int32_t i = 0; i < b->n; i++) {
-    double e = error(b, l, i);
-    if (!inside(b, i)) continue;
-    n++;
-    if (fabs(e) > KNEE * l->scale) beyond++;
-    else squares += e * e;
-  }
-  return n > beyond * KNEE * KNEE ? sqrt(squares / (n - beyond * KNEE * KNEE)) : l->scale;
-}
-
+/* Huber's regression with the scale as a parameter of its own, by iteratively reweighted least
+ * squares (Huber, "Robust statistics", 1981, ch. 7). The first pass has all weights 1. */
 static berth_status fit_branch(berth_ctx *ctx, const branch *b, double *out) {
   line l = { 0, 0, INFINITY };
   for (int pass = 0; pass < MOST_PASSES; pass++) {
     line before = l;
-    if (!refit(b, &l))
+    double sum = 0, x = 0, y = 0, xx = 0, xy = 0;
+    /* weights by the line before; weighted means, then moments about them */
+    for (int32_t i = 0; i < b->n; i++) {
+      if (!inside(b, i)) continue;
+      double w = weight_of(error(b, &l, i), l.scale);
+      sum += w;
+      x += (kib(b, i) - x) * (w / sum);
+      y += (b->seconds[i] * 1e6 - y) * (w / sum);
+    }
+    for (int32_t i = 0; i < b->n; i++) {
+      if (!inside(b, i)) continue;
+      double w = weight_of(error(b, &l, i), l.scale), dx = kib(b, i) - x;
+      xx += w * dx * dx;
+      xy += w * dx * (b->seconds[i] * 1e6 - y);
+    }
+    if (!(xx > 0))
       return berth_i_fail(ctx, BERTH_EINVAL,
                           "the lines need measurements of two sizes at least between %g and %g B",
                           b->above, b->below);
-    l.scale = scale_of(b, &l);
+    l.slope = xy / xx;
+    l.offset = y - l.slope * x;
+    /* the scale at which the loss is least for this line */
+    double squares = 0, n = 0, beyond = 0;
+    for (int32_t i = 0; i < b->n; i++) {
+      double e = error(b, &l, i);
+      if (!inside(b, i)) continue;
+      n++;
+      if (fabs(e) > KNEE * l.scale) beyond++;
+      else squares += e * e;
+    }
+    if (n > beyond * KNEE * KNEE) l.scale = sqrt(squares / (n - beyond * KNEE * KNEE));
     if (l.slope == before.slope && l.offset == before.offset && l.scale == before.scale) break;
     if (!(l.scale > 1e-12 * (fabs(l.offset) + 1))) break; /* all on the line */
   }

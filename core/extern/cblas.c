@@ -24,7 +24,7 @@ static void find_threads(void) {
 #endif
 }
 
-void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a,
+void berth_i_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a,
                          const float *b, float beta, float *c) {
   pthread_once(&looked, find_threads);
   if (serial) pthread_mutex_lock(&one_at_a_time);

@@ -1,3 +1,7 @@
+/* CHOLMOD, wrapped: sparse Cholesky of symmetric matrices with one pattern and changing values.
+ * Analysed once (fill-reducing order, elimination tree); each factorisation then reuses the
+ * pattern. With large supernodes the factor is computed in dense blocks by supernodes.c, else by
+ * CHOLMOD's column code. */
 #include "cholmod_internal.h"
 #include "supernodes.h"
 #include <suitesparse/cholmod.h>

@@ -8,8 +8,8 @@
  * and column code are used, never its code on top of the BLAS: a BLAS picks its kernels, and with
  * them the last bits, by processor; and a serial OpenBLAS, as distributed, gives wrong numbers when
  * two threads are in it. Dense factors are computed by supernodes.c. */
-#ifndef BERTH_CHOLMOD_SHELF_H
-#define BERTH_CHOLMOD_SHELF_H
+#ifndef BERTH_CHOLMOD_INTERNAL_H
+#define BERTH_CHOLMOD_INTERNAL_H
 
 #include "base/base_internal.h"
 

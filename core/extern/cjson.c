@@ -1,10 +1,15 @@
+/* cJSON, wrapped: a document of nodes with line numbers and paths for messages, in one pool.
+ *
+ * The outer levels (the top object and the long arrays in it) are parsed here, and cJSON parses one
+ * member at a time, so that its tree of 80 bytes and more a value exists for one member only.
+ * Memory: 32 bytes a value and its strings. O(text). */
 #include "cjson_internal.h"
 #include "base/utf8.h"
 
 #include <cJSON.h>
 #include <stdio.h>
 
-/* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a
+/* The outer levels are taken apart here and passed to cJSON piece by piece: an op, a tensor, a
  * number at a time. Its tree takes 80 bytes and more a value, so it exists for one piece only and
  * is copied to nodes of 32 bytes. */
 enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
@@ -448,7 +453,6 @@ void berth_i_json_release(berth_i_json *doc) {
 /* ---- reading ---- */
 
 berth_ctx *berth_i_json_ctx(const berth_i_json *doc) { return doc->ctx; }
-const char *berth_i_json_name(const berth_i_json *doc) { return doc->name; }
 const berth_i_json_value *berth_i_json_root(const berth_i_json *doc) { return outside(doc->root); }
 
 berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v) { return inside(v)->kind; }

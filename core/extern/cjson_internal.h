@@ -1,8 +1,8 @@
 /* JSON through cJSON: a read-only document whose every value has its place in the text.
  * cJSON allocates with malloc, not with the context, a piece at a time; its hooks are never
  * touched. */
-#ifndef BERTH_JSON_SHELF_H
-#define BERTH_JSON_SHELF_H
+#ifndef BERTH_JSON_INTERNAL_H
+#define BERTH_JSON_INTERNAL_H
 
 #include "base/pool_internal.h"
 
@@ -20,7 +20,7 @@ typedef enum berth_i_json_kind {
 
 enum { BERTH_I_JSON_DEEPEST = 1008 }; /* values in each other, at most */
 
-/** @param name stands for the file in messages @param text [len], text[len] == 0; both must outlive
+/** @param name of the file, for messages @param text [len], text[len] == 0; both must outlive
  *        the document
  *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
 berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
@@ -28,7 +28,6 @@ berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *te
 void berth_i_json_release(berth_i_json *doc); /* NULL is fine */
 
 berth_ctx *berth_i_json_ctx(const berth_i_json *doc);
-const char *berth_i_json_name(const berth_i_json *doc);
 const berth_i_json_value *berth_i_json_root(const berth_i_json *doc);
 berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v);
 /* of a number; infinite if the text overflows */

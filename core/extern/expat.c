@@ -1,3 +1,7 @@
+/* expat, wrapped: XML as events (open, close, text) with line numbers, from memory, in chunks of 1
+ * MiB. Memory comes from the context's allocator. A status returned by a handler stops the parser
+ * and becomes the result. Declarations of entities are refused, so a small document cannot expand
+ * into a large one. */
 #include "expat_internal.h"
 
 #include <expat.h>

@@ -1,3 +1,7 @@
+/* GLPK, wrapped: linear programs by the primal simplex method, mixed-integer ones by branch and
+ * bound. Each is solved on a thread of its own (glpk_internal.h: why), while the calling thread
+ * waits and calls the interrupt hook. Limits are counted in steps and nodes, never in time, so
+ * answers are reproducible. */
 #include "glpk_internal.h"
 #include <glpk.h>
 #include <pthread.h>

@@ -6,8 +6,8 @@
  * program is solved on a thread of its own, whose environment dies with it: the caller's is neither
  * used nor changed, and nothing is printed. It allocates by malloc, outside the context's
  * allocator. */
-#ifndef BERTH_GLPK_SHELF_H
-#define BERTH_GLPK_SHELF_H
+#ifndef BERTH_GLPK_INTERNAL_H
+#define BERTH_GLPK_INTERNAL_H
 
 #include "base/base_internal.h"
 

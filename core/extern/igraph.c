@@ -1,11 +1,13 @@
-/* Layered layout; minimum cuts. */
+/* igraph, wrapped: layered layout (Sugiyama) and minimum cuts. igraph's error handler, random state
+ * and attribute table belong to the process: all calls are made under one mutex, with berth's
+ * handlers put in and the old ones put back. */
 #include "igraph_internal.h"
 
 #include <igraph.h>
 #include <pthread.h>
 #include <stdio.h>
 
-/* igraph has one handler for the whole process and gives it no user data: what it said first is
+/* igraph has one handler for the whole process and gives it no user data: its first message is
  * kept here, under the mutex. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_reason[256];

@@ -1,8 +1,8 @@
 /* Layered layout and minimum cuts through igraph. Its process-wide state (error, warning and
  * attribute handlers) is set and restored around each call, which holds one mutex; it allocates
  * with malloc. */
-#ifndef BERTH_IGRAPH_SHELF_H
-#define BERTH_IGRAPH_SHELF_H
+#ifndef BERTH_IGRAPH_INTERNAL_H
+#define BERTH_IGRAPH_INTERNAL_H
 
 #include "base/base_internal.h"
 

@@ -1,3 +1,7 @@
+/* METIS, wrapped: multilevel k-way graph partitioning. The input is checked here, as METIS crashes
+ * on bad input. METIS draws from rand(): calls are made under one mutex with a seeded state, and
+ * the caller's state is put back, so that the same seed gives the same parts. Its memory is
+ * allocated by malloc. */
 #define _XOPEN_SOURCE 700 /* initstate, setstate */
 #include "metis_internal.h"
 #include <metis.h>
@@ -35,7 +39,7 @@ static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int3
       sum += p->edge_weight[i];
       int32_t j = next[w]++;
       if (j >= p->at[w + 1] || p->adjacent[j] != v || p->edge_weight[j] != p->edge_weight[i]) {
-        return bad(ctx, "an edge goes one way only, or neighbours are not in order");
+        return bad(ctx, "an edge leads one way only, or neighbours are not in order");
       }
     }
   }

@@ -4,8 +4,8 @@
  * saves that generator's state, seeds it, and puts the state back (a lock keeps two contexts apart;
  * another thread's rand() in the meantime would still disturb it); and while it runs it has
  * handlers on SIGABRT and SIGTERM. It allocates by malloc, outside the context's allocator. */
-#ifndef BERTH_METIS_SHELF_H
-#define BERTH_METIS_SHELF_H
+#ifndef BERTH_METIS_INTERNAL_H
+#define BERTH_METIS_INTERNAL_H
 
 #include "base/pool_internal.h"
 

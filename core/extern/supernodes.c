@@ -1,3 +1,11 @@
+/* Cholesky factors in dense blocks: a supernodal, left-looking factorisation of a symmetric
+ * positive definite matrix with a known pattern.
+ *
+ * A block is a run of columns with one pattern below the diagonal, stored dense, column-major.
+ * Invariant: when block s is factored, every earlier block with rows among its columns has
+ * subtracted its product; which ones those are is kept in linked lists, each block being in the
+ * list of the block that holds its next rows. Within a block: panels of 16 columns. Flops: those of
+ * the factor. Numbers do not depend on a BLAS, so they are the same everywhere. */
 #include "supernodes.h"
 
 enum { PANEL = 16 };

@@ -166,7 +166,7 @@ static berth_status check_file(reader *r, uint64_t size) {
   if (st != BERTH_OK) return st;
   r->h = header_of(r->buf);
   if ((st = rewind_to(r, 0)) != BERTH_OK || (st = check_sum(r, size)) != BERTH_OK) return st;
-  if (r->h.moments > 1) return damaged(r, "it does not say whether it has moments");
+  if (r->h.moments > 1) return damaged(r, "its flag of moments is neither 0 nor 1");
   if (r->h.steps > INT64_MAX || r->h.numbers > INT64_MAX)
     return damaged(r, "its counts are too large");
   r->left = size - BERTH_I_FILE_HEADER - BERTH_I_FILE_CHECKSUM;
@@ -267,7 +267,7 @@ static berth_status compare_network(reader *r, const berth_params *p) {
                         (unsigned long)r->h.arrays, p->n);
   }
   if (r->h.numbers != (uint64_t)p->size)
-    return damaged(r, "its shapes do not make as many numbers as it says");
+    return damaged(r, "its shapes do not match its count of numbers");
   return BERTH_OK;
 }
 
@@ -276,7 +276,8 @@ static berth_status compare_network(reader *r, const berth_params *p) {
 static berth_status check_rest(reader *r, const berth_adam *adam) {
   uint64_t each = r->h.moments ? 12 : 4; /* numbers are those of the parameters by now, so their
                                             bytes fit */
-  if (r->left != r->h.numbers * each) return damaged(r, "it has not as many numbers as it says");
+  if (r->left != r->h.numbers * each)
+    return damaged(r, "its length does not match its count of numbers");
   if (!adam || r->h.moments) return BERTH_OK;
   return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: has no moments for Adam", r->path);
 }

@@ -12,8 +12,8 @@ static inline bool berth_i_any_wanted(const berth_tape *t, const berth_i_node *n
   return false;
 }
 
-/** The end of a forward function: records the node if a gradient is wanted, gives up what it holds
- *  (kept arrays; the tape has its own references), hands node->out over. @param st of the work so
+/** The end of a forward function: records the node if a gradient is wanted, releases what it holds
+ *  (kept arrays; the tape has its own references), returns node->out. @param st of the work so
  *  far; not OK: only releases */
 static inline berth_status berth_i_finish_op(berth_tape *t,
                                              const berth_i_node *node,

@@ -38,12 +38,12 @@ struct berth_segments {
 /* ---- remembering an operation ----------------------------------------------------------- *
  * A forward function checks shapes, makes `out`, computes, and, if berth_i_wanted says so for one
  * of its inputs, fills a node and gives it to berth_i_record, which takes references to all that
- * the node names. Then it hands out over. */
+ * the node names. Then it returns out. */
 
 typedef struct berth_i_node berth_i_node;
 
 /** Adds to the gradients of the inputs, each through berth_i_gradient, which is NULL where no
- * gradient is wanted.
+ * gradient is required.
  *  @param d gradient of the output, [out->size] */
 typedef berth_status (*berth_i_backward_fn)(berth_tape *t, const berth_i_node *node,
                                             const float *d);
@@ -102,7 +102,7 @@ berth_status berth_i_check_segments(const char *what, const berth_array *a,
 
 /** out [n] = f(in); in and out may be one. */
 void berth_i_map(berth_nn_unary f, float p, int64_t n, const float *in, float *out);
-/** g += d f'(in), where out = f(in). For the functions of layers out may stand for in. */
+/** g += d f'(in), where out = f(in). For the functions of layers `out` may be passed for `in`. */
 void berth_i_map_back(berth_nn_unary f, float p, int64_t n, const float *in, const float *out,
                       const float *d, float *g);
 

@@ -49,7 +49,7 @@ berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, c
   berth_status st = check_name(p, name);
   if (st != BERTH_OK) return st;
   if (p->n == INT32_MAX) return berth_i_fail(p->ctx, BERTH_EINVAL, "too many parameters");
-  st = berth_i_pool_grow(&p->pool, (void **)&p->item, &p->cap, (size_t)p->n + 1, sizeof *p->item);
+  st = BERTH_I_POOL_GROW(&p->pool, p->item, p->cap, (size_t)p->n + 1);
   if (st == BERTH_OK) st = make_param(p, name, rank, shape, &item);
   if (st == BERTH_OK) st = berth_i_init(item.array, name, init, value, rng);
   if (st != BERTH_OK) {
@@ -62,7 +62,7 @@ berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, c
   return BERTH_OK;
 }
 
-/* ---- asking ---- */
+/* ---- access ---- */
 
 int32_t berth_params_count(const berth_params *p) { return p->n; }
 int64_t berth_params_size(const berth_params *p) { return p->size; }

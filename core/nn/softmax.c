@@ -10,7 +10,7 @@
 
 static bool let_in(const float *mask, int32_t j) { return !mask || mask[j] != 0; }
 
-/* Found nothing above -INFINITY: nothing is let in, or there is a NaN, which has to come
+/* Nothing is above -INFINITY: all is masked, or there is a NaN, which has to come
  * through. */
 static float nothing_or_nan(const float *x, const float *mask, int32_t n) {
   for (int32_t j = 0; j < n; j++) {
@@ -19,7 +19,7 @@ static float nothing_or_nan(const float *x, const float *mask, int32_t n) {
   return -INFINITY;
 }
 
-/* The largest that is let in; -INFINITY: none, and then all of the run comes out as if masked. */
+/* The largest that is not masked; -INFINITY: none, and then all of the run is treated as masked. */
 static float largest(const float *x, const float *mask, int32_t n) {
   float lane[BERTH_I_LANES], most = -INFINITY;
   int32_t whole = mask ? 0 : n - n % BERTH_I_LANES;

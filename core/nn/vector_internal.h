@@ -18,7 +18,7 @@
  * e^x to 2 units in the last place; 0 below -86.5 (no denormals), INFINITY above 88.72, NaN stays.
  * No branch, no table, no libm: same bytes on every processor.
  *
- * x = n ln 2 + r. Adding 1.5 * 2^23 rounds to n, which then stands in the low bits. Source:
+ * x = n ln 2 + r. Adding 1.5 * 2^23 rounds to n, which is then in the low bits. Source:
  * Moshier, Cephes, expf.
  */
 static inline float berth_i_exp(float x) {

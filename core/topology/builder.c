@@ -1,4 +1,6 @@
-/* Collects a topology; everything is checked at the door. */
+/* Collects a topology; everything is checked when it is added. Names must be unique, devices and
+ * switches are numbered as nodes in the order of addition, links are appended. Finishing computes
+ * all routes (routes.c). */
 #include "base/utf8.h"
 #include "topology_internal.h"
 #include <stdio.h>
@@ -109,8 +111,7 @@ static const char *name_or(const char *given, const char *letters, int32_t numbe
 }
 
 static berth_status push_node(berth_topology_builder *b, const char *name, int32_t device) {
-  berth_status st = berth_i_pool_grow(&b->contents, (void **)&b->nodes, &b->cap_nodes,
-                                      (size_t)b->n_nodes + 1, sizeof *b->nodes);
+  berth_status st = BERTH_I_POOL_GROW(&b->contents, b->nodes, b->cap_nodes, (size_t)b->n_nodes + 1);
   if (st != BERTH_OK) return st;
   char *copy;
   if (!(copy = berth_i_pool_strdup(&b->contents, name))) return berth_i_pool_status(&b->contents);
@@ -129,8 +130,7 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
   berth_status st;
   if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->devices, &b->cap_devices,
-                         (size_t)b->n_devices + 1, sizeof *b->devices);
+  st = BERTH_I_POOL_GROW(&b->contents, b->devices, b->cap_devices, (size_t)b->n_devices + 1);
   if (st != BERTH_OK) return st;
   char *type;
   if (!(type = berth_i_pool_strdup(&b->contents, d->type ? d->type : "")))
@@ -195,8 +195,7 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
                               const berth_link *l, int32_t n, int32_t *link) {
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->links, &b->cap_links,
-                         (size_t)b->n_links + (size_t)n, sizeof *b->links);
+  st = BERTH_I_POOL_GROW(&b->contents, b->links, b->cap_links, (size_t)b->n_links + (size_t)n);
   if (st != BERTH_OK) return st;
   if (link) *link = b->n_links;
   put_link(b, from, to, l);
@@ -248,11 +247,9 @@ berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t
                                               int32_t n, const int32_t *links) {
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n,
-                         sizeof *b->pool);
+  st = BERTH_I_POOL_GROW(&b->contents, b->pool, b->cap_pool, b->n_pool + (size_t)n);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->forced, &b->cap_forced, b->n_forced + 1,
-                         sizeof *b->forced);
+  st = BERTH_I_POOL_GROW(&b->contents, b->forced, b->cap_forced, b->n_forced + 1);
   if (st != BERTH_OK) return st;
   memcpy(b->pool + b->n_pool, links, (size_t)n * sizeof *links);
   berth_i_forced *f = &b->forced[b->n_forced++];

@@ -1,4 +1,6 @@
-/* The usual machines and networks. */
+/* The usual machines and networks: mesh, ring, star, PCIe tree, DGX-1, fat tree, torus, two levels.
+ * Each is a sequence of calls of the builder, so that node and link ids follow from the loops; ids
+ * are part of the interface, as ties between routes go to the lowest link id. */
 #include "topology_internal.h"
 #include <stdio.h>
 
@@ -193,9 +195,9 @@ berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t 
 
 /* ---- networks ---- */
 
-/* As ties go to the lowest link id, the order in which up-links are added says which one a switch
- * uses: edge switch e goes up through aggregation switch e, and that one, in pod p, to its core
- * switch p modulo k / 2, so that edges do not cross. */
+/* As ties go to the lowest link id, the order in which up-links are added decides which one a
+ * switch uses: edge switch e goes up through aggregation switch e, and that one, in pod p, to its
+ * core switch p modulo k / 2, so that edges do not cross. */
 static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg,
                             int32_t core, const berth_link *link) {
   berth_status st = BERTH_OK;

@@ -1,4 +1,5 @@
-/* Clusters of device groups: explicit routes over the links that TAG's study models. */
+/* Clusters of device groups (GPUs of a machine, machines of a rack) as TAG's study models them:
+ * explicit routes over links within groups and between them, as in its published simulator. */
 #include "groups_internal.h"
 
 typedef berth_i_net Net;

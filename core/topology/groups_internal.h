@@ -1,4 +1,5 @@
-/* What the two ways to wire device groups share. */
+/* What the two ways to wire device groups (explicit routes; ports) share: the cluster while it is
+ * built. */
 #ifndef BERTH_GROUPS_INTERNAL_H
 #define BERTH_GROUPS_INTERNAL_H
 

@@ -72,46 +72,36 @@ static berth_status router_init(router *r, berth_topology *t) {
 
 /* ---- one source ---- */
 
-static void start_sweep(router *r, int32_t source) {
-  for (int32_t v = 0; v < r->t->n_nodes; v++)
+/* Breadth-first search: layers, the links from one layer to the next, and widths. All links into a
+ * layer are seen before its first node is expanded, so widths are final in the same sweep. Ends
+ * with the layer of the last device: a full mesh is done when the source's own links are. */
+static void sweep(router *r, int32_t source) {
+  const berth_topology *t = r->t;
+  int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0;
+  for (int32_t v = 0; v < t->n_nodes; v++)
     r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
   r->hops[source] = 0;
   r->width[source] = INFINITY;
   r->queue[0] = source;
-}
-
-/* A link out of a node that the sweep has taken. Returns 1 if it finds a node. */
-static int take_link(router *r, int32_t link, int32_t *tail) {
-  int32_t u = r->t->from[link], v = r->t->to[link];
-  double width = fmin(r->width[u], r->t->links[link].bandwidth);
-  int found = r->hops[v] < 0;
-  if (found) {
-    r->hops[v] = r->hops[u] + 1;
-    r->width[v] = width;
-    r->queue[(*tail)++] = v;
-  }
-  if (r->hops[v] != r->hops[u] + 1) return 0;
-  r->width[v] = fmax(r->width[v], width);
-  r->tight_next[link] = r->tight[v];
-  r->tight[v] = link;
-  return found;
-}
-
-/* Layers and, as all links into a layer are seen before its first node is taken, widths in the same
- * sweep. Ends with the layer of the last device: a full mesh is done when the source's own links
- * are. */
-static void sweep(router *r, int32_t source) {
-  const berth_topology *t = r->t;
-  int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0;
-  start_sweep(r, source);
   for (; head < tail; head++) {
     int32_t u = r->queue[head];
     if (missing == 0 && r->hops[u] >= last) break;
     for (int32_t k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
-      if (!take_link(r, r->out[k], &tail) || t->node_device[t->to[r->out[k]]] == BERTH_NONE)
-        continue;
-      missing--;
-      last = r->hops[u] + 1;
+      int32_t link = r->out[k], v = t->to[link];
+      double width = fmin(r->width[u], t->links[link].bandwidth);
+      if (r->hops[v] < 0) {
+        r->hops[v] = r->hops[u] + 1;
+        r->width[v] = width;
+        r->queue[tail++] = v;
+        if (t->node_device[v] != BERTH_NONE) {
+          missing--;
+          last = r->hops[v];
+        }
+      }
+      if (r->hops[v] != r->hops[u] + 1) continue;
+      r->width[v] = fmax(r->width[v], width);
+      r->tight_next[link] = r->tight[v];
+      r->tight[v] = link;
     }
   }
 }
@@ -133,7 +123,7 @@ static void list_targets(router *r, int32_t src) {
   sort_targets(r->targets, (size_t)n);
 }
 
-static void want(router *r, int32_t v, int32_t group) {
+static void mark_node(router *r, int32_t v, int32_t group) {
   if (r->mark[v] == group) return;
   r->mark[v] = group;
   r->bucket_next[v] = r->bucket[r->hops[v]];
@@ -142,59 +132,52 @@ static void want(router *r, int32_t v, int32_t group) {
 
 /* Marks what lies between the source and the targets over links of at least their width. The
  * farthest target is first. */
-static void want_ways(router *r, const route_target *targets, int32_t n, int32_t group) {
+static void mark_paths(router *r, const route_target *targets, int32_t n, int32_t group) {
   const berth_topology *t = r->t;
-  for (int32_t i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
+  for (int32_t i = 0; i < n; i++) mark_node(r, t->device_node[targets[i].device], group);
   for (int32_t h = targets[0].hops; h > 1; h--)
     for (int32_t v = r->bucket[h]; v >= 0; v = r->bucket_next[v])
       for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l])
-        if (t->links[l].bandwidth >= targets[0].width) want(r, t->from[l], group);
+        if (t->links[l].bandwidth >= targets[0].width) mark_node(r, t->from[l], group);
 }
 
-/* Leaves the latency infinite if no way of that width arrives. */
-static void arrive(router *r, int32_t v, double width) {
-  const berth_topology *t = r->t;
-  r->latency[v] = INFINITY;
-  for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
-    int32_t u = t->from[l], best = r->via[v];
-    double latency = r->latency[u] + t->links[l].latency;
-    if (t->links[l].bandwidth < width || isinf(latency) || latency > r->latency[v]) continue;
-    if (latency == r->latency[v]
-        && (r->rank[u] > r->rank[t->from[best]] || (u == t->from[best] && l > best)))
-      continue;
-    r->latency[v] = latency;
-    r->via[v] = l;
-  }
-}
 
 BERTH_I_SORT(sort_arrivals, arrival, BERTH_I_UP(rank) BERTH_I_UP(link))
 
-static void rank_layer(router *r, int32_t n) {
-  sort_arrivals(r->arrivals, (size_t)n);
-  for (int32_t i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
-}
-
-/* Best paths to all marked nodes, layer by layer up to `last`. */
+/* Quickest paths over links of at least `width` to all marked nodes, layer by layer up to `last`.
+ * Of equally quick paths the lexicographically lowest by link ids: a node's rank is the place of
+ * its path among those of its layer. */
 static void best_paths(router *r, int32_t source, double width, int32_t last) {
+  const berth_topology *t = r->t;
   r->latency[source] = 0;
   r->rank[source] = 0;
-  int32_t v, n;
   for (int32_t h = 1; h <= last; h++) {
-    for (n = 0, v = r->bucket[h]; v >= 0; v = r->bucket_next[v]) {
-      arrive(r, v, width);
+    int32_t n = 0;
+    for (int32_t v = r->bucket[h]; v >= 0; v = r->bucket_next[v]) {
+      r->latency[v] = INFINITY; /* stays so if no path of that width arrives */
+      for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
+        int32_t u = t->from[l], best = r->via[v];
+        double latency = r->latency[u] + t->links[l].latency;
+        if (t->links[l].bandwidth < width || isinf(latency) || latency > r->latency[v]) continue;
+        if (latency == r->latency[v]
+            && (r->rank[u] > r->rank[t->from[best]] || (u == t->from[best] && l > best)))
+          continue;
+        r->latency[v] = latency;
+        r->via[v] = l;
+      }
       if (isinf(r->latency[v])) continue;
-      r->arrivals[n].rank = r->rank[r->t->from[r->via[v]]];
+      r->arrivals[n].rank = r->rank[t->from[r->via[v]]];
       r->arrivals[n].link = r->via[v];
       r->arrivals[n++].node = v;
     }
-    if (h < last) rank_layer(r, n);
+    if (h < last) sort_arrivals(r->arrivals, (size_t)n);
+    for (int32_t i = 0; h < last && i < n; i++) r->rank[r->arrivals[i].node] = i;
     r->bucket[h] = -1;
   }
 }
 
 static berth_status reserve_links(router *r, size_t more) {
-  return berth_i_pool_grow(&r->t->pool, (void **)&r->t->route, &r->route_cap, r->t->n_route + more,
-                           sizeof *r->t->route);
+  return BERTH_I_POOL_GROW(&r->t->pool, r->t->route, r->route_cap, r->t->n_route + more);
 }
 
 static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, double latency,
@@ -205,8 +188,8 @@ static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, 
   t->bandwidth[pair] = bandwidth;
 }
 
-/* A sum of finite latencies that is infinite would say that there is no way. @param link one of the
- * route's */
+/* A sum of finite latencies that is infinite would mean that there is no route. @param link one of
+ * the route's */
 static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t dst, int32_t n,
                                    int32_t link) {
   return berth_i_fail(t->ctx, BERTH_EINVAL,
@@ -235,15 +218,6 @@ static berth_status write_route(router *r, int32_t src, route_target target) {
   return BERTH_OK;
 }
 
-static berth_status write_group(router *r, int32_t src, const route_target *targets, int32_t n) {
-  berth_status st;
-  for (int32_t i = 0; i < n; i++) {
-    if (r->t->route_len[berth_i_pair(r->t, src, targets[i].device)] >= 0) continue;
-    if ((st = write_route(r, src, targets[i])) != BERTH_OK) return st;
-  }
-  return BERTH_OK;
-}
-
 static berth_status route_from(router *r, int32_t src) {
   int32_t source = r->t->device_node[src];
   sweep(r, source);
@@ -253,9 +227,12 @@ static berth_status route_from(router *r, int32_t src) {
   for (int32_t first = 0; first < r->n_targets; first = end) {
     double width = r->targets[first].width;
     for (end = first + 1; end < r->n_targets && r->targets[end].width == width; end++) {}
-    want_ways(r, r->targets + first, end - first, first);
+    mark_paths(r, r->targets + first, end - first, first);
     best_paths(r, source, width, r->targets[first].hops);
-    if ((st = write_group(r, src, r->targets + first, end - first)) != BERTH_OK) return st;
+    for (int32_t i = first; i < end; i++) {
+      if (r->t->route_len[berth_i_pair(r->t, src, r->targets[i].device)] >= 0) continue;
+      if ((st = write_route(r, src, r->targets[i])) != BERTH_OK) return st;
+    }
   }
   return BERTH_OK;
 }

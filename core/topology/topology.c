@@ -1,4 +1,5 @@
-/* Reading a topology. */
+/* Reading a topology: sizes, devices, links, routes; counted references. All arrays are in one
+ * pool. */
 #include "topology_internal.h"
 #include <stdio.h>
 

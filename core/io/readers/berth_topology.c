@@ -150,7 +150,7 @@ static berth_status order_nodes(reader *r) {
                              (int)count, n);
   for (int32_t k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
-    if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
+    if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "is given twice");
     if (part < r->n_devices && part != devices++)
       return berth_i_json_fail(r->doc, v, "is a device out of order");
     r->node_part[k] = part;

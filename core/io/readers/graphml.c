@@ -276,11 +276,10 @@ static berth_status open_key(reader *r, const char *const *list) {
   const char *id;
   berth_status st = need(r, "key", list, "id", &id);
   if (st != BERTH_OK) return st;
-  if (r->begun) return fail(r, "key", "stands behind nodes, edges or data", id);
+  if (r->begun) return fail(r, "key", "follows nodes, edges or data", id);
   if (berth_i_names_find(&r->key_ids, id) != BERTH_NONE)
     return fail(r, "key", "is declared twice", id);
-  st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1,
-                         sizeof *r->keys);
+  st = BERTH_I_POOL_GROW(&r->g.pool, r->keys, r->keys_cap, (size_t)r->key_ids.n + 1);
   if (st != BERTH_OK) return st;
   r->keys[r->key_ids.n] = (graphml_key){ .seconds = NAN };
   int32_t k;
@@ -402,8 +401,7 @@ static berth_status add_collective(reader *r) {
  * somebody else's. */
 static berth_status place_op(reader *r, int32_t op) {
   double x = r->now[IN_NODE].device;
-  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&r->device, &r->device_cap,
-                                      (size_t)op + 1, sizeof *r->device);
+  berth_status st = BERTH_I_POOL_GROW(&r->g.pool, r->device, r->device_cap, (size_t)op + 1);
   if (st != BERTH_OK) return st;
   if (isnan(x) && r->unplaced_line == 0) {
     r->unplaced_line = r->line;

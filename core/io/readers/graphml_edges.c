@@ -4,24 +4,21 @@
 
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
   int32_t known = g->names.n;
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->op_of, &g->op_of_cap,
-                                      (size_t)known + 1, sizeof *g->op_of);
+  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->op_of, g->op_of_cap, (size_t)known + 1);
   if (st == BERTH_OK) st = berth_i_names_add(g->src->ctx, &g->names, id, out);
   if (st == BERTH_OK && *out == known) g->op_of[known] = BERTH_NONE;
   return st;
 }
 
 berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_edge *edge) {
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->edges, &g->edges_cap, g->n_edges + 1,
-                                      sizeof *g->edges);
+  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->edges, g->edges_cap, g->n_edges + 1);
   if (st == BERTH_OK) g->edges[g->n_edges++] = *edge;
   return st;
 }
 
 berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name,
                                             const berth_collective *c) {
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->collectives, &g->collectives_cap,
-                                      g->n_collectives + 1, sizeof *g->collectives);
+  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->collectives, g->collectives_cap, g->n_collectives + 1);
   if (st != BERTH_OK) return st;
   g->op_of[name] = BERTH_I_GRAPHML_COLLECTIVE - (int32_t)g->n_collectives;
   g->collectives[g->n_collectives++] = *c;
