@@ -1,4 +1,6 @@
-/* From builder to graph: links checked, lists sorted both ways, order found or the cycle named. */
+/* From builder to graph: twins and groups checked, consumer and input lists sorted both ways by
+ * counting, topological order (Kahn's algorithm) or the cycle named. O(ops + edges + members of
+ * collectives). */
 #include "builder_internal.h"
 
 #include <stdio.h>
@@ -95,8 +97,8 @@ static berth_status check_twins(const berth_graph *g) {
 }
 
 /* One side is enough: sets the other. Two ops that claim the same twin are found when the second
- * one is met; nothing that could be added later would make that right, so what was set until then
- * may stay. */
+ * one is visited; nothing that could be added later would make that right, so what was set until
+ * then may stay. */
 static berth_status link_twins(berth_graph *g) {
   berth_status st = check_twins(g);
   if (st != BERTH_OK || !g->twin) return st;
@@ -156,7 +158,9 @@ static berth_status check_pins(const berth_graph *g) {
 
 /* ---- lists ---- */
 
-void berth_i_counts_to_ends(int32_t *at, int32_t n_keys) {
+/* Turns counts per key into ends; lists are then filled from the back, which leaves starts. @param
+ * at [n_keys + 1] */
+static void counts_to_ends(int32_t *at, int32_t n_keys) {
   int32_t sum = 0;
   for (int32_t k = 0; k < n_keys; k++) at[k] = sum += at[k];
   at[n_keys] = sum;
@@ -166,8 +170,29 @@ void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int
                         int32_t *at, int32_t *list) {
   memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
   for (int32_t i = 0; i < n; i++) at[key[i]]++;
-  berth_i_counts_to_ends(at, n_keys);
+  counts_to_ends(at, n_keys);
   for (int32_t i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
+}
+
+/* Edges are sorted by consumer, then those of each consumer by its inputs: an op reads a tensor
+ * once, so the tensor identifies the edge. */
+berth_status berth_i_input_edges(const berth_graph *g, const int32_t *edge_op,
+                                 const int32_t *edge_tensor, int32_t *in_edge) {
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  int32_t *at = berth_i_pool_alloc(&scratch, (size_t)g->n_ops + 1, sizeof *at);
+  int32_t *sorted = berth_i_pool_alloc(&scratch, (size_t)g->n_edges, sizeof *sorted);
+  int32_t *edge_of = berth_i_pool_alloc(&scratch, (size_t)g->n_tensors, sizeof *edge_of);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
+  berth_i_sort_lists(g->n_ops, g->n_edges, edge_op, NULL, at, sorted);
+  for (int32_t op = 0; op < g->n_ops; op++) {
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+      edge_of[edge_tensor[sorted[i]]] = sorted[i];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) in_edge[i] = edge_of[g->in[i]];
+  }
+done:
+  berth_i_pool_free(&scratch);
+  return st;
 }
 
 static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor,
@@ -205,7 +230,7 @@ void berth_i_count_side(const berth_graph *g, bool consumers, int32_t *at) {
     side s = side_of(g, k, consumers);
     for (int32_t j = 0; j < s.n; j++) at[s.ops[j]]++;
   }
-  berth_i_counts_to_ends(at, g->n_ops);
+  counts_to_ends(at, g->n_ops);
 }
 
 void berth_i_list_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {
@@ -234,8 +259,8 @@ static berth_status build_collective_lists(berth_graph *g) {
 
 /* ---- nothing twice ---- */
 
-/* First op that stands twice in the list, or BERTH_NONE; `last` has the stamp of the last list that
- * each op stood in. */
+/* First op that is twice in the list, or BERTH_NONE; `last` has the stamp of the last list that
+ * each op was in. */
 static int32_t first_double(side s, int32_t stamp, int32_t *last) {
   for (int32_t j = 0; j < s.n; j++) {
     if (last[s.ops[j]] == stamp) return s.ops[j];
@@ -391,7 +416,7 @@ static berth_status derive(berth_graph *g, const berth_graph_builder *b) {
   return order(g);
 }
 
-static void hand_over(berth_graph_builder *b) {
+static void give_columns(berth_graph_builder *b) {
   berth_i_pool_free(&b->edges);
   berth_ctx_retain(b->ctx);
   berth_i_builder_reset(b);
@@ -408,7 +433,7 @@ berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **ou
   if ((st = derive(g, b)) != BERTH_OK) goto fail;
   if ((st = link_twins(g)) != BERTH_OK) goto fail;
   g->columns = b->columns;
-  hand_over(b);
+  give_columns(b);
   *out = g;
   return BERTH_OK;
 fail:

@@ -1,4 +1,4 @@
-/* Reading a finished graph, and its end. */
+/* Reading a finished graph: sizes, names, one op, tensor or collective; its release. */
 #include "builder_internal.h"
 
 #include <stdio.h>

@@ -70,9 +70,6 @@ static inline double berth_i_resident(const berth_graph *g, int32_t t) {
   return g->resident ? g->resident[t] : g->tensor_bytes[t];
 }
 
-/** Turns counts per key into ends; lists are then filled from the back, which leaves starts. @param
- * at [n_keys + 1] */
-void berth_i_counts_to_ends(int32_t *at, int32_t n_keys);
 /** Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key
  * k (value NULL: their ids).
  *  @param at [n_keys + 1] out */
@@ -115,5 +112,11 @@ static inline int32_t berth_i_first_communication(const berth_graph *g) {
   }
   return BERTH_NONE;
 }
+
+/** For edges that are numbered in any order: the edge of each input. O(ops + edges)
+ *  @param edge_op, edge_tensor [n_edges] consumer and tensor of each  @param in_edge [n_edges] out,
+ *         parallel to g->in */
+berth_status berth_i_input_edges(const berth_graph *g, const int32_t *edge_op,
+                                 const int32_t *edge_tensor, int32_t *in_edge);
 
 #endif

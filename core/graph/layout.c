@@ -1,4 +1,5 @@
-/* Layered layout: the edges as pairs of ops, and what makes them too many. */
+/* Layered layout by igraph: the edges as pairs of ops, and refusal of graphs whose long edges would
+ * need too many dummy nodes. */
 #include "extern/igraph_internal.h"
 #include "graph_internal.h"
 
@@ -42,7 +43,7 @@ static void all_pairs(const berth_graph *g, pairs *p) {
   add_collectives(g, p);
 }
 
-/* Collectives stand for member x consumer pairs: they are looked at directly. */
+/* Collectives represent member x consumer pairs: they are walked directly. */
 static berth_status check_pair(const berth_graph *g, const int32_t *layer, int32_t from,
                                int32_t to) {
   if (layer[from] < layer[to]) return BERTH_OK;

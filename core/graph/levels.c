@@ -1,6 +1,6 @@
-/* Orders, levels and longest paths. A collective is never spread into members x consumers edges:
- * each collective has one value, complete when the last member (or,
- * backwards, the last consumer) has been passed. */
+/* Orders, levels and longest paths, by sweeps in topological order or its reverse: O(ops + edges).
+ * A collective is never spread into members x consumers edges: each has one value, complete when
+ * its last member (or, backwards, its last consumer) has been passed. */
 #include "graph_internal.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ typedef struct sweep {
   const double *through; /* [n_collectives] what each takes; NULL: nothing */
   double *coll;  /* [n_collectives] longest way through it, so far */
   int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not
-                    wanted */
+                    required */
 } sweep;
 
 static double comm_of(const sweep *s, int32_t t) { return s->comm ? s->comm[t] : 0; }
@@ -59,69 +59,48 @@ static double collective_level(const sweep *s, int32_t k) {
   return s->coll[k] + (s->through ? s->through[k] : 0);
 }
 
-/* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for
- * v. */
-static double way_on(const sweep *s, const double *bl, int32_t v) {
+/* Ops in reverse topological order: bl[v] is v's time and the longest way on from v, by a tensor or
+ * through a collective of which v is a member. */
+static void b_levels(const sweep *s, double *bl) {
   const berth_graph *g = s->g;
-  double best = 0, x;
-  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    int32_t t = g->out[i];
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
-      if ((x = comm_of(s, t) + bl[g->use[j]]) > best) best = x;
+  for (int32_t n = g->n_ops - 1; n >= 0; n--) {
+    int32_t v = g->topo[n];
+    double best = 0, x;
+    for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+      int32_t t = g->out[i];
+      for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+        if ((x = comm_of(s, t) + bl[g->use[j]]) > best) best = x;
+    }
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++)
+      if ((x = collective_level(s, g->wait[i])) > best) best = x;
+    bl[v] = s->comp[v] + best;
+    /* collectives that v consumes: the longest of their consumers' ways, ties to the lowest id */
+    for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+      int32_t k = g->after[i];
+      if (s->next && (bl[v] > s->coll[k] || s->next[k] == BERTH_NONE
+                      || (bl[v] == s->coll[k] && v < s->next[k])))
+        s->next[k] = v;
+      if (bl[v] > s->coll[k]) s->coll[k] = bl[v];
     }
   }
-  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (collective_level(s, g->wait[i]) > best) best = collective_level(s, g->wait[i]);
-  }
-  return best;
 }
 
-/* Tells the collectives that v waits for how long the way is from v on. */
-static void collectives_backwards(const sweep *s, double bl, int32_t v) {
-  const berth_graph *g = s->g;
-  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
-    int32_t k = g->after[i];
-    if (s->next
-        && (bl > s->coll[k] || s->next[k] == BERTH_NONE || (bl == s->coll[k] && v < s->next[k])))
-      s->next[k] = v;
-    if (bl > s->coll[k]) s->coll[k] = bl;
-  }
-}
-
-static void b_levels(const sweep *s, double *bl) {
-  for (int32_t i = s->g->n_ops - 1; i >= 0; i--) {
-    int32_t v = s->g->topo[i];
-    bl[v] = s->comp[v] + way_on(s, bl, v);
-    collectives_backwards(s, bl[v], v);
-  }
-}
-
-static double way_to(const sweep *s, const double *tl, int32_t v) {
-  const berth_graph *g = s->g;
-  double best = 0, x;
-  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-    int32_t t = g->in[i];
-    int32_t u = g->producer[t];
-    if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
-  }
-  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
-    if (collective_level(s, g->after[i]) > best) best = collective_level(s, g->after[i]);
-  }
-  return best;
-}
-
-static void collectives_forwards(const sweep *s, double finish, int32_t v) {
-  const berth_graph *g = s->g;
-  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (finish > s->coll[g->wait[i]]) s->coll[g->wait[i]] = finish;
-  }
-}
-
+/* Ops in topological order: tl[v] is the longest way to the start of v. */
 static void t_levels(const sweep *s, double *tl) {
-  for (int32_t i = 0; i < s->g->n_ops; i++) {
-    int32_t v = s->g->topo[i];
-    tl[v] = way_to(s, tl, v);
-    collectives_forwards(s, tl[v] + s->comp[v], v);
+  const berth_graph *g = s->g;
+  for (int32_t n = 0; n < g->n_ops; n++) {
+    int32_t v = g->topo[n];
+    double best = 0, x;
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      int32_t t = g->in[i], u = g->producer[t];
+      if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
+    }
+    for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++)
+      if ((x = collective_level(s, g->after[i])) > best) best = x;
+    tl[v] = best;
+    /* collectives of which v is a member begin with their last member */
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++)
+      if (best + s->comp[v] > s->coll[g->wait[i]]) s->coll[g->wait[i]] = best + s->comp[v];
   }
 }
 
@@ -145,26 +124,26 @@ static void end(const sweep *s) {
   berth_i_free(s->g->ctx, s->coll, (size_t)s->g->n_collectives, sizeof *s->coll);
 }
 
-berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm,
-                             const double *through, double *out) {
+static berth_status one_level(const berth_graph *g, const double *comp, const double *comm,
+                              const double *through, void (*levels)(const sweep *, double *),
+                              double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
   s.through = through;
-  b_levels(&s, out);
+  levels(&s, out);
   end(&s);
   return BERTH_OK;
 }
 
+berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm,
+                             const double *through, double *out) {
+  return one_level(g, comp, comm, through, b_levels, out);
+}
+
 berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm,
                              const double *through, double *out) {
-  sweep s;
-  berth_status st = begin(g, comp, comm, &s);
-  if (st != BERTH_OK) return st;
-  s.through = through;
-  t_levels(&s, out);
-  end(&s);
-  return BERTH_OK;
+  return one_level(g, comp, comm, through, t_levels, out);
 }
 
 berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm,
@@ -183,12 +162,6 @@ static double slack_of(double length, double through) {
   return isinf(x) || x > length * SLACK_RESIDUE ? x : 0;
 }
 
-static double max_of(const double *x, int32_t n) {
-  double best = 0;
-  for (int32_t i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
-  return best;
-}
-
 berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm,
                          double *out) {
   sweep s;
@@ -202,7 +175,8 @@ berth_status berth_slack(const berth_graph *g, const double *comp, const double 
   b_levels(&s, bl);
   forget(&s);
   t_levels(&s, out);
-  double length = max_of(bl, g->n_ops);
+  double length = 0;
+  for (int32_t v = 0; v < g->n_ops; v++) length = bl[v] > length ? bl[v] : length;
   for (int32_t v = 0; v < g->n_ops; v++) out[v] = slack_of(length, out[v] + bl[v]);
   berth_i_free(g->ctx, bl, (size_t)g->n_ops, sizeof *bl);
   end(&s);
@@ -222,18 +196,6 @@ static void consider(choice *best, double way, int32_t op) {
     *best = (choice){ way, op };
 }
 
-static bool is_source(const berth_graph *g, int32_t v) {
-  return g->in_at[v] == g->in_at[v + 1] && (!g->after || g->after_at[v] == g->after_at[v + 1]);
-}
-
-static choice first_on_path(const berth_graph *g, const double *bl) {
-  choice best = { 0, BERTH_NONE };
-  for (int32_t v = 0; v < g->n_ops; v++) {
-    if (is_source(g, v)) consider(&best, bl[v], v);
-  }
-  return best;
-}
-
 static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
   const berth_graph *g = s->g;
   choice best = { 0, BERTH_NONE };
@@ -249,15 +211,6 @@ static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
   return best.op;
 }
 
-static int32_t walk_path(const sweep *s, const double *bl, int32_t v, int32_t *path) {
-  int32_t n = 0;
-  for (; v != BERTH_NONE; v = next_on_path(s, bl, v)) {
-    if (path) path[n] = v;
-    n++;
-  }
-  return n;
-}
-
 berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm,
                                  int32_t *path, int32_t *n, double *length) {
   size_t collectives = (size_t)g->n_collectives;
@@ -270,8 +223,15 @@ berth_status berth_critical_path(const berth_graph *g, const double *comp, const
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if (collectives > 0) memset(s.next, 0xff, collectives * sizeof *s.next);
   b_levels(&s, bl);
-  choice first = first_on_path(g, bl);
-  int32_t steps = walk_path(&s, bl, first.op, path);
+  choice first = { 0, BERTH_NONE };
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    bool source = g->in_at[v] == g->in_at[v + 1]
+                  && (!g->after || g->after_at[v] == g->after_at[v + 1]);
+    if (source) consider(&first, bl[v], v);
+  }
+  int32_t steps = 0;
+  for (int32_t v = first.op; v != BERTH_NONE; v = next_on_path(&s, bl, v), steps++)
+    if (path) path[steps] = v;
   if (n) *n = steps;
   if (length) *length = first.way;
 done:
@@ -284,29 +244,18 @@ done:
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *coll,
-                        int32_t v) {
-  int32_t best = 0;
-  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++)
-    best = larger(best, depth[g->producer[g->in[i]]] + 1);
-  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++)
-    best = larger(best, coll[g->after[i]] + 1);
-  return best;
-}
-
-static void collective_depth(const berth_graph *g, int32_t depth, int32_t *coll, int32_t v) {
-  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    coll[g->wait[i]] = larger(coll[g->wait[i]], depth);
-  }
-}
-
 berth_status berth_depth(const berth_graph *g, int32_t *out) {
   int32_t *coll = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *coll);
   if (!coll) return berth_i_nomem(g->ctx);
-  for (int32_t i = 0; i < g->n_ops; i++) {
-    int32_t v = g->topo[i];
-    out[v] = depth_of(g, out, coll, v);
-    collective_depth(g, out[v], coll, v);
+  for (int32_t n = 0; n < g->n_ops; n++) {
+    int32_t v = g->topo[n], best = 0;
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++)
+      best = larger(best, out[g->producer[g->in[i]]] + 1);
+    for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++)
+      best = larger(best, coll[g->after[i]] + 1);
+    out[v] = best;
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++)
+      coll[g->wait[i]] = larger(coll[g->wait[i]], best);
   }
   berth_i_free(g->ctx, coll, (size_t)g->n_collectives, sizeof *coll);
   return BERTH_OK;

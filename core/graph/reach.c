@@ -1,4 +1,5 @@
-/* What can be reached, and what hangs together. */
+/* Reachability by depth-first search along the edges or against them, and components by union-find.
+ * Every op and every collective is expanded once: O(ops + edges). */
 #include "graph_internal.h"
 #include "base/union_find_internal.h"
 
@@ -8,7 +9,7 @@ typedef struct search {
   berth_i_pool pool;
   bool forward;
   uint8_t *mark; /* [n_ops] */
-  uint8_t *met;  /* [n_collectives] */
+  uint8_t *expanded;  /* [n_collectives] */
   int32_t *todo; /* [n_ops] ops marked and not expanded: a stack */
   int32_t n_todo;
 } search;
@@ -17,7 +18,7 @@ typedef struct search {
 static berth_status open_search(const berth_graph *g, bool forward, uint8_t *mark, search *s) {
   *s = (search){ .g = g, .pool = berth_i_pool_empty(g->ctx), .forward = forward };
   s->mark = mark ? mark : berth_i_pool_zalloc(&s->pool, (size_t)g->n_ops, sizeof *mark);
-  s->met = berth_i_pool_zalloc(&s->pool, (size_t)g->n_collectives, sizeof *s->met);
+  s->expanded = berth_i_pool_zalloc(&s->pool, (size_t)g->n_collectives, sizeof *s->expanded);
   s->todo = berth_i_pool_alloc(&s->pool, (size_t)g->n_ops, sizeof *s->todo);
   return berth_i_pool_status(&s->pool);
 }
@@ -50,8 +51,8 @@ static void expand_collectives(search *s, int32_t op) {
   if (!list) return;
   for (int32_t i = at[op]; i < at[op + 1]; i++) {
     const berth_collective *c = &s->g->collectives[list[i]];
-    if (s->met[list[i]]) continue;
-    s->met[list[i]] = 1;
+    if (s->expanded[list[i]]) continue;
+    s->expanded[list[i]] = 1;
     visit_all(s, s->forward ? c->n_consumers : c->n_members,
               s->forward ? c->consumers : c->members);
   }
@@ -100,7 +101,16 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
 
 /* ---- components ---- */
 
-static void join_collectives(const berth_graph *g, int32_t *parent) {
+/* Union-find over edges and collectives; components are numbered in order of their lowest ops,
+ * which are the roots. */
+berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
+  int32_t *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
+  if (!parent) return berth_i_nomem(g->ctx);
+  for (int32_t v = 0; v < g->n_ops; v++) parent[v] = v;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+      berth_i_sets_join(parent, g->producer[t], g->use[j]);
+  }
   for (int32_t k = 0; k < g->n_collectives; k++) {
     const berth_collective *c = &g->collectives[k];
     for (int32_t j = 1; j < c->n_members; j++)
@@ -108,29 +118,9 @@ static void join_collectives(const berth_graph *g, int32_t *parent) {
     for (int32_t j = 0; j < c->n_consumers; j++)
       berth_i_sets_join(parent, c->members[0], c->consumers[j]);
   }
-}
-
-static void join_edges(const berth_graph *g, int32_t *parent) {
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
-      berth_i_sets_join(parent, g->producer[t], g->use[j]);
-  }
-}
-
-static int32_t number_roots(const berth_graph *g, int32_t *parent, int32_t *component) {
   int32_t count = 0;
   for (int32_t v = 0; v < g->n_ops; v++)
     component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
-  return count;
-}
-
-berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
-  int32_t *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
-  if (!parent) return berth_i_nomem(g->ctx);
-  for (int32_t v = 0; v < g->n_ops; v++) parent[v] = v;
-  join_edges(g, parent);
-  join_collectives(g, parent);
-  int32_t count = number_roots(g, parent, component);
   if (n) *n = count;
   berth_i_free(g->ctx, parent, (size_t)g->n_ops, sizeof *parent);
   return BERTH_OK;

@@ -1,4 +1,6 @@
-/* Nodes that grow together: adjacency, order, paths. */
+/* Nodes that grow together (contract_internal.h): concatenated adjacency lists, the order of the
+ * nodes, and searches for paths between two nodes, which are limited to the stretch of the order
+ * between them. */
 #include "base/sort_internal.h"
 #include "contract_internal.h"
 
@@ -67,7 +69,7 @@ static void unlink_pair(berth_i_adjacency *a, int32_t x, int32_t before, int32_t
 }
 
 /* A pair within x, or to a node that stood in the list before. */
-static bool is_spare(berth_i_clusters *c, int32_t x, int32_t y) {
+static bool is_redundant(berth_i_clusters *c, int32_t x, int32_t y) {
   if (y == x || c->seen[y] == c->pass) return true;
   c->seen[y] = c->pass;
   return false;
@@ -78,15 +80,15 @@ static bool is_spare(berth_i_clusters *c, int32_t x, int32_t y) {
 int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int32_t x,
                                   int32_t except) {
   int32_t before = BERTH_NONE;
-  bool met = false;
+  bool passed = false;
   for (int32_t e = a->head[x]; e != BERTH_NONE; e = a->next[e]) {
     int32_t y = a->end[e] = berth_i_cluster(c, a->end[e]);
     if (y != x && y != except) return y;
-    if (y == x || met) {
+    if (y == x || passed) {
       unlink_pair(a, x, before, e);
       continue;
     }
-    met = true;
+    passed = true;
     before = e;
   }
   return BERTH_NONE;
@@ -97,7 +99,7 @@ static bool has_end(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_
   c->pass++;
   for (int32_t e = a->head[x]; e != BERTH_NONE && z != y; e = a->next[e]) {
     z = a->end[e] = berth_i_cluster(c, a->end[e]);
-    if (is_spare(c, x, z)) {
+    if (is_redundant(c, x, z)) {
       unlink_pair(a, x, before, e);
     } else {
       before = e;
@@ -209,7 +211,7 @@ static void start_front(berth_i_front *f, int32_t x) {
 }
 
 /* A path is found when the other end, or what the other side has reached, is reached; or when the
- * tree says so. */
+ * tree decides it. */
 static int32_t reach_ahead(const search *s, int32_t from, int32_t y) {
   berth_i_clusters *c = s->c;
   if (y == s->v) return from != s->u || s->direct ? from : BERTH_NONE;
@@ -241,7 +243,7 @@ static int32_t expand(const search *s, bool ahead) {
   for (int32_t e = a->head[x]; e != BERTH_NONE && found == BERTH_NONE; e = a->next[e]) {
     int32_t y = a->end[e] = berth_i_cluster(c, a->end[e]);
     f->scanned++;
-    if (is_spare(c, x, y)) {
+    if (is_redundant(c, x, y)) {
       unlink_pair(a, x, before, e);
       continue;
     }
@@ -308,8 +310,8 @@ static void take_place(berth_i_clusters *c, int32_t root, int32_t other, int32_t
   berth_i_line_remove(&c->line, there);
 }
 
-/* All that u leads to within the stretch goes behind v, or all that leads to v before u: whichever
- * is known completely. */
+/* All that u leads to within the stretch is moved behind v, or all that leads to v before u:
+ * whichever is known completely. */
 static void make_way(berth_i_clusters *c, int32_t u, int32_t v, bool at_v) {
   if (at_v) {
     move_behind(c, &c->ahead, v);

@@ -1,4 +1,5 @@
-/* Colocation groups from names: the union of all that appear together. */
+/* Colocation groups from names: the union of all ops that appear under one name (union-find); each
+ * set is called by its shortest name. O(pairs log pairs). */
 #include "transform_internal.h"
 
 typedef struct naming {
@@ -10,7 +11,7 @@ typedef struct naming {
   berth_i_names names;
   int32_t *id;    /* [n] name of each pair */
   int32_t *first; /* [names] first op that carries it */
-  int32_t *best;  /* [ops] at the root: pair whose name stands for the set */
+  int32_t *best;  /* [ops] at the root: pair whose name represents the set */
   int32_t *group; /* [ops] */
 } naming;
 
@@ -44,7 +45,7 @@ static berth_status join_pair(naming *c, int32_t k, int32_t *known) {
   return BERTH_OK;
 }
 
-static bool stands_before(const char *a, const char *b) {
+static bool precedes(const char *a, const char *b) {
   size_t x = strlen(a), y = strlen(b);
   return x != y ? x < y : strcmp(a, b) < 0;
 }
@@ -53,7 +54,7 @@ static void find_best(naming *c) {
   memset(c->best, 0xff, (size_t)c->g->n_ops * sizeof *c->best);
   for (int32_t k = 0; k < c->n; k++) {
     int32_t root = berth_i_sharing_root(&c->sharing, c->op[k]);
-    if (c->best[root] == BERTH_NONE || stands_before(c->name[k], c->name[c->best[root]]))
+    if (c->best[root] == BERTH_NONE || precedes(c->name[k], c->name[c->best[root]]))
       c->best[root] = k;
   }
 }

@@ -1,4 +1,4 @@
-/* Which pairs are contracted, in which order, and when a refused one is looked at again.
+/* Which pairs are contracted, in which order, and when a refused one is tested again.
  *
  * A pair is refused because of a witness: a node on another path (exact), another successor or
  * predecessor (cheap, chain). As long as the witness is neither end, so it stays. So each refused
@@ -10,7 +10,7 @@ typedef struct note {
   int32_t pair, next;
 } note;
 
-typedef enum pair_state { WAITING, REFUSED, SETTLED } pair_state;
+typedef enum pair_state { WAITING, REFUSED, DECIDED } pair_state;
 
 typedef struct contraction {
   berth_i_pool pool;
@@ -18,11 +18,11 @@ typedef struct contraction {
   const berth_fuse_options *o;
   berth_i_check check;
   int32_t n_pairs;
-  uint8_t *state;            /* [pairs] pair_state; SETTLED: for good */
+  uint8_t *state;            /* [pairs] pair_state; DECIDED: for good */
   int32_t *queue;            /* [pairs] ring of the WAITING ones */
   int32_t head, n_queued;
   int32_t *partner;          /* [ops] root of the twins of a root's ops; BERTH_NONE: none, or within
-                                it. NULL: not looked at */
+                                it. NULL: not checked */
   int32_t *group;            /* [ops] */
   berth_share_options free;  /* no limits, the same devices */
   berth_i_sharing *whole;    /* colocation groups as wholes, and what has joined an op of theirs;
@@ -70,9 +70,7 @@ static void put_note(contraction *k, int32_t id, int32_t *list, int32_t node) {
 
 static berth_status write_note(contraction *k, int32_t e, int32_t *list, int32_t node,
                                int32_t *id) {
-  void *notes = k->notes;
-  berth_status st = berth_i_pool_grow(&k->pool, &notes, &k->cap, k->used + 1, sizeof *k->notes);
-  k->notes = notes;
+  berth_status st = BERTH_I_POOL_GROW(&k->pool, k->notes, k->cap, k->used + 1);
   if (st != BERTH_OK) return st;
   *id = (int32_t)k->used++;
   k->notes[*id].pair = e;
@@ -131,7 +129,7 @@ static void pass_refused(contraction *k, int32_t from, int32_t other) {
   for (int32_t id = k->refused[from]; id != BERTH_NONE; id = next) {
     next = k->notes[id].next;
     int32_t e = k->notes[id].pair;
-    if (state_of(k, e) == SETTLED) continue;
+    if (state_of(k, e) == DECIDED) continue;
     if (state_of(k, e) == REFUSED && is_witness(k, e, other)) enqueue(k, e);
     put_note(k, id, k->refused, other);
   }
@@ -196,7 +194,7 @@ static bool groups_allow(const contraction *k, int32_t u, int32_t v) {
   return a == BERTH_NONE || b == BERTH_NONE || a == b;
 }
 
-/* Who joins an op of a group goes where the whole group does. */
+/* What joins an op of a group is placed with the whole group. */
 static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
   if (!k->whole) return true;
   int32_t roots[2];
@@ -205,7 +203,7 @@ static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
   return roots[0] == roots[1] || berth_i_sharing_compatible(k->whole, 2, roots);
 }
 
-/* The same for two pairs at once, each of which may be contracted alone: they may meet in one
+/* The same for two pairs at once, each of which may be contracted alone: they may end in one
  * group. */
 static bool wholes_allow_both(const contraction *k, int32_t u, int32_t v, int32_t from,
                               int32_t to) {
@@ -235,7 +233,7 @@ typedef struct verdict {
   bool yes, searched, lone;
 } verdict;
 
-static verdict judge(contraction *k, int32_t u, int32_t v) {
+static verdict check_pair(contraction *k, int32_t u, int32_t v) {
   verdict x = { BERTH_NONE, BERTH_NONE, false, false, false };
   if (k->check == BERTH_I_CHECK_EXACT) {
     x.one = berth_i_cluster_detour(k->c, u, v);
@@ -252,7 +250,7 @@ static verdict judge(contraction *k, int32_t u, int32_t v) {
 }
 
 static void join_now(contraction *k, int32_t u, int32_t v) {
-  verdict x = judge(k, u, v);
+  verdict x = check_pair(k, u, v);
   join(k, u, v, x.searched, x.lone);
 }
 
@@ -274,18 +272,18 @@ static bool has_twin_pair(const contraction *k, int32_t u, int32_t v, int32_t *f
 static bool twins_allow(contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
   if (!berth_i_cluster_follows(k->c, from, to) || !may_ever(k, from, to)) return false;
   if (!wholes_allow_both(k, u, v, from, to)) return false;
-  if (!judge(k, from, to).yes) return false;
+  if (!check_pair(k, from, to).yes) return false;
   return !(berth_i_cluster_reaches(k->c, from, v) && berth_i_cluster_reaches(k->c, u, to));
 }
 
 /* ---- the queue ---- */
 
-static berth_status try_pair(contraction *k, int32_t e) {
+static berth_status contract_pair(contraction *k, int32_t e) {
   int32_t u = berth_i_cluster(k->c, k->c->pairs->src[e]),
           v = berth_i_cluster(k->c, k->c->pairs->dst[e]);
-  set_state(k, e, SETTLED);
+  set_state(k, e, DECIDED);
   if (u == v || !may_ever(k, u, v)) return BERTH_OK;
-  verdict x = judge(k, u, v);
+  verdict x = check_pair(k, u, v);
   if (!x.yes) return refuse(k, e, u, v, x.one, x.two);
   int32_t from, to;
   if (!has_twin_pair(k, u, v, &from, &to)) {
@@ -303,7 +301,7 @@ static berth_status run(contraction *k) {
   berth_status st = BERTH_OK;
   while (k->n_queued > 0 && st == BERTH_OK) {
     if (steps++ % 4096 == 0 && (st = berth_i_interrupted(k->c->g->ctx)) != BERTH_OK) return st;
-    st = try_pair(k, dequeue(k));
+    st = contract_pair(k, dequeue(k));
   }
   return st;
 }

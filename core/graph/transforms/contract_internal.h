@@ -1,6 +1,6 @@
 /* A graph whose ops grow together, pair by pair, without a cycle.
  *
- * Nodes are ops, then collectives, which never grow. What is said of a node stands at its root.
+ * Nodes are ops, then collectives, which never grow. What is known of a node is stored at its root.
  * Adjacency is lists of pairs that are concatenated; pairs within a node, and repeated ones, are
  * unlinked where a list is walked. */
 #ifndef BERTH_CONTRACT_INTERNAL_H

@@ -1,4 +1,5 @@
-/* Ops that feed one consumer only share a device with it. */
+/* Ops that feed one consumer only share a device with it: pairs by falling weight, joined as far as
+ * limits allow. Source: Baechi's co-placement. */
 #include "transform_internal.h"
 
 typedef struct coplacing {
@@ -37,20 +38,20 @@ static bool is_only_edge(const coplacing *c, int32_t e) {
   return n == 1;
 }
 
-static void follow(coplacing *c, int32_t e) {
-  if (!is_only_edge(c, e)) return;
-  int32_t a = berth_i_sharing_root(&c->sharing, c->pairs.src[e]);
-  int32_t b = berth_i_sharing_root(&c->sharing, c->pairs.dst[e]);
-  if (a != b && berth_i_sharing_apart(&c->sharing, a, b) != BERTH_I_TOGETHER) return;
-  if (a != b) berth_i_sharing_join(&c->sharing, a, b);
-  c->joined++;
-}
-
+/* Pairs from the heaviest on; a pair whose sets may not share a device is left. */
 static berth_status join_all(coplacing *c) {
   berth_status st = berth_i_sharing_join_groups(&c->sharing, "coplace", false);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_pairs_by_weight(c->g, &c->pairs, NULL, c->order)) != BERTH_OK) return st;
-  for (int32_t k = 0; k < c->pairs.n; k++) follow(c, c->order[k]);
+  for (int32_t k = 0; k < c->pairs.n; k++) {
+    int32_t e = c->order[k];
+    if (!is_only_edge(c, e)) continue;
+    int32_t a = berth_i_sharing_root(&c->sharing, c->pairs.src[e]);
+    int32_t b = berth_i_sharing_root(&c->sharing, c->pairs.dst[e]);
+    if (a != b && berth_i_sharing_apart(&c->sharing, a, b) != BERTH_I_TOGETHER) continue;
+    if (a != b) berth_i_sharing_join(&c->sharing, a, b);
+    c->joined++;
+  }
   return berth_i_sharing_groups(&c->sharing, c->group);
 }
 

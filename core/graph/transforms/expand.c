@@ -1,4 +1,6 @@
-/* Collectives into tensors and ops. */
+/* Collectives into tensors and ops: each message of a schedule (expand_schedule.c) becomes a tensor
+ * between ops of no time on the members' devices. The result is an ordinary graph with a map back.
+ * O(ops + edges + messages). */
 #include "expand_internal.h"
 #include <stdio.h>
 
@@ -6,7 +8,7 @@ static const char *const kind_names[] = {
   "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", "parameter-server"
 };
 
-enum { ASK_EVERY = 4096, MOST_SEGMENT_OPS = 1 << 26 };
+enum { POLL_EVERY = 4096, MOST_SEGMENT_OPS = 1 << 26 };
 
 struct berth_expansion {
   berth_i_pool pool;
@@ -110,11 +112,9 @@ static berth_status check_devices(const berth_graph *g, int32_t n_devices, const
 /* ---- what is added ---- */
 
 static berth_status note_op(berth_expansion *x, int32_t device, int32_t collective) {
-  berth_status st = berth_i_pool_grow(&x->pool, (void **)&x->device, &x->cap_device, x->n_ops + 1,
-                                      sizeof *x->device);
+  berth_status st = BERTH_I_POOL_GROW(&x->pool, x->device, x->cap_device, x->n_ops + 1);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1,
-                         sizeof *x->collective);
+  st = BERTH_I_POOL_GROW(&x->pool, x->collective, x->cap_collective, x->n_ops + 1);
   if (st != BERTH_OK) return st;
   x->device[x->n_ops] = device;
   x->collective[x->n_ops++] = collective;
@@ -148,10 +148,9 @@ static berth_status add_tensor(expander *e, int32_t producer, double bytes, bert
                                int32_t *id) {
   const berth_tensor t = { .producer = producer, .bytes = bytes, .resident_bytes = 0 };
   berth_expansion *x = e->x;
-  berth_status st = x->n_pieces % ASK_EVERY == 0 ? berth_i_interrupted(x->ctx) : BERTH_OK;
+  berth_status st = x->n_pieces % POLL_EVERY == 0 ? berth_i_interrupted(x->ctx) : BERTH_OK;
   if (st == BERTH_OK)
-    st = berth_i_pool_grow(&x->pool, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1,
-                           sizeof *x->piece);
+    st = BERTH_I_POOL_GROW(&x->pool, x->piece, x->cap_piece, x->n_pieces + 1);
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(e->b, &t, id);
   if (st != BERTH_OK) return st;
   piece.collective = e->k;
@@ -396,16 +395,16 @@ static berth_status start_members(expander *e) {
   return st;
 }
 
-static bool is_told(const expander *e, int32_t consumer, int32_t position) {
+static bool is_consumer_at(const expander *e, int32_t consumer, int32_t position) {
   int32_t own = e->position[e->device[consumer]];
   return own == position || own == BERTH_NONE;
 }
 
-static berth_status tell_from(expander *e, int32_t position) {
+static berth_status connect_consumers(expander *e, int32_t position) {
   int32_t t = BERTH_NONE;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < e->c->n_consumers && st == BERTH_OK; i++) {
-    if (!is_told(e, e->c->consumers[i], position)) continue;
+    if (!is_consumer_at(e, e->c->consumers[i], position)) continue;
     if (t == BERTH_NONE)
       st = add_tensor(e, e->state[position], 0, (berth_piece){ .step = BERTH_NONE }, &t);
     if (st == BERTH_OK) st = berth_graph_builder_add_consumer(e->b, t, e->c->consumers[i]);
@@ -421,7 +420,7 @@ static berth_status expand_one(expander *e, int32_t k) {
   berth_status st;
   if ((st = start_members(e)) != BERTH_OK) return st;
   if (e->n > 1 && (st = communicate(e)) != BERTH_OK) return st;
-  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = tell_from(e, i);
+  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = connect_consumers(e, i);
   return st == BERTH_OK ? berth_i_interrupted(e->g->ctx) : st;
 }
 

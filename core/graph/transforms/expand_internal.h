@@ -1,4 +1,5 @@
-/* Schedules of collectives: who sends which blocks to whom, step by step. */
+/* Schedules of collectives: a list of messages, step by step, each with the blocks that it carries.
+ * Positions are devices, as the schedule counts them. */
 #ifndef BERTH_EXPAND_INTERNAL_H
 #define BERTH_EXPAND_INTERNAL_H
 

@@ -1,4 +1,6 @@
-/* Textbook schedules of collectives, over positions 0..n-1. */
+/* Textbook schedules of collectives, over positions 0..n-1: ring, recursive halving and doubling,
+ * binomial tree, direct. Invariant: within a step no position sends a block that it receives in the
+ * same step. */
 #include "expand_internal.h"
 
 void berth_i_schedule_clear(berth_i_schedule *s) {
@@ -7,9 +9,7 @@ void berth_i_schedule_clear(berth_i_schedule *s) {
 }
 
 static berth_status emit(berth_i_schedule *s, berth_i_message m) {
-  void *at = s->at;
-  berth_status st = berth_i_pool_grow(s->pool, &at, &s->cap, s->n + 1, sizeof *s->at);
-  s->at = at;
+  berth_status st = BERTH_I_POOL_GROW(s->pool, s->at, s->cap, s->n + 1);
   if (st != BERTH_OK) return st;
   s->at[s->n++] = m;
   if (m.step >= s->steps) s->steps = m.step + 1;
@@ -263,7 +263,7 @@ static int32_t group_of(const berth_i_rounds *r, int32_t position) {
   return a;
 }
 
-/* The root stands for its group, the first for the others. */
+/* The root represents its group, the first one the others. */
 static berth_status spread_groups(berth_i_schedule *s, const berth_i_rounds *r, int32_t root) {
   int32_t home = group_of(r, root), groups = r->n_groups, step = 0;
   berth_status st = BERTH_OK;

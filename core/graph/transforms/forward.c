@@ -1,4 +1,6 @@
-/* The forward ops of a training graph, and what the others go with. */
+/* The forward ops of a training graph, and which of them each other op joins: a backward op its
+ * twin, others the forward op among their producers that has most parameters. Times are those of
+ * the forward pass; memory includes the joined ops on request. O(ops log ops + edges). */
 #include "transform_internal.h"
 
 typedef struct passes {
@@ -83,7 +85,7 @@ static berth_status check_passes(const passes *p) {
   return st;
 }
 
-/* ---- what the others go with ---- */
+/* ---- what the others join ---- */
 
 static int32_t with_most_parameters(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
@@ -319,7 +321,7 @@ static void set_defaults(void *out) { *(berth_forward_options *)out = berth_forw
 
 static const berth_choice *const memories[] = {
   BERTH_I_CHOICE("training", "A forward op carries the parameters and the workspace of the ops "
-                             "that go with it."),
+                             "that join it."),
   BERTH_I_CHOICE("forward", "Published: what the forward ops have by themselves; training needs "
                             "more."),
   NULL

@@ -1,4 +1,5 @@
-/* Fusion and chain contraction: options, then contraction, then the graph of what is left. */
+/* Fusion and chain contraction: options, contraction of pairs (contract.c), then the quotient
+ * graph. */
 #include "contract_internal.h"
 
 berth_fuse_options berth_fuse_default(void) {

@@ -1,4 +1,6 @@
-/* Forward graph in, forward and backward graph out. */
+/* Forward graph in, forward and backward graph out. Op v of n gets the twin 2n - 1 - v. Each tensor
+ * has a gradient that flows against it; sinks are joined to their twins, or only the last one.
+ * O(ops + edges). */
 #include "graph/graph_internal.h"
 
 typedef struct mirror {
@@ -120,25 +122,15 @@ static const double *backward_seconds(mirror *m, int32_t v, const double *forwar
 
 static berth_status backward_name(mirror *m, const char *forward, const char **out) {
   size_t n = forward ? strlen(forward) : 0;
-  void *buf = m->name;
   *out = NULL;
   if (n == 0) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_pool_grow(&m->pool, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK)
+  if ((st = BERTH_I_POOL_GROW(&m->pool, m->name, m->name_cap, n + sizeof suffix)) != BERTH_OK)
     return st;
-  m->name = buf;
   memcpy(m->name, forward, n);
   memcpy(m->name + n, suffix, sizeof suffix);
   *out = m->name;
   return BERTH_OK;
-}
-
-static berth_status add_forward_op(mirror *m, int32_t v) {
-  berth_op op;
-  berth_status st = berth_graph_op(m->g, v, &op);
-  if (st != BERTH_OK) return st;
-  op.twin = twin_of(m, v);
-  return berth_graph_builder_add_op(m->b, &op, NULL);
 }
 
 static berth_status add_backward_op(mirror *m, int32_t v) {
@@ -157,22 +149,17 @@ static berth_status add_backward_op(mirror *m, int32_t v) {
 
 static berth_status add_ops(mirror *m) {
   berth_status st = BERTH_OK;
-  for (int32_t v = 0; v < m->g->n_ops && st == BERTH_OK; v++) st = add_forward_op(m, v);
+  for (int32_t v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
+    berth_op op;
+    if ((st = berth_graph_op(m->g, v, &op)) != BERTH_OK) return st;
+    op.twin = twin_of(m, v);
+    st = berth_graph_builder_add_op(m->b, &op, NULL);
+  }
   for (int32_t v = m->g->n_ops - 1; v >= 0 && st == BERTH_OK; v--) st = add_backward_op(m, v);
   return st;
 }
 
 /* ---- tensors ---- */
-
-static berth_status add_forward_tensor(mirror *m, int32_t t) {
-  berth_tensor x;
-  berth_status st = berth_graph_tensor(m->g, t, &x);
-  if (st == BERTH_OK) st = berth_graph_builder_add_tensor(m->b, &x, NULL);
-  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
-    st = berth_graph_builder_add_consumer(m->b, t, m->g->use[j]);
-  }
-  return st;
-}
 
 static void size_as_output(const berth_graph *g, int32_t v, berth_tensor *x) {
   bool any = g->out_at[v] < g->out_at[v + 1];
@@ -192,13 +179,6 @@ static berth_status add_gradient(mirror *m, int32_t t, int32_t v) {
   int32_t id;
   if ((st = berth_graph_builder_add_tensor(m->b, &x, &id)) != BERTH_OK) return st;
   return berth_graph_builder_add_consumer(m->b, id, twin_u);
-}
-
-static berth_status add_gradients(mirror *m, int32_t t) {
-  berth_status st = BERTH_OK;
-  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++)
-    st = add_gradient(m, t, m->g->use[j]);
-  return st;
 }
 
 static bool is_sink(const berth_graph *g, int32_t v) {
@@ -221,30 +201,27 @@ static berth_status join_twin(mirror *m, int32_t v) {
   return st;
 }
 
-static berth_status add_joins(mirror *m) {
-  berth_status st = BERTH_OK;
-  if (m->opts->join == BERTH_JOIN_LAST) return join_twin(m, m->g->n_ops - 1);
-  for (int32_t v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
-    if (is_sink(m->g, v)) st = join_twin(m, v);
-  }
-  return st;
-}
-
-static berth_status add_activations(mirror *m, int32_t t) {
-  berth_status st = BERTH_OK;
-  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
-    st = berth_graph_builder_add_consumer(m->b, t, twin_of(m, m->g->use[j]));
-  }
-  return st;
-}
-
+/* In this order, which is that of the inputs of the backward ops: forward tensors, joins,
+ * gradients, activations. */
 static berth_status add_tensors(mirror *m) {
+  const berth_graph *g = m->g;
   berth_status st = BERTH_OK;
-  for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_forward_tensor(m, t);
-  if (st == BERTH_OK) st = add_joins(m);
-  for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_gradients(m, t);
-  for (int32_t t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++)
-    st = add_activations(m, t);
+  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
+    berth_tensor x;
+    if ((st = berth_graph_tensor(g, t, &x)) == BERTH_OK)
+      st = berth_graph_builder_add_tensor(m->b, &x, NULL);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++)
+      st = berth_graph_builder_add_consumer(m->b, t, g->use[j]);
+  }
+  if (st == BERTH_OK && m->opts->join == BERTH_JOIN_LAST) st = join_twin(m, g->n_ops - 1);
+  for (int32_t v = 0; m->opts->join == BERTH_JOIN_SINKS && v < g->n_ops && st == BERTH_OK; v++)
+    if (is_sink(g, v)) st = join_twin(m, v);
+  for (int32_t t = 0; t < g->n_tensors; t++)
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++)
+      st = add_gradient(m, t, g->use[j]);
+  for (int32_t t = 0; m->opts->activations && t < g->n_tensors; t++)
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++)
+      st = berth_graph_builder_add_consumer(m->b, t, twin_of(m, g->use[j]));
   return st;
 }
 

@@ -1,4 +1,6 @@
-/* The graph that has one op for each set of ops. */
+/* The graph that has one op for each set of ops: times, FLOP and parameters are summed, workspaces
+ * are not (one op runs at a time), pins and groups are inherited; a tensor that leaves a set stays
+ * one tensor, inner ones are dropped or become one. O(ops + edges). */
 #include "transform_internal.h"
 #include <stdio.h>
 
@@ -23,7 +25,7 @@ typedef struct quotient {
   berth_fuse_inner inner;
   common *set;       /* [n] */
   double *seconds;   /* [n * types] */
-  int32_t *met;      /* [n] stamp of the latest list that a set stood in */
+  int32_t *stamp_of; /* [n] stamp of the latest list that has the set */
   int32_t *list;     /* [most members or consumers of a collective] */
   char *name;
   size_t name_cap;
@@ -115,7 +117,7 @@ static bool is_inner(const quotient *q, int32_t t) {
   return g->use_at[t] < g->use_at[t + 1];
 }
 
-static void swallow(quotient *q, int32_t t) {
+static void absorb_tensor(quotient *q, int32_t t) {
   common *x = &q->set[q->map[q->g->producer[t]]];
   x->inner += berth_i_resident(q->g, t);
   x->inner_all &= q->g->tensor_flags ? q->g->tensor_flags[t] : 0;
@@ -130,8 +132,8 @@ static berth_status add_leaving(quotient *q, int32_t t, int32_t *id) {
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(q->b, &x, id);
   for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
     int32_t to = q->map[g->use[j]];
-    if (to == own || q->met[to] == t) continue;
-    q->met[to] = t;
+    if (to == own || q->stamp_of[to] == t) continue;
+    q->stamp_of[to] = t;
     st = berth_graph_builder_add_consumer(q->b, *id, to);
   }
   return st;
@@ -146,10 +148,10 @@ static berth_status add_kept(quotient *q, int32_t k) {
 
 static berth_status add_tensors(quotient *q) {
   berth_status st = BERTH_OK;
-  memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
+  memset(q->stamp_of, 0xff, (size_t)q->n * sizeof *q->stamp_of);
   int32_t id;
   for (int32_t t = 0; t < q->g->n_tensors && st == BERTH_OK; t++) {
-    if (is_inner(q, t)) swallow(q, t);
+    if (is_inner(q, t)) absorb_tensor(q, t);
     else st = add_leaving(q, t, &id);
   }
   for (int32_t k = 0; q->inner == BERTH_INNER_KEEP && k < q->n && st == BERTH_OK; k++)
@@ -166,12 +168,10 @@ static const char *name_of(const berth_graph *g, int32_t op) {
 /* "a+b", "first..last (5)"; what has no name is left out. */
 static berth_status joint_name(quotient *q, const common *x, const char **out) {
   const char *first = name_of(q->g, x->first), *last = name_of(q->g, x->last);
-  void *buf = q->name;
   *out = first ? first : last;
   if (x->size == 1 || !first || !last) return BERTH_OK;
   berth_status st =
-      berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
-  q->name = buf;
+      BERTH_I_POOL_GROW(&q->pool, q->name, q->name_cap, strlen(first) + strlen(last) + 32);
   if (st != BERTH_OK) return st;
   if (x->size == 2) snprintf(q->name, q->name_cap, "%s+%s", first, last);
   else snprintf(q->name, q->name_cap, "%s..%s (%ld)", first, last, (long)x->size);
@@ -202,12 +202,13 @@ static berth_status add_op(quotient *q, int32_t k, bool forward_inside) {
   return berth_graph_builder_add_op(q->b, &op, NULL);
 }
 
-/* Is some op of the set neither backward nor update? @param met [n] scratch: 0 where there is
+/* Is some op of the set neither backward nor update? @param stamp_of [n] scratch: 0 where there is
  * one */
 static void find_forward(quotient *q) {
-  memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
+  memset(q->stamp_of, 0xff, (size_t)q->n * sizeof *q->stamp_of);
   for (int32_t v = 0; v < q->g->n_ops; v++) {
-    if (!(berth_i_flags(q->g, v) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE))) q->met[q->map[v]] = 0;
+    if (!(berth_i_flags(q->g, v) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE)))
+      q->stamp_of[q->map[v]] = 0;
   }
 }
 
@@ -219,7 +220,7 @@ static berth_status add_ops(quotient *q) {
   for (int32_t v = 0; q->g->twin && v < q->g->n_ops; v++) note_twin(q, v);
   match_twins(q);
   find_forward(q);
-  for (int32_t k = 0; k < q->n && st == BERTH_OK; k++) st = add_op(q, k, q->met[k] == 0);
+  for (int32_t k = 0; k < q->n && st == BERTH_OK; k++) st = add_op(q, k, q->stamp_of[k] == 0);
   return st;
 }
 
@@ -230,8 +231,8 @@ static int32_t map_list(quotient *q, int32_t n, const int32_t *ops, int32_t stam
   int32_t m = 0;
   for (int32_t j = 0; j < n; j++) {
     int32_t k = q->map[ops[j]];
-    if (q->met[k] == stamp) continue;
-    q->met[k] = stamp;
+    if (q->stamp_of[k] == stamp) continue;
+    q->stamp_of[k] = stamp;
     list[m++] = k;
   }
   return m;
@@ -250,7 +251,7 @@ static berth_status add_collective(quotient *q, int32_t k) {
 
 static berth_status add_collectives(quotient *q) {
   berth_status st = BERTH_OK;
-  memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
+  memset(q->stamp_of, 0xff, (size_t)q->n * sizeof *q->stamp_of);
   for (int32_t k = 0; k < q->g->n_collectives && st == BERTH_OK; k++) st = add_collective(q, k);
   return st;
 }
@@ -273,7 +274,7 @@ berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *ma
   if (st != BERTH_OK) return st;
   q.set = berth_i_pool_alloc(&q.pool, sets, sizeof *q.set);
   q.seconds = berth_i_pool_zalloc(&q.pool, sets * (size_t)g->n_types, sizeof *q.seconds);
-  q.met = berth_i_pool_alloc(&q.pool, sets, sizeof *q.met);
+  q.stamp_of = berth_i_pool_alloc(&q.pool, sets, sizeof *q.stamp_of);
   q.list = berth_i_pool_alloc(&q.pool, g->n_coll_ops, sizeof *q.list);
   if ((st = berth_i_pool_status(&q.pool)) == BERTH_OK) st = build(&q, out);
   berth_i_pool_free(&q.pool);

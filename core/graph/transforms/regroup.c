@@ -1,4 +1,5 @@
-/* The same graph with other colocation groups. */
+/* The same graph with other colocation groups, copied row by row; helpers for transforms that
+ * copy. */
 #include "transform_internal.h"
 
 berth_status berth_i_builder_like(const berth_graph *g, berth_graph_builder **out) {

@@ -1,4 +1,6 @@
-/* Sets of ops that are to share a device. */
+/* Sets of ops that are to share a device: disjoint sets (union-find) whose roots hold sums of
+ * bytes, times and counts, and common pins and types; two sets join only if the result may still
+ * run somewhere and keeps the limits. */
 #include "base/sort_internal.h"
 #include "transform_internal.h"
 

@@ -1,4 +1,5 @@
-/* What the transforms share: sets of ops that are to share a device, and graphs made from them. */
+/* What the transforms share: sets of ops that are to share a device (attributes at the root), and
+ * graphs made from them. */
 #ifndef BERTH_TRANSFORM_INTERNAL_H
 #define BERTH_TRANSFORM_INTERNAL_H
 
@@ -14,7 +15,7 @@ typedef enum berth_i_apart {
   BERTH_I_LIMIT
 } berth_i_apart;
 
-/* Attributes stand at the root. */
+/* Attributes are stored at the root. */
 typedef struct berth_i_sharing {
   const berth_graph *g;
   const berth_share_options *o;
@@ -42,12 +43,12 @@ static inline int32_t berth_i_sharing_root(const berth_i_sharing *s, int32_t op)
 berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t b);
 /** Do all these roots have a type in common, and no two different pins? */
 bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots);
-/** Joins two different roots, whatever limits say.  @return the root of both */
+/** Joins two different roots, whatever the limits.  @return the root of both */
 int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b);
 /** Joins the colocation groups of the graph; with `strict` a group that no type of device can run
  *  is refused; limits do not count. @return BERTH_OK, BERTH_EINFEASIBLE, BERTH_ENOMEM */
 berth_status berth_i_sharing_join_groups(berth_i_sharing *s, const char *who, bool strict);
-/** Message for what berth_i_sharing_apart says about two ops. @return BERTH_EINVAL (pins) or
+/** Message for what berth_i_sharing_apart reports about two ops. @return BERTH_EINVAL (pins) or
  * BERTH_EINFEASIBLE */
 berth_status berth_i_sharing_refuse(const berth_i_sharing *s, const char *who, int32_t a, int32_t b,
                                     berth_i_apart why);
