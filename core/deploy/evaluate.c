@@ -33,7 +33,7 @@ static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_
 
 static bool is_late(berth_i_fault_kind kind) {
   return kind == BERTH_I_FAULT_LATE_OP || kind == BERTH_I_FAULT_LATE_TENSOR
-         || kind == BERTH_I_FAULT_LATE_MEETING;
+         || kind == BERTH_I_FAULT_LATE_COLLECTIVE;
 }
 
 /* The cost is retained and released by the plan. What never ends, as far as can be counted, is like

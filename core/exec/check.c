@@ -1,4 +1,5 @@
-/* The run on one thread, and the comparison with it. */
+/* The run on one thread in topological order, and the comparison of a threaded run's buffers with
+ * it. Checksums are of bits: kernels give the same bytes in any order of ops. */
 #include "exec_internal.h"
 
 static uint64_t checksum(uint64_t h, const float *x, int64_t n) {

@@ -1,4 +1,5 @@
-/* The one clock that the library reads by itself; see berth/exec.h. */
+/* The one clock that the library reads by itself (berth/exec.h): monotonic, in seconds; waiting
+ * until a time, which needs conditions on the same clock. */
 #include "exec_internal.h"
 #include <errno.h>
 #include <time.h>

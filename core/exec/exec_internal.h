@@ -106,7 +106,7 @@ struct berth_executor {
   berth_cost *cost;
   const berth_graph *g;
   berth_exec_options o;
-  berth_sim *judge;           /* says what is wrong with a placement */
+  berth_sim *simulator;           /* checks placements */
   double scale, byte_scale;
   int32_t n_devices, n_copiers, n_started;
   int32_t most_in, most_out;

@@ -1,4 +1,5 @@
-/* What a run leaves behind. */
+/* What a run leaves behind: times, devices, transfers, turns, checksums, copied out of the
+ * executor, which may run again. */
 #include "base/sort_internal.h"
 #include "execution_internal.h"
 

@@ -1,4 +1,4 @@
-/* Layout of an execution. */
+/* Layout of an execution, for the files that fill it. */
 #ifndef BERTH_EXECUTION_INTERNAL_H
 #define BERTH_EXECUTION_INTERNAL_H
 

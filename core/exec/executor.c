@@ -1,4 +1,5 @@
-/* Life of an executor: options, arrays, threads. */
+/* Life of an executor: options and checks, arrays, threads. One thread a device and copiers for the
+ * channels, started once and idle between runs; the executor owns all buffers. */
 #include "exec_internal.h"
 #include "sim/plan_internal.h"
 #include <signal.h>
@@ -25,7 +26,7 @@ static void set_defaults(void *out) { *(berth_exec_options *)out = berth_exec_de
 
 static const berth_choice *const modes[] = {
   BERTH_I_CHOICE("compute", "Ops run kernels sized by their times."),
-  BERTH_I_CHOICE("paced", "Ops last as long as the cost model says; a share `duty` of it is "
+  BERTH_I_CHOICE("paced", "Ops last as long as in the cost model; a share `duty` of it is "
                           "computed."),
   NULL
 };
@@ -202,15 +203,15 @@ static int32_t count_copiers(const berth_executor *x) {
   return x->o.links == BERTH_LINKS_PAIR ? x->n_devices * (x->n_devices - 1) : x->n_devices;
 }
 
-static berth_status make_judge(berth_executor *x) {
+static berth_status make_simulator(berth_executor *x) {
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = BERTH_MEMORY_NONE;
-  return berth_sim_new(x->cost, &o, &x->judge);
+  return berth_sim_new(x->cost, &o, &x->simulator);
 }
 
 static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
   berth_status st;
-  if ((st = make_judge(x)) != BERTH_OK) return st;
+  if ((st = make_simulator(x)) != BERTH_OK) return st;
   if ((st = alloc_graph_arrays(x)) != BERTH_OK) return st;
   if ((st = berth_i_exec_plan(x)) != BERTH_OK) return st;
   if ((st = alloc_run_arrays(x)) != BERTH_OK) return st;
@@ -259,7 +260,7 @@ void berth_executor_release(berth_executor *x) {
   pthread_cond_destroy(&x->news);
   pthread_mutex_destroy(&x->lock);
   free_arenas(x);
-  berth_sim_release(x->judge);
+  berth_sim_release(x->simulator);
   berth_i_pool_free(&x->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }

@@ -1,4 +1,5 @@
-/* What the graph alone decides: time scale, sizes, kernels and their classes, edges. */
+/* What the graph alone decides: time scale, sizes, kernels and their classes, edges, priorities.
+ * Done once per executor. O((ops + edges) log ops). */
 #include "base/sort_internal.h"
 #include "exec_internal.h"
 
@@ -47,30 +48,9 @@ static void fill_edge_tensors(berth_executor *x) {
   }
 }
 
-/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [tensors], cursor:
- * [ops]. */
-static void match_inputs(berth_executor *x, int32_t *sorted, int32_t *mark, int32_t *cursor) {
-  const berth_graph *g = x->g;
-  for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
-  for (int32_t e = 0; e < g->n_edges; e++) sorted[cursor[g->use[e]]++] = e;
-  for (int32_t op = 0; op < g->n_ops; op++) {
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
-      mark[x->edge_tensor[sorted[i]]] = sorted[i];
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->in_edge[i] = mark[g->in[i]];
-  }
-}
-
 static berth_status plan_edges(berth_executor *x) {
-  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
-  berth_i_pool scratch = berth_i_pool_empty(x->ctx);
-  int32_t *sorted = berth_i_pool_alloc(&scratch, m, sizeof *sorted);
-  int32_t *mark = berth_i_pool_alloc(&scratch, t, sizeof *mark);
-  int32_t *cursor = berth_i_pool_alloc(&scratch, n, sizeof *cursor);
-  berth_status st = berth_i_pool_status(&scratch);
   fill_edge_tensors(x);
-  if (st == BERTH_OK) match_inputs(x, sorted, mark, cursor);
-  berth_i_pool_free(&scratch);
-  return st;
+  return berth_i_input_edges(x->g, x->g->use, x->edge_tensor, x->in_edge);
 }
 
 /* ---- kernels ---- */

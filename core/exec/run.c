@@ -1,4 +1,5 @@
-/* Running a placement: the calling thread lays out, starts, watches and records. */
+/* Running a placement: the calling thread lays out, starts, watches (interrupt hook, every 10 ms)
+ * and records; repeated runs are ranked by makespan and the median is reported. */
 #include "execution_internal.h"
 #include "base/sort_internal.h"
 
@@ -38,7 +39,7 @@ static void call_off(berth_executor *x) {
 }
 
 /* The lock is open while hooks run. */
-static berth_status ask_hooks(berth_executor *x) {
+static berth_status poll_hooks(berth_executor *x) {
   double done = 1 - (double)x->left / (x->g->n_ops + x->n_copies);
   pthread_mutex_unlock(&x->lock);
   berth_status st;
@@ -54,12 +55,12 @@ static berth_status run_once(berth_executor *x, int32_t run) {
   reset(x, run);
   pthread_mutex_lock(&x->lock);
   x->origin = berth_i_exec_now();
-  double ask = x->origin + POLL_SECONDS;
+  double next_poll = x->origin + POLL_SECONDS;
   berth_i_exec_begin(x);
   while (x->left > 0 && st == BERTH_OK) {
-    if (berth_i_exec_wait_until(&x->news, &x->lock, ask) || x->left == 0) continue;
-    st = ask_hooks(x);
-    ask = berth_i_exec_now() + POLL_SECONDS;
+    if (berth_i_exec_wait_until(&x->news, &x->lock, next_poll) || x->left == 0) continue;
+    st = poll_hooks(x);
+    next_poll = berth_i_exec_now() + POLL_SECONDS;
   }
   if (st != BERTH_OK) call_off(x);
   pthread_mutex_unlock(&x->lock);
@@ -112,10 +113,10 @@ static berth_status run_all(berth_executor *x, int32_t n, berth_execution **out)
   return st;
 }
 
-/* The judge's makespan is not below any op's or transfer's time. */
-static berth_status judge(berth_executor *x, const int32_t *device) {
+/* The simulated makespan is not below any op's or transfer's time. */
+static berth_status check_placement(berth_executor *x, const int32_t *device) {
   berth_sim_summary s;
-  berth_status st = berth_sim_run(x->judge, device, &s);
+  berth_status st = berth_sim_run(x->simulator, device, &s);
   if (st != BERTH_OK || s.makespan * x->scale < MOST_SECONDS) return st;
   return berth_i_fail(x->ctx, BERTH_EINVAL, "the placement takes %g s, at scale %g: more than %g s",
                       s.makespan, x->scale, MOST_SECONDS);
@@ -123,7 +124,7 @@ static berth_status judge(berth_executor *x, const int32_t *device) {
 
 static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats,
                                   berth_execution **out) {
-  berth_status st = judge(x, device);
+  berth_status st = check_placement(x, device);
   if (st != BERTH_OK) return st;
   x->device = device;
   if (x->o.check && !x->expected) st = berth_i_exec_expect(x);

@@ -1,4 +1,5 @@
-/* What the threads do with what they are given. */
+/* The loops of the threads: a device thread computes the op that it is given, a copier thread moves
+ * pieces of the copies that it is given. Neither decides anything (turns.c). */
 #include "exec_internal.h"
 
 /* ---- devices ---- */

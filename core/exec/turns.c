@@ -26,7 +26,7 @@ static double key(const berth_executor *x, int32_t op) {
                 : (double)x->since[op];
 }
 
-static bool goes_before(const berth_executor *x, int32_t a, int32_t b) {
+static bool precedes(const berth_executor *x, int32_t a, int32_t b) {
   double ka = key(x, a), kb = key(x, b);
   return ka < kb || (ka == kb && x->since[a] < x->since[b]);
 }
@@ -38,7 +38,7 @@ static int32_t choose(berth_executor *x, berth_i_exec_device *d) {
     best = berth_rng_below(&x->rng, d->n_ready);
   } else {
     for (int32_t i = 1; i < d->n_ready; i++) {
-      if (goes_before(x, d->ready[i], d->ready[best])) best = i;
+      if (precedes(x, d->ready[i], d->ready[best])) best = i;
     }
   }
   int32_t op = d->ready[best];
@@ -46,7 +46,7 @@ static int32_t choose(berth_executor *x, berth_i_exec_device *d) {
   return op;
 }
 
-static void give_next(berth_executor *x, int32_t device, double now) {
+static void start_next_op(berth_executor *x, int32_t device, double now) {
   berth_i_exec_device *d = &x->dev[device];
   if (d->op != BERTH_NONE || d->n_ready == 0) return;
   d->op = choose(x, d);
@@ -115,7 +115,7 @@ static int32_t pieces_of(const berth_executor *x, int32_t tensor) {
   return n < 1 ? 1 : n > 64 ? 64 : (int32_t)n;
 }
 
-static void ask_for_copy(berth_executor *x, int32_t edge) {
+static void request_copy(berth_executor *x, int32_t edge) {
   int32_t t = x->edge_tensor[edge], src = x->device[x->g->producer[t]],
           dst = x->device[x->g->use[edge]];
   berth_i_copy *c = &x->copy[x->n_copies];
@@ -135,7 +135,7 @@ static void end_turn(berth_executor *x, double now) {
     return;
   }
   start_copies(x, now);
-  for (int32_t d = 0; d < x->n_devices; d++) give_next(x, d, now);
+  for (int32_t d = 0; d < x->n_devices; d++) start_next_op(x, d, now);
   if (x->left == 0) pthread_cond_signal(&x->news);
 }
 
@@ -155,7 +155,7 @@ static void send_outputs(berth_executor *x, int32_t op) {
     int32_t t = g->out[i];
     for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
       if (x->lead[e] == BERTH_NONE) input_there(x, g->use[e]);
-      else if (x->lead[e] == e) ask_for_copy(x, e);
+      else if (x->lead[e] == e) request_copy(x, e);
     }
   }
 }

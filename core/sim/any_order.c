@@ -1,4 +1,4 @@
-/* What devices may come to hold under the policy TOTAL, whatever the order, the links and the
+/* What devices may hold at most under the policy TOTAL, whatever the order, the links and the
  * sends: all that is ever put there, and the largest workspace on top. Ops that take no time may
  * all be there in one instant. */
 #include "sim_internal.h"

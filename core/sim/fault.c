@@ -1,4 +1,6 @@
-/* Why a run could not be made: finding it, and putting it into words. */
+/* Why a run could not be made: a run only stops short, then the state is searched for the reason,
+ * and the reason becomes a message. Found on any thread; reported on the calling one, as messages
+ * are written to the context. */
 #include "sim_internal.h"
 
 #include <assert.h>
@@ -15,8 +17,9 @@ bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t o
 
 /* ---- no way across ---- */
 
-/* A function of the user says so by its price, the topology by its routes: there a price may also
- * be too high to be counted. Links that are held make up a route, whatever the function says. */
+/* A function of the user gives an infinite price, the topology no route; a price of the topology
+ * may also be too high to be counted. Links that are held make up a route, whatever the function
+ * returns. */
 static bool can_cross(const berth_i_sim_plan *p, int32_t tensor, int32_t src, int32_t dst) {
   const berth_cost *c = p->cost;
   if (c->table && isinf(berth_i_transfer_time(c, tensor, src, dst))) return false;
@@ -81,7 +84,7 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return false;
 }
 
-/* Its time would be over too late, or flows of it that share links never come to an end;
+/* Its time would be over too late, or flows of it that share links never end;
  * BERTH_NONE. */
 static int32_t late_collective(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   if (s->coll.n_under_way > 0 && s->coll.under_way[0].time > p->horizon)
@@ -95,7 +98,7 @@ static int32_t late_collective(const berth_i_sim_plan *p, const berth_i_sim_stat
 static bool find_late_collective(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   int32_t k = late_collective(p, s);
   if (k == BERTH_NONE) return false;
-  berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_MEETING, BERTH_NONE, BERTH_NONE, BERTH_NONE);
+  berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_COLLECTIVE, BERTH_NONE, BERTH_NONE, BERTH_NONE);
   s->fault.tensor = k;
   return true;
 }
@@ -146,20 +149,6 @@ void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* ---- words ---- */
 
-static berth_status report_device(const berth_i_sim_plan *p, const berth_i_fault *f,
-                                  const char *op) {
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op,
-                      (int)f->device, (int)p->n_devices);
-}
-
-static berth_status report_unreachable(const berth_i_sim_plan *p, const berth_i_fault *f,
-                                       const char *op, const char *device) {
-  char to[64];
-  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "no route from %s to %s for tensor %d of %s",
-                      device, berth_i_device_label(p->cost->t, f->other, to, sizeof to),
-                      (int)f->tensor, op);
-}
-
 /* what: "... would end", "... would arrive". */
 static berth_status report_late(const berth_i_sim_plan *p, const char *what) {
   if (p->horizon != BERTH_I_MOST_QUANTA)
@@ -168,62 +157,52 @@ static berth_status report_late(const berth_i_sim_plan *p, const char *what) {
                       p->unit);
 }
 
-static berth_status report_late_op(const berth_i_sim_plan *p, const char *op) {
-  char what[128];
-  snprintf(what, sizeof what, "%s would end", op);
-  return report_late(p, what);
-}
-
-static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_fault *f,
-                                       const char *op, const char *device) {
-  char what[192];
-  snprintf(what, sizeof what, "tensor %d of %s would reach %s", (int)f->tensor, op, device);
-  return report_late(p, what);
-}
-
-static berth_status report_late_collective(const berth_i_sim_plan *p, const berth_i_fault *f) {
-  char what[64];
-  snprintf(what, sizeof what, "collective %d would end", (int)f->tensor);
-  return report_late(p, what);
-}
-
-static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fault *f,
-                                    const char *op, const char *device) {
-  char other[64];
-  return berth_i_fail(p->ctx, BERTH_EINVAL,
-                      "the sequence deadlocks: %s is next on %s but waits for %s, which never runs",
-                      op, device, berth_i_op_label(p->cost->g, f->other, other, sizeof other));
-}
-
 berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f) {
-  char op[64] = "", device[64] = "";
-  if (f->op >= 0) berth_i_op_label(p->cost->g, f->op, op, sizeof op);
+  berth_ctx *ctx = p->ctx;
+  const berth_graph *g = p->cost->g;
+  const berth_topology *t = p->cost->t;
+  char op[64] = "", device[64] = "", other[64], what[192];
+  if (f->op >= 0) berth_i_op_label(g, f->op, op, sizeof op);
   if (f->device >= 0 && f->device < p->n_devices)
-    berth_i_device_label(p->cost->t, f->device, device, sizeof device);
-  char other[64];
+    berth_i_device_label(t, f->device, device, sizeof device);
   switch (f->kind) {
   case BERTH_I_FAULT_NONE: break;
-  case BERTH_I_FAULT_DEVICE: return report_device(p, f, op);
+  case BERTH_I_FAULT_DEVICE:
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op,
+                        (int)f->device, (int)p->n_devices);
   case BERTH_I_FAULT_CANNOT_RUN:
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s cannot run on %s", op, device);
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s cannot run on %s", op, device);
   case BERTH_I_FAULT_PIN:
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s but pinned to %s", op, device,
-                        berth_i_device_label(p->cost->t, f->other, other, sizeof other));
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s is on %s but pinned to %s", op, device,
+                        berth_i_device_label(t, f->other, other, sizeof other));
   case BERTH_I_FAULT_GROUP:
-    return berth_i_fail(p->ctx, BERTH_EINVAL,
+    return berth_i_fail(ctx, BERTH_EINVAL,
                         "%s is on %s, but others of its colocation group %d are on %s", op, device,
-                        (int)p->cost->g->group[f->op],
-                        berth_i_device_label(p->cost->t, f->other, other, sizeof other));
-  case BERTH_I_FAULT_UNREACHABLE: return report_unreachable(p, f, op, device);
-  case BERTH_I_FAULT_LATE_OP: return report_late_op(p, op);
-  case BERTH_I_FAULT_LATE_TENSOR: return report_late_tensor(p, f, op, device);
-  case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
-  case BERTH_I_FAULT_NO_MEETING:
+                        (int)g->group[f->op],
+                        berth_i_device_label(t, f->other, other, sizeof other));
+  case BERTH_I_FAULT_UNREACHABLE:
+    return berth_i_fail(ctx, BERTH_EUNREACHABLE, "no route from %s to %s for tensor %d of %s",
+                        device, berth_i_device_label(t, f->other, other, sizeof other),
+                        (int)f->tensor, op);
+  case BERTH_I_FAULT_LATE_OP:
+    snprintf(what, sizeof what, "%s would end", op);
+    return report_late(p, what);
+  case BERTH_I_FAULT_LATE_TENSOR:
+    snprintf(what, sizeof what, "tensor %d of %s would reach %s", (int)f->tensor, op, device);
+    return report_late(p, what);
+  case BERTH_I_FAULT_DEADLOCK:
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "the sequence deadlocks: %s is next on %s but waits for %s, which never "
+                        "runs",
+                        op, device, berth_i_op_label(g, f->other, other, sizeof other));
+  case BERTH_I_FAULT_COLLECTIVE_ROUTE:
     return berth_i_collective_unreachable(p->cost, f->tensor, f->device, f->other);
-  case BERTH_I_FAULT_LATE_MEETING: return report_late_collective(p, f);
+  case BERTH_I_FAULT_LATE_COLLECTIVE:
+    snprintf(what, sizeof what, "collective %d would end", (int)f->tensor);
+    return report_late(p, what);
   case BERTH_I_FAULT_CALLBACK: return f->status;
-  case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");
+  case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(ctx, BERTH_EINTERRUPT, "interrupted");
   }
   assert(f->kind != BERTH_I_FAULT_NONE);
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "the simulation stopped early");
+  return berth_i_fail(ctx, BERTH_EINVAL, "the simulation stopped early");
 }

@@ -2,12 +2,12 @@
  *
  * What is held from a to b counts at the instants a <= t < b, and at a if b is a too. So the
  * changes of an instant wait until time moves on; then, on every device, what ends is taken off,
- * what starts is charged and the level looked at, and what both came and went is taken off. No
+ * what starts is charged and the level checked, and what both started and ended is taken off. No
  * order of events within an instant plays a part.
  *
  * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its
- * transfer and ends with its send; or a collective on one of its devices (n_ops + seat). A tensor
- * is freed at the end of the last thing that it waits for. */
+ * transfer and ends with its send; or a collective on one of its devices (n_ops + participant). A
+ * tensor is freed at the end of the last thing that it waits for. */
 #include "sim_internal.h"
 
 enum { STARTED = 1, ENDED = 2 };
@@ -48,7 +48,7 @@ static double op_bytes(const berth_graph *g, int32_t op) {
 }
 
 static double member_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
-  return berth_i_sim_collective_bytes(p, s, p->seat_owner[thing - p->n_ops]);
+  return berth_i_sim_collective_bytes(p, s, p->participant_of[thing - p->n_ops]);
 }
 
 static double run_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
@@ -63,9 +63,9 @@ static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) {
 
 static bool grow_levels(berth_i_pool *pool, berth_i_levels *x) {
   return x->n < INT32_MAX
-         && berth_i_pool_grow(pool, (void **)&x->time, &x->time_cap, x->n + 1, sizeof *x->time)
+         && BERTH_I_POOL_GROW(pool, x->time, x->time_cap, x->n + 1)
                 == BERTH_OK
-         && berth_i_pool_grow(pool, (void **)&x->bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes)
+         && BERTH_I_POOL_GROW(pool, x->bytes, x->bytes_cap, x->n + 1)
                 == BERTH_OK;
 }
 
@@ -95,7 +95,7 @@ static void keep_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t dev
     add_level(p, m, device, now, held_on(m, device));
 }
 
-/* The level at the instant stands before the one after it, even if it is the level before the
+/* The level at the instant is kept before the one after it, even if it is the level before the
  * instant, too. */
 static void keep_rest(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
   const berth_i_levels *x = &m->levels[device];
@@ -129,7 +129,7 @@ static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, d
   }
 }
 
-/* When what came and went in it is taken off: only where something started. */
+/* When what started and ended in it is taken off: only where something started. */
 static void keep_rests(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   for (int32_t i = 0; i < m->n_starting; i++)
@@ -284,62 +284,45 @@ static void list(berth_i_memory *m, bool starts, int32_t thing) {
   }
 }
 
-static void end_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_i_memory *m = s->memory;
-  for (int32_t i = 0; i < m->n_ending; i++) {
-    int32_t thing = m->ending[i];
-    if (thing < 0) {
-      leave_home(p, s, p->edge_tensor[~thing]);
-    } else {
-      end_op(p, s, thing);
-    }
-  }
-}
-
-static void start_things(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
-  const berth_i_memory *m = s->memory;
-  for (int32_t i = 0; i < m->n_starting; i++) {
-    int32_t thing = m->starting[i];
-    if (thing < 0) {
-      start_copy(p, s, ~thing, now);
-    } else {
-      start_op(p, s, thing, now);
-    }
-  }
-}
-
-static void drop_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  const berth_i_memory *m = s->memory;
-  for (int32_t i = 0; i < m->n_starting; i++) {
-    int32_t thing = m->starting[i];
-    if (thing >= 0) {
-      drop_op(p, s, thing);
-    } else if (m->copy_left && m->copy_left[~thing] == 0) {
-      drop_copy(p, s, ~thing);
-    }
-  }
-}
-
-/* Each of the three steps has its own tick of the clock: a peak is at the tick of the starts. */
+/* The changes of one instant. Each of the three steps has its own tick of the clock: a peak is at
+ * the tick of the starts. */
 static void apply_events(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   while (m->n_events > 0 && m->event[0].time == now) {
     berth_i_memory_event e = event_pop(m->event, m->n_events--);
     list(m, e.starts, e.thing);
   }
+
+  /* 1. what ends is taken off, as far as it was charged before this instant */
   m->clock++;
-  end_things(p, s);
+  for (int32_t i = 0; i < m->n_ending; i++) {
+    int32_t thing = m->ending[i];
+    if (thing < 0) leave_home(p, s, p->edge_tensor[~thing]);
+    else end_op(p, s, thing);
+  }
+
+  /* 2. what starts is charged, and the level checked */
   m->clock++;
-  start_things(p, s, now);
+  for (int32_t i = 0; i < m->n_starting; i++) {
+    int32_t thing = m->starting[i];
+    if (thing < 0) start_copy(p, s, ~thing, now);
+    else start_op(p, s, thing, now);
+  }
   if (m->over && !has_run_out(m)) run_out_while_starting(p, s, now);
   if (m->levels) keep_levels(p, s, now);
+
+  /* 3. what started and ended in this instant is taken off */
   m->clock++;
-  drop_things(p, s);
+  for (int32_t i = 0; i < m->n_starting; i++) {
+    int32_t thing = m->starting[i];
+    if (thing >= 0) drop_op(p, s, thing);
+    else if (m->copy_left && m->copy_left[~thing] == 0) drop_copy(p, s, ~thing);
+  }
   if (m->levels) keep_rests(p, s, now);
   m->n_starting = m->n_ending = 0;
 }
 
-/* Settles every instant before now. */
+/* Applies the changes of every instant before now. */
 static void advance(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   if (!(m->present < now)) return;
@@ -377,13 +360,13 @@ void berth_i_memory_collective(const berth_i_sim_plan *p, berth_i_sim_state *s,
                                int32_t k, double start) {
   advance(p, s, s->now);
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
-    note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
+    note(s->memory, start, true, p->n_ops + p->participant_at[k] + i);
 }
 
-void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+void berth_i_memory_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   advance(p, s, s->now);
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
-    list(s->memory, false, p->n_ops + p->seat_at[k] + i);
+    list(s->memory, false, p->n_ops + p->participant_at[k] + i);
 }
 
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {

@@ -1,4 +1,5 @@
-/* What the memory accountant keeps: made, and given back. */
+/* What the memory accountant keeps: arrays by policy and by whether the run is traced. INFERENCE
+ * and TRAINING count what each tensor waits for; NONE and TOTAL free nothing. */
 #include "sim_internal.h"
 
 static bool frees(const berth_i_sim_plan *p) {
@@ -7,7 +8,7 @@ static bool frees(const berth_i_sim_plan *p) {
 
 /* Each copy is charged and sent once; orders READY and TASK keep the ops for later, too. */
 static size_t event_capacity(const berth_i_sim_plan *p) {
-  return 2 * (size_t)p->n_edges + (size_t)p->n_seats
+  return 2 * (size_t)p->n_edges + (size_t)p->n_participants
          + (p->o.order != BERTH_ORDER_EVENT ? 2 * (size_t)p->n_ops : 0);
 }
 

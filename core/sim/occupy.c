@@ -1,4 +1,5 @@
-/* An op on its device: it fetches, computes, and may have to stop. */
+/* An op on its device: it fetches (PULL), computes, and may be preempted. Phases: IDLE, FETCHING,
+ * RUNNING; the end of the present phase is in the device's slot. */
 #include "pending_internal.h"
 
 void berth_i_begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d,

@@ -1,4 +1,5 @@
-/* Options: descriptors, defaults, presets, checks of what goes together. */
+/* Options: descriptors, defaults, presets, checks of combinations. A preset sets the options of a
+ * published simulator; what an order or discipline does not implement is refused, never ignored. */
 #include "sim_internal.h"
 
 #define C BERTH_I_CHOICE
@@ -239,17 +240,17 @@ static berth_status check_ready_order(const berth_cost *cost, const berth_sim_op
 static berth_status check_fair(berth_ctx *ctx, const berth_cost *cost, const berth_sim_options *o) {
   if (o->quantum > 0) {
     return berth_i_fail(ctx, BERTH_EINVAL,
-                        "links fair shares bandwidth continuously: it does not go with quantum %g",
+                        "links fair shares bandwidth continuously: it does not support quantum %g",
                         o->quantum);
   }
   if (cost->whole_us) {
     return berth_i_fail(ctx, BERTH_EINVAL,
-                        "links fair shares bandwidth continuously: it does not go with a cost in "
+                        "links fair shares bandwidth continuously: it does not support a cost in "
                         "whole microseconds (whole_us)");
   }
   if (!cost->table) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL,
-                      "links fair shares the bandwidths of the topology: it does not go with a "
+                      "links fair shares the bandwidths of the topology: it does not support a "
                       "cost model that has a transfer function of its own");
 }
 

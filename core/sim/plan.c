@@ -1,4 +1,5 @@
-/* The plan: what all runs on one priced graph with one set of options share. */
+/* The plan: what all runs on one priced graph with one set of options share; immutable while
+ * simulating, so threads share it. Edges are numbered by producer, then output, then consumer. */
 #include "sim_internal.h"
 
 #include <float.h>
@@ -44,32 +45,12 @@ static void number_edges(berth_i_sim_plan *p) {
   p->edge_at[g->n_ops] = n;
 }
 
-/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [n_tensors], cursor:
- * [n_ops]. */
-static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, int32_t *cursor) {
-  const berth_graph *g = berth_i_plan_graph(p);
-  for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
-  for (int32_t e = 0; e < p->n_edges; e++) sorted[cursor[p->edge_to[e]]++] = e;
-  for (int32_t op = 0; op < g->n_ops; op++) {
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
-      mark[p->edge_tensor[sorted[i]]] = sorted[i];
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) p->in_edge[i] = mark[g->in[i]];
-  }
-}
-
 berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
-  berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   if (p->in_edge) return BERTH_OK;
-  int32_t *sorted = berth_i_pool_alloc(&scratch, (size_t)p->n_edges, sizeof *sorted);
-  int32_t *mark =
-      berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
-  int32_t *cursor = berth_i_pool_alloc(&scratch, (size_t)p->n_ops, sizeof *cursor);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
-    p->in_edge = berth_i_pool_alloc(&p->pool, (size_t)p->n_edges, sizeof *p->in_edge);
-    if ((st = berth_i_pool_status(&p->pool)) == BERTH_OK) match_inputs(p, sorted, mark, cursor);
-  }
-  berth_i_pool_free(&scratch);
+  int32_t *in_edge = berth_i_pool_alloc(&p->pool, (size_t)p->n_edges, sizeof *in_edge);
+  if (!in_edge) return berth_i_pool_status(&p->pool);
+  berth_status st = berth_i_input_edges(p->cost->g, p->edge_to, p->edge_tensor, in_edge);
+  if (st == BERTH_OK) p->in_edge = in_edge;
   return st;
 }
 
@@ -153,7 +134,7 @@ static berth_status make_twins(berth_i_sim_plan *p) {
   if (p->o.memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
   if (!(p->forward_of = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->forward_of)))
     return berth_i_nomem(p->ctx);
-  for (int32_t i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
+  for (int32_t i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not visited yet */
   for (int32_t i = 0; i < p->n_ops; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
     p->forward_of[op] = twin != BERTH_NONE && p->forward_of[twin] != -2 ? twin : BERTH_NONE;

@@ -33,8 +33,8 @@ typedef struct berth_i_sim_plan {
                             tracking */
   bool contended;        /* transfers wait in queues; else their times are known when they are
                             requested for */
-  bool choosy;           /* the dispatch compares ready ops: an instant's events come first, then
-                            idle devices choose */
+  bool choosy;           /* the dispatch compares ready ops: an instant's events are handled first,
+                            then idle devices choose */
   bool preempt;          /* ... and choose again while busy */
   const double *work;    /* [n_ops * n_classes] units, without noise; own_work or the cost's */
   double *own_work;
@@ -61,10 +61,10 @@ typedef struct berth_i_sim_plan {
   /* collectives; without any: 0 and NULL */
   int32_t n_collectives;
   int32_t collective_slot; /* of the next end of a collective */
-  int32_t n_seats;         /* a seat: one device of one collective */
-  int32_t *seat_at;        /* [n_collectives + 1] each has room for as many as it has members, or as
-                              there are devices */
-  int32_t *seat_owner;     /* [n_seats] the collective */
+  int32_t n_participants;         /* a participant: one device of one collective */
+  int32_t *participant_at;        /* [n_collectives + 1] each has as many places as it has members,
+                                     or as there are devices */
+  int32_t *participant_of;     /* [n_participants] the collective */
   int32_t n_flows;         /* FAIR: most flows of all collectives together */
 } berth_i_sim_plan;
 
@@ -103,8 +103,8 @@ typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_LATE_OP,      /* would end beyond the horizon */
   BERTH_I_FAULT_LATE_TENSOR,  /* tensor of op would reach device beyond the horizon */
   BERTH_I_FAULT_DEADLOCK,     /* op waits for other */
-  BERTH_I_FAULT_NO_MEETING,   /* collective `tensor`: no route from device to other */
-  BERTH_I_FAULT_LATE_MEETING, /* collective `tensor` would end beyond the horizon */
+  BERTH_I_FAULT_COLLECTIVE_ROUTE,   /* collective `tensor`: no route from device to other */
+  BERTH_I_FAULT_LATE_COLLECTIVE, /* collective `tensor` would end beyond the horizon */
   BERTH_I_FAULT_CALLBACK,     /* the cost's function for collectives gave `status`, and has set the
                                  message why */
   BERTH_I_FAULT_INTERRUPT

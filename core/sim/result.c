@@ -1,4 +1,5 @@
-/* One run with everything recorded. */
+/* One run with everything recorded: the trace is taken over from the state, converted to seconds,
+ * and completed on demand (critical path, peak ops, slack). */
 #include "result_internal.h"
 
 /* ---- life ---- */
@@ -59,7 +60,7 @@ static void scale_trace(berth_result *r) {
   double unit = r->plan->unit;
   scale(t->start, r->plan->n_ops, unit);
   scale(t->finish, r->plan->n_ops, unit);
-  if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent - t->n_met), unit);
+  if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent - t->n_coll_logged), unit);
   if (t->window) scale(t->window, r->plan->n_edges, unit);
   for (int32_t i = 0; unit != 1 && i < t->n_sent; i++) {
     t->sent[i].start *= unit;
@@ -154,7 +155,8 @@ static void add_collectives(const berth_result *r, const berth_i_sim_state *s, d
   const berth_i_sim_plan *p = r->plan;
   const berth_i_memory *m = s->memory;
   for (int32_t k = 0; k < p->n_collectives; k++) {
-    for (int32_t i = p->seat_at[k]; i < p->seat_at[k] + s->coll.one[k].n_devices; i++) {
+    for (int32_t i = p->participant_at[k];
+         i < p->participant_at[k] + s->coll.one[k].n_devices; i++) {
       uint32_t clock = m->peak_clock[s->coll.device[i]];
       if (m->op_born[p->n_ops + i] > clock || clock >= m->op_died[p->n_ops + i]) continue;
       held[berth_i_member_slot_op(p, s, i)] += berth_i_sim_collective_bytes(p, s, k);

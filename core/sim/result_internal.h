@@ -1,4 +1,5 @@
-/* Layout of a result. It keeps the plan, the log and the copies, for the slack. */
+/* Layout of a result. It keeps the plan, the log and the copies, for the slack; arrays taken over
+ * from the state are in `kept`. */
 #ifndef BERTH_RESULT_INTERNAL_H
 #define BERTH_RESULT_INTERNAL_H
 
@@ -21,7 +22,7 @@ struct berth_result {
   int32_t *sharing;                  /* [n_links] NULL: not computed yet */
   berth_overlap *overlap;            /* [n_devices + 1] NULL: not computed yet */
   berth_collective_run *collectives; /* [n_collectives] */
-  int32_t *collective_device;        /* [n_seats] NULL without collectives */
+  int32_t *collective_device;        /* [n_participants] NULL without collectives */
   berth_oom oom;
   berth_i_levels *levels;             /* [n_devices]; NULL: memory was not accounted */
   berth_sim_options options;          /* rank and sequence: NULL */
@@ -33,7 +34,7 @@ struct berth_result {
   double *slack;                      /* [n_ops] s; NULL: not computed yet */
 };
 
-/** Tells what the collectives of the state did. */
+/** Copies what the collectives of the state did. */
 berth_status berth_i_result_collectives(berth_result *r, const berth_i_sim_state *s);
 /** Fills link_bytes and link_busy. */
 berth_status berth_i_result_links(berth_result *r);

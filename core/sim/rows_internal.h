@@ -1,4 +1,5 @@
-/* Rows of option tables that all have who plan or simulate. */
+/* Rows of option tables that are common to all rooms that plan or simulate: links, memory,
+ * param_multiple, quantum. */
 #ifndef BERTH_ROWS_INTERNAL_H
 #define BERTH_ROWS_INTERNAL_H
 

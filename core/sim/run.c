@@ -1,4 +1,6 @@
-/* Many runs: the reusable simulator, batches on threads. */
+/* Many runs: the reusable simulator, and batches of placements on threads. A batch gives each
+ * thread a state of its own and reports the failure of the lowest row, so that the answer does not
+ * depend on threads. */
 #include "after_internal.h"
 #include "sim/delta/delta_internal.h"
 #include <stdatomic.h>
@@ -135,7 +137,7 @@ void berth_i_sim_busy(const berth_sim *sim, double *busy) {
 
 typedef struct worker {
   berth_i_sim_state *state;
-  int32_t failed_row; /* lowest that this thread met; BERTH_NONE */
+  int32_t failed_row; /* lowest of this thread; BERTH_NONE */
   berth_i_fault fault;
 } worker;
 
@@ -145,8 +147,7 @@ typedef struct batch {
   berth_sim_summary *out;
   worker *workers;
   int32_t n_workers, first, end; /* rows of this round */
-  atomic_bool stopped;           /* the interrupt hook, which only the calling thread calls, said
-                                    so */
+  atomic_bool stopped;           /* by the interrupt hook, which only the calling thread calls */
 } batch;
 
 enum { ROWS_PER_JOB = 8, JOBS_PER_ROUND = 1024, CALLING_THREAD = 0 };

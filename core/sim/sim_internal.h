@@ -54,7 +54,7 @@ typedef struct berth_i_sim_device {
   double busy;
 } berth_i_sim_device;
 
-/** When a slot's event comes. Times are not negative, so their bits order like the numbers. */
+/** When a slot's event is due. Times are not negative, so their bits order like the numbers. */
 typedef struct berth_i_when {
   uint64_t time;         /* bits of a double; of INFINITY: never */
   uint64_t seq;
@@ -106,7 +106,7 @@ typedef struct berth_i_sim_collective {
   double after;     /* units: limited runs: least time from its end to the end of all */
   int32_t missing;  /* members still to end */
   int32_t last;     /* the one that ended last */
-  int32_t n_devices;/* different ones: its first seats */
+  int32_t n_devices;/* different ones: its participants */
   int32_t flows;    /* FAIR: under way, the wait for the latency is one */
   uint32_t age;     /* of its request */
   berth_collective_algorithm algorithm;
@@ -116,8 +116,8 @@ typedef struct berth_i_sim_collective {
 /** All collectives of a run; all NULL if the graph has none. */
 typedef struct berth_i_sim_collectives {
   berth_i_sim_collective *one; /* [n_collectives] */
-  int32_t *device;             /* [n_seats] */
-  int32_t *seen;               /* [n_devices] scratch: number of the collective that met the device
+  int32_t *device;             /* [n_participants] */
+  int32_t *seen;               /* [n_devices] scratch: number of the last collective with the device
                                   last */
   int32_t *member_device;      /* [most members] scratch for the cost's function; else NULL */
   berth_i_ready *under_way;    /* [n_collectives] by end */
@@ -130,7 +130,7 @@ typedef struct berth_i_sim_collectives {
 
 typedef struct berth_i_memory_event {
   double time;
-  int32_t thing; /* op, n_ops + seat, or ~copy */
+  int32_t thing; /* op, n_ops + participant, or ~copy */
   bool starts;
 } berth_i_memory_event;
 
@@ -147,18 +147,18 @@ typedef struct berth_i_memory {
   int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end;
                                       NULL: nothing is freed */
   int32_t *copy_left;              /* [n_edges] readers and twins */
-  uint8_t *op_state, *copy_here;   /* [n_ops + n_seats], [n_edges] as far as settled */
+  uint8_t *op_state, *copy_here;   /* [n_ops + n_participants], [n_edges] as far as settled */
   double present;                  /* the instant of these changes: */
-  int32_t *starting, *ending;      /* [n_ops + n_edges + n_seats] */
+  int32_t *starting, *ending;      /* [n_ops + n_edges + n_participants] */
   int32_t n_starting, n_ending;
-  berth_i_memory_event *event;     /* heap of changes to come */
+  berth_i_memory_event *event;     /* heap of future changes */
   int32_t n_events;
   bool over;                       /* some device has more than it holds */
   /* clocks, if traced; homes are born with their op */
   uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died;
   berth_i_levels *levels;          /* [n_devices] if traced */
   berth_i_pool *kept;              /* in which they grow */
-  bool lost;                       /* there was no room for a level */
+  bool lost;                       /* a level was dropped: no memory */
   berth_oom oom;
 } berth_i_memory;
 
@@ -174,7 +174,7 @@ typedef struct berth_i_trace {
                                NULL */
   double *stretch;          /* preemption: start and end of each stretch, as in the log; else NULL:
                                each op has one */
-  int32_t n_log, n_sent, n_met;
+  int32_t n_log, n_sent, n_coll_logged;
 } berth_i_trace;
 
 /** Plain runs that can be taken up again note each start (op) and each end (~op), with the
@@ -189,7 +189,7 @@ typedef struct berth_i_notes {
   int32_t n;
 } berth_i_notes;
 
-/** Runs that are base or try of checkpoints: which ended, in which order; and what more can cut
+/** Runs that are base or trial of checkpoints: which ended, in which order; and what more can cut
  * them short. */
 typedef struct berth_i_watch {
   int32_t *ended;           /* [n_ops + n_collectives] by place: op, or n_ops + collective */
@@ -218,7 +218,7 @@ typedef struct berth_i_tasks {
 
 typedef struct berth_i_sim_state {
   berth_i_pool pool;
-  berth_i_pool kept;            /* what a result takes over: trace, lead, seats of collectives,
+  berth_i_pool kept;            /* what a result takes over: trace, lead, participants,
                                    levels */
   berth_i_sim_op *ops;          /* [n_ops] */
   berth_i_sim_device *dev;      /* [n_devices] */
@@ -260,7 +260,7 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
 void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /** One run from scratch.  @param poll call the interrupt hook
- *  @return false: s->fault says why */
+ *  @return false: s->fault has the reason */
 bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
                          uint64_t seed, bool poll);
 /** The same, cut short as soon as the makespan is certain to be above limit (units), if the plan
@@ -299,7 +299,7 @@ double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state
 double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
 double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor,
                               int32_t src, int32_t dst);
-/** Needs a trace.  @param sent when the sender is rid of it */
+/** Needs a trace.  @param sent when the sender's channel is free again */
 void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start,
                        double sent, double arrival);
 
@@ -368,15 +368,16 @@ double berth_i_sim_collective_bytes(const berth_i_sim_plan *p,
 void berth_i_sim_collective_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
                            berth_i_flow_fn flow, void *ud);
 /** The op of that collective and device with the lowest id. */
-int32_t berth_i_member_slot_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat);
+int32_t berth_i_member_slot_op(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                               int32_t participant);
 
-/** Asks the links for a collective of at least two devices; it starts by
+/** Requests from the links a collective of at least two devices; it starts by
  * berth_i_sim_collective_start. */
 void berth_i_links_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** It has ended: gives back what it held. */
-void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_links_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_route_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
-void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_route_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** Its flows begin when its latency is over. */
 void berth_i_fair_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 
@@ -415,7 +416,7 @@ void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 /** A collective starts now or later; ends now. */
 void berth_i_memory_collective(const berth_i_sim_plan *p, berth_i_sim_state *s,
                                int32_t k, double start);
-void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_memory_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- small things, inline because hot ---- */
@@ -434,7 +435,7 @@ BERTH_I_INLINE bool berth_i_on_links(berth_links l) {
 }
 /** Ops, and collectives on one of their devices. */
 BERTH_I_INLINE size_t berth_i_memory_runs(const berth_i_sim_plan *p) {
-  return (size_t)p->n_ops + (size_t)p->n_seats;
+  return (size_t)p->n_ops + (size_t)p->n_participants;
 }
 BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) {
   return p->cost->g;
@@ -450,14 +451,14 @@ BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i
 BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double start,
                                           double finish) {
   if (t->stretch) {
-    double *s = &t->stretch[2 * (t->n_log - t->n_sent - t->n_met)];
+    double *s = &t->stretch[2 * (t->n_log - t->n_sent - t->n_coll_logged)];
     s[0] = start;
     s[1] = finish;
   }
   t->log[t->n_log++] = op;
 }
 
-/** Logs and accounts for a transfer; sent: when the sender is rid of it. */
+/** Logs and accounts for a transfer; sent: when the sender's channel is free again. */
 static inline void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
                                       double start, double sent, double arrival) {
   if (s->memory) berth_i_memory_send(p, s, copy, start, sent);

@@ -139,7 +139,7 @@ static void pass_stretch(slack_pass *k, int32_t op, double start, double finish)
 typedef struct held {
   slack_pass *k;
   double start, finish, play;
-  bool take; /* else: look */
+  bool take; /* else only `play` is computed */
 } held;
 
 static void hold(held *x, size_t channel) {
@@ -165,7 +165,7 @@ static void hold_pair(void *ud, int32_t src, int32_t dst, double bytes) {
 static void hold_all(held *x, int32_t collective) {
   const berth_i_sim_plan *p = x->k->p;
   const berth_collective_run *m = &x->k->r->collectives[collective];
-  const int32_t *device = &x->k->r->collective_device[p->seat_at[collective]];
+  const int32_t *device = &x->k->r->collective_device[p->participant_at[collective]];
   if (m->n_devices < 2) return;
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
     hold(x, link_channels(p));
@@ -191,31 +191,26 @@ static void pass_collective(slack_pass *k, int32_t collective) {
     narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
 }
 
-static void read_log(slack_pass *k) {
-  int32_t n_sent = 0;
-  for (int32_t i = 0; i < k->t->n_log; i++) {
-    int32_t what = k->t->log[i];
-    if (what < 0) {
-      k->arrival[~what] = k->t->sent[n_sent++].finish;
-    } else if (what < k->p->n_ops) {
-      k->stretches[what]++;
-    }
-  }
-}
+static void run_pass(slack_pass *k) {
+  const berth_i_trace *t = k->t;
 
-static void clear_plays(slack_pass *k) {
+  /* Forwards: when each copy arrives, and how many stretches each op has. */
+  int32_t sent = 0;
+  for (int32_t i = 0; i < t->n_log; i++) {
+    int32_t what = t->log[i];
+    if (what < 0) k->arrival[~what] = t->sent[sent++].finish;
+    else if (what < k->p->n_ops) k->stretches[what]++;
+  }
+
+  /* Nothing limits an end yet; a device is free until the makespan. */
   for (int32_t i = 0; i < k->p->n_devices; i++) use(&k->device[i], k->r->makespan, 0);
   for (size_t c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
   for (int32_t i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
   for (int32_t i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
   for (int32_t i = 0; i < k->p->n_collectives; i++) k->coll[i] = INFINITY;
-}
 
-static void run_pass(slack_pass *k) {
-  const berth_i_trace *t = k->t;
-  int32_t sent = t->n_sent, stretch = t->n_log - t->n_sent - t->n_met;
-  read_log(k);
-  clear_plays(k);
+  /* Backwards: each thing after all that depends on it. */
+  int32_t stretch = t->n_log - t->n_sent - t->n_coll_logged;
   for (int32_t i = t->n_log - 1; i >= 0; i--) {
     int32_t what = t->log[i];
     if (what < 0) {

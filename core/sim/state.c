@@ -1,4 +1,6 @@
-/* The state: scratch arrays of one run, and putting a placement into them. */
+/* The state: scratch arrays of one run in one pool, and putting a placement into them: checks of
+ * devices, pins and groups, work per op, which edges lead copies. A reset is O(ops + edges +
+ * devices). */
 #include "sim_internal.h"
 
 /* ---- life ---- */
@@ -211,7 +213,7 @@ static bool reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links_reset(p, s);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
   if (s->memory) berth_i_memory_reset(p, s);
-  if (s->trace) s->trace->n_log = s->trace->n_sent = s->trace->n_met = 0;
+  if (s->trace) s->trace->n_log = s->trace->n_sent = s->trace->n_coll_logged = 0;
   return true;
 }
 

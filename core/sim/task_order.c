@@ -3,7 +3,7 @@
  * the links of its route or the queue of collectives, from the moment on at which that is free; so
  * its end is known. An edge between ops on one device is a task of no time, which ends behind all
  * of this instant with lower numbers; of the edges along which a tensor crosses to one device the
- * first stands for all. */
+ * first represents all. */
 #include "sim_internal.h"
 
 /* ---- life ---- */

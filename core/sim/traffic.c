@@ -1,4 +1,5 @@
-/* What went over the links, and whether anybody computed meanwhile. */
+/* What went over the links: bytes and busy time of each, shares of concurrent transfers, and how
+ * much of the traffic overlapped with computing. From the trace of a result, by sorted sweeps. */
 #include "base/sort_internal.h"
 #include "result_internal.h"
 
@@ -39,7 +40,7 @@ int32_t berth_result_collective_devices(const berth_result *r, int32_t collectiv
                                         const int32_t **devices) {
   *devices = NULL;
   if (collective < 0 || collective >= r->plan->n_collectives) return 0;
-  *devices = &r->collective_device[r->plan->seat_at[collective]];
+  *devices = &r->collective_device[r->plan->participant_at[collective]];
   return r->collectives[collective].n_devices;
 }
 
@@ -86,7 +87,7 @@ static void walk_links(const berth_result *r, const berth_transfer *x, int32_t l
     along(&w, x[load].src, x[load].dst, p->cost->g->tensor_bytes[x[load].tensor]);
   } else {
     berth_i_collective_flows(p->cost, k, r->collectives[k].algorithm, r->collectives[k].n_devices,
-                             &r->collective_device[p->seat_at[k]], along, &w);
+                             &r->collective_device[p->participant_at[k]], along, &w);
   }
 }
 
@@ -252,7 +253,7 @@ static size_t put_loads(const berth_result *r, change *c, size_t at) {
   for (int32_t i = 0; i < n; i++) at = put_span(c, at, x[i].dst, span_of(r, x, i), false);
   for (int32_t k = 0; k < r->plan->n_collectives; k++) {
     for (int32_t i = 0; i < r->collectives[k].n_devices && r->collectives[k].n_devices > 1; i++) {
-      at = put_span(c, at, r->collective_device[r->plan->seat_at[k] + i],
+      at = put_span(c, at, r->collective_device[r->plan->participant_at[k] + i],
                     span_of(r, x, n + k), false);
     }
   }
@@ -275,7 +276,7 @@ static void observe(watch *w, berth_overlap *o, const change *c) {
 const berth_overlap *berth_result_overlap(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
   size_t d = (size_t)r->plan->n_devices + 1,
-         n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
+         n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_participants);
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   if (r->overlap) return r->overlap;
   change *c = berth_i_pool_alloc(&scratch, n, sizeof *c);

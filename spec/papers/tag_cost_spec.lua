@@ -104,7 +104,7 @@ describe("costs as TAG needs them", function()
     end
     local r, message = berth.simulate(c, { 1, 2, 3, 4 }, { links = "fair" })
     assert.is_nil(r)
-    assert.matches("it does not go with a cost in whole microseconds", message, 1, true)
+    assert.matches("it does not support a cost in whole microseconds", message, 1, true)
   end)
 
   it("keep lower bounds below what is simulated in whole microseconds", function()

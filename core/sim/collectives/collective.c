@@ -1,4 +1,7 @@
-/* Collectives of a run: their seats, what they cost and hold once the placement is known. */
+/* Collectives of a run: their participants (devices with members), and what they cost once the
+ * placement is known. The participants of collective k are participant_at[k]..participant_at[k +
+ * 1];
+ * as many places as there may be devices, of which the first n_devices are used. */
 #include "sim/sim_internal.h"
 
 /* ---- plan ---- */
@@ -6,12 +9,6 @@
 static int32_t room_for(const berth_i_sim_plan *p, int32_t k) {
   int32_t members = p->cost->g->collectives[k].n_members;
   return members < p->n_devices ? members : p->n_devices;
-}
-
-static void fill_seats(berth_i_sim_plan *p) {
-  for (int32_t k = 0; k < p->n_collectives; k++) {
-    for (int32_t i = p->seat_at[k]; i < p->seat_at[k + 1]; i++) p->seat_owner[i] = k;
-  }
 }
 
 static berth_status count_flows(berth_i_sim_plan *p) {
@@ -31,15 +28,20 @@ berth_status berth_i_sim_collectives_plan(berth_i_sim_plan *p) {
   p->collective_slot = !p->contended                  ? p->n_devices
                     : berth_i_on_links(p->o.links) ? p->n_devices + 2
                                                    : 2 * p->n_devices;
-  if (!(p->seat_at =
-            berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->seat_at)))
+  if (!(p->participant_at =
+            berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->participant_at)))
     return berth_i_nomem(p->ctx);
-  p->seat_at[0] = 0;
-  for (int32_t k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
-  p->n_seats = p->seat_at[p->n_collectives];
-  if (!(p->seat_owner = berth_i_pool_alloc(&p->pool, (size_t)p->n_seats, sizeof *p->seat_owner)))
+  p->participant_at[0] = 0;
+  for (int32_t k = 0; k < p->n_collectives; k++)
+    p->participant_at[k + 1] = p->participant_at[k] + room_for(p, k);
+  p->n_participants = p->participant_at[p->n_collectives];
+  if (!(p->participant_of = berth_i_pool_alloc(
+            &p->pool, (size_t)p->n_participants, sizeof *p->participant_of)))
     return berth_i_nomem(p->ctx);
-  fill_seats(p);
+  for (int32_t k = 0; k < p->n_collectives; k++) {
+    for (int32_t i = p->participant_at[k]; i < p->participant_at[k + 1]; i++)
+      p->participant_of[i] = k;
+  }
   return count_flows(p);
 }
 
@@ -57,7 +59,7 @@ static size_t most_members(const berth_i_sim_plan *p) {
 void berth_i_sim_collectives_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
                            berth_i_sim_collectives *x) {
   size_t n = (size_t)p->n_collectives;
-  x->device = berth_i_pool_alloc(kept, (size_t)p->n_seats, sizeof *x->device);
+  x->device = berth_i_pool_alloc(kept, (size_t)p->n_participants, sizeof *x->device);
   x->one = berth_i_pool_alloc(pool, n, sizeof *x->one);
   x->seen = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->seen);
   x->under_way = berth_i_pool_alloc(pool, n, sizeof *x->under_way);
@@ -71,7 +73,7 @@ void berth_i_sim_collectives_init(const berth_i_sim_plan *p, berth_i_pool *pool,
 
 static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
-  int32_t *device = &s->coll.device[p->seat_at[k]], n = 0;
+  int32_t *device = &s->coll.device[p->participant_at[k]], n = 0;
   for (int32_t i = 0; i < c->n_members; i++) {
     int32_t d = s->ops[c->members[i]].device;
     if (s->coll.seen[d] == k) continue;
@@ -87,7 +89,7 @@ static bool refuse_collective(berth_i_sim_state *s, berth_i_fault_kind kind,
   return berth_i_sim_refuse(s, kind, BERTH_NONE, device, other);
 }
 
-static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+static bool call_price_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
                          berth_i_collective_price *price) {
   const berth_collective *c = &p->cost->g->collectives[k];
   for (int32_t i = 0; i < c->n_members; i++)
@@ -99,15 +101,15 @@ static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
          || refuse_collective(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
 }
 
-static bool ask_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+static bool find_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
                       berth_i_collective_price *price) {
   int32_t n = s->coll.one[k].n_devices;
-  if (p->cost->collective) return ask_function(p, s, k, price);
+  if (p->cost->collective) return call_price_function(p, s, k, price);
   price->algorithm = p->cost->algorithm;
   if (n < 2) return true;
-  *price = berth_i_collective_built_in(p->cost, k, n, &s->coll.device[p->seat_at[k]]);
+  *price = berth_i_collective_built_in(p->cost, k, n, &s->coll.device[p->participant_at[k]]);
   return price->src == BERTH_NONE
-         || refuse_collective(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
+         || refuse_collective(s, BERTH_I_FAULT_COLLECTIVE_ROUTE, k, price->src, price->dst);
 }
 
 static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
@@ -126,7 +128,7 @@ static bool price_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   berth_i_sim_collective *x = &s->coll.one[k];
   double noise = noise_of(p, s, k);
   find_devices(p, s, k);
-  if (!ask_price(p, s, k, &price)) return false;
+  if (!find_price(p, s, k, &price)) return false;
   x->seconds = price.seconds;
   x->units = berth_i_quantise_transfer(price.seconds * noise, p->o.quantum);
   x->latency = price.latency * noise;
@@ -139,7 +141,7 @@ static bool price_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   x->age = 0;
   x->late = 0;
   return x->units <= p->horizon
-         || refuse_collective(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
+         || refuse_collective(s, BERTH_I_FAULT_LATE_COLLECTIVE, k, BERTH_NONE, BERTH_NONE);
 }
 
 bool berth_i_sim_collective_price_again(const berth_i_sim_plan *p,
@@ -174,7 +176,7 @@ static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   return after;
 }
 
-/* Consumers come later in the topological order than members: `after` is looked up once for all of
+/* Consumers come later in the topological order than members: `after` is computed once for all of
  * them. */
 void berth_i_sim_collectives_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
@@ -210,17 +212,17 @@ double berth_i_sim_collective_bytes(const berth_i_sim_plan *p,
 void berth_i_sim_collective_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
                            berth_i_flow_fn flow, void *ud) {
   const berth_i_sim_collective *x = &s->coll.one[k];
-  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->coll.device[p->seat_at[k]],
-                           flow, ud);
+  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices,
+                           &s->coll.device[p->participant_at[k]], flow, ud);
 }
 
 int32_t berth_i_member_slot_op(const berth_i_sim_plan *p,
-                               const berth_i_sim_state *s, int32_t seat) {
-  const berth_collective *c = &p->cost->g->collectives[p->seat_owner[seat]];
+                               const berth_i_sim_state *s, int32_t participant) {
+  const berth_collective *c = &p->cost->g->collectives[p->participant_of[participant]];
   int32_t lowest = BERTH_NONE;
   for (int32_t i = 0; i < c->n_members; i++) {
     int32_t op = c->members[i];
-    if (s->ops[op].device == s->coll.device[seat] && (lowest == BERTH_NONE || op < lowest))
+    if (s->ops[op].device == s->coll.device[participant] && (lowest == BERTH_NONE || op < lowest))
       lowest = op;
   }
   return lowest;

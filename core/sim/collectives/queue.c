@@ -1,4 +1,4 @@
-/* Collectives under way, by their ends. One slot shows the next of them. */
+/* Collectives under way, as a heap by their ends. One slot shows the next of them. */
 #include "sim/sim_internal.h"
 
 static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
@@ -31,7 +31,7 @@ void berth_i_sim_collective_start(const berth_i_sim_plan *p, berth_i_sim_state *
   if (s->memory && x->n_devices > 1) berth_i_memory_collective(p, s, k, start);
   if (s->trace) {
     s->trace->log[s->trace->n_log++] = p->n_ops + k;
-    s->trace->n_met++;
+    s->trace->n_coll_logged++;
   }
   expect_end(p, s, k, x->end);
 }

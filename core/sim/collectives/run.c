@@ -2,7 +2,7 @@
  * they hold meanwhile is a matter of the links. */
 #include "sim/sim_internal.h"
 
-static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+static void request_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   if (s->coll.one[k].n_devices > 1) {
     berth_i_links_collective(p, s, k);
   } else {
@@ -15,7 +15,7 @@ void berth_i_sim_collectives_leave(const berth_i_sim_plan *p, berth_i_sim_state 
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     berth_i_sim_collective *x = &s->coll.one[g->wait[i]];
     x->last = op;
-    if (--x->missing == 0) ask_for(p, s, g->wait[i]);
+    if (--x->missing == 0) request_collective(p, s, g->wait[i]);
   }
 }
 
@@ -28,8 +28,8 @@ int32_t berth_i_sim_collective_end(const berth_i_sim_plan *p, berth_i_sim_state 
   }
   x->end = s->now;
   if (x->n_devices > 1) {
-    berth_i_links_part(p, s, k);
-    if (s->memory) berth_i_memory_part(p, s, k);
+    berth_i_links_collective_end(p, s, k);
+    if (s->memory) berth_i_memory_collective_end(p, s, k);
   }
   return k;
 }

@@ -1,6 +1,6 @@
-/* Copies of the state of the base at some ends of ops. A try goes on from the last one before its
+/* Copies of the state of the base at some ends of ops. A trial goes on from the last one before its
  * moves matter: before the first end of a producer of what moved, when it is decided what is sent
- * where. They are made when a try passes through the base's part of its own run, so a base costs
+ * where. They are made when a trial passes through the base's part of its own run, so a base costs
  * what a run costs; what is accepted leaves those before it valid, under another placement. */
 #include "checkpoints_internal.h"
 
@@ -72,7 +72,7 @@ berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoi
   berth_status st;
   if ((st = alloc_lists(p, c)) != BERTH_OK) return st;
   fill_lists(p, c);
-  if ((st = berth_i_graft_init(p, &c->pool, &c->graft)) != BERTH_OK) return st;
+  if ((st = berth_i_adapt_init(p, &c->pool, &c->adapt)) != BERTH_OK) return st;
   if ((st = berth_i_paths_init(p, &c->pool, &c->paths)) != BERTH_OK) return st;
   return alloc_states(p, c);
 }
@@ -153,10 +153,10 @@ static bool take_up(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_s
                     const int32_t *device) {
   int32_t i = c->from / c->step;
   if (i > c->n_valid) i = c->n_valid;
-  while (i > 0 && !berth_i_graft_can(p, &c->graft, c->at[i - 1], device)) i--;
+  while (i > 0 && !berth_i_adapt_can(p, &c->adapt, c->at[i - 1], device)) i--;
   s->cut = false;
   s->limit = INFINITY;
-  if (i > 0) return berth_i_graft_state(p, &c->graft, s, c->at[i - 1], device);
+  if (i > 0) return berth_i_adapt_state(p, &c->adapt, s, c->at[i - 1], device);
   if (!berth_i_sim_reset(p, s, device, p->o.seed)) return false;
   berth_i_sim_begin(p, s);
   return true;
@@ -167,8 +167,8 @@ static void keep_states(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth
   while (c->n_valid < c->n && (c->n_valid + 1) * c->step <= c->from) {
     int32_t at = (c->n_valid + 1) * c->step;
     if (s->done < at) berth_i_sim_run_until(p, s, at);
-    if (s->cut || s->done != at || !berth_i_graft_can(p, &c->graft, s, c->device)) return;
-    if (!berth_i_graft_state(p, &c->graft, c->at[c->n_valid], s, c->device)) return;
+    if (s->cut || s->done != at || !berth_i_adapt_can(p, &c->adapt, s, c->device)) return;
+    if (!berth_i_adapt_state(p, &c->adapt, c->at[c->n_valid], s, c->device)) return;
     c->n_valid++;
   }
 }

@@ -1,4 +1,4 @@
-/* Tries that go on from a copy of the state of the base: for everything that has an order of
+/* Trials that go on from a copy of the state of the base: for everything that has an order of
  * events. */
 #ifndef BERTH_DELTA_CHECKPOINTS_INTERNAL_H
 #define BERTH_DELTA_CHECKPOINTS_INTERNAL_H
@@ -11,7 +11,7 @@
 typedef struct berth_i_paths {
   double *tail;        /* [n_ops] */
   int32_t *rank;       /* [n_ops] place in the topological order */
-  int32_t *op;         /* [n] changed by the try */
+  int32_t *op;         /* [n] changed by the trial */
   double *before;      /* [n] */
   uint8_t *flagged;    /* [n_ops] 0 between calls */
   int32_t n;
@@ -29,7 +29,7 @@ struct berth_i_checkpoints {
   int32_t *backward_of;       /* [n_ops] with forward twins that memory counts; else NULL */
   int32_t *turn;              /* [n_ops] PLANNED: place in the sequence; else NULL */
   berth_i_watch watch;
-  berth_i_graft graft;
+  berth_i_adapt adapt;
   berth_i_paths paths;
   int32_t n, n_valid;     /* n_valid: the first ones are states of this base */
   int32_t step;           /* ends between two of them */

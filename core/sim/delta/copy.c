@@ -11,9 +11,40 @@ static void copy(void *to, const void *from, size_t n, size_t size) {
 
 #define COPY(field, n) copy(dst->field, src->field, (size_t)(n), sizeof *dst->field)
 
+/* ---- parameters: levels shift, exactly if all bytes are whole ---- */
+
+/* Bytes. */
+static double params_of(const berth_i_sim_plan *p, int32_t op) {
+  const double *params = p->cost->g->param_bytes;
+  return params ? params[op] * p->o.param_multiple : 0;
+}
+
+static bool add_whole(double *sum, double bytes) {
+  *sum += bytes;
+  return bytes == floor(bytes) && *sum < BERTH_I_MOST_QUANTA;
+}
+
+static bool counts_whole(const berth_i_sim_plan *p) {
+  const berth_graph *g = p->cost->g;
+  double sum = 0;
+  bool whole = true;
+  for (int32_t i = 0; i < p->n_ops && whole; i++) {
+    whole = add_whole(&sum, berth_i_workspace(g, i)) && add_whole(&sum, params_of(p, i));
+  }
+  for (int32_t i = 0; i < g->n_tensors && whole; i++)
+    whole = add_whole(&sum, berth_i_resident(g, i));
+  for (int32_t i = 0; i < p->n_edges && whole; i++)
+    whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
+  for (int32_t i = 0; i < p->n_collectives && whole; i++) {
+    double bytes = g->collectives[i].bytes;
+    whole = bytes == floor(bytes) && add_whole(&sum, bytes * p->n_devices * p->n_devices);
+  }
+  return whole;
+}
+
 /* ---- scratch ---- */
 
-berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x) {
+berth_status berth_i_adapt_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_adapt *x) {
   size_t n = (size_t)p->n_ops;
   x->op = berth_i_pool_alloc(pool, n, sizeof *x->op);
   x->source = berth_i_pool_alloc(pool, n, sizeof *x->source);
@@ -27,46 +58,16 @@ berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, b
   for (size_t i = 0; p->forward_of && i < n; i++) {
     if (p->forward_of[i] != BERTH_NONE) x->is_forward[p->forward_of[i]] = 1;
   }
-  x->whole = berth_i_graft_counts_whole(p);
+  x->whole = counts_whole(p);
   return BERTH_OK;
 }
 
-/* ---- parameters: levels shift, exactly if all bytes are whole ---- */
-
-static bool add_whole(double *sum, double bytes) {
-  *sum += bytes;
-  return bytes == floor(bytes) && *sum < BERTH_I_MOST_QUANTA;
-}
-
-bool berth_i_graft_counts_whole(const berth_i_sim_plan *p) {
-  const berth_graph *g = p->cost->g;
-  double sum = 0;
-  bool whole = true;
-  for (int32_t i = 0; i < p->n_ops && whole; i++) {
-    whole = add_whole(&sum, berth_i_workspace(g, i)) && add_whole(&sum, berth_i_graft_params(p, i));
-  }
-  for (int32_t i = 0; i < g->n_tensors && whole; i++)
-    whole = add_whole(&sum, berth_i_resident(g, i));
-  for (int32_t i = 0; i < p->n_edges && whole; i++)
-    whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
-  for (int32_t i = 0; i < p->n_collectives && whole; i++) {
-    double bytes = g->collectives[i].bytes;
-    whole = bytes == floor(bytes) && add_whole(&sum, bytes * p->n_devices * p->n_devices);
-  }
-  return whole;
-}
-
-double berth_i_graft_params(const berth_i_sim_plan *p, int32_t op) {
-  const double *params = p->cost->g->param_bytes;
-  return params ? params[op] * p->o.param_multiple : 0;
-}
-
-static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
+static bool shifts(const berth_i_sim_plan *p, berth_i_adapt *x, const berth_i_sim_state *s,
                    const int32_t *device) {
   bool any = false;
   for (int32_t i = 0; i < p->n_ops; i++) {
     double bytes;
-    if (s->ops[i].device == device[i] || !((bytes = berth_i_graft_params(p, i)) > 0)) continue;
+    if (s->ops[i].device == device[i] || !((bytes = params_of(p, i)) > 0)) continue;
     x->shift[s->ops[i].device] -= bytes;
     x->shift[device[i]] += bytes;
     any = true;
@@ -76,7 +77,7 @@ static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_si
 
 /* Not if memory has run out, or would have, on a device of which more or less is held: then the
  * first time may be another one. */
-bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
+bool berth_i_adapt_can(const berth_i_sim_plan *p, berth_i_adapt *x, const berth_i_sim_state *s,
                        const int32_t *device) {
   bool can = true;
   if (!s->memory || !p->cost->g->param_bytes || !shifts(p, x, s, device)) return true;
@@ -91,7 +92,7 @@ bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_
 
 static void shift_params(const berth_i_sim_plan *p, berth_i_memory *m, int32_t op, int32_t from,
                          int32_t to) {
-  double bytes = berth_i_graft_params(p, op);
+  double bytes = params_of(p, op);
   if (!(bytes > 0)) return;
   m->used[from] -= bytes;
   m->peak[from] -= bytes;
@@ -121,7 +122,7 @@ static void copy_queues(const berth_i_sim_plan *p, berth_i_links *dst, const ber
 static void copy_collectives(const berth_i_sim_plan *p, berth_i_sim_collectives *dst,
                           const berth_i_sim_collectives *src) {
   COPY(one, p->n_collectives);
-  COPY(device, p->n_seats);
+  COPY(device, p->n_participants);
   COPY(under_way, src->n_under_way);
   COPY(waiting, src->n_waiting);
   dst->n_under_way = src->n_under_way;
@@ -181,7 +182,7 @@ static void copy_numbers(berth_i_sim_state *dst, const berth_i_sim_state *src) {
 /* ---- devices and their slices ---- */
 
 static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
-                       const berth_i_sim_state *src, const berth_i_graft *x) {
+                       const berth_i_sim_state *src, const berth_i_adapt *x) {
   int32_t at = 0;
   for (int32_t d = 0; d < p->n_devices; d++) dst->dev[d].end = src->dev[d].end - src->dev[d].base;
   for (int32_t i = 0; i < x->n; i++) {
@@ -198,7 +199,7 @@ static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
   }
 }
 
-static void fill_order(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x) {
+static void fill_order(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_adapt *x) {
   for (int32_t d = 0; d < p->n_devices; d++) {
     x->next[d] = s->dev[d].base;
     s->dev[d].tail = s->dev[d].end;
@@ -222,7 +223,7 @@ static void copy_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
 }
 
 static void copy_devices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
-                         const berth_i_sim_state *src, berth_i_graft *x) {
+                         const berth_i_sim_state *src, berth_i_adapt *x) {
   size_t padded = ((size_t)src->slots.n + 1) & ~(size_t)1;
   COPY(dev, p->n_devices);
   cut_slices(p, dst, src, x);
@@ -244,7 +245,7 @@ static double work_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int
 }
 
 static void copy_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
-                     const berth_i_sim_state *src, const int32_t *device, berth_i_graft *x) {
+                     const berth_i_sim_state *src, const int32_t *device, berth_i_adapt *x) {
   COPY(ops, p->n_ops);
   x->n = 0;
   for (int32_t i = 0; i < p->n_ops; i++) {
@@ -255,13 +256,13 @@ static void copy_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
   }
 }
 
-static void add_source(berth_i_graft *x, int32_t op) {
+static void add_source(berth_i_adapt *x, int32_t op) {
   if (x->is_source[op]) return;
   x->is_source[op] = 1;
   x->source[x->n_sources++] = op;
 }
 
-static void find_sources(const berth_i_sim_plan *p, berth_i_graft *x) {
+static void find_sources(const berth_i_sim_plan *p, berth_i_adapt *x) {
   const berth_graph *g = p->cost->g;
   x->n_sources = 0;
   for (int32_t i = 0; i < x->n; i++) {
@@ -273,7 +274,7 @@ static void find_sources(const berth_i_sim_plan *p, berth_i_graft *x) {
 }
 
 /* The first consumer of a tensor on each remote device leads. */
-static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x,
+static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_adapt *x,
                        int32_t op) {
   int32_t first = p->edge_at[op], home = s->ops[op].device;
   for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++)
@@ -289,7 +290,7 @@ static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_
 }
 
 /* What the outputs of an op wait for, while nothing of that has ended. */
-static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_graft *x,
+static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_adapt *x,
                         int32_t op) {
   const berth_graph *g = p->cost->g;
   berth_i_memory *m = s->memory;
@@ -317,7 +318,7 @@ static bool price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 }
 
 static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
-                     const berth_i_sim_state *src, berth_i_graft *x) {
+                     const berth_i_sim_state *src, berth_i_adapt *x) {
   find_sources(p, x);
   for (int32_t i = 0; i < x->n_sources; i++) {
     lead_edges(p, dst, x, x->source[i]);
@@ -331,7 +332,7 @@ static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
   return true;
 }
 
-bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst,
+bool berth_i_adapt_state(const berth_i_sim_plan *p, berth_i_adapt *x, berth_i_sim_state *dst,
                          const berth_i_sim_state *src, const int32_t *device) {
   copy_numbers(dst, src);
   copy_ops(p, dst, src, device, x);

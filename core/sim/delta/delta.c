@@ -1,5 +1,5 @@
-/* Tries: a base, what moves, and the quickest way to its times; memory only for what is not refused
- * by them. */
+/* Trials: a base, what moves, and the quickest way to its times; memory only for what is not
+ * refused by them. */
 #include "rewind_internal.h"
 
 /* ---- plans ---- */
@@ -50,8 +50,8 @@ static berth_status init_groups(berth_i_delta *d) {
 }
 
 static bool needs_checkpoints(const berth_i_delta *d) {
-  bool rewind_tells_all = berth_i_rewind_goes(d->fast) && d->fast == d->plan;
-  return !rewind_tells_all && berth_i_checkpoints_go(d->plan);
+  bool rewind_suffices = berth_i_rewind_goes(d->fast) && d->fast == d->plan;
+  return !rewind_suffices && berth_i_checkpoints_go(d->plan);
 }
 
 static berth_status init(berth_i_delta *d) {
@@ -93,7 +93,7 @@ void berth_i_delta_release(berth_i_delta *d) {
 
 /* ---- verdicts ---- */
 
-static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s,
+static void fill_verdict(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s,
                   berth_i_verdict *out) {
   out->cut = s->cut;
   out->makespan = s->cut ? s->limit : s->now;
@@ -114,7 +114,7 @@ static bool run_whole(berth_i_delta *d, double limit, berth_i_verdict *out) {
   d->last_plan = NULL;
   if (!berth_i_sim_execute_limited(p, d->state, d->device, p->o.seed, false, limit)) return false;
   d->ended += d->state->done;
-  judge(d, p, d->state, out);
+  fill_verdict(d, p, d->state, out);
   return true;
 }
 
@@ -133,7 +133,7 @@ static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
   berth_i_moves m = moves_of(d, d->n_moved);
   d->resumed = d->checkpoints && d->has_base &&
                berth_i_checkpoints_try(d->plan, d->checkpoints, d->state, &m, allowing, &d->ended);
-  if (d->resumed) judge(d, d->plan, d->state, out);
+  if (d->resumed) fill_verdict(d, d->plan, d->state, out);
   return d->resumed;
 }
 
@@ -141,7 +141,7 @@ static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
 static bool account(berth_i_delta *d, berth_i_verdict *out) {
   if (d->fast != d->plan && !d->quick->cut)
     return resume(d, INFINITY, out) || run_whole(d, INFINITY, out);
-  judge(d, d->fast, d->quick, out);
+  fill_verdict(d, d->fast, d->quick, out);
   return true;
 }
 
@@ -159,7 +159,7 @@ static bool log_base(berth_i_delta *d) {
 static bool resumable_base(berth_i_delta *d, berth_i_verdict *out) {
   if (!berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended))
     return false;
-  judge(d, d->plan, d->state, out);
+  fill_verdict(d, d->plan, d->state, out);
   return true;
 }
 
@@ -170,11 +170,11 @@ bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict
   d->rewound = d->rewind && log_base(d);
   if (d->checkpoints) d->has_base = resumable_base(d, out);
   else if (d->rewound) d->has_base = account(d, out);
-  if (!d->has_base) d->has_base = run_whole(d, INFINITY, out); /* or says what is wrong */
+  if (!d->has_base) d->has_base = run_whole(d, INFINITY, out); /* or sets the fault */
   return d->has_base;
 }
 
-/* ---- tries ---- */
+/* ---- trials ---- */
 
 static void move_back(berth_i_delta *d) {
   while (d->n_moved > 0) {
@@ -237,8 +237,9 @@ static bool allowed(berth_i_delta *d) {
   return keeps_groups(d);
 }
 
-/* Times refuse; without a limit there is nothing to refuse, and memory is looked at in any case. */
-static bool wants_times(const berth_i_delta *d, double limit) {
+/* Times refuse a trial; without a limit there is nothing to refuse, and memory is checked in any
+ * case. */
+static bool uses_times(const berth_i_delta *d, double limit) {
   return d->rewind && (!d->checkpoints || limit < INFINITY);
 }
 
@@ -248,7 +249,7 @@ static bool run_moved(berth_i_delta *d, double limit, berth_i_verdict *out) {
   berth_i_moves m = moves_of(d, d->n_moved);
   bool may = allowed(d);
   d->resumed = false;
-  d->rewound = may && wants_times(d, limit)
+  d->rewound = may && uses_times(d, limit)
                && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
   if (d->rewound) return account(d, out);
   return (may && resume(d, allowing, out)) || run_whole(d, limit, out);

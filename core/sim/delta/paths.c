@@ -1,6 +1,6 @@
 /* How long it takes at least from the start of an op to the end of all on given devices, transfers
  * included; whoever shares the links, they take no less. What a move changes is found backwards
- * from it, and put back after the try. */
+ * from it, and put back after the trial. */
 #include "checkpoints_internal.h"
 #include "rewind_internal.h"
 

@@ -113,7 +113,7 @@ static int32_t last_on(const berth_i_sim_plan *p, const berth_i_rewind *r, const
 }
 
 /* What has happened before `from`: the ops on the devices, the work left after it, ends. */
-static void look_back(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device) {
+static void load_history(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device) {
   size_t n = (size_t)p->n_devices, mark = (size_t)(r->from / r->step);
   memcpy(r->run, &r->on[mark * n], n * sizeof *r->run);
   for (size_t d = 0; d < n; d++) r->notes.left[d] = r->load_moved[d] - r->begun[mark * n + d];
@@ -219,39 +219,6 @@ static void line_up(berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e
   s->pending[i] = e;
 }
 
-static void clear_devices(const berth_i_sim_plan *p, const berth_i_rewind *r,
-                          berth_i_sim_state *s) {
-  int32_t at = 0;
-  for (int32_t d = 0; d < p->n_devices; d++) {
-    berth_i_sim_device *v = &s->dev[d];
-    memset(v, 0, sizeof *v);
-    v->op = BERTH_NONE;
-    v->prev = r->run[d];
-    v->due = INFINITY;
-    v->base = v->head = v->tail = at;
-    at = v->end = at + r->count_moved[d];
-  }
-}
-
-static void put_back(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s,
-                     const int32_t *device, int32_t id) {
-  berth_i_sim_op *op = &s->ops[id];
-  int32_t d = device[id];
-  op->time = 0;
-  op->work = work_of(p, id, d);
-  op->seq = 0;
-  op->missing = p->cost->g->in_at[id + 1] - p->cost->g->in_at[id];
-  op->device = d;
-  op->last = BERTH_NONE;
-  if (r->op[id].touched < r->from) {
-    berth_i_ready e;
-    op->missing = known_inputs(p, r, s, device, id, r->from, &e);
-    op->time = e.time;
-    op->seq = e.seq;
-    if (op->missing == 0) line_up(s, &s->dev[d], e);
-  }
-}
-
 static void put_running(const berth_i_rewind *r, berth_i_sim_state *s, int32_t d, int32_t id) {
   const berth_i_record *x = &r->op[id];
   s->ops[id].device = d;
@@ -273,17 +240,46 @@ static void show_device(const berth_i_rewind *r, berth_i_sim_state *s, int32_t d
 
 static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
                          const int32_t *device) {
-  int32_t end = log_length(p);
+  int32_t end = log_length(p), base = 0;
   s->seq = r->seq[r->from];
   s->done = r->n_ended;
   s->now = 0;
   s->cut = false;
   s->fault.kind = BERTH_I_FAULT_NONE;
-  clear_devices(p, r, s);
-  berth_i_slots_clear(&s->slots);
-  for (int32_t i = r->from; i < end; i++) {
-    if (r->at[i] >= 0) put_back(p, r, s, device, r->at[i]);
+
+  /* devices: empty, with slices for the ops of the new placement */
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    berth_i_sim_device *v = &s->dev[d];
+    memset(v, 0, sizeof *v);
+    v->op = BERTH_NONE;
+    v->prev = r->run[d];
+    v->due = INFINITY;
+    v->base = v->head = v->tail = base;
+    base = v->end = base + r->count_moved[d];
   }
+  berth_i_slots_clear(&s->slots);
+
+  /* ops that start from here on: as at the start of a run, but for inputs that are there already */
+  for (int32_t i = r->from; i < end; i++) {
+    int32_t id = r->at[i];
+    if (id < 0) continue;
+    int32_t d = device[id];
+    berth_i_sim_op *op = &s->ops[id];
+    op->time = 0;
+    op->work = work_of(p, id, d);
+    op->seq = 0;
+    op->missing = p->cost->g->in_at[id + 1] - p->cost->g->in_at[id];
+    op->device = d;
+    op->last = BERTH_NONE;
+    if (r->op[id].touched >= r->from) continue; /* no input has arrived */
+    berth_i_ready e;
+    op->missing = known_inputs(p, r, s, device, id, r->from, &e);
+    op->time = e.time;
+    op->seq = e.seq;
+    if (op->missing == 0) line_up(s, &s->dev[d], e);
+  }
+
+  /* what each device does now, or next */
   for (int32_t d = 0; d < p->n_devices; d++) show_device(r, s, d);
 }
 
@@ -367,7 +363,7 @@ bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_si
   s->cut = false;
   count_moves(p, r, m);
   r->from = first_that_matters(p, r, s, m);
-  look_back(p, r, m->device);
+  load_history(p, r, m->device);
   berth_i_rewind_tails_back(r);
   if (ends_late(p, r, s)) return true;
   r->notes.tail = limit < INFINITY ? berth_i_rewind_tails(p, r, s, m) : r->tail;

@@ -1,4 +1,5 @@
-/* The log of a base, between the files that rewind. */
+/* The log of a base, shared by the files that rewind: starts and ends in order, with the insertion
+ * numbers that came next, and marks at regular places. */
 #ifndef BERTH_REWIND_INTERNAL_H
 #define BERTH_REWIND_INTERNAL_H
 

@@ -1,4 +1,5 @@
-/* The reusable simulator that keeps what it ran last: base, tries, accepting. */
+/* The reusable simulator with a base: berth_sim_base runs it, berth_sim_try evaluates moves against
+ * it, berth_sim_accept makes the last trial the base. */
 #include "delta_internal.h"
 
 static berth_status need_delta(berth_sim *sim) {
@@ -52,8 +53,8 @@ berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const i
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
   st = check_try(sim, n, op, limit);
-  if (sim->delta) berth_i_delta_begin(sim->delta); /* what is refused is not to be taken for the try
-                                                      before it */
+  if (sim->delta) berth_i_delta_begin(sim->delta); /* what is refused is not to be taken for the
+                                                      trial before it */
   if (st != BERTH_OK) return st;
   sim->last_is_delta = sim->running = true;
   for (int32_t i = 0; i < n; i++) berth_i_delta_move(sim->delta, op[i], device[i]);

@@ -1,6 +1,6 @@
 /* How long it takes at least from the start of an op to the end of all on given devices, transfers
- * included: what cuts a try short. Of a base they are kept. A move changes those of the moved op
- * and of what leads to it; of these a try needs only the ones that start after it has left the
+ * included: what cuts a trial short. Of a base they are kept. A move changes those of the moved op
+ * and of what leads to it; of these a trial needs only the ones that start after it has left the
  * base, mostly few. */
 #include "base/plain_heap_internal.h"
 #include "rewind_internal.h"
@@ -37,7 +37,7 @@ void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
     r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
 }
 
-/* ---- for a try ---- */
+/* ---- for a trial ---- */
 
 static void include(berth_i_rewind *r, int32_t op) {
   if (r->in_set[op] || r->op[op].start_at < r->from) return;

@@ -1,4 +1,4 @@
-/* First ready, first run. */
+/* First ready, first run: no key, the order of the pending list. */
 #include "dispatch_internal.h"
 
 const berth_i_dispatch berth_i_dispatch_fifo = {

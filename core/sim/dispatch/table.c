@@ -1,4 +1,4 @@
-/* The dispatch orders by their number. */
+/* The dispatch orders by their number: one array generated from BERTH_DISPATCHES. */
 #include "dispatch_internal.h"
 
 #define DECLARE(NAME, symbol) extern const berth_i_dispatch berth_i_dispatch_##symbol;

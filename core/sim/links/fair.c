@@ -230,84 +230,6 @@ static void include_link(berth_i_fair *f, int32_t link) {
   f->links[f->n_links++] = link;
 }
 
-static void include_class(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
-  if (f->k[k].in) return;
-  f->k[k].in = true;
-  f->classes[f->n_classes++] = k;
-  for (int32_t i = p->classes->at[k]; i < p->classes->at[k + 1]; i++)
-    include_link(f, p->classes->link[i]);
-}
-
-/* All that hangs together with a change; the list of links grows on the way. */
-static void gather(const berth_i_sim_plan *p, berth_i_fair *f) {
-  f->n_links = f->n_classes = 0;
-  for (int32_t i = 0; i < f->n_changed; i++) {
-    f->link[f->changed[i]].changed = false;
-    include_link(f, f->changed[i]);
-  }
-  f->n_changed = 0;
-  for (int32_t i = 0; i < f->n_links; i++) {
-    shared_link *l = &f->link[f->links[i]];
-    const int32_t *slice = &f->active[p->classes->on_link[f->links[i]]];
-    l->left = p->cost->t->links[f->links[i]].bandwidth;
-    l->wanting = 0;
-    for (int32_t j = 0; j < l->n; j++) {
-      int32_t k = p->classes->owner[slice[j]];
-      l->wanting += f->k[k].n;
-      include_class(p, f, k);
-    }
-  }
-}
-
-/* Drops links that are done. @return the one that gives each flow least; BERTH_NONE: all have their
- * rate */
-static int32_t tightest(berth_i_fair *f, double *share) {
-  int32_t kept = 0, best = BERTH_NONE;
-  for (int32_t i = 0; i < f->n_links; i++) {
-    int32_t link = f->links[i];
-    shared_link *l = &f->link[link];
-    l->in = l->wanting > 0;
-    if (!l->in) continue;
-    f->links[kept++] = link;
-    double each = l->left / l->wanting;
-    if (best != BERTH_NONE && (each > *share || (each == *share && link > best))) continue;
-    *share = each;
-    best = link;
-  }
-  f->n_links = kept;
-  return best;
-}
-
-static void give(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double rate) {
-  berth_i_fair *f = s->links.fair;
-  flows *k = &f->k[id];
-  k->fixed = true;
-  for (int32_t i = p->classes->at[id]; i < p->classes->at[id + 1]; i++) {
-    shared_link *l = &f->link[p->classes->link[i]];
-    l->wanting -= k->n;
-    l->left -= rate * k->n;
-  }
-  if (k->rate == rate) return;
-  bring_up(k, s->now);
-  k->rate = rate;
-  k->touched = true;
-}
-
-/* Rates never fall from round to round, but for rounding: then the round before holds. */
-static void fill(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  berth_i_fair *f = s->links.fair;
-  double level = 0, share = 0;
-  int32_t link;
-  while ((link = tightest(f, &share)) != BERTH_NONE) {
-    const int32_t *slice = &f->active[p->classes->on_link[link]];
-    if (share > level) level = share;
-    for (int32_t j = 0; j < f->link[link].n; j++) {
-      int32_t k = p->classes->owner[slice[j]];
-      if (!f->k[k].fixed) give(p, s, k, level);
-    }
-  }
-}
-
 /* Rates may have become 0 and counts infinite by rounding. */
 static double end_of_first(const flows *k, double mark, double now) {
   double left = mark - k->had, end = k->since + left / k->rate;
@@ -331,11 +253,75 @@ static void show_next_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_slot_set(&s->slots, p->n_devices + 1, berth_i_slot_time(ends, k), ends->at[k].seq);
 }
 
+/* Max-min fair rates, by progressive filling: all flows get the same rate until a link is full; the
+ * flows on it keep that rate, and the others share what is left. Only classes that are connected by
+ * links with a change are done. O(rounds x links + links of the classes) of these. */
 void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_fair *f = s->links.fair;
+  const berth_i_classes *c = p->classes;
   berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
-  gather(p, f);
-  fill(p, s);
+
+  /* Links with a change, and all that is connected with them: the list grows while it is read. */
+  f->n_links = f->n_classes = 0;
+  for (int32_t i = 0; i < f->n_changed; i++) {
+    f->link[f->changed[i]].changed = false;
+    include_link(f, f->changed[i]);
+  }
+  f->n_changed = 0;
+  for (int32_t i = 0; i < f->n_links; i++) {
+    shared_link *l = &f->link[f->links[i]];
+    const int32_t *slice = &f->active[c->on_link[f->links[i]]];
+    l->left = p->cost->t->links[f->links[i]].bandwidth;
+    l->wanting = 0;
+    for (int32_t j = 0; j < l->n; j++) {
+      int32_t k = c->owner[slice[j]];
+      l->wanting += f->k[k].n;
+      if (f->k[k].in) continue;
+      f->k[k].in = true;
+      f->classes[f->n_classes++] = k;
+      for (int32_t m = c->at[k]; m < c->at[k + 1]; m++) include_link(f, c->link[m]);
+    }
+  }
+
+  double level = 0;
+  for (;;) {
+    /* The link that gives each flow least, ties to the lowest id; links without flows are
+     * dropped. */
+    int32_t kept = 0, tightest = BERTH_NONE;
+    double share = 0;
+    for (int32_t i = 0; i < f->n_links; i++) {
+      int32_t link = f->links[i];
+      shared_link *l = &f->link[link];
+      l->in = l->wanting > 0;
+      if (!l->in) continue;
+      f->links[kept++] = link;
+      double each = l->left / l->wanting;
+      if (tightest != BERTH_NONE && (each > share || (each == share && link > tightest))) continue;
+      share = each;
+      tightest = link;
+    }
+    f->n_links = kept;
+    if (tightest == BERTH_NONE) break;
+
+    /* Its flows get that rate. Rates never fall from round to round, but for rounding: then the
+     * round before holds. */
+    if (share > level) level = share;
+    const int32_t *slice = &f->active[c->on_link[tightest]];
+    for (int32_t j = 0; j < f->link[tightest].n; j++) {
+      flows *k = &f->k[c->owner[slice[j]]];
+      if (k->fixed) continue;
+      k->fixed = true;
+      for (int32_t i = c->at[c->owner[slice[j]]]; i < c->at[c->owner[slice[j]] + 1]; i++) {
+        f->link[c->link[i]].wanting -= k->n;
+        f->link[c->link[i]].left -= level * k->n;
+      }
+      if (k->rate == level) continue;
+      bring_up(k, s->now);
+      k->rate = level;
+      k->touched = true;
+    }
+  }
+
   for (int32_t i = 0; i < f->n_classes; i++) show_end(s, f->classes[i]);
   show_next_end(p, s);
 }
@@ -419,8 +405,8 @@ void berth_i_fair_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   show_next_latency(p, s);
 }
 
-/* A copy has come, BERTH_NONE: a flow of a collective. */
-static int32_t come(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t what) {
+/* A copy has flow_ended, BERTH_NONE: a flow of a collective. */
+static int32_t flow_ended(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t what) {
   if (what < p->n_edges) return arrive(p, s, what);
   berth_i_sim_collective_flowed(p, s, what - p->n_edges);
   return BERTH_NONE;
@@ -446,5 +432,5 @@ int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   if (which == 0) return end_latency(p, s);
   int32_t copy = leave(p, s, berth_i_slots_next(&s->links.fair->ends));
   show_next_end(p, s);
-  return come(p, s, copy);
+  return flow_ended(p, s, copy);
 }

@@ -43,10 +43,9 @@ static bool same_links(const berth_i_classes *c, int32_t k, const int32_t *links
 static berth_status add_class(making *m, int32_t n) {
   berth_i_classes *c = m->c;
   berth_status st =
-      berth_i_pool_grow(&m->p->pool, (void **)&c->at, &m->cap_at, (size_t)c->n + 2, sizeof *c->at);
+      BERTH_I_POOL_GROW(&m->p->pool, c->at, m->cap_at, (size_t)c->n + 2);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&m->p->pool, (void **)&c->link, &m->cap_link,
-                         (size_t)c->at[c->n] + (size_t)n, sizeof *c->link);
+  st = BERTH_I_POOL_GROW(&m->p->pool, c->link, m->cap_link, (size_t)c->at[c->n] + (size_t)n);
   if (st != BERTH_OK) return st;
   memcpy(&c->link[c->at[c->n]], m->found, (size_t)n * sizeof *c->link);
   c->at[c->n + 1] = c->at[c->n] + n;
@@ -72,7 +71,7 @@ static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *
 static berth_status classify(making *m) {
   int32_t d = m->p->n_devices;
   berth_status st;
-  if ((st = berth_i_pool_grow(&m->p->pool, (void **)&m->c->at, &m->cap_at, 1, sizeof *m->c->at))
+  if ((st = BERTH_I_POOL_GROW(&m->p->pool, m->c->at, m->cap_at, 1))
       != BERTH_OK)
     return st;
   m->c->at[0] = 0;

@@ -1,4 +1,9 @@
-/* Links: channels in closed form, waiting requests; ROUTE and FAIR have files of their own. */
+/* Links: channels in closed form, waiting requests; ROUTE and FAIR have files of their own.
+ *
+ * Closed form (FREE, PAIR, split windows, reserve, orders READY and TASK): a channel is one number,
+ * the end of its last window, and a transfer's times are known when it is requested. Queues
+ * (CHANNEL, DUPLEX): a transfer waits until both its ends are free, then holds them; the oldest
+ * that can start goes first. */
 #include "sim/sim_internal.h"
 
 /* ---- life ---- */
@@ -138,7 +143,7 @@ static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, 
   return 1;
 }
 
-static void look_at_pair(void *ud, int32_t src, int32_t dst, double bytes) {
+static void find_latest(void *ud, int32_t src, int32_t dst, double bytes) {
   pair_windows *x = ud;
   const int32_t *channels;
   int32_t pair, n = channels_of(x->p, src, dst, &pair, &channels);
@@ -157,7 +162,7 @@ static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
 /* PAIR and ROUTE: what the pairs that it uses have. */
 static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   pair_windows x = { p, s->links.until, s->now, 0 };
-  berth_i_sim_collective_flows(p, s, k, look_at_pair, &x);
+  berth_i_sim_collective_flows(p, s, k, find_latest, &x);
   x.end = x.latest + s->coll.one[k].units;
   berth_i_sim_collective_flows(p, s, k, take_pair, &x);
   return x.latest;
@@ -165,7 +170,7 @@ static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int
 
 /* Split windows: all channels of its devices, for one window. */
 static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->coll.device[p->seat_at[k]];
+  const int32_t *device = &s->coll.device[p->participant_at[k]];
   size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
   double *until = s->links.until, latest = s->now;
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
@@ -297,8 +302,8 @@ BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state 
   berth_i_slot_set(&s->slots, p->n_devices + src, end, s->seq++);
 }
 
-/* Index in touched of the oldest that can start; choices that went stale are looked up again on the
- * way. */
+/* Index in touched of the oldest that can start; choices that can no longer start are computed
+ * again on the way. */
 BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
   int32_t best = BERTH_NONE;
@@ -313,7 +318,7 @@ BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state 
 }
 
 static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->coll.device[p->seat_at[k]];
+  const int32_t *device = &s->coll.device[p->participant_at[k]];
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++) {
     if (s->links.out_busy[device[i]] || s->links.in_busy[device[i]]) return false;
   }
@@ -328,7 +333,7 @@ static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s)
 }
 
 static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
-  const int32_t *device = &s->coll.device[p->seat_at[k]];
+  const int32_t *device = &s->coll.device[p->participant_at[k]];
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
     s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
 }
@@ -354,10 +359,10 @@ static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return best != BERTH_NONE;
 }
 
-void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->coll.device[p->seat_at[k]];
+void berth_i_links_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  const int32_t *device = &s->coll.device[p->participant_at[k]];
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) return;
-  if (s->links.route) berth_i_route_part(p, s, k);
+  if (s->links.route) berth_i_route_collective_end(p, s, k);
   if (!s->links.out_busy) return;
   set_channels(p, s, k, 0);
   for (int32_t i = 0; i < s->coll.one[k].n_devices; i++) touch(s, device[i]);

@@ -1,7 +1,7 @@
 /* Links held as whole routes: a transfer takes all links of its way for its whole time, or waits.
  * Of one ordered pair of devices only the oldest request can be next. A pair that cannot start is
- * parked at one link that is busy; until that link is free it need not be looked at again. A free
- * link wakes its oldest pair, and the next one only while it stays free. So what is looked at comes
+ * parked at one link that is busy; until that link is free it need not be tested again. A free
+ * link wakes its oldest pair, and the next one only while it stays free. So pairs are visited
  * by age, and each visit starts a transfer or moves the pair to another list. A collective is a
  * pair of its own, n_devices^2 + its id, with one request for the routes of all pairs of devices
  * that it uses. */
@@ -21,7 +21,7 @@ struct berth_i_route {
   int32_t *root;            /* [n_links] oldest pair parked there */
   uint8_t *busy, *is_freed; /* [n_links] */
   int32_t *freed;           /* [n_links] in this instant */
-  uint32_t *met;            /* [n_collectives] ages of their requests */
+  uint32_t *collective_age;            /* [n_collectives] ages of their requests */
   berth_i_ready *awake;     /* [n_devices^2 + n_collectives] pairs to visit, by age */
   berth_i_ready *under_way; /* [n_links] copies by end */
   int32_t n_freed, n_awake, n_under_way, n_pairs;
@@ -34,7 +34,7 @@ static size_t n_pairs(const berth_i_sim_plan *p) {
   return (size_t)p->n_devices * (size_t)p->n_devices;
 }
 
-static size_t n_parties(const berth_i_sim_plan *p) { return n_pairs(p) + (size_t)p->n_collectives; }
+static size_t n_waiters(const berth_i_sim_plan *p) { return n_pairs(p) + (size_t)p->n_collectives; }
 
 berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t pairs = n_pairs(p), m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
@@ -45,13 +45,13 @@ berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool) 
   r->tail = berth_i_pool_alloc(pool, pairs, sizeof *r->tail);
   r->next = berth_i_pool_alloc(pool, m, sizeof *r->next);
   r->age = berth_i_pool_alloc(pool, m, sizeof *r->age);
-  r->pair = berth_i_pool_alloc(pool, n_parties(p), sizeof *r->pair);
-  r->met = berth_i_pool_alloc(pool, (size_t)p->n_collectives, sizeof *r->met);
+  r->pair = berth_i_pool_alloc(pool, n_waiters(p), sizeof *r->pair);
+  r->collective_age = berth_i_pool_alloc(pool, (size_t)p->n_collectives, sizeof *r->collective_age);
   r->root = berth_i_pool_alloc(pool, links, sizeof *r->root);
   r->busy = berth_i_pool_alloc(pool, links, 1);
   r->is_freed = berth_i_pool_alloc(pool, links, 1);
   r->freed = berth_i_pool_alloc(pool, links, sizeof *r->freed);
-  r->awake = berth_i_pool_alloc(pool, n_parties(p), sizeof *r->awake);
+  r->awake = berth_i_pool_alloc(pool, n_waiters(p), sizeof *r->awake);
   r->under_way = berth_i_pool_alloc(pool, links, sizeof *r->under_way);
   return r;
 }
@@ -72,8 +72,10 @@ void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const ber
   memcpy(dst->tail, src->tail, pairs * sizeof *dst->tail);
   if (m > 0) memcpy(dst->next, src->next, m * sizeof *dst->next);
   if (m > 0) memcpy(dst->age, src->age, m * sizeof *dst->age);
-  memcpy(dst->pair, src->pair, n_parties(p) * sizeof *dst->pair);
-  if (p->n_collectives > 0) memcpy(dst->met, src->met, (size_t)p->n_collectives * sizeof *dst->met);
+  memcpy(dst->pair, src->pair, n_waiters(p) * sizeof *dst->pair);
+  if (p->n_collectives > 0)
+    memcpy(dst->collective_age, src->collective_age,
+           (size_t)p->n_collectives * sizeof *dst->collective_age);
   if (links > 0) memcpy(dst->root, src->root, links * sizeof *dst->root);
   if (links > 0) memcpy(dst->busy, src->busy, links);
   if (links > 0) memcpy(dst->is_freed, src->is_freed, links);
@@ -90,7 +92,7 @@ void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const ber
 /* ---- parked pairs ---- */
 
 static uint32_t age_of(const berth_i_route *r, int32_t pair) {
-  return pair < r->n_pairs ? r->age[r->head[pair]] : r->met[pair - r->n_pairs];
+  return pair < r->n_pairs ? r->age[r->head[pair]] : r->collective_age[pair - r->n_pairs];
 }
 static int32_t rank_of(const berth_i_route *r, int32_t pair) {
   return pair == BERTH_NONE ? 0 : r->pair[pair].rank;
@@ -152,8 +154,7 @@ void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
       (int32_t)berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
   s->copy[copy] = BERTH_I_COPY_SENT;
   s->arrival[copy] = 0;
-  if (p->cost->t->route_len[pair] < 0) return; /* it never comes: the run stops short, and says
-                                                  so */
+  if (p->cost->t->route_len[pair] < 0) return; /* it never arrives: the run stops short */
   r->age[copy] = r->n_requests++;
   r->next[copy] = BERTH_NONE;
   if (r->head[pair] == BERTH_NONE) {
@@ -187,14 +188,14 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 
 /* A walk over the links of the routes of a collective; those of one link may come up several
  * times. */
-typedef struct party {
+typedef struct route_walk {
   const berth_i_sim_plan *p;
   berth_i_route *r;
   int32_t blocked;
-} party;
+} route_walk;
 
 static void find_busy(void *ud, int32_t src, int32_t dst, double bytes) {
-  party *x = ud;
+  route_walk *x = ud;
   const int32_t *links;
   int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
@@ -204,7 +205,7 @@ static void find_busy(void *ud, int32_t src, int32_t dst, double bytes) {
 }
 
 static void take_links(void *ud, int32_t src, int32_t dst, double bytes) {
-  party *x = ud;
+  route_walk *x = ud;
   const int32_t *links;
   int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
@@ -219,15 +220,15 @@ static void free_link(berth_i_route *r, int32_t link) {
 }
 
 static void free_links(void *ud, int32_t src, int32_t dst, double bytes) {
-  party *x = ud;
+  route_walk *x = ud;
   const int32_t *links;
   int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
   for (int32_t i = 0; i < n; i++) free_link(x->r, links[i]);
 }
 
-static void look_at_party(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  party x = { p, s->links.route, BERTH_NONE };
+static void start_or_park_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  route_walk x = { p, s->links.route, BERTH_NONE };
   berth_i_sim_collective_flows(p, s, k, find_busy, &x);
   if (x.blocked != BERTH_NONE) {
     park(x.r, x.r->n_pairs + k, x.blocked);
@@ -240,23 +241,23 @@ static void look_at_party(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_route_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_route *r = s->links.route;
   (void)p;
-  r->met[k] = r->n_requests++;
+  r->collective_age[k] = r->n_requests++;
   awaken(r, r->n_pairs + k, BERTH_NONE);
   berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
 }
 
-void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  party x = { p, s->links.route, BERTH_NONE };
+void berth_i_route_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  route_walk x = { p, s->links.route, BERTH_NONE };
   berth_i_sim_collective_flows(p, s, k, free_links, &x);
   berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
 }
 
 /* Starts the oldest request of the pair, or parks it. */
-static void look_at(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair) {
+static void start_or_park(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair) {
   berth_i_route *r = s->links.route;
   int32_t i = 0;
   if (pair >= r->n_pairs) {
-    look_at_party(p, s, pair - r->n_pairs);
+    start_or_park_collective(p, s, pair - r->n_pairs);
     return;
   }
   const int32_t *links;
@@ -279,7 +280,7 @@ void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   r->n_freed = 0;
   while (r->n_awake > 0) {
     int32_t pair = berth_i_ready_pop(r->awake, r->n_awake--).op, link = r->pair[pair].woken_by;
-    look_at(p, s, pair);
+    start_or_park(p, s, pair);
     if (link != BERTH_NONE) wake_oldest(r, link);
   }
   show_next_end(p, s);

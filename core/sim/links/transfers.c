@@ -1,4 +1,6 @@
-/* Transfers, whatever the links: their times, with noise, and their place in the log. */
+/* Transfers, whatever the links: their times, with noise, and their place in the log. Noise depends
+ * on the seed and on (tensor, destination) only, so that it is the same under any order of
+ * events. */
 #include "sim/sim_internal.h"
 
 double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream) {

@@ -203,7 +203,7 @@ static void refusals(void) {
   o.quantum = 0.5;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx),
-             "links fair shares bandwidth continuously: it does not go with quantum 0.5");
+             "links fair shares bandwidth continuously: it does not support quantum 0.5");
   o.quantum = 0;
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
