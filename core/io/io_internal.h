@@ -1,8 +1,4 @@
-/* What the readers and writers share: the source, lines and words of text formats, checked members
- * of JSON objects, edge lists, growing text.
- *
- * Readers report the first problem as "name:line: path: reason (value)" with BERTH_EPARSE and
- * release what they made; the caller gets parts of a bundle only if the whole file is valid. */
+/* What the readers and writers share. */
 #ifndef BERTH_IO_INTERNAL_H
 #define BERTH_IO_INTERNAL_H
 

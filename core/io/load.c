@@ -1,6 +1,4 @@
-/* Loading in three steps: unpack gzip, find the format by the contents, read. Formats vote on how
- * sure they are (berth_i_match); the surest reads, and a tie is an error, so that the order of the
- * table never decides. */
+/* Loading: unpack, find the format, read. */
 #include "formats_internal.h"
 
 void berth_bundle_release(berth_bundle *b) {
@@ -34,7 +32,7 @@ static berth_i_match match(const berth_i_format *f, const berth_i_json *doc,
   return f->match_text ? f->match_text(*first) : BERTH_I_MATCH_NONE;
 }
 
-/* @param doc NULL: the text is not JSON */
+/* doc NULL: the text is not JSON. */
 static berth_status recognise(const berth_i_source *src, const berth_i_json *doc,
                               const berth_i_format **out) {
   berth_i_lines first = berth_i_lines_of(src);
@@ -97,14 +95,12 @@ static berth_status read_text(const berth_i_source *src, const berth_i_format *f
   return st;
 }
 
-/* By the first character that is no blank: no text format begins with a bracket. */
 static bool looks_like_json(const berth_i_source *src) {
   const char *p = src->text;
   while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') p++;
   return *p == '{' || *p == '[';
 }
 
-/* The byte order mark of UTF-8 is dropped; with it alone a file is empty. */
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
   berth_bundle found = { NULL, NULL, NULL, NULL };
@@ -160,7 +156,6 @@ berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_optio
   return st == BERTH_OK ? parse_owned(ctx, path, text, len, size, opts, out) : st;
 }
 
-/* Readers need text[len] == 0, and unpacking replaces the text: so it is copied. */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out) {
   char *copy = berth_i_alloc(ctx, len + 1, 1);

@@ -1,5 +1,4 @@
-/* Options of loading: descriptors and defaults. Which format reads which option is in the
- * descriptors of the formats (`reads`). */
+/* Options of loading: descriptors and defaults. */
 #include "formats_internal.h"
 
 #define C BERTH_I_CHOICE

@@ -1,14 +1,12 @@
-/* Members of JSON objects and arrays, checked: kind, range, unit. Each function takes the value, or
- * NULL for an absent member, which keeps the default in *out. Failures name the value's line and
- * path. */
+/* Members of JSON objects, checked. */
 #include "io/io_internal.h"
 
 #include <stdio.h>
 
 typedef const berth_i_json_value *Value;
 
-/* Objects of one array mostly have their keys in one order: the search begins after the last hit,
- * so it is O(1) a key then, and O(n) else. */
+/* Objects of one array have their keys in one order, as a rule: the search begins after the last
+ * hit. */
 static int find_key(const char *key, const char *const *keys, int n, int from) {
   for (int i = 0; i < n; i++) {
     int k = from + i < n ? from + i : from + i - n;
@@ -46,7 +44,6 @@ berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out
   return BERTH_OK;
 }
 
-/* Foreign files write flags as numbers, too; berth files must not (berth_i_get_flag). */
 berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
   if (!v) return BERTH_OK;
   berth_i_json_kind kind = berth_i_json_kind_of(v);
@@ -67,7 +64,6 @@ berth_status berth_i_get_flag(const berth_i_json *doc, Value v, bool *out) {
   return berth_i_get_bool(doc, v, out);
 }
 
-/* The parser turns a number beyond doubles into an infinity. */
 static berth_status check_number(const berth_i_json *doc, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER)
     return berth_i_json_fail(doc, v, "is not a number");
@@ -96,8 +92,6 @@ berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
   return BERTH_OK;
 }
 
-/* A number is in the base unit; a string has a unit of its own. "inf" is possible as a string
- * only. */
 berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite,
                                   double *out) {
   double x = 0;
@@ -110,7 +104,6 @@ berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit u
   return BERTH_OK;
 }
 
-/* INT32_MAX members would leave no id for "one past the end". */
 berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, int32_t *n) {
   *first = NULL;
   *n = 0;
@@ -127,7 +120,6 @@ berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, i
 
 static bool knows_no_file(berth_status st) { return st == BERTH_EINVAL || st == BERTH_ECYCLE; }
 
-/* The message is copied first: berth_i_json_fail writes to the buffer that berth_errmsg returns. */
 berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
   if (!knows_no_file(st)) return st;
   char message[320];
@@ -144,8 +136,6 @@ berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status s
 
 /* ---- identifiers ---- */
 
-/* Numbers become decimal text, so that 7 and "7" are the same id, as in the scripts that write such
- * files. */
 berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size,
                              const char **out) {
   if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {

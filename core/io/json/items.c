@@ -1,5 +1,4 @@
-/* A document of JSON as a sequence of values in the order of the text (a pre-order walk). The state
- * is the path from the root to the present value; a step is O(1) amortised. */
+/* A document of JSON, value by value. */
 #include "io/io_internal.h"
 
 struct berth_json {
@@ -30,9 +29,6 @@ void berth_json_release(berth_json *json) {
   berth_i_free(ctx, json, 1, sizeof *json);
 }
 
-/* To the first member, else to the next sibling, else to that of the closest ancestor that has one.
- * At the end depth falls to BERTH_NONE and path[0] stays, which is how "before the first"
- * differs. */
 static const berth_i_json_value *advance(berth_json *json) {
   const berth_i_json_value *v = json->path[0] ? NULL : berth_i_json_root(json->doc);
   if (json->depth >= 0) v = berth_i_json_first(json->path[json->depth]);

@@ -1,9 +1,7 @@
-/* The file of format "berth", version 1 (docs/formats.md): its version and its three parts. The
- * topology is read first, as pins in the graph and devices of the placement may be names of its
- * devices. */
+/* The file of format "berth": its version and its three parts. */
 #include "io/formats_internal.h"
 
-/* A "graph" without "berth" is recognised, too: read_berth then reports the missing version. */
+/* read_berth requires "berth": 1. */
 static berth_i_match match_berth(const berth_i_json_value *root) {
   bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);

@@ -1,9 +1,4 @@
-/* The "graph" of a berth file: types, ops, tensors with their consumers, explicit orders of inputs,
- * collectives (docs/formats.md, "berth").
- *
- * Names of all ops are listed before the first op is read, as references lead forwards, too.
- * Consumers are kept per tensor and added at the end, in an order that keeps both the consumers of
- * every tensor and the "inputs" of every op. O(ops + edges). */
+/* The "graph" of a berth file. */
 #include "io/json/berth_ref.h"
 
 typedef const berth_i_json_value *Value;
@@ -171,7 +166,6 @@ static berth_status read_op_links(reader *r, Value *f, berth_op *op) {
   return read_flag(r, f[O_COMMUNICATION], BERTH_OP_COMMUNICATION, &op->flags);
 }
 
-/* Kept as JSON until all tensors are known: positions may be beyond the tensors read so far. */
 static berth_status keep_inputs(reader *r, Value v, int32_t op) {
   if (!v) return BERTH_OK;
   if (!r->inputs
@@ -181,7 +175,6 @@ static berth_status keep_inputs(reader *r, Value v, int32_t op) {
   return BERTH_OK;
 }
 
-/* seconds points into the reader: the builder copies it. */
 static berth_status read_op(reader *r, Value v, int32_t id) {
   berth_op op = berth_op_default();
   Value f[N_O];
@@ -251,7 +244,6 @@ static berth_status read_tensor(reader *r, Value v, int32_t id) {
   return berth_i_blame(r->doc, v, berth_graph_builder_add_tensor(r->b, &t, NULL));
 }
 
-/* seen[op] is the last tensor, plus 1, that has the op as a consumer. */
 static berth_status refuse_repeated_consumers(reader *r) {
   int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0;
   Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
@@ -279,7 +271,7 @@ static berth_status read_tensors(reader *r) {
 
 /* ---- edges ---- */
 
-/* Inputs of every op, in the order given or, by default, in the order of the tensors. */
+/* input_list of every op, in the order given or, by default, of the tensors. */
 typedef struct input_list {
   int32_t *at, *list; /* [ops + 1], [edges] */
   int32_t *stamp;     /* [tensors] last op that was seen to read it, plus 1 */
@@ -287,8 +279,6 @@ typedef struct input_list {
   int32_t *tensor;    /* [edges] of each pair */
 } input_list;
 
-/* By counting; filled from the last edge backwards, which leaves at[v + 1] at the begin of v's
- * inputs, so the offsets are shifted by one afterwards. */
 static void fill_default_inputs(const reader *r, input_list *x) {
   for (int32_t t = 0; t < r->tensors.n; t++)
     for (int32_t e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
@@ -354,7 +344,6 @@ static berth_status add_ordered_edges(reader *r) {
   return st;
 }
 
-/* Without "inputs" the order of the tensors is right: no sorting. */
 static berth_status add_edges(reader *r) {
   berth_status st = BERTH_OK;
   if (r->inputs) return add_ordered_edges(r);

@@ -1,8 +1,4 @@
-/* The "placement" of a berth file: device of every op, and, if given, order, start and finish
- * times, and the names beside the ids.
- *
- * Names may come from the graph and topology of the same file, else from op_names and device_names
- * of the placement itself; where both are there, they must agree. */
+/* The "placement" of a berth file, and the file as a whole. */
 #include "placement/placement_internal.h"
 #include "io/json/berth_ref.h"
 
@@ -102,8 +98,6 @@ static void prepare_lookups(reader *r, int32_t n_ops) {
   }
 }
 
-/* Without names a string would be reported as "not the position": this message says what is
- * missing. */
 static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) {
   Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
                 ? NULL
@@ -115,13 +109,12 @@ static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) 
   return BERTH_OK;
 }
 
-/* A permutation: as many as ops, in range (berth_i_get_refs), none twice. */
 static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n) {
   uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
   Value v = berth_i_json_first(r->p[P_SEQUENCE]);
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
-    if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "is given twice");
+    if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "comes a second time");
   }
   berth_i_free(r->ctx, seen, (size_t)n, 1);
   return st;
@@ -175,7 +168,6 @@ static berth_status read_plan(reader *r, berth_placement *p) {
   return p->finish ? check_plan(r, p) : BERTH_OK;
 }
 
-/* "device" decides how many ops there are; all other lists must have that length. */
 static berth_status count_ops(reader *r, int32_t *n) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
@@ -192,7 +184,6 @@ static berth_status count_ops(reader *r, int32_t *n) {
   return st;
 }
 
-/* Times are read into the finished object: its pool owns them. */
 static berth_status read_placement(reader *r, berth_placement **out) {
   int32_t *device = NULL, *sequence = NULL, n = 0;
   const char *placer = NULL;

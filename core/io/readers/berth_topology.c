@@ -1,9 +1,4 @@
-/* The "topology" of a berth file: devices, switches, node order, links, routes (docs/formats.md,
- * "berth").
- *
- * "Parts" are devices, then switches, in the order of the file; nodes are the same in the order of
- * their node numbers, which "nodes" may change. References in links are to nodes, in routes to
- * devices and links. */
+/* The "topology" of a berth file. */
 #include "io/json/berth_ref.h"
 
 #include <stdio.h>
@@ -102,7 +97,6 @@ static berth_status name_part(reader *r, Value v, int32_t part) {
   return BERTH_OK;
 }
 
-/* made[] holds "sw" and up to ten digits. */
 static berth_status make_room(reader *r) {
   size_t n = parts_of(r);
   r->parts = berth_i_pool_alloc(&r->pool, n, sizeof *r->parts);
@@ -113,8 +107,6 @@ static berth_status make_room(reader *r) {
   return berth_i_pool_status(&r->pool);
 }
 
-/* Names first: "nodes" and links refer to all of them, and they are needed to add devices in node
- * order. */
 static berth_status list_parts(reader *r) {
   Value device;
   int32_t part = 0;
@@ -150,7 +142,7 @@ static berth_status order_nodes(reader *r) {
                              (int)count, n);
   for (int32_t k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
-    if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "is given twice");
+    if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
     if (part < r->n_devices && part != devices++)
       return berth_i_json_fail(r->doc, v, "is a device out of order");
     r->node_part[k] = part;
@@ -173,7 +165,6 @@ static berth_status add_nodes(reader *r) {
 
 /* ---- links and routes ---- */
 
-/* A duplex link counts as two, of which the way back has the next position. */
 static berth_status read_link(reader *r, Value v) {
   berth_link link = { 0, 0 };
   int32_t from = 0, to = 0;

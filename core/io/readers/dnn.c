@@ -1,9 +1,5 @@
 /* The "dnn-partitioning" data set: profiled graphs with accelerators and CPUs. Times are ms, sizes
- * bytes (docs/formats.md, "dnn-partitioning").
- *
- * Two passes over the nodes: ops are added in the second, with twins that the first has found. The
- * cost of an edge is a transfer time; it becomes bytes at file_bandwidth, which all links have, so
- * that a transfer takes that time at any rate. */
+ * bytes. */
 #include "io/formats_internal.h"
 
 #include <stdio.h>
@@ -54,7 +50,6 @@ static berth_status read_top(reader *r) {
 
 /* ---- topology ---- */
 
-/* Accelerators have the file's memory limit, CPUs none. */
 static berth_status add_devices(berth_topology_builder *b, int32_t n, const char *type,
                                 double memory) {
   berth_device d = berth_device_default();
@@ -70,7 +65,6 @@ static berth_status add_devices(berth_topology_builder *b, int32_t n, const char
   return st;
 }
 
-/* The data set has one transfer time for any pair of devices: a complete graph. */
 static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n; i++)
@@ -104,7 +98,6 @@ done:
 
 /* ---- nodes ---- */
 
-/* null is "no class", as in the Python scripts that wrote the files. */
 static berth_status read_class(reader *r, Value v, int32_t node) {
   const char *text = "";
   if (!v || berth_i_json_kind_of(v) == BERTH_I_JSON_NULL) return BERTH_OK;
@@ -123,7 +116,6 @@ static berth_status read_milliseconds(reader *r, Value node, Value v, const char
   return st;
 }
 
-/* seconds[1] is read only with `cpus`, or to check it when it is there. */
 static berth_status read_times(reader *r, Value node, Value *f, double seconds[2]) {
   bool supported = true;
   berth_status st = read_milliseconds(r, node, f[N_FPGA], "fpgaLatency", &seconds[0]);
@@ -161,8 +153,8 @@ static berth_status add_node(reader *r, Value v, int32_t node) {
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
 
-/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with more.
- * Twins are unambiguous only in a class of one of each. */
+/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with
+ * more. */
 enum { MANY = -2 };
 static void note(int32_t *only, int32_t node) { *only = *only == BERTH_NONE ? node : MANY; }
 

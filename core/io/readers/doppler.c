@@ -1,10 +1,6 @@
-/* DOPPLER's task graphs, as text (docs/formats.md, "doppler"):
- *   number of vertices with inputs
- *   ids of inputs
- *   edge sources
- *   edge destinations
- *   a line per vertex that is no input: "work,transfer" or "work,transfer,kind"
- * Commas may trail. Inputs are not vertices: the others are numbered from 0. */
+/* DOPPLER's task graphs: number of vertices with inputs, ids of inputs, edge sources, edge
+ * destinations, then a vertex per line: "work,transfer" or "work,transfer,kind". Commas may trail.
+ * Inputs are not vertices; the others are numbered from 0. */
 #include "io/formats_internal.h"
 
 static const char *const SEPARATORS = ",";
@@ -53,7 +49,6 @@ static berth_status read_vertex_id(berth_i_lines *l, const char *what, int32_t n
   return st;
 }
 
-/* Sources and destinations are lists of the same length on two lines, matched by position. */
 static berth_status read_edges(berth_i_lines *l, int32_t n, berth_i_edges *e) {
   berth_status st = next_line(l, "the edge sources");
   size_t k = 0;
@@ -73,7 +68,6 @@ static berth_status read_edges(berth_i_lines *l, int32_t n, berth_i_edges *e) {
   return st;
 }
 
-/* One transfer cost per vertex: all of its out-edges have it. */
 static berth_status read_vertex(berth_i_lines *l, berth_graph_builder *b, double *transfer) {
   berth_op op = berth_op_default();
   char kind[64] = "";
