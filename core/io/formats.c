@@ -1,4 +1,5 @@
-/* The table of formats. */
+/* The table of formats, generated from the lists of formats_internal.h, and look-ups in it. The
+ * three arrays have the same order: formats that are read first. */
 #include "formats_internal.h"
 #include <stdio.h>
 
@@ -20,10 +21,12 @@ const berth_i_format *berth_i_format_find(const char *name) {
   return NULL;
 }
 
+/* Legal for berth_load_options.format, and for berth_write_graph. */
 bool berth_i_format_reads(const berth_i_format *f) { return f->about.loads != 0; }
 bool berth_i_format_writes(const berth_i_format *f) { return f->write != NULL; }
 
-/* Is the word one of those in a list with spaces between them? NULL: an empty list. */
+/* Is the word one of those in a list separated by spaces? NULL: an empty list. A hit inside of
+ * another word ("file" in "file_bandwidth") does not count. */
 static bool has_word(const char *list, const char *word) {
   size_t n = strlen(word);
   for (const char *at = list; at && (at = strstr(at, word)); at += n) {
@@ -33,6 +36,8 @@ static bool has_word(const char *list, const char *word) {
   return false;
 }
 
+/* An option that no format lists is read by all. The message needs the names of all readers, so the
+ * loop goes on until the format itself is found. */
 berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key) {
   char readers[400] = "";
   size_t used = 0;
@@ -47,6 +52,7 @@ berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *
                       key, format, readers);
 }
 
+/* `used` counts what snprintf would have written, so it may pass `size`; then the list is cut. */
 const char *berth_i_format_list(bool (*which)(const berth_i_format *f), char *buf, size_t size) {
   size_t used = 0;
   buf[0] = 0;

@@ -1,5 +1,6 @@
 /* Formats: one descriptor each, in the file of its reader, or of its writer if it is only written.
- * A new one is a file with its descriptor and a line of a list: spec/recipes/format.c. */
+ * The tables of names, endings and options follow from the two lists below. To add one: a file with
+ * its descriptor and a line in a list (spec/recipes/format.c). */
 #ifndef BERTH_FORMATS_INTERNAL_H
 #define BERTH_FORMATS_INTERNAL_H
 

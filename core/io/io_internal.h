@@ -1,10 +1,15 @@
-/* What the readers and writers share. */
+/* What the readers and writers share: the source, lines and words of text formats, checked members
+ * of JSON objects, edge lists, growing text.
+ *
+ * Readers report the first problem as "name:line: path: reason (value)" with BERTH_EPARSE and
+ * release what they made; the caller gets parts of a bundle only if the whole file is valid. */
 #ifndef BERTH_IO_INTERNAL_H
 #define BERTH_IO_INTERNAL_H
 
 #include "graph/graph_internal.h"
 #include "extern/cjson_internal.h"
 #include "extern/zlib_internal.h"
+#include "base/pool_internal.h"
 #include "base/utf8.h"
 #include "topology/topology_internal.h"
 #include <berth/io.h>
@@ -71,10 +76,10 @@ bool berth_i_decimal(const char *word, double *out);
 
 /* ---- members of JSON objects (io/json/fields.c) ---- */
 
-/** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if
- * strict, one not in keys. */
+/** Finds the members named in keys[n]; absent ones are NULL. Refused: a key given twice; the
+ *  absence of one of the first `needed` keys; if strict, a key that is not listed. */
 berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object,
-                            const char *const *keys, int n, bool strict,
+                            const char *const *keys, int n, int needed, bool strict,
                             const berth_i_json_value **found);
 /* v NULL: out stays as it is. */
 berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v,
@@ -90,9 +95,27 @@ berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_valu
 /** A number in the base unit, or a string with a unit. */
 berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v,
                                   berth_unit unit, bool infinite, double *out);
+/** One number of an object: found[field], written to the double at `offset` of the target. */
+typedef struct berth_i_quantity {
+  int field;
+  berth_unit unit;
+  bool infinite; /* infinity is legal */
+  size_t offset;
+} berth_i_quantity;
+/** berth_i_get_quantity for a table of n, in its order. */
+berth_status berth_i_get_quantities(const berth_i_json *doc, const berth_i_json_value **found,
+                                    const berth_i_quantity *q, int n, void *target);
 /** v must be an array (NULL: empty).  @param first its first member */
 berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v,
                                const berth_i_json_value **first, int32_t *n);
+/** An array of strings.  @param out [*n] of the pool; both are unchanged if v is NULL */
+berth_status berth_i_get_texts(const berth_i_json *doc, const berth_i_json_value *v,
+                               berth_i_pool *pool, const char ***out, int32_t *n);
+/** Calls read(ud, member, position) for every member of the array v (NULL: empty), in order, until
+ *  one fails. */
+typedef berth_status (*berth_i_read_fn)(void *ud, const berth_i_json_value *v, int32_t i);
+berth_status berth_i_each(const berth_i_json *doc, const berth_i_json_value *v,
+                          berth_i_read_fn read, void *ud);
 /** v must be there. */
 berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object,
                           const berth_i_json_value *v, const char *key);
@@ -129,6 +152,8 @@ void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e);
 /** First edge that repeats an earlier one (same src and dst), or NULL. O(edges + ops) */
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
                                     const berth_i_edge **out);
+/** The same for edges read from JSON: refuses the repeated one where it is. */
+berth_status berth_i_edges_once(const berth_i_json *doc, const berth_i_edges *e, int32_t n_ops);
 /** "name:line: message" for a graph of these edges that could not be finished; the line is that of
  * an edge on the cycle. */
 berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e,

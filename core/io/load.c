@@ -1,4 +1,6 @@
-/* Loading: unpack, find the format, read. */
+/* Loading in three steps: unpack gzip, find the format by the contents, read. Formats vote on how
+ * sure they are (berth_i_match); the surest reads, and a tie is an error, so that the order of the
+ * table never decides. */
 #include "formats_internal.h"
 
 void berth_bundle_release(berth_bundle *b) {
@@ -11,6 +13,7 @@ void berth_bundle_release(berth_bundle *b) {
 
 /* ---- recognising ---- */
 
+/* Line 1: what decides is at the begin. */
 static berth_status unknown_format(const berth_i_source *src) {
   char list[400];
   return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: not in a known format (%s)", src->name,
@@ -26,13 +29,14 @@ static bool find_first_line(berth_i_lines *l) {
   return true;
 }
 
+/* A copy of `first`, which match_text may move on. */
 static berth_i_match match(const berth_i_format *f, const berth_i_json *doc,
                            const berth_i_lines *first) {
   if (doc) return f->match_json ? f->match_json(berth_i_json_root(doc)) : BERTH_I_MATCH_NONE;
   return f->match_text ? f->match_text(*first) : BERTH_I_MATCH_NONE;
 }
 
-/* doc NULL: the text is not JSON. */
+/* @param doc NULL: the text is not JSON */
 static berth_status recognise(const berth_i_source *src, const berth_i_json *doc,
                               const berth_i_format **out) {
   berth_i_lines first = berth_i_lines_of(src);
@@ -95,12 +99,14 @@ static berth_status read_text(const berth_i_source *src, const berth_i_format *f
   return st;
 }
 
+/* By the first character that is no blank: no text format begins with a bracket. */
 static bool looks_like_json(const berth_i_source *src) {
   const char *p = src->text;
   while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') p++;
   return *p == '{' || *p == '[';
 }
 
+/* The byte order mark of UTF-8 is dropped; with it alone a file is empty. */
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
   berth_bundle found = { NULL, NULL, NULL, NULL };
@@ -117,6 +123,7 @@ static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   return st;
 }
 
+/* Formats that are only written are no choice here. */
 static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
   const berth_i_format *format = o->format ? berth_i_format_find(o->format) : NULL;
   char list[400];
@@ -128,7 +135,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
   return berth_options_check(ctx, berth_load_option_table(), o);
 }
 
-/* text is `size` bytes from the context and is released here. */
+/* text is `size` bytes from the context and is released here; what was unpacked takes its place. */
 static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, size_t len,
                                 size_t size, const berth_load_options *opts, berth_bundle *out) {
   berth_i_source src = { ctx, name, text, len, opts ? *opts : berth_load_default() };
@@ -156,6 +163,7 @@ berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_optio
   return st == BERTH_OK ? parse_owned(ctx, path, text, len, size, opts, out) : st;
 }
 
+/* Readers need text[len] == 0, and unpacking replaces the text: so it is copied. */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out) {
   char *copy = berth_i_alloc(ctx, len + 1, 1);

@@ -1,4 +1,5 @@
-/* Options of loading: descriptors and defaults. */
+/* Options of loading: descriptors and defaults. Which format reads which option is in the
+ * descriptors of the formats (`reads`). */
 #include "formats_internal.h"
 
 #define C BERTH_I_CHOICE

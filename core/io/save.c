@@ -1,4 +1,5 @@
-/* Writing graphs: finds the format. */
+/* Writing a graph in a format that is given by its name. Parts of other kinds have functions of
+ * their own (writers/). */
 #include "formats_internal.h"
 
 berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out) {

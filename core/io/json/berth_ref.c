@@ -1,4 +1,5 @@
-/* References by position or name. */
+/* References by position or name. The table of names is built at the first reference by name: most
+ * files have positions only. O(1) a reference. */
 #include "berth_ref.h"
 
 void berth_i_lookup_release(berth_ctx *ctx, berth_i_lookup *x) {
@@ -7,6 +8,8 @@ void berth_i_lookup_release(berth_ctx *ctx, berth_i_lookup *x) {
   x->id = NULL;
 }
 
+/* Interns the names. A name that comes twice keeps one entry, whose id becomes BERTH_NONE: it is
+ * refused only where it is used. */
 static berth_status prepare(berth_ctx *ctx, berth_i_lookup *x) {
   berth_status st = BERTH_OK;
   if (!(x->id = berth_i_alloc(ctx, (size_t)x->n, sizeof *x->id))) return berth_i_nomem(ctx);
@@ -55,6 +58,7 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
   return BERTH_OK;
 }
 
+/* A failure in the middle leaves the list in the pool, which the caller frees. */
 berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v,
                               berth_i_lookup *x, berth_i_pool *pool, int32_t **out, int32_t *n) {
   const berth_i_json_value *member;
@@ -69,6 +73,10 @@ berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value 
   *out = list;
   *n = count;
   return st;
+}
+
+const char *berth_i_listed_name(const void *names, int32_t i) {
+  return ((const char *const *)names)[i];
 }
 
 const char *berth_i_topology_device_name(const void *topology, int32_t device) {

@@ -1,5 +1,5 @@
 /* References in berth files: a number is a position from 0, a string is a name, which must be
- * unique. */
+ * unique among the things it may refer to. Owned by the reader, which releases the look-up. */
 #ifndef BERTH_BERTH_REF_H
 #define BERTH_BERTH_REF_H
 
@@ -24,6 +24,8 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
 berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v,
                               berth_i_lookup *x, berth_i_pool *pool, int32_t **out, int32_t *n);
 
+/* Functions for `name`: of a list of texts, a topology, a graph. */
+const char *berth_i_listed_name(const void *names, int32_t i);
 const char *berth_i_topology_device_name(const void *topology, int32_t device);
 const char *berth_i_graph_op_name(const void *graph, int32_t op);
 

@@ -1,12 +1,14 @@
-/* Members of JSON objects, checked. */
+/* Members of JSON objects and arrays, checked: kind, range, unit. Each function takes the value, or
+ * NULL for an absent member, which keeps the default in *out. Failures name the value's line and
+ * path. */
 #include "io/io_internal.h"
 
 #include <stdio.h>
 
 typedef const berth_i_json_value *Value;
 
-/* Objects of one array have their keys in one order, as a rule: the search begins after the last
- * hit. */
+/* Objects of one array mostly have their keys in one order: the search begins after the last hit,
+ * so it is O(1) a key then, and O(n) else. */
 static int find_key(const char *key, const char *const *keys, int n, int from) {
   for (int i = 0; i < n; i++) {
     int k = from + i < n ? from + i : from + i - n;
@@ -16,7 +18,7 @@ static int find_key(const char *key, const char *const *keys, int n, int from) {
 }
 
 berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *const *keys, int n,
-                            bool strict, Value *found) {
+                            int needed, bool strict, Value *found) {
   int k, from = 0;
   for (k = 0; k < n; k++) found[k] = NULL;
   if (berth_i_json_kind_of(object) != BERTH_I_JSON_OBJECT)
@@ -29,9 +31,12 @@ berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *c
     found[k] = v;
     from = k + 1 < n ? k + 1 : 0;
   }
-  return BERTH_OK;
+  berth_status st = BERTH_OK;
+  for (k = 0; k < needed && st == BERTH_OK; k++) st = berth_i_need(doc, object, found[k], keys[k]);
+  return st;
 }
 
+/* A member that is null is there. */
 berth_status berth_i_need(const berth_i_json *doc, Value object, Value v, const char *key) {
   return v ? BERTH_OK : berth_i_json_fail(doc, object, "has no \"%s\"", key);
 }
@@ -44,6 +49,7 @@ berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out
   return BERTH_OK;
 }
 
+/* Foreign files write flags as numbers, too; berth files must not (berth_i_get_flag). */
 berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
   if (!v) return BERTH_OK;
   berth_i_json_kind kind = berth_i_json_kind_of(v);
@@ -64,6 +70,7 @@ berth_status berth_i_get_flag(const berth_i_json *doc, Value v, bool *out) {
   return berth_i_get_bool(doc, v, out);
 }
 
+/* The parser turns a number beyond doubles into an infinity. */
 static berth_status check_number(const berth_i_json *doc, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER)
     return berth_i_json_fail(doc, v, "is not a number");
@@ -71,6 +78,7 @@ static berth_status check_number(const berth_i_json *doc, Value v) {
   return BERTH_OK;
 }
 
+/* min and max are within int32_t, so the cast is exact. */
 berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int32_t max,
                              int32_t *out) {
   if (!v) return BERTH_OK;
@@ -92,6 +100,8 @@ berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
   return BERTH_OK;
 }
 
+/* A number is in the base unit; a string has a unit of its own. "inf" is possible as a string
+ * only. */
 berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite,
                                   double *out) {
   double x = 0;
@@ -104,6 +114,16 @@ berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit u
   return BERTH_OK;
 }
 
+berth_status berth_i_get_quantities(const berth_i_json *doc, Value *found,
+                                    const berth_i_quantity *q, int n, void *target) {
+  berth_status st = BERTH_OK;
+  for (int k = 0; k < n && st == BERTH_OK; k++)
+    st = berth_i_get_quantity(doc, found[q[k].field], q[k].unit, q[k].infinite,
+                              (double *)(void *)((char *)target + q[k].offset));
+  return st;
+}
+
+/* INT32_MAX members would leave no id for "one past the end". */
 berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, int32_t *n) {
   *first = NULL;
   *n = 0;
@@ -118,10 +138,36 @@ berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, i
   return BERTH_OK;
 }
 
-static bool knows_no_file(berth_status st) { return st == BERTH_EINVAL || st == BERTH_ECYCLE; }
+berth_status berth_i_get_texts(const berth_i_json *doc, Value v, berth_i_pool *pool,
+                               const char ***out, int32_t *n) {
+  Value text;
+  int32_t count = 0;
+  berth_status st = berth_i_get_array(doc, v, &text, &count);
+  if (st != BERTH_OK || !v) return st;
+  const char **list = berth_i_pool_alloc(pool, (size_t)count, sizeof *list);
+  if (!list) return berth_i_pool_status(pool);
+  for (int32_t k = 0; k < count && st == BERTH_OK; k++, text = berth_i_json_next(text))
+    st = berth_i_get_text(doc, text, &list[k]);
+  *out = list;
+  *n = count;
+  return st;
+}
 
+berth_status berth_i_each(const berth_i_json *doc, Value v, berth_i_read_fn read, void *ud) {
+  Value member;
+  int32_t n;
+  berth_status st = berth_i_get_array(doc, v, &member, &n);
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++, member = berth_i_json_next(member))
+    st = read(ud, member, i);
+  return st;
+}
+
+/* Messages with these codes come from builders and parsers of values, without file and line. */
+static bool lacks_place(berth_status st) { return st == BERTH_EINVAL || st == BERTH_ECYCLE; }
+
+/* The message is copied first: berth_i_json_fail writes to the buffer that berth_errmsg returns. */
 berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
-  if (!knows_no_file(st)) return st;
+  if (!lacks_place(st)) return st;
   char message[320];
   snprintf(message, sizeof message, "%s", berth_errmsg(berth_i_json_ctx(doc)));
   berth_i_json_fail(doc, v, ": %s", message);
@@ -129,13 +175,15 @@ berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
 }
 
 berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st) {
-  if (!knows_no_file(st)) return st;
+  if (!lacks_place(st)) return st;
   berth_i_prefix_error(ctx, "%s: ", name);
   return st == BERTH_ECYCLE ? st : BERTH_EPARSE;
 }
 
 /* ---- identifiers ---- */
 
+/* Numbers become decimal text, so that 7 and "7" are the same id, as in the scripts that write such
+ * files. */
 berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size,
                              const char **out) {
   if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
@@ -152,6 +200,7 @@ berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t
   return BERTH_OK;
 }
 
+/* A new id gets the number of ids before it; any other number means that it is known. */
 berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what,
                             berth_i_names *ids) {
   char buf[32];

@@ -1,4 +1,5 @@
-/* A document of JSON, value by value. */
+/* A document of JSON as a sequence of values in the order of the text (a pre-order walk). The state
+ * is the path from the root to the present value; a step is O(1) amortised. */
 #include "io/io_internal.h"
 
 struct berth_json {
@@ -29,6 +30,9 @@ void berth_json_release(berth_json *json) {
   berth_i_free(ctx, json, 1, sizeof *json);
 }
 
+/* To the first member, else to the next sibling, else to that of the closest ancestor that has one.
+ * At the end depth falls to BERTH_NONE and path[0] stays, which is how "before the first"
+ * differs. */
 static const berth_i_json_value *advance(berth_json *json) {
   const berth_i_json_value *v = json->path[0] ? NULL : berth_i_json_root(json->doc);
   if (json->depth >= 0) v = berth_i_json_first(json->path[json->depth]);
@@ -41,6 +45,7 @@ static const berth_i_json_value *advance(berth_json *json) {
   return v;
 }
 
+/* kind: the enums have the same values. */
 int berth_json_next(berth_json *json, berth_json_item *out) {
   const berth_i_json_value *v = advance(json);
   if (!v) return 0;

@@ -1,7 +1,9 @@
-/* The file of format "berth": its version and its three parts. */
+/* The file of format "berth", version 1 (docs/formats.md): its version and its three parts. The
+ * topology is read first, as pins in the graph and devices of the placement may be names of its
+ * devices. */
 #include "io/formats_internal.h"
 
-/* read_berth requires "berth": 1. */
+/* A "graph" without "berth" is recognised, too: read_berth then reports the missing version. */
 static berth_i_match match_berth(const berth_i_json_value *root) {
   bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
@@ -11,7 +13,7 @@ static berth_status read_berth(const berth_i_source *src, const berth_i_json *do
                                berth_bundle *out) {
   static const char *const keys[] = { "berth", "graph", "topology", "placement" };
   const berth_i_json_value *f[4], *root = berth_i_json_root(doc);
-  berth_status st = berth_i_fields(doc, root, keys, 4, true, f);
+  berth_status st = berth_i_fields(doc, root, keys, 4, 0, true, f);
   int32_t version = 0;
   (void)src;
   if (st == BERTH_OK && !f[0])

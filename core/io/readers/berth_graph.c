@@ -1,4 +1,9 @@
-/* The "graph" of a berth file. */
+/* The "graph" of a berth file: types, ops, tensors with their consumers, explicit orders of inputs,
+ * collectives (docs/formats.md, "berth").
+ *
+ * Names of all ops are listed before the first op is read, as references lead forwards, too.
+ * Consumers are kept per tensor and added at the end, in an order that keeps both the consumers of
+ * every tensor and the "inputs" of every op. O(ops + edges). */
 #include "io/json/berth_ref.h"
 
 typedef const berth_i_json_value *Value;
@@ -61,10 +66,6 @@ static void release(reader *r) {
   berth_graph_builder_release(r->b);
 }
 
-static const char *listed_name(const void *names, int32_t i) {
-  return ((const char *const *)names)[i];
-}
-
 /* ---- head ---- */
 
 static berth_status read_name(reader *r) {
@@ -73,44 +74,36 @@ static berth_status read_name(reader *r) {
   return st == BERTH_OK ? berth_graph_builder_name(r->b, name) : st;
 }
 
-static berth_status set_types(reader *r, Value first, int32_t n) {
-  const char **names = berth_i_alloc(r->ctx, (size_t)n, sizeof *names);
-  berth_status st = names ? BERTH_OK : berth_i_nomem(r->ctx);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first))
-    st = berth_i_get_text(r->doc, first, &names[k]);
-  if (st == BERTH_OK)
-    st = berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
-  berth_i_free(r->ctx, names, (size_t)n, sizeof *names);
-  return st;
-}
-
 static berth_status read_types(reader *r) {
-  Value first;
+  const char **names = NULL;
   int32_t n = 0;
-  berth_status st = berth_i_get_array(r->doc, r->g[G_TYPES], &first, &n);
+  berth_status st = berth_i_get_texts(r->doc, r->g[G_TYPES], &r->pool, &names, &n);
   if (st != BERTH_OK) return st;
   r->n_types = n ? n : 1;
   if (!(r->seconds = berth_i_pool_alloc(&r->pool, (size_t)r->n_types, sizeof *r->seconds)))
     return berth_i_nomem(r->ctx);
-  return r->g[G_TYPES] ? set_types(r, first, n) : BERTH_OK;
+  if (!r->g[G_TYPES]) return BERTH_OK;
+  return berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
 }
 
 /* ---- ops ---- */
 
-/* A time, or that there is none: null or "unsupported". */
-static berth_status read_time(reader *r, Value v, double *out) {
+/* Time of the present op on type k, or that there is none: null or "unsupported". */
+static berth_status read_time(void *ud, Value v, int32_t k) {
+  reader *r = ud;
   bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL
               || (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING
                   && strcmp(berth_i_json_string(v), "unsupported") == 0);
-  if (!none) return berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, out);
-  *out = BERTH_UNSUPPORTED;
+  if (!none) return berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &r->seconds[k]);
+  r->seconds[k] = BERTH_UNSUPPORTED;
   return BERTH_OK;
 }
 
+/* One time per type; with one type also a plain time. */
 static berth_status read_seconds(reader *r, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
     return r->n_types == 1
-               ? read_time(r, v, r->seconds)
+               ? read_time(r, v, 0)
                : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
   Value x;
@@ -119,30 +112,7 @@ static berth_status read_seconds(reader *r, Value v) {
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
   if (n != r->n_types)
     return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x))
-    st = read_time(r, x, &r->seconds[k]);
-  return st;
-}
-
-static berth_status read_flag(const reader *r, Value v, uint32_t bit, uint32_t *flags) {
-  bool on = false;
-  berth_status st = berth_i_get_flag(r->doc, v, &on);
-  if (on) *flags |= bit;
-  return st;
-}
-
-static berth_status read_op_amounts(reader *r, Value *f, berth_op *op) {
-  berth_status st;
-  if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
-  op->seconds = f[O_SECONDS] ? r->seconds : NULL;
-  if ((st = berth_i_get_quantity(r->doc, f[O_FLOP], BERTH_FLOP, false, &op->flop)) != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[O_BYTES], BERTH_BYTES, false, &op->bytes)) != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[O_PARAM], BERTH_BYTES, false, &op->param_bytes))
-      != BERTH_OK)
-    return st;
-  return berth_i_get_quantity(r->doc, f[O_WORKSPACE], BERTH_BYTES, false, &op->workspace_bytes);
+  return berth_i_each(r->doc, v, read_time, r);
 }
 
 /* Without a topology in the file any device number may be meant. */
@@ -154,18 +124,23 @@ static berth_status read_pin(reader *r, Value v, int32_t *pin) {
   return berth_i_get_int(r->doc, v, 0, INT32_MAX - 1, pin);
 }
 
-static berth_status read_op_links(reader *r, Value *f, berth_op *op) {
-  berth_status st;
-  if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op->group)) != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op->twin)) != BERTH_OK) return st;
-  if ((st = read_pin(r, f[O_PIN], &op->pin)) != BERTH_OK) return st;
-  if ((st = read_flag(r, f[O_BACKWARD], BERTH_OP_BACKWARD, &op->flags)) != BERTH_OK) return st;
-  if ((st = read_flag(r, f[O_UPDATE], BERTH_OP_UPDATE, &op->flags)) != BERTH_OK) return st;
-  if ((st = read_flag(r, f[O_SPLITTABLE], BERTH_OP_SPLITTABLE, &op->flags)) != BERTH_OK) return st;
-  return read_flag(r, f[O_COMMUNICATION], BERTH_OP_COMMUNICATION, &op->flags);
+typedef struct flag {
+  int field;
+  uint32_t bit;
+} flag;
+
+static berth_status read_flags(const reader *r, Value *f, const flag *flags, int n,
+                               uint32_t *bits) {
+  berth_status st = BERTH_OK;
+  for (int k = 0; k < n && st == BERTH_OK; k++) {
+    bool on = false;
+    st = berth_i_get_flag(r->doc, f[flags[k].field], &on);
+    if (on) *bits |= flags[k].bit;
+  }
+  return st;
 }
 
+/* Kept as JSON until all tensors are known: positions may be beyond the tensors read so far. */
 static berth_status keep_inputs(reader *r, Value v, int32_t op) {
   if (!v) return BERTH_OK;
   if (!r->inputs
@@ -175,15 +150,33 @@ static berth_status keep_inputs(reader *r, Value v, int32_t op) {
   return BERTH_OK;
 }
 
-static berth_status read_op(reader *r, Value v, int32_t id) {
+/* seconds points into the reader: the builder copies it. */
+static berth_status read_op(void *ud, Value v, int32_t id) {
+  static const berth_i_quantity amounts[] = {
+    { O_FLOP, BERTH_FLOP, false, offsetof(berth_op, flop) },
+    { O_BYTES, BERTH_BYTES, false, offsetof(berth_op, bytes) },
+    { O_PARAM, BERTH_BYTES, false, offsetof(berth_op, param_bytes) },
+    { O_WORKSPACE, BERTH_BYTES, false, offsetof(berth_op, workspace_bytes) }
+  };
+  static const flag flags[] = { { O_BACKWARD, BERTH_OP_BACKWARD },
+                                { O_UPDATE, BERTH_OP_UPDATE },
+                                { O_SPLITTABLE, BERTH_OP_SPLITTABLE },
+                                { O_COMMUNICATION, BERTH_OP_COMMUNICATION } };
+  reader *r = ud;
   berth_op op = berth_op_default();
   Value f[N_O];
-  berth_status st = berth_i_fields(r->doc, v, OP, N_O, true, f);
+  berth_status st = berth_i_fields(r->doc, v, OP, N_O, 0, true, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_text(r->doc, f[O_NAME], &op.name)) != BERTH_OK) return st;
   if ((st = berth_i_get_text(r->doc, f[O_KIND], &op.kind)) != BERTH_OK) return st;
-  if ((st = read_op_amounts(r, f, &op)) != BERTH_OK) return st;
-  if ((st = read_op_links(r, f, &op)) != BERTH_OK) return st;
+  if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
+  op.seconds = f[O_SECONDS] ? r->seconds : NULL;
+  if ((st = berth_i_get_quantities(r->doc, f, amounts, 4, &op)) != BERTH_OK) return st;
+  if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op.group)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op.twin)) != BERTH_OK) return st;
+  if ((st = read_pin(r, f[O_PIN], &op.pin)) != BERTH_OK) return st;
+  if ((st = read_flags(r, f, flags, 4, &op.flags)) != BERTH_OK) return st;
   if ((st = keep_inputs(r, f[O_INPUTS], id)) != BERTH_OK) return st;
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
@@ -198,7 +191,7 @@ static berth_status list_names(reader *r, Value v) {
     if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING)
       r->names[i] = berth_i_json_string(name);
   }
-  r->ops.name = listed_name;
+  r->ops.name = berth_i_listed_name;
   r->ops.ud = r->names;
   return BERTH_OK;
 }
@@ -207,43 +200,43 @@ static berth_status read_ops(reader *r) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_OPS], &v, &r->ops.n);
   if (st == BERTH_OK) st = list_names(r, v);
-  for (int32_t i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_op(r, v, i);
-  return st;
+  return st == BERTH_OK ? berth_i_each(r->doc, r->g[G_OPS], read_op, r) : st;
 }
 
 /* ---- tensors ---- */
 
-static berth_status read_consumers(reader *r, Value list) {
-  Value v;
-  int32_t n, op = 0;
-  berth_status st = berth_i_get_array(r->doc, list, &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
-    if ((st = berth_i_get_ref(r->doc, v, &r->ops, &op)) != BERTH_OK) return st;
-    st = berth_i_pool_grow(&r->pool, (void **)&r->use, &r->cap_use, r->n_use + 1, sizeof *r->use);
-    if (st == BERTH_OK) r->use[r->n_use++] = op;
-    if (r->n_use == INT32_MAX) return berth_i_json_fail(r->doc, v, "is one edge too many");
-  }
-  return st;
+/* Edges are numbered in int32_t. */
+static berth_status read_consumer(void *ud, Value v, int32_t i) {
+  reader *r = ud;
+  int32_t op = 0;
+  (void)i;
+  berth_status st = berth_i_get_ref(r->doc, v, &r->ops, &op);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&r->pool, r->use, r->cap_use, r->n_use + 1);
+  if (st == BERTH_OK) r->use[r->n_use++] = op;
+  return r->n_use == INT32_MAX ? berth_i_json_fail(r->doc, v, "is one edge too many") : st;
 }
 
-static berth_status read_tensor(reader *r, Value v, int32_t id) {
+static berth_status read_tensor(void *ud, Value v, int32_t id) {
+  static const berth_i_quantity amounts[] = {
+    { T_BYTES, BERTH_BYTES, false, offsetof(berth_tensor, bytes) },
+    { T_RESIDENT, BERTH_BYTES, false, offsetof(berth_tensor, resident_bytes) }
+  };
+  static const flag flags[] = { { T_BATCH, BERTH_TENSOR_BATCH },
+                                { T_GRADIENT, BERTH_TENSOR_GRADIENT } };
+  reader *r = ud;
   berth_tensor t = { 0, 0, -1, 0 };
   Value f[N_T];
-  berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, true, f);
-  if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[T_FROM], "from")) != BERTH_OK) return st;
+  berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, 1, true, f);
+  if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[T_FROM], &r->ops, &t.producer)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[T_BYTES], BERTH_BYTES, false, &t.bytes)) != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[T_RESIDENT], BERTH_BYTES, false, &t.resident_bytes))
-      != BERTH_OK)
-    return st;
-  if ((st = read_flag(r, f[T_BATCH], BERTH_TENSOR_BATCH, &t.flags)) != BERTH_OK) return st;
-  if ((st = read_flag(r, f[T_GRADIENT], BERTH_TENSOR_GRADIENT, &t.flags)) != BERTH_OK) return st;
-  if ((st = read_consumers(r, f[T_TO])) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantities(r->doc, f, amounts, 2, &t)) != BERTH_OK) return st;
+  if ((st = read_flags(r, f, flags, 2, &t.flags)) != BERTH_OK) return st;
+  if ((st = berth_i_each(r->doc, f[T_TO], read_consumer, r)) != BERTH_OK) return st;
   r->use_at[id + 1] = (int32_t)r->n_use;
   return berth_i_blame(r->doc, v, berth_graph_builder_add_tensor(r->b, &t, NULL));
 }
 
+/* seen[op] is the last tensor, plus 1, that has the op as a consumer. */
 static berth_status refuse_repeated_consumers(reader *r) {
   int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0;
   Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
@@ -265,13 +258,13 @@ static berth_status read_tensors(reader *r) {
   if (st != BERTH_OK) return st;
   if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at)))
     return berth_i_nomem(r->ctx);
-  for (int32_t i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
+  st = berth_i_each(r->doc, r->g[G_TENSORS], read_tensor, r);
   return st == BERTH_OK ? refuse_repeated_consumers(r) : st;
 }
 
 /* ---- edges ---- */
 
-/* input_list of every op, in the order given or, by default, of the tensors. */
+/* Inputs of every op, in the order given or, by default, in the order of the tensors. */
 typedef struct input_list {
   int32_t *at, *list; /* [ops + 1], [edges] */
   int32_t *stamp;     /* [tensors] last op that was seen to read it, plus 1 */
@@ -279,6 +272,8 @@ typedef struct input_list {
   int32_t *tensor;    /* [edges] of each pair */
 } input_list;
 
+/* By counting; filled from the last edge backwards, which leaves at[v + 1] at the begin of v's
+ * inputs, so the offsets are shifted by one afterwards. */
 static void fill_default_inputs(const reader *r, input_list *x) {
   for (int32_t t = 0; t < r->tensors.n; t++)
     for (int32_t e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
@@ -313,6 +308,8 @@ done:
   return st;
 }
 
+/* The merge fails only if the orders form a cycle, as when two ops list the same two tensors in
+ * different orders than the tensors list the ops. */
 static berth_status order_edges(reader *r, input_list *x) {
   berth_status st = BERTH_OK;
   bool ok = false;
@@ -344,6 +341,7 @@ static berth_status add_ordered_edges(reader *r) {
   return st;
 }
 
+/* Without "inputs" the order of the tensors is right: no sorting. */
 static berth_status add_edges(reader *r) {
   berth_status st = BERTH_OK;
   if (r->inputs) return add_ordered_edges(r);
@@ -355,6 +353,7 @@ static berth_status add_edges(reader *r) {
 
 /* ---- collectives ---- */
 
+/* Names are in the order of the enum. */
 static berth_status read_collective_kind(const reader *r, Value v, berth_collective_kind *kind) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, v, &name);
@@ -369,13 +368,15 @@ static berth_status read_collective_kind(const reader *r, Value v, berth_collect
                            "broadcast, alltoall, barrier, parameter-server");
 }
 
-static berth_status read_collective(reader *r, Value v) {
+static berth_status read_collective(void *ud, Value v, int32_t i) {
+  reader *r = ud;
   berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
   int32_t *members = NULL, *consumers = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_C];
-  berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, true, f);
-  if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[C_KIND], "kind")) != BERTH_OK) return st;
+  (void)i;
+  berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, 1, true, f);
+  if (st != BERTH_OK) return st;
   if ((st = read_collective_kind(r, f[C_KIND], &c.kind)) != BERTH_OK) return st;
   if ((st = berth_i_get_quantity(r->doc, f[C_BYTES], BERTH_BYTES, false, &c.bytes)) != BERTH_OK)
     return st;
@@ -394,14 +395,6 @@ done:
   return st;
 }
 
-static berth_status read_collectives(reader *r) {
-  Value v;
-  int32_t n;
-  berth_status st = berth_i_get_array(r->doc, r->g[G_COLLECTIVES], &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_collective(r, v);
-  return st;
-}
-
 berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
                                       const berth_topology *t, berth_graph **out) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
@@ -414,11 +407,12 @@ berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_jso
                             .n = t ? t->n_devices : 0,
                             .name = berth_i_topology_device_name,
                             .ud = t } };
-  berth_status st = berth_i_fields(doc, v, GRAPH, N_G, true, r.g);
+  berth_status st = berth_i_fields(doc, v, GRAPH, N_G, 0, true, r.g);
   if (st != BERTH_OK || (st = berth_graph_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
   if ((st = read_name(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK) goto done;
   if ((st = read_ops(&r)) != BERTH_OK || (st = read_tensors(&r)) != BERTH_OK) goto done;
-  if ((st = add_edges(&r)) != BERTH_OK || (st = read_collectives(&r)) != BERTH_OK) goto done;
+  if ((st = add_edges(&r)) != BERTH_OK) goto done;
+  if ((st = berth_i_each(doc, r.g[G_COLLECTIVES], read_collective, &r)) != BERTH_OK) goto done;
   st = berth_graph_builder_finish(r.b, out);
   st = berth_i_blame(doc, st == BERTH_ECYCLE && r.g[G_TENSORS] ? r.g[G_TENSORS] : v, st);
 done:

@@ -1,12 +1,16 @@
-/* The "placement" of a berth file, and the file as a whole. */
+/* The "placement" of a berth file: device of every op, and, if given, order, start and finish
+ * times, and the names beside the ids.
+ *
+ * Names may come from the graph and topology of the same file, else from op_names and device_names
+ * of the placement itself; where both are there, they must agree. */
 #include "placement/placement_internal.h"
 #include "io/json/berth_ref.h"
 
 typedef const berth_i_json_value *Value;
 
-enum { P_PLACER, P_ESTIMATE, P_DEVICE, P_SEQUENCE, P_START, P_FINISH, P_OPS, P_DEVICES, N_P };
-static const char *const PLACEMENT[] = { "placer",   "estimate_seconds", "device",
-                                         "sequence", "start_seconds",    "finish_seconds",
+enum { P_DEVICE, P_PLACER, P_ESTIMATE, P_SEQUENCE, P_START, P_FINISH, P_OPS, P_DEVICES, N_P };
+static const char *const PLACEMENT[] = { "device",   "placer",        "estimate_seconds",
+                                         "sequence", "start_seconds", "finish_seconds",
                                          "op_names", "device_names" };
 
 typedef struct reader {
@@ -21,32 +25,14 @@ typedef struct reader {
   berth_i_lookup ops, devices;
 } reader;
 
+/* The placement itself owns its arrays. */
 static void release(reader *r) {
   berth_i_lookup_release(r->ctx, &r->ops);
   berth_i_lookup_release(r->ctx, &r->devices);
   berth_i_pool_free(&r->pool);
 }
 
-static const char *listed_name(const void *names, int32_t i) {
-  return ((const char *const *)names)[i];
-}
-
-static berth_status read_names(reader *r, Value list, const char ***out, int32_t *n) {
-  Value v;
-  int32_t count = 0;
-  berth_status st = berth_i_get_array(r->doc, list, &v, &count);
-  if (st != BERTH_OK || !list) return st;
-  const char **names;
-  if (!(names = berth_i_pool_zalloc(&r->pool, (size_t)count, sizeof *names)))
-    return berth_i_pool_status(&r->pool);
-  *out = names;
-  *n = count;
-  for (int32_t k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v))
-    st = berth_i_get_text(r->doc, v, &names[k]);
-  return st;
-}
-
-/* Names that stand beside ids must be those of the graph or topology in the same file. */
+/* Names given beside ids must be those of the graph or topology in the same file. */
 static berth_status compare_names(reader *r, Value list, const char *const *names, int32_t n,
                                   const char *(*name)(const void *, int32_t), const void *ud,
                                   int32_t n_things, const char *what) {
@@ -66,8 +52,11 @@ static berth_status compare_names(reader *r, Value list, const char *const *name
 
 static berth_status read_all_names(reader *r) {
   berth_status st;
-  if ((st = read_names(r, r->p[P_OPS], &r->op_names, &r->n_op_names)) != BERTH_OK) return st;
-  if ((st = read_names(r, r->p[P_DEVICES], &r->device_names, &r->n_device_names)) != BERTH_OK)
+  if ((st = berth_i_get_texts(r->doc, r->p[P_OPS], &r->pool, &r->op_names,
+                              &r->n_op_names)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_texts(r->doc, r->p[P_DEVICES], &r->pool, &r->device_names,
+                             &r->n_device_names)) != BERTH_OK)
     return st;
   st = compare_names(r, r->p[P_OPS], r->op_names, r->n_op_names, berth_i_graph_op_name, r->g,
                      r->g ? r->g->n_ops : 0, "op");
@@ -80,11 +69,12 @@ static berth_status read_all_names(reader *r) {
 static void prepare_lookups(reader *r, int32_t n_ops) {
   r->ops = (berth_i_lookup){ .what = "op", .n = n_ops };
   r->devices = (berth_i_lookup){ .what = "device", .n = INT32_MAX };
+  /* The graph's own names, else those of the placement, else positions only. */
   if (r->g) {
     r->ops.name = berth_i_graph_op_name;
     r->ops.ud = r->g;
   } else if (r->op_names) {
-    r->ops.name = listed_name;
+    r->ops.name = berth_i_listed_name;
     r->ops.ud = r->op_names;
   }
   if (r->t) {
@@ -93,11 +83,13 @@ static void prepare_lookups(reader *r, int32_t n_ops) {
     r->devices.ud = r->t;
   } else if (r->device_names) {
     r->devices.n = r->n_device_names;
-    r->devices.name = listed_name;
+    r->devices.name = berth_i_listed_name;
     r->devices.ud = r->device_names;
   }
 }
 
+/* Without names a string would be reported as "not the position": this message says what is
+ * missing. */
 static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) {
   Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
                 ? NULL
@@ -109,6 +101,7 @@ static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) 
   return BERTH_OK;
 }
 
+/* A permutation: as many as ops, in range (berth_i_get_refs), none twice. */
 static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n) {
   uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
   Value v = berth_i_json_first(r->p[P_SEQUENCE]);
@@ -120,6 +113,7 @@ static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n
   return st;
 }
 
+/* @param n the length that the list must have */
 static berth_status read_refs(reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
   int32_t *list = NULL, count = 0;
   berth_status st = check_named(r, v, x);
@@ -131,6 +125,7 @@ static berth_status read_refs(reader *r, Value v, berth_i_lookup *x, int32_t n, 
   return BERTH_OK;
 }
 
+/* Of every op; infinity is legal (an op that never runs in a plan that failed). */
 static berth_status read_seconds(reader *r, Value list, berth_placement *p, double **out) {
   const int32_t n = p->n;
   if (!list) return BERTH_OK;
@@ -158,6 +153,7 @@ static berth_status check_plan(reader *r, const berth_placement *p) {
 }
 
 static berth_status read_plan(reader *r, berth_placement *p) {
+  /* A plan is both or none. */
   if (!r->p[P_START] != !r->p[P_FINISH]) {
     Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
@@ -168,6 +164,7 @@ static berth_status read_plan(reader *r, berth_placement *p) {
   return p->finish ? check_plan(r, p) : BERTH_OK;
 }
 
+/* "device" decides how many ops there are; all other lists must have that length. */
 static berth_status count_ops(reader *r, int32_t *n) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
@@ -184,6 +181,7 @@ static berth_status count_ops(reader *r, int32_t *n) {
   return st;
 }
 
+/* Times are read into the finished object: its pool owns them. */
 static berth_status read_placement(reader *r, berth_placement **out) {
   int32_t *device = NULL, *sequence = NULL, n = 0;
   const char *placer = NULL;
@@ -218,8 +216,7 @@ berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i
                .ctx = berth_i_json_ctx(doc),
                .g = g,
                .t = t };
-  berth_status st = berth_i_fields(doc, v, PLACEMENT, N_P, true, r.p);
-  if (st == BERTH_OK) st = berth_i_need(doc, v, r.p[P_DEVICE], "device");
+  berth_status st = berth_i_fields(doc, v, PLACEMENT, N_P, 1, true, r.p);
   if (st == BERTH_OK) st = read_placement(&r, out);
   release(&r);
   return st;

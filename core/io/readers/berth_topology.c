@@ -1,4 +1,9 @@
-/* The "topology" of a berth file. */
+/* The "topology" of a berth file: devices, switches, node order, links, routes (docs/formats.md,
+ * "berth").
+ *
+ * "Parts" are devices, then switches, in the order of the file; nodes are the same in the order of
+ * their node numbers, which "nodes" may change. References in links are to nodes, in routes to
+ * devices and links. */
 #include "io/json/berth_ref.h"
 
 #include <stdio.h>
@@ -46,37 +51,29 @@ static void release(reader *r) {
   berth_topology_builder_release(r->b);
 }
 
-static const char *listed_name(const void *names, int32_t i) {
-  return ((const char *const *)names)[i];
-}
-
 /* ---- devices and switches ---- */
 
 static berth_status read_device(reader *r, int32_t part) {
+  static const berth_i_quantity amounts[] = {
+    { D_FLOPS, BERTH_FLOP_PER_SECOND, true, offsetof(berth_device, flops) },
+    { D_MEMORY, BERTH_BYTES, true, offsetof(berth_device, memory) },
+    { D_RATE, BERTH_BYTES_PER_SECOND, true, offsetof(berth_device, memory_bandwidth) },
+    { D_OVERHEAD, BERTH_SECONDS, false, offsetof(berth_device, overhead) }
+  };
   berth_device d = berth_device_default();
   Value f[N_D], v = r->parts[part];
-  berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, true, f);
+  berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, 0, true, f);
   if (st != BERTH_OK || (st = berth_i_get_text(r->doc, f[D_TYPE], &d.type)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(r->doc, f[D_SPEED], &d.speed)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_FLOPS], BERTH_FLOP_PER_SECOND, true, &d.flops))
-      != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_MEMORY], BERTH_BYTES, true, &d.memory)) != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_RATE], BERTH_BYTES_PER_SECOND, true,
-                                 &d.memory_bandwidth))
-      != BERTH_OK)
-    return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_OVERHEAD], BERTH_SECONDS, false, &d.overhead))
-      != BERTH_OK)
-    return st;
+  if ((st = berth_i_get_quantities(r->doc, f, amounts, 4, &d)) != BERTH_OK) return st;
   if ((st = berth_i_get_int(r->doc, f[D_MACHINE], 0, INT32_MAX - 1, &d.machine)) != BERTH_OK)
     return st;
   d.name = r->names[part];
   return berth_i_blame(r->doc, v, berth_topology_builder_add_device(r->b, &d, NULL, NULL));
 }
 
-/* A switch is a name or an object with one. */
+/* A switch is a name or an object with one. Unnamed parts get "d0", "sw0", ..., in arrays of their
+ * own. */
 static berth_status name_part(reader *r, Value v, int32_t part) {
   bool is_device = part < r->n_devices;
   const char *name = "";
@@ -84,7 +81,7 @@ static berth_status name_part(reader *r, Value v, int32_t part) {
   Value given = v;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING || is_device) {
     static const char *const keys[] = { "name" };
-    if ((st = berth_i_fields(r->doc, v, keys, 1, !is_device, &given)) != BERTH_OK) return st;
+    if ((st = berth_i_fields(r->doc, v, keys, 1, 0, !is_device, &given)) != BERTH_OK) return st;
   }
   if ((st = berth_i_get_text(r->doc, given, &name)) != BERTH_OK) return st;
   if (!*name) {
@@ -97,6 +94,7 @@ static berth_status name_part(reader *r, Value v, int32_t part) {
   return BERTH_OK;
 }
 
+/* made[] holds "sw" and up to ten digits. */
 static berth_status make_room(reader *r) {
   size_t n = parts_of(r);
   r->parts = berth_i_pool_alloc(&r->pool, n, sizeof *r->parts);
@@ -107,6 +105,8 @@ static berth_status make_room(reader *r) {
   return berth_i_pool_status(&r->pool);
 }
 
+/* Names first: "nodes" and links refer to all of them, and they are needed to add devices in node
+ * order. */
 static berth_status list_parts(reader *r) {
   Value device;
   int32_t part = 0;
@@ -140,6 +140,8 @@ static berth_status order_nodes(reader *r) {
   if ((size_t)count != n)
     return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches",
                              (int)count, n);
+  /* parts[] of a switch is set to NULL when it is placed, and devices are counted: so both "twice"
+   * and "missing" are found without an array of marks. */
   for (int32_t k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
     if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
@@ -151,6 +153,7 @@ static berth_status order_nodes(reader *r) {
   return BERTH_OK;
 }
 
+/* Devices are read here and not before, as the builder numbers nodes in order. */
 static berth_status add_nodes(reader *r) {
   int32_t n = (int32_t)parts_of(r);
   berth_status st = BERTH_OK;
@@ -165,14 +168,15 @@ static berth_status add_nodes(reader *r) {
 
 /* ---- links and routes ---- */
 
-static berth_status read_link(reader *r, Value v) {
+/* A duplex link counts as two, of which the way back has the next position. */
+static berth_status read_link(void *ud, Value v, int32_t i) {
+  reader *r = ud;
   berth_link link = { 0, 0 };
   int32_t from = 0, to = 0;
   bool duplex = false;
   Value f[N_L];
-  berth_status st = berth_i_fields(r->doc, v, LINK, N_L, true, f);
-  for (int k = L_FROM; k <= L_RATE && st == BERTH_OK; k++)
-    st = berth_i_need(r->doc, v, f[k], LINK[k]);
+  (void)i;
+  berth_status st = berth_i_fields(r->doc, v, LINK, N_L, 3, true, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_FROM], &r->nodes, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_TO], &r->nodes, &to)) != BERTH_OK) return st;
@@ -192,12 +196,14 @@ static berth_status read_link(reader *r, Value v) {
                                : berth_topology_builder_add_link)(r->b, from, to, &link, NULL));
 }
 
-static berth_status read_route(reader *r, Value v) {
+/* Checked by the builder: the links must lead from one device to the other. */
+static berth_status read_route(void *ud, Value v, int32_t i) {
+  reader *r = ud;
   int32_t from = 0, to = 0, n = 0, *links = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_R];
-  berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, true, f);
-  for (int k = 0; k < N_R && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], ROUTE[k]);
+  (void)i;
+  berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, N_R, true, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_FROM], &r->devices, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_TO], &r->devices, &to)) != BERTH_OK) return st;
@@ -207,24 +213,22 @@ static berth_status read_route(reader *r, Value v) {
   return st;
 }
 
+/* by_name: parts; nodes: the same things in node order. Both refer to arrays that are filled
+ * later. */
 static void prepare_lookups(reader *r) {
   int32_t n = (int32_t)parts_of(r);
-  r->by_name =
-      (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->names };
+  r->by_name = (berth_i_lookup){.what = "device or switch",
+                                .n = n,
+                                .name = berth_i_listed_name,
+                                .ud = r->names};
   r->nodes = (berth_i_lookup){
-    .what = "device or switch", .n = n, .name = listed_name, .ud = r->node_names
+    .what = "device or switch", .n = n, .name = berth_i_listed_name, .ud = r->node_names
   };
-  r->devices =
-      (berth_i_lookup){ .what = "device", .n = r->n_devices, .name = listed_name, .ud = r->names };
+  r->devices = (berth_i_lookup){.what = "device",
+                                .n = r->n_devices,
+                                .name = berth_i_listed_name,
+                                .ud = r->names};
   r->links = (berth_i_lookup){ .what = "link" };
-}
-
-static berth_status read_each(reader *r, Value list, berth_status (*read)(reader *, Value)) {
-  Value v;
-  int32_t n;
-  berth_status st = berth_i_get_array(r->doc, list, &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read(r, v);
-  return st;
 }
 
 static berth_status read_name(reader *r) {
@@ -238,13 +242,13 @@ berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_
   reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
                .doc = doc,
                .ctx = berth_i_json_ctx(doc) };
-  berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, true, r.p);
+  berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, 0, true, r.p);
   if (st != BERTH_OK || (st = berth_topology_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
   if ((st = read_name(&r)) != BERTH_OK || (st = list_parts(&r)) != BERTH_OK) goto done;
   prepare_lookups(&r);
   if ((st = order_nodes(&r)) != BERTH_OK || (st = add_nodes(&r)) != BERTH_OK) goto done;
-  if ((st = read_each(&r, r.p[P_LINKS], read_link)) != BERTH_OK) goto done;
-  if ((st = read_each(&r, r.p[P_ROUTES], read_route)) != BERTH_OK) goto done;
+  if ((st = berth_i_each(doc, r.p[P_LINKS], read_link, &r)) != BERTH_OK) goto done;
+  if ((st = berth_i_each(doc, r.p[P_ROUTES], read_route, &r)) != BERTH_OK) goto done;
   st = berth_i_blame(doc, v, berth_topology_builder_finish(r.b, out));
 done:
   release(&r);

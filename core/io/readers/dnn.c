@@ -1,5 +1,9 @@
 /* The "dnn-partitioning" data set: profiled graphs with accelerators and CPUs. Times are ms, sizes
- * bytes. */
+ * bytes (docs/formats.md, "dnn-partitioning").
+ *
+ * Two passes over the nodes: ops are added in the second, with twins that the first has found. The
+ * cost of an edge is a transfer time; it becomes bytes at file_bandwidth, which all links have, so
+ * that a transfer takes that time at any rate. */
 #include "io/formats_internal.h"
 
 #include <stdio.h>
@@ -8,8 +12,8 @@ enum { MAX_DEVICES = 256 }; /* of each sort: all are joined pair by pair */
 
 typedef const berth_i_json_value *Value;
 
-enum { F_FPGAS, F_CPUS, F_MEMORY, F_NODES, F_EDGES, N_TOP };
-static const char *const TOP[] = { "maxFPGAs", "maxCPUs", "maxSizePerFPGA", "nodes", "edges" };
+enum { F_FPGAS, F_MEMORY, F_NODES, F_EDGES, F_CPUS, N_TOP }; /* all but the last are needed */
+static const char *const TOP[] = { "maxFPGAs", "maxSizePerFPGA", "nodes", "edges", "maxCPUs" };
 enum { N_ID, N_NAME, N_FPGA, N_CPU, N_SIZE, N_SUPPORTED, N_BACKWARD, N_CLASS, N_NODE };
 static const char *const NODE[] = {
   "id",        "name", "fpgaLatency", "cpuLatency", "size", "supportedOnFpga", "isBackwardNode",
@@ -39,17 +43,9 @@ static void release(reader *r) {
   berth_graph_builder_release(r->b);
 }
 
-static berth_status read_top(reader *r) {
-  Value root = berth_i_json_root(r->doc);
-  berth_status st = berth_i_fields(r->doc, root, TOP, N_TOP, false, r->top);
-  for (int k = 0; k < N_TOP && st == BERTH_OK; k++) {
-    if (k != F_CPUS) st = berth_i_need(r->doc, root, r->top[k], TOP[k]);
-  }
-  return st;
-}
-
 /* ---- topology ---- */
 
+/* Accelerators have the file's memory limit, CPUs none. */
 static berth_status add_devices(berth_topology_builder *b, int32_t n, const char *type,
                                 double memory) {
   berth_device d = berth_device_default();
@@ -65,6 +61,7 @@ static berth_status add_devices(berth_topology_builder *b, int32_t n, const char
   return st;
 }
 
+/* The data set has one transfer time for any pair of devices: a complete graph. */
 static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n; i++)
@@ -98,6 +95,7 @@ done:
 
 /* ---- nodes ---- */
 
+/* null is "no class", as in the Python scripts that wrote the files. */
 static berth_status read_class(reader *r, Value v, int32_t node) {
   const char *text = "";
   if (!v || berth_i_json_kind_of(v) == BERTH_I_JSON_NULL) return BERTH_OK;
@@ -116,6 +114,7 @@ static berth_status read_milliseconds(reader *r, Value node, Value v, const char
   return st;
 }
 
+/* seconds[1] is read only with `cpus`, or to check it when it is there. */
 static berth_status read_times(reader *r, Value node, Value *f, double seconds[2]) {
   bool supported = true;
   berth_status st = read_milliseconds(r, node, f[N_FPGA], "fpgaLatency", &seconds[0]);
@@ -127,21 +126,23 @@ static berth_status read_times(reader *r, Value node, Value *f, double seconds[2
 }
 
 /* What must be known of all nodes before the first op is added. */
-static berth_status scan_node(reader *r, Value v, int32_t node) {
+static berth_status scan_node(void *ud, Value v, int32_t node) {
+  reader *r = ud;
   static const char *const keys[] = { "id", "isBackwardNode", "colorClass" };
   Value f[3];
-  berth_status st = berth_i_fields(r->doc, v, keys, 3, false, f);
-  if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[0], "id")) != BERTH_OK) return st;
+  berth_status st = berth_i_fields(r->doc, v, keys, 3, 1, false, f);
+  if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(r->doc, f[0], "node", &r->ids)) != BERTH_OK) return st;
   if ((st = berth_i_get_bool(r->doc, f[1], &r->backward[node])) != BERTH_OK) return st;
   return read_class(r, f[2], node);
 }
 
-static berth_status add_node(reader *r, Value v, int32_t node) {
+static berth_status add_node(void *ud, Value v, int32_t node) {
+  reader *r = ud;
   berth_op op = berth_op_default();
   double seconds[2] = { 0, 0 };
   Value f[N_NODE];
-  berth_status st = berth_i_fields(r->doc, v, NODE, N_NODE, false, f);
+  berth_status st = berth_i_fields(r->doc, v, NODE, N_NODE, 0, false, f);
   if (st != BERTH_OK || (st = read_times(r, v, f, seconds)) != BERTH_OK) return st;
   op.name = r->ids.text[node];
   if ((st = berth_i_get_text(r->doc, f[N_NAME], &op.name)) != BERTH_OK) return st;
@@ -153,11 +154,12 @@ static berth_status add_node(reader *r, Value v, int32_t node) {
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
 
-/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with
- * more. */
+/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with more.
+ * Twins are unambiguous only in a class of one of each. */
 enum { MANY = -2 };
 static void note(int32_t *only, int32_t node) { *only = *only == BERTH_NONE ? node : MANY; }
 
+/* only[2 c]: forward, only[2 c + 1]: backward node of class c. */
 static berth_status find_twins(reader *r) {
   size_t n = 2 * (size_t)r->classes.n;
   int32_t *only = berth_i_alloc(r->ctx, n, sizeof *only);
@@ -165,6 +167,7 @@ static berth_status find_twins(reader *r) {
   for (size_t i = 0; i < n; i++) only[i] = BERTH_NONE;
   for (int32_t k = 0; k < r->n_nodes; k++)
     if (r->group[k] != BERTH_NONE) note(&only[2 * r->group[k] + r->backward[k]], k);
+  /* i: forward, i + 1: backward */
   for (size_t i = 0; i < n; i += 2) {
     if (only[i] < 0 || only[i + 1] < 0) continue;
     r->twin[only[i]] = only[i + 1];
@@ -194,24 +197,22 @@ static berth_status read_nodes(reader *r) {
   r->n_nodes = n;
   if ((st = make_room(r)) != BERTH_OK) return st;
   if ((st = berth_graph_builder_types(r->b, r->opts->cpus ? 2 : 1, types)) != BERTH_OK) return st;
-  Value v;
-  int32_t k;
-  for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v))
-    st = scan_node(r, v, k);
+  st = berth_i_each(r->doc, r->top[F_NODES], scan_node, r);
   if (st == BERTH_OK) st = find_twins(r);
-  for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_node(r, v, k);
-  return st;
+  return st == BERTH_OK ? berth_i_each(r->doc, r->top[F_NODES], add_node, r) : st;
 }
 
 /* ---- edges ---- */
 
-static berth_status read_edge(reader *r, Value v) {
+/* Kept, not added: edges of one source and size become one tensor. */
+static berth_status read_edge(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "sourceId", "destId", "cost" };
+  reader *r = ud;
   berth_i_edge edge = { 0, 0, 0, 0, v };
   double seconds = 0;
   Value f[3];
-  berth_status st = berth_i_fields(r->doc, v, keys, 3, false, f);
-  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], keys[k]);
+  (void)i;
+  berth_status st = berth_i_fields(r->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(r->doc, f[0], "node", &r->ids, &edge.src)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(r->doc, f[1], "node", &r->ids, &edge.dst)) != BERTH_OK) return st;
@@ -223,13 +224,8 @@ static berth_status read_edge(reader *r, Value v) {
 }
 
 static berth_status read_edges(reader *r) {
-  const berth_i_edge *twice = NULL;
-  Value v;
-  int32_t n;
-  berth_status st = berth_i_get_array(r->doc, r->top[F_EDGES], &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_edge(r, v);
-  if (st == BERTH_OK) st = berth_i_edges_repeated(r->ctx, &r->edges, r->n_nodes, &twice);
-  if (st == BERTH_OK && twice) st = berth_i_json_fail(r->doc, twice->origin, "is given twice");
+  berth_status st = berth_i_each(r->doc, r->top[F_EDGES], read_edge, r);
+  if (st == BERTH_OK) st = berth_i_edges_once(r->doc, &r->edges, r->n_nodes);
   return st == BERTH_OK ? berth_i_edges_build(r->ctx, &r->edges, r->n_nodes, 0, r->b) : st;
 }
 
@@ -238,7 +234,8 @@ static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
   reader r = {
     .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .opts = &src->opts
   };
-  berth_status st = read_top(&r);
+  berth_status st =
+      berth_i_fields(doc, berth_i_json_root(doc), TOP, N_TOP, N_TOP - 1, false, r.top);
   if (st == BERTH_OK) st = read_topology(&r, &out->topology);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);
   if (st == BERTH_OK) st = read_nodes(&r);

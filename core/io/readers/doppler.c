@@ -1,6 +1,10 @@
-/* DOPPLER's task graphs: number of vertices with inputs, ids of inputs, edge sources, edge
- * destinations, then a vertex per line: "work,transfer" or "work,transfer,kind". Commas may trail.
- * Inputs are not vertices; the others are numbered from 0. */
+/* DOPPLER's task graphs, as text (docs/formats.md, "doppler"):
+ *   number of vertices with inputs
+ *   ids of inputs
+ *   edge sources
+ *   edge destinations
+ *   a line per vertex that is no input: "work,transfer" or "work,transfer,kind"
+ * Commas may trail. Inputs are not vertices: the others are numbered from 0. */
 #include "io/formats_internal.h"
 
 static const char *const SEPARATORS = ",";
@@ -15,6 +19,7 @@ static bool more(berth_i_lines *l) {
   }
 }
 
+/* Blank lines count: an empty list of inputs or edges is an empty line. */
 static berth_status next_line(berth_i_lines *l, const char *what) {
   return berth_i_lines_next(l) ? BERTH_OK
                                : berth_i_lines_fail(l, "the line with %s is missing", what);
@@ -49,6 +54,7 @@ static berth_status read_vertex_id(berth_i_lines *l, const char *what, int32_t n
   return st;
 }
 
+/* Sources and destinations are lists of the same length on two lines, matched by position. */
 static berth_status read_edges(berth_i_lines *l, int32_t n, berth_i_edges *e) {
   berth_status st = next_line(l, "the edge sources");
   size_t k = 0;
@@ -68,6 +74,7 @@ static berth_status read_edges(berth_i_lines *l, int32_t n, berth_i_edges *e) {
   return st;
 }
 
+/* One transfer cost per vertex: all of its out-edges have it. */
 static berth_status read_vertex(berth_i_lines *l, berth_graph_builder *b, double *transfer) {
   berth_op op = berth_op_default();
   char kind[64] = "";
@@ -83,6 +90,7 @@ static berth_status read_vertex(berth_i_lines *l, berth_graph_builder *b, double
   return berth_graph_builder_add_op(b, &op, NULL);
 }
 
+/* Blank lines may be between vertices; after the last one nothing may follow. */
 static berth_status read_vertices(berth_i_lines *l, int32_t n, berth_graph_builder *b,
                                   double *transfer) {
   berth_status st = BERTH_OK;
@@ -128,6 +136,7 @@ static berth_status read_doppler(const berth_i_source *src, berth_bundle *out) {
   if ((st = read_vertices(&l, n, b, transfer)) != BERTH_OK) goto done;
   for (size_t k = 0; k < e.n; k++) e.at[k].bytes = transfer[e.at[k].src];
   if ((st = refuse_repeated(src, &e, n)) != BERTH_OK) goto done;
+  /* the bytes of an edge are known only after its source's line, which comes later */
   if ((st = berth_i_edges_build(src->ctx, &e, n, -1, b)) != BERTH_OK) goto done;
   st = berth_i_edges_blame(src, &e, berth_graph_builder_finish(b, &out->graph));
 done:

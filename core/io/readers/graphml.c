@@ -1,5 +1,10 @@
-/* GraphML in, in one pass: nodes are ops, edges are tensors; attributes as docs/formats.md lists
- * them. An op is added when its <node> ends. Edges wait in graphml_edges.c until all nodes are
+/* GraphML in, in one pass of expat: nodes are ops, edges are tensors; attributes as docs/formats.md
+ * lists them.
+ *
+ * A stack of states, at most six deep, is the open elements; a table of rules lists which element
+ * may open in which state. <key> declares columns, each bound to an attribute of xml_element or to
+ * the seconds on a device type. Invariant: when the first node, edge or data begins, all keys are
+ * known. An op is added when its <node> ends. Edges are kept in graphml_edges.c until all nodes are
  * known. */
 #include "extern/expat_internal.h"
 #include "graphml_internal.h"
@@ -12,7 +17,7 @@
 typedef enum xml_place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } xml_place;
 enum { NAME, LABEL, KIND, COLLECTIVE, N_TEXTS };
 
-/* Values of the graph, current node or edge: defaults, then what its <data> say. */
+/* Values of the graph, current node or edge: defaults, then those of its <data>. */
 typedef struct xml_element {
   berth_op op;
   berth_i_graphml_edge edge;
@@ -126,6 +131,7 @@ static berth_status fail(const reader *r, const char *what, const char *why, con
                       what, why, value);
 }
 
+/* Replaces the contents; the buffer is kept for the next element. */
 static berth_status set_text(reader *r, text_buffer *t, const char *text, size_t len) {
   berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&t->at, &t->cap, len + 1, 1);
   if (st != BERTH_OK) return st;
@@ -137,6 +143,7 @@ static berth_status set_text(reader *r, text_buffer *t, const char *text, size_t
 
 /* ---- values ---- */
 
+/* Exact words: Python writes True, R TRUE, Java true. */
 static bool is_one_of(const char *text, const char *const *words) {
   while (*words && strcmp(text, *words) != 0) words++;
   return *words != NULL;
@@ -152,6 +159,7 @@ static berth_status parse_quantity(const reader *r, const char *text, berth_unit
                       r->key->name, message);
 }
 
+/* Python's and R's writers spell infinities out; only times may be infinite (unsupported). */
 static berth_status read_number(const reader *r, const char *text, const attribute *a,
                                 double *out) {
   static const char *const infinities[] = { "Infinity", "INF", "inf", "infinity", NULL };
@@ -170,6 +178,7 @@ static berth_status read_number(const reader *r, const char *text, const attribu
              : st;
 }
 
+/* Writers of other tools print ids as 3.0: any decimal without a fraction is accepted. */
 static berth_status read_whole(const reader *r, const char *text, const attribute *a,
                                int32_t *out) {
   double x;
@@ -195,7 +204,8 @@ static berth_status read_flag(const reader *r, const char *text, uint32_t bit, u
   return BERTH_OK;
 }
 
-/* Sets a value of an element from r->value. */
+/* Sets a value of an element from r->value. Blanks around numbers and flags are dropped, and blank
+ * ones are "not given"; texts stay as they are. */
 static berth_status read_value(reader *r, int32_t column, xml_element *e, text_buffer *texts,
                                double *seconds) {
   const attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
@@ -207,6 +217,7 @@ static berth_status read_value(reader *r, int32_t column, xml_element *e, text_b
     if (st == BERTH_OK) e->text[a->detail] = texts[a->detail].at;
     return st;
   }
+  /* strchr also finds the terminating zero: hence text < end */
   while (strchr(" \t\r\n", *text) && text < end) text++;
   while (end > text && strchr(" \t\r\n", end[-1])) *--end = 0;
   if (!*text) return BERTH_OK;
@@ -220,6 +231,7 @@ static berth_status read_value(reader *r, int32_t column, xml_element *e, text_b
 
 /* ---- keys ---- */
 
+/* list: name, value, name, value, ..., NULL, as expat gives it. */
 static const char *attribute_of(const char *const *list, const char *name) {
   while (*list && strcmp(*list, name) != 0) list += 2;
   return *list ? list[1] : NULL;
@@ -232,7 +244,8 @@ static berth_status need(const reader *r, const char *element, const char *const
                       element, name);
 }
 
-/* A column of seconds makes its device type known. */
+/* Column of a key in a place. A column of seconds adds its device type: types are numbered by their
+ * first key. */
 static berth_status find_column(reader *r, const graphml_key *key,
                                 xml_place place, int32_t *column) {
   size_t n = strlen(seconds_attribute.name);
@@ -254,7 +267,10 @@ static berth_status find_column(reader *r, const graphml_key *key,
   return BERTH_OK;
 }
 
+/* Without "for" a key is for all places; without attr.name its id is the name, as some writers
+ * leave it out. A key that is for other elements must not be used here (NOT_FOR). */
 static berth_status fill_key(reader *r, graphml_key *key, const char *const *list) {
+  /* attr.type decides whether a value is in base units (a number) or has a unit (a string) */
   static const char *const numbers[] = { "int", "long", "float", "double", NULL };
   static const char *const places[] = { "graph", "node", "edge" };
   const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"),
@@ -288,16 +304,19 @@ static berth_status open_key(reader *r, const char *const *list) {
   return fill_key(r, r->key, list);
 }
 
+/* In any place at all. */
 static bool is_read(const graphml_key *key) {
   return key->column[IN_GRAPH] >= 0 || key->column[IN_NODE] >= 0 || key->column[IN_EDGE] >= 0;
 }
 
+/* A default of a column that is not read is passed over. */
 static berth_status open_default(reader *r, const char *const *list) {
   (void)list;
   if (!is_read(r->key)) r->state[r->depth] = UNREAD_DATA;
   return set_text(r, &r->value, "", 0);
 }
 
+/* The default is checked and converted once, in every place that the key is for. */
 static berth_status close_default(reader *r) {
   berth_status st = BERTH_OK;
   for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
@@ -314,6 +333,7 @@ static berth_status begin(reader *r) {
   r->begun = true;
   r->now[IN_GRAPH] = r->first[IN_GRAPH];
   r->seen = berth_i_pool_zalloc(&r->g.pool, N_ATTRIBUTES + n, sizeof *r->seen);
+  /* values of the present node, then defaults */
   r->seconds = berth_i_pool_alloc(&r->g.pool, 2 * n, sizeof *r->seconds);
   berth_status st;
   if ((st = berth_i_pool_status(&r->g.pool)) != BERTH_OK) return st;
@@ -328,10 +348,13 @@ static berth_status begin(reader *r) {
 
 /* ---- data ---- */
 
+/* Of the element in which <data> is. */
 static xml_place place_of(reader_state s) {
   return s == NODE ? IN_NODE : s == EDGE ? IN_EDGE : IN_GRAPH;
 }
 
+/* `seen` refuses the same key twice in one element: nodes and edges are numbered from 1 by
+ * n_elements; columns of the graph, which is one element, always have 1. */
 static berth_status open_data(reader *r, const char *const *list) {
   reader_state in = r->state[r->depth - 1];
   const char *id;
@@ -370,6 +393,7 @@ static berth_status open_node(reader *r, const char *const *list) {
   r->node_line = r->line;
   r->n_elements++;
   r->now[IN_NODE] = r->first[IN_NODE];
+  /* every node starts from the defaults */
   memcpy(r->seconds, r->seconds + r->types.n, (size_t)r->types.n * sizeof *r->seconds);
   return BERTH_OK;
 }
@@ -397,8 +421,8 @@ static berth_status add_collective(reader *r) {
   return berth_i_graphml_add_collective(&r->g, r->node_id, &c);
 }
 
-/* A column "device" of whole numbers is a placement; any other use of the word is an attribute of
- * somebody else's. */
+/* A column "device" of whole numbers is a placement; with other values it is an attribute of
+ * another tool, and ignored. */
 static berth_status place_op(reader *r, int32_t op) {
   double x = r->now[IN_NODE].device;
   berth_status st = BERTH_I_POOL_GROW(&r->g.pool, r->device, r->device_cap, (size_t)op + 1);
@@ -436,6 +460,7 @@ static berth_status close_node(reader *r) {
   return st;
 }
 
+/* Devices of some ops only are an error: a partial placement has no meaning. */
 static berth_status read_placement(reader *r, berth_placement **out) {
   if (r->foreign_device || r->n_placed == 0) return BERTH_OK;
   r->line = r->unplaced_line;
@@ -446,6 +471,7 @@ static berth_status read_placement(reader *r, berth_placement **out) {
 
 /* ---- graph and edges ---- */
 
+/* Nested graphs and files of several graphs are refused. */
 static berth_status open_graph(reader *r, const char *const *list) {
   if (r->n_graphs++ > 0)
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name,
@@ -458,6 +484,7 @@ static berth_status open_graph(reader *r, const char *const *list) {
   return fail(r, "edgedefault", "is neither directed nor undirected", direction);
 }
 
+/* An edge may override the graph's direction; undirected ones are refused. */
 static berth_status open_edge(reader *r, const char *const *list) {
   static const char *const yes[] = { "true", "1", NULL };
   const char *directed = attribute_of(list, "directed");
@@ -523,6 +550,7 @@ static berth_status open_element(void *ud, const char *name, const char *const *
                       (int)line, name, state_names[in]);
 }
 
+/* The state is popped before the handlers run: they see the enclosing element. */
 static berth_status close_element(void *ud) {
   reader *r = ud;
   if (r->skipped > 0) {
@@ -538,6 +566,7 @@ static berth_status close_element(void *ud) {
   }
 }
 
+/* expat gives text in pieces: they are joined in `value` until the element ends. */
 static berth_status add_text(void *ud, const char *text, size_t len) {
   reader *r = ud;
   text_buffer *v = &r->value;
@@ -561,6 +590,8 @@ static void release(reader *r) {
   berth_i_pool_free(&r->g.pool);
 }
 
+/* All values start as "not given": resident_bytes -1 is "as bytes", tensor INFINITY "one of its
+ * own". */
 static berth_status read_elements(reader *r) {
   berth_i_xml_events events = { open_element, close_element, add_text, r };
   for (int k = 0; k < N_PLACES; k++) {
@@ -599,6 +630,7 @@ static bool has_wide(const char *at, const char *end) {
   return false;
 }
 
+/* expat also reads UTF-16, which begins with a byte order mark. */
 static berth_i_match match_graphml(berth_i_lines first) {
   const berth_i_source *src = first.src;
   const char *end = src->text + src->len;

@@ -1,7 +1,10 @@
-/* Edges of GraphML: tensors between ops, members and consumers of collectives. */
+/* Edges of GraphML, once all nodes are known: tensors between ops, members and consumers of
+ * collectives. Edges with the same number in column "tensor" are one tensor, found by sorting: O(m
+ * log m). */
 #include "base/sort_internal.h"
 #include "graphml_internal.h"
 
+/* An edge may name a node that comes later: names are interned at the first mention. */
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
   int32_t known = g->names.n;
   berth_status st = BERTH_I_POOL_GROW(&g->pool, g->op_of, g->op_of_cap, (size_t)known + 1);
@@ -36,6 +39,7 @@ static berth_status resolve(berth_i_graphml *g) {
   for (size_t k = 0; k < g->n_edges; k++) {
     berth_i_graphml_edge *e = &g->edges[k];
     int32_t from = g->op_of[e->from], to = g->op_of[e->to];
+    /* the end that no <node> has declared */
     const char *missing = g->names.text[from == BERTH_NONE ? e->from : e->to];
     if (from == BERTH_NONE || to == BERTH_NONE)
       return fail(g, e, "edge leads to or from a node that is not there", missing);
@@ -81,6 +85,7 @@ static berth_status add_tensors(berth_i_graphml *g, const shared_edge *share,
   return BERTH_OK;
 }
 
+/* Consumers are added in the order of the edges: the order of an op's inputs. */
 static berth_status connect_ops(berth_i_graphml *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
   shared_edge *share = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *share);
@@ -123,6 +128,7 @@ static void sort_lists(const berth_i_graphml *g, int32_t *at, int32_t *ops) {
     if ((list = list_of(&g->edges[k], &op)) >= 0) ops[at[list + 1]++] = op;
 }
 
+/* Members and consumers are in the order of their edges. */
 static berth_status connect_collectives(berth_i_graphml *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
   int32_t *at = berth_i_pool_zalloc(&scratch, 2 * g->n_collectives + 2, sizeof *at);
@@ -132,6 +138,7 @@ static berth_status connect_collectives(berth_i_graphml *g) {
   for (size_t k = 0; st == BERTH_OK && k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
     const int32_t *start = at + 2 * k;
+    /* lists 2 k and 2 k + 1 follow each other */
     c->members = ops + start[0];
     c->n_members = start[1] - start[0];
     c->consumers = ops + start[1];
@@ -142,6 +149,7 @@ static berth_status connect_collectives(berth_i_graphml *g) {
   return st;
 }
 
+/* Names first: from then on `from` and `to` are ops, or below 0 collectives. */
 berth_status berth_i_graphml_connect(berth_i_graphml *g) {
   berth_status st = resolve(g);
   if (st == BERTH_OK) st = connect_ops(g);

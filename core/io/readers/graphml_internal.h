@@ -1,4 +1,6 @@
-/* What was read of a GraphML file so far. */
+/* What was read of a GraphML file so far: names of nodes, what each is, edges and collectives that
+ * are not yet connected. Shared by the reader of elements (graphml.c) and of edges
+ * (graphml_edges.c). */
 #ifndef BERTH_GRAPHML_INTERNAL_H
 #define BERTH_GRAPHML_INTERNAL_H
 

@@ -1,7 +1,9 @@
-/* PipeDream's profiles. Lines in any order, fields apart by " -- ":
+/* PipeDream's profiles (docs/formats.md, "pipedream"). Lines in any order, fields apart by " -- ":
  *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms,
- *   activation_size=B, parameter_size=B <tab>node<A> -- node<B> A size may be a list "[a; b]",
- *   which counts as its sum. */
+ *     activation_size=B, parameter_size=B [-- stage_id=<ID>]
+ *   <tab>node<A> -- node<B>
+ * A size may be a list "[a; b]", which counts as its sum. Nodes are sorted by id, and become ops in
+ * that order; the forward graph is then mirrored into a training graph. */
 #include "base/sort_internal.h"
 #include "io/formats_internal.h"
 
@@ -34,6 +36,7 @@ static bool next_field(berth_i_lines *l, berth_i_lines *field) {
   const char *p = l->at;
   if (l->at == l->end) return false;
   *field = *l;
+  /* a line that ends without separator is one field */
   while (p + 4 <= l->end && memcmp(p, " -- ", 4) != 0) p++;
   if (p + 4 > l->end) p = l->end;
   field->end = p;
@@ -41,6 +44,8 @@ static bool next_field(berth_i_lines *l, berth_i_lines *field) {
   return true;
 }
 
+/* Passes over the word, and over blanks before it; false: it is not there, and only blanks are
+ * passed. */
 static bool starts(berth_i_lines *l, const char *word) {
   size_t n = strlen(word);
   berth_i_lines_skip_blanks(l);
@@ -49,6 +54,7 @@ static bool starts(berth_i_lines *l, const char *word) {
   return true;
 }
 
+/* The word is "node", directly followed by the number. */
 static berth_status read_node_id(berth_i_lines *field, int32_t *id) {
   if (!starts(field, "node")) return berth_i_lines_fail(field, "\"node\" and a number are missing");
   berth_status st;
@@ -60,6 +66,7 @@ static berth_status read_node_id(berth_i_lines *field, int32_t *id) {
 
 /* ---- nodes ---- */
 
+/* Layers with several outputs list the size of each. */
 static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
   berth_status st = BERTH_OK;
   double x = 0;
@@ -76,6 +83,7 @@ static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
   return isinf(*sum) ? berth_i_lines_fail(f, "the sum of %s is too large", what) : BERTH_OK;
 }
 
+/* "key=" then a number or a list, then a comma or the end of the field. */
 static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
   if (!starts(f, key) || !starts(f, "=")) return berth_i_lines_fail(f, "\"%s=\" is missing", key);
   berth_i_lines_skip_blanks(f);
@@ -87,6 +95,7 @@ static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
   return BERTH_OK;
 }
 
+/* The four numbers in the order of the file, then nothing. */
 static berth_status read_values(berth_i_lines *f, pipedream_node *node) {
   berth_status st;
   if ((st = read_value(f, "forward_compute_time", &node->forward)) != BERTH_OK) return st;
@@ -102,18 +111,12 @@ static void take_kind(const berth_i_lines *f, pipedream_node *node) {
   const char *p = f->at;
   while (p < f->end && *p != '(') p++;
   while (p > f->at && p[-1] == ' ') p--;
+  /* not copied: the text of the source outlives the profile */
   node->kind = f->at;
   node->kind_len = (size_t)(p - f->at);
 }
 
-static berth_status add_node(profile *p, const pipedream_node *node) {
-  void *nodes = p->nodes;
-  berth_status st = berth_i_grow(p->ctx, &nodes, &p->cap, (size_t)p->n + 1, sizeof *p->nodes);
-  p->nodes = nodes;
-  if (st == BERTH_OK) p->nodes[p->n++] = *node;
-  return st;
-}
-
+/* @param description the field before the numbers */
 static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description,
                               profile *p) {
   pipedream_node node = { .id = id, .line = l->line };
@@ -125,9 +128,12 @@ static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines 
   if ((st = read_values(&f, &node)) != BERTH_OK) return st;
   if (next_field(l, &f) && !starts(&f, "stage_id="))
     return berth_i_lines_fail(l, "something follows the numbers of node %d", (int)id);
-  return add_node(p, &node);
+  st = berth_i_grow(p->ctx, (void **)&p->nodes, &p->cap, (size_t)p->n + 1, sizeof *p->nodes);
+  if (st == BERTH_OK) p->nodes[p->n++] = node;
+  return st;
 }
 
+/* An indented line is an edge; the indent is what distinguishes them, as both begin with "node". */
 static berth_status read_line(berth_i_lines *l, profile *p) {
   berth_i_edge edge = { 0, 0, 0, l->line, NULL };
   berth_i_lines f;
@@ -147,6 +153,7 @@ static berth_status read_line(berth_i_lines *l, profile *p) {
 
 BERTH_I_SORT(sort_ids, pipedream_node, BERTH_I_UP(id) BERTH_I_UP(line))
 
+/* Sorted by id, then line: of a repeated node the second line is reported. */
 static berth_status sort_nodes(const berth_i_lines *l, profile *p) {
   sort_ids(p->nodes, (size_t)p->n);
   for (int32_t k = 1; k < p->n; k++) {
@@ -158,6 +165,7 @@ static berth_status sort_nodes(const berth_i_lines *l, profile *p) {
   return BERTH_OK;
 }
 
+/* Binary search: ids are sorted and need not be dense. */
 static int32_t op_of(const profile *p, int32_t id) {
   int32_t low = 0, high = p->n;
   while (low < high) {
@@ -168,6 +176,7 @@ static int32_t op_of(const profile *p, int32_t id) {
   return low < p->n && p->nodes[low].id == id ? low : BERTH_NONE;
 }
 
+/* Ids become positions, so that ids need not be 0..n-1; then no edge may repeat. */
 static berth_status resolve_edges(const berth_i_lines *l, profile *p) {
   const berth_i_edge *twice = NULL;
   berth_i_lines at = *l;
@@ -190,11 +199,14 @@ static berth_status resolve_edges(const berth_i_lines *l, profile *p) {
                             (int)p->nodes[twice->src].id, (int)p->nodes[twice->dst].id);
 }
 
+/* The backward time goes to the twin that the mirror adds. */
 static berth_status add_op(const pipedream_node *node, berth_graph_builder *b) {
   berth_op op = berth_op_default();
   char name[24];
+  /* longer kinds are cut */
   size_t n = node->kind_len < MAX_KIND ? node->kind_len : MAX_KIND - 1;
   double seconds = node->forward * 1e-3;
+  /* names as in the file, so that users find their layers again */
   snprintf(name, sizeof name, "node%d", (int)node->id);
   char kind[MAX_KIND];
   memcpy(kind, node->kind, n);
@@ -222,6 +234,7 @@ static berth_status build_forward(const profile *p, berth_graph_builder *b, bert
   return berth_graph_builder_finish(b, out);
 }
 
+/* What PAC-ML's simulator does when it reads these profiles. */
 static berth_mirror_options mirror_options(int way) {
   berth_mirror_options o = berth_mirror_default();
   if (way != BERTH_MIRROR_PACML) return o;
@@ -232,6 +245,7 @@ static berth_mirror_options mirror_options(int way) {
   return o;
 }
 
+/* Replaces *g by the graph with both passes; backward times are per forward op. */
 static berth_status mirror(const profile *p, int way, berth_graph **g) {
   berth_mirror_options o = mirror_options(way);
   berth_graph *both = NULL;
@@ -270,6 +284,7 @@ static berth_status read_pipedream(const berth_i_source *src, berth_bundle *out)
   return st;
 }
 
+/* '<': GraphML may have " -- " in a comment. */
 static berth_i_match match_pipedream(berth_i_lines first) {
   bool yes = *first.at != '<' && berth_i_has(first.at, first.end, " -- ");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);

@@ -1,4 +1,6 @@
-/* Workflows: "tasks" and "edges", and, for SAGA's instances, "nodes" and "links". */
+/* Workflows as "tasks" and "edges", and, for SAGA's instances, "nodes" and "links"
+ * (docs/formats.md, "saga" and "wfcommons"). With "cost" there is one device type and nodes have
+ * speeds; with "exec" every node is a type of its own. Units are taken as they are. */
 #include "io/formats_internal.h"
 
 typedef const berth_i_json_value *Value;
@@ -7,12 +9,13 @@ typedef struct workflow {
   const berth_i_json *doc;
   berth_ctx *ctx;
   Value name, tasks, edges, nodes, links;
-  int32_t n_tasks, n_nodes;
   berth_i_names task_ids, node_ids;
   double *seconds; /* [n_types] of the present task */
   int32_t n_types;
   bool exec;           /* times are given per node */
   berth_i_edges pairs; /* ends of the links, the lower one first */
+  berth_i_edges data;  /* between tasks */
+  berth_topology_builder *tb;
   berth_graph_builder *b;
 } workflow;
 
@@ -20,24 +23,22 @@ static void release(workflow *w) {
   berth_i_names_release(w->ctx, &w->task_ids);
   berth_i_names_release(w->ctx, &w->node_ids);
   berth_i_edges_release(w->ctx, &w->pairs);
+  berth_i_edges_release(w->ctx, &w->data);
   berth_i_free(w->ctx, w->seconds, (size_t)w->n_types, sizeof *w->seconds);
+  berth_topology_builder_release(w->tb);
   berth_graph_builder_release(w->b);
 }
 
 static berth_status read_parts(workflow *w, bool with_nodes) {
-  static const char *const keys[] = { "name", "tasks", "edges", "nodes", "links" };
+  static const char *const keys[] = { "tasks", "edges", "nodes", "links", "name" };
   Value f[5], root = berth_i_json_root(w->doc);
-  berth_status st = berth_i_fields(w->doc, root, keys, with_nodes ? 5 : 3, false, f);
+  berth_status st = berth_i_fields(w->doc, root, keys, 5, with_nodes ? 4 : 2, false, f);
   if (st != BERTH_OK) return st;
-  if ((st = berth_i_need(w->doc, root, f[1], "tasks")) != BERTH_OK) return st;
-  if ((st = berth_i_need(w->doc, root, f[2], "edges")) != BERTH_OK) return st;
-  if (with_nodes && (st = berth_i_need(w->doc, root, f[3], "nodes")) != BERTH_OK) return st;
-  if (with_nodes && (st = berth_i_need(w->doc, root, f[4], "links")) != BERTH_OK) return st;
-  w->name = f[0];
-  w->tasks = f[1];
-  w->edges = f[2];
-  w->nodes = with_nodes ? f[3] : NULL;
-  w->links = with_nodes ? f[4] : NULL;
+  w->tasks = f[0];
+  w->edges = f[1];
+  w->nodes = with_nodes ? f[2] : NULL;
+  w->links = with_nodes ? f[3] : NULL;
+  w->name = f[4];
   return BERTH_OK;
 }
 
@@ -48,72 +49,60 @@ static berth_status read_name(const workflow *w, const char **name) {
 
 /* ---- nodes and links ---- */
 
-static berth_status add_node(workflow *w, Value v, berth_topology_builder *tb) {
+static berth_status add_node(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "id", "speed" };
+  workflow *w = ud;
   berth_device d = berth_device_default();
   Value f[2];
-  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
-  if (st != BERTH_OK || (st = berth_i_need(w->doc, v, f[0], "id")) != BERTH_OK) return st;
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, 1, false, f);
+  if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(w->doc, f[0], "node", &w->node_ids)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[1], &d.speed)) != BERTH_OK) return st;
   if (d.speed == 0) return berth_i_json_fail(w->doc, f[1], "is not positive");
-  d.name = w->node_ids.text[w->node_ids.n - 1];
+  d.name = w->node_ids.text[i];
   d.type = w->exec ? d.name : "";
-  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
+  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(w->tb, &d, NULL, NULL));
 }
 
-static berth_status add_link(workflow *w, Value v, berth_topology_builder *tb) {
+static berth_status add_link(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "a", "b", "bandwidth" };
+  workflow *w = ud;
   berth_link link = { 0, 0 };
   int32_t a = 0, b = 0;
   Value f[3];
-  berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
-  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  (void)i;
+  berth_status st = berth_i_fields(w->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[0], "node", &w->node_ids, &a)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[2], &link.bandwidth)) != BERTH_OK) return st;
   if (link.bandwidth == 0)
     return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
-  st =
-      berth_i_edges_add(w->ctx, &w->pairs, (berth_i_edge){ a < b ? a : b, a < b ? b : a, 0, 0, v });
-  return st == BERTH_OK
-             ? berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL))
-             : st;
-}
-
-/* A link leads both ways, so a - b is b - a. */
-static berth_status refuse_repeated_links(const workflow *w) {
-  const berth_i_edge *twice = NULL;
-  berth_status st = berth_i_edges_repeated(w->ctx, &w->pairs, w->n_nodes, &twice);
-  return st == BERTH_OK && twice ? berth_i_json_fail(w->doc, twice->origin, "is given twice") : st;
+  /* a link leads both ways, so a - b repeats b - a */
+  berth_i_edge ends = { a < b ? a : b, a < b ? b : a, 0, 0, v };
+  if ((st = berth_i_edges_add(w->ctx, &w->pairs, ends)) != BERTH_OK) return st;
+  return berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(w->tb, a, b, &link, NULL));
 }
 
 static berth_status read_topology(workflow *w, berth_topology **out) {
-  berth_topology_builder *tb = NULL;
   const char *name = "";
-  berth_status st = berth_topology_builder_new(w->ctx, &tb);
-  if (st != BERTH_OK) return st;
-  if ((st = read_name(w, &name)) != BERTH_OK
-      || (st = berth_topology_builder_name(tb, name)) != BERTH_OK)
-    goto done;
-  Value v;
-  if ((st = berth_i_get_array(w->doc, w->nodes, &v, &w->n_nodes)) != BERTH_OK) goto done;
-  for (; v; v = berth_i_json_next(v))
-    if ((st = add_node(w, v, tb)) != BERTH_OK) goto done;
-  int32_t n;
-  if ((st = berth_i_get_array(w->doc, w->links, &v, &n)) != BERTH_OK) goto done;
-  for (; v; v = berth_i_json_next(v))
-    if ((st = add_link(w, v, tb)) != BERTH_OK) goto done;
-  if ((st = refuse_repeated_links(w)) != BERTH_OK) goto done;
-  st = berth_i_blame(w->doc, w->nodes, berth_topology_builder_finish(tb, out));
-done:
-  berth_topology_builder_release(tb);
-  return st;
+  berth_status st = berth_topology_builder_new(w->ctx, &w->tb);
+  if (st != BERTH_OK || (st = read_name(w, &name)) != BERTH_OK) return st;
+  if ((st = berth_topology_builder_name(w->tb, name)) != BERTH_OK) return st;
+  if ((st = berth_i_each(w->doc, w->nodes, add_node, w)) != BERTH_OK) return st;
+  if ((st = berth_i_each(w->doc, w->links, add_link, w)) != BERTH_OK) return st;
+  if ((st = berth_i_edges_once(w->doc, &w->pairs, w->node_ids.n)) != BERTH_OK) return st;
+  return berth_i_blame(w->doc, w->nodes, berth_topology_builder_finish(w->tb, out));
 }
 
 /* ---- tasks and edges ---- */
 
+static berth_status read_exec_time(void *ud, Value v, int32_t node) {
+  workflow *w = ud;
+  return berth_i_get_amount(w->doc, v, &w->seconds[node]);
+}
+
+/* A time for each node, in node order. */
 static berth_status read_exec(workflow *w, Value v) {
   Value x;
   int32_t n;
@@ -121,65 +110,53 @@ static berth_status read_exec(workflow *w, Value v) {
   if (st != BERTH_OK) return st;
   if (n != w->n_types)
     return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x))
-    st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
-  return st;
+  return berth_i_each(w->doc, v, read_exec_time, w);
 }
 
-static berth_status add_task(workflow *w, Value v) {
+static berth_status add_task(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "id", "name", "cost", "exec" };
+  workflow *w = ud;
   const char *times = w->exec ? "exec" : "cost";
   berth_op op = berth_op_default();
-  Value f[4];
-  berth_status st = berth_i_fields(w->doc, v, keys, w->nodes ? 4 : 3, false, f);
-  if (st != BERTH_OK || (st = berth_i_need(w->doc, v, f[0], "id")) != BERTH_OK) return st;
+  Value f[4] = { NULL };
+  berth_status st = berth_i_fields(w->doc, v, keys, w->nodes ? 4 : 3, 1, false, f);
+  if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(w->doc, f[0], "task", &w->task_ids)) != BERTH_OK) return st;
-  op.name = w->task_ids.text[w->task_ids.n - 1];
+  op.name = w->task_ids.text[i];
   if ((st = berth_i_get_text(w->doc, f[1], &op.name)) != BERTH_OK) return st;
   if ((st = berth_i_need(w->doc, v, w->exec ? f[3] : f[2], times)) != BERTH_OK) return st;
-  if (w->nodes && f[2] && f[3])
-    return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
+  if (f[2] && f[3]) return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
   st = w->exec ? read_exec(w, f[3]) : berth_i_get_amount(w->doc, f[2], w->seconds);
   op.seconds = w->seconds;
   return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_graph_builder_add_op(w->b, &op, NULL))
                         : st;
 }
 
-static berth_status read_edge(workflow *w, Value v, berth_i_edges *e) {
+static berth_status read_edge(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "src", "dst", "size" };
+  workflow *w = ud;
   berth_i_edge edge = { 0, 0, 0, 0, v };
   Value f[3];
-  berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
-  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  (void)i;
+  berth_status st = berth_i_fields(w->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &edge.src)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "task", &w->task_ids, &edge.dst)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[2], &edge.bytes)) != BERTH_OK) return st;
-  return berth_i_edges_add(w->ctx, e, edge);
+  return berth_i_edges_add(w->ctx, &w->data, edge);
 }
 
 /* Every edge is a tensor of its own: its data are for its consumer alone. */
-static berth_status connect_all(workflow *w, const berth_i_edges *e) {
-  const berth_i_edge *twice = NULL;
-  berth_status st = berth_i_edges_repeated(w->ctx, e, w->n_tasks, &twice);
-  if (st == BERTH_OK && twice) return berth_i_json_fail(w->doc, twice->origin, "is given twice");
-  for (size_t k = 0; k < e->n && st == BERTH_OK; k++) {
-    st = berth_graph_builder_connect(w->b, e->at[k].src, e->at[k].dst, e->at[k].bytes, NULL);
-  }
-  return st;
-}
-
 static berth_status read_edges(workflow *w) {
-  berth_i_edges e = { NULL, 0, 0 };
-  Value v;
-  int32_t n;
-  berth_status st = berth_i_get_array(w->doc, w->edges, &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_edge(w, v, &e);
-  if (st == BERTH_OK) st = connect_all(w, &e);
-  berth_i_edges_release(w->ctx, &e);
+  const berth_i_edges *e = &w->data;
+  berth_status st = berth_i_each(w->doc, w->edges, read_edge, w);
+  if (st == BERTH_OK) st = berth_i_edges_once(w->doc, e, w->task_ids.n);
+  for (size_t k = 0; k < e->n && st == BERTH_OK; k++)
+    st = berth_graph_builder_connect(w->b, e->at[k].src, e->at[k].dst, e->at[k].bytes, NULL);
   return st;
 }
 
+/* The node ids are the names of the types, in node order. */
 static berth_status prepare_types(workflow *w) {
   w->n_types = w->exec ? w->node_ids.n : 1;
   if (!(w->seconds = berth_i_alloc(w->ctx, (size_t)w->n_types, sizeof *w->seconds)))
@@ -196,14 +173,12 @@ static berth_status read_graph(workflow *w, berth_graph **out) {
       || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK)
     return st;
   if ((st = prepare_types(w)) != BERTH_OK) return st;
-  Value v;
-  if ((st = berth_i_get_array(w->doc, w->tasks, &v, &w->n_tasks)) != BERTH_OK) return st;
-  for (; v; v = berth_i_json_next(v))
-    if ((st = add_task(w, v)) != BERTH_OK) return st;
+  if ((st = berth_i_each(w->doc, w->tasks, add_task, w)) != BERTH_OK) return st;
   if ((st = read_edges(w)) != BERTH_OK) return st;
   return berth_i_blame(w->doc, w->edges, berth_graph_builder_finish(w->b, out));
 }
 
+/* The first task decides; a task of the other kind is refused by add_task. */
 static bool has_exec(const workflow *w) {
   Value first = berth_i_json_first(w->tasks);
   return w->nodes && first && berth_i_json_get(first, "exec");
@@ -234,6 +209,7 @@ static bool has_devices(const berth_i_json_value *root) {
   return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links");
 }
 
+/* The two formats differ in "nodes" and "links" only, and neither has a mark of its own. */
 static berth_i_match match_saga(const berth_i_json_value *root) {
   bool yes = berth_i_json_get(root, "tasks") && has_devices(root);
   return berth_i_match_if(yes, BERTH_I_MATCH_SHAPE);

@@ -1,5 +1,5 @@
-/* Standard Task Graph Set: a number of tasks N, then N + 2 lines "id time P pred...", the first and
- * last of them dummies. */
+/* Standard Task Graph Set (docs/formats.md, "stg"): a number of tasks N, then N + 2 lines "id time
+ * P pred...", of which the first and last are dummies of no time, which are kept. */
 #include "io/formats_internal.h"
 
 static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_t id, int32_t n) {
@@ -19,6 +19,8 @@ static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_
   return st;
 }
 
+/* Ids must be in order; predecessors are not bound to it, so edges are collected and a cycle is
+ * found when the graph is finished. */
 static berth_status read_task(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e,
                               int32_t expected, int32_t n) {
   berth_op op = berth_op_default();
@@ -42,6 +44,7 @@ static bool next_task_line(berth_i_lines *l) {
   return false;
 }
 
+/* N counts neither dummy. */
 static berth_status read_count(berth_i_lines *l, int32_t *n) {
   if (!next_task_line(l)) return berth_i_lines_fail(l, "number of tasks is missing");
   berth_status st;
@@ -54,6 +57,7 @@ static berth_status read_count(berth_i_lines *l, int32_t *n) {
   return BERTH_OK;
 }
 
+/* @param count out, also if a task is wrong: the number with both dummies */
 static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e,
                                int32_t *count) {
   int32_t n = 0;
@@ -69,6 +73,7 @@ static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i
   return st;
 }
 
+/* The line is that of the second mention. */
 static berth_status refuse_repeated(const berth_i_source *src, const berth_i_edges *e, int32_t n) {
   const berth_i_edge *twice = NULL;
   berth_status st = berth_i_edges_repeated(src->ctx, e, n, &twice);
@@ -77,6 +82,7 @@ static berth_status refuse_repeated(const berth_i_source *src, const berth_i_edg
                       (int)twice->line, (int)twice->dst, (int)twice->src);
 }
 
+/* resident -1: a tensor takes as much memory as it has bytes, which is none. */
 static berth_status read_stg(const berth_i_source *src, berth_bundle *out) {
   berth_i_lines l = berth_i_lines_of(src);
   berth_graph_builder *b = NULL;

@@ -1,24 +1,27 @@
 /* WfFormat, the records of WfCommons: tasks with recorded times, the files they write and read, the
- * machines they ran on.
+ * machines they ran on (docs/formats.md, "wfformat").
+ *
  * 1.3 and 1.4 keep all of a task in one object of workflow.tasks; later versions have the structure
- * in workflow.specification and the times in workflow.execution. */
+ * in workflow.specification and the times in workflow.execution ("parted"). Order of reading:
+ * machines, whose clocks scale the times; tasks; times; files; dependencies. */
 #include "io/formats_internal.h"
 #include "wfformat_internal.h"
 
-typedef berth_i_wf Workflow;
-
-static void release(Workflow *w) {
+static void release(berth_i_wf *w) {
   berth_i_names_release(w->ctx, &w->task_ids);
   berth_i_names_release(w->ctx, &w->task_names);
   berth_i_names_release(w->ctx, &w->machine_ids);
   berth_i_names_release(w->ctx, &w->file_ids);
+  berth_i_edges_release(w->ctx, &w->edges);
   berth_i_pool_free(&w->pool);
+  berth_topology_builder_release(w->tb);
   berth_graph_builder_release(w->b);
 }
 
 /* ---- parts ---- */
 
-static berth_status check_version(const Workflow *w, Value root, Value v) {
+/* Other versions may mean other things by the same members: refused. */
+static berth_status check_version(const berth_i_wf *w, Value root, Value v) {
   static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
   const char *version = "";
   berth_status st = berth_i_need(w->doc, root, v, "schemaVersion");
@@ -29,26 +32,25 @@ static berth_status check_version(const Workflow *w, Value root, Value v) {
   return berth_i_json_fail(w->doc, v, "is none of 1.3 to 1.6, which are read");
 }
 
-static berth_status old_parts(Workflow *w, Value workflow) {
+/* One list serves both: tasks and their times. */
+static berth_status old_parts(berth_i_wf *w, Value workflow) {
   static const char *const keys[] = { "tasks", "machines" };
   Value f[2];
-  berth_status st = berth_i_fields(w->doc, workflow, keys, 2, false, f);
-  if (st != BERTH_OK || (st = berth_i_need(w->doc, workflow, f[0], "tasks")) != BERTH_OK) return st;
+  berth_status st = berth_i_fields(w->doc, workflow, keys, 2, 1, false, f);
+  if (st != BERTH_OK) return st;
   w->tasks = w->times = f[0];
   w->machines = f[1];
   return BERTH_OK;
 }
 
-static berth_status new_parts(Workflow *w, Value workflow, Value specification, Value execution) {
-  static const char *const spec_keys[] = { "tasks", "files" }, *const exec_keys[] = { "tasks",
-                                                                                      "machines" };
-  Value s[2];
+/* The schema demands both halves. */
+static berth_status new_parts(berth_i_wf *w, Value workflow, Value specification, Value execution) {
+  static const char *const spec_keys[] = { "tasks", "files" };
+  static const char *const exec_keys[] = { "tasks", "machines" };
+  Value s[2], e[2];
   berth_status st = berth_i_need(w->doc, workflow, execution, "execution");
-  if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, false, s);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, specification, s[0], "tasks");
-  Value e[2];
-  if (st == BERTH_OK) st = berth_i_fields(w->doc, execution, exec_keys, 2, false, e);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, execution, e[0], "tasks");
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, 1, false, s);
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, execution, exec_keys, 2, 1, false, e);
   if (st != BERTH_OK) return st;
   w->parted = true;
   w->tasks = s[0];
@@ -58,17 +60,15 @@ static berth_status new_parts(Workflow *w, Value workflow, Value specification, 
   return BERTH_OK;
 }
 
-static berth_status read_parts(Workflow *w) {
-  static const char *const keys[] = { "name", "schemaVersion", "workflow" }, *const parts[] = {
-    "specification", "execution"
-  };
-  Value f[3], root = berth_i_json_root(w->doc);
-  berth_status st = berth_i_fields(w->doc, root, keys, 3, false, f);
+static berth_status read_parts(berth_i_wf *w) {
+  static const char *const keys[] = { "name", "schemaVersion", "workflow" };
+  static const char *const parts[] = { "specification", "execution" };
+  Value f[3], p[2], root = berth_i_json_root(w->doc);
+  berth_status st = berth_i_fields(w->doc, root, keys, 3, 0, false, f);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[0], &w->name);
   if (st == BERTH_OK) st = check_version(w, root, f[1]);
   if (st == BERTH_OK) st = berth_i_need(w->doc, root, f[2], "workflow");
-  Value p[2];
-  if (st == BERTH_OK) st = berth_i_fields(w->doc, f[2], parts, 2, false, p);
+  if (st == BERTH_OK) st = berth_i_fields(w->doc, f[2], parts, 2, 0, false, p);
   if (st != BERTH_OK) return st;
   return p[0] ? new_parts(w, f[2], p[0], p[1]) : old_parts(w, f[2]);
 }
@@ -76,7 +76,7 @@ static berth_status read_parts(Workflow *w) {
 /* ---- machines ---- */
 
 /* In bytes, or, up to 1.3, in "memory" by the thousand. */
-static berth_status get_memory(const Workflow *w, Value bytes, Value kilobytes, double *out) {
+static berth_status get_memory(const berth_i_wf *w, Value bytes, Value kilobytes, double *out) {
   double kb = 0;
   if (bytes || !kilobytes) return berth_i_get_amount(w->doc, bytes, out);
   berth_status st;
@@ -84,12 +84,13 @@ static berth_status get_memory(const Workflow *w, Value bytes, Value kilobytes, 
   return st;
 }
 
-static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
+/* 1.4 and older write "speed", in MHz, too. */
+static berth_status get_clock(const berth_i_wf *w, Value cpu, double *mhz) {
   static const char *const keys[] = { "speedInMHz", "speed" };
   if (!cpu) return BERTH_OK;
   Value f[2];
   berth_status st;
-  if ((st = berth_i_fields(w->doc, cpu, keys, 2, false, f)) != BERTH_OK) return st;
+  if ((st = berth_i_fields(w->doc, cpu, keys, 2, 0, false, f)) != BERTH_OK) return st;
   Value v = f[0] ? f[0] : f[1];
   if (!v) return BERTH_OK;
   if ((st = berth_i_get_amount(w->doc, v, mhz)) != BERTH_OK) return st;
@@ -97,80 +98,77 @@ static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
 }
 
 /* The first clock given is speed 1; machines without one have it too. */
-static double speed_of(const Workflow *w, double mhz) {
+static double speed_of(const berth_i_wf *w, double mhz) {
   return mhz > 0 && w->clock > 0 ? mhz / w->clock : 1;
 }
 
-static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *tb) {
+/* The clock of the first machine that has one is the unit of speed. */
+static berth_status read_machine(void *ud, Value v, int32_t machine) {
   static const char *const keys[] = { "nodeName", "memoryInBytes", "memory", "cpu" };
+  berth_i_wf *w = ud;
   berth_device d = berth_device_default();
   double mhz = 0;
   Value f[4];
-  berth_status st = berth_i_fields(w->doc, v, keys, 4, false, f);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "nodeName");
+  berth_status st = berth_i_fields(w->doc, v, keys, 4, 1, false, f);
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "machine", &w->machine_ids);
   if (st == BERTH_OK) st = get_memory(w, f[1], f[2], &d.memory);
   if (st == BERTH_OK) st = get_clock(w, f[3], &mhz);
-  if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&w->pool, (void **)&w->machine_mhz, &w->mhz_cap, (size_t)w->machine_ids.n,
-                         sizeof *w->machine_mhz);
+  if (st == BERTH_OK)
+    st = BERTH_I_POOL_GROW(&w->pool, w->machine_mhz, w->mhz_cap, (size_t)machine + 1);
   if (st != BERTH_OK) return st;
   if (w->clock == 0) w->clock = mhz;
-  w->machine_mhz[w->machine_ids.n - 1] = mhz;
-  d.name = w->machine_ids.text[w->machine_ids.n - 1];
-  d.machine = w->machine_ids.n - 1;
+  w->machine_mhz[machine] = mhz;
+  d.name = w->machine_ids.text[machine];
+  d.machine = machine;
   d.speed = speed_of(w, mhz);
-  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
+  return berth_i_blame(w->doc, v, berth_topology_builder_add_device(w->tb, &d, NULL, NULL));
 }
 
 /* Around one switch: a record has no network. */
-static berth_status join_machines(const Workflow *w, berth_topology_builder *tb) {
+static berth_status join_machines(const berth_i_wf *w) {
   berth_link link = { w->bandwidth, 0 };
   if (w->machine_ids.n < 2) return BERTH_OK;
   int32_t hub;
-  berth_status st = berth_topology_builder_add_switch(tb, "network", &hub);
+  berth_status st = berth_topology_builder_add_switch(w->tb, "network", &hub);
   for (int32_t k = 0; k < w->machine_ids.n && st == BERTH_OK; k++)
-    st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
+    st = berth_topology_builder_add_duplex(w->tb, k, hub, &link, NULL);
   return st;
 }
 
-static berth_status read_topology(Workflow *w, berth_topology **out) {
-  berth_topology_builder *tb = NULL;
+/* A record without machines has no topology. */
+static berth_status read_topology(berth_i_wf *w, berth_topology **out) {
   Value v;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->machines, &v, &n);
   if (st != BERTH_OK || n == 0) return st;
-  if ((st = berth_topology_builder_new(w->ctx, &tb)) != BERTH_OK) return st;
-  st = berth_topology_builder_name(tb, w->name);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_machine(w, v, tb);
-  if (st == BERTH_OK) st = join_machines(w, tb);
-  if (st == BERTH_OK)
-    st = berth_i_blame(w->doc, w->machines, berth_topology_builder_finish(tb, out));
-  berth_topology_builder_release(tb);
-  return st;
+  if ((st = berth_topology_builder_new(w->ctx, &w->tb)) != BERTH_OK) return st;
+  if ((st = berth_topology_builder_name(w->tb, w->name)) != BERTH_OK) return st;
+  if ((st = berth_i_each(w->doc, w->machines, read_machine, w)) != BERTH_OK) return st;
+  if ((st = join_machines(w)) != BERTH_OK) return st;
+  return berth_i_blame(w->doc, w->machines, berth_topology_builder_finish(w->tb, out));
 }
 
 /* ---- tasks ---- */
 
-static berth_status note_name(Workflow *w, const char *name, int32_t task) {
+/* Names of tasks need not be unique; one that is not cannot be referred to. */
+static berth_status note_name(berth_i_wf *w, const char *name, int32_t task) {
   int32_t id, before = w->task_names.n;
   berth_status st = berth_i_names_add(w->ctx, &w->task_names, name, &id);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&w->pool, (void **)&w->named, &w->named_cap, (size_t)w->task_names.n,
-                         sizeof *w->named);
+  st = BERTH_I_POOL_GROW(&w->pool, w->named, w->named_cap, (size_t)w->task_names.n);
   if (st == BERTH_OK) w->named[id] = id == before ? task : BERTH_I_WF_MANY;
   return st;
 }
 
 /* Up to 1.4 tasks are referred to by their names, and may have an id besides. */
-static berth_status add_task(Workflow *w, Value v, int32_t task) {
+static berth_status add_task(void *ud, Value v, int32_t task) {
   static const char *const keys[] = { "id", "name" };
+  berth_i_wf *w = ud;
   berth_i_wf_task *t = &w->task[task];
   const char *name = "";
   Value f[2];
-  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
-  if (st == BERTH_OK && w->parted) st = berth_i_need(w->doc, v, f[0], "id");
-  else if (st == BERTH_OK && !f[0]) st = berth_i_need(w->doc, v, f[1], "name");
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, w->parted, false, f);
+  if (st == BERTH_OK && !f[0]) st = berth_i_need(w->doc, v, f[1], "name");
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0] ? f[0] : f[1], "task", &w->task_ids);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[1], &name);
   if (st == BERTH_OK && !w->parted && *name) st = note_name(w, name, task);
@@ -181,7 +179,8 @@ static berth_status add_task(Workflow *w, Value v, int32_t task) {
   return BERTH_OK;
 }
 
-static berth_status read_tasks(Workflow *w) {
+/* Times come later: seconds -1 marks the tasks without. */
+static berth_status read_tasks(berth_i_wf *w) {
   Value v;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
@@ -190,14 +189,14 @@ static berth_status read_tasks(Workflow *w) {
   if (!(w->task = berth_i_pool_zalloc(&w->pool, (size_t)n, sizeof *w->task)))
     return berth_i_pool_status(&w->pool);
   w->n_tasks = n;
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v))
-    st = add_task(w, v, k);
-  return st;
+  return berth_i_each(w->doc, w->tasks, add_task, w);
 }
 
 /* ---- times ---- */
 
-static berth_status find_machine(const Workflow *w, Value machine, Value machines, int32_t *out) {
+/* Of several machines the first counts. A machine that the record does not describe is an error,
+ * unless it describes none. */
+static berth_status find_machine(const berth_i_wf *w, Value machine, Value machines, int32_t *out) {
   Value v = machine;
   int32_t n;
   berth_status st = machines ? berth_i_get_array(w->doc, machines, &v, &n) : BERTH_OK;
@@ -207,15 +206,16 @@ static berth_status find_machine(const Workflow *w, Value machine, Value machine
 }
 
 /* What it took where it ran, times the speed there: the time at speed 1. */
-static berth_status read_time(Workflow *w, Value v, int32_t task) {
+static berth_status read_time(berth_i_wf *w, Value v, int32_t task) {
   static const char *const keys[] = { "runtimeInSeconds", "runtime",       "machine",
                                       "machines",         "memoryInBytes", "memory" };
   berth_i_wf_task *t = &w->task[task];
   int32_t machine = BERTH_NONE;
   Value f[6];
-  berth_status st = berth_i_fields(w->doc, v, keys, 6, false, f);
+  berth_status st = berth_i_fields(w->doc, v, keys, 6, 0, false, f);
   if (st == BERTH_OK && !f[1]) st = berth_i_need(w->doc, v, f[0], "runtimeInSeconds");
   if (st != BERTH_OK) return st;
+  /* seconds is -1 until the task has a time */
   if (t->seconds >= 0) return berth_i_json_fail(w->doc, v, "is a second time of its task");
   if ((st = berth_i_get_amount(w->doc, f[0] ? f[0] : f[1], &t->seconds)) != BERTH_OK) return st;
   if ((st = find_machine(w, f[2], f[3], &machine)) != BERTH_OK) return st;
@@ -224,22 +224,19 @@ static berth_status read_time(Workflow *w, Value v, int32_t task) {
   return get_memory(w, f[4], f[5], &t->workspace);
 }
 
-static berth_status read_later_time(Workflow *w, Value v) {
+/* Up to 1.4 the times are members of the tasks themselves, in the same order. */
+static berth_status read_task_time(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "id" };
-  int32_t task = 0;
+  berth_i_wf *w = ud;
   Value f[1];
-  berth_status st = berth_i_fields(w->doc, v, keys, 1, false, f);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "id");
-  if (st == BERTH_OK) st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &task);
-  return st == BERTH_OK ? read_time(w, v, task) : st;
+  if (!w->parted) return read_time(w, v, i);
+  berth_status st = berth_i_fields(w->doc, v, keys, 1, 1, false, f);
+  if (st == BERTH_OK) st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &i);
+  return st == BERTH_OK ? read_time(w, v, i) : st;
 }
 
-static berth_status read_times(Workflow *w) {
-  Value v;
-  int32_t n;
-  berth_status st = berth_i_get_array(w->doc, w->times, &v, &n);
-  for (int32_t k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v))
-    st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
+static berth_status read_times(berth_i_wf *w) {
+  berth_status st = berth_i_each(w->doc, w->times, read_task_time, w);
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++)
     if (w->task[k].seconds < 0)
       st = berth_i_json_fail(w->doc, w->task[k].origin,
@@ -249,7 +246,8 @@ static berth_status read_times(Workflow *w) {
 
 /* ---- the graph ---- */
 
-static berth_status add_ops(Workflow *w) {
+/* The task's own place in the file is named if the graph refuses the op. */
+static berth_status add_ops(berth_i_wf *w) {
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
     berth_op op = berth_op_default();
@@ -261,7 +259,8 @@ static berth_status add_ops(Workflow *w) {
   return st;
 }
 
-static berth_status read_graph(Workflow *w, berth_graph **out) {
+/* The builder comes last, when all parts are known to be consistent. */
+static berth_status read_graph(berth_i_wf *w, berth_graph **out) {
   berth_status st = read_tasks(w);
   if (st == BERTH_OK) st = read_times(w);
   if (st == BERTH_OK) st = berth_i_wf_read_files(w);
@@ -275,7 +274,7 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
 
 static berth_status read_wfformat(const berth_i_source *src, const berth_i_json *doc,
                                   berth_bundle *out) {
-  Workflow w = { .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .name = "",
+  berth_i_wf w = { .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .name = "",
                  .bandwidth = src->opts.file_bandwidth };
   berth_status st = read_parts(&w);
   if (st == BERTH_OK) st = read_topology(&w, &out->topology);

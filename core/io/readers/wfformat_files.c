@@ -1,68 +1,63 @@
-/* WfFormat: files, and the dependencies between the tasks that write and read them. */
+/* WfFormat: files, and the dependencies between the tasks that write and read them. Files of a task
+ * are at in.at[task]..in.at[task + 1] (read) and likewise in `out` (written). Bytes of a dependency
+ * are those of the files that one task writes and the other reads. O(files + references +
+ * dependencies log). */
 #include "base/sort_internal.h"
 #include "wfformat_internal.h"
 
-typedef berth_i_wf Workflow;
-typedef berth_i_wf_list List;
-
-static berth_status list_make(Workflow *w, List *l) {
-  l->at = berth_i_pool_zalloc(&w->pool, (size_t)w->n_tasks + 1, sizeof *l->at);
-  return berth_i_pool_status(&w->pool);
-}
-
-/* Tasks come in order: at[task + 1] counts on from at[task]. */
-static berth_status list_add(Workflow *w, List *l, int32_t task, int32_t file) {
-  size_t n = (size_t)l->at[task + 1];
-  berth_status st = n < INT32_MAX ? berth_i_pool_grow(&w->pool, (void **)&l->file, &l->cap, n + 1,
-                                                      sizeof *l->file)
-                                  : berth_i_nomem(w->ctx);
-  if (st == BERTH_OK) l->file[l->at[task + 1]++] = file;
+/* Adds a file of the present task. Tasks come in order: at[task + 1] counts on from at[task]. */
+static berth_status list_add(berth_i_wf *w, berth_i_wf_list *l, int32_t file) {
+  int32_t *end = &l->at[w->task_at + 1];
+  if (*end == INT32_MAX) return berth_i_nomem(w->ctx);
+  berth_status st = BERTH_I_POOL_GROW(&w->pool, l->file, l->cap, (size_t)*end + 1);
+  if (st == BERTH_OK) l->file[(*end)++] = file;
   return st;
 }
 
-static berth_status set_size(Workflow *w, int32_t file, double bytes) {
-  berth_status st = berth_i_pool_grow(&w->pool, (void **)&w->size, &w->size_cap,
-                                      (size_t)w->file_ids.n, sizeof *w->size);
+static berth_status set_size(berth_i_wf *w, int32_t file, double bytes) {
+  berth_status st = BERTH_I_POOL_GROW(&w->pool, w->size, w->size_cap, (size_t)w->file_ids.n);
   if (st == BERTH_OK) w->size[file] = bytes;
   return st;
 }
 
 /* ---- from 1.5 on: a list of files, referred to by id ---- */
 
-static berth_status read_file(Workflow *w, Value v) {
+static berth_status read_file(void *ud, Value v, int32_t file) {
   static const char *const keys[] = { "id", "sizeInBytes" };
+  berth_i_wf *w = ud;
   double bytes = 0;
   Value f[2];
-  berth_status st = berth_i_fields(w->doc, v, keys, 2, false, f);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "id");
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[1], "sizeInBytes");
+  berth_status st = berth_i_fields(w->doc, v, keys, 2, 2, false, f);
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "file", &w->file_ids);
   if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[1], &bytes);
-  return st == BERTH_OK ? set_size(w, w->file_ids.n - 1, bytes) : st;
+  return st == BERTH_OK ? set_size(w, file, bytes) : st;
 }
 
-static berth_status read_references(Workflow *w, Value array, int32_t task, List *l) {
-  Value v;
-  int32_t n, file = 0;
-  berth_status st = berth_i_get_array(w->doc, array, &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
-    st = berth_i_find_id(w->doc, v, "file", &w->file_ids, &file);
-    if (st == BERTH_OK) st = list_add(w, l, task, file);
-  }
-  return st;
+static berth_status add_reference(berth_i_wf *w, Value v, berth_i_wf_list *l) {
+  int32_t file = 0;
+  berth_status st = berth_i_find_id(w->doc, v, "file", &w->file_ids, &file);
+  return st == BERTH_OK ? list_add(w, l, file) : st;
 }
 
-static berth_status read_new_lists(Workflow *w, int32_t task) {
+static berth_status read_input(void *ud, Value v, int32_t i) {
+  return (void)i, add_reference(ud, v, &((berth_i_wf *)ud)->in);
+}
+
+static berth_status read_output(void *ud, Value v, int32_t i) {
+  return (void)i, add_reference(ud, v, &((berth_i_wf *)ud)->out);
+}
+
+static berth_status read_new_lists(berth_i_wf *w) {
   static const char *const keys[] = { "inputFiles", "outputFiles" };
   Value f[2];
-  berth_status st = berth_i_fields(w->doc, w->task[task].origin, keys, 2, false, f);
-  if (st == BERTH_OK) st = read_references(w, f[0], task, &w->in);
-  return st == BERTH_OK ? read_references(w, f[1], task, &w->out) : st;
+  berth_status st = berth_i_fields(w->doc, w->task[w->task_at].origin, keys, 2, 0, false, f);
+  if (st == BERTH_OK) st = berth_i_each(w->doc, f[0], read_input, w);
+  return st == BERTH_OK ? berth_i_each(w->doc, f[1], read_output, w) : st;
 }
 
 /* ---- up to 1.4: a task lists its files, with their sizes ---- */
 
-static berth_status find_link(const Workflow *w, Value v, bool *input) {
+static berth_status find_link(const berth_i_wf *w, Value v, bool *input) {
   const char *text = "";
   berth_status st = berth_i_get_text(w->doc, v, &text);
   if (st != BERTH_OK) return st;
@@ -73,7 +68,7 @@ static berth_status find_link(const Workflow *w, Value v, bool *input) {
 }
 
 /* A file is what is at its path, which may be given apart from its name. */
-static berth_status name_file(Workflow *w, Value name, Value path, int32_t *file) {
+static berth_status name_file(berth_i_wf *w, Value name, Value path, int32_t *file) {
   const char *last = "", *first = "";
   berth_status st = berth_i_get_text(w->doc, name, &last);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, path, &first);
@@ -90,51 +85,49 @@ static berth_status name_file(Workflow *w, Value name, Value path, int32_t *file
 }
 
 /* Its size is that of the first mention. */
-static berth_status read_old_file(Workflow *w, Value v, int32_t task) {
+static berth_status read_old_file(void *ud, Value v, int32_t i) {
   static const char *const keys[] = { "link", "name", "sizeInBytes", "size", "path" };
+  berth_i_wf *w = ud;
   double bytes = 0;
   bool input = false;
   int32_t file = 0, before = w->file_ids.n;
   Value f[5];
-  berth_status st = berth_i_fields(w->doc, v, keys, 5, false, f);
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[0], "link");
-  if (st == BERTH_OK) st = berth_i_need(w->doc, v, f[1], "name");
+  (void)i;
+  berth_status st = berth_i_fields(w->doc, v, keys, 5, 2, false, f);
   if (st == BERTH_OK && !f[3]) st = berth_i_need(w->doc, v, f[2], "sizeInBytes");
   if (st == BERTH_OK) st = find_link(w, f[0], &input);
   if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[2] ? f[2] : f[3], &bytes);
   if (st == BERTH_OK) st = name_file(w, f[1], f[4], &file);
   if (st == BERTH_OK && file == before) st = set_size(w, file, bytes);
-  return st == BERTH_OK ? list_add(w, input ? &w->in : &w->out, task, file) : st;
+  return st == BERTH_OK ? list_add(w, input ? &w->in : &w->out, file) : st;
 }
 
-static berth_status read_old_list(Workflow *w, int32_t task) {
+static berth_status read_old_list(berth_i_wf *w) {
   static const char *const keys[] = { "files" };
-  Value f[1], v;
-  int32_t n;
-  berth_status st = berth_i_fields(w->doc, w->task[task].origin, keys, 1, false, f);
-  if (st == BERTH_OK) st = berth_i_get_array(w->doc, f[0], &v, &n);
-  for (; st == BERTH_OK && v; v = berth_i_json_next(v)) st = read_old_file(w, v, task);
-  return st;
+  Value f[1];
+  berth_status st = berth_i_fields(w->doc, w->task[w->task_at].origin, keys, 1, 0, false, f);
+  return st == BERTH_OK ? berth_i_each(w->doc, f[0], read_old_file, w) : st;
 }
 
-berth_status berth_i_wf_read_files(Workflow *w) {
-  berth_status st = list_make(w, &w->in);
-  if (st == BERTH_OK) st = list_make(w, &w->out);
-  Value v;
-  int32_t n;
-  if (st == BERTH_OK) st = berth_i_get_array(w->doc, w->files, &v, &n);
-  for (; st == BERTH_OK && v; v = berth_i_json_next(v)) st = read_file(w, v);
+berth_status berth_i_wf_read_files(berth_i_wf *w) {
+  size_t n = (size_t)w->n_tasks + 1;
+  w->in.at = berth_i_pool_zalloc(&w->pool, n, sizeof *w->in.at);
+  w->out.at = berth_i_pool_zalloc(&w->pool, n, sizeof *w->out.at);
+  berth_status st = berth_i_pool_status(&w->pool);
+  if (st == BERTH_OK) st = berth_i_each(w->doc, w->files, read_file, w);
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+    w->task_at = k;
     w->in.at[k + 1] = w->in.at[k];
     w->out.at[k + 1] = w->out.at[k];
-    st = w->parted ? read_new_lists(w, k) : read_old_list(w, k);
+    st = w->parted ? read_new_lists(w) : read_old_list(w);
   }
   return st;
 }
 
 /* ---- dependencies ---- */
 
-static berth_status find_task(const Workflow *w, Value v, int32_t *task) {
+/* Up to 1.4 by name where it is unique, else by id; from 1.5 on by id. */
+static berth_status find_task(const berth_i_wf *w, Value v, int32_t *task) {
   const char *text = "";
   int32_t id = BERTH_NONE;
   berth_status st = berth_i_get_text(w->doc, v, &text);
@@ -144,63 +137,60 @@ static berth_status find_task(const Workflow *w, Value v, int32_t *task) {
     *task = w->named[id];
     return BERTH_OK;
   }
+  /* a name of several tasks may still be the id of one */
   if (!w->parted && id != BERTH_NONE && berth_i_names_find(&w->task_ids, text) == BERTH_NONE)
     return berth_i_json_fail(w->doc, v, "is the name of several tasks");
   return berth_i_find_id(w->doc, v, "task", &w->task_ids, task);
 }
 
-static berth_status add_declared(Workflow *w, Value array, int32_t task, bool parents,
-                                 berth_i_edges *e) {
-  Value v;
-  int32_t n, other = 0;
-  berth_status st = berth_i_get_array(w->doc, array, &v, &n);
-  for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
-    if ((st = find_task(w, v, &other)) != BERTH_OK) return st;
-    if (other == task) return berth_i_json_fail(w->doc, v, "is the task itself");
-    st = berth_i_edges_add(
-        w->ctx, e, (berth_i_edge){ parents ? other : task, parents ? task : other, 0, 0, v });
-  }
-  return st;
+/* A parent or a child of the present task. */
+static berth_status add_declared(void *ud, Value v, int32_t i) {
+  berth_i_wf *w = ud;
+  int32_t task = w->task_at, other = 0;
+  (void)i;
+  berth_status st = find_task(w, v, &other);
+  if (st != BERTH_OK) return st;
+  if (other == task) return berth_i_json_fail(w->doc, v, "is the task itself");
+  berth_i_edge edge = { w->parents ? other : task, w->parents ? task : other, 0, 0, v };
+  return berth_i_edges_add(w->ctx, &w->edges, edge);
 }
 
-static berth_status read_declared(Workflow *w, berth_i_edges *e) {
+static berth_status read_declared(berth_i_wf *w) {
   static const char *const keys[] = { "parents", "children" };
   Value f[2];
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
-    st = berth_i_fields(w->doc, w->task[k].origin, keys, 2, false, f);
-    if (st == BERTH_OK) st = add_declared(w, f[0], k, true, e);
-    if (st == BERTH_OK) st = add_declared(w, f[1], k, false, e);
-  }
-  return st;
-}
-
-/* writer [files], child [tasks]: has a parent */
-static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint8_t *child,
-                                  berth_i_edges *e) {
-  int32_t from;
-  berth_status st = BERTH_OK;
-  for (int32_t k = 0; k < w->n_tasks; k++) {
-    for (int32_t i = w->in.at[k]; !child[k] && i < w->in.at[k + 1] && st == BERTH_OK; i++) {
-      if ((from = writer[w->in.file[i]]) != BERTH_NONE && from != k)
-        st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ from, k, 0, 0, w->task[k].origin });
+    st = berth_i_fields(w->doc, w->task[k].origin, keys, 2, 0, false, f);
+    w->task_at = k;
+    for (int side = 0; side < 2 && st == BERTH_OK; side++) {
+      w->parents = side == 0;
+      st = berth_i_each(w->doc, f[side], add_declared, w);
     }
   }
   return st;
 }
 
-/* A task without declared parents follows the writers of what it reads. */
-static berth_status infer(Workflow *w, berth_i_edges *e) {
+/* A task without declared parents follows the writers of what it reads: of several writers of a
+ * file the first one, as later tasks are entered before earlier ones. */
+static berth_status infer(berth_i_wf *w) {
+  berth_i_edges *e = &w->edges;
   berth_i_pool scratch = berth_i_pool_empty(w->ctx);
   int32_t *writer = berth_i_pool_alloc(&scratch, (size_t)w->file_ids.n, sizeof *writer);
-  uint8_t *child = berth_i_pool_zalloc(&scratch, (size_t)w->n_tasks, 1);
+  uint8_t *child = berth_i_pool_zalloc(&scratch, (size_t)w->n_tasks, 1); /* 1: has a parent */
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
   for (int32_t f = 0; f < w->file_ids.n; f++) writer[f] = BERTH_NONE;
   for (size_t i = 0; i < e->n; i++) child[e->at[i].dst] = 1;
+  /* from the last task, so that the first writer of a file is the one that stays */
   for (int32_t k = w->n_tasks - 1; k >= 0; k--)
     for (int32_t f = w->out.at[k]; f < w->out.at[k + 1]; f++) writer[w->out.file[f]] = k;
-  st = join_by_files(w, writer, child, e);
+  for (int32_t k = 0; k < w->n_tasks; k++) {
+    for (int32_t i = w->in.at[k]; !child[k] && i < w->in.at[k + 1] && st == BERTH_OK; i++) {
+      int32_t from = writer[w->in.file[i]];
+      if (from != BERTH_NONE && from != k)
+        st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ from, k, 0, 0, w->task[k].origin });
+    }
+  }
 done:
   berth_i_pool_free(&scratch);
   return st;
@@ -217,9 +207,9 @@ static void sort_and_merge(berth_i_edges *e) {
   e->n = n;
 }
 
-/* @param mark [files]: the number of the edge, counted from 1, that has seen the file as written by
- *        its source */
-static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t number,
+/* Sum of the sizes of the files in both lists; a file listed twice counts once. @param mark [files]
+ * the number of the edge, counted from 1, that has seen the file as written by its source */
+static double bytes_between(const berth_i_wf *w, const berth_i_edge *e, int32_t number,
                             int32_t *mark) {
   double sum = 0;
   for (int32_t i = w->out.at[e->src]; i < w->out.at[e->src + 1]; i++) mark[w->out.file[i]] = number;
@@ -232,7 +222,7 @@ static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t nu
 }
 
 /* Files lie on disks: they take no memory of a device. */
-static berth_status add_tensors(Workflow *w, const berth_i_edges *e) {
+static berth_status add_tensors(berth_i_wf *w, const berth_i_edges *e) {
   size_t files = (size_t)w->file_ids.n;
   int32_t id, *mark = berth_i_zalloc(w->ctx, files, sizeof *mark);
   berth_status st = mark ? BERTH_OK : berth_i_nomem(w->ctx);
@@ -245,13 +235,10 @@ static berth_status add_tensors(Workflow *w, const berth_i_edges *e) {
   return st;
 }
 
-berth_status berth_i_wf_connect(Workflow *w) {
-  berth_i_edges e = { NULL, 0, 0 };
-  berth_status st = read_declared(w, &e);
-  if (st == BERTH_OK) st = infer(w, &e);
-  sort_and_merge(&e);
-  if (st == BERTH_OK && e.n >= INT32_MAX) st = berth_i_nomem(w->ctx);
-  if (st == BERTH_OK) st = add_tensors(w, &e);
-  berth_i_edges_release(w->ctx, &e);
-  return st;
+berth_status berth_i_wf_connect(berth_i_wf *w) {
+  berth_status st = read_declared(w);
+  if (st == BERTH_OK) st = infer(w);
+  sort_and_merge(&w->edges);
+  if (st == BERTH_OK && w->edges.n >= INT32_MAX) st = berth_i_nomem(w->ctx);
+  return st == BERTH_OK ? add_tensors(w, &w->edges) : st;
 }

@@ -1,4 +1,5 @@
-/* What the two files of the WfFormat reader share. */
+/* What the two files of the WfFormat reader share: the record so far. Owned by wfformat.c, which
+ * releases it. */
 #ifndef BERTH_WFFORMAT_INTERNAL_H
 #define BERTH_WFFORMAT_INTERNAL_H
 
@@ -40,6 +41,10 @@ typedef struct berth_i_wf {
   double *size;          /* [file_ids] bytes */
   size_t size_cap;
   berth_i_wf_list in, out;
+  int32_t task_at;       /* whose files or dependencies are read */
+  bool parents;          /* dependencies: its parents, else its children */
+  berth_i_edges edges;   /* dependencies */
+  berth_topology_builder *tb;
   berth_graph_builder *b;
 } berth_i_wf;
 

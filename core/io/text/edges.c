@@ -1,4 +1,6 @@
-/* Edge lists into tensors; orders of edges. */
+/* Edge lists of the foreign formats: repeated edges, tensors from edges, and the merge of two
+ * orders (consumers of tensors, inputs of ops) into one. All by counting sort or one sort: O(edges
+ * log edges). */
 #include "base/sort_internal.h"
 #include "io/io_internal.h"
 
@@ -14,11 +16,13 @@ void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) {
   berth_i_free(ctx, e->at, e->cap, sizeof *e->at);
 }
 
-/* Edges by source, order kept: at[s]..at[s + 1] into list. */
+/* Items by key, order kept: those of key k are list[at[k]..at[k + 1]]. */
 typedef struct index {
   int32_t *at, *list;
 } index;
 
+/* Counting sort. Counts go to at[key + 2], so that after the sums at[key + 1] is the begin of the
+ * key and becomes its end while the list is filled. */
 static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n,
                                int32_t (*key)(const void *ud, size_t i), const void *ud, index *x) {
   x->at = berth_i_pool_zalloc(pool, n_keys + 2, sizeof *x->at);
@@ -31,10 +35,13 @@ static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n,
   return BERTH_OK;
 }
 
+/* Keys for index_make. */
 static int32_t source_of(const void *ud, size_t i) {
   return ((const berth_i_edges *)ud)->at[i].src;
 }
 
+/* seen[dst] is the last source, plus 1, with an edge to dst. The first in the file is reported, not
+ * the first by source. */
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
                                     const berth_i_edge **out) {
   index by = { 0 };
@@ -56,12 +63,20 @@ done:
   return st;
 }
 
+berth_status berth_i_edges_once(const berth_i_json *doc, const berth_i_edges *e, int32_t n_ops) {
+  const berth_i_edge *twice = NULL;
+  berth_status st = berth_i_edges_repeated(berth_i_json_ctx(doc), e, n_ops, &twice);
+  return st == BERTH_OK && twice ? berth_i_json_fail(doc, twice->origin, "is given twice") : st;
+}
+
+/* The op on the cycle is parsed out of the message of the builder, which has no lines. */
 berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e,
                                  berth_status st) {
   const char *op = strstr(berth_errmsg(src->ctx), ": op ");
   long on_cycle = op ? strtol(op + 5, NULL, 10) : BERTH_NONE;
   int32_t line = 1;
   if (st != BERTH_ECYCLE) return berth_i_blame_file(src->ctx, src->name, st);
+  /* the first edge into the op */
   size_t k;
   for (k = 0; k < e->n && e->at[k].dst != on_cycle; k++) {}
   if (k < e->n) line = e->at[k].line;
@@ -77,6 +92,7 @@ typedef struct relation {
 
 BERTH_I_SORT(sort_kin, relation, BERTH_I_UP(src) BERTH_I_UP(bytes) BERTH_I_UP(edge))
 
+/* Sorted by producer and size, edges that share a tensor are neighbours, the earliest first. */
 static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
   relation *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
   if (!kin) return berth_i_nomem(ctx);
@@ -104,6 +120,8 @@ static berth_status make_tensors(const berth_i_edges *e, const index *by, double
   return BERTH_OK;
 }
 
+/* Consumers are added in edge order, so that the inputs of every op are in the order of its
+ * edges. */
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
                                  double resident, berth_graph_builder *b) {
   index by = { 0 };
@@ -120,72 +138,55 @@ berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t
 
 /* ---- merging two orders ---- */
 
-typedef struct merge {
-  const int32_t *use_at, *use, *in_at, *in;
-  int32_t n_ops, n_tensors;
-  int32_t *tensor;   /* [edges] of each pair */
-  int32_t *next;     /* [edges] next pair in the inputs of its op, -1: none */
-  uint8_t *blockers; /* [edges] 0..2 pairs that come directly before it */
-} merge;
-
 static int32_t consumer_of(const void *ud, size_t i) { return ((const int32_t *)ud)[i]; }
 
-static void number_pairs(merge *m) {
-  for (int32_t t = 0; t < m->n_tensors; t++) {
-    for (int32_t e = m->use_at[t]; e < m->use_at[t + 1]; e++) {
-      m->tensor[e] = t;
-      m->blockers[e] = e > m->use_at[t];
-    }
-  }
-}
-
-/* Chains the pairs of every op in the order of its inputs. pair_of is scratch over tensors. */
-static void chain_inputs(merge *m, const index *by_op, int32_t *pair_of) {
-  for (int32_t v = 0; v < m->n_ops; v++) {
-    int32_t last = -1;
-    for (int32_t k = by_op->at[v]; k < by_op->at[v + 1]; k++)
-      pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
-    for (int32_t k = m->in_at[v]; k < m->in_at[v + 1]; k++) {
-      int32_t e = pair_of[m->in[k]];
-      m->next[e] = -1;
-      if (last >= 0) {
-        m->next[last] = e;
-        m->blockers[e]++;
-      }
-      last = e;
-    }
-  }
-}
-
-static int32_t take_pairs(merge *m, int32_t n, int32_t *order) {
-  int32_t head = 0, tail = 0, e;
-  for (e = 0; e < n; e++)
-    if (m->blockers[e] == 0) order[tail++] = e;
-  while (head < tail) {
-    e = order[head++];
-    if (m->next[e] >= 0 && --m->blockers[m->next[e]] == 0) order[tail++] = m->next[e];
-    if (e + 1 < m->use_at[m->tensor[e] + 1] && --m->blockers[e + 1] == 0) order[tail++] = e + 1;
-  }
-  return tail;
-}
-
+/* A topological sort (Kahn's algorithm) of the pairs: each has at most two direct predecessors, the
+ * pair before it in its tensor's consumers and the pair before it in its op's inputs. */
 berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors,
                                  const int32_t *use_at, const int32_t *use, const int32_t *in_at,
                                  const int32_t *in, int32_t *order, bool *ok) {
   size_t n = (size_t)use_at[n_tensors];
-  merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
   index by_op = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *pair_of = berth_i_pool_alloc(&scratch, (size_t)n_tensors, sizeof *pair_of);
-  m.tensor = berth_i_pool_alloc(&scratch, n, sizeof *m.tensor);
-  m.next = berth_i_pool_alloc(&scratch, n, sizeof *m.next);
-  m.blockers = berth_i_pool_alloc(&scratch, n, sizeof *m.blockers);
-  berth_status st;
-  if ((st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK)
-    goto done;
-  number_pairs(&m);
-  chain_inputs(&m, &by_op, pair_of);
-  *ok = take_pairs(&m, (int32_t)n, order) == (int32_t)n;
+  int32_t *tensor = berth_i_pool_alloc(&scratch, n, sizeof *tensor);     /* of each pair */
+  int32_t *next = berth_i_pool_alloc(&scratch, n, sizeof *next);         /* in its op's inputs */
+  uint8_t *blockers = berth_i_pool_alloc(&scratch, n, sizeof *blockers); /* predecessors left */
+  berth_status st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op);
+  if (st != BERTH_OK) goto done;
+
+  /* predecessors along the consumers of each tensor */
+  for (int32_t t = 0; t < n_tensors; t++) {
+    for (int32_t e = use_at[t]; e < use_at[t + 1]; e++) {
+      tensor[e] = t;
+      blockers[e] = e > use_at[t];
+    }
+  }
+  /* predecessors along the inputs of each op; pair_of[t] is valid for the inputs of v only */
+  for (int32_t v = 0; v < n_ops; v++) {
+    int32_t last = BERTH_NONE;
+    for (int32_t k = by_op.at[v]; k < by_op.at[v + 1]; k++)
+      pair_of[tensor[by_op.list[k]]] = by_op.list[k];
+    for (int32_t k = in_at[v]; k < in_at[v + 1]; k++) {
+      int32_t e = pair_of[in[k]];
+      next[e] = BERTH_NONE;
+      if (last != BERTH_NONE) {
+        next[last] = e;
+        blockers[e]++;
+      }
+      last = e;
+    }
+  }
+  /* order[] is the queue: pairs without predecessors left, first in, first out */
+  int32_t head = 0, tail = 0;
+  for (int32_t e = 0; e < (int32_t)n; e++)
+    if (blockers[e] == 0) order[tail++] = e;
+  while (head < tail) {
+    int32_t e = order[head++];
+    if (next[e] != BERTH_NONE && --blockers[next[e]] == 0) order[tail++] = next[e];
+    if (e + 1 < use_at[tensor[e] + 1] && --blockers[e + 1] == 0) order[tail++] = e + 1;
+  }
+  *ok = tail == (int32_t)n; /* else there is a cycle: the lists contradict each other */
 done:
   berth_i_pool_free(&scratch);
   return st;

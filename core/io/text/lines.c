@@ -1,19 +1,24 @@
-/* Lines and words of the text formats. Line ends are LF or CR LF. */
+/* Lines and words of the text formats. Line ends are LF or CR LF. berth_i_lines is a cursor:
+ * at..end is the rest of the present line; copies of it are independent, which the recognisers
+ * use. */
 #include "io/io_internal.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Not isspace: that depends on the locale. */
 static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
+/* Before the first line: line 0. */
 berth_i_lines berth_i_lines_of(const berth_i_source *src) {
   berth_i_lines l = { src, src->text, src->text, src->text, 0 };
   return l;
 }
 
+/* The last line need not end with LF. One CR before LF belongs to the line end. */
 bool berth_i_lines_next(berth_i_lines *l) {
   const char *stop = l->src->text + l->src->len;
   if (l->next >= stop) return false;
@@ -42,6 +47,7 @@ bool berth_i_lines_next_filled(berth_i_lines *l) {
   return false;
 }
 
+/* Before the first line the number is 1: there is no line 0 in an editor. */
 berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -52,6 +58,7 @@ berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...)
                       (int)(l->line ? l->line : 1), why);
 }
 
+/* A zero byte ends a word: strchr would find it in `stop`. */
 size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size) {
   size_t n = 0;
   berth_i_lines_skip_blanks(l);
@@ -64,6 +71,9 @@ size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t 
   return n;
 }
 
+/* strtod also reads hexadecimal, "nan" and "inf", and expects the decimal point of the locale. So
+ * the characters are checked first and the dot is replaced. 8 bytes are kept free for a longer
+ * point. */
 bool berth_i_decimal(const char *word, double *out) {
   const char *point = localeconv()->decimal_point;
   size_t n = 0;
@@ -83,6 +93,7 @@ bool berth_i_decimal(const char *word, double *out) {
   return *end == 0;
 }
 
+/* A word that was cut is refused: its value would be wrong. */
 static berth_status read_word(berth_i_lines *l, const char *stop, const char *what, char *word,
                               size_t size) {
   size_t n = berth_i_lines_word(l, stop, word, size);
@@ -106,6 +117,7 @@ berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char
   return BERTH_OK;
 }
 
+/* Stops counting beyond INT32_MAX: no overflow. */
 berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out) {
   char word[64];
   const char *p = word;
@@ -126,6 +138,8 @@ bool berth_i_lines_is_number(berth_i_lines *l) {
   return berth_i_decimal(word, &number) && berth_i_lines_is_blank(l);
 }
 
+/* For recognising: words of more than 15 characters count more than once, which no format that is
+ * recognised this way has. */
 int berth_i_lines_next_words(berth_i_lines *l, bool *commas) {
   int words = 0;
   *commas = false;
@@ -139,6 +153,7 @@ int berth_i_lines_next_words(berth_i_lines *l, bool *commas) {
   return words;
 }
 
+/* Not strstr: the text may contain zero bytes, and `end` may be within it. */
 bool berth_i_has(const char *at, const char *end, const char *word) {
   size_t n = strlen(word);
   for (; (size_t)(end - at) >= n; at++) {

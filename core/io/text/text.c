@@ -1,10 +1,12 @@
-/* Growing text; numbers and strings in it. */
+/* Growing text; numbers and strings in it. A writer's handle keeps the first failure, and then
+ * appends nothing: writers check once, at the end, and the text is cut back to what it was. */
 #include "io/io_internal.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The text may be used again. */
 void berth_text_release(berth_text *t) {
   if (!t || !t->ctx) return;
   berth_i_free(t->ctx, t->data, t->size, 1);
@@ -12,6 +14,7 @@ void berth_text_release(berth_text *t) {
   t->len = t->size = 0;
 }
 
+/* A text without context takes this one. */
 berth_i_out berth_i_out_open(berth_ctx *ctx, berth_text *text) {
   berth_i_out o = { text, BERTH_OK, text->len };
   if (!text->ctx) text->ctx = ctx;
@@ -26,6 +29,7 @@ berth_status berth_i_out_close(berth_i_out *o) {
   return o->st;
 }
 
+/* One byte more, for the terminating zero. */
 static bool make_room(berth_i_out *o, size_t more) {
   berth_text *t = o->text;
   void *data = t->data;
@@ -35,6 +39,7 @@ static bool make_room(berth_i_out *o, size_t more) {
   return o->st == BERTH_OK;
 }
 
+/* The text is zero-terminated at all times. */
 void berth_i_put_n(berth_i_out *o, const char *s, size_t n) {
   if (!make_room(o, n)) return;
   memcpy(o->text->data + o->text->len, s, n);
@@ -44,6 +49,8 @@ void berth_i_put_n(berth_i_out *o, const char *s, size_t n) {
 
 void berth_i_put(berth_i_out *o, const char *s) { berth_i_put_n(o, s, strlen(s)); }
 
+/* Short texts are formatted once into a buffer on the stack, longer ones a second time into the
+ * text. */
 void berth_i_putf(berth_i_out *o, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -71,6 +78,8 @@ static void dot_for_locale(char *buf) {
   memmove(at + 1, at + n, strlen(at + n) + 1);
 }
 
+/* Whole numbers below 1e15 are exact in all digits. Else the fewest of 15 to 17 digits that read
+ * back: 17 always do (IEEE 754 doubles). */
 const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]) {
   if (x == floor(x) && fabs(x) < 1e15 && !(x == 0 && signbit(x))) {
     snprintf(buf, BERTH_I_NUMBER_SIZE, "%lld", (long long)x);
@@ -106,6 +115,7 @@ void berth_i_put_number(berth_i_out *o, double x) {
   else berth_i_put(o, berth_i_number_text(x, buf));
 }
 
+/* Control characters without a short form are \u00xx. */
 static void put_escape(berth_i_out *o, unsigned char c) {
   switch (c) {
     case '"': berth_i_put(o, "\\\""); break;
@@ -117,6 +127,7 @@ static void put_escape(berth_i_out *o, unsigned char c) {
   }
 }
 
+/* Bytes that are not UTF-8 become U+FFFD, one each: the file must be valid JSON. */
 void berth_i_put_string(berth_i_out *o, const char *s) {
   berth_i_put(o, "\"");
   while (*s) {

@@ -1,11 +1,12 @@
-/* Writing berth files: one op, tensor, device or link a line; what has its default value is left
- * out. */
+/* Writing berth files (docs/formats.md, "berth"): one op, tensor, device or link a line; what has
+ * its default value is left out. Reading the text gives the same objects: numbers are the shortest
+ * that read back, and orders of consumers and inputs are kept. */
 #include "placement/placement_internal.h"
 #include "io/io_internal.h"
 
 #include <stdio.h>
 
-/* members of an object or array: put the comma before all but the first. */
+/* Members of an object or array: puts the comma before all but the first. */
 typedef struct members {
   berth_i_out *o;
   bool any;
@@ -27,6 +28,7 @@ static void put_text(members *m, const char *key, const char *text) {
   berth_i_put_string(m->o, text);
 }
 
+/* @param blank is left out */
 static void put_amount(members *m, const char *key, double x, double blank) {
   if (x == blank) return;
   put_key(m, key);
@@ -52,6 +54,7 @@ static void put_ids(members *m, const char *key, int32_t n, const int32_t *ids) 
   berth_i_put(m->o, "]");
 }
 
+/* Written in full: times have no default. */
 static void put_amounts(members *m, const char *key, int32_t n, const double *x) {
   put_key(m, key);
   berth_i_put(m->o, "[");
@@ -79,6 +82,7 @@ static void put_list(berth_i_out *o, const char *key, int32_t n,
 static void open_file(berth_i_out *o) { berth_i_put(o, "{\"berth\": 1"); }
 static void close_file(berth_i_out *o) { berth_i_put(o, "}\n"); }
 
+/* Parts follow the version: each begins with a comma. */
 static void open_part(berth_i_out *o, const char *key, const char *name) {
   berth_i_putf(o, ",\n\"%s\": {\n  \"name\": ", key);
   berth_i_put_string(o, name);
@@ -86,6 +90,7 @@ static void open_part(berth_i_out *o, const char *key, const char *name) {
 
 /* ---- graph ---- */
 
+/* Unsupported types are null. */
 static void put_time(berth_i_out *o, double seconds) {
   if (isinf(seconds)) berth_i_put(o, "null");
   else berth_i_put_number(o, seconds);
@@ -102,7 +107,7 @@ static void put_seconds(members *m, const double *seconds, int32_t n) {
   if (n > 1) berth_i_put(m->o, "]");
 }
 
-/* The order of an op's inputs is that of the tensors, as a rule. */
+/* The order of an op's inputs is mostly that of the tensors, and not written then. */
 static void put_inputs(members *m, const berth_graph *g, int32_t op) {
   const int32_t *in;
   int32_t n = berth_graph_inputs(g, op, &in), k = 1;
@@ -187,12 +192,14 @@ static void put_device(members *m, const void *topology, int32_t i) {
   put_int(m, "machine", d->machine, 0);
 }
 
+/* Two neighbouring links that mirror each other are written as one duplex link. */
 static bool is_way_back(const berth_topology *t, int32_t a, int32_t b) {
   return b < t->n_links && t->from[a] == t->to[b] && t->to[a] == t->from[b]
          && t->links[a].bandwidth == t->links[b].bandwidth
          && t->links[a].latency == t->links[b].latency;
 }
 
+/* A pair of mirrored links takes one line and two positions: `k++` passes over the second. */
 static void put_links(berth_i_out *o, const berth_topology *t) {
   if (t->n_links == 0) return;
   berth_i_put(o, ",\n  \"links\": [");
@@ -211,6 +218,7 @@ static void put_links(berth_i_out *o, const berth_topology *t) {
   berth_i_put(o, "]");
 }
 
+/* The order that the reader takes without "nodes". */
 static bool switches_come_last(const berth_topology *t) {
   int32_t k = 0;
   while (k < t->n_devices && t->node_device[k] == k) k++;
@@ -249,6 +257,7 @@ static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int3
   berth_i_put(o, "}");
 }
 
+/* Routes that were set by hand only: the others are computed. */
 static void put_routes(berth_i_out *o, const berth_topology *t) {
   bool any = false;
   if (!t->route_set) return;
@@ -273,6 +282,7 @@ static void put_topology(berth_i_out *o, const berth_topology *t) {
 
 /* ---- placement ---- */
 
+/* For readers of the file: ids are what counts. */
 static void put_op_names(members *m, const berth_graph *g) {
   if (!g || !g->op_name) return;
   berth_i_put(m->o, ",\n  \"op_names\": [");
@@ -294,6 +304,7 @@ static void put_device_names(members *m, const berth_topology *t) {
   berth_i_put(m->o, "]");
 }
 
+/* estimate: NaN is "none", which no file needs to say. */
 static void put_placement(berth_i_out *o, const berth_placement *p, const berth_graph *g,
                           const berth_topology *t) {
   members m = { o, false };
@@ -313,6 +324,7 @@ static void put_placement(berth_i_out *o, const berth_placement *p, const berth_
 
 /* ---- files ---- */
 
+/* Names beside the ids would be wrong otherwise. */
 static berth_status check_fit(const berth_placement *p, const berth_graph *g,
                               const berth_topology *t) {
   if (g && p->n != g->n_ops)
@@ -337,6 +349,7 @@ static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const bert
   return berth_i_out_close(&o);
 }
 
+/* An empty bundle has no context for its message, unless `out` has one. */
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out) {
   berth_ctx *ctx = b->graph       ? b->graph->ctx
                    : b->topology  ? b->topology->ctx

@@ -1,8 +1,10 @@
-/* Graphviz: ops as boxes, filled by device; collectives as hexagons; an edge per consumer. */
+/* Graphviz: ops as boxes, filled by device; collectives as hexagons; an edge per consumer. Written
+ * for the eye: not read back. */
 #include "io/formats_internal.h"
 
 #include <stdio.h>
 
+/* Control characters and bytes that are not UTF-8 become blanks: Graphviz refuses the file else. */
 static void put_quoted(berth_i_out *o, const char *s) {
   for (; *s; s++) {
     size_t n = berth_i_utf8(s);
@@ -13,6 +15,7 @@ static void put_quoted(berth_i_out *o, const char *s) {
   }
 }
 
+/* One time per device type, "-" where the op cannot run. */
 static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
   if (!seconds) return;
   berth_i_put(o, "\\n");
@@ -27,6 +30,7 @@ static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
 
 /* Hues by steps of the golden section: neighbours differ, any number of devices works. */
 static void put_colour(berth_i_out *o, int32_t device) {
+  /* the value changes every 8 devices, as hues come close to each other again */
   double hue = fmod(0.6180339887498949 * device, 1), value = device / 8 % 2 ? 0.8 : 0.95;
   char a[BERTH_I_NUMBER_SIZE], b[BERTH_I_NUMBER_SIZE];
   berth_i_putf(o, ", fillcolor=\"%s 0.35 %s\"",
@@ -51,6 +55,7 @@ static void put_op(berth_i_out *o, const berth_graph *g, int32_t v, const int32_
   berth_i_put(o, "];\n");
 }
 
+/* Control dependencies (no bytes) are dashed. */
 static void put_tensor(berth_i_out *o, const berth_graph *g, int32_t t) {
   char buf[32];
   for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {

@@ -1,11 +1,13 @@
-/* GraphML out: an edge per consumer; collectives are nodes of their own behind the ops. */
+/* GraphML out: an edge per consumer; collectives are nodes of their own after the ops. GraphML has
+ * its attributes ("keys") in front, so all cells are made first, column by column, and printed row
+ * by row. Columns without values are left out. */
 #include "io/io_internal.h"
 
 typedef struct column_info {
   const char *name, *type; /* "string", "boolean", "int", "double" */
 } column_info;
 
-/* Columns are made of cells in one growing text, as XML, zero-terminated each. */
+/* Columns of cells: a cell is an offset into one growing text, where it is XML, zero-terminated. */
 typedef struct sheet {
   berth_i_out o;
   berth_text text;
@@ -55,6 +57,7 @@ static void set_text(sheet *s, int32_t column, int32_t row, const char *text) {
   berth_i_put_n(&s->o, "", 1);
 }
 
+/* Infinity as Java and XML Schema spell it. */
 static void set_number(sheet *s, int32_t column, int32_t row, double x) {
   char buf[BERTH_I_NUMBER_SIZE];
   set_text(s, column, row, isinf(x) ? "Infinity" : berth_i_number_text(x, buf));
@@ -72,13 +75,7 @@ typedef struct writer {
 
 enum { N_NODE_COLUMNS = 16, N_EDGE_COLUMNS = 5 };
 
-typedef double (*Amount)(const berth_op *op);
-static double flop_of(const berth_op *op) { return op->flop; }
-static double bytes_of(const berth_op *op) { return op->bytes; }
-static double params_of(const berth_op *op) { return op->param_bytes; }
-static double workspace_of(const berth_op *op) { return op->workspace_bytes; }
-
-/* Calls set(row) for every op; a column that would stay empty is not made. */
+/* Columns of ops; one that would be empty is left out. */
 static void put_names(writer *w, bool kinds) {
   const berth_graph *g = w->g;
   if (kinds ? !g->op_kind : !g->op_name) return;
@@ -88,14 +85,14 @@ static void put_names(writer *w, bool kinds) {
     set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
 }
 
-static void put_amount(writer *w, const double *column, const char *name, Amount amount) {
+static void put_amount(writer *w, const double *column, const char *name) {
   if (!column) return;
   int32_t k = add_column(&w->nodes, name, "double");
-  berth_op op;
-  for (int32_t v = 0; v < w->g->n_ops && berth_graph_op(w->g, v, &op) == BERTH_OK; v++)
-    if (amount(&op) != 0) set_number(&w->nodes, k, v, amount(&op));
+  for (int32_t v = 0; v < w->g->n_ops; v++)
+    if (column[v] != 0) set_number(&w->nodes, k, v, column[v]);
 }
 
+/* BERTH_NONE is a missing cell. */
 static void put_ids(writer *w, const int32_t *column, const char *name) {
   if (!column) return;
   int32_t k = add_column(&w->nodes, name, "int");
@@ -103,6 +100,7 @@ static void put_ids(writer *w, const int32_t *column, const char *name) {
     if (column[v] != BERTH_NONE) set_number(&w->nodes, k, v, column[v]);
 }
 
+/* false is written, too: readers of the file see a boolean of every op. */
 static void put_flag(sheet *s, const uint8_t *column, int32_t n, unsigned bit, const char *name) {
   bool any = false;
   for (int32_t v = 0; column && v < n; v++) any = any || column[v] & bit;
@@ -137,6 +135,7 @@ static void put_times(writer *w) {
   }
 }
 
+/* The placement: read back as one. */
 static void put_device(writer *w) {
   if (!w->device) return;
   int32_t k = add_column(&w->nodes, "device", "int");
@@ -149,14 +148,13 @@ static int32_t find_column(sheet *s, const char *name, const char *type) {
   return add_column(s, name, type);
 }
 
+/* Collectives share the column "bytes" with the ops, which may not have one. */
 static void put_collectives(writer *w) {
   const berth_graph *g = w->g;
   if (g->n_collectives == 0) return;
   int32_t kind = add_column(&w->nodes, "collective", "string");
-  int32_t bytes;
-  bytes = find_column(&w->nodes, "bytes", "double");
-  int32_t count;
-  count = add_column(&w->nodes, "count", "int");
+  int32_t bytes = find_column(&w->nodes, "bytes", "double");
+  int32_t count = add_column(&w->nodes, "count", "int");
   for (int32_t c = 0; c < g->n_collectives; c++) {
     const berth_collective *x = &g->collectives[c];
     set_text(&w->nodes, kind, g->n_ops + c, berth_i_collective_names[x->kind]);
@@ -170,10 +168,10 @@ static void put_nodes(writer *w) {
   put_names(w, false);
   put_names(w, true);
   put_times(w);
-  put_amount(w, g->flop, "flop", flop_of);
-  put_amount(w, g->bytes, "bytes", bytes_of);
-  put_amount(w, g->param_bytes, "param_bytes", params_of);
-  put_amount(w, g->workspace_bytes, "workspace_bytes", workspace_of);
+  put_amount(w, g->flop, "flop");
+  put_amount(w, g->bytes, "bytes");
+  put_amount(w, g->param_bytes, "param_bytes");
+  put_amount(w, g->workspace_bytes, "workspace_bytes");
   put_ids(w, g->group, "group");
   put_ids(w, g->twin, "twin");
   put_ids(w, g->pin, "pin");
@@ -187,20 +185,18 @@ static void put_nodes(writer *w) {
 
 /* ---- edges ---- */
 
-static void put_edge_amount(writer *w, int32_t column, int32_t row, const int32_t *tensor,
-                            double (*amount)(const berth_graph *, int32_t)) {
-  if (tensor[row] != BERTH_NONE) set_number(&w->edges, column, row, amount(w->g, tensor[row]));
-}
-
 static double size_of(const berth_graph *g, int32_t t) { return g->tensor_bytes[t]; }
 static double number_of(const berth_graph *g, int32_t t) { return (void)g, t; }
 
+/* @param tensor [edges] BERTH_NONE: of a collective, no tensor */
 static void put_edge_column(writer *w, const char *name, const char *type, const int32_t *tensor,
                             double (*amount)(const berth_graph *, int32_t)) {
   int32_t k = add_column(&w->edges, name, type);
-  for (int32_t e = 0; e < w->edges.rows; e++) put_edge_amount(w, k, e, tensor, amount);
+  for (int32_t e = 0; e < w->edges.rows; e++)
+    if (tensor[e] != BERTH_NONE) set_number(&w->edges, k, e, amount(w->g, tensor[e]));
 }
 
+/* Made at the first edge that has the flag. */
 static void put_edge_flag(writer *w, const char *name, unsigned bit, const int32_t *tensor) {
   const uint8_t *flags = w->g->tensor_flags;
   int32_t k = BERTH_NONE;
@@ -236,6 +232,7 @@ static berth_status list_edges(writer *w, berth_ctx *ctx, int32_t *tensor) {
   for (int32_t t = 0; st == BERTH_OK && t < g->n_tensors; t++)
     for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
   for (int32_t e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
+    /* the orders of a finished graph may contradict each other: then tensor by tensor */
     int32_t pair = ok ? order[e] : e;
     tensor[row] = of[pair];
     w->from[row] = g->producer[of[pair]];
@@ -256,6 +253,7 @@ static berth_status list_edges(writer *w, berth_ctx *ctx, int32_t *tensor) {
 
 /* ---- the whole ---- */
 
+/* Both sheets fail only for memory; the first failure is kept by its handle. */
 static berth_status fill(writer *w, berth_ctx *ctx, const int32_t *tensor) {
   berth_status st = label_times(w, ctx);
   if (st != BERTH_OK) return st;
@@ -267,6 +265,7 @@ static berth_status fill(writer *w, berth_ctx *ctx, const int32_t *tensor) {
   return st == BERTH_OK ? berth_i_out_close(&w->edges.o) : st;
 }
 
+/* Ids of keys have a prefix, as names of nodes' and edges' columns may be the same. */
 static void put_keys(berth_i_out *o, const sheet *s, const char *of, char prefix) {
   for (int32_t k = 0; k < s->n; k++) {
     const char *name = s->columns[k].name;
@@ -275,6 +274,8 @@ static void put_keys(berth_i_out *o, const sheet *s, const char *of, char prefix
   }
 }
 
+/* Names of columns may contain device types, so they are put as text, not as a format's
+ * argument. */
 static void put_data(berth_i_out *o, const sheet *s, char prefix, int32_t row) {
   for (int32_t k = 0; k < s->n; k++) {
     size_t cell = s->cell[(size_t)k * (size_t)s->rows + (size_t)row];
@@ -287,6 +288,7 @@ static void put_data(berth_i_out *o, const sheet *s, char prefix, int32_t row) {
   }
 }
 
+/* Ids n0, n1, ... are op numbers; the reader takes them for names only if they differ from that. */
 static berth_status print(const writer *w, berth_ctx *ctx, berth_text *out) {
   berth_i_out o = berth_i_out_open(ctx, out);
   const char *name = berth_graph_name(w->g);

@@ -1,6 +1,7 @@
-/* Timelines in the Chrome trace format. A device is a process; its rows are compute, send, receive
- * and collective. Slices of one row must not overlap, so a row that needs it gets more lanes. Times
- * are us. */
+/* Timelines in the Chrome trace format (JSON; Perfetto and chrome://tracing read it). A device is a
+ * process; its rows are compute, send, receive and collective. Slices of one row must not overlap,
+ * or viewers nest them, so a row is split into as many lanes as run at the same time. Times are
+ * us. */
 #include "base/heap_internal.h"
 #include "base/sort_internal.h"
 #include "cost/cost_internal.h"
@@ -17,19 +18,19 @@ typedef struct trace {
   const berth_graph *g;
   const berth_topology *t;
   const berth_result *r;             /* NULL: of the executor */
-  double makespan;
-  const double *start, *finish;
-  const int32_t *device;
-  const berth_transfer *transfer;
+  double makespan;                   /* s */
+  const double *start, *finish;      /* [ops] s */
+  const int32_t *device;             /* [ops] */
+  const berth_transfer *transfer;    /* [n_transfers] */
   int32_t n_transfers;
-  const berth_collective_run *met;
-  int32_t n_seats;                   /* devices of all collectives together */
-  int32_t *met_lane;                 /* [n_seats] */
+  const berth_collective_run *runs;  /* [collectives] */
+  int32_t n_participants;            /* devices of all collectives together */
+  int32_t *collective_lane;          /* [n_participants] */
   int32_t *op_lane;                  /* [ops] */
-  int32_t *send_lane, *receive_lane; /* [transfers] */
-  int32_t *lanes[N_ROWS];            /* [devices] lanes of each row */
+  int32_t *send_lane, *receive_lane; /* [n_transfers] */
+  int32_t *lanes[N_ROWS];            /* [devices] number of lanes of each row */
   berth_i_out o;
-  bool any;
+  bool any;                          /* an event was written: the next one needs a comma */
 } trace;
 
 /* ---- lanes ---- */
@@ -43,45 +44,42 @@ typedef struct trace_slice {
 BERTH_I_SORT(sort_slices, trace_slice,
              BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(id))
 
-/* The lane that has been free longest, or a new one. O(n log n) */
-static void take_lanes(const trace_slice *slice, size_t n, berth_i_heap *ends, int32_t *lane,
-                       int32_t *lanes) {
-  for (size_t k = 0; k < n; k++) {
-    int32_t *used = &lanes[slice[k].device];
-    if (k == 0 || slice[k].device != slice[k - 1].device) berth_i_heap_clear(ends);
-    int32_t at;
-    at = ends->n > 0 && ends->at[0].key <= slice[k].start ? ends->at[0].item : (*used)++;
-    berth_i_heap_push(ends, at, slice[k].finish);
-    lane[slice[k].id] = at;
-  }
-}
-
+/* Interval partitioning: in order of start, each slice goes to the lane that has been free longest,
+ * or to a new one; this needs no more lanes than slices overlap. O(n log n)
+ * @param lane [ids] out @param lanes [devices] out: how many lanes each device needs */
 static berth_status assign_lanes(berth_ctx *ctx, trace_slice *slice, size_t n, int32_t *lane,
                                  int32_t *lanes) {
-  berth_i_heap ends;
+  berth_i_heap ends; /* lanes of the present device, by the end of their last slice */
   berth_status st = berth_i_heap_init(ctx, &ends, (int32_t)n, n);
   if (st != BERTH_OK) return st;
   sort_slices(slice, n);
-  take_lanes(slice, n, &ends, lane, lanes);
+  for (size_t k = 0; k < n; k++) {
+    int32_t *used = &lanes[slice[k].device];
+    if (k == 0 || slice[k].device != slice[k - 1].device) berth_i_heap_clear(&ends);
+    int32_t at = ends.n > 0 && ends.at[0].key <= slice[k].start ? ends.at[0].item : (*used)++;
+    berth_i_heap_push(&ends, at, slice[k].finish);
+    lane[slice[k].id] = at;
+  }
   berth_i_heap_release(ctx, &ends);
   return BERTH_OK;
 }
 
-/* On each of its devices. */
+/* A slice on each of the devices that take part. */
 static void slice_collectives(const trace *x, trace_slice *slice) {
   const int32_t *devices;
   int32_t at = 0;
   for (int32_t k = 0; k < x->g->n_collectives; k++) {
     int32_t n = berth_result_collective_devices(x->r, k, &devices);
     for (int32_t i = 0; i < n; i++, at++)
-      slice[at] = (trace_slice){ x->met[k].start, x->met[k].finish, devices[i], at };
+      slice[at] = (trace_slice){ x->runs[k].start, x->runs[k].finish, devices[i], at };
   }
 }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
+/* One array of slices serves all rows: as long as the longest of them. */
 static berth_status assign_all_lanes(trace *x) {
-  size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_seats));
+  size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_participants));
   trace_slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
   if (!slice) return berth_i_nomem(x->ctx);
   for (int32_t k = 0; k < x->g->n_ops; k++)
@@ -99,13 +97,16 @@ static berth_status assign_all_lanes(trace *x) {
         assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
   slice_collectives(x, slice);
   if (st == BERTH_OK)
-    st = assign_lanes(x->ctx, slice, (size_t)x->n_seats, x->met_lane, x->lanes[ROW_COLLECTIVE]);
+    st = assign_lanes(x->ctx, slice, (size_t)x->n_participants,
+                      x->collective_lane, x->lanes[ROW_COLLECTIVE]);
   berth_i_free(x->ctx, slice, n, sizeof *slice);
   return st;
 }
 
 /* ---- events ---- */
 
+/* Thread ids: lanes of all four rows, interleaved, so that they are unique without the lane
+ * counts. */
 static int thread_of(int row, int32_t lane) { return (int)lane * N_ROWS + row; }
 
 static void put_number(trace *x, const char *key, double v) {
@@ -113,6 +114,7 @@ static void put_number(trace *x, const char *key, double v) {
   berth_i_put_number(&x->o, v);
 }
 
+/* pid: the device; tid: the row and lane. */
 static void open_event(trace *x, const char *phase, const char *name, int32_t device, int thread) {
   berth_i_putf(&x->o,
                "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n",
@@ -133,6 +135,8 @@ static void put_sort_index(trace *x, const char *what, int32_t device, int threa
   berth_i_putf(&x->o, ", \"args\": {\"sort_index\": %d}}", index);
 }
 
+/* Lane 0 has the row's name, further ones a number. sort_index keeps the order of rows in the
+ * viewer. */
 static void put_rows(trace *x, int32_t device) {
   char name[48];
   int index = 0;
@@ -155,11 +159,13 @@ static void put_device(trace *x, int32_t device) {
   put_rows(x, device);
 }
 
+/* The duration is the difference of the rounded ends, so that neighbours touch in the viewer. */
 static void put_span(trace *x, double start, double finish) {
   put_number(x, "ts", start * 1e6);
   put_number(x, "dur", finish * 1e6 - start * 1e6);
 }
 
+/* Unnamed ops are called by their number. */
 static void put_op(trace *x, int32_t v) {
   berth_op op;
   if (berth_graph_op(x->g, v, &op) != BERTH_OK) return;
@@ -177,6 +183,7 @@ static void put_op(trace *x, int32_t v) {
   berth_i_put(&x->o, "}}");
 }
 
+/* A transfer is a slice on the sender's row and one on the receiver's. */
 static void put_half(trace *x, int32_t k, int row, const char *name) {
   const berth_transfer *t = &x->transfer[k];
   open_event(x, "X", name, row == ROW_SEND ? t->src : t->dst,
@@ -191,6 +198,8 @@ static void put_half(trace *x, int32_t k, int row, const char *name) {
   berth_i_put(&x->o, "}}");
 }
 
+/* Flow events: "s" starts, "t" steps, "f" ends; "bp": "e" binds the end to the slice that encloses
+ * it. */
 static void put_arrow(trace *x, const char *phase, int32_t id, int32_t device, int thread,
                       double time) {
   open_event(x, phase, "transfer", device, thread);
@@ -226,17 +235,17 @@ static void put_transfer(trace *x, int32_t k) {
     put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
 }
 
-static void put_seat(trace *x, int32_t k, int32_t device, int32_t lane) {
+static void put_participant(trace *x, int32_t k, int32_t device, int32_t lane) {
   const berth_collective *c = &x->g->collectives[k];
   char name[48];
   snprintf(name, sizeof name, "%s %d", berth_i_collective_names[c->kind], (int)k);
   open_event(x, "X", name, device, thread_of(ROW_COLLECTIVE, lane));
-  put_span(x, x->met[k].start, x->met[k].finish);
+  put_span(x, x->runs[k].start, x->runs[k].finish);
   berth_i_putf(&x->o,
                ", \"cat\": \"collective\", \"args\": {\"collective\": %d, \"algorithm\": \"%s\", "
                "\"devices\": %d",
-               (int)k, berth_collective_algorithm_name(x->met[k].algorithm),
-               (int)x->met[k].n_devices);
+               (int)k, berth_collective_algorithm_name(x->runs[k].algorithm),
+               (int)x->runs[k].n_devices);
   put_number(x, "bytes", c->bytes);
   berth_i_put(&x->o, "}}");
 }
@@ -246,10 +255,11 @@ static void put_collectives(trace *x) {
   int32_t at = 0;
   for (int32_t k = 0; k < x->g->n_collectives; k++) {
     int32_t n = berth_result_collective_devices(x->r, k, &devices);
-    for (int32_t i = 0; i < n; i++, at++) put_seat(x, k, devices[i], x->met_lane[at]);
+    for (int32_t i = 0; i < n; i++, at++) put_participant(x, k, devices[i], x->collective_lane[at]);
   }
 }
 
+/* Memory held, as a step function; the executor measures none. */
 static void put_counter(trace *x, int32_t device) {
   const double *time, *bytes;
   int32_t n = x->r ? berth_result_memory(x->r, device, &time, &bytes) : 0;
@@ -282,15 +292,16 @@ static berth_status alloc_lanes(trace *x) {
   x->op_lane = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->op_lane);
   x->send_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->send_lane);
   x->receive_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->receive_lane);
-  x->met_lane = berth_i_pool_alloc(&x->pool, (size_t)x->n_seats, sizeof *x->met_lane);
+  x->collective_lane = berth_i_pool_alloc(&x->pool, (size_t)x->n_participants,
+                                          sizeof *x->collective_lane);
   for (int row = 0; row < N_ROWS; row++)
     x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
   return berth_i_pool_status(&x->pool);
 }
 
-static void count_seats(trace *x) {
-  int32_t n = berth_result_collectives(x->r, &x->met);
-  for (int32_t k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
+static void count_participants(trace *x) {
+  int32_t n = berth_result_collectives(x->r, &x->runs);
+  for (int32_t k = 0; k < n; k++) x->n_participants += x->runs[k].n_devices;
 }
 
 static berth_status write_all(trace *x, berth_text *out) {
@@ -316,7 +327,7 @@ berth_status berth_write_trace(berth_result *r, berth_text *out) {
               .finish = berth_result_finish(r),
               .device = berth_result_device(r) };
   x.n_transfers = berth_result_transfers(r, &x.transfer);
-  count_seats(&x);
+  count_participants(&x);
   return write_all(&x, out);
 }
 
