@@ -13,7 +13,7 @@ typedef struct job {
 } job;
 
 /** Seconds with k devices taking part; NAN: there is no such way. */
-typedef double (*Formula)(const job *j, double k, double a, double w);
+typedef double (*formula)(const job *j, double k, double a, double w);
 
 /* ---- shapes ---- */
 
@@ -140,7 +140,7 @@ typedef struct most_of {
   double seconds, latency;
 } most_of;
 
-static void raise_to(const job *j, Formula f, double k, int32_t src, int32_t dst, most_of *m) {
+static void raise_to(const job *j, formula f, double k, int32_t src, int32_t dst, most_of *m) {
   size_t pair = berth_i_pair(j->c->t, src, dst);
   double seconds =
       f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair] * j->c->collective_bandwidth);
@@ -150,7 +150,7 @@ static void raise_to(const job *j, Formula f, double k, int32_t src, int32_t dst
 }
 
 /* All pairs of devices are alike if the prices of transfers are. */
-static most_of slowest(const job *j, Formula f, double k) {
+static most_of slowest(const job *j, formula f, double k) {
   most_of m = { 0, 0 };
   if (j->c->uniform) {
     raise_to(j, f, k, j->devices[0], j->devices[1], &m);

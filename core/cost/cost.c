@@ -420,8 +420,7 @@ void berth_cost_retain(berth_cost *c) { c->refs++; }
 
 void berth_cost_release(berth_cost *c) {
   if (!c || --c->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = c->ctx;
+  berth_ctx *ctx = c->ctx;
   berth_topology_release(c->t);
   berth_graph_release(c->g);
   berth_i_pool_free(&c->pool);

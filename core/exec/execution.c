@@ -68,8 +68,7 @@ fail:
 
 void berth_execution_release(berth_execution *r) {
   if (!r) return;
-  berth_cost *cost;
-  cost = r->cost;
+  berth_cost *cost = r->cost;
   berth_i_pool_free(&r->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }

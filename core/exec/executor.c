@@ -68,8 +68,7 @@ static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                         "links: the executor has free, channel, duplex and pair");
   }
-  const char *needs;
-  needs = berth_i_dispatch_of(o->dispatch)->needs;
+  const char *needs = berth_i_dispatch_of(o->dispatch)->needs;
   if (!needs) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                       "dispatch %s requires option %s, which the executor does not have",
@@ -105,26 +104,20 @@ static berth_status check_graph(berth_ctx *ctx, const berth_cost *cost) {
 
 static int32_t n_threads(const berth_executor *x) { return x->n_devices + x->n_copiers; }
 
-static size_t count_channels(const berth_executor *x) {
-  size_t n = (size_t)x->n_devices;
-  return x->o.links == BERTH_LINKS_PAIR ? n * n : 2 * n;
-}
-
-static berth_status alloc_graph_arrays(berth_executor *x) {
+static berth_status alloc_arrays(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges, t = (size_t)x->g->n_tensors;
+  size_t d = (size_t)x->n_devices;
+  /* of the graph */
   x->kernel = berth_i_pool_zalloc(&x->pool, n, sizeof *x->kernel);
   x->length = berth_i_pool_zalloc(&x->pool, t, sizeof *x->length);
   x->in_edge = berth_i_pool_zalloc(&x->pool, m, sizeof *x->in_edge);
   x->edge_tensor = berth_i_pool_zalloc(&x->pool, m, sizeof *x->edge_tensor);
+  /* of a placement */
   x->home = berth_i_pool_zalloc(&x->pool, t, sizeof *x->home);
   x->own = berth_i_pool_zalloc(&x->pool, n, sizeof *x->own);
   x->lead = berth_i_pool_zalloc(&x->pool, m, sizeof *x->lead);
   x->copy_at = berth_i_pool_zalloc(&x->pool, m, sizeof *x->copy_at);
-  return berth_i_pool_status(&x->pool);
-}
-
-static berth_status alloc_run_arrays(berth_executor *x) {
-  size_t n = (size_t)x->g->n_ops, m = (size_t)x->g->n_edges;
+  /* of a run */
   x->ready = berth_i_pool_zalloc(&x->pool, n, sizeof *x->ready);
   x->missing = berth_i_pool_zalloc(&x->pool, n, sizeof *x->missing);
   x->turns = berth_i_pool_zalloc(&x->pool, n, sizeof *x->turns);
@@ -134,23 +127,11 @@ static berth_status alloc_run_arrays(berth_executor *x) {
   x->copy = berth_i_pool_zalloc(&x->pool, m, sizeof *x->copy);
   x->waiting = berth_i_pool_zalloc(&x->pool, m, sizeof *x->waiting);
   x->channel = berth_i_pool_zalloc(&x->pool, x->n_channels, sizeof *x->channel);
-  return berth_i_pool_status(&x->pool);
-}
-
-static berth_status alloc_device_arrays(berth_executor *x) {
-  size_t d = (size_t)x->n_devices;
+  /* of devices and threads */
   x->arena = berth_i_pool_zalloc(&x->pool, d, sizeof *x->arena);
   x->dev = berth_i_pool_zalloc(&x->pool, d, sizeof *x->dev);
   x->thread = berth_i_pool_zalloc(&x->pool, (size_t)n_threads(x), sizeof *x->thread);
-  berth_status st = berth_i_pool_status(&x->pool);
-  for (size_t i = 0; i < d && st == BERTH_OK; i++)
-    st = berth_i_operands_new(x, &x->pool, &x->dev[i].args);
-  return st;
-}
-
-static void free_arenas(berth_executor *x) {
-  for (int32_t i = 0; x->arena && i < x->n_devices; i++)
-    berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
+  return berth_i_pool_status(&x->pool);
 }
 
 /* ---- threads ---- */
@@ -198,24 +179,16 @@ static void join_threads(berth_executor *x) {
 
 /* ---- life ---- */
 
-static int32_t count_copiers(const berth_executor *x) {
-  if (x->n_devices == 1) return 0;
-  return x->o.links == BERTH_LINKS_PAIR ? x->n_devices * (x->n_devices - 1) : x->n_devices;
-}
-
-static berth_status make_simulator(berth_executor *x) {
+static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = BERTH_MEMORY_NONE;
-  return berth_sim_new(x->cost, &o, &x->simulator);
-}
-
-static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
   berth_status st;
-  if ((st = make_simulator(x)) != BERTH_OK) return st;
-  if ((st = alloc_graph_arrays(x)) != BERTH_OK) return st;
+  if ((st = berth_sim_new(x->cost, &o, &x->simulator)) != BERTH_OK) return st;
+  if ((st = alloc_arrays(x)) != BERTH_OK) return st;
   if ((st = berth_i_exec_plan(x)) != BERTH_OK) return st;
-  if ((st = alloc_run_arrays(x)) != BERTH_OK) return st;
-  if ((st = alloc_device_arrays(x)) != BERTH_OK) return st;
+  /* operands have as many places as the op with most inputs or outputs, which the plan finds */
+  for (int32_t i = 0; i < x->n_devices; i++)
+    if ((st = berth_i_operands_new(x, &x->pool, &x->dev[i].args)) != BERTH_OK) return st;
   return start_threads(x, spawn);
 }
 
@@ -236,8 +209,10 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   x->o = o;
   x->n_devices = cost->n_devices;
   x->most_in = x->most_out = 1;
-  x->n_copiers = count_copiers(x);
-  x->n_channels = count_channels(x);
+  bool pairs = o.links == BERTH_LINKS_PAIR;
+  size_t d = (size_t)x->n_devices;
+  x->n_copiers = d == 1 ? 0 : pairs ? x->n_devices * (x->n_devices - 1) : x->n_devices;
+  x->n_channels = pairs ? d * d : 2 * d;
   x->corrupt = BERTH_NONE;
   atomic_init(&x->stop, 0);
   pthread_mutex_init(&x->lock, NULL);
@@ -254,12 +229,12 @@ berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts
 
 void berth_executor_release(berth_executor *x) {
   if (!x) return;
-  berth_cost *cost;
-  cost = x->cost;
+  berth_cost *cost = x->cost;
   join_threads(x);
   pthread_cond_destroy(&x->news);
   pthread_mutex_destroy(&x->lock);
-  free_arenas(x);
+  for (int32_t i = 0; x->arena && i < x->n_devices; i++)
+    berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
   berth_sim_release(x->simulator);
   berth_i_pool_free(&x->pool);
   berth_cost_release(cost); /* last: it may hold the context */

@@ -41,15 +41,9 @@ static void plan_lengths(berth_executor *x) {
 
 /* ---- edges ---- */
 
-static void fill_edge_tensors(berth_executor *x) {
-  const berth_graph *g = x->g;
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) x->edge_tensor[e] = t;
-  }
-}
-
 static berth_status plan_edges(berth_executor *x) {
-  fill_edge_tensors(x);
+  for (int32_t t = 0; t < x->g->n_tensors; t++)
+    for (int32_t e = x->g->use_at[t]; e < x->g->use_at[t + 1]; e++) x->edge_tensor[e] = t;
   return berth_i_input_edges(x->g, x->g->use, x->edge_tensor, x->in_edge);
 }
 

@@ -4,7 +4,7 @@
 
 /* ---- devices ---- */
 
-static void spoil(const berth_executor *x, int32_t op, const berth_i_operands *a) {
+static void corrupt_result(const berth_executor *x, int32_t op, const berth_i_operands *a) {
   if (x->corrupt == op) a->out[0][a->out_length[0] / 2] += 1;
 }
 
@@ -14,7 +14,7 @@ static void compute(berth_executor *x, int32_t op, berth_i_operands *a) {
   berth_i_exec_operands(x, op, a);
   berth_i_kernel_run(&x->kernel[op], a,
                      berth_i_kernel_amount(&x->kernel[op], a->n_in, seconds, &x->o), &x->stop);
-  spoil(x, op, a);
+  corrupt_result(x, op, a);
 }
 
 /* Under the lock. */

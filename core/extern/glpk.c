@@ -42,8 +42,7 @@ static int on_text(void *info, const char *text) {
 
 static bool stopped(task *t) {
   pthread_mutex_lock(&t->lock);
-  bool stop;
-  stop = t->stop;
+  bool stop = t->stop;
   pthread_mutex_unlock(&t->lock);
   return stop;
 }
@@ -114,7 +113,7 @@ static outcome nothing_feasible(task *t) {
   return SOLVED;
 }
 
-static outcome told_by_status(task *t, int status) {
+static outcome outcome_of_status(task *t, int status) {
   switch (status) {
     case GLP_OPT: return SOLVED;
     case GLP_NOFEAS: return nothing_feasible(t);
@@ -132,7 +131,7 @@ static outcome run_simplex(task *t, glp_prob *lp) {
   do t->code = stopped(t) ? GLP_ESTOP : glp_simplex(lp, &how);
   while (t->code == GLP_EITLIM);
   if (t->code == GLP_ESTOP) return STOPPED;
-  return t->code == 0 ? told_by_status(t, glp_get_status(lp)) : GAVE_UP;
+  return t->code == 0 ? outcome_of_status(t, glp_get_status(lp)) : GAVE_UP;
 }
 
 static void read_relaxed(task *t, glp_prob *lp) {
@@ -244,7 +243,7 @@ static void *work(void *ud) {
 /* ---- on the caller's ---- */
 
 /* @return it has ended */
-static bool wait_a_little(task *t, bool stop) {
+static bool wait_for_end(task *t, bool stop) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until); /* only to wait by */
   until.tv_nsec += WAIT_NS;
@@ -253,8 +252,7 @@ static bool wait_a_little(task *t, bool stop) {
   pthread_mutex_lock(&t->lock);
   t->stop = stop;
   if (!t->done) pthread_cond_timedwait(&t->ended, &t->lock, &until);
-  bool done;
-  done = t->done;
+  bool done = t->done;
   pthread_mutex_unlock(&t->lock);
   return done;
 }
@@ -277,7 +275,7 @@ static berth_status report(berth_ctx *ctx, const task *t) {
 
 static berth_status watch(berth_ctx *ctx, task *t) {
   berth_status st = BERTH_OK;
-  while (!wait_a_little(t, st != BERTH_OK))
+  while (!wait_for_end(t, st != BERTH_OK))
     if (st == BERTH_OK) st = berth_i_interrupted(ctx);
   return st;
 }

@@ -61,8 +61,7 @@ berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out) 
 
 void berth_graph_builder_release(berth_graph_builder *b) {
   if (!b) return;
-  berth_ctx *ctx;
-  ctx = b->ctx;
+  berth_ctx *ctx = b->ctx;
   berth_i_pool_free(&b->columns);
   berth_i_pool_free(&b->edges);
   berth_i_names_release(ctx, &b->names);

@@ -20,8 +20,7 @@ void berth_graph_retain(berth_graph *g) { g->refs++; }
 
 void berth_graph_release(berth_graph *g) {
   if (!g || --g->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = g->ctx;
+  berth_ctx *ctx = g->ctx;
   berth_i_names_release(ctx, &g->names);
   berth_i_names_release(ctx, &g->kinds);
   berth_i_pool_free(&g->columns);

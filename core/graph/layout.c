@@ -88,8 +88,7 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
   pairs p = { layer, NULL, NULL, 0, 0 };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   all_pairs(g, &p);
-  size_t n;
-  n = (size_t)p.n;
+  size_t n = (size_t)p.n;
   if (p.passed > MOST_PASSED || p.n > MOST_PASSED) {
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
                         "layout: the edges pass %.0f layers, %.0f are the most that are drawn",

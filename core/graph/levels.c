@@ -48,7 +48,7 @@ typedef struct sweep {
   const berth_graph *g;
   const double *comp, *comm;
   const double *through; /* [n_collectives] what each takes; NULL: nothing */
-  double *coll;  /* [n_collectives] longest way through it, so far */
+  double *coll;  /* [n_collectives] longest path through it, so far */
   int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not
                     required */
 } sweep;
@@ -59,8 +59,8 @@ static double collective_level(const sweep *s, int32_t k) {
   return s->coll[k] + (s->through ? s->through[k] : 0);
 }
 
-/* Ops in reverse topological order: bl[v] is v's time and the longest way on from v, by a tensor or
- * through a collective of which v is a member. */
+/* Ops in reverse topological order: bl[v] is v's time and the longest path on from v, by a tensor
+ * or through a collective of which v is a member. */
 static void b_levels(const sweep *s, double *bl) {
   const berth_graph *g = s->g;
   for (int32_t n = g->n_ops - 1; n >= 0; n--) {
@@ -74,7 +74,7 @@ static void b_levels(const sweep *s, double *bl) {
     for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++)
       if ((x = collective_level(s, g->wait[i])) > best) best = x;
     bl[v] = s->comp[v] + best;
-    /* collectives that v consumes: the longest of their consumers' ways, ties to the lowest id */
+    /* collectives that v consumes: the longest of their consumers' paths, ties to the lowest id */
     for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
       int32_t k = g->after[i];
       if (s->next && (bl[v] > s->coll[k] || s->next[k] == BERTH_NONE
@@ -85,7 +85,7 @@ static void b_levels(const sweep *s, double *bl) {
   }
 }
 
-/* Ops in topological order: tl[v] is the longest way to the start of v. */
+/* Ops in topological order: tl[v] is the longest path to the start of v. */
 static void t_levels(const sweep *s, double *tl) {
   const berth_graph *g = s->g;
   for (int32_t n = 0; n < g->n_ops; n++) {
@@ -185,7 +185,7 @@ berth_status berth_slack(const berth_graph *g, const double *comp, const double 
 
 /* ---- one longest path ---- */
 
-/* The best of the candidates seen: longest way, ties to the lowest id. */
+/* The best of the candidates seen: longest path, ties to the lowest id. */
 typedef struct choice {
   double way;
   int32_t op;

@@ -21,7 +21,7 @@ static inline berth_i_match berth_i_match_if(bool yes, berth_i_match match) {
 /** One format. Of JSON: with match_json and read_json; of other text: match_text and read_text. */
 typedef struct berth_i_format {
   berth_format about;
-  berth_i_match (*match_json)(const berth_i_json_value *root); /* an object */
+  berth_i_match (*match_json)(berth_i_value root); /* an object */
   berth_i_match (*match_text)(berth_i_lines first); /* at the first line that is no comment */
   /** Fill out->graph and other parts. On failure the caller releases what is there. */
   berth_status (*read_json)(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);

@@ -14,6 +14,9 @@
 #include "topology/topology_internal.h"
 #include <berth/io.h>
 
+/* A value in a document of JSON; NULL: absent. Lives as long as the document. */
+typedef const berth_i_json_value *berth_i_value;
+
 /* A file in memory: unpacked, without byte order mark, text[len] == 0. */
 typedef struct berth_i_source {
   berth_ctx *ctx;
@@ -26,11 +29,11 @@ typedef struct berth_i_source {
 /* ---- readers ---- */
 
 /* The three parts of a berth file. A later part may refer to an earlier one by name. */
-berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, berth_i_value v,
                                          berth_topology **out);
-berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, berth_i_value v,
                                       const berth_topology *t, berth_graph **out);
-berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, berth_i_value v,
                                           const berth_graph *g, const berth_topology *t,
                                           berth_placement **out);
 
@@ -78,22 +81,22 @@ bool berth_i_decimal(const char *word, double *out);
 
 /** Finds the members named in keys[n]; absent ones are NULL. Refused: a key given twice; the
  *  absence of one of the first `needed` keys; if strict, a key that is not listed. */
-berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object,
+berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
                             const char *const *keys, int n, int needed, bool strict,
-                            const berth_i_json_value **found);
+                            berth_i_value *found);
 /* v NULL: out stays as it is. */
-berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_text(const berth_i_json *doc, berth_i_value v,
                               const char **out);
 /* false, true, 0, 1 */
-berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out);
+berth_status berth_i_get_bool(const berth_i_json *doc, berth_i_value v, bool *out);
 /* false, true */
-berth_status berth_i_get_flag(const berth_i_json *doc, const berth_i_json_value *v, bool *out);
-berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min,
+berth_status berth_i_get_flag(const berth_i_json *doc, berth_i_value v, bool *out);
+berth_status berth_i_get_int(const berth_i_json *doc, berth_i_value v, int32_t min,
                              int32_t max, int32_t *out);
 /* a finite number >= 0 */
-berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out);
+berth_status berth_i_get_amount(const berth_i_json *doc, berth_i_value v, double *out);
 /** A number in the base unit, or a string with a unit. */
-berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_quantity(const berth_i_json *doc, berth_i_value v,
                                   berth_unit unit, bool infinite, double *out);
 /** One number of an object: found[field], written to the double at `offset` of the target. */
 typedef struct berth_i_quantity {
@@ -103,35 +106,35 @@ typedef struct berth_i_quantity {
   size_t offset;
 } berth_i_quantity;
 /** berth_i_get_quantity for a table of n, in its order. */
-berth_status berth_i_get_quantities(const berth_i_json *doc, const berth_i_json_value **found,
+berth_status berth_i_get_quantities(const berth_i_json *doc, berth_i_value *found,
                                     const berth_i_quantity *q, int n, void *target);
 /** v must be an array (NULL: empty).  @param first its first member */
-berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v,
-                               const berth_i_json_value **first, int32_t *n);
+berth_status berth_i_get_array(const berth_i_json *doc, berth_i_value v,
+                               berth_i_value *first, int32_t *n);
 /** An array of strings.  @param out [*n] of the pool; both are unchanged if v is NULL */
-berth_status berth_i_get_texts(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_texts(const berth_i_json *doc, berth_i_value v,
                                berth_i_pool *pool, const char ***out, int32_t *n);
 /** Calls read(ud, member, position) for every member of the array v (NULL: empty), in order, until
  *  one fails. */
-typedef berth_status (*berth_i_read_fn)(void *ud, const berth_i_json_value *v, int32_t i);
-berth_status berth_i_each(const berth_i_json *doc, const berth_i_json_value *v,
+typedef berth_status (*berth_i_read_fn)(void *ud, berth_i_value v, int32_t i);
+berth_status berth_i_each(const berth_i_json *doc, berth_i_value v,
                           berth_i_read_fn read, void *ud);
 /** v must be there. */
-berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object,
-                          const berth_i_json_value *v, const char *key);
+berth_status berth_i_need(const berth_i_json *doc, berth_i_value object,
+                          berth_i_value v, const char *key);
 /** Turns a failure without a file name into "name:line: path: message". */
-berth_status berth_i_blame(const berth_i_json *doc, const berth_i_json_value *v, berth_status st);
+berth_status berth_i_blame(const berth_i_json *doc, berth_i_value v, berth_status st);
 /** "name: message", BERTH_EPARSE for BERTH_EINVAL. */
 berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st);
 
 /* Identifiers of foreign formats: strings or whole numbers, each naming the op (or node) with that
  * number. */
-berth_status berth_i_add_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what,
+berth_status berth_i_add_id(const berth_i_json *doc, berth_i_value v, const char *what,
                             berth_i_names *ids);
-berth_status berth_i_find_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what,
+berth_status berth_i_find_id(const berth_i_json *doc, berth_i_value v, const char *what,
                              const berth_i_names *ids, int32_t *out);
 /** The text of an identifier, in buf if it is a number. */
-berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *v, char *buf,
+berth_status berth_i_id_text(const berth_i_json *doc, berth_i_value v, char *buf,
                              size_t size, const char **out);
 
 /* ---- edges (io/text/edges.c) ---- */
@@ -140,7 +143,7 @@ typedef struct berth_i_edge {
   int32_t src, dst;
   double bytes;
   int32_t line;                      /* its line in a text file, */
-  const berth_i_json_value *origin;  /* or in JSON */
+  berth_i_value origin;  /* or in JSON */
 } berth_i_edge;
 
 typedef struct berth_i_edges {

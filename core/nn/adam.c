@@ -60,8 +60,7 @@ void berth_adam_retain(berth_adam *a) { a->refs++; }
 
 void berth_adam_release(berth_adam *a) {
   if (!a || --a->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = a->ctx;
+  berth_ctx *ctx = a->ctx;
   berth_params_release(a->params);
   berth_i_pool_free(&a->pool);
   berth_ctx_release(ctx);

@@ -68,8 +68,7 @@ void berth_array_retain(berth_array *a) { a->refs++; }
 /* The context last: it may be the last reference to that, too. */
 void berth_array_release(berth_array *a) {
   if (!a || --a->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = a->ctx;
+  berth_ctx *ctx = a->ctx;
   berth_array_release(a->gradient);
   berth_i_block_free(ctx, a, bytes_of(a));
   berth_ctx_release(ctx);

@@ -226,7 +226,7 @@ static inline float gelu_slope(float x) {
 /* log(1 + e^x), written so that e never overflows. */
 static inline float softplus(float x) { return (x > 0 ? x : 0) + log1pf(berth_i_exp(-fabsf(x))); }
 
-/* Comparisons are such that a NaN comes through. */
+/* Comparisons are such that the result of a NaN is a NaN. */
 void berth_i_map(berth_nn_unary f, float p, int64_t n, const float *in, float *out) {
   switch (f) {
     case BERTH_NN_IDENTITY: EACH(x);

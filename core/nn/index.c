@@ -33,8 +33,7 @@ void berth_index_retain(berth_index *x) { x->refs++; }
 
 void berth_index_release(berth_index *x) {
   if (!x || --x->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = x->ctx;
+  berth_ctx *ctx = x->ctx;
   berth_i_pool_free(&x->pool);
   berth_ctx_release(ctx);
 }
@@ -87,8 +86,7 @@ void berth_segments_retain(berth_segments *s) { s->refs++; }
 
 void berth_segments_release(berth_segments *s) {
   if (!s || --s->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = s->ctx;
+  berth_ctx *ctx = s->ctx;
   berth_i_pool_free(&s->pool);
   berth_ctx_release(ctx);
 }

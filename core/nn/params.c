@@ -18,8 +18,7 @@ void berth_params_retain(berth_params *p) { p->refs++; }
 
 void berth_params_release(berth_params *p) {
   if (!p || --p->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = p->ctx;
+  berth_ctx *ctx = p->ctx;
   for (int32_t i = 0; i < p->n; i++) berth_array_release(p->item[i].array);
   berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);

@@ -1,6 +1,6 @@
 /* Softmax and its logarithm: of rows, with a mask, and of segments, column by column. The largest
  * number is subtracted first, so nothing overflows; what is masked or -INFINITY comes out 0 (or
- * -INFINITY) and has no gradient; NaN comes through. With y the output and d its gradient:
+ * -INFINITY) and has no gradient; a NaN makes the run NaN. With y the output and d its gradient:
  * dx = y (d - sum(y d)), of the logarithm dx = d - e^y sum(d). */
 #include "vector_internal.h"
 
@@ -8,13 +8,13 @@
 
 /* ---- one run of n numbers ---- */
 
-static bool let_in(const float *mask, int32_t j) { return !mask || mask[j] != 0; }
+static bool is_seen(const float *mask, int32_t j) { return !mask || mask[j] != 0; }
 
 /* Nothing is above -INFINITY: all is masked, or there is a NaN, which has to come
  * through. */
 static float nothing_or_nan(const float *x, const float *mask, int32_t n) {
   for (int32_t j = 0; j < n; j++) {
-    if (let_in(mask, j) && x[j] != x[j]) return x[j];
+    if (is_seen(mask, j) && x[j] != x[j]) return x[j];
   }
   return -INFINITY;
 }
@@ -28,7 +28,7 @@ static float largest(const float *x, const float *mask, int32_t n) {
   for (j = 0; j < whole; j += BERTH_I_LANES) {
     for (int k = 0; k < BERTH_I_LANES; k++) lane[k] = x[j + k] > lane[k] ? x[j + k] : lane[k];
   }
-  for (; j < n; j++) most = let_in(mask, j) && x[j] > most ? x[j] : most;
+  for (; j < n; j++) most = is_seen(mask, j) && x[j] > most ? x[j] : most;
   for (int k = 0; k < BERTH_I_LANES; k++) most = lane[k] > most ? lane[k] : most;
   return most > -INFINITY ? most : nothing_or_nan(x, mask, n);
 }

@@ -97,8 +97,7 @@ void berth_tape_clear(berth_tape *t) {
 /* The last tape gives the cached blocks back. */
 void berth_tape_release(berth_tape *t) {
   if (!t || --t->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = t->ctx;
+  berth_ctx *ctx = t->ctx;
   berth_tape_clear(t);
   berth_i_pool_free(&t->pool);
   berth_i_block_cache_release(ctx);

@@ -2,32 +2,20 @@
  * a run. */
 #include "sim_internal.h"
 
-static double least_work(const berth_i_sim_plan *p, int32_t op) {
-  const double *w = &p->work[(size_t)op * (size_t)p->cost->n_classes];
-  double least = INFINITY;
-  for (int32_t c = 0; c < p->cost->n_classes; c++) least = w[c] < least ? w[c] : least;
-  return least;
-}
-
-/* With noise every time is another one: then only what has passed counts. */
-static void fill_tails(const berth_i_sim_plan *p, double *tail) {
+berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
   const berth_graph *g = p->cost->g;
+  if (p->tail) return BERTH_OK;
+  double *tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail);
+  if (!tail) return berth_i_pool_status(&p->pool);
   for (int32_t i = p->n_ops - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
-    double after = 0;
-    for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+    const double *w = &p->work[(size_t)op * (size_t)p->cost->n_classes];
+    double after = 0, least = INFINITY;
+    for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++)
       if (tail[p->edge_to[e]] > after) after = tail[p->edge_to[e]];
-    }
-    tail[op] = p->o.noise > 0 ? 0 : least_work(p, op) + after;
+    for (int32_t c = 0; c < p->cost->n_classes; c++) least = w[c] < least ? w[c] : least;
+    tail[op] = p->o.noise > 0 ? 0 : least + after; /* with noise any time may be shorter */
   }
-}
-
-berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
-  if (p->tail) return BERTH_OK;
-  double *tail;
-  if (!(tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail)))
-    return berth_i_pool_status(&p->pool);
-  fill_tails(p, tail);
   p->tail = tail;
   return BERTH_OK;
 }
@@ -57,7 +45,7 @@ static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s,
 }
 
 /* A collective that ends after all ops: its last member. */
-static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end,
+static int32_t last_collective(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end,
                         int32_t last) {
   for (int32_t k = 0; k < p->n_collectives; k++) {
     if (!(s->coll.one[k].end > end)) continue;
@@ -81,7 +69,7 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
     last = s->async.last;
     end = s->async.last_end;
   }
-  return last_met(p, s, end, last);
+  return last_collective(p, s, end, last);
 }
 
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops) {

@@ -3,7 +3,7 @@
  * What is held from a to b counts at the instants a <= t < b, and at a if b is a too. So the
  * changes of an instant wait until time moves on; then, on every device, what ends is taken off,
  * what starts is charged and the level checked, and what both started and ended is taken off. No
- * order of events within an instant plays a part.
+ * order of events within an instant matters.
  *
  * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its
  * transfer and ends with its send; or a collective on one of its devices (n_ops + participant). A

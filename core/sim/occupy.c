@@ -79,10 +79,7 @@ void berth_i_suspend(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_si
     op->work = left;
     end_stretch(s, v, done);
   }
-  berth_i_ready e;
-  e.time = v->key;
-  e.seq = v->place;
-  e.op = v->op;
+  berth_i_ready e = { v->key, v->place, v->op };
   berth_i_ready_put(p, s, v, e);
 }
 

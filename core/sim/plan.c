@@ -180,8 +180,7 @@ fail:
 
 void berth_i_sim_plan_release(berth_i_sim_plan *p) {
   if (!p) return;
-  berth_cost *cost;
-  cost = p->cost;
+  berth_cost *cost = p->cost;
   berth_i_pool_free(&p->pool);
   berth_cost_release(cost); /* last: it may hold the context */
 }

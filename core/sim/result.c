@@ -1,5 +1,6 @@
 /* One run with everything recorded: the trace is taken over from the state, converted to seconds,
  * and completed on demand (critical path, peak ops, slack). */
+#include "base/sort_internal.h"
 #include "result_internal.h"
 
 /* ---- life ---- */
@@ -68,49 +69,20 @@ static void scale_trace(berth_result *r) {
   }
 }
 
-static bool in_order(const berth_i_trace *t) {
-  for (int32_t i = 1; i < t->n_sent; i++) {
-    if (t->sent[i].start < t->sent[i - 1].start) return false;
-  }
-  return true;
-}
-
-static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid,
-                       int32_t end) {
-  int32_t i = a, j = mid;
-  for (int32_t k = a; k < end; k++)
-    to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
-}
-
-static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n, int32_t width) {
-  int32_t end;
-  for (int32_t a = 0; a < n; a = end) {
-    int32_t mid = width < n - a ? a + width : n;
-    end = width < n - mid ? mid + width : n;
-    merge_runs(from, to, a, mid, end);
-  }
-}
-
-/* Stable, by start; O(n log n). Nothing to do unless a transfer was decided ahead of its start. */
+/* By start, then as logged; nothing to do unless a transfer was decided ahead of its start. */
 static berth_status sort_transfers(berth_result *r) {
-  int32_t n = r->trace->n_sent;
-  berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  if (in_order(r->trace)) return BERTH_OK;
-  berth_transfer *from = berth_i_pool_copy(&scratch, r->trace->sent, (size_t)n, sizeof *from);
-  berth_transfer *to = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *to);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  for (int32_t width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
-    merge_pass(from, to, n, width);
-    berth_transfer *swap = from;
-    from = to;
-    to = swap;
-  }
-  r->by_start = berth_i_pool_copy(&r->pool, from, (size_t)n, sizeof *from);
-  st = berth_i_pool_status(&r->pool);
-done:
-  berth_i_pool_free(&scratch);
-  return st;
+  const berth_transfer *sent = r->trace->sent;
+  int32_t n = r->trace->n_sent, k = 1;
+  while (k < n && sent[k].start >= sent[k - 1].start) k++;
+  if (k >= n) return BERTH_OK;
+  berth_i_keyed *order = berth_i_alloc(r->ctx, (size_t)n, sizeof *order);
+  if (!order) return berth_i_nomem(r->ctx);
+  for (int32_t i = 0; i < n; i++) order[i] = (berth_i_keyed){ sent[i].start, i };
+  berth_i_sort_keyed(order, n);
+  r->by_start = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *r->by_start);
+  for (int32_t i = 0; r->by_start && i < n; i++) r->by_start[i] = sent[order[i].id];
+  berth_i_free(r->ctx, order, (size_t)n, sizeof *order);
+  return berth_i_pool_status(&r->pool);
 }
 
 /* Bytes that the op holds on its device at that device's peak. */
@@ -178,7 +150,7 @@ static berth_status fill_peak(berth_result *r, const berth_i_sim_state *s) {
 }
 
 /* A collective that ends after all ops: its last member. */
-static int32_t last_met(const berth_result *r, double end, int32_t op) {
+static int32_t last_collective(const berth_result *r, double end, int32_t op) {
   for (int32_t k = 0; k < r->plan->n_collectives; k++) {
     if (!(r->collectives[k].finish > end)) continue;
     end = r->collectives[k].finish;
@@ -193,7 +165,7 @@ static void fill_critical(berth_result *r) {
   for (int32_t i = 0; i < r->plan->n_ops; i++) {
     if (op == BERTH_NONE || t->finish[i] > t->finish[op]) op = i;
   }
-  if (op != BERTH_NONE) op = last_met(r, t->finish[op], op);
+  if (op != BERTH_NONE) op = last_collective(r, t->finish[op], op);
   for (; op != BERTH_NONE && n < r->plan->n_ops; op = t->cause[op]) r->critical[n++] = op;
   r->n_critical = n;
   for (int32_t i = 0; i < n / 2; i++) {

@@ -22,8 +22,7 @@ fail:
 
 void berth_sim_release(berth_sim *sim) {
   if (!sim) return;
-  berth_i_sim_plan *plan;
-  plan = sim->plan;
+  berth_i_sim_plan *plan = sim->plan;
   berth_i_delta_release(sim->delta);
   berth_i_sim_plan_release(sim->fast);
   berth_i_sim_state_release(plan, sim->state);

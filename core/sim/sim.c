@@ -26,10 +26,7 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
   const berth_i_sim_op *op = &s->ops[id];
   int32_t d = op->device;
   berth_i_sim_device *v = &s->dev[d];
-  berth_i_ready e;
-  e.time = op->time;
-  e.seq = op->seq;
-  e.op = id;
+  berth_i_ready e = { op->time, op->seq, id };
   if (!m.plain && berth_i_is_async(p, id)) {
     berth_i_async_ready(p, s, id);
     return;
@@ -114,10 +111,7 @@ BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, 
 static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
   berth_i_sim_device *v = &s->dev[d];
   berth_i_absorb_pending(p, s, v, s->now);
-  berth_i_ready running;
-  running.time = v->key;
-  running.seq = v->place;
-  running.op = v->op;
+  berth_i_ready running = { v->key, v->place, v->op };
   if (v->n_ready > 0 && berth_i_ready_before(s->ready[v->base], running)) {
     berth_i_suspend(p, s, v);
     berth_i_occupy(p, s, d, berth_i_ready_take(p, s, v));
@@ -126,8 +120,8 @@ static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
   }
 }
 
-/* First op in line of an idle device, as far as its ready time is known. */
-BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_device *v,
+/* Next op of an idle device, as far as its ready time is known. */
+BERTH_I_INLINE bool next_in_order(const berth_i_sim_state *s, const berth_i_sim_device *v,
                                   berth_i_ready *e, mode m) {
   if (m.planned) {
     if (v->head >= v->end) return false;
@@ -151,7 +145,7 @@ BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s,
   berth_i_ready e;
   if (m.choosy && v->n_ready > 0) {
     berth_i_slot_set(&s->slots, d, now, seq | BERTH_I_CHOOSE);
-  } else if (!first_in_line(s, v, &e, m)) {
+  } else if (!next_in_order(s, v, &e, m)) {
     berth_i_slot_set(&s->slots, d, INFINITY, 0);
   } else if (m.choosy) {
     berth_i_slot_set(&s->slots, d, e.time > now ? e.time : now,

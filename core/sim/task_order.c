@@ -16,10 +16,7 @@ void berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_t
 
 static void push(berth_i_sim_state *s, double end, int32_t task) {
   berth_i_tasks *x = &s->tasks;
-  berth_i_ready e;
-  e.time = end;
-  e.seq = (uint32_t)task;
-  e.op = task;
+  berth_i_ready e = { end, (uint32_t)task, task };
   if (end == s->now) berth_i_ready_up(x->now, x->n_now++, e);
   else berth_i_ready_up(x->later, x->n_later++, e);
 }
@@ -66,53 +63,38 @@ static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to,
   if (--op->missing == 0) begin_op(p, s, to);
 }
 
-static void begin_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
-    if (s->lead[e] == BERTH_NONE) push(s, s->now, p->n_ops + e);
-    else if (s->lead[e] == e) push(s, berth_i_links_send(p, s, e, s->now), p->n_ops + e);
-  }
-}
-
-/* Those for which it was the last member have begun, now or ahead: their ends are known. */
-static void begin_collectives(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  const berth_graph *g = p->cost->g;
-  berth_i_sim_collectives_leave(p, s, op);
-  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    int32_t k = g->wait[i];
-    if (s->coll.one[k].missing == 0) push(s, s->coll.one[k].end, p->n_ops + p->n_edges + k);
-  }
-}
-
-/* ---- what ends ---- */
-
-static void end_edge(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t edge) {
-  int32_t tensor = p->edge_tensor[edge], from = p->cost->g->producer[tensor];
-  if (s->lead[edge] == BERTH_NONE) {
-    deliver(p, s, p->edge_to[edge], from);
-    return;
-  }
-  s->copy[edge] = BERTH_I_COPY_THERE;
-  for (int32_t e = edge; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
-    if (s->lead[e] == edge) deliver(p, s, p->edge_to[e], from);
-  }
-}
-
-static void end_collective(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = berth_i_sim_collective_end(p, s);
-  const berth_collective *c = &p->cost->g->collectives[k];
-  s->done++;
-  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->coll.one[k].last);
-}
-
 static void end_task(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t task) {
-  if (task >= p->n_ops + p->n_edges) {
-    end_collective(p, s);
-  } else if (task >= p->n_ops) {
-    end_edge(p, s, task - p->n_ops);
-  } else {
+  const berth_graph *g = p->cost->g;
+  if (task < p->n_ops) {
+    /* an op: its edges begin, and the collectives of which it was the last member; these have begun
+     * now or ahead, so that their ends are known */
     s->done++;
-    begin_edges(p, s, task);
-    if (p->n_collectives > 0) begin_collectives(p, s, task);
+    for (int32_t e = p->edge_at[task]; e < p->edge_at[task + 1]; e++) {
+      if (s->lead[e] == BERTH_NONE) push(s, s->now, p->n_ops + e);
+      else if (s->lead[e] == e) push(s, berth_i_links_send(p, s, e, s->now), p->n_ops + e);
+    }
+    if (p->n_collectives == 0) return;
+    berth_i_sim_collectives_leave(p, s, task);
+    for (int32_t i = g->wait_at[task]; i < g->wait_at[task + 1]; i++) {
+      int32_t k = g->wait[i];
+      if (s->coll.one[k].missing == 0) push(s, s->coll.one[k].end, p->n_ops + p->n_edges + k);
+    }
+  } else if (task < p->n_ops + p->n_edges) {
+    /* an edge: its consumer, or all that read the copy */
+    int32_t edge = task - p->n_ops, tensor = p->edge_tensor[edge], from = g->producer[tensor];
+    if (s->lead[edge] == BERTH_NONE) {
+      deliver(p, s, p->edge_to[edge], from);
+      return;
+    }
+    s->copy[edge] = BERTH_I_COPY_THERE;
+    for (int32_t e = edge; e < p->n_edges && p->edge_tensor[e] == tensor; e++)
+      if (s->lead[e] == edge) deliver(p, s, p->edge_to[e], from);
+  } else {
+    int32_t k = berth_i_sim_collective_end(p, s);
+    const berth_collective *c = &g->collectives[k];
+    s->done++;
+    for (int32_t i = 0; i < c->n_consumers; i++)
+      deliver(p, s, c->consumers[i], s->coll.one[k].last);
   }
 }
 

@@ -115,35 +115,27 @@ typedef struct turn {
 
 BERTH_I_SORT(sort_by_start, turn, BERTH_I_UP(start) BERTH_I_UP(collective))
 
-static void sort_collectives(const berth_result *r, turn *t) {
-  int32_t n = r->plan->n_collectives;
-  for (int32_t k = 0; k < n; k++) t[k] = (turn){ r->collectives[k].start, k };
-  sort_by_start(t, (size_t)n);
-}
-
-static void pass_loads(busy_pass *b, const turn *order) {
-  const berth_result *r = b->r;
-  const berth_transfer *x;
-  int32_t i = 0, k = 0, n = berth_result_transfers(r, &x), m = r->plan->n_collectives;
-  while (i < n || k < m) {
-    bool transfer = k >= m || (i < n && x[i].start <= order[k].start);
-    int32_t load = transfer ? i++ : n + order[k++].collective;
-    b->now = span_of(r, x, load);
-    walk_links(r, x, load, add_to_link, b);
-  }
-}
-
+/* Transfers and collectives are merged by start: the busy time of a link is the union of their
+ * spans. */
 berth_status berth_i_result_links(berth_result *r) {
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   busy_pass b = { r,
                   berth_i_pool_zalloc(&scratch, (size_t)r->plan->cost->t->n_links, sizeof *b.until),
                   { 0, 0 } };
-  turn *order = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *order);
+  const berth_transfer *x;
+  int32_t i = 0, k = 0, n = berth_result_transfers(r, &x), m = r->plan->n_collectives;
+  turn *order = berth_i_pool_alloc(&scratch, (size_t)m, sizeof *order);
   berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    sort_collectives(r, order);
-    pass_loads(&b, order);
+  if (st != BERTH_OK) goto done;
+  for (int32_t c = 0; c < m; c++) order[c] = (turn){ r->collectives[c].start, c };
+  sort_by_start(order, (size_t)m);
+  while (i < n || k < m) {
+    bool transfer = k >= m || (i < n && x[i].start <= order[k].start);
+    int32_t load = transfer ? i++ : n + order[k++].collective;
+    b.now = span_of(r, x, load);
+    walk_links(r, x, load, add_to_link, &b);
   }
+done:
   berth_i_pool_free(&scratch);
   return st;
 }

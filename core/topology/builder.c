@@ -56,8 +56,7 @@ static void empty(berth_topology_builder *b) {
 
 void berth_topology_builder_release(berth_topology_builder *b) {
   if (!b) return;
-  berth_ctx *ctx;
-  ctx = b->ctx;
+  berth_ctx *ctx = b->ctx;
   berth_i_pool_free(&b->contents);
   berth_i_free(ctx, b, 1, sizeof *b);
   berth_ctx_release(ctx);
@@ -125,8 +124,7 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
   if (!d)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
   char buf[32];
-  const char *name;
-  name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
+  const char *name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
   berth_status st;
   if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;

@@ -4,11 +4,11 @@
 #include "topology_internal.h"
 #include <stdio.h>
 
-typedef berth_topology_builder Builder;
+typedef berth_topology_builder builder;
 
 /* A builder with n copies of proto: nodes and devices 0..n-1. */
-static berth_status begin(berth_ctx *ctx, int64_t n, const berth_device *proto, Builder **out) {
-  Builder *b = NULL;
+static berth_status begin(berth_ctx *ctx, int64_t n, const berth_device *proto, builder **out) {
+  builder *b = NULL;
   if (!proto) return berth_i_fail(ctx, BERTH_EINVAL, "no description of the devices given");
   if (n < 1 || n > INT32_MAX)
     return berth_i_fail(ctx, BERTH_EINVAL, "%lld devices: must be 1 to 2^31 - 1", (long long)n);
@@ -27,14 +27,14 @@ static berth_status begin(berth_ctx *ctx, int64_t n, const berth_device *proto, 
 }
 
 /* Takes the builder in any case. */
-static berth_status end(Builder *b, berth_status st, const char *name, berth_topology **out) {
+static berth_status end(builder *b, berth_status st, const char *name, berth_topology **out) {
   if (st == BERTH_OK) st = berth_topology_builder_name(b, name);
   if (st == BERTH_OK) st = berth_topology_builder_finish(b, out);
   berth_topology_builder_release(b);
   return st;
 }
 
-static berth_status add_switches(Builder *b, int32_t n, const char *letters, int32_t *first) {
+static berth_status add_switches(builder *b, int32_t n, const char *letters, int32_t *first) {
   char name[48];
   berth_status st = BERTH_OK;
   int32_t node;
@@ -46,7 +46,7 @@ static berth_status add_switches(Builder *b, int32_t n, const char *letters, int
   return st;
 }
 
-static berth_status duplex(Builder *b, int32_t a, int32_t c, const berth_link *l) {
+static berth_status duplex(builder *b, int32_t a, int32_t c, const berth_link *l) {
   return berth_topology_builder_add_duplex(b, a, c, l, NULL);
 }
 
@@ -54,7 +54,7 @@ static berth_status duplex(Builder *b, int32_t a, int32_t c, const berth_link *l
 
 berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
-  Builder *b;
+  builder *b;
   berth_status st = berth_i_check_link(ctx, "mesh", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   for (int32_t i = 0; i < n; i++)
@@ -66,7 +66,7 @@ berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *
 
 berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
-  Builder *b;
+  builder *b;
   berth_status st = berth_i_check_link(ctx, "ring", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   for (int32_t i = 0; i + 1 < n && st == BERTH_OK; i++) st = duplex(b, i, i + 1, link);
@@ -78,7 +78,7 @@ berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *
 
 berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
-  Builder *b;
+  builder *b;
   int32_t hub = 0;
   berth_status st = berth_i_check_link(ctx, "star", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
@@ -107,7 +107,7 @@ berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out
   if (fan_out < 1)
     return berth_i_fail(ctx, BERTH_EINVAL, "pcie_tree: fan-out %d must be at least 1",
                         (int)fan_out);
-  Builder *b;
+  builder *b;
   if ((st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   int32_t n_switches = (n - 1) / fan_out + 1;
   st = berth_topology_builder_add_switch(b, "root", &root);
@@ -126,7 +126,7 @@ static const struct {
                   { 1, 5, 2 }, { 2, 3, 2 }, { 2, 6, 1 }, { 3, 7, 1 }, { 4, 5, 1 }, { 4, 6, 1 },
                   { 4, 7, 2 }, { 5, 6, 2 }, { 5, 7, 1 }, { 6, 7, 2 } };
 
-static berth_status add_cube_mesh(Builder *b, const berth_link *brick) {
+static berth_status add_cube_mesh(builder *b, const berth_link *brick) {
   berth_status st = BERTH_OK;
   for (size_t i = 0; i < sizeof cube_mesh / sizeof *cube_mesh && st == BERTH_OK; i++) {
     berth_link l = *brick;
@@ -136,7 +136,7 @@ static berth_status add_cube_mesh(Builder *b, const berth_link *brick) {
   return st;
 }
 
-static berth_status add_dgx1_pcie(Builder *b, const berth_link *pcie) {
+static berth_status add_dgx1_pcie(builder *b, const berth_link *pcie) {
   int32_t sw = 0, cpu = 0;
   berth_status st = add_switches(b, 4, "pcie", &sw);
   if (st == BERTH_OK) st = add_switches(b, 2, "cpu", &cpu);
@@ -148,7 +148,7 @@ static berth_status add_dgx1_pcie(Builder *b, const berth_link *pcie) {
 berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto,
                                  const berth_link *nvlink, const berth_link *pcie,
                                  berth_topology **out) {
-  Builder *b;
+  builder *b;
   berth_status st = check_two(ctx, "dgx1: NVLink", nvlink, "dgx1: PCIe", pcie);
   if (st != BERTH_OK || (st = begin(ctx, 8, proto, &b)) != BERTH_OK) return st;
   st = add_cube_mesh(b, nvlink);
@@ -156,7 +156,7 @@ berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto,
   return end(b, st, "dgx1", out);
 }
 
-static berth_status add_machine_devices(Builder *b, int32_t machines, int32_t per_machine,
+static berth_status add_machine_devices(builder *b, int32_t machines, int32_t per_machine,
                                         const berth_device *proto) {
   berth_device d = *proto;
   berth_status st = BERTH_OK;
@@ -172,7 +172,7 @@ static berth_status add_machine_devices(Builder *b, int32_t machines, int32_t pe
 berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine,
                                       const berth_device *proto, const berth_link *inside,
                                       const berth_link *between, berth_topology **out) {
-  Builder *b = NULL;
+  builder *b = NULL;
   int32_t hub = 0, sw = 0;
   berth_status st = check_two(ctx, "two_level: link inside a machine", inside,
                               "two_level: link between machines", between);
@@ -198,7 +198,7 @@ berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t 
 /* As ties go to the lowest link id, the order in which up-links are added decides which one a
  * switch uses: edge switch e goes up through aggregation switch e, and that one, in pod p, to its
  * core switch p modulo k / 2, so that edges do not cross. */
-static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg,
+static berth_status add_pod(builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg,
                             int32_t core, const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t e = 0; e < h; e++)
@@ -220,7 +220,7 @@ berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_devi
   if (st != BERTH_OK) return st;
   if (k < 2 || k % 2 || k > 2048)
     return berth_i_fail(ctx, BERTH_EINVAL, "fat_tree: k = %d must be even, 2 to 2048", (int)k);
-  Builder *b;
+  builder *b;
   if ((st = begin(ctx, (int64_t)k * h * h, proto, &b)) != BERTH_OK) return st;
   st = add_switches(b, k * h, "edge", &edge);
   if (st == BERTH_OK) st = add_switches(b, k * h, "agg", &agg);
@@ -247,7 +247,7 @@ static berth_status torus_size(berth_ctx *ctx, int32_t n_dims, const int32_t *di
 
 /* One step up in a dimension, whose neighbours lie `stride` apart; a size of 2 has one link, not
  * two, and of 1 none. */
-static berth_status add_torus_steps(Builder *b, int32_t n, int32_t size, int32_t stride,
+static berth_status add_torus_steps(builder *b, int32_t n, int32_t size, int32_t stride,
                                     const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
@@ -274,7 +274,7 @@ berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t 
   int32_t stride = 1;
   berth_status st = berth_i_check_link(ctx, "torus", link);
   if (st != BERTH_OK || (st = torus_size(ctx, n_dims, dims, &n)) != BERTH_OK) return st;
-  Builder *b;
+  builder *b;
   if ((st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   for (int32_t i = n_dims - 1; i >= 0 && st == BERTH_OK; i--) {
     st = add_torus_steps(b, (int32_t)n, dims[i], stride, link);

@@ -2,9 +2,7 @@
  * explicit routes over links within groups and between them, as in its published simulator. */
 #include "groups_internal.h"
 
-typedef berth_i_net Net;
-
-static double between(const Net *t, int32_t g, int32_t h) {
+static double between(const berth_i_net *t, int32_t g, int32_t h) {
   return berth_i_groups_between(t->spec, g, h);
 }
 
@@ -60,7 +58,7 @@ static berth_status check_spec(berth_ctx *ctx, const berth_groups *s) {
 
 /* ---- devices ---- */
 
-static berth_status count_all(Net *t) {
+static berth_status count_all(berth_i_net *t) {
   int64_t n = 0;
   for (int32_t g = 0; g < t->spec->n; g++) {
     n += t->spec->group[g].count;
@@ -74,7 +72,7 @@ static berth_status count_all(Net *t) {
   return BERTH_OK;
 }
 
-static berth_status open_net(Net *t) {
+static berth_status open_net(berth_i_net *t) {
   size_t n = (size_t)t->n;
   t->first = berth_i_pool_alloc(&t->pool, (size_t)t->spec->n + 1, sizeof *t->first);
   t->group = berth_i_pool_alloc(&t->pool, n, sizeof *t->group);
@@ -86,7 +84,7 @@ static berth_status open_net(Net *t) {
   return berth_topology_builder_new(t->ctx, &t->b);
 }
 
-static berth_status add_group(Net *t, int32_t g, int32_t *device, int32_t *machine) {
+static berth_status add_group(berth_i_net *t, int32_t g, int32_t *device, int32_t *machine) {
   const berth_device_group *s = &t->spec->group[g];
   berth_device d = s->device;
   berth_status st = BERTH_OK;
@@ -102,7 +100,7 @@ static berth_status add_group(Net *t, int32_t g, int32_t *device, int32_t *machi
   return st;
 }
 
-static berth_status add_devices(Net *t) {
+static berth_status add_devices(berth_i_net *t) {
   int32_t device = 0, machine = 0;
   berth_status st = BERTH_OK;
   for (int32_t g = 0; g < t->spec->n && st == BERTH_OK; g++) {
@@ -115,7 +113,7 @@ static berth_status add_devices(Net *t) {
 
 /* ---- private links within a group, gates between groups ---- */
 
-static berth_status add_private_links(Net *t) {
+static berth_status add_private_links(berth_i_net *t) {
   berth_status st = BERTH_OK;
   int32_t link;
   for (int32_t i = 0; i < t->n; i++)
@@ -129,7 +127,7 @@ static berth_status add_private_links(Net *t) {
 }
 
 /* Free links between the devices of a group and a switch: enter[] towards it, leave[] from it. */
-static berth_status add_free_links(Net *t, int32_t g, int32_t node, bool out) {
+static berth_status add_free_links(berth_i_net *t, int32_t g, int32_t node, bool out) {
   berth_status st = BERTH_OK;
   for (int32_t i = t->first[g]; i < t->first[g + 1] && st == BERTH_OK; i++)
     st = out ? berth_i_groups_link(t, i, node, INFINITY, 0, &t->enter[i])
@@ -138,7 +136,7 @@ static berth_status add_free_links(Net *t, int32_t g, int32_t node, bool out) {
 }
 
 /* Every device of g to every one of h: enter, the n middle links, leave. */
-static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n,
+static berth_status set_group_routes(berth_i_net *t, int32_t g, int32_t h, int32_t n,
                                      const int32_t *middle) {
   berth_status st = BERTH_OK;
   int32_t route[8];
@@ -154,7 +152,7 @@ static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n,
 
 /* Gates of their own for each pair of groups: a link that pairs shared would make them wait for
  * each other. */
-static berth_status add_tag_pair(Net *t, int32_t g, int32_t h) {
+static berth_status add_tag_pair(berth_i_net *t, int32_t g, int32_t h) {
   int32_t out = 0, in = 0, link = 0;
   berth_status st = berth_i_groups_switch(t, "out", g, h, &out);
   if (st == BERTH_OK) st = berth_i_groups_switch(t, "in", g, h, &in);
@@ -170,7 +168,7 @@ typedef struct shared {
   double bandwidth;
 } shared;
 
-static berth_status open_shared(Net *t, shared *s) {
+static berth_status open_shared(berth_i_net *t, shared *s) {
   for (int32_t g = 0; g < t->spec->n; g++)
     for (int32_t h = 0; h < t->spec->n; h++)
       if (g != h && between(t, g, h) > s->bandwidth) s->bandwidth = between(t, g, h);
@@ -180,8 +178,8 @@ static berth_status open_shared(Net *t, shared *s) {
   return berth_i_groups_link(t, s->head, s->tail, s->bandwidth, t->spec->latency, &s->link);
 }
 
-/* The way to the shared link leads over a slower one where the pair is slower. */
-static berth_status add_heterog_pair(Net *t, const shared *s, int32_t g, int32_t h) {
+/* The path to the shared link leads over a slower one where the pair is slower. */
+static berth_status add_heterog_pair(berth_i_net *t, const shared *s, int32_t g, int32_t h) {
   int32_t middle[2], n = 0, node = s->head;
   berth_status st = BERTH_OK;
   if (between(t, g, h) < s->bandwidth) {
@@ -195,7 +193,7 @@ static berth_status add_heterog_pair(Net *t, const shared *s, int32_t g, int32_t
   return st == BERTH_OK ? set_group_routes(t, g, h, n, middle) : st;
 }
 
-static berth_status add_gates(Net *t) {
+static berth_status add_gates(berth_i_net *t) {
   shared s = { 0, 0, 0, 0 };
   berth_status st = add_private_links(t);
   bool one = t->spec->links == BERTH_GROUPS_HETEROG;
@@ -207,7 +205,7 @@ static berth_status add_gates(Net *t) {
 }
 
 berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, berth_topology **out) {
-  Net t = { 0 };
+  berth_i_net t = { 0 };
   berth_status st = check_spec(ctx, spec);
   if (st != BERTH_OK) return st;
   t.ctx = ctx;

@@ -4,15 +4,14 @@
 #include "groups_internal.h"
 #include <stdio.h>
 
-typedef berth_i_net Net;
-
-berth_status berth_i_groups_link(Net *t, int32_t from, int32_t to, double bandwidth, double latency,
+berth_status berth_i_groups_link(berth_i_net *t, int32_t from, int32_t to,
+                                 double bandwidth, double latency,
                                  int32_t *link) {
   berth_link l = { bandwidth, latency };
   return berth_topology_builder_add_link(t->b, from, to, &l, link);
 }
 
-berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32_t b,
+berth_status berth_i_groups_switch(berth_i_net *t, const char *letters, int32_t a, int32_t b,
                                    int32_t *node) {
   char name[64];
   if (b < 0) snprintf(name, sizeof name, "%s%d", letters, (int)a);
@@ -23,7 +22,7 @@ berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32
 /* Capacities are 0 where nothing passes. A slow pair has a link of its own, between the two halves
  * of each switch on the way. */
 typedef struct ports {
-  Net *net;
+  berth_i_net *net;
   bool limited;                      /* are there slow pairs? */
   double *card_out, *card_in;        /* [groups] bytes/s: the fastest pair from it, to it */
   double *rack_up, *rack_down;       /* [racks] bytes/s: the fastest pair that leaves it, enters
@@ -114,7 +113,7 @@ static berth_status add_machine(ports *p, int32_t m) {
 }
 
 static berth_status add_device_ports(ports *p, int32_t i) {
-  Net *t = p->net;
+  berth_i_net *t = p->net;
   double bandwidth = t->spec->group[t->group[i]].bandwidth, latency = t->spec->latency / 2;
   int32_t hub = p->hub[t->machine[i]];
   berth_status st = berth_i_groups_link(t, i, hub, bandwidth, latency, &t->enter[i]);
@@ -122,7 +121,7 @@ static berth_status add_device_ports(ports *p, int32_t i) {
 }
 
 static berth_status add_all(ports *p) {
-  Net *t = p->net;
+  berth_i_net *t = p->net;
   berth_status st = add_racks(p);
   for (int32_t k = 0; k < t->n_machines && st == BERTH_OK; k++) st = add_machine(p, k);
   for (int32_t k = 0; k < t->n && st == BERTH_OK; k++) st = add_device_ports(p, k);
@@ -152,7 +151,7 @@ static berth_status way(ports *p, int32_t m, int32_t k, int32_t *route, int32_t 
 }
 
 static berth_status set_machine_routes(ports *p, int32_t m, int32_t k) {
-  Net *t = p->net;
+  berth_i_net *t = p->net;
   int32_t n = 0, route[8];
   berth_status st = m == k ? BERTH_OK : way(p, m, k, route + 1, &n);
   for (int32_t i = p->first[m]; i < p->first[m + 1]; i++)
@@ -174,7 +173,7 @@ static berth_status set_routes(ports *p) {
 }
 
 static void number_machines(ports *p) {
-  const Net *t = p->net;
+  const berth_i_net *t = p->net;
   for (int32_t i = t->n - 1; i >= 0; i--) {
     p->group[t->machine[i]] = t->group[i];
     p->first[t->machine[i]] = i;

@@ -31,7 +31,7 @@ typedef struct router {
   int32_t *via, *rank;                   /* [nodes] last link of the best path, and its place among
                                             those of the layer */
   int32_t *mark;                         /* [nodes] number of the group of targets that it was last
-                                            on the way to */
+                                            on the path to */
   int32_t *queue, *bucket, *bucket_next; /* [nodes] search order; marked nodes by layer */
   arrival *arrivals;                     /* [nodes] */
   route_target *targets;                 /* [devices] */

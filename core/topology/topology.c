@@ -7,8 +7,7 @@ void berth_topology_retain(berth_topology *t) { t->refs++; }
 
 void berth_topology_release(berth_topology *t) {
   if (!t || --t->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = t->ctx;
+  berth_ctx *ctx = t->ctx;
   berth_i_names_release(ctx, &t->types);
   berth_i_pool_free(&t->pool);
   berth_ctx_release(ctx);

@@ -1,5 +1,5 @@
 /* Layout of a topology. Routes are kept flat, and share storage: from one source, the route to a
- * device that lies on the way to another is the head of that longer route. So read them by
+ * device that lies on the route to another is the head of that longer route. So read them by
  * route_first and route_len (or berth_topology_route). */
 #ifndef BERTH_TOPOLOGY_INTERNAL_H
 #define BERTH_TOPOLOGY_INTERNAL_H

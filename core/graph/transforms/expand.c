@@ -520,8 +520,7 @@ done:
 
 void berth_expansion_release(berth_expansion *x) {
   if (!x) return;
-  berth_graph *g;
-  g = x->g;
+  berth_graph *g = x->g;
   berth_i_pool_free(&x->pool);
   berth_graph_release(g); /* last: it may hold the context */
 }

@@ -243,7 +243,7 @@ static int64_t power_below(int32_t n) {
   return k;
 }
 
-/* Binomial tree over the n positions from `first` on, its root `root` behind that. The longest way
+/* Binomial tree over the n positions from `first` on, its root `root` behind that. The longest path
  * first: few ways are long then, and between neighbouring groups there are no more than there must
  * be. */
 static berth_status spread_binomial(berth_i_schedule *s, int32_t first, int32_t n, int32_t root,

@@ -26,7 +26,7 @@ static berth_status prepare(berth_ctx *ctx, berth_i_lookup *x) {
   return st;
 }
 
-static berth_status find_named(const berth_i_json *doc, const berth_i_json_value *v,
+static berth_status find_named(const berth_i_json *doc, berth_i_value v,
                                berth_i_lookup *x, int32_t *out) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
   berth_status st = x->ready || x->n == 0 ? BERTH_OK : prepare(ctx, x);
@@ -39,7 +39,7 @@ static berth_status find_named(const berth_i_json *doc, const berth_i_json_value
   return BERTH_OK;
 }
 
-berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_ref(const berth_i_json *doc, berth_i_value v,
                              berth_i_lookup *x, int32_t *out) {
   if (!v) return BERTH_OK;
   berth_i_json_kind kind = berth_i_json_kind_of(v);
@@ -59,9 +59,9 @@ berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *
 }
 
 /* A failure in the middle leaves the list in the pool, which the caller frees. */
-berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_refs(const berth_i_json *doc, berth_i_value v,
                               berth_i_lookup *x, berth_i_pool *pool, int32_t **out, int32_t *n) {
-  const berth_i_json_value *member;
+  berth_i_value member;
   int32_t count = 0;
   berth_status st = berth_i_get_array(doc, v, &member, &count);
   if (st != BERTH_OK) return st;

@@ -18,10 +18,10 @@ typedef struct berth_i_lookup {
 
 void berth_i_lookup_release(berth_ctx *ctx, berth_i_lookup *x);
 /** v NULL: out stays as it is. */
-berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_ref(const berth_i_json *doc, berth_i_value v,
                              berth_i_lookup *x, int32_t *out);
 /** An array of them.  @param out [*n] of the pool */
-berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_get_refs(const berth_i_json *doc, berth_i_value v,
                               berth_i_lookup *x, berth_i_pool *pool, int32_t **out, int32_t *n);
 
 /* Functions for `name`: of a list of texts, a topology, a graph. */

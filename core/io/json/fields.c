@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-typedef const berth_i_json_value *Value;
-
 /* Objects of one array mostly have their keys in one order: the search begins after the last hit,
  * so it is O(1) a key then, and O(n) else. */
 static int find_key(const char *key, const char *const *keys, int n, int from) {
@@ -17,13 +15,14 @@ static int find_key(const char *key, const char *const *keys, int n, int from) {
   return -1;
 }
 
-berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *const *keys, int n,
-                            int needed, bool strict, Value *found) {
+berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
+                            const char *const *keys, int n, int needed,
+                            bool strict, berth_i_value *found) {
   int k, from = 0;
   for (k = 0; k < n; k++) found[k] = NULL;
   if (berth_i_json_kind_of(object) != BERTH_I_JSON_OBJECT)
     return berth_i_json_fail(doc, object, "is not an object");
-  for (Value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
+  for (berth_i_value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
     k = find_key(berth_i_json_key(v), keys, n, from);
     if (k < 0 && strict) return berth_i_json_fail(doc, v, "is an unknown key");
     if (k < 0) continue;
@@ -37,11 +36,12 @@ berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *c
 }
 
 /* A member that is null is there. */
-berth_status berth_i_need(const berth_i_json *doc, Value object, Value v, const char *key) {
+berth_status berth_i_need(const berth_i_json *doc, berth_i_value object,
+                          berth_i_value v, const char *key) {
   return v ? BERTH_OK : berth_i_json_fail(doc, object, "has no \"%s\"", key);
 }
 
-berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out) {
+berth_status berth_i_get_text(const berth_i_json *doc, berth_i_value v, const char **out) {
   if (!v) return BERTH_OK;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING)
     return berth_i_json_fail(doc, v, "is not a string");
@@ -50,7 +50,7 @@ berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out
 }
 
 /* Foreign files write flags as numbers, too; berth files must not (berth_i_get_flag). */
-berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
+berth_status berth_i_get_bool(const berth_i_json *doc, berth_i_value v, bool *out) {
   if (!v) return BERTH_OK;
   berth_i_json_kind kind = berth_i_json_kind_of(v);
   if (kind == BERTH_I_JSON_BOOL) {
@@ -64,14 +64,14 @@ berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
   return BERTH_OK;
 }
 
-berth_status berth_i_get_flag(const berth_i_json *doc, Value v, bool *out) {
+berth_status berth_i_get_flag(const berth_i_json *doc, berth_i_value v, bool *out) {
   if (v && berth_i_json_kind_of(v) != BERTH_I_JSON_BOOL)
     return berth_i_json_fail(doc, v, "is neither true nor false");
   return berth_i_get_bool(doc, v, out);
 }
 
 /* The parser turns a number beyond doubles into an infinity. */
-static berth_status check_number(const berth_i_json *doc, Value v) {
+static berth_status check_number(const berth_i_json *doc, berth_i_value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER)
     return berth_i_json_fail(doc, v, "is not a number");
   if (isinf(berth_i_json_number(v))) return berth_i_json_fail(doc, v, "is too large");
@@ -79,7 +79,7 @@ static berth_status check_number(const berth_i_json *doc, Value v) {
 }
 
 /* min and max are within int32_t, so the cast is exact. */
-berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int32_t max,
+berth_status berth_i_get_int(const berth_i_json *doc, berth_i_value v, int32_t min, int32_t max,
                              int32_t *out) {
   if (!v) return BERTH_OK;
   berth_status st;
@@ -91,7 +91,7 @@ berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int3
   return BERTH_OK;
 }
 
-berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
+berth_status berth_i_get_amount(const berth_i_json *doc, berth_i_value v, double *out) {
   if (!v) return BERTH_OK;
   berth_status st;
   if ((st = check_number(doc, v)) != BERTH_OK) return st;
@@ -102,8 +102,8 @@ berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
 
 /* A number is in the base unit; a string has a unit of its own. "inf" is possible as a string
  * only. */
-berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite,
-                                  double *out) {
+berth_status berth_i_get_quantity(const berth_i_json *doc, berth_i_value v,
+                                  berth_unit unit, bool infinite, double *out) {
   double x = 0;
   if (!v) return BERTH_OK;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING) return berth_i_get_amount(doc, v, out);
@@ -114,7 +114,7 @@ berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit u
   return BERTH_OK;
 }
 
-berth_status berth_i_get_quantities(const berth_i_json *doc, Value *found,
+berth_status berth_i_get_quantities(const berth_i_json *doc, berth_i_value *found,
                                     const berth_i_quantity *q, int n, void *target) {
   berth_status st = BERTH_OK;
   for (int k = 0; k < n && st == BERTH_OK; k++)
@@ -124,7 +124,8 @@ berth_status berth_i_get_quantities(const berth_i_json *doc, Value *found,
 }
 
 /* INT32_MAX members would leave no id for "one past the end". */
-berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, int32_t *n) {
+berth_status berth_i_get_array(const berth_i_json *doc, berth_i_value v,
+                               berth_i_value *first, int32_t *n) {
   *first = NULL;
   *n = 0;
   if (!v) return BERTH_OK;
@@ -138,9 +139,9 @@ berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, i
   return BERTH_OK;
 }
 
-berth_status berth_i_get_texts(const berth_i_json *doc, Value v, berth_i_pool *pool,
+berth_status berth_i_get_texts(const berth_i_json *doc, berth_i_value v, berth_i_pool *pool,
                                const char ***out, int32_t *n) {
-  Value text;
+  berth_i_value text;
   int32_t count = 0;
   berth_status st = berth_i_get_array(doc, v, &text, &count);
   if (st != BERTH_OK || !v) return st;
@@ -153,8 +154,9 @@ berth_status berth_i_get_texts(const berth_i_json *doc, Value v, berth_i_pool *p
   return st;
 }
 
-berth_status berth_i_each(const berth_i_json *doc, Value v, berth_i_read_fn read, void *ud) {
-  Value member;
+berth_status berth_i_each(const berth_i_json *doc, berth_i_value v,
+                          berth_i_read_fn read, void *ud) {
+  berth_i_value member;
   int32_t n;
   berth_status st = berth_i_get_array(doc, v, &member, &n);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++, member = berth_i_json_next(member))
@@ -166,7 +168,7 @@ berth_status berth_i_each(const berth_i_json *doc, Value v, berth_i_read_fn read
 static bool lacks_place(berth_status st) { return st == BERTH_EINVAL || st == BERTH_ECYCLE; }
 
 /* The message is copied first: berth_i_json_fail writes to the buffer that berth_errmsg returns. */
-berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
+berth_status berth_i_blame(const berth_i_json *doc, berth_i_value v, berth_status st) {
   if (!lacks_place(st)) return st;
   char message[320];
   snprintf(message, sizeof message, "%s", berth_errmsg(berth_i_json_ctx(doc)));
@@ -184,7 +186,7 @@ berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status s
 
 /* Numbers become decimal text, so that 7 and "7" are the same id, as in the scripts that write such
  * files. */
-berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size,
+berth_status berth_i_id_text(const berth_i_json *doc, berth_i_value v, char *buf, size_t size,
                              const char **out) {
   if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
     *out = berth_i_json_string(v);
@@ -201,7 +203,7 @@ berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t
 }
 
 /* A new id gets the number of ids before it; any other number means that it is known. */
-berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what,
+berth_status berth_i_add_id(const berth_i_json *doc, berth_i_value v, const char *what,
                             berth_i_names *ids) {
   char buf[32];
   const char *text = "";
@@ -213,7 +215,7 @@ berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what,
   return id == expected ? BERTH_OK : berth_i_json_fail(doc, v, "is the id of a second %s", what);
 }
 
-berth_status berth_i_find_id(const berth_i_json *doc, Value v, const char *what,
+berth_status berth_i_find_id(const berth_i_json *doc, berth_i_value v, const char *what,
                              const berth_i_names *ids, int32_t *out) {
   char buf[32];
   const char *text = "";

@@ -5,7 +5,7 @@
 struct berth_json {
   berth_i_json *doc;
   int32_t depth; /* of the present value; BERTH_NONE: before the first, or behind the last */
-  const berth_i_json_value *path[BERTH_I_JSON_DEEPEST + 1];
+  berth_i_value path[BERTH_I_JSON_DEEPEST + 1];
   int32_t index[BERTH_I_JSON_DEEPEST + 1];
 };
 
@@ -33,8 +33,8 @@ void berth_json_release(berth_json *json) {
 /* To the first member, else to the next sibling, else to that of the closest ancestor that has one.
  * At the end depth falls to BERTH_NONE and path[0] stays, which is how "before the first"
  * differs. */
-static const berth_i_json_value *advance(berth_json *json) {
-  const berth_i_json_value *v = json->path[0] ? NULL : berth_i_json_root(json->doc);
+static berth_i_value advance(berth_json *json) {
+  berth_i_value v = json->path[0] ? NULL : berth_i_json_root(json->doc);
   if (json->depth >= 0) v = berth_i_json_first(json->path[json->depth]);
   if (v) json->index[++json->depth] = 0;
   while (!v && json->depth >= 0) {
@@ -47,7 +47,7 @@ static const berth_i_json_value *advance(berth_json *json) {
 
 /* kind: the enums have the same values. */
 int berth_json_next(berth_json *json, berth_json_item *out) {
-  const berth_i_json_value *v = advance(json);
+  berth_i_value v = advance(json);
   if (!v) return 0;
   *out = (berth_json_item){ .kind = (berth_json_kind)berth_i_json_kind_of(v),
                             .key = berth_i_json_key(v),

@@ -4,7 +4,7 @@
 #include "io/formats_internal.h"
 
 /* A "graph" without "berth" is recognised, too: read_berth then reports the missing version. */
-static berth_i_match match_berth(const berth_i_json_value *root) {
+static berth_i_match match_berth(berth_i_value root) {
   bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
@@ -12,7 +12,7 @@ static berth_i_match match_berth(const berth_i_json_value *root) {
 static berth_status read_berth(const berth_i_source *src, const berth_i_json *doc,
                                berth_bundle *out) {
   static const char *const keys[] = { "berth", "graph", "topology", "placement" };
-  const berth_i_json_value *f[4], *root = berth_i_json_root(doc);
+  berth_i_value f[4], root = berth_i_json_root(doc);
   berth_status st = berth_i_fields(doc, root, keys, 4, 0, true, f);
   int32_t version = 0;
   (void)src;

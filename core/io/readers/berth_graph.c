@@ -6,8 +6,6 @@
  * every tensor and the "inputs" of every op. O(ops + edges). */
 #include "io/json/berth_ref.h"
 
-typedef const berth_i_json_value *Value;
-
 enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
 static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
 enum {
@@ -47,12 +45,12 @@ typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
-  Value g[N_G];
+  berth_i_value g[N_G];
   berth_i_lookup ops, devices, tensors;
   int32_t n_types;
   double *seconds;    /* [n_types] of the present op */
   const char **names; /* [ops] made for the look-up */
-  Value *inputs;      /* [ops] explicit orders of inputs; NULL: no op has one */
+  berth_i_value *inputs;      /* [ops] explicit orders of inputs; NULL: no op has one */
   int32_t *use_at;    /* [tensors + 1] */
   int32_t *use;       /* consumers, tensor by tensor */
   size_t n_use, cap_use;
@@ -89,7 +87,7 @@ static berth_status read_types(reader *r) {
 /* ---- ops ---- */
 
 /* Time of the present op on type k, or that there is none: null or "unsupported". */
-static berth_status read_time(void *ud, Value v, int32_t k) {
+static berth_status read_time(void *ud, berth_i_value v, int32_t k) {
   reader *r = ud;
   bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL
               || (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING
@@ -100,13 +98,13 @@ static berth_status read_time(void *ud, Value v, int32_t k) {
 }
 
 /* One time per type; with one type also a plain time. */
-static berth_status read_seconds(reader *r, Value v) {
+static berth_status read_seconds(reader *r, berth_i_value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
     return r->n_types == 1
                ? read_time(r, v, 0)
                : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
-  Value x;
+  berth_i_value x;
   int32_t n;
   berth_status st;
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
@@ -116,7 +114,7 @@ static berth_status read_seconds(reader *r, Value v) {
 }
 
 /* Without a topology in the file any device number may be meant. */
-static berth_status read_pin(reader *r, Value v, int32_t *pin) {
+static berth_status read_pin(reader *r, berth_i_value v, int32_t *pin) {
   if (r->devices.ud) return berth_i_get_ref(r->doc, v, &r->devices, pin);
   if (v && berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
     return berth_i_json_fail(r->doc, v, "is a name, but the file has no topology");
@@ -129,7 +127,7 @@ typedef struct flag {
   uint32_t bit;
 } flag;
 
-static berth_status read_flags(const reader *r, Value *f, const flag *flags, int n,
+static berth_status read_flags(const reader *r, berth_i_value *f, const flag *flags, int n,
                                uint32_t *bits) {
   berth_status st = BERTH_OK;
   for (int k = 0; k < n && st == BERTH_OK; k++) {
@@ -141,7 +139,7 @@ static berth_status read_flags(const reader *r, Value *f, const flag *flags, int
 }
 
 /* Kept as JSON until all tensors are known: positions may be beyond the tensors read so far. */
-static berth_status keep_inputs(reader *r, Value v, int32_t op) {
+static berth_status keep_inputs(reader *r, berth_i_value v, int32_t op) {
   if (!v) return BERTH_OK;
   if (!r->inputs
       && !(r->inputs = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->inputs)))
@@ -151,7 +149,7 @@ static berth_status keep_inputs(reader *r, Value v, int32_t op) {
 }
 
 /* seconds points into the reader: the builder copies it. */
-static berth_status read_op(void *ud, Value v, int32_t id) {
+static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
   static const berth_i_quantity amounts[] = {
     { O_FLOP, BERTH_FLOP, false, offsetof(berth_op, flop) },
     { O_BYTES, BERTH_BYTES, false, offsetof(berth_op, bytes) },
@@ -164,7 +162,7 @@ static berth_status read_op(void *ud, Value v, int32_t id) {
                                 { O_COMMUNICATION, BERTH_OP_COMMUNICATION } };
   reader *r = ud;
   berth_op op = berth_op_default();
-  Value f[N_O];
+  berth_i_value f[N_O];
   berth_status st = berth_i_fields(r->doc, v, OP, N_O, 0, true, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_text(r->doc, f[O_NAME], &op.name)) != BERTH_OK) return st;
@@ -182,11 +180,11 @@ static berth_status read_op(void *ud, Value v, int32_t id) {
 }
 
 /* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
-static berth_status list_names(reader *r, Value v) {
+static berth_status list_names(reader *r, berth_i_value v) {
   if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names)))
     return berth_i_nomem(r->ctx);
   for (int32_t i = 0; v; i++, v = berth_i_json_next(v)) {
-    Value name =
+    berth_i_value name =
         berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
     if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING)
       r->names[i] = berth_i_json_string(name);
@@ -197,7 +195,7 @@ static berth_status list_names(reader *r, Value v) {
 }
 
 static berth_status read_ops(reader *r) {
-  Value v;
+  berth_i_value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_OPS], &v, &r->ops.n);
   if (st == BERTH_OK) st = list_names(r, v);
   return st == BERTH_OK ? berth_i_each(r->doc, r->g[G_OPS], read_op, r) : st;
@@ -206,7 +204,7 @@ static berth_status read_ops(reader *r) {
 /* ---- tensors ---- */
 
 /* Edges are numbered in int32_t. */
-static berth_status read_consumer(void *ud, Value v, int32_t i) {
+static berth_status read_consumer(void *ud, berth_i_value v, int32_t i) {
   reader *r = ud;
   int32_t op = 0;
   (void)i;
@@ -216,7 +214,7 @@ static berth_status read_consumer(void *ud, Value v, int32_t i) {
   return r->n_use == INT32_MAX ? berth_i_json_fail(r->doc, v, "is one edge too many") : st;
 }
 
-static berth_status read_tensor(void *ud, Value v, int32_t id) {
+static berth_status read_tensor(void *ud, berth_i_value v, int32_t id) {
   static const berth_i_quantity amounts[] = {
     { T_BYTES, BERTH_BYTES, false, offsetof(berth_tensor, bytes) },
     { T_RESIDENT, BERTH_BYTES, false, offsetof(berth_tensor, resident_bytes) }
@@ -225,7 +223,7 @@ static berth_status read_tensor(void *ud, Value v, int32_t id) {
                                 { T_GRADIENT, BERTH_TENSOR_GRADIENT } };
   reader *r = ud;
   berth_tensor t = { 0, 0, -1, 0 };
-  Value f[N_T];
+  berth_i_value f[N_T];
   berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, 1, true, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[T_FROM], &r->ops, &t.producer)) != BERTH_OK) return st;
@@ -239,7 +237,7 @@ static berth_status read_tensor(void *ud, Value v, int32_t id) {
 /* seen[op] is the last tensor, plus 1, that has the op as a consumer. */
 static berth_status refuse_repeated_consumers(reader *r) {
   int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0;
-  Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
+  berth_i_value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (; v && st == BERTH_OK; t++, v = berth_i_json_next(v)) {
     for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) {
@@ -253,7 +251,7 @@ static berth_status refuse_repeated_consumers(reader *r) {
 }
 
 static berth_status read_tensors(reader *r) {
-  Value v;
+  berth_i_value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
   if (st != BERTH_OK) return st;
   if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at)))
@@ -354,7 +352,8 @@ static berth_status add_edges(reader *r) {
 /* ---- collectives ---- */
 
 /* Names are in the order of the enum. */
-static berth_status read_collective_kind(const reader *r, Value v, berth_collective_kind *kind) {
+static berth_status read_collective_kind(const reader *r, berth_i_value v,
+                                         berth_collective_kind *kind) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, v, &name);
   if (st != BERTH_OK) return st;
@@ -368,12 +367,12 @@ static berth_status read_collective_kind(const reader *r, Value v, berth_collect
                            "broadcast, alltoall, barrier, parameter-server");
 }
 
-static berth_status read_collective(void *ud, Value v, int32_t i) {
+static berth_status read_collective(void *ud, berth_i_value v, int32_t i) {
   reader *r = ud;
   berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
   int32_t *members = NULL, *consumers = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  Value f[N_C];
+  berth_i_value f[N_C];
   (void)i;
   berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, 1, true, f);
   if (st != BERTH_OK) return st;
@@ -395,7 +394,7 @@ done:
   return st;
 }
 
-berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, berth_i_value v,
                                       const berth_topology *t, berth_graph **out) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
   reader r = { .pool = berth_i_pool_empty(ctx),

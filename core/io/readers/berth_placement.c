@@ -6,8 +6,6 @@
 #include "placement/placement_internal.h"
 #include "io/json/berth_ref.h"
 
-typedef const berth_i_json_value *Value;
-
 enum { P_DEVICE, P_PLACER, P_ESTIMATE, P_SEQUENCE, P_START, P_FINISH, P_OPS, P_DEVICES, N_P };
 static const char *const PLACEMENT[] = { "device",   "placer",        "estimate_seconds",
                                          "sequence", "start_seconds", "finish_seconds",
@@ -17,7 +15,7 @@ typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
-  Value p[N_P];
+  berth_i_value p[N_P];
   const berth_graph *g;
   const berth_topology *t;
   const char **op_names, **device_names; /* as the file lists them */
@@ -33,10 +31,12 @@ static void release(reader *r) {
 }
 
 /* Names given beside ids must be those of the graph or topology in the same file. */
-static berth_status compare_names(reader *r, Value list, const char *const *names, int32_t n,
-                                  const char *(*name)(const void *, int32_t), const void *ud,
-                                  int32_t n_things, const char *what) {
-  Value v = list ? berth_i_json_first(list) : NULL;
+static berth_status compare_names(reader *r, berth_i_value list,
+                                  const char *const *names, int32_t n,
+                                  const char *(*name)(const void *, int32_t),
+                                  const void *ud, int32_t n_things,
+                                  const char *what) {
+  berth_i_value v = list ? berth_i_json_first(list) : NULL;
   if (!list || !ud) return BERTH_OK;
   if (n != n_things)
     return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things,
@@ -90,8 +90,8 @@ static void prepare_lookups(reader *r, int32_t n_ops) {
 
 /* Without names a string would be reported as "not the position": this message says what is
  * missing. */
-static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) {
-  Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
+static berth_status check_named(reader *r, berth_i_value list, const berth_i_lookup *x) {
+  berth_i_value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
                 ? NULL
                 : berth_i_json_first(list);
   for (; v; v = berth_i_json_next(v)) {
@@ -104,7 +104,7 @@ static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) 
 /* A permutation: as many as ops, in range (berth_i_get_refs), none twice. */
 static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n) {
   uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
-  Value v = berth_i_json_first(r->p[P_SEQUENCE]);
+  berth_i_value v = berth_i_json_first(r->p[P_SEQUENCE]);
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "comes a second time");
@@ -114,7 +114,8 @@ static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n
 }
 
 /* @param n the length that the list must have */
-static berth_status read_refs(reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
+static berth_status read_refs(reader *r, berth_i_value v, berth_i_lookup *x,
+                              int32_t n, int32_t **out) {
   int32_t *list = NULL, count = 0;
   berth_status st = check_named(r, v, x);
   if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &r->pool, &list, &count)) != BERTH_OK)
@@ -126,10 +127,10 @@ static berth_status read_refs(reader *r, Value v, berth_i_lookup *x, int32_t n, 
 }
 
 /* Of every op; infinity is legal (an op that never runs in a plan that failed). */
-static berth_status read_seconds(reader *r, Value list, berth_placement *p, double **out) {
+static berth_status read_seconds(reader *r, berth_i_value list, berth_placement *p, double **out) {
   const int32_t n = p->n;
   if (!list) return BERTH_OK;
-  Value v;
+  berth_i_value v;
   int32_t count;
   berth_status st;
   if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
@@ -144,7 +145,7 @@ static berth_status read_seconds(reader *r, Value list, berth_placement *p, doub
 }
 
 static berth_status check_plan(reader *r, const berth_placement *p) {
-  Value v = berth_i_json_first(r->p[P_FINISH]);
+  berth_i_value v = berth_i_json_first(r->p[P_FINISH]);
   for (int32_t k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
     if (p->finish[k] < p->start[k])
       return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
@@ -155,7 +156,7 @@ static berth_status check_plan(reader *r, const berth_placement *p) {
 static berth_status read_plan(reader *r, berth_placement *p) {
   /* A plan is both or none. */
   if (!r->p[P_START] != !r->p[P_FINISH]) {
-    Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
+    berth_i_value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
   }
   berth_status st;
@@ -166,7 +167,7 @@ static berth_status read_plan(reader *r, berth_placement *p) {
 
 /* "device" decides how many ops there are; all other lists must have that length. */
 static berth_status count_ops(reader *r, int32_t *n) {
-  Value v;
+  berth_i_value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
   if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
     st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n,
@@ -208,7 +209,7 @@ done:
   return st;
 }
 
-berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, berth_i_value v,
                                           const berth_graph *g, const berth_topology *t,
                                           berth_placement **out) {
   reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),

@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-typedef const berth_i_json_value *Value;
-
 enum { P_NAME, P_DEVICES, P_SWITCHES, P_NODES, P_LINKS, P_ROUTES, N_P };
 static const char *const TOPOLOGY[] = { "name", "devices", "switches", "nodes", "links", "routes" };
 enum { D_NAME, D_TYPE, D_SPEED, D_FLOPS, D_MEMORY, D_RATE, D_OVERHEAD, D_MACHINE, N_D };
@@ -30,9 +28,9 @@ typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
-  Value p[N_P];
+  berth_i_value p[N_P];
   berth_topology_builder *b;
-  Value *parts;        /* [n_devices + n_switches] devices, then switches */
+  berth_i_value *parts;        /* [n_devices + n_switches] devices, then switches */
   const char **names;  /* the same; "d0", "sw0", ... where none is given */
   int32_t n_devices, n_switches;
   int32_t *node_part;  /* [parts] which part each node is */
@@ -61,7 +59,7 @@ static berth_status read_device(reader *r, int32_t part) {
     { D_OVERHEAD, BERTH_SECONDS, false, offsetof(berth_device, overhead) }
   };
   berth_device d = berth_device_default();
-  Value f[N_D], v = r->parts[part];
+  berth_i_value f[N_D], v = r->parts[part];
   berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, 0, true, f);
   if (st != BERTH_OK || (st = berth_i_get_text(r->doc, f[D_TYPE], &d.type)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(r->doc, f[D_SPEED], &d.speed)) != BERTH_OK) return st;
@@ -74,11 +72,11 @@ static berth_status read_device(reader *r, int32_t part) {
 
 /* A switch is a name or an object with one. Unnamed parts get "d0", "sw0", ..., in arrays of their
  * own. */
-static berth_status name_part(reader *r, Value v, int32_t part) {
+static berth_status name_part(reader *r, berth_i_value v, int32_t part) {
   bool is_device = part < r->n_devices;
   const char *name = "";
   berth_status st = BERTH_OK;
-  Value given = v;
+  berth_i_value given = v;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING || is_device) {
     static const char *const keys[] = { "name" };
     if ((st = berth_i_fields(r->doc, v, keys, 1, 0, !is_device, &given)) != BERTH_OK) return st;
@@ -108,12 +106,12 @@ static berth_status make_room(reader *r) {
 /* Names first: "nodes" and links refer to all of them, and they are needed to add devices in node
  * order. */
 static berth_status list_parts(reader *r) {
-  Value device;
+  berth_i_value device;
   int32_t part = 0;
   berth_status st;
   int32_t devices = 0, switches = 0;
   if ((st = berth_i_get_array(r->doc, r->p[P_DEVICES], &device, &devices)) != BERTH_OK) return st;
-  Value sw;
+  berth_i_value sw;
   if ((st = berth_i_get_array(r->doc, r->p[P_SWITCHES], &sw, &switches)) != BERTH_OK) return st;
   if (switches >= INT32_MAX - devices)
     return berth_i_json_fail(r->doc, r->p[P_SWITCHES], "has too many members");
@@ -133,7 +131,7 @@ static berth_status order_nodes(reader *r) {
   int32_t part = 0, devices = 0;
   for (int32_t k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
   if (!r->p[P_NODES]) return BERTH_OK;
-  Value v;
+  berth_i_value v;
   int32_t count;
   berth_status st;
   if ((st = berth_i_get_array(r->doc, r->p[P_NODES], &v, &count)) != BERTH_OK) return st;
@@ -169,12 +167,12 @@ static berth_status add_nodes(reader *r) {
 /* ---- links and routes ---- */
 
 /* A duplex link counts as two, of which the way back has the next position. */
-static berth_status read_link(void *ud, Value v, int32_t i) {
+static berth_status read_link(void *ud, berth_i_value v, int32_t i) {
   reader *r = ud;
   berth_link link = { 0, 0 };
   int32_t from = 0, to = 0;
   bool duplex = false;
-  Value f[N_L];
+  berth_i_value f[N_L];
   (void)i;
   berth_status st = berth_i_fields(r->doc, v, LINK, N_L, 3, true, f);
   if (st != BERTH_OK) return st;
@@ -197,11 +195,11 @@ static berth_status read_link(void *ud, Value v, int32_t i) {
 }
 
 /* Checked by the builder: the links must lead from one device to the other. */
-static berth_status read_route(void *ud, Value v, int32_t i) {
+static berth_status read_route(void *ud, berth_i_value v, int32_t i) {
   reader *r = ud;
   int32_t from = 0, to = 0, n = 0, *links = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  Value f[N_R];
+  berth_i_value f[N_R];
   (void)i;
   berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, N_R, true, f);
   if (st != BERTH_OK) return st;
@@ -237,7 +235,7 @@ static berth_status read_name(reader *r) {
   return st == BERTH_OK ? berth_topology_builder_name(r->b, name) : st;
 }
 
-berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v,
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, berth_i_value v,
                                          berth_topology **out) {
   reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
                .doc = doc,

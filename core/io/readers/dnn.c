@@ -10,8 +10,6 @@
 
 enum { MAX_DEVICES = 256 }; /* of each sort: all are joined pair by pair */
 
-typedef const berth_i_json_value *Value;
-
 enum { F_FPGAS, F_MEMORY, F_NODES, F_EDGES, F_CPUS, N_TOP }; /* all but the last are needed */
 static const char *const TOP[] = { "maxFPGAs", "maxSizePerFPGA", "nodes", "edges", "maxCPUs" };
 enum { N_ID, N_NAME, N_FPGA, N_CPU, N_SIZE, N_SUPPORTED, N_BACKWARD, N_CLASS, N_NODE };
@@ -25,7 +23,7 @@ typedef struct reader {
   const berth_i_json *doc;
   berth_ctx *ctx;
   const berth_load_options *opts;
-  Value top[N_TOP];
+  berth_i_value top[N_TOP];
   int32_t n_nodes;
   berth_i_names ids, classes;
   int32_t *group;     /* [n_nodes] */
@@ -96,7 +94,7 @@ done:
 /* ---- nodes ---- */
 
 /* null is "no class", as in the Python scripts that wrote the files. */
-static berth_status read_class(reader *r, Value v, int32_t node) {
+static berth_status read_class(reader *r, berth_i_value v, int32_t node) {
   const char *text = "";
   if (!v || berth_i_json_kind_of(v) == BERTH_I_JSON_NULL) return BERTH_OK;
   char buf[32];
@@ -105,7 +103,8 @@ static berth_status read_class(reader *r, Value v, int32_t node) {
   return berth_i_names_add(r->ctx, &r->classes, text, &r->group[node]);
 }
 
-static berth_status read_milliseconds(reader *r, Value node, Value v, const char *key,
+static berth_status read_milliseconds(reader *r, berth_i_value node,
+                                      berth_i_value v, const char *key,
                                       double *seconds) {
   double ms = 0;
   berth_status st = berth_i_need(r->doc, node, v, key);
@@ -115,7 +114,7 @@ static berth_status read_milliseconds(reader *r, Value node, Value v, const char
 }
 
 /* seconds[1] is read only with `cpus`, or to check it when it is there. */
-static berth_status read_times(reader *r, Value node, Value *f, double seconds[2]) {
+static berth_status read_times(reader *r, berth_i_value node, berth_i_value *f, double seconds[2]) {
   bool supported = true;
   berth_status st = read_milliseconds(r, node, f[N_FPGA], "fpgaLatency", &seconds[0]);
   if (st == BERTH_OK && (r->opts->cpus || f[N_CPU]))
@@ -126,10 +125,10 @@ static berth_status read_times(reader *r, Value node, Value *f, double seconds[2
 }
 
 /* What must be known of all nodes before the first op is added. */
-static berth_status scan_node(void *ud, Value v, int32_t node) {
+static berth_status scan_node(void *ud, berth_i_value v, int32_t node) {
   reader *r = ud;
   static const char *const keys[] = { "id", "isBackwardNode", "colorClass" };
-  Value f[3];
+  berth_i_value f[3];
   berth_status st = berth_i_fields(r->doc, v, keys, 3, 1, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(r->doc, f[0], "node", &r->ids)) != BERTH_OK) return st;
@@ -137,11 +136,11 @@ static berth_status scan_node(void *ud, Value v, int32_t node) {
   return read_class(r, f[2], node);
 }
 
-static berth_status add_node(void *ud, Value v, int32_t node) {
+static berth_status add_node(void *ud, berth_i_value v, int32_t node) {
   reader *r = ud;
   berth_op op = berth_op_default();
   double seconds[2] = { 0, 0 };
-  Value f[N_NODE];
+  berth_i_value f[N_NODE];
   berth_status st = berth_i_fields(r->doc, v, NODE, N_NODE, 0, false, f);
   if (st != BERTH_OK || (st = read_times(r, v, f, seconds)) != BERTH_OK) return st;
   op.name = r->ids.text[node];
@@ -190,7 +189,7 @@ static berth_status make_room(reader *r) {
 
 static berth_status read_nodes(reader *r) {
   static const char *const types[] = { "accelerator", "cpu" };
-  Value first;
+  berth_i_value first;
   int32_t n = 0;
   berth_status st = berth_i_get_array(r->doc, r->top[F_NODES], &first, &n);
   if (st != BERTH_OK) return st;
@@ -205,12 +204,12 @@ static berth_status read_nodes(reader *r) {
 /* ---- edges ---- */
 
 /* Kept, not added: edges of one source and size become one tensor. */
-static berth_status read_edge(void *ud, Value v, int32_t i) {
+static berth_status read_edge(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "sourceId", "destId", "cost" };
   reader *r = ud;
   berth_i_edge edge = { 0, 0, 0, 0, v };
   double seconds = 0;
-  Value f[3];
+  berth_i_value f[3];
   (void)i;
   berth_status st = berth_i_fields(r->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
@@ -246,7 +245,7 @@ static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
 
-static berth_i_match match_dnn(const berth_i_json_value *root) {
+static berth_i_match match_dnn(berth_i_value root) {
   return berth_i_match_if(berth_i_json_get(root, "maxFPGAs") != NULL, BERTH_I_MATCH_MARK);
 }
 

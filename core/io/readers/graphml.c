@@ -365,8 +365,7 @@ static berth_status open_data(reader *r, const char *const *list) {
   if ((k = berth_i_names_find(&r->key_ids, id)) == BERTH_NONE)
     return fail(r, "data", "has a key that is not declared", id);
   r->key = &r->keys[k];
-  int32_t column;
-  column = r->key->column[place_of(in)];
+  int32_t column = r->key->column[place_of(in)];
   if (column == NOT_FOR)
     return fail(r, state_names[in], "has data of a key for other elements", id);
   if (column == UNREAD) r->state[r->depth] = UNREAD_DATA;

@@ -21,7 +21,8 @@ berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_
 
 berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name,
                                             const berth_collective *c) {
-  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->collectives, g->collectives_cap, g->n_collectives + 1);
+  berth_status st = BERTH_I_POOL_GROW(&g->pool, g->collectives,
+                                      g->collectives_cap, g->n_collectives + 1);
   if (st != BERTH_OK) return st;
   g->op_of[name] = BERTH_I_GRAPHML_COLLECTIVE - (int32_t)g->n_collectives;
   g->collectives[g->n_collectives++] = *c;

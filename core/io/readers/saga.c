@@ -3,12 +3,10 @@
  * speeds; with "exec" every node is a type of its own. Units are taken as they are. */
 #include "io/formats_internal.h"
 
-typedef const berth_i_json_value *Value;
-
 typedef struct workflow {
   const berth_i_json *doc;
   berth_ctx *ctx;
-  Value name, tasks, edges, nodes, links;
+  berth_i_value name, tasks, edges, nodes, links;
   berth_i_names task_ids, node_ids;
   double *seconds; /* [n_types] of the present task */
   int32_t n_types;
@@ -31,7 +29,7 @@ static void release(workflow *w) {
 
 static berth_status read_parts(workflow *w, bool with_nodes) {
   static const char *const keys[] = { "tasks", "edges", "nodes", "links", "name" };
-  Value f[5], root = berth_i_json_root(w->doc);
+  berth_i_value f[5], root = berth_i_json_root(w->doc);
   berth_status st = berth_i_fields(w->doc, root, keys, 5, with_nodes ? 4 : 2, false, f);
   if (st != BERTH_OK) return st;
   w->tasks = f[0];
@@ -49,11 +47,11 @@ static berth_status read_name(const workflow *w, const char **name) {
 
 /* ---- nodes and links ---- */
 
-static berth_status add_node(void *ud, Value v, int32_t i) {
+static berth_status add_node(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "id", "speed" };
   workflow *w = ud;
   berth_device d = berth_device_default();
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = berth_i_fields(w->doc, v, keys, 2, 1, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(w->doc, f[0], "node", &w->node_ids)) != BERTH_OK) return st;
@@ -64,12 +62,12 @@ static berth_status add_node(void *ud, Value v, int32_t i) {
   return berth_i_blame(w->doc, v, berth_topology_builder_add_device(w->tb, &d, NULL, NULL));
 }
 
-static berth_status add_link(void *ud, Value v, int32_t i) {
+static berth_status add_link(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "a", "b", "bandwidth" };
   workflow *w = ud;
   berth_link link = { 0, 0 };
   int32_t a = 0, b = 0;
-  Value f[3];
+  berth_i_value f[3];
   (void)i;
   berth_status st = berth_i_fields(w->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
@@ -97,14 +95,14 @@ static berth_status read_topology(workflow *w, berth_topology **out) {
 
 /* ---- tasks and edges ---- */
 
-static berth_status read_exec_time(void *ud, Value v, int32_t node) {
+static berth_status read_exec_time(void *ud, berth_i_value v, int32_t node) {
   workflow *w = ud;
   return berth_i_get_amount(w->doc, v, &w->seconds[node]);
 }
 
 /* A time for each node, in node order. */
-static berth_status read_exec(workflow *w, Value v) {
-  Value x;
+static berth_status read_exec(workflow *w, berth_i_value v) {
+  berth_i_value x;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, v, &x, &n);
   if (st != BERTH_OK) return st;
@@ -113,12 +111,12 @@ static berth_status read_exec(workflow *w, Value v) {
   return berth_i_each(w->doc, v, read_exec_time, w);
 }
 
-static berth_status add_task(void *ud, Value v, int32_t i) {
+static berth_status add_task(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "id", "name", "cost", "exec" };
   workflow *w = ud;
   const char *times = w->exec ? "exec" : "cost";
   berth_op op = berth_op_default();
-  Value f[4] = { NULL };
+  berth_i_value f[4] = { NULL };
   berth_status st = berth_i_fields(w->doc, v, keys, w->nodes ? 4 : 3, 1, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_add_id(w->doc, f[0], "task", &w->task_ids)) != BERTH_OK) return st;
@@ -132,11 +130,11 @@ static berth_status add_task(void *ud, Value v, int32_t i) {
                         : st;
 }
 
-static berth_status read_edge(void *ud, Value v, int32_t i) {
+static berth_status read_edge(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "src", "dst", "size" };
   workflow *w = ud;
   berth_i_edge edge = { 0, 0, 0, 0, v };
-  Value f[3];
+  berth_i_value f[3];
   (void)i;
   berth_status st = berth_i_fields(w->doc, v, keys, 3, 3, false, f);
   if (st != BERTH_OK) return st;
@@ -180,7 +178,7 @@ static berth_status read_graph(workflow *w, berth_graph **out) {
 
 /* The first task decides; a task of the other kind is refused by add_task. */
 static bool has_exec(const workflow *w) {
-  Value first = berth_i_json_first(w->tasks);
+  berth_i_value first = berth_i_json_first(w->tasks);
   return w->nodes && first && berth_i_json_get(first, "exec");
 }
 
@@ -205,17 +203,17 @@ static berth_status read_wfcommons(const berth_i_source *src, const berth_i_json
   return read_workflow(src, doc, false, out);
 }
 
-static bool has_devices(const berth_i_json_value *root) {
+static bool has_devices(berth_i_value root) {
   return berth_i_json_get(root, "nodes") || berth_i_json_get(root, "links");
 }
 
 /* The two formats differ in "nodes" and "links" only, and neither has a mark of its own. */
-static berth_i_match match_saga(const berth_i_json_value *root) {
+static berth_i_match match_saga(berth_i_value root) {
   bool yes = berth_i_json_get(root, "tasks") && has_devices(root);
   return berth_i_match_if(yes, BERTH_I_MATCH_SHAPE);
 }
 
-static berth_i_match match_wfcommons(const berth_i_json_value *root) {
+static berth_i_match match_wfcommons(berth_i_value root) {
   bool yes = berth_i_json_get(root, "tasks") && !has_devices(root);
   return berth_i_match_if(yes, BERTH_I_MATCH_SHAPE);
 }

@@ -21,7 +21,7 @@ static void release(berth_i_wf *w) {
 /* ---- parts ---- */
 
 /* Other versions may mean other things by the same members: refused. */
-static berth_status check_version(const berth_i_wf *w, Value root, Value v) {
+static berth_status check_version(const berth_i_wf *w, berth_i_value root, berth_i_value v) {
   static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
   const char *version = "";
   berth_status st = berth_i_need(w->doc, root, v, "schemaVersion");
@@ -33,9 +33,9 @@ static berth_status check_version(const berth_i_wf *w, Value root, Value v) {
 }
 
 /* One list serves both: tasks and their times. */
-static berth_status old_parts(berth_i_wf *w, Value workflow) {
+static berth_status old_parts(berth_i_wf *w, berth_i_value workflow) {
   static const char *const keys[] = { "tasks", "machines" };
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = berth_i_fields(w->doc, workflow, keys, 2, 1, false, f);
   if (st != BERTH_OK) return st;
   w->tasks = w->times = f[0];
@@ -44,10 +44,12 @@ static berth_status old_parts(berth_i_wf *w, Value workflow) {
 }
 
 /* The schema demands both halves. */
-static berth_status new_parts(berth_i_wf *w, Value workflow, Value specification, Value execution) {
+static berth_status new_parts(berth_i_wf *w, berth_i_value workflow,
+                              berth_i_value specification,
+                              berth_i_value execution) {
   static const char *const spec_keys[] = { "tasks", "files" };
   static const char *const exec_keys[] = { "tasks", "machines" };
-  Value s[2], e[2];
+  berth_i_value s[2], e[2];
   berth_status st = berth_i_need(w->doc, workflow, execution, "execution");
   if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, 1, false, s);
   if (st == BERTH_OK) st = berth_i_fields(w->doc, execution, exec_keys, 2, 1, false, e);
@@ -63,7 +65,7 @@ static berth_status new_parts(berth_i_wf *w, Value workflow, Value specification
 static berth_status read_parts(berth_i_wf *w) {
   static const char *const keys[] = { "name", "schemaVersion", "workflow" };
   static const char *const parts[] = { "specification", "execution" };
-  Value f[3], p[2], root = berth_i_json_root(w->doc);
+  berth_i_value f[3], p[2], root = berth_i_json_root(w->doc);
   berth_status st = berth_i_fields(w->doc, root, keys, 3, 0, false, f);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[0], &w->name);
   if (st == BERTH_OK) st = check_version(w, root, f[1]);
@@ -76,7 +78,8 @@ static berth_status read_parts(berth_i_wf *w) {
 /* ---- machines ---- */
 
 /* In bytes, or, up to 1.3, in "memory" by the thousand. */
-static berth_status get_memory(const berth_i_wf *w, Value bytes, Value kilobytes, double *out) {
+static berth_status get_memory(const berth_i_wf *w, berth_i_value bytes,
+                               berth_i_value kilobytes, double *out) {
   double kb = 0;
   if (bytes || !kilobytes) return berth_i_get_amount(w->doc, bytes, out);
   berth_status st;
@@ -85,13 +88,13 @@ static berth_status get_memory(const berth_i_wf *w, Value bytes, Value kilobytes
 }
 
 /* 1.4 and older write "speed", in MHz, too. */
-static berth_status get_clock(const berth_i_wf *w, Value cpu, double *mhz) {
+static berth_status get_clock(const berth_i_wf *w, berth_i_value cpu, double *mhz) {
   static const char *const keys[] = { "speedInMHz", "speed" };
   if (!cpu) return BERTH_OK;
-  Value f[2];
+  berth_i_value f[2];
   berth_status st;
   if ((st = berth_i_fields(w->doc, cpu, keys, 2, 0, false, f)) != BERTH_OK) return st;
-  Value v = f[0] ? f[0] : f[1];
+  berth_i_value v = f[0] ? f[0] : f[1];
   if (!v) return BERTH_OK;
   if ((st = berth_i_get_amount(w->doc, v, mhz)) != BERTH_OK) return st;
   return *mhz > 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is not positive");
@@ -103,12 +106,12 @@ static double speed_of(const berth_i_wf *w, double mhz) {
 }
 
 /* The clock of the first machine that has one is the unit of speed. */
-static berth_status read_machine(void *ud, Value v, int32_t machine) {
+static berth_status read_machine(void *ud, berth_i_value v, int32_t machine) {
   static const char *const keys[] = { "nodeName", "memoryInBytes", "memory", "cpu" };
   berth_i_wf *w = ud;
   berth_device d = berth_device_default();
   double mhz = 0;
-  Value f[4];
+  berth_i_value f[4];
   berth_status st = berth_i_fields(w->doc, v, keys, 4, 1, false, f);
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "machine", &w->machine_ids);
   if (st == BERTH_OK) st = get_memory(w, f[1], f[2], &d.memory);
@@ -137,7 +140,7 @@ static berth_status join_machines(const berth_i_wf *w) {
 
 /* A record without machines has no topology. */
 static berth_status read_topology(berth_i_wf *w, berth_topology **out) {
-  Value v;
+  berth_i_value v;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->machines, &v, &n);
   if (st != BERTH_OK || n == 0) return st;
@@ -161,12 +164,12 @@ static berth_status note_name(berth_i_wf *w, const char *name, int32_t task) {
 }
 
 /* Up to 1.4 tasks are referred to by their names, and may have an id besides. */
-static berth_status add_task(void *ud, Value v, int32_t task) {
+static berth_status add_task(void *ud, berth_i_value v, int32_t task) {
   static const char *const keys[] = { "id", "name" };
   berth_i_wf *w = ud;
   berth_i_wf_task *t = &w->task[task];
   const char *name = "";
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = berth_i_fields(w->doc, v, keys, 2, w->parted, false, f);
   if (st == BERTH_OK && !f[0]) st = berth_i_need(w->doc, v, f[1], "name");
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0] ? f[0] : f[1], "task", &w->task_ids);
@@ -181,7 +184,7 @@ static berth_status add_task(void *ud, Value v, int32_t task) {
 
 /* Times come later: seconds -1 marks the tasks without. */
 static berth_status read_tasks(berth_i_wf *w) {
-  Value v;
+  berth_i_value v;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
   if (st != BERTH_OK) return st;
@@ -196,8 +199,9 @@ static berth_status read_tasks(berth_i_wf *w) {
 
 /* Of several machines the first counts. A machine that the record does not describe is an error,
  * unless it describes none. */
-static berth_status find_machine(const berth_i_wf *w, Value machine, Value machines, int32_t *out) {
-  Value v = machine;
+static berth_status find_machine(const berth_i_wf *w, berth_i_value machine,
+                                 berth_i_value machines, int32_t *out) {
+  berth_i_value v = machine;
   int32_t n;
   berth_status st = machines ? berth_i_get_array(w->doc, machines, &v, &n) : BERTH_OK;
   *out = BERTH_NONE;
@@ -206,12 +210,12 @@ static berth_status find_machine(const berth_i_wf *w, Value machine, Value machi
 }
 
 /* What it took where it ran, times the speed there: the time at speed 1. */
-static berth_status read_time(berth_i_wf *w, Value v, int32_t task) {
+static berth_status read_time(berth_i_wf *w, berth_i_value v, int32_t task) {
   static const char *const keys[] = { "runtimeInSeconds", "runtime",       "machine",
                                       "machines",         "memoryInBytes", "memory" };
   berth_i_wf_task *t = &w->task[task];
   int32_t machine = BERTH_NONE;
-  Value f[6];
+  berth_i_value f[6];
   berth_status st = berth_i_fields(w->doc, v, keys, 6, 0, false, f);
   if (st == BERTH_OK && !f[1]) st = berth_i_need(w->doc, v, f[0], "runtimeInSeconds");
   if (st != BERTH_OK) return st;
@@ -225,10 +229,10 @@ static berth_status read_time(berth_i_wf *w, Value v, int32_t task) {
 }
 
 /* Up to 1.4 the times are members of the tasks themselves, in the same order. */
-static berth_status read_task_time(void *ud, Value v, int32_t i) {
+static berth_status read_task_time(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "id" };
   berth_i_wf *w = ud;
-  Value f[1];
+  berth_i_value f[1];
   if (!w->parted) return read_time(w, v, i);
   berth_status st = berth_i_fields(w->doc, v, keys, 1, 1, false, f);
   if (st == BERTH_OK) st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &i);
@@ -284,8 +288,8 @@ static berth_status read_wfformat(const berth_i_source *src, const berth_i_json 
 }
 
 /* Other formats may name the workflow that they hold. */
-static berth_i_match match_wfformat(const berth_i_json_value *root) {
-  const berth_i_json_value *v = berth_i_json_get(root, "workflow");
+static berth_i_match match_wfformat(berth_i_value root) {
+  berth_i_value v = berth_i_json_get(root, "workflow");
   if (!v) return BERTH_I_MATCH_NONE;
   if (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification")
       || berth_i_json_get(v, "execution")) {

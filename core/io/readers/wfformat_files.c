@@ -22,34 +22,34 @@ static berth_status set_size(berth_i_wf *w, int32_t file, double bytes) {
 
 /* ---- from 1.5 on: a list of files, referred to by id ---- */
 
-static berth_status read_file(void *ud, Value v, int32_t file) {
+static berth_status read_file(void *ud, berth_i_value v, int32_t file) {
   static const char *const keys[] = { "id", "sizeInBytes" };
   berth_i_wf *w = ud;
   double bytes = 0;
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = berth_i_fields(w->doc, v, keys, 2, 2, false, f);
   if (st == BERTH_OK) st = berth_i_add_id(w->doc, f[0], "file", &w->file_ids);
   if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[1], &bytes);
   return st == BERTH_OK ? set_size(w, file, bytes) : st;
 }
 
-static berth_status add_reference(berth_i_wf *w, Value v, berth_i_wf_list *l) {
+static berth_status add_reference(berth_i_wf *w, berth_i_value v, berth_i_wf_list *l) {
   int32_t file = 0;
   berth_status st = berth_i_find_id(w->doc, v, "file", &w->file_ids, &file);
   return st == BERTH_OK ? list_add(w, l, file) : st;
 }
 
-static berth_status read_input(void *ud, Value v, int32_t i) {
+static berth_status read_input(void *ud, berth_i_value v, int32_t i) {
   return (void)i, add_reference(ud, v, &((berth_i_wf *)ud)->in);
 }
 
-static berth_status read_output(void *ud, Value v, int32_t i) {
+static berth_status read_output(void *ud, berth_i_value v, int32_t i) {
   return (void)i, add_reference(ud, v, &((berth_i_wf *)ud)->out);
 }
 
 static berth_status read_new_lists(berth_i_wf *w) {
   static const char *const keys[] = { "inputFiles", "outputFiles" };
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = berth_i_fields(w->doc, w->task[w->task_at].origin, keys, 2, 0, false, f);
   if (st == BERTH_OK) st = berth_i_each(w->doc, f[0], read_input, w);
   return st == BERTH_OK ? berth_i_each(w->doc, f[1], read_output, w) : st;
@@ -57,7 +57,7 @@ static berth_status read_new_lists(berth_i_wf *w) {
 
 /* ---- up to 1.4: a task lists its files, with their sizes ---- */
 
-static berth_status find_link(const berth_i_wf *w, Value v, bool *input) {
+static berth_status find_link(const berth_i_wf *w, berth_i_value v, bool *input) {
   const char *text = "";
   berth_status st = berth_i_get_text(w->doc, v, &text);
   if (st != BERTH_OK) return st;
@@ -68,7 +68,8 @@ static berth_status find_link(const berth_i_wf *w, Value v, bool *input) {
 }
 
 /* A file is what is at its path, which may be given apart from its name. */
-static berth_status name_file(berth_i_wf *w, Value name, Value path, int32_t *file) {
+static berth_status name_file(berth_i_wf *w, berth_i_value name,
+                              berth_i_value path, int32_t *file) {
   const char *last = "", *first = "";
   berth_status st = berth_i_get_text(w->doc, name, &last);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, path, &first);
@@ -85,13 +86,13 @@ static berth_status name_file(berth_i_wf *w, Value name, Value path, int32_t *fi
 }
 
 /* Its size is that of the first mention. */
-static berth_status read_old_file(void *ud, Value v, int32_t i) {
+static berth_status read_old_file(void *ud, berth_i_value v, int32_t i) {
   static const char *const keys[] = { "link", "name", "sizeInBytes", "size", "path" };
   berth_i_wf *w = ud;
   double bytes = 0;
   bool input = false;
   int32_t file = 0, before = w->file_ids.n;
-  Value f[5];
+  berth_i_value f[5];
   (void)i;
   berth_status st = berth_i_fields(w->doc, v, keys, 5, 2, false, f);
   if (st == BERTH_OK && !f[3]) st = berth_i_need(w->doc, v, f[2], "sizeInBytes");
@@ -104,7 +105,7 @@ static berth_status read_old_file(void *ud, Value v, int32_t i) {
 
 static berth_status read_old_list(berth_i_wf *w) {
   static const char *const keys[] = { "files" };
-  Value f[1];
+  berth_i_value f[1];
   berth_status st = berth_i_fields(w->doc, w->task[w->task_at].origin, keys, 1, 0, false, f);
   return st == BERTH_OK ? berth_i_each(w->doc, f[0], read_old_file, w) : st;
 }
@@ -127,7 +128,7 @@ berth_status berth_i_wf_read_files(berth_i_wf *w) {
 /* ---- dependencies ---- */
 
 /* Up to 1.4 by name where it is unique, else by id; from 1.5 on by id. */
-static berth_status find_task(const berth_i_wf *w, Value v, int32_t *task) {
+static berth_status find_task(const berth_i_wf *w, berth_i_value v, int32_t *task) {
   const char *text = "";
   int32_t id = BERTH_NONE;
   berth_status st = berth_i_get_text(w->doc, v, &text);
@@ -144,7 +145,7 @@ static berth_status find_task(const berth_i_wf *w, Value v, int32_t *task) {
 }
 
 /* A parent or a child of the present task. */
-static berth_status add_declared(void *ud, Value v, int32_t i) {
+static berth_status add_declared(void *ud, berth_i_value v, int32_t i) {
   berth_i_wf *w = ud;
   int32_t task = w->task_at, other = 0;
   (void)i;
@@ -157,7 +158,7 @@ static berth_status add_declared(void *ud, Value v, int32_t i) {
 
 static berth_status read_declared(berth_i_wf *w) {
   static const char *const keys[] = { "parents", "children" };
-  Value f[2];
+  berth_i_value f[2];
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
     st = berth_i_fields(w->doc, w->task[k].origin, keys, 2, 0, false, f);

@@ -5,13 +5,11 @@
 
 #include "io/io_internal.h"
 
-typedef const berth_i_json_value *Value;
-
 typedef struct berth_i_wf_task {
   const char *name;
   double seconds;   /* at speed 1; negative: not yet known */
   double workspace; /* bytes */
-  Value origin;
+  berth_i_value origin;
 } berth_i_wf_task;
 
 /* Files by task: those of task t are at[t]..at[t + 1]. */
@@ -29,7 +27,7 @@ typedef struct berth_i_wf {
   const char *name;
   double bandwidth;
   bool parted;           /* structure and times are apart */
-  Value tasks, times, files, machines;
+  berth_i_value tasks, times, files, machines;
   berth_i_names task_ids, task_names, machine_ids, file_ids;
   int32_t *named;        /* [task_names] the task; BERTH_I_WF_MANY: it names several */
   size_t named_cap;

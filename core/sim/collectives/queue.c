@@ -8,10 +8,7 @@ static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 static void expect_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double end) {
-  berth_i_ready e;
-  e.time = end;
-  e.seq = p->o.order == BERTH_ORDER_TASK ? (uint32_t)k : s->seq++;
-  e.op = k;
+  berth_i_ready e = { end, p->o.order == BERTH_ORDER_TASK ? (uint32_t)k : s->seq++, k };
   berth_i_ready_up(s->coll.under_way, s->coll.n_under_way++, e);
   show_next(p, s);
 }

@@ -232,8 +232,7 @@ bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c,
                              int64_t *ended) {
   c->from = first_that_matters(p, c, m);
   if (!take_up(p, c, s, m->device)) return false;
-  int32_t done;
-  done = s->done;
+  int32_t done = s->done;
   set_limit(p, c, s, m, limit);
   bool whole = go_on(p, c, s);
   berth_i_paths_back(&c->paths);

@@ -25,44 +25,11 @@ static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i
   x->known = true;
 }
 
-static void flag_producers(const berth_i_sim_plan *p, berth_i_paths *x, int32_t op) {
-  const berth_graph *g = p->cost->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->flagged[g->producer[g->in[i]]] = 1;
-}
-
-static int32_t flag_moved(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_moves *m) {
-  int32_t last = -1;
-  for (int32_t i = 0; i < m->n; i++) {
-    x->flagged[m->op[i]] = 1;
-    flag_producers(p, x, m->op[i]);
-    if (x->rank[m->op[i]] > last) last = x->rank[m->op[i]];
-  }
-  return last;
-}
-
-static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s,
-                   const berth_i_moves *m) {
-  const int32_t *topo = p->cost->g->topo;
-  x->n = 0;
-  for (int32_t i = flag_moved(p, x, m); i >= 0; i--) {
-    int32_t op = topo[i];
-    if (!x->flagged[op]) continue;
-    x->flagged[op] = 0;
-    double tail;
-    tail = berth_i_placed_tail(p, x->tail, s, m->device, op);
-    if (tail == x->tail[op]) continue;
-    x->op[x->n] = op;
-    x->before[x->n++] = x->tail[op];
-    x->tail[op] = tail;
-    flag_producers(p, x, op);
-  }
-}
-
 const double *berth_i_paths_move(const berth_i_sim_plan *p, berth_i_paths *x,
                                  const berth_i_sim_state *s, const int32_t *base,
                                  const berth_i_moves *m) {
   if (!x->known) all_tails(p, x, s, base);
-  change(p, x, s, m);
+  x->n = berth_i_tails_change(p, s, m, x->rank, x->flagged, x->tail, x->op, x->before);
   return x->tail;
 }
 
@@ -75,6 +42,7 @@ void berth_i_paths_back(berth_i_paths *x) {
 
 void berth_i_paths_keep(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s,
                         const berth_i_moves *m) {
-  if (x->known) change(p, x, s, m);
+  if (x->known)
+    berth_i_tails_change(p, s, m, x->rank, x->flagged, x->tail, NULL, NULL);
   x->n = 0;
 }

@@ -4,7 +4,7 @@
  *
  * With free links a moved op matters to others from its place in the queues on: on the device that
  * it leaves, from its start there; on the device that it comes to, from the first end of an op
- * there at which it is next in line. What it reads from producers that ended before arrives when it
+ * there at which it is the next op. What it reads from producers that ended before arrives when it
  * always would have from there, and draws the same insertion numbers. */
 #include "rewind_internal.h"
 
@@ -164,10 +164,9 @@ static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r,
       missing++;
       continue;
     }
-    berth_i_ready input;
-    input.time = arrival_of(p, s, edge, x->finish, device[from], device[op]);
-    input.seq = r->seq[x->end_at] + (uint32_t)(edge - p->edge_at[from]);
-    input.op = op;
+    berth_i_ready input = {
+        arrival_of(p, s, edge, x->finish, device[from], device[op]),
+        r->seq[x->end_at] + (uint32_t)(edge - p->edge_at[from]), op};
     if (berth_i_ready_before(*e, input)) *e = input;
   }
   return missing;

@@ -41,6 +41,13 @@ struct berth_i_rewind {
   int32_t n_set;
 };
 
+/** Brings tails up to date with moves. O(what changes + ops before the last move)
+ *  @param rank [n_ops] place in the topological order @param flagged [n_ops] zeros, left so
+ *  @param op, before [n_ops] out: ops whose tail has changed and the old tails; NULL: not required
+ *  @return how many, if op is not NULL */
+int32_t berth_i_tails_change(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                             const berth_i_moves *m, const int32_t *rank, uint8_t *flagged,
+                             double *tail, int32_t *op, double *before);
 void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r);
 /** From the start of op to the end of all at least, transfers between these devices included.
  *  @param tail [ops] known for its consumers */

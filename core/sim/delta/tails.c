@@ -95,31 +95,39 @@ void berth_i_rewind_tails_back(berth_i_rewind *r) {
   forget_set(r);
 }
 
-/* ---- for a new base ---- */
+/* ---- changes by moves ---- */
 
-static void flag_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
+int32_t berth_i_tails_change(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                             const berth_i_moves *m, const int32_t *rank, uint8_t *flagged,
+                             double *tail, int32_t *op, double *before) {
   const berth_graph *g = p->cost->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) r->in_set[g->producer[g->in[i]]] = 1;
+  int32_t last = -1, n = 0;
+  /* A move changes the tail of its op and, by the transfers, those of the op's producers. */
+  for (int32_t i = 0; i < m->n; i++) {
+    int32_t v = m->op[i];
+    flagged[v] = 1;
+    for (int32_t k = g->in_at[v]; k < g->in_at[v + 1]; k++) flagged[g->producer[g->in[k]]] = 1;
+    if (rank[v] > last) last = rank[v];
+  }
+  /* Backwards along the order, as long as something changes. */
+  for (int32_t i = last; i >= 0; i--) {
+    int32_t v = g->topo[i];
+    if (!flagged[v]) continue;
+    flagged[v] = 0;
+    double changed = berth_i_placed_tail(p, tail, s, m->device, v);
+    if (changed == tail[v]) continue;
+    if (op) {
+      op[n] = v;
+      before[n++] = tail[v];
+    }
+    tail[v] = changed;
+    for (int32_t k = g->in_at[v]; k < g->in_at[v + 1]; k++) flagged[g->producer[g->in[k]]] = 1;
+  }
+  return n;
 }
 
 void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
                               const berth_i_sim_state *s, const berth_i_moves *m) {
-  const int32_t *topo = p->cost->g->topo;
-  int32_t last = -1;
   berth_i_rewind_tails_back(r);
-  for (int32_t i = 0; i < m->n; i++) {
-    r->in_set[m->op[i]] = 1;
-    flag_producers(p, r, m->op[i]);
-    if (r->rank[m->op[i]] > last) last = r->rank[m->op[i]];
-  }
-  for (int32_t i = last; i >= 0; i--) {
-    int32_t op = topo[i];
-    if (!r->in_set[op]) continue;
-    r->in_set[op] = 0;
-    double tail;
-    tail = berth_i_placed_tail(p, r->tail, s, m->device, op);
-    if (tail == r->tail[op]) continue;
-    r->tail[op] = tail;
-    flag_producers(p, r, op);
-  }
+  berth_i_tails_change(p, s, m, r->rank, r->in_set, r->tail, NULL, NULL);
 }

@@ -260,26 +260,22 @@ static int32_t older(const berth_i_links *l, int32_t a, int32_t b) {
   return b == BERTH_NONE || l->age[a] < l->age[b] ? a : b;
 }
 
-static int32_t oldest_from(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
+/* Oldest request of a device, as the sender or as the receiver, whose other end is free. */
+BERTH_I_INLINE int32_t oldest_at(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device,
+                                 bool sends) {
+  const uint8_t *busy = sends ? l->out_busy : l->in_busy, *other = sends ? l->in_busy : l->out_busy;
   int32_t best = BERTH_NONE;
-  if (l->out_busy[device] || l->from_waiting[device] == 0) return BERTH_NONE;
+  if (busy[device] || (sends ? l->from_waiting : l->to_waiting)[device] == 0) return BERTH_NONE;
   for (int32_t d = 0; d < p->n_devices; d++) {
-    if (!l->in_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, device, d)]);
-  }
-  return best;
-}
-
-static int32_t oldest_to(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
-  int32_t best = BERTH_NONE;
-  if (l->in_busy[device] || l->to_waiting[device] == 0) return BERTH_NONE;
-  for (int32_t d = 0; d < p->n_devices; d++) {
-    if (!l->out_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, d, device)]);
+    if (other[d]) continue;
+    size_t pair = sends ? berth_i_pair(p->cost->t, device, d) : berth_i_pair(p->cost->t, d, device);
+    best = older(l, best, l->head[pair]);
   }
   return best;
 }
 
 static int32_t oldest_of(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
-  return older(l, oldest_from(p, l, device), oldest_to(p, l, device));
+  return older(l, oldest_at(p, l, device, true), oldest_at(p, l, device, false));
 }
 
 static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {

@@ -121,10 +121,7 @@ static void park(berth_i_route *r, int32_t pair, int32_t link) {
 }
 
 static void awaken(berth_i_route *r, int32_t pair, int32_t link) {
-  berth_i_ready e;
-  e.time = age_of(r, pair);
-  e.seq = 0;
-  e.op = pair;
+  berth_i_ready e = { age_of(r, pair), 0, pair };
   r->pair[pair].woken_by = link;
   berth_i_ready_up(r->awake, r->n_awake++, e);
 }
@@ -177,10 +174,7 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   if (r->head[pair] != BERTH_NONE) park(r, pair, links[0]);
   s->arrival[copy] = end;
   berth_i_links_note(p, s, copy, s->now, end, end);
-  berth_i_ready e;
-  e.time = end;
-  e.seq = s->seq++;
-  e.op = copy;
+  berth_i_ready e = { end, s->seq++, copy };
   berth_i_ready_up(r->under_way, r->n_under_way++, e);
 }
 
