@@ -3,8 +3,8 @@
  *
  * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is
  * made, tagged and closed, before the core allocates; then filled. close, __gc and __close are
- * idempotent. What bl_check gave stays until the function that has asked returns, even if the box
- * is closed meanwhile, by a finaliser or a hook; see calls.c.
+ * idempotent. What bl_check returned stays valid until the calling function returns, even if a
+ * finaliser or a hook closes the box meanwhile; see calls.c.
  * Ids are 1-based in Lua; only bl_to_id and bl_push_ids translate.
  */
 #ifndef BERTH_LUA_BINDING_H
@@ -24,16 +24,21 @@ typedef struct bl_class {
   const luaL_Reg *methods;        /* NULL: none */
   const luaL_Reg *more_methods;   /* of another file; NULL: none */
   const luaL_Reg *fields;         /* computed: called with the object; NULL: none */
-  const luaL_Reg *meta;           /* __len, __tostring (of an open object) and so on; NULL: none */
+  lua_CFunction text;             /* tostring of an open object; NULL: its name */
+  lua_CFunction length;           /* #object; NULL: none */
   lua_CFunction item;             /* object[number]; NULL: nil */
   bool light;                     /* made by the thousand: without an anchor, by bl_new_light */
-  const luaL_Reg *more_meta;      /* NULL: none */
+  const luaL_Reg *meta;           /* operators; NULL: none */
   const luaL_Reg *const *further_methods; /* NULL-terminated; NULL: none */
 } bl_class;
 
 typedef struct bl_box {
   void *object;
 } bl_box;
+
+/* The `release` of a class whose boxes hold nothing but their object. */
+#define BL_RELEASE(name, core_release) \
+  static void name(void *box) { core_release(((bl_box *)box)->object); }
 
 /* What a cost box remembers of the last bounds, so that simulating often prices them once. */
 typedef struct bl_cost_box {
@@ -72,6 +77,11 @@ void *bl_test(lua_State *L, int i, const bl_class *c);
 /** The open box; raises "fn: what: expected a graph, got nil" or "... is closed". */
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what);
 #define bl_self(L, c, fn) bl_check(L, 1, c, fn, "self")
+/* name(L, fn): the object of the open box of that class at 1. */
+#define BL_SELF(name, type, class) \
+  static type *name(lua_State *L, const char *fn) { \
+    return ((bl_box *)bl_self(L, &class, fn))->object; \
+  }
 /** "graph" for boxes of a registered class, else the Lua type. */
 const char *bl_kind(lua_State *L, int i);
 /** Is the box at i open? One that is closed while a function of the binding works is freed later,
@@ -79,20 +89,30 @@ const char *bl_kind(lua_State *L, int i);
 bool bl_is_open(lua_State *L, int i);
 /** Pushes anchor[key] of the box at i, or, if it is nil, what build(L) pushes, which is kept. */
 int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L));
+/** anchor[key] of the box at `box` = the value at `value`; value 0: nothing to keep. */
+void bl_keep(lua_State *L, int box, const char *key, int value);
+/** Pushes anchor[key] of the box at 1 and returns 1. */
+int bl_kept(lua_State *L, const char *key);
 /** Collects garbage when the core's memory, which Lua does not see, has doubled. Call when a large
  * object is on the stack. */
 void bl_track(lua_State *L);
+/** A C function for Lua that pushes one value and returns it; the expression may use L. */
+#define BL_GETTER(name, push, ...) \
+  static int name(lua_State *L) { \
+    push(L, __VA_ARGS__); \
+    return 1; \
+  }
 
 /* ---- functions under way: calls.c ---- */
 
-/** Pushes a function of the binding with n upvalues, which it takes from the stack; a mark stands
- * behind them. */
+/** Pushes a function of the binding with n upvalues, which it takes from the stack, and a mark as
+ * the last one. */
 void bl_push_closure(lua_State *L, lua_CFunction f, int n);
 /** Sets functions without upvalues in the table on the top. */
 void bl_set_functions(lua_State *L, const luaL_Reg *list);
 /** L is about to fetch what is in a box. */
 void bl_note_thread(lua_State *L);
-/** Is a function of the binding under way in any thread, below the one that asks? */
+/** Is another function of the binding active, in any thread, below the calling one? */
 bool bl_is_working(lua_State *L);
 
 /* ---- context and errors ---- */
@@ -119,16 +139,16 @@ int bl_done(lua_State *L, berth_status st);
 typedef struct bl_hooks {
   lua_State *running;       /* that called the core last and has not come back yet; NULL: none */
   bool interrupt, progress; /* functions are set */
-  bool asking;              /* one of them runs now */
+  bool calling;             /* one of them runs now */
   bool failed;              /* one of them has raised */
 } bl_hooks;
 
 void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core);
 bl_hooks *bl_hooks_of(lua_State *L);
 
-/** Around each call of the core that may ask hooks or call functions back: `call = bl_enter(L); st
- *  = bl_leave(&call, work())`. Between them nothing may raise, and what the work is about must be
- *  held: a hook may close any object. */
+/** Around each call of the core that may call hooks or other functions in Lua: `call = bl_enter(L);
+ *  st = bl_leave(&call, work())`. Between them nothing may raise, and what the work is about must
+ *  be held: a hook may close any object. */
 typedef struct bl_call {
   bl_hooks *hooks;
   lua_State *outer;
@@ -140,23 +160,32 @@ berth_status bl_leave(const bl_call *call, berth_status st);
 /** Raises what a hook has raised, if one has. */
 void bl_raise_failure(lua_State *L);
 
-/** Has SIGINT come, and is it caught for these hooks? Then it has had its effect. L: that runs now,
- * or NULL. */
+/** Has SIGINT come, and is it caught for these hooks? Then it is cleared. L: the running thread, or
+ * NULL. */
 bool bl_take_interrupt(const bl_hooks *h, lua_State *L);
 /** Before the state goes: gives the signal back if it was caught for these hooks. */
 void bl_forget_interrupts(const bl_hooks *h);
 lua_State *bl_main_thread(lua_State *L);
-/** Remembers the main thread, where Lua does not tell it. */
+/** Notes the main thread, where Lua has no way to find it later. */
 void bl_interrupts_init(lua_State *L);
 
 /* ---- reading tables ---- */
 
-/** Where a value stands, for messages: "fn: list[i].key". list NULL: "fn: key". */
+/** Place of a value in messages: "fn: list[i].key". list NULL: "fn: key". */
 typedef struct bl_where {
   const char *fn, *list;
   int i;
 } bl_where;
+/* The arguments of a function of the binding: BL_WHERE(w, "berth.place"); */
+#define BL_WHERE(name, fn) static const bl_where name = { fn, NULL, 0 }
+/** Raises "place: message". */
 int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...);
+/** Raises "place: message" unless BERTH_OK: for objects that are built from tables. */
+void bl_must_build(lua_State *L, const bl_where *w, berth_status st);
+/** Raises "expected a table, got ..." unless there is one at i. */
+void bl_need_table(lua_State *L, int i, const bl_where *w, const char *key);
+/** Raises "is missing" unless given. */
+void bl_need(lua_State *L, bool given, const bl_where *w, const char *key);
 
 /** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers
  * are legal keys. */
@@ -200,27 +229,52 @@ int bl_push_descriptors(lua_State *L, const bl_table *tables);
 
 /* Values at a stack index. */
 /** The string at i; raises if it is none, or holds a zero byte: C would end it there. */
+const char *bl_to_string(lua_State *L, int i, const bl_where *w, const char *key);
+/** The same, and of numbers their text. */
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key);
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key);   /* no NaN */
 /* no NaN, none below 0 */
 double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit);
 double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low,
                    double high);
+/** otherwise: of nil and none */
+double bl_opt_whole(lua_State *L, int i, const bl_where *w, const char *key, double otherwise,
+                    double low, double high);
 /** 0-based, of n things called noun. */
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                  const char *noun);
 /** Length of the array at i; a number among the keys that is no position of it raises. */
 int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key);
+/** Raises unless there is an array of n entries at i, one per `per` (NULL: not said). */
+void bl_need_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                    const char *per);
+/** Index of the string at i in names (NULL-terminated). */
+int bl_to_enum(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names);
 /** Arrays, in scratch userdata that they push: valid while it is on the stack. */
 double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                       const char *per);
 int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                    int32_t n_things, const char *noun);
 
+/** [n] whole numbers from low on; messages name w->fn: key[k]. */
+int32_t *bl_to_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                      int32_t low);
+/** [rows * columns]: an array of `rows` arrays, each of `columns` numbers (one per `per`). */
+double *bl_to_rows(lua_State *L, int i, const bl_where *w, const char *key, int32_t rows,
+                   int32_t columns, const char *per);
+/** Pushes entry k (from 0) of the array at list, a table with no keys but these (NULL: not
+ * checked);
+ * sets w->i. @return its stack index */
+int bl_to_entry(lua_State *L, int list, bl_where *w, int32_t k, const char *const *keys);
+/** Raises where an entry says an `id` that is not its position w->i: tables that an object has
+ * printed carry their own. */
+void bl_check_own_id(lua_State *L, int t, const bl_where *w);
+
 /* Fields of the table at t: false and out untouched if nil. t 0: always false. */
 bool bl_is_given(lua_State *L, int t, const char *key);
 bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit,
                      double *out);
+bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out);
 bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low,
@@ -233,6 +287,9 @@ bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key,
 /* These leave the value on the stack if there is one. */
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key);
 bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n);
+/** One of exactly n entries, one per `per`. */
+bool bl_get_sized(lua_State *L, int t, const bl_where *w, const char *key, int32_t n,
+                  const char *per);
 bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key);
 
 void *bl_scratch(lua_State *L, size_t n, size_t size);
@@ -242,6 +299,22 @@ void *bl_scratch(lua_State *L, size_t n, size_t size);
 void bl_push_numbers(lua_State *L, int32_t n, const double *x);
 void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids); /* 1-based */
 void bl_push_id(lua_State *L, int32_t id);                     /* 1-based; BERTH_NONE: nil */
+void bl_push_counts(lua_State *L, int32_t n, const int32_t *x); /* as they are */
+/** An array without holes: false for BERTH_NONE. */
+void bl_push_map(lua_State *L, int32_t n, const int32_t *ids);
+/** Ids of those that are marked. */
+void bl_push_marked(lua_State *L, int32_t n, const uint8_t *marks);
+/** names[code[k]] for each k. */
+void bl_push_names(lua_State *L, int32_t n, const uint8_t *code, const char *const *names);
+void bl_push_strings(lua_State *L, int32_t n, const char *const *s);
+/** An array of `rows` arrays of `columns` numbers. */
+void bl_push_rows(lua_State *L, int32_t rows, int32_t columns, const double *x);
+int bl_push_or_nil(lua_State *L, double x); /* NaN: nil; returns 1 */
+/** Pushes a text of up to 299 bytes and returns 1. */
+int bl_push_format(lua_State *L, const char *format, ...);
+void bl_set_numbers(lua_State *L, const char *key, int32_t n, const double *x);
+void bl_set_ids(lua_State *L, const char *key, int32_t n, const int32_t *ids);
+void bl_set_finite(lua_State *L, const char *key, double x); /* NaN and infinite: left out */
 void bl_set_number(lua_State *L, const char *key, double x);   /* in the table on the top */
 void bl_set_count(lua_State *L, const char *key, double n);    /* an integer where Lua has these */
 void bl_set_id(lua_State *L, const char *key, int32_t id);
@@ -260,23 +333,40 @@ void bl_add_format(luaL_Buffer *b, const char *format, ...);
 berth_graph **bl_new_graph(lua_State *L);
 berth_topology **bl_new_topology(lua_State *L);
 bl_placement_box *bl_new_placement(lua_State *L);
+/** The same with a reference to the cost, for a call of the core that makes the placement: a hook
+ * may close the cost box meanwhile. */
+bl_placement_box *bl_new_placed(lua_State *L, berth_cost *cost);
+/** After that call, for the box at `at`: pushes the placement and returns 1; or drops the reference
+ * and pushes nil, message, code, and the obstacle if there is one. */
+int bl_give_placed(lua_State *L, int at, const char *fn, berth_status st,
+                   const berth_obstacle *why);
 
 berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *what);
 berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const char *what);
 berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what);
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what);
 
+static inline int32_t bl_ops(const berth_cost *c) { return berth_graph_ops(berth_cost_graph(c)); }
+static inline int32_t bl_devices(const berth_cost *c) {
+  return berth_topology_devices(berth_cost_topology(c));
+}
+
 /** Makes (graph, topology, ...) into (cost, ...): the cost is at 1 afterwards. `options`: place of
  *  the option table, counted behind the cost. @return status; not BERTH_OK: nothing else has
  *  changed */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options);
+/** makespan, peak, and the op that ran out of memory if one did. @return how many */
+int bl_push_summary(lua_State *L, const berth_sim_summary *s);
 /** Bounds of the cost box, the cheap ones, remembered. */
 berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple,
                        berth_links links, berth_bounds *out, berth_obstacle *why);
 
 /** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
-const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w,
+const int32_t *bl_to_devices(lua_State *L, int i, const berth_cost *cost, const bl_where *w,
                              const char *key);
+/** The same for n ops and m devices. */
+const int32_t *bl_to_placed(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                            int32_t m);
 /** The same for the table at i into out [ops] if all is in order; NULL: it is not. Never raises. */
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out);
 /** After BERTH_EINFEASIBLE pushes { op, device, missing } and returns 1; else 0. */
@@ -297,7 +387,7 @@ typedef struct bl_policy {
   int arguments;            /* how many `pick` takes of op, est, plan, eft */
   bool scores;              /* pick is `score`, not `device` */
   int32_t n_ops, n_devices;
-  char fault[300];          /* what is wrong with a result; told after the core has cleaned up */
+  char fault[300];          /* what is wrong with a result; raised after the core has cleaned up */
 } bl_policy;
 
 /** Reads the policy at i (a table, or a function `device`); leaves what it needs on the stack.

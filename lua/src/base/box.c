@@ -1,4 +1,8 @@
-/* Boxes: userdata that hold core objects. Metatables, closing, computed fields. */
+/* Boxes: userdata that hold core objects. Metatables, closing, computed fields.
+ * Layout: the struct of the class, whose first field is the object or NULL, and one byte behind it
+ * that marks a box closed while its object is in use. A metatable is found in the registry by the
+ * class's address, and the class by the metatable. The anchor, a table of its own, keeps what the
+ * box refers to; it is emptied when the box is released. */
 #include "binding.h"
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +16,7 @@ static void push_metatable(lua_State *L, const bl_class *c) {
   lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
+/* By the metatable, which a script cannot exchange. */
 const char *bl_kind(lua_State *L, int i) {
   if (lua_isnone(L, i)) return "nil";
   if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return luaL_typename(L, i);
@@ -30,7 +35,7 @@ void *bl_test(lua_State *L, int i, const bl_class *c) {
   return same ? box : NULL;
 }
 
-/* Behind each box stands a byte: closed while it could not be freed yet. */
+/* The byte behind the box: closed, but not freed yet. */
 static char *lingers(lua_State *L, int i) {
   return (char *)lua_touserdata(L, i) + lua_rawlen(L, i) - 1;
 }
@@ -42,6 +47,7 @@ bool bl_is_open(lua_State *L, int i) {
 
 static const char *article(const char *noun) { return strchr("aei", noun[0]) ? "an" : "a"; }
 
+/* The class is compared before the box is read: a foreign userdata may be shorter than one. */
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
   bl_box *box = bl_test(L, i, c);
   if (!box)
@@ -57,6 +63,9 @@ static const bl_class *own_class(lua_State *L) { return lua_touserdata(L, lua_up
 
 /* ---- life ---- */
 
+/* [-0, +1] The box is zero before it gets its metatable, so that an error in between leaves a
+ * box that owns nothing. The byte behind it is that of lingers(). Its anchor is a table of its
+ * own. */
 void *bl_new(lua_State *L, const bl_class *c, size_t size) {
   bl_box *box = lua_newuserdata(L, size + 1);
   memset(box, 0, size + 1);
@@ -67,6 +76,7 @@ void *bl_new(lua_State *L, const bl_class *c, size_t size) {
   return box;
 }
 
+/* Lets go of everything that the box refers to. */
 static void drop_anchor(lua_State *L, int i) {
   compat_getanchor(L, i);
   lua_pushnil(L);
@@ -79,7 +89,7 @@ static void drop_anchor(lua_State *L, int i) {
   lua_pop(L, 1);
 }
 
-/* The collector takes only what nobody can be working on. */
+/* The collector takes only what no function can be using. */
 static int collect_box(lua_State *L) {
   const bl_class *c = own_class(L);
   bl_box *box = bl_test(L, 1, c);
@@ -122,6 +132,8 @@ static int close_light(lua_State *L) {
   return 0;
 }
 
+/* [-0, +1] build() pushes the value; it is made once and kept in the anchor, so that each read
+ * of the field gives the same table. */
 int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L)) {
   int self = lua_absindex(L, i);
   compat_getanchor(L, self);
@@ -136,6 +148,21 @@ int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L))
   return 1;
 }
 
+void bl_keep(lua_State *L, int box, const char *key, int value) {
+  if (value == 0) return;
+  value = lua_absindex(L, value);
+  compat_getanchor(L, box);
+  lua_pushvalue(L, value);
+  lua_setfield(L, -2, key);
+  lua_pop(L, 1);
+}
+
+int bl_kept(lua_State *L, const char *key) {
+  compat_getanchor(L, 1);
+  lua_getfield(L, -1, key);
+  return 1;
+}
+
 /* ---- metatable ---- */
 
 static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) {
@@ -144,7 +171,7 @@ static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) 
   return n;
 }
 
-/* A misspelt name is told, not taken for nil. */
+/* A misspelt name is an error, not nil. */
 static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists,
                         const char *name) {
   char fields[300] = "", methods[700] = "close";
@@ -210,7 +237,7 @@ static void push_functions(lua_State *L, const luaL_Reg *functions) {
   if (functions) bl_set_functions(L, functions);
 }
 
-/* Classes of hidden boxes are registered by whoever needs them first. */
+/* Classes of hidden boxes are registered where they are first needed. */
 static bool is_registered(lua_State *L, const bl_class *c) {
   push_metatable(L, c);
   bool yes = !lua_isnil(L, -1);
@@ -223,11 +250,16 @@ static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction cl
                                lua_CFunction collect) {
   lua_newtable(L);
   if (c->meta) bl_set_functions(L, c->meta);
+  if (c->length) {
+    bl_push_closure(L, c->length, 0);
+    lua_setfield(L, -2, "__len");
+  }
   set_closure(L, c, "__gc", collect);
   set_closure(L, c, "__close", close);
   set_closure(L, c, "__newindex", newindex_box);
   push_class(L, c);
-  lua_getfield(L, -2, "__tostring");
+  if (c->text) bl_push_closure(L, c->text, 0);
+  else lua_pushnil(L);
   bl_push_closure(L, tostring_box, 2);
   lua_setfield(L, -2, "__tostring");
   lua_pushstring(L, c->key);
@@ -261,15 +293,16 @@ static void keep_metatable(lua_State *L, const bl_class *c) {
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+/* Does nothing if the class is registered already. */
 void bl_register(lua_State *L, const bl_class *c) {
   lua_CFunction close = c->light ? close_light : close_box;
   if (is_registered(L, c)) return;
   push_new_metatable(L, c, close, c->light ? close_light : collect_box);
-  if (c->more_meta) bl_set_functions(L, c->more_meta);
   set_index(L, c, close, c->further_methods);
   keep_metatable(L, c);
 }
 
+/* [-0, +1] An array of the names in all the lists. */
 static void push_names(lua_State *L, const luaL_Reg *const *lists) {
   int n = 0;
   lua_newtable(L);
@@ -281,6 +314,7 @@ static void push_names(lua_State *L, const luaL_Reg *const *lists) {
   }
 }
 
+/* [-0, +1] { name, key, methods, fields }: what help and completion read. */
 void bl_push_class(lua_State *L, const bl_class *c) {
   const luaL_Reg *none = (const luaL_Reg[]){ { NULL, NULL } };
   const luaL_Reg *methods[8] = { c->methods ? c->methods : none,

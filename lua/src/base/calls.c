@@ -40,6 +40,7 @@ static void push_threads(lua_State *L) {
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+/* Adds the running thread to the weak table of those that have called the library. */
 static void note_coroutine(lua_State *L) {
   luaL_checkstack(L, 6, "berth");
   push_threads(L);
@@ -88,6 +89,7 @@ static bool is_within(lua_State *L, lua_State *of, int level) {
   return false;
 }
 
+/* Whether any known thread but L is inside of a call: a coroutine may be resumed from a hook. */
 static bool is_any_within(lua_State *L) {
   lua_State *main = bl_main_thread(L);
   bool yes = main != L && is_within(L, main, 0);

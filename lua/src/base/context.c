@@ -1,4 +1,7 @@
-/* One context per Lua state; errors and their messages. */
+/* One context per Lua state; errors and their messages; collecting garbage by the core's memory.
+ * The context's box is in the registry under a light userdata key. Messages of the core count ids
+ * from 0: bl_push_text adds one to numbers behind the nouns listed here. Positions of errors are
+ * those of the first caller outside berth's own modules, whose source prefix set_home gives. */
 #define _POSIX_C_SOURCE 200809L
 #include "binding.h"
 #include <ctype.h>
@@ -33,6 +36,7 @@ static const bl_class context_class = {
   .name = "context", .key = "berth.context", .release = release_context
 };
 
+/* Pushes registry[key]. */
 static void registry_get(lua_State *L, const void *key) {
   lua_pushlightuserdata(L, (void *)key);
   lua_rawget(L, LUA_REGISTRYINDEX);
@@ -45,6 +49,7 @@ static void registry_set(lua_State *L, const void *key) {
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+/* [-0, +0] Leaves the box in the registry. */
 static context_box *make_context(lua_State *L) {
   berth_hooks hooks = { 0 };
   hooks.clock = monotonic_clock;
@@ -58,6 +63,7 @@ static context_box *make_context(lua_State *L) {
   return box;
 }
 
+/* Made at the first use in a Lua state. */
 static context_box *get_context(lua_State *L) {
   registry_get(L, &context_key);
   context_box *box = lua_touserdata(L, -1);
@@ -99,7 +105,7 @@ static void push_where(lua_State *L) {
     lua_remove(L, -2);
     return;
   }
-  lua_pushliteral(L, ""); /* nobody outside berth is known, as in the command line */
+  lua_pushliteral(L, ""); /* no caller outside berth, as in the command line */
   lua_remove(L, -2);
 }
 
@@ -119,6 +125,7 @@ static int set_home(lua_State *L) {
 
 /* ---- errors ---- */
 
+/* Formats in C: lua_pushfstring differs between the interpreters, and the text must not. */
 int bl_error(lua_State *L, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -131,8 +138,7 @@ int bl_error(lua_State *L, const char *format, ...) {
   return lua_error(L);
 }
 
-/* Core messages number from 0; in Lua, ids are from 1. Names stand in quotes and stay as they
- * are. */
+/* Core messages number from 0; in Lua, ids are from 1. Names are in quotes and stay unchanged. */
 
 static const char *const numbered[] = {
   "op ",       "ops ",         "device ",    "devices ",     "tensor ",   "tensors ", "collective ",
@@ -170,6 +176,7 @@ static const char *add_shifted(luaL_Buffer *b, const char *s) {
   }
 }
 
+/* Names in quotes may look like ids: copied as they are. */
 static const char *add_quoted(luaL_Buffer *b, const char *s) {
   luaL_addchar(b, *s);
   for (s++; *s && *s != '"'; s++) luaL_addchar(b, *s);
@@ -177,6 +184,8 @@ static const char *add_quoted(luaL_Buffer *b, const char *s) {
   return s;
 }
 
+/* [-0, +1] The core counts from 0 and Lua from 1: numbers behind a noun are shifted, quoted
+ * names are copied as they are. */
 void bl_push_text(lua_State *L, const char *message) {
   const char *s = message;
   luaL_Buffer b;
@@ -195,6 +204,7 @@ void bl_push_text(lua_State *L, const char *message) {
   luaL_pushresult(&b);
 }
 
+/* [-0, +1] Why the last call of the core failed. */
 void bl_push_message(lua_State *L, berth_status st) {
   const char *message = berth_errmsg(bl_ctx(L));
   if (!*message) message = berth_status_name(st);
@@ -205,6 +215,7 @@ void bl_push_message(lua_State *L, berth_status st) {
   }
 }
 
+/* Callback and interrupt errors are raised, everything else is returned. */
 int bl_failed(lua_State *L, berth_status st) {
   if (st == BERTH_ECALLBACK) return lua_error(L);
   if (st == BERTH_EINTERRUPT) bl_raise_failure(L);
@@ -218,6 +229,13 @@ int bl_refused(lua_State *L, const char *fn, berth_status st) {
   if (st != BERTH_EINVAL) return bl_failed(L, st);
   bl_push_message(L, st);
   return bl_error(L, "%s: %s", fn, lua_tostring(L, -1));
+}
+
+void bl_must_build(lua_State *L, const bl_where *w, berth_status st) {
+  if (st == BERTH_OK) return;
+  bl_push_message(L, st);
+  if (w->list) bl_error(L, "%s: %s[%d]: %s", w->fn, w->list, w->i, lua_tostring(L, -1));
+  bl_error(L, "%s: %s", w->fn, lua_tostring(L, -1));
 }
 
 int bl_done(lua_State *L, berth_status st) {
@@ -237,10 +255,7 @@ static int memory(lua_State *L) {
   return 2;
 }
 
-static int clock_seconds(lua_State *L) {
-  lua_pushnumber(L, monotonic_clock(NULL));
-  return 1;
-}
+BL_GETTER(clock_seconds, lua_pushnumber, monotonic_clock(NULL))
 
 const luaL_Reg bl_context_functions[] = { { "memory", memory },
                                           { "clock", clock_seconds },

@@ -1,8 +1,8 @@
-/* Hooks in Lua: whether to stop, and how far the work is. The core asks on the calling thread, in
- * the midst of its own frames.
+/* Hooks in Lua: whether to stop, and how far the work is. The core calls them on the calling
+ * thread, in the midst of its own frames.
  *
- * Whoever calls the core says from which Lua state (bl_enter, bl_leave), so that the functions run
- * on its stack. A function that raises stops the work; its error waits in the table of hooks until
+ * A caller of the core says from which Lua state (bl_enter, bl_leave), so that the functions run on
+ * its stack. A function that raises stops the work; its error waits in the table of hooks until
  * the core has cleaned up, and is raised then, unchanged.
  */
 #include "binding.h"
@@ -17,16 +17,16 @@ static void push_hooks(lua_State *L) {
   lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
-/* ---- asking ---- */
+/* ---- calls ---- */
 
-typedef struct question {
+typedef struct hook_call {
   const char *what;
   double done;
   bool stop;
-} question;
+} hook_call;
 
-static int ask_interrupt(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
+static int interrupt_body(lua_State *L) {
+  hook_call *q = lua_touserdata(L, 1);
   push_hooks(L);
   lua_rawgeti(L, -1, INTERRUPT);
   lua_call(L, 0, 1);
@@ -34,8 +34,9 @@ static int ask_interrupt(lua_State *L) {
   return 0;
 }
 
-static int tell_progress(lua_State *L) {
-  const question *q = lua_touserdata(L, 1);
+/* Protected: (hook_call). What the function returns is ignored. */
+static int progress_body(lua_State *L) {
+  const hook_call *q = lua_touserdata(L, 1);
   push_hooks(L);
   lua_rawgeti(L, -1, PROGRESS);
   lua_pushstring(L, q->what);
@@ -55,28 +56,30 @@ static void keep_failure(bl_hooks *h) {
 }
 
 /* A hook may call the core, but is not called from there again. */
-static void ask(bl_hooks *h, lua_CFunction f, question *q) {
-  h->asking = true;
+static void call_hook(bl_hooks *h, lua_CFunction f, hook_call *q) {
+  h->calling = true;
   if (compat_cpcall(h->running, f, q) != LUA_OK) keep_failure(h);
-  h->asking = false;
+  h->calling = false;
 }
 
 static int on_interrupt(void *ud) {
   bl_hooks *h = ud;
-  question q = { NULL, 0, false };
+  hook_call q = { NULL, 0, false };
   if (bl_take_interrupt(h, h->running) || h->failed) return 1;
-  if (!h->interrupt || !h->running || h->asking) return 0;
-  ask(h, ask_interrupt, &q);
+  if (!h->interrupt || !h->running || h->calling) return 0;
+  call_hook(h, interrupt_body, &q);
   return q.stop || h->failed;
 }
 
 static void on_progress(void *ud, const char *what, double done) {
   bl_hooks *h = ud;
-  question q = { what, done, false };
-  if (!h->progress || !h->running || h->asking || h->failed) return;
-  ask(h, tell_progress, &q);
+  hook_call q = { what, done, false };
+  if (!h->progress || !h->running || h->calling || h->failed) return;
+  call_hook(h, progress_body, &q);
 }
 
+/* All slots are made here and hold false when empty: filling one inside of the core allocates
+ * nothing. */
 void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core) {
   lua_pushlightuserdata(L, (void *)&hooks_key);
   lua_createtable(L, N_SLOTS, 0);
@@ -106,6 +109,7 @@ berth_status bl_leave(const bl_call *call, berth_status st) {
   return st == BERTH_OK && call->hooks->failed ? BERTH_EINTERRUPT : st;
 }
 
+/* Raises the value that a hook raised inside of the core, unchanged, and forgets it. */
 void bl_raise_failure(lua_State *L) {
   bl_hooks *h = bl_hooks_of(L);
   if (!h->failed) return;
@@ -120,7 +124,7 @@ void bl_raise_failure(lua_State *L) {
 /* ---- functions of the module ---- */
 
 /* Sets field `key` of the table on the top, if there is such a hook. */
-static void tell_hook(lua_State *L, int slot, const char *key) {
+static void push_hook(lua_State *L, int slot, const char *key) {
   push_hooks(L);
   lua_rawgeti(L, -1, slot);
   if (lua_isfunction(L, -1)) lua_setfield(L, -3, key);
@@ -135,13 +139,12 @@ static bool get_hook(lua_State *L, int t, const bl_where *w, const char *key) {
   return false;
 }
 
+/* Both are read before either is set: a wrong one changes nothing. */
 static void set_hooks(lua_State *L, int t, const bl_where *w) {
   bl_hooks *h = bl_hooks_of(L);
   push_hooks(L);
-  bool interrupt;
-  interrupt = get_hook(L, t, w, "interrupt");
-  bool progress;
-  progress = get_hook(L, t, w, "progress");
+  bool interrupt = get_hook(L, t, w, "interrupt");
+  bool progress = get_hook(L, t, w, "progress");
   lua_rawseti(L, -3, PROGRESS);
   lua_rawseti(L, -2, INTERRUPT);
   lua_pop(L, 1);
@@ -155,8 +158,8 @@ static int hooks(lua_State *L) {
   static const bl_where w = { "berth.hooks", NULL, 0 };
   int t = bl_options(L, 1, &w, keys), n = lua_gettop(L);
   lua_newtable(L);
-  tell_hook(L, INTERRUPT, "interrupt");
-  tell_hook(L, PROGRESS, "progress");
+  push_hook(L, INTERRUPT, "interrupt");
+  push_hook(L, PROGRESS, "progress");
   if (n > 0) set_hooks(L, t, &w);
   return 1;
 }
@@ -164,15 +167,15 @@ static int hooks(lua_State *L) {
 /* progress(what, done): from the Lua modules; the hook's error just passes through them */
 static int progress(lua_State *L) {
   bl_hooks *h = bl_hooks_of(L);
-  if (!h->progress || h->asking) return 0;
+  if (!h->progress || h->calling) return 0;
   lua_settop(L, 2);
   push_hooks(L);
   lua_rawgeti(L, -1, PROGRESS);
   lua_insert(L, 1);
   lua_settop(L, 3);
-  h->asking = true;
+  h->calling = true;
   bool failed = lua_pcall(L, 2, 0, 0) != LUA_OK;
-  h->asking = false;
+  h->calling = false;
   return failed ? lua_error(L) : 0;
 }
 

@@ -2,7 +2,7 @@
  * process.
  *
  * The handler counts, and sets a debug hook on Lua's main thread, as the stand-alone interpreter
- * does. Whoever looks first takes the signal and removes the other: the core's interrupt hook, so
+ * does. The first that checks takes the signal and clears the other: the core's interrupt hook, so
  * that the call returns "interrupted", or Lua code, which raises. A signal disposition belongs to
  * the process, so this state does, too: one Lua state at a time has it.
  */
@@ -12,9 +12,9 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* So many without effect: whatever runs does not look, and the process gets the signal as it would
- * have without us. */
-enum { PATIENCE = 3 };
+/* After so many signals that nothing has handled, the process gets the next one as it would have
+ * without this file. */
+enum { MOST_UNHANDLED = 3 };
 
 static volatile sig_atomic_t pending, taken;
 
@@ -24,7 +24,7 @@ static struct {
   lua_State *main;
   pthread_t thread;
   struct sigaction before;
-  lua_Hook hook; int mask, count; /* somebody else's debug hook, while ours is set */
+  lua_Hook hook; int mask, count; /* the debug hook that ours replaces while it is set */
 } caught;
 
 static const char main_key = 0; /* its address is a registry key */
@@ -83,11 +83,13 @@ static void stop(lua_State *L, lua_Debug *ar) {
 
 /* ---- the signal ---- */
 
+/* As lua.c does it: the signal sets a debug hook, which raises when Lua code runs next. After
+ * MOST_UNHANDLED signals that no hook has taken the default action ends the process. */
 static void on_signal(int sig) {
   int kept = errno;
   if (!pthread_equal(pthread_self(), caught.thread)) {
     pthread_kill(caught.thread, sig); /* came to a worker of a batch */
-  } else if (++pending < PATIENCE) {
+  } else if (++pending < MOST_UNHANDLED) {
     set_debug_hook(caught.main);
   } else {
     sigaction(sig, &caught.before, NULL);
@@ -133,6 +135,7 @@ void bl_interrupts_init(lua_State *L) {
 #endif
 }
 
+/* Lua 5.1 does not keep it: there the thread that loaded the module was noted. */
 lua_State *bl_main_thread(lua_State *L) {
 #if LUA_VERSION_NUM < 502
   lua_pushlightuserdata(L, (void *)&main_key);
@@ -147,7 +150,7 @@ lua_State *bl_main_thread(lua_State *L) {
 
 /* catch_interrupts(yes): whether they were caught before */
 static int catch_interrupts(lua_State *L) {
-  static const bl_where w = { "berth.catch_interrupts", NULL, 0 };
+  BL_WHERE(w, "berth.catch_interrupts");
   const bl_hooks *h = bl_hooks_of(L);
   bool yes = lua_toboolean(L, 1), was = caught.owner == h;
   if (!lua_isboolean(L, 1)) bl_wrong(L, &w, "yes", "expected true or false, got %s", bl_kind(L, 1));

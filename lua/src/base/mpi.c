@@ -20,6 +20,7 @@ typedef struct array_box {
   int64_t size;
 } array_box;
 
+/* [-0, +3] nil, message, "mpi". */
 static int failed(lua_State *L, int error) {
   char text[MPI_MAX_ERROR_STRING];
   int n = 0;
@@ -138,6 +139,7 @@ static int sum_floats(float *x, int64_t n) {
   return error;
 }
 
+/* The numbers of the array at i; raises for anything else. */
 static int read_numbers(lua_State *L, int i, double *x, int n) {
   for (int k = 0; k < n; k++, lua_pop(L, 1)) {
     lua_rawgeti(L, i, k + 1);
@@ -149,6 +151,7 @@ static int read_numbers(lua_State *L, int i, double *x, int n) {
   return 0;
 }
 
+/* One call of at most PIECE numbers: (numbers) -> sums over all processes. */
 static int sum_numbers(lua_State *L) {
   size_t n = lua_rawlen(L, 1);
   if (n > PIECE) return luaL_error(L, "berth.mpi.sum: numbers: more than %d", (int)PIECE);
@@ -187,12 +190,13 @@ typedef struct block {
   float *out, *in; /* [ranks][count][width] to send, and received */
 } block;
 
-/* Columns of the block that there are: those behind the last number are nobody's. */
+/* Columns of the block that there are: those behind the last number are unused. */
 static int columns(const block *b, int rank, int64_t left) {
   int64_t n = left - (int64_t)rank * b->width;
   return n < 0 ? 0 : n < b->width ? (int)n : b->width;
 }
 
+/* Of each row the columns that each rank adds, padded with zeros: rank-major. */
 static void pack(const block *b, int64_t at, int64_t left) {
   float *to = b->out;
   for (int rank = 0; rank < b->ranks; rank++) {
@@ -211,6 +215,8 @@ static void add_rows(const block *b, float *sums) {
     for (int i = 0; i < b->width; i++) sums[i] += b->in[row * b->width + i];
 }
 
+/* Each rank gets its columns of all rows, adds them row after row and rank after rank, a fixed
+ * order, and sends the sums to all. Sums end in the first row. */
 static int add_block(const block *b, int64_t at, int64_t left) {
   const int each = b->count * b->width;
   int64_t n = (int64_t)b->ranks * b->width;
@@ -275,7 +281,7 @@ static int add_up(lua_State *L) {
   if (b.width > (n + b.ranks - 1) / b.ranks) b.width = (int)((n + b.ranks - 1) / b.ranks);
   b.out = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
   b.in = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
-  /* By a finaliser, as memory was asked for. */
+  /* By a finaliser, while memory was allocated. */
   if (read_rows(L, &b, fn) != n) return luaL_error(L, "%s: arrays: changed meanwhile", fn);
   return done(L, add_all(&b, n));
 }
@@ -289,7 +295,7 @@ static int broadcast_bytes(void *data, int64_t n, int root) {
   return error;
 }
 
-/* What the root has, as a new string; elsewhere the argument tells only that a string comes. */
+/* What the root has, as a new string; elsewhere the argument only says that a string comes. */
 static int broadcast_string(lua_State *L, int root) {
   size_t own = 0;
   const char *text = lua_tolstring(L, 1, &own);

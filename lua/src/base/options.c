@@ -61,7 +61,7 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
 
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables) {
   if (lua_isnoneornil(L, i)) return 0;
-  if (!lua_istable(L, i)) bl_wrong(L, w, "options", "expected a table, got %s", bl_kind(L, i));
+  bl_need_table(L, i, w, "options");
   bl_check_options(L, i, w, tables);
   return i;
 }
@@ -110,6 +110,7 @@ const char *bl_choice_name(const berth_option_table *table, const char *key, int
   return o->choices[value - o->first]->name;
 }
 
+/* Index of a named choice; the message lists the names. */
 int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key,
                  const berth_choice *const *choices) {
   const char *s = lua_type(L, i) == LUA_TSTRING ? bl_to_text(L, i, w, key) : NULL;
@@ -179,6 +180,8 @@ static void read_list(lua_State *L, const bl_where *w, const berth_option *o, ch
   }
 }
 
+/* Reads what the table of descriptors has with a text; keys of type OTHER are read by the
+ * caller. Lists stay on the stack, which anchors what the options point to. */
 void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table,
                      void *options) {
   for (const berth_option *o = table->options; t && o->key; o++) {
@@ -193,6 +196,7 @@ void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_
   }
 }
 
+/* [-0, +1] The value of an option as Lua has it. */
 static void push_field(lua_State *L, const berth_option *o, const void *field) {
   switch (o->type) {
   case BERTH_OPTION_FLAG: lua_pushboolean(L, *(const int *)field); break;
@@ -217,6 +221,7 @@ void bl_push_options(lua_State *L, const berth_option_table *table, const void *
 
 /* ---- what core.options says ---- */
 
+/* [-0, +1] Array of { name, text }. */
 static void push_choice_list(lua_State *L, const berth_choice *const *choices) {
   lua_newtable(L);
   for (int k = 0; choices[k]; k++) {
@@ -227,6 +232,7 @@ static void push_choice_list(lua_State *L, const berth_choice *const *choices) {
   }
 }
 
+/* The word that messages and help use for the type. */
 static const char *type_name(const berth_option *o) {
   static const char *const units[] = { "seconds", "bytes", "bytes/s", "flop", "flop/s" };
   switch (o->type) {
@@ -239,6 +245,7 @@ static const char *type_name(const berth_option *o) {
   }
 }
 
+/* [-0, +1] A row of options.described: key, type, text, default, was, low, high, above, choices. */
 static void push_option(lua_State *L, const berth_option_table *table, const berth_option *o) {
   lua_newtable(L);
   bl_set_string(L, "key", o->key);

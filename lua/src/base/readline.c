@@ -5,7 +5,7 @@
  * the same names, and those run then: only what both libraries have is used. They keep the terminal
  * and the history in process-wide state, and their callbacks carry no user data: `active` below is
  * the one Lua state that is inside readline() now, NULL otherwise; `watched` is the number of
- * interrupts that berth.core has caught and nobody has answered yet.
+ * interrupts that berth.core has caught and no call has handled yet.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "compat.h"
@@ -57,6 +57,7 @@ static size_t common_prefix(lua_State *L, size_t n) {
   return shared;
 }
 
+/* Whether the table at the top holds strings at 1 to n. */
 static int all_strings(lua_State *L, size_t n) {
   int ok = 1;
   for (size_t i = 1; i <= n && ok; i++) {
@@ -67,6 +68,7 @@ static int all_strings(lua_State *L, size_t n) {
   return ok;
 }
 
+/* The array that readline frees: first what all matches begin with, then these. 0: no memory. */
 static int fill_matches(lua_State *L, char **matches, size_t n) {
   lua_rawgeti(L, -1, 1);
   matches[0] = copy(lua_tostring(L, -1), 0);
@@ -107,6 +109,8 @@ static int call_completer(lua_State *L, const char *text, int start) {
   return lua_pcall(L, 2, 1, 0) == LUA_OK;
 }
 
+/* Called by readline outside of Lua: whatever happens, the stack is as before and no error
+ * passes. */
 static char **complete(const char *text, int start, int end) {
   lua_State *L = active;
   char **matches = NULL;

@@ -1,10 +1,15 @@
-/* Reading values and tables with messages that name the place; writing arrays. */
+/* Reading values and tables with messages that name the place; writing arrays.
+ * bl_to_... read the value at a stack index and raise if it is of the wrong kind; bl_get_... read a
+ * field and return false where it is nil. Arrays go to scratch userdata, pushed and left on the
+ * stack: the caller may pop them when done, and the collector frees them after an error. bl_set_...
+ * set a field of the table on the top; bl_push_... push. */
 #include "binding.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* "fn: list[i].key: ...", by what of these the place has. */
 int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -20,6 +25,14 @@ int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *forma
     snprintf(place, sizeof place, "%s", key ? key : "argument");
   }
   return bl_error(L, "%s: %s: %s", w->fn, place, text);
+}
+
+void bl_need_table(lua_State *L, int i, const bl_where *w, const char *key) {
+  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, i));
+}
+
+void bl_need(lua_State *L, bool given, const bl_where *w, const char *key) {
+  if (!given) bl_wrong(L, w, key, "is missing");
 }
 
 /* ---- keys ---- */
@@ -46,7 +59,7 @@ static int unknown_key(lua_State *L, const bl_where *w, const char *key, const c
   return bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, key, legal);
 }
 
-/* Of several unknown keys the least is told, whatever order the table has. */
+/* Reports the least of several unknown keys: the order of the table must not matter. */
 void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items) {
   const char *wrong = NULL;
   lua_pushnil(L);
@@ -64,7 +77,7 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
 
 int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names) {
   if (lua_isnoneornil(L, i)) return 0;
-  if (!lua_istable(L, i)) bl_wrong(L, w, "options", "expected a table, got %s", bl_kind(L, i));
+  bl_need_table(L, i, w, "options");
   bl_check_keys(L, i, w, names, false);
   return i;
 }
@@ -79,6 +92,12 @@ const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) 
   return s;
 }
 
+const char *bl_to_string(lua_State *L, int i, const bl_where *w, const char *key) {
+  if (lua_type(L, i) != LUA_TSTRING)
+    bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, i));
+  return bl_to_text(L, i, w, key);
+}
+
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
   if (lua_type(L, i) != LUA_TNUMBER)
     bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
@@ -87,6 +106,7 @@ double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
   return x;
 }
 
+/* A number in base units, or a string with a unit. */
 double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit) {
   static const char *const examples[] = { "\"5 us\"", "\"16 GB\"", "\"25 GB/s\"", "\"3 GFLOP\"",
                                           "\"15 TFLOP/s\"" };
@@ -111,8 +131,14 @@ double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, doub
   return x;
 }
 
+double bl_opt_whole(lua_State *L, int i, const bl_where *w, const char *key, double otherwise,
+                    double low, double high) {
+  return lua_isnoneornil(L, i) ? otherwise : bl_to_whole(L, i, w, key, low, high);
+}
+
 static const char *article(const char *noun) { return strchr("aeio", noun[0]) ? "an" : "a"; }
 
+/* Ids count from 1 in Lua and from 0 in C. */
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                  const char *noun) {
   if (lua_type(L, i) != LUA_TNUMBER)
@@ -125,6 +151,7 @@ int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_
   return (int32_t)x - 1;
 }
 
+/* #t is any border of a table with holes: an entry beyond it would be ignored in silence. */
 static void check_no_holes(lua_State *L, int i, const bl_where *w, const char *key, size_t n) {
   i = lua_absindex(L, i);
   lua_pushnil(L);
@@ -151,8 +178,8 @@ void *bl_scratch(lua_State *L, size_t n, size_t size) {
   return lua_newuserdata(L, n ? n * size : 1);
 }
 
-static void check_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
-                         const char *per) {
+void bl_need_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                    const char *per) {
   int32_t got = bl_to_length(L, i, w, key);
   if (got != n && !per) bl_wrong(L, w, key, "has %d entries, expected %d", (int)got, (int)n);
   if (got != n)
@@ -164,10 +191,11 @@ static const char *item_name(lua_State *L, const char *key, int32_t k) {
   return lua_pushfstring(L, "%s[%d]", key, (int)k);
 }
 
+/* The name of an item is made for an error only: arrays are long. */
 double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                       const char *per) {
   i = lua_absindex(L, i);
-  check_length(L, i, w, key, n, per);
+  bl_need_length(L, i, w, key, n, per);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
@@ -181,10 +209,11 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
   return x;
 }
 
+/* As bl_to_numbers: the fast test first, bl_to_id for its message. */
 int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                    int32_t n_things, const char *noun) {
   i = lua_absindex(L, i);
-  check_length(L, i, w, key, n, NULL);
+  bl_need_length(L, i, w, key, n, NULL);
   int32_t *ids = bl_scratch(L, (size_t)n, sizeof *ids);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
@@ -199,6 +228,50 @@ int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int3
   return ids;
 }
 
+/* [-0, +1] An array of whole numbers from `low`; the scratch stays at the top. */
+int32_t *bl_to_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                      int32_t low) {
+  i = lua_absindex(L, i);
+  int32_t *x = bl_scratch(L, (size_t)n, sizeof *x);
+  for (int32_t k = 0; k < n; k++) {
+    bl_where item = { w->fn, key, (int)k + 1 };
+    lua_rawgeti(L, i, k + 1);
+    x[k] = (int32_t)bl_to_whole(L, -1, &item, NULL, low, INT32_MAX);
+    lua_pop(L, 1);
+  }
+  return x;
+}
+
+/* [-0, +1] An array of arrays, row-major. */
+double *bl_to_rows(lua_State *L, int i, const bl_where *w, const char *key, int32_t rows,
+                   int32_t columns, const char *per) {
+  i = lua_absindex(L, i);
+  double *x = bl_scratch(L, (size_t)rows * (size_t)columns, sizeof *x);
+  for (int32_t k = 0; k < rows; k++) {
+    bl_where item = { w->fn, key, (int)k + 1 };
+    lua_rawgeti(L, i, k + 1);
+    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
+    memcpy(x + (size_t)k * (size_t)columns, bl_to_numbers(L, -1, &item, key, columns, per),
+           (size_t)columns * sizeof *x);
+    lua_pop(L, 2);
+  }
+  return x;
+}
+
+int bl_to_entry(lua_State *L, int list, bl_where *w, int32_t k, const char *const *keys) {
+  lua_rawgeti(L, list, k + 1);
+  w->i = (int)k + 1;
+  bl_need_table(L, -1, w, NULL);
+  if (keys) bl_check_keys(L, lua_gettop(L), w, keys, false);
+  return lua_gettop(L);
+}
+
+void bl_check_own_id(lua_State *L, int t, const bl_where *w) {
+  int32_t id;
+  if (bl_get_whole(L, t, w, "id", 1, INT32_MAX, &id) && id != w->i)
+    bl_wrong(L, w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
+}
+
 /* ---- fields ---- */
 
 /* Pushes t[key]; nil: pops it again and says false. */
@@ -211,17 +284,22 @@ static bool field(lua_State *L, int t, const char *key) {
 }
 
 bool bl_is_given(lua_State *L, int t, const char *key) {
-  if (!t) return false;
-  lua_getfield(L, t, key);
-  bool given = !lua_isnil(L, -1);
+  if (!field(L, t, key)) return false;
   lua_pop(L, 1);
-  return given;
+  return true;
 }
 
 bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit,
                      double *out) {
   if (!field(L, t, key)) return false;
   *out = bl_to_quantity(L, -1, w, key, unit);
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (!field(L, t, key)) return false;
+  *out = bl_to_number(L, -1, w, key);
   lua_pop(L, 1);
   return true;
 }
@@ -260,32 +338,40 @@ bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64
   return true;
 }
 
+/* Index in a list that ends with NULL. */
+int bl_to_enum(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names) {
+  char legal[300];
+  join(legal, sizeof legal, names);
+  if (lua_type(L, i) != LUA_TSTRING)
+    return bl_wrong(L, w, key, "expected one of: %s; got %s", legal, bl_kind(L, i));
+  const char *s = bl_to_text(L, i, w, key);
+  for (int k = 0; names[k]; k++)
+    if (strcmp(s, names[k]) == 0) return k;
+  return bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
+}
+
 bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names,
                  int *out) {
   if (!field(L, t, key)) return false;
-  const char *s = lua_type(L, -1) == LUA_TSTRING ? bl_to_text(L, -1, w, key) : bl_kind(L, -1);
-  int k;
-  for (k = 0; names[k]; k++)
-    if (lua_type(L, -1) == LUA_TSTRING && strcmp(s, names[k]) == 0) break;
-  char legal[300];
-  join(legal, sizeof legal, names);
-  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected one of: %s; got %s", legal, s);
-  if (!names[k]) bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
-  *out = k;
+  *out = bl_to_enum(L, -1, w, key, names);
   lua_pop(L, 1);
   return true;
 }
 
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key) {
-  if (!field(L, t, key)) return NULL;
-  if (lua_type(L, -1) != LUA_TSTRING)
-    bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, -1));
-  return bl_to_text(L, -1, w, key);
+  return field(L, t, key) ? bl_to_string(L, -1, w, key) : NULL;
 }
 
 bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
   if (!field(L, t, key)) return false;
   *n = bl_to_length(L, -1, w, key);
+  return true;
+}
+
+bool bl_get_sized(lua_State *L, int t, const bl_where *w, const char *key, int32_t n,
+                  const char *per) {
+  if (!field(L, t, key)) return false;
+  bl_need_length(L, -1, w, key, n, per);
   return true;
 }
 
@@ -321,6 +407,78 @@ void bl_push_id(lua_State *L, int32_t id) {
   }
 }
 
+void bl_push_counts(lua_State *L, int32_t n, const int32_t *x) {
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    lua_pushinteger(L, x[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_map(lua_State *L, int32_t n, const int32_t *ids) {
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    if (ids[k] == BERTH_NONE) lua_pushboolean(L, 0);
+    else lua_pushinteger(L, ids[k] + 1);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+/* [-0, +1] Ids of those that are marked, ascending. */
+void bl_push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
+  int count = 0;
+  lua_newtable(L);
+  for (int32_t k = 0; k < n; k++) {
+    if (!marks[k]) continue;
+    lua_pushinteger(L, k + 1);
+    lua_rawseti(L, -2, ++count);
+  }
+}
+
+void bl_push_names(lua_State *L, int32_t n, const uint8_t *code, const char *const *names) {
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    lua_pushstring(L, names[code[k]]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_strings(lua_State *L, int32_t n, const char *const *s) {
+  lua_createtable(L, n, 0);
+  for (int32_t k = 0; k < n; k++) {
+    lua_pushstring(L, s[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+void bl_push_rows(lua_State *L, int32_t rows, int32_t columns, const double *x) {
+  lua_createtable(L, rows, 0);
+  for (int32_t k = 0; k < rows; k++) {
+    bl_push_numbers(L, columns, x + (size_t)k * (size_t)columns);
+    lua_rawseti(L, -2, k + 1);
+  }
+}
+
+int bl_push_or_nil(lua_State *L, double x) {
+  if (isnan(x)) lua_pushnil(L);
+  else lua_pushnumber(L, x);
+  return 1;
+}
+
+void bl_set_numbers(lua_State *L, const char *key, int32_t n, const double *x) {
+  bl_push_numbers(L, n, x);
+  lua_setfield(L, -2, key);
+}
+
+void bl_set_ids(lua_State *L, const char *key, int32_t n, const int32_t *ids) {
+  bl_push_ids(L, n, ids);
+  lua_setfield(L, -2, key);
+}
+
+void bl_set_finite(lua_State *L, const char *key, double x) {
+  if (isfinite(x)) bl_set_number(L, key, x);
+}
+
 void bl_set_number(lua_State *L, const char *key, double x) {
   lua_pushnumber(L, x);
   lua_setfield(L, -2, key);
@@ -345,6 +503,17 @@ void bl_set_string(lua_State *L, const char *key, const char *s) {
   if (!s || !*s) return;
   lua_pushstring(L, s);
   lua_setfield(L, -2, key);
+}
+
+/* [-0, +1] As snprintf: see bl_error. */
+int bl_push_format(lua_State *L, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char text[300];
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  lua_pushstring(L, text);
+  return 1;
 }
 
 void bl_add_format(luaL_Buffer *b, const char *format, ...) {

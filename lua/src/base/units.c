@@ -1,4 +1,5 @@
-/* Quantities with units, random streams. */
+/* Quantities with units; random streams. The state of an rng is in its box: `open` points to it,
+ * NULL when closed. */
 #include "binding.h"
 #include <berth/io.h>
 #include <math.h>
@@ -8,20 +9,12 @@ const char *const bl_unit_names[] = { "seconds", "bytes", "bytes/s", "flop", "fl
 
 static berth_unit check_unit(lua_State *L, int i, const char *fn) {
   bl_where w = { fn, NULL, 0 };
-  int unit = 0;
-  lua_settop(L, i);
-  lua_createtable(L, 0, 1); /* so that the message is that of any other choice */
-  lua_pushvalue(L, i);
-  lua_setfield(L, -2, "unit");
-  if (!bl_get_enum(L, lua_gettop(L), &w, "unit", bl_unit_names, &unit))
-    bl_wrong(L, &w, "unit",
-             "expected \"seconds\", \"bytes\", \"bytes/s\", \"flop\" or \"flop/s\", got nil");
-  return (berth_unit)unit;
+  return (berth_unit)bl_to_enum(L, i, &w, "unit", bl_unit_names);
 }
 
 /* quantity(text or number, unit): number; nil, message, code */
 static int quantity(lua_State *L) {
-  static const bl_where w = { "berth.quantity", NULL, 0 };
+  BL_WHERE(w, "berth.quantity");
   berth_unit unit = check_unit(L, 2, w.fn);
   double x = 0;
   if (lua_type(L, 1) == LUA_TSTRING) {
@@ -35,7 +28,7 @@ static int quantity(lua_State *L) {
 }
 
 static int format(lua_State *L) {
-  static const bl_where w = { "berth.format", NULL, 0 };
+  BL_WHERE(w, "berth.format");
   berth_unit unit = check_unit(L, 2, w.fn);
   if (lua_type(L, 1) != LUA_TNUMBER)
     return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
@@ -47,8 +40,8 @@ static int format(lua_State *L) {
 /* number_text(x, digits): the same on every interpreter; their own formats differ where halves are
  * rounded */
 static int number_text(lua_State *L) {
-  static const bl_where w = { "number_text", NULL, 0 };
-  int digits = lua_isnoneornil(L, 2) ? 0 : (int)bl_to_whole(L, 2, &w, "digits", 1, 17);
+  BL_WHERE(w, "number_text");
+  int digits = bl_opt_whole(L, 2, &w, "digits", 0, 1, 17);
   if (lua_type(L, 1) != LUA_TNUMBER)
     return bl_wrong(L, &w, "x", "expected a number, got %s", bl_kind(L, 1));
   char text[48];
@@ -66,13 +59,11 @@ typedef struct rng_box {
 
 static void release_rng(void *box) { (void)box; }
 
-static berth_rng *check_rng(lua_State *L, const char *fn) {
-  return ((rng_box *)bl_self(L, &bl_rng_class, fn))->open;
-}
+BL_SELF(check_rng, berth_rng, bl_rng_class)
 
 static uint64_t optional_seed(lua_State *L, int i, const char *key) {
-  static const bl_where w = { "berth.rng", NULL, 0 };
-  return lua_isnoneornil(L, i) ? 0 : (uint64_t)bl_to_whole(L, i, &w, key, 0, 9007199254740992.0);
+  BL_WHERE(w, "berth.rng");
+  return bl_opt_whole(L, i, &w, key, 0, 0, 9007199254740992.0);
 }
 
 static int rng_new(lua_State *L) {
@@ -85,18 +76,11 @@ static int rng_new(lua_State *L) {
   return 1;
 }
 
-static int rng_uniform(lua_State *L) {
-  lua_pushnumber(L, berth_rng_uniform(check_rng(L, "rng:uniform")));
-  return 1;
-}
-
-static int rng_normal(lua_State *L) {
-  lua_pushnumber(L, berth_rng_normal(check_rng(L, "rng:normal")));
-  return 1;
-}
+BL_GETTER(rng_uniform, lua_pushnumber, berth_rng_uniform(check_rng(L, "rng:uniform")))
+BL_GETTER(rng_normal, lua_pushnumber, berth_rng_normal(check_rng(L, "rng:normal")))
 
 static int rng_below(lua_State *L) {
-  static const bl_where w = { "rng:below", NULL, 0 };
+  BL_WHERE(w, "rng:below");
   berth_rng *r = check_rng(L, w.fn);
   lua_pushinteger(L, berth_rng_below(r, (int32_t)bl_to_whole(L, 2, &w, "n", 1, INT32_MAX)) + 1);
   return 1;
@@ -104,7 +88,7 @@ static int rng_below(lua_State *L) {
 
 /* shuffle(array): in place; gives the array */
 static int rng_shuffle(lua_State *L) {
-  static const bl_where w = { "rng:shuffle", NULL, 0 };
+  BL_WHERE(w, "rng:shuffle");
   berth_rng *r = check_rng(L, w.fn);
   int32_t n = bl_to_length(L, 2, &w, "array");
   lua_settop(L, 2);
@@ -138,10 +122,9 @@ static const luaL_Reg rng_methods[] = { { "uniform", rng_uniform },
                                         { "below", rng_below },
                                         { "shuffle", rng_shuffle },
                                         { NULL, NULL } };
-static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
 const bl_class bl_rng_class = {
   .name = "rng", .key = "berth.rng", .release = release_rng, .methods = rng_methods,
-  .meta = rng_meta
+  .text = rng_tostring
 };
 
 const luaL_Reg bl_units_functions[] = { { "quantity", quantity },

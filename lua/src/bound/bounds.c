@@ -1,7 +1,11 @@
-/* Lower bounds, and what is proved of placers. */
+/* Lower bounds of the makespan, and the guarantees of placers. The cheap bounds of a cost are kept
+ * in its box, keyed by memory, multiple and links: simulating again and again prices them once.
+ * Thorough bounds are computed anew. Each bound and its source: berth/bound.h. */
 #include "base/binding.h"
 #include <math.h>
 
+/* The cheap bounds depend on graph, topology and these three only: they are computed once per
+ * box, since each simulation prints its gap to them. */
 berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple,
                        berth_links links, berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = berth_bounds_default(NULL);
@@ -22,12 +26,12 @@ berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double mult
   return BERTH_OK;
 }
 
-/* ---- asking ---- */
+/* ---- options ---- */
 
-typedef struct asked {
+typedef struct bounds_call {
   berth_bounds_options bounds;
   berth_guarantee_options proved;
-} asked;
+} bounds_call;
 
 BL_OWN_OPTIONS(own_options,
   BL_OTHER("makespan", "result or seconds", "none", "to be compared with the bounds"),
@@ -38,18 +42,20 @@ const bl_table bl_bounds_tables[] = {
 
 /* The options that the placer is given: place = { links, tau, gap }. */
 static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {
-  static const bl_where inner = { "berth.bounds: place", NULL, 0 };
+  BL_WHERE(inner, "berth.bounds: place");
   static const bl_table tables[] = { berth_guarantee_option_table, NULL };
   if (!t) return;
   lua_getfield(L, t, "place");
   if (!lua_isnil(L, -1)) {
-    if (!lua_istable(L, -1)) bl_wrong(L, w, "place", "expected a table, got %s", bl_kind(L, -1));
+    bl_need_table(L, -1, w, "place");
     bl_read_options(L, bl_option_table(L, lua_gettop(L), &inner, tables), &inner, tables[0](), o);
   }
   lua_pop(L, 1);
 }
 
-static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph *g, asked *a) {
+/* The proofs hold for the memory that the bounds assume: these two are copied. */
+static void read_call(lua_State *L, int t, const bl_where *w,
+                       const berth_graph *g, bounds_call *a) {
   a->bounds = berth_bounds_default(g);
   a->proved = berth_guarantee_default(g);
   bl_read_options(L, t, w, berth_bounds_option_table(), &a->bounds);
@@ -62,7 +68,7 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
 }
 
 /* @param cost that of the box, which a hook may close meanwhile */
-static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_bounds *b,
+static berth_status compute(bl_cost_box *box, berth_cost *cost, bounds_call *a, berth_bounds *b,
                             berth_guarantees *k, berth_obstacle *why) {
   berth_status st;
   if (!a->bounds.thorough) {
@@ -75,19 +81,15 @@ static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_
   return berth_guarantees_compute(cost, &a->proved, k);
 }
 
-/* ---- telling ---- */
+/* ---- answers ---- */
 
-/* Left out: NaN, not computed; infinite, nothing said. */
-static void set_if_finite(lua_State *L, const char *key, double x) {
-  if (!isnan(x) && !isinf(x)) bl_set_number(L, key, x);
-}
-
+/* [-0, +1] Without ratio or limit where there is none. */
 static void push_guarantee(lua_State *L, const berth_guarantee *k) {
   lua_createtable(L, 0, 6);
   bl_set_string(L, "name", k->name);
   bl_set_string(L, "placers", k->placers);
-  set_if_finite(L, "ratio", k->ratio);
-  set_if_finite(L, "limit", k->limit);
+  bl_set_finite(L, "ratio", k->ratio);
+  bl_set_finite(L, "limit", k->limit);
   bl_set_bool(L, "valid", k->valid);
   bl_set_string(L, "why", k->why);
 }
@@ -100,22 +102,22 @@ static void push_guarantees(lua_State *L, const berth_guarantees *k) {
   }
 }
 
+/* [-0, +1] Times in s; a bound that was not computed is left out. */
 static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarantees *k) {
   lua_createtable(L, 0, 15);
   bl_set_number(L, "critical_path", b->critical_path);
-  set_if_finite(L, "transfers", b->transfers);
-  set_if_finite(L, "lp", b->lp);
+  bl_set_finite(L, "transfers", b->transfers);
+  bl_set_finite(L, "lp", b->lp);
   bl_set_number(L, "work", b->work);
   bl_set_number(L, "memory", b->memory);
-  set_if_finite(L, "clusters", b->clusters);
-  set_if_finite(L, "intervals", b->intervals);
-  set_if_finite(L, "link_cut", b->link_cut);
+  bl_set_finite(L, "clusters", b->clusters);
+  bl_set_finite(L, "intervals", b->intervals);
+  bl_set_finite(L, "link_cut", b->link_cut);
   bl_set_number(L, "best", b->best);
   bl_set_string(L, "name", b->name);
   bl_set_number(L, "rho", k->rho);
   bl_set_number(L, "path_rho", k->path_rho);
-  lua_pushinteger(L, k->closed);
-  lua_setfield(L, -2, "closed");
+  bl_set_count(L, "closed", k->closed);
   if (!isnan(k->achieved)) bl_set_number(L, "achieved", k->achieved);
   push_guarantees(L, k);
   lua_setfield(L, -2, "guarantees");
@@ -123,17 +125,16 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
 
 /* bounds(graph, topology, options): table; nil, message, code, obstacle */
 int bl_bounds_table(lua_State *L) {
-  static const bl_where w = { "berth.bounds", NULL, 0 };
+  BL_WHERE(w, "berth.bounds");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 3);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   int t = bl_option_table(L, 2, &w, bl_bounds_tables);
   bl_cost_box *box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
-  asked a;
-  read_asked(L, t, &w, berth_cost_graph(box->cost), &a);
-  berth_cost *cost;
-  cost = box->cost;
+  bounds_call a;
+  read_call(L, t, &w, berth_cost_graph(box->cost), &a);
+  berth_cost *cost = box->cost;
   berth_cost_retain(cost);
   bl_call call = bl_enter(L);
   berth_bounds b;

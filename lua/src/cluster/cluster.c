@@ -1,12 +1,15 @@
-/* Type "cluster": jobs on machines, event by event. */
+/* Type "cluster": jobs on machines, event by event. Jobs come as columns (arrival, work, deadline),
+ * [jobs] each; amounts as numbers where there is one resource, else as an array per machine.
+ * Decisions return true; what does not fit returns nil, message, code; other mistakes raise. */
 #include "cluster.h"
 #include <math.h>
 #include <string.h>
 
-static void release(void *box) { berth_cluster_release(((bl_cluster_box *)box)->cluster); }
-static berth_cluster *self(lua_State *L, const char *fn) {
-  return ((bl_cluster_box *)bl_self(L, &bl_cluster_class, fn))->cluster;
+BL_RELEASE(release, berth_cluster_release)
+berth_cluster *bl_check_cluster(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_cluster_box *)bl_check(L, i, &bl_cluster_class, fn, what))->cluster;
 }
+BL_SELF(self, berth_cluster, bl_cluster_class)
 
 /* ---- making one ---- */
 
@@ -16,7 +19,6 @@ static void read_column(lua_State *L, int t, const bl_where *w, const char *key,
   static const berth_job plain = { 0, 0, INFINITY, 0 };
   lua_getfield(L, t, key);
   int at = lua_gettop(L);
-  if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, at));
   int32_t found = bl_to_length(L, at, w, key);
   if (*n < 0) {
     *jobs = bl_scratch(L, (size_t)found, sizeof **jobs);
@@ -34,6 +36,7 @@ static void read_column(lua_State *L, int t, const bl_where *w, const char *key,
   }
 }
 
+/* [jobs] from columns; *n: how many. */
 static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) {
   berth_job *jobs = NULL;
   *n = -1;
@@ -49,7 +52,7 @@ const bl_table bl_cluster_tables[] = { berth_cluster_option_table, NULL };
 /* cluster({ arrival, work, deadline }, { machines, capacity = [machines * resources], horizon,
  * slot, slack }, resources): object */
 static int cluster(lua_State *L) {
-  static const bl_where w = { "berth.cluster.new", NULL, 0 };
+  BL_WHERE(w, "berth.cluster.new");
   berth_cluster_options o = berth_cluster_default(0);
   lua_settop(L, 3);
   int t;
@@ -87,10 +90,7 @@ static int next(lua_State *L) {
 }
 
 /* upcoming(): s; inf: nothing more */
-static int upcoming(lua_State *L) {
-  lua_pushnumber(L, berth_cluster_upcoming(self(L, "cluster:upcoming")));
-  return 1;
-}
+BL_GETTER(upcoming, lua_pushnumber, berth_cluster_upcoming(self(L, "cluster:upcoming")))
 
 /* ---- decisions ---- */
 
@@ -104,23 +104,12 @@ static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, con
                                 int32_t n) {
   int32_t resources = berth_cluster_resources(c);
   if (lua_isnoneornil(L, i)) return NULL;
-  if (!lua_istable(L, i)) bl_wrong(L, w, "amounts", "expected an array, got %s", bl_kind(L, i));
+  int32_t found = bl_to_length(L, i, w, "amounts");
   lua_rawgeti(L, i, 1);
   if (!lua_istable(L, -1))
     return bl_to_numbers(L, i, w, "amounts", n * resources, "machine and resource");
-  if (bl_to_length(L, i, w, "amounts") != n)
-    bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
-  double *out = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *out);
-  for (int32_t k = 0; k < n; k++) {
-    bl_where item = { w->fn, "amounts", (int)k + 1 };
-    lua_rawgeti(L, i, k + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
-    memcpy(out + (size_t)k * (size_t)resources,
-           bl_to_numbers(L, lua_gettop(L), &item, "amounts", resources, "resource"),
-           (size_t)resources * sizeof *out);
-    lua_pop(L, 2);
-  }
-  return out;
+  if (found != n) bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
+  return bl_to_rows(L, i, w, "amounts", n, resources, "resource");
 }
 
 /* true; what does not fit: nil, message, code; other mistakes are raised */
@@ -137,44 +126,44 @@ static int start(lua_State *L) {
   double rate = 1;
   lua_settop(L, 4);
   int32_t job = to_job(L, c, &w);
-  if (!lua_istable(L, 3)) bl_wrong(L, &w, "machines", "expected an array, got %s", bl_kind(L, 3));
   int32_t n = bl_to_length(L, 3, &w, "machines");
-  const int32_t *machines;
-  machines = bl_to_ids(L, 3, &w, "machines", n, berth_cluster_machines(c), "machine");
+  const int32_t *machines =
+      bl_to_ids(L, 3, &w, "machines", n, berth_cluster_machines(c), "machine");
   int t;
   if ((t = bl_options(L, 4, &w, keys))) {
-    lua_getfield(L, t, "rate");
-    if (!lua_isnil(L, -1)) rate = bl_to_number(L, -1, &w, "rate");
+    bl_get_number(L, t, &w, "rate", &rate);
     lua_getfield(L, t, "amounts");
     amounts = to_amounts(L, lua_gettop(L), c, &w, n);
   }
   return decided(L, w.fn, berth_cluster_start(c, job, n, machines, amounts, rate));
 }
 
+/* set_rate(job, rate): work per second */
 static int set_rate(lua_State *L) {
-  static const bl_where w = { "cluster:set_rate", NULL, 0 };
+  BL_WHERE(w, "cluster:set_rate");
   berth_cluster *c = self(L, w.fn);
   return decided(L, w.fn,
                  berth_cluster_set_rate(c, to_job(L, c, &w), bl_to_number(L, 3, &w, "rate")));
 }
 
+/* pause(job): it waits again, with the work that is left */
 static int pause_job(lua_State *L) {
-  static const bl_where w = { "cluster:pause", NULL, 0 };
+  BL_WHERE(w, "cluster:pause");
   berth_cluster *c = self(L, w.fn);
   return decided(L, w.fn, berth_cluster_pause(c, to_job(L, c, &w)));
 }
 
 /* refuse(job, cause = 0) */
 static int refuse(lua_State *L) {
-  static const bl_where w = { "cluster:refuse", NULL, 0 };
+  BL_WHERE(w, "cluster:refuse");
   berth_cluster *c = self(L, w.fn);
-  double cause = lua_isnoneornil(L, 3) ? 0 : bl_to_whole(L, 3, &w, "cause", INT32_MIN, INT32_MAX);
+  double cause = bl_opt_whole(L, 3, &w, "cause", 0, INT32_MIN, INT32_MAX);
   return decided(L, w.fn, berth_cluster_refuse(c, to_job(L, c, &w), (int32_t)cause));
 }
 
 /* wake(time | nil) */
 static int wake(lua_State *L) {
-  static const bl_where w = { "cluster:wake", NULL, 0 };
+  BL_WHERE(w, "cluster:wake");
   berth_cluster *c = self(L, w.fn);
   double time = lua_isnoneornil(L, 2) ? INFINITY : bl_to_number(L, 2, &w, "time");
   return decided(L, w.fn, berth_cluster_wake(c, time));
@@ -188,13 +177,9 @@ static int stop(lua_State *L) {
 
 /* ---- what is ---- */
 
-static void set_unless_nan(lua_State *L, const char *key, double x) {
-  if (!isnan(x)) bl_set_number(L, key, x);
-}
-
 /* job(j): { arrival, work, deadline } */
 static int job(lua_State *L) {
-  static const bl_where w = { "cluster:job", NULL, 0 };
+  BL_WHERE(w, "cluster:job");
   berth_cluster *c = self(L, w.fn);
   berth_job j;
   berth_status st = berth_cluster_job(c, to_job(L, c, &w), &j);
@@ -202,7 +187,7 @@ static int job(lua_State *L) {
   lua_createtable(L, 0, 3);
   bl_set_number(L, "arrival", j.arrival);
   bl_set_number(L, "work", j.work);
-  if (isfinite(j.deadline)) bl_set_number(L, "deadline", j.deadline);
+  bl_set_finite(L, "deadline", j.deadline);
   return 1;
 }
 
@@ -217,8 +202,8 @@ static int record(lua_State *L) {
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_createtable(L, 0, 10);
   bl_set_string(L, "state", states[r.state]);
-  set_unless_nan(L, "start", r.start);
-  set_unless_nan(L, "finish", r.end);
+  bl_set_finite(L, "start", r.start);
+  bl_set_finite(L, "finish", r.end);
   bl_set_number(L, "left", r.left);
   bl_set_number(L, "rate", r.rate);
   bl_set_number(L, "held", r.held);
@@ -230,38 +215,31 @@ static int record(lua_State *L) {
 }
 
 /* Of one resource: a number per machine; else an array per machine. */
-static void push_cells(lua_State *L, const berth_cluster *c, const double *x) {
-  int32_t n = berth_cluster_machines(c), resources = berth_cluster_resources(c);
-  if (resources == 1) {
-    bl_push_numbers(L, n, x);
-    return;
-  }
-  lua_createtable(L, n, 0);
-  for (int32_t m = 0; m < n; m++) {
-    bl_push_numbers(L, resources, x + (size_t)m * (size_t)resources);
-    lua_rawseti(L, -2, m + 1);
-  }
+static void push_cells(lua_State *L, const berth_cluster *c, int32_t n, const double *x) {
+  int32_t resources = berth_cluster_resources(c);
+  if (resources == 1) bl_push_numbers(L, n, x);
+  else bl_push_rows(L, n, resources, x);
 }
 
 static int free_amounts(lua_State *L) {
   berth_cluster *c = self(L, "cluster:free");
-  push_cells(L, c, berth_cluster_free(c));
+  push_cells(L, c, berth_cluster_machines(c), berth_cluster_free(c));
   return 1;
 }
 
 static int capacity(lua_State *L) {
   berth_cluster *c = self(L, "cluster:capacity");
-  push_cells(L, c, berth_cluster_capacity(c));
+  push_cells(L, c, berth_cluster_machines(c), berth_cluster_capacity(c));
   return 1;
 }
 
-/* idle(most): machines on which nobody is, the first `most`; how many there are in all */
+/* idle(most): machines without a job, the first `most`; how many there are in all */
 static int idle(lua_State *L) {
-  static const bl_where w = { "cluster:idle", NULL, 0 };
+  BL_WHERE(w, "cluster:idle");
   berth_cluster *c = self(L, w.fn);
   const int32_t *users = berth_cluster_users(c);
   int32_t n = berth_cluster_machines(c), found = 0;
-  double most = lua_isnoneornil(L, 2) ? n : bl_to_whole(L, 2, &w, "most", 0, INT32_MAX);
+  double most = bl_opt_whole(L, 2, &w, "most", n, 0, INT32_MAX);
   lua_createtable(L, most < n ? (int)most : n, 0);
   for (int32_t m = 0; m < n; m++) {
     if (users[m] > 0) continue;
@@ -275,10 +253,10 @@ static int idle(lua_State *L) {
 
 /* waiting(most): jobs that wait, by arrival, the first `most` */
 static int waiting(lua_State *L) {
-  static const bl_where w = { "cluster:waiting", NULL, 0 };
+  BL_WHERE(w, "cluster:waiting");
   berth_cluster *c = self(L, w.fn);
   int32_t n = berth_cluster_waiting(c, 0, NULL);
-  double most = lua_isnoneornil(L, 2) ? n : bl_to_whole(L, 2, &w, "most", 0, INT32_MAX);
+  double most = bl_opt_whole(L, 2, &w, "most", n, 0, INT32_MAX);
   int32_t some = most < n ? (int32_t)most : n;
   int32_t *jobs = bl_scratch(L, (size_t)some, sizeof *jobs);
   berth_cluster_waiting(c, some, jobs);
@@ -302,7 +280,7 @@ static int running(lua_State *L) {
 
 /* places(j): machines; amounts, in the form of free() */
 static int places(lua_State *L) {
-  static const bl_where w = { "cluster:places", NULL, 0 };
+  BL_WHERE(w, "cluster:places");
   berth_cluster *c = self(L, w.fn);
   int32_t id = to_job(L, c, &w), n = berth_cluster_places(c, id, 0, NULL, NULL),
           resources = berth_cluster_resources(c);
@@ -310,18 +288,11 @@ static int places(lua_State *L) {
   double *amounts = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *amounts);
   berth_cluster_places(c, id, n, machines, amounts);
   bl_push_ids(L, n, machines);
-  if (resources == 1) {
-    bl_push_numbers(L, n, amounts);
-    return 2;
-  }
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    bl_push_numbers(L, resources, amounts + (size_t)k * (size_t)resources);
-    lua_rawseti(L, -2, k + 1);
-  }
+  push_cells(L, c, n, amounts);
   return 2;
 }
 
+/* summary(): { time, arrived, done, refused, running, waiting, ... } */
 static int summary(lua_State *L) {
   berth_cluster_summary s = berth_cluster_summarise(self(L, "cluster:summary"));
   lua_createtable(L, 0, 9);
@@ -337,30 +308,13 @@ static int summary(lua_State *L) {
   return 1;
 }
 
-static int now(lua_State *L) {
-  lua_pushnumber(L, berth_cluster_now(self(L, "cluster.now")));
-  return 1;
-}
-static int machines_of(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_machines(self(L, "cluster.machines")));
-  return 1;
-}
-static int slot_of(lua_State *L) {
-  lua_pushnumber(L, berth_cluster_slot(self(L, "cluster.slot")));
-  return 1;
-}
-static int n_waiting_of(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_waiting(self(L, "cluster.n_waiting"), 0, NULL));
-  return 1;
-}
-static int resources_of(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_resources(self(L, "cluster.resources")));
-  return 1;
-}
-static int jobs_of(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_jobs(self(L, "#")));
-  return 1;
-}
+BL_GETTER(now, lua_pushnumber, berth_cluster_now(self(L, "cluster.now")))
+BL_GETTER(machines_of, lua_pushinteger, berth_cluster_machines(self(L, "cluster.machines")))
+BL_GETTER(slot_of, lua_pushnumber, berth_cluster_slot(self(L, "cluster.slot")))
+BL_GETTER(n_waiting_of, lua_pushinteger,
+          berth_cluster_waiting(self(L, "cluster.n_waiting"), 0, NULL))
+BL_GETTER(resources_of, lua_pushinteger, berth_cluster_resources(self(L, "cluster.resources")))
+BL_GETTER(jobs_of, lua_pushinteger, berth_cluster_jobs(self(L, "#")))
 
 static int to_string(lua_State *L) {
   berth_cluster *c = self(L, "tostring");
@@ -394,12 +348,9 @@ static const luaL_Reg fields[] = {
   { "now", now },      { "machines", machines_of },   { "resources", resources_of },
   { "slot", slot_of }, { "n_waiting", n_waiting_of }, { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__len", jobs_of },
-                                 { "__tostring", to_string },
-                                 { NULL, NULL } };
 const bl_class bl_cluster_class = {
   .name = "cluster", .key = "berth.cluster", .release = release, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string, .length = jobs_of
 };
 
 const luaL_Reg bl_cluster_functions[] = { { "cluster", cluster }, { NULL, NULL } };

@@ -11,7 +11,7 @@ bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *con
   return e;
 }
 
-berth_status bl_tell(const bl_events *e, berth_cluster_event_kind kind, int32_t job) {
+berth_status bl_call_event(const bl_events *e, berth_cluster_event_kind kind, int32_t job) {
   if (e->function[kind] == 0) return BERTH_OK;
   lua_pushvalue(e->L, e->function[kind]);
   bl_push_id(e->L, job);
@@ -20,26 +20,26 @@ berth_status bl_tell(const bl_events *e, berth_cluster_event_kind kind, int32_t 
 
 static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
   (void)c;
-  return bl_tell(ud, BERTH_CLUSTER_ARRIVAL, job);
+  return bl_call_event(ud, BERTH_CLUSTER_ARRIVAL, job);
 }
 static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
   (void)c;
-  return bl_tell(ud, BERTH_CLUSTER_END_OF_JOB, job);
+  return bl_call_event(ud, BERTH_CLUSTER_END_OF_JOB, job);
 }
 static berth_status on_slot(void *ud, berth_cluster *c) {
   (void)c;
-  return bl_tell(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
+  return bl_call_event(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
 }
 static berth_status on_wake(void *ud, berth_cluster *c) {
   (void)c;
-  return bl_tell(ud, BERTH_CLUSTER_WAKE, BERTH_NONE);
+  return bl_call_event(ud, BERTH_CLUSTER_WAKE, BERTH_NONE);
 }
 
 /* cluster:run { arrival = f(job), finish = f(job), slot = f(), wake = f() }: true */
 int bl_cluster_run(lua_State *L) {
   static const char *const names[] = { "arrival", "finish", "slot", "wake", NULL };
   static const bl_where w = { "cluster:run", NULL, 0 };
-  berth_cluster *c = ((bl_cluster_box *)bl_self(L, &bl_cluster_class, w.fn))->cluster;
+  berth_cluster *c = bl_check_cluster(L, 1, w.fn, "self");
   bl_events e;
   berth_scheduler s = { on_arrival, on_end, on_slot, on_wake, &e };
   lua_settop(L, 2);

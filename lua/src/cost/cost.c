@@ -1,4 +1,9 @@
-/* Type "cost": a graph on a topology, priced; cost functions in Lua. */
+/* Type "cost": a graph on a topology, priced; cost functions in Lua.
+ * Anchor: graph, topology, model (the option table), collective (a function). op and transfer are
+ * called while the cost is made, on the stack of the caller; their errors stay on the top until the
+ * core has returned, wrong results go to `fault`. collective is called whenever the core needs a
+ * price, perhaps from another coroutine: a weak table in the registry maps the box's address to the
+ * box, whose anchor has the function. */
 #include "base/binding.h"
 #include <math.h>
 #include <stdio.h>
@@ -9,18 +14,18 @@
 static const char boxes_key = 0; /* its address is a registry key: address of a box that prices
                                     collectives -> the box, weakly */
 
-static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
+BL_RELEASE(release_cost, berth_cost_release)
 
 berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_cost_box *)bl_check(L, i, &bl_cost_class, fn, what))->cost;
 }
 
-static berth_cost *self(lua_State *L, const char *fn) { return bl_check_cost(L, 1, fn, "self"); }
+BL_SELF(self, berth_cost, bl_cost_class)
 
 /* ---- cost functions in Lua ---- */
 
 /* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is
- * told after the core has cleaned up (`fault`); an error in a function stays on the top of the
+ * raised after the core has cleaned up (`fault`); an error in a function stays on the top of the
  * stack until then. */
 typedef struct bl_model {
   lua_State *L;
@@ -28,6 +33,7 @@ typedef struct bl_model {
   char fault[200];
 } model;
 
+/* The result at the top, which is popped; what is wrong goes to fault. */
 static berth_status take_seconds(model *m, const char *call, double *seconds) {
   lua_State *L = m->L;
   *seconds = (double)lua_tonumber(L, -1);
@@ -44,6 +50,7 @@ static bool is_time(lua_State *L) {
   return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0;
 }
 
+/* op(op, device): s */
 static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
@@ -55,6 +62,7 @@ static berth_status call_op(void *ud, int32_t op, int32_t device, double *second
   return take_seconds(m, call, seconds);
 }
 
+/* [-0, +0], or the error at the top. The call is named for a message only. */
 static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst,
                                   double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
@@ -70,9 +78,10 @@ static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t
   return take_seconds(m, call, seconds);
 }
 
-/* The function for collectives is called later than the others, whenever the core asks: it is kept
- * in the anchor of the cost's box, which all that may ask hold. */
+/* The function for collectives is called later than the others, whenever the core needs a price: it
+ * is in the anchor of the cost's box, which every caller holds. */
 
+/* [-0, +1] The table of boxes by their address; values are weak. */
 static void push_boxes(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&boxes_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
@@ -108,7 +117,8 @@ typedef struct collective_call {
   double seconds;
 } collective_call;
 
-static int ask_collective(lua_State *L) {
+/* Protected: (collective_call). */
+static int collective_body(lua_State *L) {
   collective_call *q = lua_touserdata(L, 1);
   push_collective(L, q->box);
   lua_pushinteger(L, q->id + 1);
@@ -126,7 +136,7 @@ static int ask_collective(lua_State *L) {
 static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices,
                                     double *seconds) {
   collective_call q = { ud, collective, n, devices, 0 };
-  if (compat_cpcall(q.box->hooks->running, ask_collective, &q) != LUA_OK) return BERTH_ECALLBACK;
+  if (compat_cpcall(q.box->hooks->running, collective_body, &q) != LUA_OK) return BERTH_ECALLBACK;
   *seconds = q.seconds;
   return BERTH_OK;
 }
@@ -149,12 +159,8 @@ static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *
 
 static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
                        berth_cost_model *c) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "device_groups", &n)) return;
-  if (n != devices)
-    bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n,
-             (int)devices);
-  c->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
+  if (bl_get_sized(L, t, w, "device_groups", devices, "device"))
+    c->device_group = bl_to_ids(L, -1, w, "device_groups", devices, INT32_MAX, "group");
 }
 
 /* Arrays stay on the stack. */
@@ -185,18 +191,10 @@ static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_c
 
 /* ---- making ---- */
 
-static void anchor_field(lua_State *L, int box, const char *key, int value) {
-  if (!value) return;
-  compat_getanchor(L, box);
-  lua_pushvalue(L, value);
-  lua_setfield(L, -2, key);
-  lua_pop(L, 1);
-}
-
 /* Lets the function at `collective` be found from the address of the box at self_at. */
 static void keep_collective(lua_State *L, int self_at, int collective) {
   if (!collective) return;
-  anchor_field(L, self_at, "collective", collective);
+  bl_keep(L, self_at, "collective", collective);
   push_boxes(L);
   lua_pushlightuserdata(L, lua_touserdata(L, self_at));
   lua_pushvalue(L, self_at);
@@ -213,9 +211,9 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
   int self_at = lua_gettop(L);
   luaL_checkstack(L, 20, fn);
-  anchor_field(L, self_at, "graph", gi);
-  anchor_field(L, self_at, "topology", ti);
-  anchor_field(L, self_at, "model", t);
+  bl_keep(L, self_at, "graph", gi);
+  bl_keep(L, self_at, "topology", ti);
+  bl_keep(L, self_at, "model", t);
   berth_cost_model c;
   read_model(L, t, &w, &m, &c);
   read_arrays(L, t, &w, berth_topology_devices(topology), &c);
@@ -240,7 +238,7 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
 const bl_table bl_cost_tables[] = { berth_cost_option_table, NULL };
 
 static int cost_new(lua_State *L) {
-  static const bl_where w = { "berth.cost", NULL, 0 };
+  BL_WHERE(w, "berth.cost");
   lua_settop(L, 3);
   berth_status st = make_cost(L, w.fn, 1, 2, bl_option_table(L, 3, &w, bl_cost_tables));
   return st == BERTH_OK ? 1 : bl_failed(L, st);
@@ -277,6 +275,7 @@ static void push_model(lua_State *L, int i) {
   }
 }
 
+/* [-1, +0] with graph and topology, which one cost replaces; [-0, +0] with a cost. */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   bl_where w = { fn, NULL, 0 };
   int top = lua_gettop(L);
@@ -297,7 +296,7 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   if (lua_isnil(L, -1)) {
     st = plain_cost(L, fn);
   } else {
-    if (!lua_istable(L, -1)) bl_wrong(L, &w, "cost", "expected a table, got %s", bl_kind(L, -1));
+    bl_need_table(L, -1, &w, "cost");
     bl_check_options(L, lua_gettop(L), &w, bl_cost_tables);
     st = make_cost(L, fn, 1, 2, lua_gettop(L));
   }
@@ -338,6 +337,7 @@ static int get_graph(lua_State *L) {
   return 1;
 }
 
+/* [-0, +1] The same box as long as it is open, else a new one of the same topology. */
 static int get_topology(lua_State *L) {
   berth_topology *t = berth_cost_topology(self(L, "cost.topology"));
   compat_getanchor(L, 1);
@@ -352,26 +352,26 @@ static int get_topology(lua_State *L) {
 /* The option table that the cost was made with, or nil. */
 static int get_model(lua_State *L) {
   self(L, "cost.model");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "model");
-  return 1;
+  return bl_kept(L, "model");
 }
 
 static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w,
                           const char *what) {
-  return bl_to_id(L, i, w, what, berth_topology_devices(berth_cost_topology(c)), "device");
+  return bl_to_id(L, i, w, what, bl_devices(c), "device");
 }
 
+/* op(op, device): s */
 static int cost_op(lua_State *L) {
-  static const bl_where w = { "cost:op", NULL, 0 };
+  BL_WHERE(w, "cost:op");
   const berth_cost *c = self(L, w.fn);
-  int32_t op = bl_to_id(L, 2, &w, "op", berth_graph_ops(berth_cost_graph(c)), "op");
+  int32_t op = bl_to_id(L, 2, &w, "op", bl_ops(c), "op");
   lua_pushnumber(L, berth_cost_op(c, op, device_arg(L, 3, c, &w, "device")));
   return 1;
 }
 
+/* transfer(tensor, from, to): s */
 static int cost_transfer(lua_State *L) {
-  static const bl_where w = { "cost:transfer", NULL, 0 };
+  BL_WHERE(w, "cost:transfer");
   const berth_cost *c = self(L, w.fn);
   int32_t tensor = bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(berth_cost_graph(c)), "tensor");
   int32_t src = device_arg(L, 3, c, &w, "from"), dst = device_arg(L, 4, c, &w, "to");
@@ -381,7 +381,7 @@ static int cost_transfer(lua_State *L) {
 
 /* collective(k, devices): seconds with member i on devices[i], by which algorithm */
 static int cost_collective(lua_State *L) {
-  static const bl_where w = { "cost:collective", NULL, 0 };
+  BL_WHERE(w, "cost:collective");
   berth_cost *c = self(L, w.fn);
   const berth_graph *g = berth_cost_graph(c);
   int32_t id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
@@ -389,9 +389,8 @@ static int cost_collective(lua_State *L) {
   double seconds = 0;
   lua_settop(L, 3);
   int32_t n = bl_to_length(L, 3, &w, "devices");
-  int32_t *devices;
-  devices =
-      bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
+  int32_t *devices =
+      bl_to_ids(L, 3, &w, "devices", n, bl_devices(c), "device");
   berth_cost_retain(c); /* the function may close it */
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
@@ -402,36 +401,28 @@ static int cost_collective(lua_State *L) {
   return 2;
 }
 
-static int mean_ops(lua_State *L) {
-  const berth_cost *c = self(L, "cost:mean_ops");
-  int32_t n = berth_graph_ops(berth_cost_graph(c));
+/* [ops], s */
+static int times_of_ops(lua_State *L, const char *fn,
+                        berth_status (*get)(const berth_cost *c, double *out)) {
+  const berth_cost *c = self(L, fn);
+  int32_t n = bl_ops(c);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
-  berth_status st = berth_cost_mean_ops(c, x);
+  berth_status st = get(c, x);
   if (st != BERTH_OK) return bl_failed(L, st);
   bl_push_numbers(L, n, x);
   return 1;
 }
 
-static int min_ops(lua_State *L) {
-  const berth_cost *c = self(L, "cost:min_ops");
-  int32_t n = berth_graph_ops(berth_cost_graph(c));
-  double *x = bl_scratch(L, (size_t)n, sizeof *x);
-  berth_status st = berth_cost_min_ops(c, x);
-  if (st != BERTH_OK) return bl_failed(L, st);
-  bl_push_numbers(L, n, x);
-  return 1;
-}
+static int mean_ops(lua_State *L) { return times_of_ops(L, "cost:mean_ops", berth_cost_mean_ops); }
+static int min_ops(lua_State *L) { return times_of_ops(L, "cost:min_ops", berth_cost_min_ops); }
 
+/* mean_transfers(averages): [tensors], s */
 static int mean_transfers(lua_State *L) {
-  static const bl_where w = { "cost:mean_transfers", NULL, 0 };
+  BL_WHERE(w, "cost:mean_transfers");
   const berth_cost *c = self(L, w.fn);
   int32_t n = berth_graph_tensors(berth_cost_graph(c));
   int how = BERTH_AVERAGE_TEXTBOOK;
-  lua_settop(L, 2);
-  lua_createtable(L, 0, 1);
-  lua_pushvalue(L, 2);
-  lua_setfield(L, 3, "averages");
-  bl_get_choice(L, 3, &w, "averages", berth_average_choices(), &how);
+  if (!lua_isnoneornil(L, 2)) how = bl_to_choice(L, 2, &w, "averages", berth_average_choices());
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
   berth_status st = berth_cost_mean_transfers(c, (berth_average)how, x);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -439,10 +430,7 @@ static int mean_transfers(lua_State *L) {
   return 1;
 }
 
-static int rho(lua_State *L) {
-  lua_pushnumber(L, berth_cost_rho(self(L, "cost:rho")));
-  return 1;
-}
+BL_GETTER(rho, lua_pushnumber, berth_cost_rho(self(L, "cost:rho")))
 
 /* What an option at the top adds to the line: ", own op", ", op_factor 2", ", free_control". */
 static void describe_option(lua_State *L, const char *key, char *text, size_t size) {
@@ -459,9 +447,9 @@ static void describe_option(lua_State *L, const char *key, char *text, size_t si
 
 static int to_string(lua_State *L) {
   const berth_cost *c = self(L, "tostring");
-  int32_t devices = berth_topology_devices(berth_cost_topology(c));
+  int32_t devices = bl_devices(c);
   get_model(L);
-  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)),
+  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)bl_ops(c),
                   (int)devices, devices == 1 ? "" : "s");
   for (const berth_option *o = berth_cost_option_table()->options; o->key && lua_istable(L, -2);
        o++) {
@@ -482,10 +470,9 @@ static const luaL_Reg methods[] = { { "op", cost_op },        { "transfer", cost
                                     { "mean_ops", mean_ops }, { "mean_transfers", mean_transfers },
                                     { "min_ops", min_ops },   { "collective", cost_collective },
                                     { "rho", rho },           { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cost_class = {
   .name = "cost", .key = "berth.cost", .release = release_cost, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_cost_functions[] = {

@@ -1,4 +1,5 @@
-/* Fits of link, ring and lines to measured times. */
+/* Fits of link, ring and lines to measured times (berth/cost.h): arrays of bytes, devices and
+ * seconds as arguments, [n] each, in scratch on the stack. */
 #include "base/binding.h"
 
 /* Quantities in scratch, which stays on the stack. */
@@ -35,10 +36,8 @@ static int fit_link(lua_State *L) {
   lua_settop(L, 3);
   int t = bl_options(L, 3, &w, keys);
   bl_get_bool(L, t, &w, "relative", &relative);
-  double *bytes;
-  bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
-  double *seconds;
-  seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
+  double *bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  double *seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
   berth_link l;
   berth_status st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -73,11 +72,9 @@ static int fit_collective(lua_State *L) {
   lua_settop(L, 4);
   int t = bl_options(L, 4, &w, keys);
   bl_get_bool(L, t, &w, "relative", &relative);
-  double *bytes;
-  bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  double *bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
   int32_t *devices = counted(L, 2, &w, n);
-  double *seconds;
-  seconds = measured(L, 3, &w, "seconds", n, BERTH_SECONDS, "size");
+  double *seconds = measured(L, 3, &w, "seconds", n, BERTH_SECONDS, "size");
   berth_link l;
   berth_status st = berth_fit_collective(bl_ctx(L), n, bytes, devices, seconds, relative, &l, &r2);
   return st == BERTH_OK ? push_fit(L, &l, r2) : bl_failed(L, st);
@@ -85,13 +82,11 @@ static int fit_collective(lua_State *L) {
 
 /* fit_lines(bytes, seconds): { c1, c0, d1, d0 }; nil, message, code */
 static int fit_lines(lua_State *L) {
-  static const bl_where w = { "berth.fit_lines", NULL, 0 };
+  BL_WHERE(w, "berth.fit_lines");
   int32_t n = bl_to_length(L, 1, &w, "bytes");
   lua_settop(L, 2);
-  double *bytes;
-  bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
-  double *seconds;
-  seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
+  double *bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  double *seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
   double lines[4];
   berth_status st;
   if ((st = berth_fit_lines(bl_ctx(L), n, bytes, seconds, lines)) != BERTH_OK)

@@ -1,17 +1,20 @@
-/* Functions in Lua that a search on decisions asks: values, priors, what fills in. */
+/* Functions in Lua that a search on decisions calls: values, priors, fill.
+ * Each call goes through lua_pcall of a C function with a light userdata of the request, so that
+ * reading the results may raise, too. Errors stay on the top of the stack and the core unwinds with
+ * BERTH_ECALLBACK; a wrong result is described in `fault` of the box. */
 #include "decide.h"
 #include <math.h>
 #include <stdio.h>
 
 /* What a protected call works on; more than its arguments may hold. */
-typedef struct question {
+typedef struct request {
   bl_tree_box *box;
   int32_t k, decided;
   const int32_t *assignment;
   const berth_leaf *leaf;
   int32_t *row;
   double *out, *excess;
-} question;
+} request;
 
 static int fault(bl_tree_box *box, const char *format, ...) {
   va_list args;
@@ -21,7 +24,8 @@ static int fault(bl_tree_box *box, const char *format, ...) {
   return 0;
 }
 
-static berth_status ask(bl_tree_box *box, lua_CFunction f, int function, question *q) {
+/* [-0, +0], or the error at the top: an error must not pass through frames of the core. */
+static berth_status call_protected(bl_tree_box *box, lua_CFunction f, int function, request *q) {
   lua_State *L = box->L;
   if (!lua_checkstack(L, 24)) return BERTH_ENOMEM;
   lua_pushcfunction(L, f);
@@ -43,8 +47,8 @@ static bool read_number(lua_State *L, int i, double *out) {
 }
 
 /* value(assignment): value, excess */
-static int ask_value(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
+static int value_body(lua_State *L) {
+  request *q = lua_touserdata(L, 1);
   double excess = 0;
   bl_push_ids(L, decisions(q->box), q->assignment);
   lua_call(L, 1, 2);
@@ -59,28 +63,28 @@ static int ask_value(lua_State *L) {
   return 0;
 }
 
+/* One call of Lua per assignment: a batch has no meaning there. */
 berth_status bl_call_value(void *ud, int32_t k, const int32_t *assignment, double *value,
                            double *excess) {
   bl_tree_box *box = ud;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < k && st == BERTH_OK; i++) {
-    question q = { box,  1,    0,         assignment + (size_t)i * (size_t)decisions(box),
+    request q = { box,  1,    0,         assignment + (size_t)i * (size_t)decisions(box),
                    NULL, NULL, value + i, excess + i };
-    st = ask(box, ask_value, box->value, &q);
+    st = call_protected(box, value_body, box->value, &q);
   }
   return st;
 }
 
 static void push_leaf(lua_State *L, const bl_tree_box *box, const berth_leaf *leaf) {
   lua_createtable(L, 0, 3);
-  bl_push_ids(L, decisions(box), leaf->assignment);
-  lua_setfield(L, -2, box->assignment);
+  bl_set_ids(L, box->assignment, decisions(box), leaf->assignment);
   bl_set_id(L, "decision", leaf->decision);
   bl_set_count(L, "decided", leaf->decided);
 }
 
 /* The weights at the top, of leaf i. */
-static bool read_weights(lua_State *L, question *q, int32_t i) {
+static bool read_weights(lua_State *L, request *q, int32_t i) {
   const int32_t n = actions(q->box);
   double *p = q->out + (size_t)i * (size_t)n;
   if (!lua_istable(L, -1)) {
@@ -105,8 +109,8 @@ static bool read_weights(lua_State *L, question *q, int32_t i) {
 }
 
 /* prior(leaves): weights of each */
-static int ask_prior(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
+static int prior_body(lua_State *L) {
+  request *q = lua_touserdata(L, 1);
   lua_createtable(L, q->k, 0);
   for (int32_t i = 0; i < q->k; i++) {
     push_leaf(L, q->box, &q->leaf[i]);
@@ -125,13 +129,13 @@ static int ask_prior(lua_State *L) {
 
 berth_status bl_call_prior(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   bl_tree_box *box = ud;
-  question q = { box, k, 0, NULL, leaf, NULL, p, NULL };
-  return ask(box, ask_prior, box->prior, &q);
+  request q = { box, k, 0, NULL, leaf, NULL, p, NULL };
+  return call_protected(box, prior_body, box->prior, &q);
 }
 
 /* fill(decided, assignment): assignment */
-static int ask_fill(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
+static int fill_body(lua_State *L) {
+  request *q = lua_touserdata(L, 1);
   lua_pushinteger(L, q->decided);
   bl_push_ids(L, decisions(q->box), q->row);
   lua_call(L, 2, 1);
@@ -141,7 +145,7 @@ static int ask_fill(lua_State *L) {
     lua_rawgeti(L, -1, i + 1);
     double a;
     if (!read_number(L, -1, &a) || !(a >= 1 && a <= actions(q->box)) || a != floor(a))
-      return fault(q->box, "fill: no action stands at [%d]", (int)i + 1);
+      return fault(q->box, "fill: there is no action at [%d]", (int)i + 1);
     q->row[i] = (int32_t)a - 1;
     lua_pop(L, 1);
   }
@@ -150,6 +154,6 @@ static int ask_fill(lua_State *L) {
 
 berth_status bl_call_fill(void *ud, int32_t decided, int32_t *row) {
   bl_tree_box *box = ud;
-  question q = { box, 1, decided, NULL, NULL, row, NULL, NULL };
-  return ask(box, ask_fill, box->fill, &q);
+  request q = { box, 1, decided, NULL, NULL, row, NULL, NULL };
+  return call_protected(box, fill_body, box->fill, &q);
 }

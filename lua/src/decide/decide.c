@@ -1,4 +1,9 @@
-/* Type "tree": a search on decisions that goes on. */
+/* Type "tree": a search on decisions that can be continued. The functions value, prior and fill are
+ * in the anchor of the box.
+ * enter() pushes them onto the stack of the running coroutine and notes their indices in the box;
+ * leave() restores the indices of the outer call, for a function may search on the same tree. Then
+ * leave() raises what a function did wrong (`fault`). A search of deployments is the same object
+ * with hooks `finish` and `refuse`. */
 #include "decide.h"
 #include <math.h>
 #include <string.h>
@@ -8,7 +13,7 @@ static int32_t actions(const bl_tree_box *box) { return berth_decider_actions(bo
 
 /* ---- boxes ---- */
 
-static void release_tree(void *box) { berth_decider_release(((bl_tree_box *)box)->decider); }
+BL_RELEASE(release_tree, berth_decider_release)
 
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn) {
   bl_tree_box *box = bl_new(L, &bl_tree_class, sizeof *box);
@@ -19,6 +24,7 @@ bl_tree_box *bl_new_tree(lua_State *L, const char *fn) {
   return box;
 }
 
+/* [-0, +0] The function of the box lives in its anchor, not on the stack of one call. */
 bool bl_tree_function(lua_State *L, int at, int t, const bl_where *w, const char *key) {
   if (!t) return false;
   compat_getanchor(L, at);
@@ -86,6 +92,7 @@ static berth_status leave(const tree_call *c, berth_status st) {
 
 /* ---- results ---- */
 
+/* [-0, +1] Array of { evaluations, value }, one for each improvement. */
 static void push_trace(lua_State *L, const bl_tree_box *box) {
   const int64_t *at;
   const double *value;
@@ -107,8 +114,7 @@ static int push_best(lua_State *L, bl_tree_box *box) {
   if (st == BERTH_EINFEASIBLE && box->refuse) return box->refuse(L, box, assignment, r.evaluations);
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   lua_createtable(L, 0, 9);
-  bl_push_ids(L, decisions(box), assignment);
-  lua_setfield(L, -2, box->assignment);
+  bl_set_ids(L, box->assignment, decisions(box), assignment);
   bl_set_number(L, box->value_name, r.value);
   if (!isinf(r.start)) bl_set_number(L, "start", r.start);
   bl_set_count(L, "evaluations", (double)r.evaluations);
@@ -149,7 +155,7 @@ const bl_table bl_tree_search_tables[] = { budget_option, NULL };
 
 /* tree:search { calls, seconds }: the best */
 static int search(lua_State *L) {
-  static const bl_where w = { "tree:search", NULL, 0 };
+  BL_WHERE(w, "tree:search");
   bl_tree_box *box = self(L, w.fn);
   budget more = { 0, 0 };
   int t = bl_option_table(L, 2, &w, bl_tree_search_tables);
@@ -161,7 +167,7 @@ static int search(lua_State *L) {
 
 /* tree:run(visits): true */
 static int run(lua_State *L) {
-  static const bl_where w = { "tree:run", NULL, 0 };
+  BL_WHERE(w, "tree:run");
   bl_tree_box *box = self(L, w.fn);
   const int64_t visits = (int64_t)bl_to_whole(L, 2, &w, "visits", 0, 2147483647.0);
   tree_call c = enter(L, 1);
@@ -174,7 +180,7 @@ static int run(lua_State *L) {
 
 /* tree:advance(action): true */
 static int advance(lua_State *L) {
-  static const bl_where w = { "tree:advance", NULL, 0 };
+  BL_WHERE(w, "tree:advance");
   bl_tree_box *box = self(L, w.fn);
   const int32_t action = bl_to_id(L, 2, &w, "action", actions(box), "action");
   tree_call c = enter(L, 1);
@@ -216,7 +222,7 @@ static int visits(lua_State *L) {
 
 /* tree:node(actions): visits, q, prior */
 static int node(lua_State *L) {
-  static const bl_where w = { "tree:node", NULL, 0 };
+  BL_WHERE(w, "tree:node");
   bl_tree_box *box = self(L, w.fn);
   int32_t *way = NULL;
   lua_settop(L, 2);
@@ -232,6 +238,7 @@ static int node(lua_State *L) {
   return 3;
 }
 
+/* best(): as search(), without searching */
 static int best(lua_State *L) { return push_best(L, self(L, "tree:best")); }
 
 static int to_string(lua_State *L) {
@@ -251,7 +258,8 @@ static const luaL_Reg methods[] = { { "search", search },   { "run", run },
                                     { "advance", advance }, { "root", root },
                                     { "visits", visits },   { "node", node },
                                     { "best", best },       { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
-const bl_class bl_tree_class = {
-  .name = "tree", .key = "berth.tree", .release = release_tree, .methods = methods, .meta = meta
-};
+const bl_class bl_tree_class = {.name = "tree",
+                                .key = "berth.tree",
+                                .release = release_tree,
+                                .methods = methods,
+                                .text = to_string};

@@ -9,7 +9,7 @@
 typedef struct bl_tree_box {
   berth_decider *decider;   /* NULL: closed */
   bl_hooks *hooks;
-  int64_t calls;            /* that search() makes if it is not told */
+  int64_t calls;            /* of search() without arguments */
   double seconds;
   const char *fn;           /* for messages */
   const char *assignment, *value_name; /* what results call them: "assignment", "value" */

@@ -1,4 +1,6 @@
-/* Problems and options of searches on decisions, from Lua tables. */
+/* Problems and options of searches on decisions, from Lua tables. Decisions, actions and starts are
+ * numbered from 1 in Lua. Tables stay in scratch on the stack until the core has copied the
+ * problem. */
 #include "decide.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +27,7 @@ BL_OWN_OPTIONS(functions_option,
     .text = "how likely each action is good; the names are for deployments" })
 const berth_option_table *bl_decide_functions_option(void) { return functions_option(); }
 
+/* A name, or a function, whose call bl_call_fill makes. */
 static void read_fill(lua_State *L, int t, const bl_where *w, bool published, berth_decisions *p) {
   int fill = published ? BERTH_FILL_FIRST : BERTH_FILL_NEAREST;
   bool own = false;
@@ -37,6 +40,8 @@ static void read_fill(lua_State *L, int t, const bl_where *w, bool published, be
   p->fill = own ? BERTH_FILL_OWN : (berth_fill)fill;
 }
 
+/* Method "published" is a preset, not a method of the core: it comes first, since it changes
+ * defaults. */
 berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   enum { PUBLISHED = BERTH_DECIDE_REFINE + 1 };
   const berth_option_table *table = berth_decide_option_table();
@@ -54,15 +59,12 @@ berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, b
 
 /* legal[decision]: array of actions */
 static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "legal", &n)) return;
-  if (n != p->n)
-    bl_wrong(L, w, "legal", "has %d entries, expected %d (one per decision)", (int)n, (int)p->n);
+  if (!bl_get_sized(L, t, w, "legal", p->n, "decision")) return;
   int at = lua_gettop(L);
   uint8_t *legal;
   p->legal = legal = bl_scratch(L, (size_t)p->n * (size_t)p->n_actions, 1);
   memset(legal, 0, (size_t)p->n * (size_t)p->n_actions);
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     char key[32];
     snprintf(key, sizeof key, "legal[%d]", (int)i + 1);
     lua_rawgeti(L, at, i + 1);
@@ -75,6 +77,7 @@ static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *
   }
 }
 
+/* [-0, +n] Array of assignments, one after the other; scratch is anchored by the stack. */
 static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   int32_t n;
   if (!bl_get_array(L, t, w, "starts", &n) || n == 0) return NULL;
@@ -95,11 +98,8 @@ static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisi
 
 /* paths[action]: array of choices */
 static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "paths", &n)) return;
-  if (n != p->n_actions)
-    bl_wrong(L, w, "paths", "has %d entries, expected %d (one per action)", (int)n,
-             (int)p->n_actions);
+  int32_t n = p->n_actions;
+  if (!bl_get_sized(L, t, w, "paths", n, "action")) return;
   int list = lua_gettop(L);
   int32_t *at;
   p->path_at = at = bl_scratch(L, (size_t)n + 1, sizeof *at);
@@ -124,6 +124,7 @@ static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *
   }
 }
 
+/* Marks by action. */
 static void read_everywhere(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   int32_t n;
   if (!bl_get_array(L, t, w, "everywhere", &n)) return;
@@ -140,7 +141,7 @@ static bool get_sparse(lua_State *L, int t, const bl_where *w, const char *key, 
                        const char *noun) {
   lua_getfield(L, t, key);
   if (lua_isnil(L, -1)) return false;
-  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
+  bl_need_table(L, -1, w, key);
   lua_pushnil(L);
   while (lua_next(L, -2)) {
     lua_pop(L, 1);
@@ -160,7 +161,7 @@ static bool is_given(lua_State *L) {
   return false;
 }
 
-/* instead[action]: what stands for it */
+/* instead[action]: the action that replaces it where it is illegal */
 static void read_instead(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   if (!get_sparse(L, t, w, "instead", p->n_actions, "action")) return;
   int at = lua_gettop(L);
@@ -195,6 +196,8 @@ static const double *read_known(lua_State *L, int t, const bl_where *w, const ch
   return known;
 }
 
+/* [-0, +n] The arrays of the problem are scratch, which must stay until the decider has copied
+ * them. */
 static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_decisions *p) {
   if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n))
     bl_wrong(L, w, "decisions", "expected a number, got nil");
@@ -237,12 +240,12 @@ BL_OWN_OPTIONS(problem_option,
   BL_OTHER("seam", "array", "none", "what crosses a cut behind each decision in the order of "
                                     "positions"),
   BL_OTHER("weight", "array", "all alike", "how often each decision is picked to be changed"),
-  BL_OTHER("instead", "table", "none", "which action stands for one where that is illegal"),
+  BL_OTHER("instead", "table", "none", "which action replaces one where that is illegal"),
   BL_OTHER("starts", "array", "none", "assignments to be valued first"),
   BL_OTHER("start_values", "array", "none", "their values, where known"),
   BL_OTHER("start_excess", "array", "0", "requires start_values: what they exceed"),
   BL_OTHER("paths", "array", "none", "for each action the choices by which the tree comes to it"),
-  BL_OTHER("everywhere", "array", "all", "actions that are tried for all decisions"))
+  BL_OTHER("everywhere", "array", "all", "actions that are evaluated for all decisions"))
 const bl_table bl_decide_tables[] = {
   problem_option, berth_decide_option_table, bl_decide_functions_option, NULL
 };

@@ -1,4 +1,6 @@
-/* berth.deploy: type "analysis", the table of rules, simplification. */
+/* berth.deploy: type "analysis" (roles of ops, tensors with the batch, gradients), the table of
+ * rules by kind, and simplification of graphs. Arrays become tables at the first access and stay in
+ * the anchor. Names of roles and rules are in the order of the core's enums. */
 #include "analyse.h"
 #include <string.h>
 
@@ -9,15 +11,13 @@ static const char *const output_names[] = { "first", "all", NULL };
 
 /* ---- the object ---- */
 
-static void release(void *box) { berth_analysis_release(((bl_box *)box)->object); }
+BL_RELEASE(release, berth_analysis_release)
 
 berth_analysis *bl_check_analysis(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_box *)bl_check(L, i, &bl_analysis_class, fn, what))->object;
 }
 
-static berth_analysis *self(lua_State *L, const char *fn) {
-  return bl_check_analysis(L, 1, fn, "self");
-}
+BL_SELF(self, berth_analysis, bl_analysis_class)
 static int32_t n_ops(const berth_analysis *a) { return berth_graph_ops(berth_analysis_graph(a)); }
 static int32_t n_tensors(const berth_analysis *a) {
   return berth_graph_tensors(berth_analysis_graph(a));
@@ -31,15 +31,18 @@ static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
   }
 }
 
+/* get_NAME: what build_NAME pushes, made once. */
+#define CACHED(NAME)                                                                              \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "analysis." #NAME);                                                                   \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
 #define MARKS(NAME, COUNT, GET)                                                                   \
   static void build_##NAME(lua_State *L) {                                                        \
     const berth_analysis *a = self(L, "analysis." #NAME);                                         \
     push_marks(L, COUNT(a), GET(a));                                                              \
   }                                                                                               \
-  static int get_##NAME(lua_State *L) {                                                           \
-    self(L, "analysis." #NAME);                                                                   \
-    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
-  }
+  CACHED(NAME)
 
 MARKS(batch, n_tensors, berth_analysis_batch)
 MARKS(gradient, n_tensors, berth_analysis_gradient)
@@ -47,44 +50,25 @@ MARKS(from_input, n_ops, berth_analysis_from_input)
 
 static void build_role(lua_State *L) {
   const berth_analysis *a = self(L, "analysis.role");
-  const uint8_t *role = berth_analysis_role(a);
-  int32_t n = n_ops(a);
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushstring(L, role_names[role[k]]);
-    lua_rawseti(L, -2, k + 1);
-  }
+  bl_push_names(L, n_ops(a), berth_analysis_role(a), role_names);
 }
 
-static int get_role(lua_State *L) {
-  self(L, "analysis.role");
-  return bl_cached(L, 1, "role", build_role);
-}
+CACHED(role)
 
 static void build_base(lua_State *L) {
   const berth_analysis *a = self(L, "analysis.base");
   bl_push_ids(L, n_ops(a), berth_analysis_base(a, NULL));
 }
 
-static int get_base(lua_State *L) {
-  self(L, "analysis.base");
-  return bl_cached(L, 1, "base", build_base);
-}
+CACHED(base)
 
 static void build_unknown(lua_State *L) {
   int32_t n;
   const char *const *kind = berth_analysis_unknown(self(L, "analysis.unknown"), &n);
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushstring(L, kind[k]);
-    lua_rawseti(L, -2, k + 1);
-  }
+  bl_push_strings(L, n, kind);
 }
 
-static int get_unknown(lua_State *L) {
-  self(L, "analysis.unknown");
-  return bl_cached(L, 1, "unknown", build_unknown);
-}
+CACHED(unknown)
 
 static int get_graph(lua_State *L) {
   berth_analysis *a = self(L, "analysis.graph");
@@ -100,6 +84,7 @@ typedef struct counts {
   int32_t ops, tensors, base, batch, gradients, from_input, role[BERTH_ROLE_AUTO];
 } counts;
 
+/* How many ops and tensors have each property. */
 static counts count(const berth_analysis *a) {
   counts c = { n_ops(a), n_tensors(a), 0, 0, 0, 0, { 0 } };
   berth_analysis_base(a, &c.base);
@@ -114,6 +99,7 @@ static counts count(const berth_analysis *a) {
   return c;
 }
 
+/* [-0, +1] How many of each role and kind. */
 static int get_counts(lua_State *L) {
   counts c = count(self(L, "analysis.counts"));
   lua_newtable(L);
@@ -147,11 +133,12 @@ static const luaL_Reg fields[] = {
   { "from_input", get_from_input }, { "base", get_base },         { "graph", get_graph },
   { "counts", get_counts },         { "unknown", get_unknown },   { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 
-const bl_class bl_analysis_class = {
-  .name = "analysis", .key = "berth.analysis", .release = release, .fields = fields, .meta = meta
-};
+const bl_class bl_analysis_class = {.name = "analysis",
+                                    .key = "berth.analysis",
+                                    .release = release,
+                                    .fields = fields,
+                                    .text = to_string};
 
 /* ---- rules ---- */
 
@@ -181,15 +168,6 @@ static void read_rule(lua_State *L, const bl_where *w, berth_kind_rule *r) {
   if (bl_get_enum(L, t, w, "outputs", output_names, &k)) r->all_outputs = k;
 }
 
-/* Entry k of the array on the top, a table with these keys; it is then on the top. */
-static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) {
-  lua_rawgeti(L, -1, k + 1);
-  w->i = (int)k + 1;
-  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
-  bl_check_keys(L, lua_gettop(L), w, keys, false);
-  return lua_gettop(L);
-}
-
 /* The texts are anchored in the table of the caller's. */
 static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_options *o) {
   static const char *const keys[] = { "kind", "role", "batch", "outputs", NULL };
@@ -199,16 +177,16 @@ static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_optio
   berth_kind_rule *rules = bl_scratch(L, (size_t)n, sizeof *rules);
   lua_getfield(L, t, "rules");
   for (int32_t k = 0; k < n; k++) {
-    int at = entry(L, &item, k, keys);
+    int at = bl_to_entry(L, -1, &item, k, keys);
     read_rule(L, &item, &rules[k]);
-    if (!(rules[k].kind = bl_get_string(L, at, &item, "kind")))
-      bl_wrong(L, &item, "kind", "is missing");
+    bl_need(L, (rules[k].kind = bl_get_string(L, at, &item, "kind")) != NULL, &item, "kind");
     lua_settop(L, at - 1);
   }
   o->n_rules = n;
   o->rules = rules;
 }
 
+/* An op by name or id, in the field op. */
 static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_graph *g) {
   lua_getfield(L, at, "op");
   int32_t op;
@@ -223,6 +201,7 @@ static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_
   return op;
 }
 
+/* [-0, +n] Rules of single ops, which come before those of kinds. */
 static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g,
                      berth_analysis_options *o) {
   static const char *const keys[] = { "op", "role", "batch", "outputs", NULL };
@@ -233,7 +212,7 @@ static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g,
   int32_t *op = bl_scratch(L, (size_t)n, sizeof *op);
   lua_getfield(L, t, "ops");
   for (int32_t k = 0; k < n; k++) {
-    int at = entry(L, &item, k, keys);
+    int at = bl_to_entry(L, -1, &item, k, keys);
     op[k] = named_op(L, at, &item, g);
     read_rule(L, &item, &rules[k]);
     lua_settop(L, at - 1);
@@ -248,7 +227,7 @@ const bl_table bl_simplify_tables[] = { berth_simplify_option_table, NULL };
 
 /* analyse(graph, { rules, ops, flags }): analysis; nil, message, code */
 static int deploy_analyse(lua_State *L) {
-  static const bl_where w = { "berth.deploy.analyse", NULL, 0 };
+  BL_WHERE(w, "berth.deploy.analyse");
   berth_analysis_options o = berth_analysis_default();
   lua_settop(L, 2);
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
@@ -268,6 +247,7 @@ static int deploy_analyse(lua_State *L) {
 
 /* ---- simplification ---- */
 
+/* [-0, +n] The strings stay in the table of the caller. */
 static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simplify_options *o) {
   int32_t n;
   if (!bl_get_array(L, t, w, "kinds", &n)) return;
@@ -290,18 +270,9 @@ static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph
   o->n_sinks = n;
 }
 
-static void push_map(lua_State *L, int32_t n, const int32_t *map) {
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    if (map[k] == BERTH_NONE) lua_pushboolean(L, 0);
-    else bl_push_id(L, map[k]);
-    lua_rawseti(L, -2, k + 1);
-  }
-}
-
 /* simplify(graph, { sinks, kinds, cheap, cost, control }): graph, map; nil, message, code */
 static int deploy_simplify(lua_State *L) {
-  static const bl_where w = { "berth.deploy.simplify", NULL, 0 };
+  BL_WHERE(w, "berth.deploy.simplify");
   berth_simplify_options o = berth_simplify_default();
   lua_settop(L, 2);
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
@@ -319,7 +290,7 @@ static int deploy_simplify(lua_State *L) {
   if ((st = berth_simplify(g, &o, out, map)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushvalue(L, 3);
   bl_track(L);
-  push_map(L, berth_graph_ops(g), map);
+  bl_push_map(L, berth_graph_ops(g), map);
   return 2;
 }
 

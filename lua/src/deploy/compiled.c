@@ -1,10 +1,14 @@
-/* The compiled graph of a strategy, as tables. */
+/* The compiled graph of a strategy, as tables: graph, placement, cost, origin and samples of each
+ * op, and options with which berth.simulate repeats the evaluation. The core's object is in a
+ * hidden box while tables are made. */
 #include "deploy.h"
 #include "sim/sim_options.h"
 #include <math.h>
 
 static const char *const part_names[] = { "replica", "split", "concat", "sum", "bucket" };
 
+/* [-0, +1] The placement keeps the cost of the compiled graph, so that it can be simulated
+ * alone. */
 static void push_placed(lua_State *L, const berth_compiled *c) {
   int32_t n = berth_graph_ops(berth_compiled_graph(c));
   bl_placement_box *box = bl_new_placement(L);
@@ -22,19 +26,11 @@ static void push_cost(lua_State *L, const berth_compiled *c) {
   berth_cost_retain(box->cost = berth_compiled_cost(c));
   box->hooks = bl_hooks_of(L);
   lua_getfield(L, table, "graph");
-  bl_deploy_anchor(L, table + 1, "graph", lua_gettop(L));
+  bl_keep(L, table + 1, "graph", lua_gettop(L));
   lua_pop(L, 1);
   lua_getfield(L, 1, "topology");
-  bl_deploy_anchor(L, table + 1, "topology", lua_gettop(L));
+  bl_keep(L, table + 1, "topology", lua_gettop(L));
   lua_pop(L, 1);
-}
-
-static void push_parts(lua_State *L, int32_t n, const uint8_t *part) {
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushstring(L, part_names[part[k]]);
-    lua_rawseti(L, -2, k + 1);
-  }
 }
 
 /* What berth.simulate(c.cost, c.placement, ...) takes; the rank is in the table on the top. */
@@ -49,6 +45,7 @@ static void push_simulation(lua_State *L, const berth_compiled *c) {
   lua_setfield(L, -2, "rank");
 }
 
+/* [-0, +1] Each object holds a reference of its own: the compiled step may be released first. */
 static void push_compiled(lua_State *L, const berth_compiled *c) {
   const berth_graph *g = berth_compiled_graph(c);
   int32_t ops = berth_graph_ops(g);
@@ -59,24 +56,20 @@ static void push_compiled(lua_State *L, const berth_compiled *c) {
   lua_setfield(L, -2, "placement");
   push_cost(L, c);
   lua_setfield(L, -2, "cost");
-  bl_push_ids(L, ops, berth_compiled_device(c));
-  lua_setfield(L, -2, "devices");
-  bl_push_ids(L, ops, berth_compiled_origin(c));
-  lua_setfield(L, -2, "origin");
-  push_parts(L, ops, berth_compiled_part(c));
+  bl_set_ids(L, "devices", ops, berth_compiled_device(c));
+  bl_set_ids(L, "origin", ops, berth_compiled_origin(c));
+  bl_push_names(L, ops, berth_compiled_part(c), part_names);
   lua_setfield(L, -2, "part");
   bl_push_counts(L, ops, berth_compiled_samples(c));
   lua_setfield(L, -2, "samples");
-  bl_push_ids(L, berth_graph_tensors(g), berth_compiled_source(c));
-  lua_setfield(L, -2, "source");
-  bl_push_numbers(L, ops, berth_compiled_rank(c));
-  lua_setfield(L, -2, "rank");
+  bl_set_ids(L, "source", berth_graph_tensors(g), berth_compiled_source(c));
+  bl_set_numbers(L, "rank", ops, berth_compiled_rank(c));
   push_simulation(L, c);
   lua_setfield(L, -2, "simulation");
 }
 
 /* Owns a compiled graph while tables are filled. */
-static void release_compiled(void *box) { berth_compiled_release(((bl_box *)box)->object); }
+BL_RELEASE(release_compiled, berth_compiled_release)
 static const bl_class compiled_class = {
   .name = "compiled graph", .key = "berth.compiled", .release = release_compiled
 };
@@ -84,7 +77,7 @@ static const bl_class compiled_class = {
 /* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank,
  * simulation }; nil, message, code */
 int bl_deploy_compile(lua_State *L) {
-  static const bl_where w = { "deploy:compile", NULL, 0 };
+  BL_WHERE(w, "deploy:compile");
   bl_check_deploy(L, 1, w.fn, "self");
   lua_settop(L, 2);
   bl_register(L, &compiled_class);

@@ -1,5 +1,7 @@
-/* Type "deploy": a problem of deployment, its choices. Made: deploy_problem.c; compiled:
- * deploy_compiled.c; values: deploy_values.c. */
+/* Type "deploy": a problem of deployment: op groups, device sets, actions. Made in problem.c;
+ * compiled in compiled.c; values in values.c; searched in search.c.
+ * The anchor holds the cost's box and the name of the physics; the analysis is made at the first
+ * access. */
 #include "deploy.h"
 #include "analyse.h"
 #include <string.h>
@@ -7,47 +9,28 @@
 const char *const bl_deploy_option_names[] = { "ps", "allreduce", "split", "duplicate", NULL };
 const char *const bl_deploy_share_names[] = { "even", "speed", NULL };
 
-static void release_deploy(void *box) { berth_deploy_release(((bl_deploy_box *)box)->deploy); }
+BL_RELEASE(release_deploy, berth_deploy_release)
 
 berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_deploy_box *)bl_check(L, i, &bl_deploy_class, fn, what))->deploy;
 }
 
-static berth_deploy *self(lua_State *L, const char *fn) {
-  return bl_check_deploy(L, 1, fn, "self");
-}
+BL_SELF(self, berth_deploy, bl_deploy_class)
 
 static int32_t ops_of(const berth_deploy *d) {
-  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  return bl_ops(berth_deploy_cost(d));
 }
 static int32_t devices_of(const berth_deploy *d) {
-  return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d)));
-}
-
-void bl_deploy_anchor(lua_State *L, int box, const char *key, int value) {
-  compat_getanchor(L, box);
-  lua_pushvalue(L, value);
-  lua_setfield(L, -2, key);
-  lua_pop(L, 1);
-}
-
-void bl_push_counts(lua_State *L, int32_t n, const int32_t *x) {
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushinteger(L, x[k]);
-    lua_rawseti(L, -2, k + 1);
-  }
+  return bl_devices(berth_deploy_cost(d));
 }
 
 /* ---- strategies ---- */
 
 static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
-  int32_t n, groups = berth_deploy_groups(d);
-  if (!bl_get_array(L, i, w, "action", &n))
+  int32_t groups = berth_deploy_groups(d);
+  if (!bl_get_sized(L, i, w, "action", groups, "op group"))
     bl_wrong(L, w, "action", "is missing: an action for each op group");
-  if (n != groups)
-    bl_wrong(L, w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
-  return bl_to_ids(L, lua_gettop(L), w, "action", n, berth_deploy_actions(d, NULL), "action");
+  return bl_to_ids(L, -1, w, "action", groups, berth_deploy_actions(d, NULL), "action");
 }
 
 /* NULL: there is no `duplicate`. */
@@ -63,11 +46,12 @@ static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const b
 
 void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d,
                     const int32_t **action, const uint8_t **duplicate) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
+  bl_need_table(L, i, w, "strategy");
   *action = read_actions(L, i, w, d);
   *duplicate = read_marks(L, i, w, d);
 }
 
+/* [-0, +n] Ops that are repeated: listed, or by the rule of `sfb`; NULL: none. */
 berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d,
                               const int32_t *action, const uint8_t **duplicate) {
   int rule = BERTH_DEPLOY_SFB_NONE;
@@ -82,7 +66,7 @@ berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_depl
 
 berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
                               const int32_t **action, const uint8_t **duplicate) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
+  bl_need_table(L, i, w, "strategy");
   *action = read_actions(L, i, w, d);
   return bl_read_repeated(L, i, w, d, *action, duplicate);
 }
@@ -172,17 +156,11 @@ static int actions(lua_State *L) {
 
 /* legal(group): ids of the actions that are */
 static int legal(lua_State *L) {
-  static const bl_where w = { "deploy:legal", NULL, 0 };
+  BL_WHERE(w, "deploy:legal");
   const berth_deploy *d = self(L, w.fn);
-  int32_t count = 0, n = berth_deploy_actions(d, NULL),
+  int32_t n = berth_deploy_actions(d, NULL),
           group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
-  const uint8_t *row = berth_deploy_legal(d) + (size_t)group * (size_t)n;
-  lua_newtable(L);
-  for (int32_t k = 0; k < n; k++) {
-    if (!row[k]) continue;
-    bl_push_id(L, k);
-    lua_rawseti(L, -2, ++count);
-  }
+  bl_push_marked(L, n, berth_deploy_legal(d) + (size_t)group * (size_t)n);
   return 1;
 }
 
@@ -190,18 +168,14 @@ static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d,
                       berth_deploy_shares *shares) {
   int32_t set = bl_to_id(L, 2, w, "set", berth_deploy_sets(d), "device set");
   int k = BERTH_SHARES_EVEN;
-  lua_settop(L, 3);
-  lua_createtable(L, 0, 1);
-  lua_pushvalue(L, 3);
-  lua_setfield(L, -2, "shares");
-  bl_get_enum(L, lua_gettop(L), w, "shares", bl_deploy_share_names, &k);
+  if (!lua_isnoneornil(L, 3)) k = bl_to_enum(L, 3, w, "shares", bl_deploy_share_names);
   *shares = (berth_deploy_shares)k;
   return set;
 }
 
 /* samples(set, shares): samples of each device of the set */
 static int samples(lua_State *L) {
-  static const bl_where w = { "deploy:samples", NULL, 0 };
+  BL_WHERE(w, "deploy:samples");
   const berth_deploy *d = self(L, w.fn);
   berth_deploy_shares shares;
   int32_t set = set_at(L, &w, d, &shares);
@@ -211,7 +185,7 @@ static int samples(lua_State *L) {
 
 /* owners(set, shares): device of each sample of the batch */
 static int owners(lua_State *L) {
-  static const bl_where w = { "deploy:owners", NULL, 0 };
+  BL_WHERE(w, "deploy:owners");
   const berth_deploy *d = self(L, w.fn);
   berth_deploy_shares shares;
   int32_t set = set_at(L, &w, d, &shares), n = berth_deploy_given(d)->batch,
@@ -223,7 +197,7 @@ static int owners(lua_State *L) {
 
 /* op(op, device, samples): seconds */
 static int op_seconds(lua_State *L) {
-  static const bl_where w = { "deploy:op", NULL, 0 };
+  BL_WHERE(w, "deploy:op");
   const berth_deploy *d = self(L, w.fn);
   int32_t op = bl_to_id(L, 2, &w, "op", ops_of(d), "op"),
           device = bl_to_id(L, 3, &w, "device", devices_of(d), "device");
@@ -234,15 +208,15 @@ static int op_seconds(lua_State *L) {
 
 /* ---- fields ---- */
 
-static int from_anchor(lua_State *L, const char *fn, const char *key) {
-  self(L, fn);
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, key);
-  return 1;
+static int get_cost(lua_State *L) {
+  self(L, "deploy.cost");
+  return bl_kept(L, "cost");
 }
 
-static int get_cost(lua_State *L) { return from_anchor(L, "deploy.cost", "cost"); }
-static int get_physics(lua_State *L) { return from_anchor(L, "deploy.physics", "physics"); }
+static int get_physics(lua_State *L) {
+  self(L, "deploy.physics");
+  return bl_kept(L, "physics");
+}
 
 static int get_graph(lua_State *L) {
   get_cost(L);
@@ -267,10 +241,7 @@ static int get_analysis(lua_State *L) {
   return bl_cached(L, 1, "analysis", build_analysis);
 }
 
-static int get_batch(lua_State *L) {
-  lua_pushinteger(L, berth_deploy_given(self(L, "deploy.batch"))->batch);
-  return 1;
-}
+BL_GETTER(get_batch, lua_pushinteger, berth_deploy_given(self(L, "deploy.batch"))->batch)
 
 static int to_string(lua_State *L) {
   const berth_deploy *d = self(L, "tostring");
@@ -303,9 +274,8 @@ static const luaL_Reg methods[] = { { "groups", groups },
                                     { "search", bl_deploy_search },
                                     { "tree", bl_deploy_tree },
                                     { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_deploy_class = {
   .name = "deploy", .key = "berth.deploy", .release = release_deploy, .methods = methods,
-  .more_methods = bl_deploy_value_methods, .fields = fields, .meta = meta
+  .more_methods = bl_deploy_value_methods, .fields = fields, .text = to_string
 };
 

@@ -1,4 +1,4 @@
-/* Type "deploy", for the files that add to it. */
+/* Type "deploy", for the files that add to it: strategies from tables, methods by file. */
 #ifndef BERTH_LUA_DEPLOY_H
 #define BERTH_LUA_DEPLOY_H
 
@@ -32,10 +32,6 @@ berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_depl
                               const int32_t **action, const uint8_t **duplicate);
 /** compile(strategy) */
 int bl_deploy_compile(lua_State *L);
-/** Keeps the value at that index with the box. */
-void bl_deploy_anchor(lua_State *L, int box, const char *key, int value);
-/** Pushes an array of whole numbers. */
-void bl_push_counts(lua_State *L, int32_t n, const int32_t *x);
 extern const char *const bl_deploy_option_names[], *const bl_deploy_share_names[];
 
 #endif

@@ -1,4 +1,8 @@
-/* berth.deploy.problem: the options, and what the physics add to them. */
+/* berth.deploy.problem: the options, and the defaults that the physics add to them. Tables of the
+ * caller are copied before defaults are added.
+ * Stack of make(): cost at 1, options at 2, the box at 3; arrays and costs of points above it until
+ * the core has copied them. Costs of points are made in a Lua call of their own, because
+ * bl_cost_first takes its arguments from index 1. */
 #include "deploy.h"
 #include "analyse.h"
 #include "sim/sim_options.h"
@@ -83,7 +87,7 @@ static void push_model(lua_State *L, int t, const bl_where *w, int physics) {
   default_value(L, "whole_us");
 }
 
-static const bl_where sim_where = { "berth.deploy.problem: sim", NULL, 0 };
+BL_WHERE(sim_where, "berth.deploy.problem: sim");
 
 /* Leaves the options of the simulator: links along routes, or TAG's own. */
 static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
@@ -104,12 +108,8 @@ static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_op
 
 static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
                                berth_deploy_options *o) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "device_groups", &n)) return;
-  if (n != devices)
-    bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n,
-             (int)devices);
-  o->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
+  if (bl_get_sized(L, t, w, "device_groups", devices, "device"))
+    o->device_group = bl_to_ids(L, -1, w, "device_groups", devices, INT32_MAX, "group");
 }
 
 /* Pushes set k of the array on the top; its name for messages is below it. */
@@ -178,8 +178,8 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
     lua_pop(L, 1);
   }
   lua_replace(L, entry);
-  berth_cost *cost;
-  cost = bl_check_cost(L, entry, item->fn, lua_pushfstring(L, "points[%d].cost", item->i));
+  berth_cost *cost = bl_check_cost(
+      L, entry, item->fn, lua_pushfstring(L, "points[%d].cost", item->i));
   lua_settop(L, entry);
   return cost;
 }
@@ -198,12 +198,8 @@ static void read_points(lua_State *L, int t, const bl_where *w, int cost_at,
   int list = lua_gettop(L);
   luaL_checkstack(L, (int)o->n_points + 20, w->fn);
   for (int32_t k = 0; k < o->n_points; k++) {
-    item.i = (int)k + 1;
-    lua_rawgeti(L, list, k + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected a table, got %s", bl_kind(L, -1));
-    bl_check_keys(L, lua_gettop(L), &item, point_keys, false);
-    if (!bl_get_whole(L, lua_gettop(L), &item, "batch", 1, INT32_MAX, &batch[k]))
-      bl_wrong(L, &item, "batch", "is missing");
+    int at = bl_to_entry(L, list, &item, k, point_keys);
+    bl_need(L, bl_get_whole(L, at, &item, "batch", 1, INT32_MAX, &batch[k]), &item, "batch");
     cost[k] = cost_of_point(L, &item, cost_at);
   }
 }
@@ -216,8 +212,8 @@ static const berth_analysis *read_analysis(lua_State *L, int t, const bl_where *
 
 /* What the options say; arrays stay on the stack. The cost is at 1, the options at 2. */
 static berth_deploy_options read_options(lua_State *L, int physics) {
-  static const bl_where w = { problem_fn, NULL, 0 };
-  int32_t devices = berth_topology_devices(berth_cost_topology(bl_check_cost(L, 1, w.fn, "cost")));
+  BL_WHERE(w, problem_fn);
+  int32_t devices = bl_devices(bl_check_cost(L, 1, w.fn, "cost"));
   berth_deploy_options o = berth_deploy_default((berth_physics)physics);
   read_numbers(L, 2, &w, &o);
   read_device_groups(L, 2, &w, devices, &o);
@@ -228,7 +224,7 @@ static berth_deploy_options read_options(lua_State *L, int physics) {
 }
 
 static berth_sim_options read_sim(lua_State *L, int physics) {
-  static const bl_where w = { problem_fn, NULL, 0 };
+  BL_WHERE(w, problem_fn);
   berth_sim_options sim = bl_judge_options(L, push_sim(L, 2, &w, physics), &sim_where,
                                            bl_check_cost(L, 1, w.fn, "cost"));
   if (sim.dispatch != BERTH_DISPATCH_FIFO)
@@ -236,13 +232,14 @@ static berth_sim_options read_sim(lua_State *L, int physics) {
   return sim;
 }
 
+/* The box comes first, so that it is collected whatever fails later. */
 static int make(lua_State *L, int physics) {
   bl_deploy_box *box = bl_new(L, &bl_deploy_class, sizeof *box);
   int self_at = lua_gettop(L);
   luaL_checkstack(L, 40, problem_fn);
-  bl_deploy_anchor(L, self_at, "cost", 1);
+  bl_keep(L, self_at, "cost", 1);
   lua_pushstring(L, physics_choices[physics]->name);
-  bl_deploy_anchor(L, self_at, "physics", lua_gettop(L));
+  bl_keep(L, self_at, "physics", lua_gettop(L));
   berth_sim_options sim = read_sim(L, physics);
   berth_deploy_options o = read_options(L, physics);
   bl_call call = bl_enter(L);
@@ -268,7 +265,7 @@ static berth_status price(lua_State *L, const bl_where *w, int physics) {
 
 /* deploy_problem(graph, topology, options) or (cost, options): deploy; nil, message, code */
 static int problem(lua_State *L) {
-  static const bl_where w = { problem_fn, NULL, 0 };
+  BL_WHERE(w, problem_fn);
   int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;
   lua_settop(L, t);
   if (!bl_option_table(L, t, &w, bl_deploy_tables))

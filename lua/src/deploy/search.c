@@ -1,4 +1,7 @@
-/* Searches of type "deploy": d:search, d:tree. */
+/* Searches of type "deploy": d:search, d:tree. The tree is the type of decide.c whose decisions are
+ * op groups: finish() turns the assignment into a strategy of the problem, refuse() reports the
+ * device that lacks most memory.
+ * Stack of make(): problem at 1, options at 2, the tree's box at 3. */
 #include "decide/decide.h"
 #include "deploy.h"
 #include <berth/deploy.h>
@@ -7,7 +10,7 @@
 /* ---- results ---- */
 
 static int32_t ops_of(const berth_deploy *d) {
-  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  return bl_ops(berth_deploy_cost(d));
 }
 
 /* The strategy of an assignment; both arrays are in scratch. */
@@ -26,21 +29,16 @@ static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int3
  * rule: "none" where they repeat nothing. */
 static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
   berth_deploy *d = box->object;
-  const int32_t ops = ops_of(d);
-  int32_t *action, n = 0, t = lua_gettop(L);
+  int32_t *action, t = lua_gettop(L);
   uint8_t *duplicate;
   if (strategy_of(L, box, assignment, &action, &duplicate) != BERTH_OK)
     bl_error(L, "%s: %s", box->fn, berth_errmsg(bl_ctx(L)));
   bl_push_ids(L, berth_deploy_groups(d), action);
   lua_setfield(L, t, "action");
-  lua_newtable(L);
-  for (int32_t v = 0; v < ops; v++)
-    if (duplicate[v]) {
-      bl_push_id(L, v);
-      lua_rawseti(L, -2, ++n);
-    }
-  if (n > 0) lua_setfield(L, t, "duplicate");
-  lua_pushstring(L, berth_deploy_sfb_choices()[n > 0 ? box->rule : BERTH_DEPLOY_SFB_NONE]->name);
+  bl_push_marked(L, ops_of(d), duplicate);
+  const bool repeats = lua_rawlen(L, -1) > 0;
+  if (repeats) lua_setfield(L, t, "duplicate");
+  lua_pushstring(L, berth_deploy_sfb_choices()[repeats ? box->rule : BERTH_DEPLOY_SFB_NONE]->name);
   lua_setfield(L, t, "sfb");
   lua_settop(L, t);
 }
@@ -80,10 +78,7 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d,
   if (!lua_istable(L, at)) bl_wrong(L, &w, NULL, "expected a strategy, got %s", bl_kind(L, at));
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
-  int32_t n = bl_to_length(L, lua_gettop(L), &w, "action");
-  if (n != groups)
-    bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n,
-             (int)groups);
+  bl_need_length(L, -1, &w, "action", groups, "op group");
   int32_t *ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
   const uint8_t *marks;
   berth_status st = bl_read_repeated(L, at, &w, d, ids, &marks);
@@ -92,6 +87,7 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d,
   return st;
 }
 
+/* [-0, +n] Strategies to begin with, each an action per op group. */
 static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d,
                                 berth_deploy_search_options *o) {
   const size_t groups = (size_t)berth_deploy_groups(d);
@@ -110,6 +106,7 @@ static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_de
   return st;
 }
 
+/* A function gets the box as its user data, whose anchor keeps it. */
 static void read_prior(lua_State *L, int at, int t, const bl_where *w,
                        berth_deploy_search_options *o) {
   int prior = (int)o->prior;
@@ -196,13 +193,13 @@ int bl_deploy_positions(lua_State *L) {
 
 /* deploy:tree(options): tree */
 int bl_deploy_tree(lua_State *L) {
-  static const bl_where w = { "deploy:tree", NULL, 0 };
+  BL_WHERE(w, "deploy:tree");
   return make(L, &w, true);
 }
 
 /* deploy:search(options): the best strategy; nil, message, code */
 int bl_deploy_search(lua_State *L) {
-  static const bl_where w = { "deploy:search", NULL, 0 };
+  BL_WHERE(w, "deploy:search");
   if (make(L, &w, false) != 1) return 3;
   const bl_tree_box *box = lua_touserdata(L, -1);
   lua_replace(L, 2);

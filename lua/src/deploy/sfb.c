@@ -1,4 +1,6 @@
-/* berth.deploy: sfb and sfb_measure, which ops every replica repeats; tag_lines; batch_time. */
+/* berth.deploy: sfb and sfb_measure (which ops every replica repeats), tag_lines, batch_time.
+ * Problems are read from tables into scratch below the list that is read, so that all arrays stay
+ * until the call returns. Formulas and sources: berth/deploy.h. */
 #include "base/binding.h"
 #include <math.h>
 #include <string.h>
@@ -19,24 +21,11 @@ static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barr
 static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
 static const char *const gradient_keys[] = { "op", "bytes", "seconds", NULL };
 
-/* Pushes entry k of the array on the top, a table with these keys. */
-static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) {
-  lua_rawgeti(L, -1, k + 1);
-  w->i = (int)k + 1;
-  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
-  bl_check_keys(L, lua_gettop(L), w, keys, false);
-  return lua_gettop(L);
-}
-
 static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
   lua_getfield(L, t, key);
   int32_t id = bl_to_id(L, lua_gettop(L), w, key, n, "op");
   lua_pop(L, 1);
   return id;
-}
-
-static void must_have(lua_State *L, bool there, const bl_where *w, const char *key) {
-  if (!there) bl_wrong(L, w, key, "is missing");
 }
 
 /* The arrays are in scratch below the list, so that they stay. */
@@ -46,7 +35,7 @@ static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) 
   int32_t all = 1;
   bl_get_whole(L, t, &w, "replicas", 1, INT32_MAX, &all);
   bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &bandwidth);
-  must_have(L, bl_get_array(L, t, &w, "ops", &p->ops), &w, "ops");
+  bl_need(L, bl_get_array(L, t, &w, "ops", &p->ops), &w, "ops");
   double *seconds;
   p->seconds = seconds = bl_scratch(L, (size_t)p->ops, sizeof *seconds);
   double *rates;
@@ -57,7 +46,7 @@ static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) 
   p->barred = barred = bl_scratch(L, (size_t)p->ops, sizeof *barred);
   lua_getfield(L, t, "ops");
   for (int32_t k = 0; k < p->ops; k++) {
-    int at = entry(L, &item, k, op_keys), no = 0;
+    int at = bl_to_entry(L, -1, &item, k, op_keys), no = 0;
     seconds[k] = 0, replicas[k] = all, rates[k] = bandwidth;
     bl_get_quantity(L, at, &item, "seconds", BERTH_SECONDS, &seconds[k]);
     bl_get_whole(L, at, &item, "replicas", 1, INT32_MAX, &replicas[k]);
@@ -72,15 +61,16 @@ static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) 
 static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
   int32_t sum = 0;
   for (int32_t k = 0; k < n; k++) {
-    int at = entry(L, item, k, tensor_keys);
+    int at = bl_to_entry(L, -1, item, k, tensor_keys);
     int32_t readers = 0;
-    must_have(L, bl_get_array(L, at, item, "to", &readers), item, "to");
+    bl_need(L, bl_get_array(L, at, item, "to", &readers), item, "to");
     sum += readers;
     lua_settop(L, at - 1);
   }
   return sum;
 }
 
+/* [-0, +n] Consumers in one array; those of tensor k are first[k] to first[k + 1] - 1. */
 static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "tensors", 0 };
   if (!bl_get_array(L, t, &w, "tensors", &p->tensors)) return;
@@ -95,10 +85,10 @@ static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem 
   p->consumer = consumer = bl_scratch(L, (size_t)readers, sizeof *consumer);
   lua_getfield(L, t, "tensors");
   for (int32_t k = first[0] = 0; k < p->tensors; k++) {
-    int at = entry(L, &item, k, tensor_keys);
+    int at = bl_to_entry(L, -1, &item, k, tensor_keys);
     int32_t n = 0;
     producer[k] = id_field(L, at, &item, "from", p->ops);
-    must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
+    bl_need(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
     bl_get_array(L, at, &item, "to", &n);
     int32_t *ids = bl_to_ids(L, lua_gettop(L), &item, "to", n, p->ops, "op");
     memcpy(consumer + first[k], ids, (size_t)n * sizeof *ids);
@@ -107,6 +97,7 @@ static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem 
   }
 }
 
+/* [-0, +n] seconds NAN: by the formula of the options. */
 static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "gradients", 0 };
   if (!bl_get_array(L, t, &w, "gradients", &p->gradients)) return;
@@ -118,19 +109,20 @@ static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_proble
   p->gradient_seconds = seconds = bl_scratch(L, (size_t)p->gradients, sizeof *seconds);
   lua_getfield(L, t, "gradients");
   for (int32_t k = 0; k < p->gradients; k++) {
-    int at = entry(L, &item, k, gradient_keys);
+    int at = bl_to_entry(L, -1, &item, k, gradient_keys);
     op[k] = id_field(L, at, &item, "op", p->ops);
-    must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
+    bl_need(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
     seconds[k] = NAN;
     bl_get_quantity(L, at, &item, "seconds", BERTH_SECONDS, &seconds[k]);
     lua_settop(L, at - 1);
   }
 }
 
+/* The choice of cost sets the defaults of the other options: it is read first. */
 static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   int cost = 0;
-  if (!lua_istable(L, 1)) bl_wrong(L, &w, "problem", "expected a table, got %s", bl_kind(L, 1));
+  bl_need_table(L, 1, &w, "problem");
   bl_check_options(L, 1, &w, bl_sfb_tables);
   bl_get_choice(L, 1, &w, "cost", bl_choices(berth_sfb_option_table(), "cost"), &cost);
   berth_sfb_problem p = berth_sfb_default((berth_sfb_cost)cost);
@@ -141,24 +133,17 @@ static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
   return p;
 }
 
-static void set_marked(lua_State *L, const char *key, int32_t n, const uint8_t *marks) {
-  int count = 0;
-  lua_newtable(L);
-  for (int32_t k = 0; k < n; k++) {
-    if (!marks[k]) continue;
-    bl_push_id(L, k);
-    lua_rawseti(L, -2, ++count);
-  }
-  lua_setfield(L, -2, key);
-}
-
+/* [-0, +1] Ids of what is duplicated, gathered and removed, and the parts of the time in s. */
 static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sfb_value *v,
                         const uint8_t *duplicated, const uint8_t *gathered,
                         const uint8_t *removed) {
   lua_newtable(L);
-  set_marked(L, "duplicated", p->ops, duplicated);
-  set_marked(L, "gathered", p->tensors, gathered);
-  set_marked(L, "removed", p->gradients, removed);
+  bl_push_marked(L, p->ops, duplicated);
+  lua_setfield(L, -2, "duplicated");
+  bl_push_marked(L, p->tensors, gathered);
+  lua_setfield(L, -2, "gathered");
+  bl_push_marked(L, p->gradients, removed);
+  lua_setfield(L, -2, "removed");
   bl_set_number(L, "work", v->work);
   bl_set_number(L, "gather", v->gather);
   bl_set_number(L, "sync", v->sync);
@@ -182,7 +167,7 @@ static int sfb(lua_State *L) {
 
 /* sfb_measure(problem, ops): the same for these ops */
 static int sfb_measure(lua_State *L) {
-  static const bl_where w = { "berth.deploy.sfb_measure", NULL, 0 };
+  BL_WHERE(w, "berth.deploy.sfb_measure");
   lua_settop(L, 2);
   berth_sfb_problem p = read_problem(L, w.fn);
   int32_t n = bl_to_length(L, 2, &w, "ops");
@@ -201,7 +186,7 @@ static int sfb_measure(lua_State *L) {
 
 /* tag_lines(bandwidth): { c1, c0, d1, d0 } */
 static int tag_lines(lua_State *L) {
-  static const bl_where w = { "berth.deploy.tag_lines", NULL, 0 };
+  BL_WHERE(w, "berth.deploy.tag_lines");
   double lines[4];
   berth_status st = berth_tag_lines(
       bl_ctx(L), bl_to_quantity(L, 1, &w, "bandwidth", BERTH_BYTES_PER_SECOND), lines);
@@ -217,14 +202,11 @@ static int batch_time(lua_State *L) {
   int32_t n = bl_to_length(L, 1, &w, "batches");
   int whole_us = 0;
   lua_settop(L, 4);
-  double batch;
-  batch = bl_to_number(L, 3, &w, "batch");
+  double batch = bl_to_number(L, 3, &w, "batch");
   int t = bl_options(L, 4, &w, keys);
   bl_get_bool(L, t, &w, "whole_us", &whole_us);
-  double *batches;
-  batches = bl_to_numbers(L, 1, &w, "batches", n, "batch size");
-  double *seconds;
-  seconds = bl_to_numbers(L, 2, &w, "seconds", n, "batch size");
+  double *batches = bl_to_numbers(L, 1, &w, "batches", n, "batch size");
+  double *seconds = bl_to_numbers(L, 2, &w, "seconds", n, "batch size");
   double out;
   berth_status st = berth_batch_time(bl_ctx(L), n, batches, seconds, batch, whole_us, &out);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);

@@ -1,19 +1,20 @@
-/* Type "deploy": what strategies are worth; strategies to begin with; numbers for graph
- * networks. */
+/* Type "deploy": values of strategies, strategies to start from, numbers for graph networks. A
+ * strategy is read into scratch that stays on the stack: an action per op group, and marks of the
+ * ops that every replica repeats.
+ * Seconds are of one training step, bytes of one device; an infeasible strategy has `over` devices
+ * and a `shortfall`. */
 #include "episodes/assign.h"
 #include "deploy.h"
 #include <berth/deploy.h>
 #include <string.h>
 
-static berth_deploy *self(lua_State *L, const char *fn) {
-  return bl_check_deploy(L, 1, fn, "self");
-}
+BL_SELF(self, berth_deploy, bl_deploy_class)
 
 static int32_t ops_of(const berth_deploy *d) {
-  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  return bl_ops(berth_deploy_cost(d));
 }
 static int32_t devices_of(const berth_deploy *d) {
-  return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d)));
+  return bl_devices(berth_deploy_cost(d));
 }
 static int32_t links_of(const berth_deploy *d) {
   return berth_topology_links(berth_cost_topology(berth_deploy_cost(d)));
@@ -32,18 +33,9 @@ static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_
   return bl_read_strategy(L, i, w, d, &s->action, &s->duplicate);
 }
 
-static void push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
-  int count = 0;
-  lua_newtable(L);
-  for (int32_t k = 0; marks && k < n; k++) {
-    if (!marks[k]) continue;
-    bl_push_id(L, k);
-    lua_rawseti(L, -2, ++count);
-  }
-}
-
 /* ---- values ---- */
 
+/* Sets fields of the table at the top; times in s, memory in bytes. */
 static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_number(L, "seconds", v->seconds);
   bl_set_number(L, "peak", v->peak);
@@ -54,15 +46,10 @@ static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_count(L, "repeated", v->repeated);
 }
 
-static void set_numbers(lua_State *L, const char *key, int32_t n, const double *x) {
-  bl_push_numbers(L, n, x);
-  lua_setfield(L, -2, key);
-}
-
 /* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message,
  * code */
 static int evaluate(lua_State *L) {
-  static const bl_where w = { "deploy:evaluate", NULL, 0 };
+  BL_WHERE(w, "deploy:evaluate");
   lua_settop(L, 2);
   berth_deploy *d = self(L, w.fn);
   strategy s;
@@ -73,14 +60,14 @@ static int evaluate(lua_State *L) {
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
   set_value(L, &v);
-  set_numbers(L, "peaks", devices_of(d), peaks);
+  bl_set_numbers(L, "peaks", devices_of(d), peaks);
   return 1;
 }
 
 /* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device,
  * link_busy */
 static int feedback(lua_State *L) {
-  static const bl_where w = { "deploy:feedback", NULL, 0 };
+  BL_WHERE(w, "deploy:feedback");
   lua_settop(L, 2);
   berth_deploy *d = self(L, w.fn);
   strategy s;
@@ -97,22 +84,21 @@ static int feedback(lua_State *L) {
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
   set_value(L, &v);
-  set_numbers(L, "makespan", ops_of(d), f.makespan);
-  set_numbers(L, "idle_after", ops_of(d), f.idle_after);
-  set_numbers(L, "group_makespan", berth_deploy_groups(d), f.group_makespan);
-  set_numbers(L, "busy", devices_of(d), f.busy);
-  set_numbers(L, "peaks", devices_of(d), f.peak);
-  set_numbers(L, "link_busy", links_of(d), f.link_busy);
+  bl_set_numbers(L, "makespan", ops_of(d), f.makespan);
+  bl_set_numbers(L, "idle_after", ops_of(d), f.idle_after);
+  bl_set_numbers(L, "group_makespan", berth_deploy_groups(d), f.group_makespan);
+  bl_set_numbers(L, "busy", devices_of(d), f.busy);
+  bl_set_numbers(L, "peaks", devices_of(d), f.peak);
+  bl_set_numbers(L, "link_busy", links_of(d), f.link_busy);
   return 1;
 }
 
 /* d:local_costs(strategy, group): { s by action }, infinite where it cannot be */
 static int local_costs(lua_State *L) {
-  static const bl_where w = { "deploy:local_costs", NULL, 0 };
+  BL_WHERE(w, "deploy:local_costs");
   lua_settop(L, 3);
   berth_deploy *d = self(L, w.fn);
-  int32_t group;
-  group = bl_to_id(L, 3, &w, "group", berth_deploy_groups(d), "op group");
+  int32_t group = bl_to_id(L, 3, &w, "group", berth_deploy_groups(d), "op group");
   strategy s;
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
   const berth_action *actions;
@@ -141,28 +127,23 @@ static int bound(lua_State *L) {
 
 /* d:repeated(strategy, rule): ids of ops */
 static int repeated(lua_State *L) {
-  static const bl_where w = { "deploy:repeated", NULL, 0 };
+  BL_WHERE(w, "deploy:repeated");
   int rule = BERTH_DEPLOY_SFB_LOCAL;
   lua_settop(L, 3);
   berth_deploy *d = self(L, w.fn);
-  lua_newtable(L);
-  lua_pushvalue(L, 3);
-  lua_setfield(L, 4, "rule");
-  bl_get_choice(L, 4, &w, "rule", berth_deploy_sfb_choices(), &rule);
+  if (!lua_isnil(L, 3)) rule = bl_to_choice(L, 3, &w, "rule", berth_deploy_sfb_choices());
   strategy s;
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
   uint8_t *marks = bl_scratch(L, (size_t)ops_of(d), 1);
   berth_status st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  push_marked(L, ops_of(d), marks);
+  bl_push_marked(L, ops_of(d), marks);
   return 1;
 }
 
 /* d:evaluations(): how many strategies were simulated so far */
-static int evaluations(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)berth_deploy_evaluations(self(L, "deploy:evaluations")));
-  return 1;
-}
+BL_GETTER(evaluations, lua_pushnumber,
+          (lua_Number)berth_deploy_evaluations(self(L, "deploy:evaluations")))
 
 typedef struct guarding {
   int32_t calls;
@@ -174,7 +155,7 @@ const bl_table bl_guard_tables[] = { guard_option, NULL };
 
 /* d:guard(strategy, { calls }): { action, duplicate }, value, how many calls it took */
 static int guard(lua_State *L) {
-  static const bl_where w = { "deploy:guard", NULL, 0 };
+  BL_WHERE(w, "deploy:guard");
   guarding most = { 50 };
   lua_settop(L, 3);
   berth_deploy *d = self(L, w.fn);
@@ -192,9 +173,8 @@ static int guard(lua_State *L) {
   st = bl_leave(&call, st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
-  bl_push_ids(L, berth_deploy_groups(d), s.action);
-  lua_setfield(L, -2, "action");
-  push_marked(L, ops_of(d), marks);
+  bl_set_ids(L, "action", berth_deploy_groups(d), s.action);
+  bl_push_marked(L, ops_of(d), marks);
   lua_setfield(L, -2, "duplicate");
   lua_newtable(L);
   set_value(L, &v);
@@ -204,7 +184,7 @@ static int guard(lua_State *L) {
 
 /* ---- strategies to begin with ---- */
 
-static void release_list(void *box) { berth_deploy_list_release(((bl_box *)box)->object); }
+BL_RELEASE(release_list, berth_deploy_list_release)
 static const bl_class list_class = {
   .name = "list of strategies", .key = "berth.deploy_list", .release = release_list
 };
@@ -213,8 +193,7 @@ static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deplo
                           int32_t k) {
   lua_newtable(L);
   bl_set_string(L, "name", berth_deploy_list_name(l, k));
-  bl_push_ids(L, berth_deploy_groups(d), berth_deploy_list_action(l, k));
-  lua_setfield(L, -2, "action");
+  bl_set_ids(L, "action", berth_deploy_groups(d), berth_deploy_list_action(l, k));
   bl_set_string(L, "sfb", berth_deploy_sfb_choices()[berth_deploy_list_rule(l, k)]->name);
   set_value(L, berth_deploy_list_value(l, k));
 }
@@ -287,6 +266,7 @@ static berth_deploy_features set_features(lua_State *L, const berth_deploy_shape
   return f;
 }
 
+/* Op group of the option `deciding`, or BERTH_NONE. */
 static int32_t opt_group(lua_State *L, int t, const bl_where *w, const berth_deploy *d) {
   int32_t id = BERTH_NONE;
   if (t == 0) return id;

@@ -1,4 +1,6 @@
-/* Type "assignment": what learned placers know of a graph on a topology before they begin. */
+/* Type "assignment": what learned placers are given of a graph on a topology before they begin:
+ * features of ops, edges, next ops on longest paths, as arrays, indices and segments of berth.nn.
+ * The cost's box is in the anchor. */
 #include "assign.h"
 #include <stdlib.h>
 
@@ -33,39 +35,27 @@ void bl_push_segments_from(lua_State *L, int32_t n, const int32_t *first) {
 
 /* ---- making ---- */
 
-static void release_assignment(void *box) {
-  berth_assign_release(((bl_assignment_box *)box)->assign);
-}
+BL_RELEASE(release_assignment, berth_assign_release)
 
 const bl_table bl_assign_tables[] = { berth_assign_option_table, bl_cost_option, NULL };
 
 /* [ops] whole numbers from 0 on, in scratch, which stays on the stack; NULL: none given */
 static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t n_ops) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "unit", &n)) return NULL;
-  int at = lua_gettop(L);
-  if (n != n_ops) bl_wrong(L, w, "unit", "has %d numbers for %d ops", (int)n, (int)n_ops);
-  int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
-  for (int32_t i = 0; i < n; i++) {
-    lua_rawgeti(L, at, i + 1);
-    out[i] = (int32_t)bl_to_whole(L, -1, w, "unit", 0, INT32_MAX - 1);
-    lua_pop(L, 1);
-  }
-  return out;
+  if (!bl_get_sized(L, t, w, "unit", n_ops, "op")) return NULL;
+  return bl_to_wholes(L, -1, w, "unit", n_ops, 0);
 }
 
 /* assignment(graph, topology, options): object; nil, message, code */
 static int assignment(lua_State *L) {
-  static const bl_where w = { "berth.assignment", NULL, 0 };
+  BL_WHERE(w, "berth.assignment");
   berth_assign_options o = berth_assign_default();
   lua_settop(L, 3);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   int t = bl_option_table(L, 2, &w, bl_assign_tables);
   bl_read_options(L, t, &w, berth_assign_option_table(), &o);
-  o.unit = read_units(L, t, &w, berth_graph_ops(berth_cost_graph(cost)));
+  o.unit = read_units(L, t, &w, bl_ops(cost));
   bl_assignment_box *box = bl_new(L, &bl_assignment_class, sizeof *box);
   int at = lua_gettop(L);
   if ((st = berth_assign_new(cost, &o, &box->assign)) != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -79,23 +69,23 @@ static int assignment(lua_State *L) {
 
 /* ---- reading ---- */
 
-static const berth_assign *self(lua_State *L, const char *fn) {
-  return ((bl_assignment_box *)bl_self(L, &bl_assignment_class, fn))->assign;
-}
+BL_SELF(self, const berth_assign, bl_assignment_class)
 
 static int32_t ops_of(const berth_assign *a) {
-  return berth_graph_ops(berth_cost_graph(berth_assign_cost(a)));
+  return bl_ops(berth_assign_cost(a));
 }
 static int32_t devices_of(const berth_assign *a) {
-  return berth_topology_devices(berth_cost_topology(berth_assign_cost(a)));
+  return bl_devices(berth_assign_cost(a));
 }
 
+/* units(): number of the unit of each op, which is assigned in one step: [ops] */
 static int units(lua_State *L) {
   const berth_assign *a = self(L, "assignment:units");
   bl_push_ids(L, ops_of(a), berth_assign_units(a));
   return 1;
 }
 
+/* op_features(): [ops, features] */
 static int op_features(lua_State *L) {
   const berth_assign *a = self(L, "assignment:op_features");
   const int32_t shape[2] = { ops_of(a), BERTH_ASSIGN_OP_FEATURES };
@@ -103,6 +93,7 @@ static int op_features(lua_State *L) {
   return 1;
 }
 
+/* b_next(), t_next(): the next op on the longest path to a sink, or from a source */
 static int b_next(lua_State *L) {
   const berth_assign *a = self(L, "assignment:b_next");
   bl_push_index(L, ops_of(a), berth_assign_b_next(a));
@@ -138,6 +129,7 @@ typedef struct valued {
   int32_t edge;
 } valued;
 
+/* Times rising; of equals the lower edge. */
 static int by_value(const void *x, const void *y) {
   const valued *a = x, *b = y;
   if (a->seconds != b->seconds) return a->seconds < b->seconds ? -1 : 1;
@@ -195,31 +187,15 @@ static int graph_edges(lua_State *L) {
 
 /* ---- fields ---- */
 
-static int steps(lua_State *L) {
-  lua_pushinteger(L, berth_assign_steps(self(L, "assignment.steps")));
-  return 1;
-}
-static int n_ops(lua_State *L) {
-  lua_pushinteger(L, ops_of(self(L, "assignment.ops")));
-  return 1;
-}
-static int n_devices(lua_State *L) {
-  lua_pushinteger(L, devices_of(self(L, "assignment.devices")));
-  return 1;
-}
-static int restricted(lua_State *L) {
-  lua_pushboolean(L, berth_assign_restricted(self(L, "assignment.restricted")));
-  return 1;
-}
-static int device_features(lua_State *L) {
-  lua_pushinteger(L, berth_assign_device_features(self(L, "assignment.device_features")));
-  return 1;
-}
+BL_GETTER(steps, lua_pushinteger, berth_assign_steps(self(L, "assignment.steps")))
+BL_GETTER(n_ops, lua_pushinteger, ops_of(self(L, "assignment.ops")))
+BL_GETTER(n_devices, lua_pushinteger, devices_of(self(L, "assignment.devices")))
+BL_GETTER(restricted, lua_pushboolean, berth_assign_restricted(self(L, "assignment.restricted")))
+BL_GETTER(device_features, lua_pushinteger,
+          berth_assign_device_features(self(L, "assignment.device_features")))
 static int cost(lua_State *L) {
   self(L, "assignment.cost");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "cost");
-  return 1;
+  return bl_kept(L, "cost");
 }
 static int graph(lua_State *L) {
   cost(L);
@@ -234,12 +210,8 @@ static int topology(lua_State *L) {
 
 static int to_string(lua_State *L) {
   const berth_assign *a = self(L, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "assignment: %d ops on %d devices in %d steps", (int)ops_of(a),
+  return bl_push_format(L, "assignment: %d ops on %d devices in %d steps", (int)ops_of(a),
                 (int)devices_of(a), (int)berth_assign_steps(a));
-  luaL_pushresult(&b);
-  return 1;
 }
 
 static const luaL_Reg methods[] = { { "episodes", bl_episodes_new },
@@ -260,10 +232,9 @@ static const luaL_Reg fields[] = { { "steps", steps },
                                    { "graph", graph },
                                    { "topology", topology },
                                    { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_assignment_class = {
   .name = "assignment", .key = "berth.assignment", .release = release_assignment,
-  .methods = methods, .fields = fields, .meta = meta
+  .methods = methods, .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_assignment_functions[] = { { "assignment", assignment }, { NULL, NULL } };

@@ -1,4 +1,5 @@
-/* What the files of berth.assignment share. */
+/* What the files of berth.assignment share: arrays, indices and segments from plain C arrays,
+ * pushed on the stack. */
 #ifndef BERTH_LUA_ASSIGN_H
 #define BERTH_LUA_ASSIGN_H
 

@@ -1,4 +1,8 @@
-/* Type "episodes": several assignments made step by step, side by side. */
+/* Type "episodes": n assignments made step by step, side by side (berth/episodes.h). Methods take
+ * one op or device per episode as an index of [n] and return arrays, indices and segments of
+ * berth.nn.
+ * The box holds a reference to the assignment, and its anchor the assignment's box. The core
+ * refuses what comes in the wrong order; such errors are the caller's and are raised. */
 #include "assign.h"
 #include "sim/sim_options.h"
 #include <math.h>
@@ -15,8 +19,9 @@ static void release_episodes(void *p) {
   berth_assign_release(box->assign);
 }
 
+/* assignment:episodes(n): object */
 int bl_episodes_new(lua_State *L) {
-  static const bl_where w = { "assignment:episodes", NULL, 0 };
+  BL_WHERE(w, "assignment:episodes");
   bl_assignment_box *a = bl_self(L, &bl_assignment_class, w.fn);
   int32_t n = (int32_t)bl_to_whole(L, 2, &w, "n", 1, 1000000);
   episodes_box *box = bl_new(L, &bl_episodes_class, sizeof *box);
@@ -24,10 +29,7 @@ int bl_episodes_new(lua_State *L) {
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_assign_retain(a->assign);
   box->assign = a->assign;
-  compat_getanchor(L, -1);
-  lua_pushvalue(L, 1);
-  lua_setfield(L, -2, "assignment");
-  lua_pop(L, 1);
+  bl_keep(L, -1, "assignment", 1);
   bl_track(L);
   return 1;
 }
@@ -36,10 +38,10 @@ static episodes_box *self(lua_State *L, const char *fn) {
   return bl_self(L, &bl_episodes_class, fn);
 }
 static int32_t devices_of(const episodes_box *box) {
-  return berth_topology_devices(berth_cost_topology(berth_assign_cost(box->assign)));
+  return bl_devices(berth_assign_cost(box->assign));
 }
 static int32_t ops_of(const episodes_box *box) {
-  return berth_graph_ops(berth_cost_graph(berth_assign_cost(box->assign)));
+  return bl_ops(berth_assign_cost(box->assign));
 }
 
 /* One op, or device, for each episode. */
@@ -64,16 +66,18 @@ static void must(lua_State *L, const char *fn, berth_status st) {
 
 /* ---- stepping ---- */
 
+/* (self, seed, first) -> self. 2^53: what both interpreters hold exactly. */
 static int start(lua_State *L) {
-  static const bl_where w = { "episodes:start", NULL, 0 };
+  BL_WHERE(w, "episodes:start");
   episodes_box *box = self(L, w.fn);
-  double seed = lua_isnoneornil(L, 2) ? 0 : bl_to_whole(L, 2, &w, "seed", 0, 9007199254740991.0);
-  double first = lua_isnoneornil(L, 3) ? 0 : bl_to_whole(L, 3, &w, "first", 0, 9007199254740991.0);
+  double seed = bl_opt_whole(L, 2, &w, "seed", 0, 0, 9007199254740991.0);
+  double first = bl_opt_whole(L, 3, &w, "first", 0, 0, 9007199254740991.0);
   berth_episodes_start(box->episodes, (uint64_t)seed, (int64_t)first);
   lua_settop(L, 1);
   return 1;
 }
 
+/* candidates(): ops that may be next, segments by episode */
 static int candidates(lua_State *L) {
   episodes_box *box = self(L, "episodes:candidates");
   const int32_t *first, *ops;
@@ -98,6 +102,7 @@ static void push_devices(lua_State *L, const episodes_box *box, int32_t n, doubl
   bl_push_array_of(L, 2, shape, x);
 }
 
+/* devices(ops): features [n * devices, features] for one op of each episode */
 static int devices(lua_State *L) {
   static const char *const fn = "episodes:devices";
   episodes_box *box = self(L, fn);
@@ -113,6 +118,7 @@ static int devices(lua_State *L) {
 /* What fills marks [n x devices] from an op of each episode. */
 typedef berth_status (*mark_fn)(berth_episodes *e, const int32_t *op, uint8_t *out);
 
+/* [-0, +1] An array of marks, episodes x devices, as berth.nn takes it. */
 static int marks_of(lua_State *L, const char *fn, mark_fn fill) {
   episodes_box *box = self(L, fn);
   const int32_t *op = each(L, 2, box, fn, "ops");
@@ -123,6 +129,7 @@ static int marks_of(lua_State *L, const char *fn, mark_fn fill) {
   return 1;
 }
 
+/* allowed(ops), teacher_devices(ops): 1 and 0, [n, devices] */
 static int allowed(lua_State *L) { return marks_of(L, "episodes:allowed", berth_episodes_allowed); }
 static int teacher_devices(lua_State *L) {
   return marks_of(L, "episodes:teacher_devices", berth_episodes_teacher_devices);
@@ -131,22 +138,11 @@ static int teacher_devices(lua_State *L) {
 static const char *const tie_names[] = { "textbook", "code", NULL };
 static const char *const choice_names[] = { "sample", "greedy", "random-ties", NULL };
 
-/* The place of the string at i in names; nil: 0. */
-static int one_of(lua_State *L, int i, const bl_where *w, const char *key,
-                  const char *const *names) {
-  if (lua_isnoneornil(L, i)) return 0;
-  const char *text = bl_to_text(L, i, w, key);
-  for (int k = 0; names[k]; k++) {
-    if (strcmp(names[k], text) == 0) return k;
-  }
-  return bl_wrong(L, w, key, "'%s' is unknown (legal: %s, %s%s%s)", text, names[0], names[1],
-                  names[2] ? ", " : "", names[2] ? names[2] : "");
-}
-
+/* teacher_ops(ties): 1 for the candidates of largest b-level */
 static int teacher_ops(lua_State *L) {
-  static const bl_where w = { "episodes:teacher_ops", NULL, 0 };
+  BL_WHERE(w, "episodes:teacher_ops");
   episodes_box *box = self(L, w.fn);
-  int ties = one_of(L, 2, &w, "ties", tie_names);
+  int ties = lua_isnoneornil(L, 2) ? 0 : bl_to_enum(L, 2, &w, "ties", tie_names);
   const int32_t *first, *ops;
   int32_t n = berth_episodes_candidates(box->episodes, &first, &ops);
   uint8_t *x = bl_scratch(L, (size_t)n, sizeof *x);
@@ -188,11 +184,7 @@ static int choose(lua_State *L) {
   lua_settop(L, 4);
   int t = bl_options(L, 4, &w, legal);
   bl_get_enum(L, t, &w, "how", choice_names, &how);
-  if (t) {
-    lua_getfield(L, t, "epsilon");
-    if (!lua_isnil(L, -1)) epsilon = bl_to_number(L, -1, &w, "epsilon");
-    lua_pop(L, 1);
-  }
+  bl_get_number(L, t, &w, "epsilon", &epsilon);
   int32_t *first = choice_segments(L, 3, box, scores->size, &w);
   int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
   must(L, w.fn,
@@ -204,10 +196,9 @@ static int choose(lua_State *L) {
 
 /* select(ops, segments, positions): the op at its position in each segment */
 static int select_ops(lua_State *L) {
-  static const bl_where w = { "episodes:select", NULL, 0 };
+  BL_WHERE(w, "episodes:select");
   self(L, w.fn);
-  const berth_index *ops;
-  ops = bl_to_index(L, 2, &w, "ops");
+  const berth_index *ops = bl_to_index(L, 2, &w, "ops");
   const berth_segments *s = bl_to_segments(L, 3, &w, "segments");
   const berth_index *at = bl_to_index(L, 4, &w, "positions");
   int32_t n = berth_segments_count(s);
@@ -228,6 +219,7 @@ static int select_ops(lua_State *L) {
   return 1;
 }
 
+/* assign(ops, devices): itself; the next step of every episode */
 static int assign(lua_State *L) {
   static const char *const fn = "episodes:assign";
   episodes_box *box = self(L, fn);
@@ -245,8 +237,9 @@ static void push_placement(lua_State *L, const episodes_box *box, int32_t i) {
   bl_push_ids(L, n, berth_episodes_placement(box->episodes) + (size_t)i * (size_t)n);
 }
 
+/* placement(i): devices [ops] of an episode; placements(): of all */
 static int placement(lua_State *L) {
-  static const bl_where w = { "episodes:placement", NULL, 0 };
+  BL_WHERE(w, "episodes:placement");
   episodes_box *box = self(L, w.fn);
   push_placement(L, box,
                  bl_to_id(L, 2, &w, "episode", berth_episodes_count(box->episodes), "episode"));
@@ -268,7 +261,7 @@ static int placements(lua_State *L) {
  * runs out of memory. */
 static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o,
                                    const berth_episodes *e, berth_sim_summary *out) {
-  int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost));
+  int32_t n = berth_episodes_count(e), ops = bl_ops(cost);
   for (int32_t i = 0; i < n; i++) {
     berth_sim_options own = *o;
     own.seed += (uint64_t)i; /* as in the batch */
@@ -291,13 +284,13 @@ static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, i
 /* simulate(cost, options): array of makespans, infinite where memory runs out or a route is
  * missing; nil, message, code */
 static int simulate(lua_State *L) {
-  static const bl_where w = { "episodes:simulate", NULL, 0 };
+  BL_WHERE(w, "episodes:simulate");
   episodes_box *box = self(L, w.fn);
   berth_episodes *e = box->episodes;
   int32_t n = berth_episodes_count(e), threads = 1;
   lua_settop(L, 3);
-  berth_cost *cost;
-  cost = lua_isnil(L, 2) ? berth_assign_cost(box->assign) : bl_check_cost(L, 2, w.fn, "cost");
+  berth_cost *cost = lua_isnil(L, 2) ? berth_assign_cost(box->assign)
+                                     : bl_check_cost(L, 2, w.fn, "cost");
   int t = bl_option_table(L, 3, &w, bl_batch_tables);
   berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
@@ -305,9 +298,9 @@ static int simulate(lua_State *L) {
     bl_wrong(L, &w, "self", "only %d of %d steps are taken", (int)berth_episodes_step(e),
              (int)berth_assign_steps(box->assign));
   }
-  if (berth_graph_ops(berth_cost_graph(cost)) != ops_of(box)) {
+  if (bl_ops(cost) != ops_of(box)) {
     bl_wrong(L, &w, "cost", "is of %d ops, the episodes are of %d",
-             (int)berth_graph_ops(berth_cost_graph(cost)), (int)ops_of(box));
+             (int)bl_ops(cost), (int)ops_of(box));
   }
   berth_sim_summary *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_episodes_retain(e);
@@ -371,14 +364,8 @@ static int record(lua_State *L) {
 
 /* ---- fields ---- */
 
-static int count(lua_State *L) {
-  lua_pushinteger(L, berth_episodes_count(self(L, "episodes.count")->episodes));
-  return 1;
-}
-static int step(lua_State *L) {
-  lua_pushinteger(L, berth_episodes_step(self(L, "episodes.step")->episodes));
-  return 1;
-}
+BL_GETTER(count, lua_pushinteger, berth_episodes_count(self(L, "episodes.count")->episodes))
+BL_GETTER(step, lua_pushinteger, berth_episodes_step(self(L, "episodes.step")->episodes))
 static int done(lua_State *L) {
   episodes_box *box = self(L, "episodes.done");
   lua_pushboolean(L, berth_episodes_step(box->episodes) >= berth_assign_steps(box->assign));
@@ -386,20 +373,14 @@ static int done(lua_State *L) {
 }
 static int of_assignment(lua_State *L) {
   self(L, "episodes.assignment");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "assignment");
-  return 1;
+  return bl_kept(L, "assignment");
 }
 
 static int to_string(lua_State *L) {
   episodes_box *box = self(L, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "episodes: %d side by side, %d of %d steps taken",
+  return bl_push_format(L, "episodes: %d side by side, %d of %d steps taken",
                 (int)berth_episodes_count(box->episodes), (int)berth_episodes_step(box->episodes),
                 (int)berth_assign_steps(box->assign));
-  luaL_pushresult(&b);
-  return 1;
 }
 
 static const luaL_Reg methods[] = { { "start", start },
@@ -421,8 +402,7 @@ static const luaL_Reg fields[] = { { "count", count },
                                    { "done", done },
                                    { "assignment", of_assignment },
                                    { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_episodes_class = {
   .name = "episodes", .key = "berth.episodes", .release = release_episodes, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };

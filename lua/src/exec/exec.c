@@ -1,5 +1,9 @@
-/* Types "executor" and "execution": running placements on threads, and what that gave.
- * lua/berth/exec/init.lua is over it. */
+/* Types "executor" and "execution": running placements on threads, and the times measured.
+ * lua/berth/exec/init.lua builds on them.
+ * A hook may close the executor or the placement during a run: `busy` counts calls and the last one
+ * frees. Arrays of an execution are copied to scratch before tables are made of them, because
+ * making a table may run a finaliser that closes the execution. The cost's box is in the anchor of
+ * both. */
 #include "sim/sim_options.h"
 #include <stdio.h>
 #include <string.h>
@@ -23,21 +27,21 @@ static void release_executor(void *p) {
   if (box->busy == 0) release_all(box->x, box->cost);
 }
 
-/* What allocates in Lua may collect garbage, and a finaliser may close any object: ask again after
- * that. */
+/* What allocates in Lua may collect garbage, and a finaliser may close any object: call it again
+ * after that. */
 static executor_box *self_executor(lua_State *L, const char *fn) {
   return bl_self(L, &bl_executor_class, fn);
 }
 
 static int32_t ops_of(const executor_box *box) {
-  return berth_graph_ops(berth_cost_graph(box->cost));
+  return bl_ops(box->cost);
 }
 
 const bl_table bl_exec_tables[] = { berth_exec_option_table, bl_cost_option, NULL };
 
 /* executor(graph, topology, options): object; nil, message, code */
 static int executor(lua_State *L) {
-  static const bl_where w = { "berth.executor", NULL, 0 };
+  BL_WHERE(w, "berth.executor");
   berth_exec_options o = berth_exec_default();
   lua_settop(L, 3);
   berth_status st;
@@ -45,15 +49,11 @@ static int executor(lua_State *L) {
   bl_check_cost(L, 1, w.fn, "cost");
   bl_read_options(L, bl_option_table(L, 2, &w, bl_exec_tables), &w, berth_exec_option_table(), &o);
   executor_box *box = bl_new(L, &bl_executor_class, sizeof *box);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_cost_retain(box->cost = cost);
   box->hooks = bl_hooks_of(L);
-  compat_getanchor(L, -1);
-  lua_pushvalue(L, 1);
-  lua_setfield(L, -2, "cost");
-  lua_pop(L, 1);
+  bl_keep(L, -1, "cost", 1);
   bl_track(L);
   return 1;
 }
@@ -107,37 +107,23 @@ static int kernels(lua_State *L) {
   return 2;
 }
 
-static int get_scale(lua_State *L) {
-  lua_pushnumber(L, berth_executor_scale(self_executor(L, "executor.scale")->x));
-  return 1;
-}
-
-static int get_byte_scale(lua_State *L) {
-  lua_pushnumber(L, berth_executor_byte_scale(self_executor(L, "executor.byte_scale")->x));
-  return 1;
-}
-
-static int get_threads(lua_State *L) {
-  lua_pushinteger(L, berth_executor_threads(self_executor(L, "executor.threads")->x));
-  return 1;
-}
+BL_GETTER(get_scale, lua_pushnumber, berth_executor_scale(self_executor(L, "executor.scale")->x))
+BL_GETTER(get_byte_scale, lua_pushnumber,
+          berth_executor_byte_scale(self_executor(L, "executor.byte_scale")->x))
+BL_GETTER(get_threads, lua_pushinteger,
+          berth_executor_threads(self_executor(L, "executor.threads")->x))
 
 static int executor_cost(lua_State *L) {
   self_executor(L, "executor.cost");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "cost");
-  return 1;
+  return bl_kept(L, "cost");
 }
 
 static int executor_to_string(lua_State *L) {
   const executor_box *box = self_executor(L, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "executor: %d ops on %d devices, %d threads, scale %.3g", (int)ops_of(box),
-                (int)berth_topology_devices(berth_cost_topology(box->cost)),
-                (int)berth_executor_threads(box->x), berth_executor_scale(box->x));
-  luaL_pushresult(&b);
-  return 1;
+  return bl_push_format(
+      L, "executor: %d ops on %d devices, %d threads, scale %.3g",
+      (int)ops_of(box), (int)bl_devices(box->cost),
+      (int)berth_executor_threads(box->x), berth_executor_scale(box->x));
 }
 
 static const luaL_Reg executor_methods[] = { { "run", run },
@@ -148,49 +134,37 @@ static const luaL_Reg executor_fields[] = { { "scale", get_scale },
                                             { "threads", get_threads },
                                             { "cost", executor_cost },
                                             { NULL, NULL } };
-static const luaL_Reg executor_meta[] = { { "__tostring", executor_to_string }, { NULL, NULL } };
 const bl_class bl_executor_class = {
   .name = "executor", .key = "berth.executor", .release = release_executor,
-  .methods = executor_methods, .fields = executor_fields, .meta = executor_meta
+  .methods = executor_methods, .fields = executor_fields, .text = executor_to_string
 };
 
 /* ---- execution ---- */
 
-static void release_execution(void *box) {
-  berth_execution_release(((bl_execution_box *)box)->execution);
-}
+BL_RELEASE(release_execution, berth_execution_release)
 
-static const berth_execution *self(lua_State *L, const char *fn) {
-  return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
-}
+BL_SELF(self, const berth_execution, bl_execution_class)
 
 static int32_t n_ops(const berth_execution *r) {
-  return berth_graph_ops(berth_cost_graph(berth_execution_cost(r)));
+  return bl_ops(berth_execution_cost(r));
 }
 static int32_t n_devices(const berth_execution *r) {
-  return berth_topology_devices(berth_cost_topology(berth_execution_cost(r)));
+  return bl_devices(berth_execution_cost(r));
 }
 
-static int get_makespan(lua_State *L) {
-  lua_pushnumber(L, berth_execution_makespan(self(L, "execution.makespan")));
-  return 1;
-}
+BL_GETTER(get_makespan, lua_pushnumber, berth_execution_makespan(self(L, "execution.makespan")))
 
 static int get_wrong(lua_State *L) {
   bl_push_id(L, berth_execution_wrong(self(L, "execution.wrong")));
   return 1;
 }
 
-static int get_checked(lua_State *L) {
-  lua_pushboolean(L, berth_execution_checksums(self(L, "execution.checked")) != NULL);
-  return 1;
-}
+BL_GETTER(get_checked, lua_pushboolean,
+          berth_execution_checksums(self(L, "execution.checked")) != NULL)
 
 static int get_cost(lua_State *L) {
   self(L, "execution.cost");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "cost");
-  return 1;
+  return bl_kept(L, "cost");
 }
 
 /* An array of an execution.  @param n out */
@@ -217,6 +191,7 @@ static const void *part_transfers(const berth_execution *r, int32_t *n) {
   return t;
 }
 
+/* None where results are not checked. */
 static const void *part_checksums(const berth_execution *r, int32_t *n) {
   const uint64_t *sums = berth_execution_checksums(r);
   *n = sums ? n_ops(r) : 0;
@@ -258,6 +233,7 @@ static void build_transfers(lua_State *L) {
   lua_remove(L, -2);
 }
 
+/* Numbers of the turns in which each op became ready, started and finished. */
 static void build_turns(lua_State *L) {
   int32_t n;
   const berth_exec_turns *x = copied(L, "execution.turns", part_turns, sizeof *x, &n);
@@ -335,10 +311,9 @@ static const luaL_Reg fields[] = { { "makespan", get_makespan },
 static const luaL_Reg methods[] = { { "save_trace", bl_execution_save_trace },
                                     { "trace", bl_execution_trace },
                                     { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_execution_class = {
   .name = "execution", .key = "berth.execution", .release = release_execution, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_exec_functions[] = { { "executor", executor }, { NULL, NULL } };

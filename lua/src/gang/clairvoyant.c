@@ -1,9 +1,11 @@
-/* Behind berth.pacml.bound and berth.pacml.prove: how many jobs could be accepted by somebody who
- * knows all arrivals. */
+/* Behind berth.pacml.bound and berth.pacml.prove: how many jobs a scheduler that is given all
+ * arrivals in advance could accept. The linear program's solution is in a hidden box while it is
+ * copied. Choices of all jobs follow each other in [choices] arrays; first[j] to first[j + 1] are
+ * those of job j. */
 #include "base/binding.h"
 
 /* Holds a solution while it is copied: never seen by anyone. */
-static void release_box(void *box) { berth_clairvoyant_release(((bl_box *)box)->object); }
+BL_RELEASE(release_box, berth_clairvoyant_release)
 static const bl_class clairvoyant_class = {
   .name = "solution", .key = "berth.pacml.solution", .release = release_box
 };
@@ -23,6 +25,7 @@ static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, in
   return first;
 }
 
+/* [-0, +n] Arrays of servers and seconds at i and i + 1, as pairs. */
 static berth_clairvoyant_choice *read_choices(lua_State *L, int i, const bl_where *w, int32_t n) {
   double *servers = bl_to_numbers(L, i, w, "servers", n, "choice"),
          *seconds = bl_to_numbers(L, i + 1, w, "seconds", n, "choice");
@@ -49,6 +52,7 @@ static berth_clairvoyant_jobs read_jobs(lua_State *L, const bl_where *w) {
   return jobs;
 }
 
+/* [-0, +1] Bound and value in the units of the objective; the rest are counts. */
 static void push_summary(lua_State *L, const berth_clairvoyant_summary *s) {
   lua_createtable(L, 0, 16);
   bl_set_number(L, "bound", s->bound);
@@ -61,7 +65,7 @@ static void push_summary(lua_State *L, const berth_clairvoyant_summary *s) {
 
 /* clairvoyant(arrivals, count, servers, seconds, capacity, slack): table; nil, message, code */
 static int clairvoyant(lua_State *L) {
-  static const bl_where w = { "berth.pacml.bound", NULL, 0 };
+  BL_WHERE(w, "berth.pacml.bound");
   berth_clairvoyant *c = NULL;
   lua_settop(L, 6);
   berth_clairvoyant_jobs jobs = read_jobs(L, &w);
@@ -72,10 +76,8 @@ static int clairvoyant(lua_State *L) {
   box->object = c;
   if (st != BERTH_OK) return bl_failed(L, st);
   push_summary(L, berth_clairvoyant_get(c));
-  bl_push_numbers(L, jobs.first[jobs.n], berth_clairvoyant_share(c));
-  lua_setfield(L, -2, "share");
-  bl_push_numbers(L, jobs.n, berth_clairvoyant_price(c));
-  lua_setfield(L, -2, "price");
+  bl_set_numbers(L, "share", jobs.first[jobs.n], berth_clairvoyant_share(c));
+  bl_set_numbers(L, "price", jobs.n, berth_clairvoyant_price(c));
   berth_clairvoyant_release(c);
   box->object = NULL;
   return 1;
@@ -83,7 +85,7 @@ static int clairvoyant(lua_State *L) {
 
 /* clairvoyant_prove(arrivals, count, servers, seconds, capacity, slack, prices): bound */
 static int prove(lua_State *L) {
-  static const bl_where w = { "berth.pacml.bound", NULL, 0 };
+  BL_WHERE(w, "berth.pacml.bound");
   double bound = 0;
   lua_settop(L, 7);
   berth_clairvoyant_jobs jobs = read_jobs(L, &w);

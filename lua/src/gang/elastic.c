@@ -1,50 +1,39 @@
-/* What resizable jobs and types of GPUs are given, asked alone: Optimus, Pollux, Gavel. */
+/* Rules of resizable jobs and of GPU types without a cluster: Optimus, Pollux and its goodput,
+ * Gavel (sources: berth/gang.h). Arrays are in scratch on the stack; speeds of jobs in a table, one
+ * scratch each. */
 #include "cluster/cluster.h"
 #include <math.h>
 #include <string.h>
 
-static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n,
-                             const char *per) {
+/* [n], one per job */
+static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
   lua_getfield(L, t, key);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
-  return bl_to_numbers(L, lua_gettop(L), w, key, n, per);
+  return bl_to_numbers(L, -1, w, key, n, "job");
 }
 
 /* ---- resizable jobs ---- */
 
-static void read_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  lua_getfield(L, t, key);
-  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
-  lua_pop(L, 1);
-}
-
-/* { speeds = { ... }, left = 1, now = 0, change = 1 } on the top */
-static void read_job(lua_State *L, const bl_where *item, berth_elastic_job *job) {
-  static const char *const keys[] = { "speeds", "left", "now", "change", NULL };
-  int t = lua_gettop(L);
-  if (!lua_istable(L, t)) bl_wrong(L, item, NULL, "expected a table, got %s", bl_kind(L, t));
-  bl_check_keys(L, t, item, keys, false);
+/* { speeds = { ... }, left = 1, now = 0, change = 1 } at t */
+static void read_job(lua_State *L, int t, const bl_where *item, berth_elastic_job *job) {
   *job = (berth_elastic_job){ 0, NULL, 1, 0, 1 };
-  read_number(L, t, item, "left", &job->left);
-  read_number(L, t, item, "change", &job->change);
+  bl_get_number(L, t, item, "left", &job->left);
+  bl_get_number(L, t, item, "change", &job->change);
   bl_get_whole(L, t, item, "now", 0, INT32_MAX, &job->now);
   lua_getfield(L, t, "speeds");
-  if (!lua_istable(L, -1)) bl_wrong(L, item, "speeds", "expected an array, got %s", bl_kind(L, -1));
   job->most = bl_to_length(L, -1, item, "speeds");
   job->speed = bl_to_numbers(L, lua_gettop(L), item, "speeds", job->most, "number of GPUs");
 }
 
 /* Their speeds stay in a table on the stack. */
 static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int32_t *n) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
+  static const char *const keys[] = { "speeds", "left", "now", "change", NULL };
   *n = bl_to_length(L, i, w, "jobs");
   berth_elastic_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   lua_createtable(L, *n, 0);
   int kept = lua_gettop(L);
   for (int32_t k = 0; k < *n; k++) {
-    bl_where item = { w->fn, "jobs", (int)k + 1 };
-    lua_rawgeti(L, i, k + 1);
-    read_job(L, &item, &jobs[k]);
+    bl_where item = { w->fn, "jobs", 0 };
+    read_job(L, bl_to_entry(L, i, &item, k, keys), &item, &jobs[k]);
     lua_rawseti(L, kept, k + 1); /* the scratch */
     lua_settop(L, kept);
   }
@@ -54,20 +43,15 @@ static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int3
 static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n,
                        const int32_t *count) {
   if (st != BERTH_OK) return bl_refused(L, fn, st);
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushinteger(L, count[k]);
-    lua_rawseti(L, -2, k + 1);
-  }
+  bl_push_counts(L, n, count);
   return 1;
 }
 
 /* optimus(jobs, gpus): GPUs of each */
 static int optimus(lua_State *L) {
-  static const bl_where w = { "berth.cluster.optimus", NULL, 0 };
+  BL_WHERE(w, "berth.cluster.optimus");
   lua_settop(L, 2);
-  int32_t gpus;
-  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
+  int32_t gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
   int32_t n;
   berth_elastic_job *jobs = read_jobs(L, 1, &w, &n);
   int32_t *count = bl_scratch(L, (size_t)n, sizeof *count);
@@ -80,8 +64,7 @@ static int pollux(lua_State *L) {
   static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
   berth_gang_resize_options o = berth_gang_resize_default();
   lua_settop(L, 3);
-  int32_t gpus;
-  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
+  int32_t gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
   bl_read_options(L, bl_options(L, 3, &w, keys), &w,
                   berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
   int32_t n;
@@ -121,11 +104,9 @@ static int goodput(lua_State *L) {
   int t;
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "model", "expected a table, got nil");
   for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-    read_number(L, t, &w, fields[k].key, (double *)((char *)&g + fields[k].offset));
-  int32_t gpus;
-  gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 1, 1 << 24);
-  int32_t machines;
-  machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
+    bl_get_number(L, t, &w, fields[k].key, (double *)((char *)&g + fields[k].offset));
+  int32_t gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 1, 1 << 24);
+  int32_t machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
   double best, batch;
   berth_status st;
   if ((st = berth_goodput_best(bl_ctx(L), &g, gpus, machines, &batch, &best)) != BERTH_OK)
@@ -140,6 +121,7 @@ static int goodput(lua_State *L) {
 
 /* ---- Gavel ---- */
 
+/* *n < 0: the array sets the length that the later ones must have. */
 static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, const char *key,
                                     int32_t *n, int32_t least) {
   int32_t found;
@@ -147,39 +129,11 @@ static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, cons
   if (*n >= 0 && found != *n)
     bl_wrong(L, w, key, "has %d entries, expected %d", (int)found, (int)*n);
   *n = found;
-  int at = lua_gettop(L);
-  int32_t *x = bl_scratch(L, (size_t)found, sizeof *x);
-  for (int32_t k = 0; k < found; k++) {
-    bl_where item = { w->fn, key, (int)k + 1 };
-    lua_rawgeti(L, at, k + 1);
-    x[k] = (int32_t)bl_to_whole(L, -1, &item, NULL, least, INT32_MAX);
-    lua_pop(L, 1);
-  }
-  return x;
-}
-
-static const double *throughputs(lua_State *L, int t, const bl_where *w, int32_t n, int32_t types) {
-  double *x = bl_scratch(L, (size_t)n * (size_t)types, sizeof *x);
-  lua_getfield(L, t, "throughputs");
-  for (int32_t i = 0; i < n; i++) {
-    bl_where item = { w->fn, "throughputs", (int)i + 1 };
-    lua_rawgeti(L, -1, i + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
-    memcpy(x + (size_t)i * (size_t)types,
-           bl_to_numbers(L, lua_gettop(L), &item, "throughputs", types, "type"),
-           (size_t)types * sizeof *x);
-    lua_pop(L, 2);
-  }
-  lua_pop(L, 1);
-  return x;
+  return bl_to_wholes(L, -1, w, key, found, least);
 }
 
 static int push_shares(lua_State *L, const berth_gavel *p, const double *share, double objective) {
-  lua_createtable(L, p->n, 0);
-  for (int32_t i = 0; i < p->n; i++) {
-    bl_push_numbers(L, p->types, share + (size_t)i * (size_t)p->types);
-    lua_rawseti(L, -2, i + 1);
-  }
+  bl_push_rows(L, p->n, p->types, share);
   lua_pushnumber(L, objective);
   return 2;
 }
@@ -199,16 +153,15 @@ static int gavel(lua_State *L) {
   if (!lua_isnil(L, 2)) goal = bl_to_choice(L, 2, &w, "goal", berth_gavel_goals());
   if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0)))
     bl_wrong(L, &w, "gpus", "is missing");
-  if (!bl_get_array(L, t, &w, "throughputs", &p.n)) bl_wrong(L, &w, "throughputs", "is missing");
-  p.throughput = throughputs(L, t, &w, p.n, p.types);
+  bl_need(L, bl_get_array(L, t, &w, "throughputs", &p.n), &w, "throughputs");
+  p.throughput = bl_to_rows(L, -1, &w, "throughputs", p.n, p.types, "type");
   p.gang = whole_numbers(L, t, &w, "gangs", &p.n, 1);
-  lua_getfield(L, t, "priorities");
-  if (!lua_isnil(L, -1)) p.priority = numbers(L, t, &w, "priorities", p.n, "job");
+  if (bl_is_given(L, t, "priorities")) p.priority = numbers(L, t, &w, "priorities", p.n);
   if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME)
-    p.left = numbers(L, t, &w, "left", p.n, "job");
+    p.left = numbers(L, t, &w, "left", p.n);
   if (goal == BERTH_GAVEL_FINISH_TIME) {
-    p.elapsed = numbers(L, t, &w, "elapsed", p.n, "job");
-    p.alone = numbers(L, t, &w, "alone", p.n, "job");
+    p.elapsed = numbers(L, t, &w, "elapsed", p.n);
+    p.alone = numbers(L, t, &w, "alone", p.n);
   }
   double *share = bl_scratch(L, (size_t)p.n * (size_t)p.types, sizeof *share);
   bl_call call = bl_enter(L);

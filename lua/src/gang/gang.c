@@ -1,12 +1,14 @@
-/* Type "gang": a gang scheduler and what has been under it. */
+/* Type "gang": a gang scheduler and its record of a run. gang() makes the scheduler, runs the
+ * cluster under it to the end, and returns the box.
+ * The function `rate` is called under lua_pcall; what it gives wrong goes to `fault`, which is
+ * raised when the cluster has stopped. Options depend on the rule, which is therefore read first.
+ * Stack: cluster, sizes, options, then scratch and the box. */
 #include "cluster/cluster.h"
 #include <math.h>
 #include <stdio.h>
 
-static void release(void *box) { berth_gang_release(((bl_gang_box *)box)->gang); }
-static berth_gang *self(lua_State *L, const char *fn) {
-  return ((bl_gang_box *)bl_self(L, &bl_gang_class, fn))->gang;
-}
+BL_RELEASE(release, berth_gang_release)
+BL_SELF(self, berth_gang, bl_gang_class)
 
 /* ---- rates in Lua ---- */
 
@@ -17,31 +19,28 @@ typedef struct rating {
   char fault[100];
 } rating;
 
-typedef struct question {
+typedef struct rate_request {
   const rating *r;
   int32_t job, n;
   const int32_t *machine;
   const double *amount;
-} question;
+} rate_request;
 
-static void push_amounts(lua_State *L, const question *q) {
+/* [-0, +1] nil, amounts per machine, or a row of resources per machine. */
+static void push_amounts(lua_State *L, const rate_request *q) {
   int32_t resources = q->r->resources;
   if (!q->amount) {
     lua_pushnil(L);
   } else if (resources == 1) {
     bl_push_numbers(L, q->n, q->amount);
   } else {
-    lua_createtable(L, q->n, 0);
-    for (int32_t i = 0; i < q->n; i++) {
-      bl_push_numbers(L, resources, q->amount + (size_t)i * (size_t)resources);
-      lua_rawseti(L, -2, i + 1);
-    }
+    bl_push_rows(L, q->n, resources, q->amount);
   }
 }
 
-/* Called protected: (function, light userdata of the question) -> rate. */
-static int ask(lua_State *L) {
-  const question *q = lua_touserdata(L, 2);
+/* Called protected: (function, light userdata of the request) -> rate. */
+static int rate_body(lua_State *L) {
+  const rate_request *q = lua_touserdata(L, 2);
   lua_pushvalue(L, 1);
   bl_push_id(L, q->job);
   bl_push_ids(L, q->n, q->machine);
@@ -50,12 +49,14 @@ static int ask(lua_State *L) {
   return 1;
 }
 
+/* [-0, +0], or the error at the top. A value that is no number is kept as text: there is no way
+ * to raise it from here. */
 static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *machine,
                               const double *amount, double *rate) {
   rating *r = ud;
   lua_State *L = r->L;
-  question q = { r, job, n, machine, amount };
-  lua_pushcfunction(L, ask);
+  rate_request q = { r, job, n, machine, amount };
+  lua_pushcfunction(L, rate_body);
   lua_pushvalue(L, r->function);
   lua_pushlightuserdata(L, &q);
   if (lua_pcall(L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
@@ -71,27 +72,9 @@ static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *m
 
 /* ---- options ---- */
 
-/* The array at 2. */
-static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
-  int32_t *size = bl_scratch(L, (size_t)n, sizeof *size);
-  if (!lua_istable(L, 2)) bl_wrong(L, w, "sizes", "expected an array, got %s", bl_kind(L, 2));
-  int32_t found = bl_to_length(L, 2, w, "sizes");
-  if (found != n)
-    bl_wrong(L, w, "sizes", "has %d entries, expected %d (one per job)", (int)found, (int)n);
-  for (int32_t j = 0; j < n; j++) {
-    bl_where item = { w->fn, "sizes", (int)j + 1 };
-    lua_rawgeti(L, 2, j + 1);
-    size[j] = (int32_t)bl_to_whole(L, -1, &item, NULL, 1, INT32_MAX);
-    lua_pop(L, 1);
-  }
-  return size;
-}
-
+/* [-0, +n] Any value counts by its truth, nil as false. */
 static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
-  int32_t found;
-  if (!bl_get_array(L, t, w, "consolidate", &found)) return NULL;
-  if (found != n)
-    bl_wrong(L, w, "consolidate", "has %d entries, expected %d (one per job)", (int)found, (int)n);
+  if (!bl_get_sized(L, t, w, "consolidate", n, "job")) return NULL;
   int at = lua_gettop(L);
   uint8_t *flag = bl_scratch(L, (size_t)n, sizeof *flag);
   for (int32_t j = 0; j < n; j++) {
@@ -133,7 +116,8 @@ static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, i
 
 /* The scheduler, made of the options at t, in a box on the stack. */
 static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
-  const int32_t *size = read_sizes(L, w, n);
+  bl_need_length(L, 2, w, "sizes", n, "job");
+  const int32_t *size = bl_to_wholes(L, 2, w, "sizes", n, 1);
   berth_gang_options o = read_options(L, t, w, n, r);
   bl_gang_box *box = bl_new(L, &bl_gang_class, sizeof *box);
   berth_status st = berth_gang_new(bl_ctx(L), n, size, &o, &box->gang);
@@ -144,6 +128,7 @@ static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rati
   return box;
 }
 
+/* Runs the cluster to its horizon: the fault of the rate function comes before the status. */
 static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang_box *box,
                 const rating *r) {
   if (!box) return 3; /* nil, message, code */
@@ -160,13 +145,12 @@ static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang
  * function(job, machines, amounts), and what the rule has of its own }): the gang, after the
  * cluster has come to its end under it */
 static int gang(lua_State *L) {
-  static const bl_where w = { "berth.cluster.simulate", NULL, 0 };
+  BL_WHERE(w, "berth.cluster.simulate");
   rating r = { L, 0, 0, "" };
   lua_settop(L, 3);
   luaL_checkstack(L, 50, w.fn);
-  berth_cluster *c =
-      ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
-  if (!lua_istable(L, 3)) bl_wrong(L, &w, "options", "expected a table, got %s", bl_kind(L, 3));
+  berth_cluster *c = bl_check_cluster(L, 1, w.fn, "cluster");
+  bl_need_table(L, 3, &w, "options");
   r.resources = berth_cluster_resources(c);
   bl_gang_box *box = make(L, 3, &w, berth_cluster_jobs(c), &r);
   return play(L, &w, c, box, &r);
@@ -198,14 +182,9 @@ static void push_run(lua_State *L, const berth_gang *g, const berth_gang_run *ru
   const int32_t *amount, *machine = berth_gang_places(g, &amount);
   lua_createtable(L, 0, 5);
   bl_set_id(L, "job", run->job);
-  bl_push_ids(L, run->n, machine + run->first);
-  lua_setfield(L, -2, "machines");
+  bl_set_ids(L, "machines", run->n, machine + run->first);
   if (amounts) {
-    lua_createtable(L, run->n, 0);
-    for (int32_t i = 0; i < run->n; i++) {
-      lua_pushinteger(L, amount[run->first + i]);
-      lua_rawseti(L, -2, i + 1);
-    }
+    bl_push_counts(L, run->n, amount + run->first);
     lua_setfield(L, -2, "amounts");
   }
   bl_set_number(L, "start", run->start);
@@ -247,13 +226,11 @@ static int counts(lua_State *L) {
  * code */
 static int bounds(lua_State *L) {
   berth_gang *g = self(L, "gang:bounds");
-  berth_cluster *c =
-      ((bl_cluster_box *)bl_check(L, 2, &bl_cluster_class, "gang:bounds", "cluster"))->cluster;
+  berth_cluster *c = bl_check_cluster(L, 2, "gang:bounds", "cluster");
   berth_gang_bound b;
   berth_status st = berth_gang_bounds(g, c, &b);
   if (st != BERTH_OK) return bl_refused(L, "gang:bounds", st);
-  if (isnan(b.mean_jct)) lua_pushnil(L);
-  else lua_pushnumber(L, b.mean_jct);
+  bl_push_or_nil(L, b.mean_jct);
   lua_pushnumber(L, b.makespan);
   return 2;
 }
@@ -268,9 +245,8 @@ static int to_string(lua_State *L) {
 static const luaL_Reg methods[] = {
   { "runs", runs }, { "counts", counts }, { "bounds", bounds }, { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_gang_class = {
-  .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .meta = meta
+  .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .text = to_string
 };
 
 const luaL_Reg bl_gang_functions[] = { { "gang", gang },

@@ -1,4 +1,7 @@
-/* Collectives of a placed graph as transfers. */
+/* berth.expand: collectives of a placed graph as transfers. The expansion of the core is in a
+ * hidden box while its arrays are copied into tables, so that a Lua error frees it. Devices are
+ * copied to scratch and the graph is held in a box of its own: the interrupt hook may close both.
+ * */
 #include "base/binding.h"
 #include <string.h>
 
@@ -22,28 +25,6 @@ static berth_expansion **new_expansion(lua_State *L) {
   return box;
 }
 
-/* A copy: the interrupt hook may close the placement. */
-static const int32_t *to_devices(lua_State *L, int i, const bl_where *w, int32_t n,
-                                 int32_t n_devices) {
-  int32_t got;
-  if (bl_test(L, i, &bl_placement_class)) {
-    berth_placement *p = bl_check_placement(L, i, w->fn, "placement");
-    got = berth_placement_ops(p);
-    if (got != n)
-      bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
-    int32_t *own = bl_scratch(L, (size_t)n, sizeof *own);
-    memcpy(own, berth_placement_device(p), (size_t)n * sizeof *own);
-    return own;
-  }
-  if (!lua_istable(L, i))
-    bl_wrong(L, w, "placement", "expected a placement or an array of device ids, got %s",
-             bl_kind(L, i));
-  got = bl_to_length(L, i, w, "placement");
-  if (got != n)
-    bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
-  return bl_to_ids(L, i, w, "placement", n, n_devices, "device");
-}
-
 static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topology *t) {
   int32_t *group = bl_scratch(L, (size_t)berth_topology_devices(t), sizeof *group);
   if (berth_device_groups(t, group) != BERTH_OK)
@@ -51,6 +32,7 @@ static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topolog
   return group;
 }
 
+/* Groups are those given, or found where the algorithm needs them. */
 static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t,
                         berth_expand_options *o) {
   int32_t devices = berth_topology_devices(t);
@@ -65,35 +47,29 @@ static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology 
   }
 }
 
-/* Per op the collective that it is there for; false: it is one of the graph given. */
-static void push_origins(lua_State *L, int32_t n, const int32_t *collective) {
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    if (collective[k] == BERTH_NONE) lua_pushboolean(L, 0);
-    else lua_pushinteger(L, collective[k] + 1);
-    lua_rawseti(L, -2, k + 1);
-  }
-}
-
+/* [-0, +3] graph, device by op, original collective by op (0: none). */
 static int answer(lua_State *L, const berth_expansion *x) {
   berth_graph *g = berth_expansion_graph(x);
   berth_graph_retain(g);
   *bl_new_graph(L) = g;
   bl_track(L);
   bl_push_ids(L, berth_graph_ops(g), berth_expansion_device(x));
-  push_origins(L, berth_graph_ops(g), berth_expansion_collective(x));
+  bl_push_map(L, berth_graph_ops(g), berth_expansion_collective(x));
   return 3;
 }
 
 /* expand(graph, topology, placement, options): graph, devices, origins */
 static int expand(lua_State *L) {
-  static const bl_where w = { "berth.expand", NULL, 0 };
+  BL_WHERE(w, "berth.expand");
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
   berth_topology *t = bl_check_topology(L, 2, w.fn, "topology");
   lua_settop(L, 4);
   int at = bl_option_table(L, 4, &w, bl_expand_tables);
   berth_expansion **x = new_expansion(L);
-  const int32_t *device = to_devices(L, 3, &w, berth_graph_ops(g), berth_topology_devices(t));
+  size_t size = (size_t)berth_graph_ops(g) * sizeof(int32_t);
+  int32_t *device = bl_scratch(L, size, 1); /* a copy: the interrupt hook may close the placement */
+  memcpy(device,
+         bl_to_placed(L, 3, &w, "placement", berth_graph_ops(g), berth_topology_devices(t)), size);
   berth_expand_options o;
   read_expand(L, at, &w, t, &o);
   berth_graph_retain(g); /* the interrupt hook may close it */

@@ -1,4 +1,8 @@
-/* Type "graph": reading. */
+/* Type "graph": reading. A graph does not change after it is made, so ops and tensors are pushed as
+ * fresh tables and nothing is cached.
+ * Iterators are closures with two upvalues, the graph's box and the next id; each call checks the
+ * box again, as the loop body may close it. The object's pointer must not be kept across a call of
+ * Lua. */
 #include "graph_names.h"
 #include <math.h>
 #include <string.h>
@@ -15,7 +19,7 @@ const char *const bl_collective_kinds[] = { "allreduce",        "allgather", "re
                                             "broadcast",        "alltoall",  "barrier",
                                             "parameter-server", NULL };
 
-static void release_graph(void *box) { berth_graph_release(((bl_box *)box)->object); }
+BL_RELEASE(release_graph, berth_graph_release)
 
 berth_graph **bl_new_graph(lua_State *L) {
   return bl_new(L, &bl_graph_class, sizeof(berth_graph *));
@@ -25,7 +29,7 @@ berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *wha
   return *(berth_graph **)bl_check(L, i, &bl_graph_class, fn, what);
 }
 
-static berth_graph *self(lua_State *L, const char *fn) { return bl_check_graph(L, 1, fn, "self"); }
+BL_SELF(self, berth_graph, bl_graph_class)
 
 static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn, const char *what) {
   bl_where w = { fn, NULL, 0 };
@@ -34,36 +38,14 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
 
 /* ---- fields ---- */
 
-static int get_name(lua_State *L) {
-  lua_pushstring(L, berth_graph_name(self(L, "graph.name")));
-  return 1;
-}
+BL_GETTER(get_name, lua_pushstring, berth_graph_name(self(L, "graph.name")))
+BL_GETTER(get_tensors, lua_pushinteger, berth_graph_tensors(self(L, "graph.n_tensors")))
+BL_GETTER(get_edges, lua_pushinteger, berth_graph_edges(self(L, "graph.n_edges")))
+BL_GETTER(get_collectives, lua_pushinteger, berth_graph_collectives(self(L, "graph.n_collectives")))
+BL_GETTER(get_ops, lua_pushinteger, berth_graph_ops(self(L, "graph.n_ops")))
+BL_GETTER(get_groups, lua_pushinteger, berth_graph_groups(self(L, "graph.n_groups")))
 
-static int get_tensors(lua_State *L) {
-  lua_pushinteger(L, berth_graph_tensors(self(L, "graph.n_tensors")));
-  return 1;
-}
-
-static int get_edges(lua_State *L) {
-  lua_pushinteger(L, berth_graph_edges(self(L, "graph.n_edges")));
-  return 1;
-}
-
-static int get_collectives(lua_State *L) {
-  lua_pushinteger(L, berth_graph_collectives(self(L, "graph.n_collectives")));
-  return 1;
-}
-
-static int get_ops(lua_State *L) {
-  lua_pushinteger(L, berth_graph_ops(self(L, "graph.n_ops")));
-  return 1;
-}
-
-static int get_groups(lua_State *L) {
-  lua_pushinteger(L, berth_graph_groups(self(L, "graph.n_groups")));
-  return 1;
-}
-
+/* Names of device types, in the order of op times. */
 static int get_types(lua_State *L) {
   const berth_graph *g = self(L, "graph.types");
   int32_t n = berth_graph_types(g);
@@ -77,6 +59,7 @@ static int get_types(lua_State *L) {
 
 /* ---- ops and tensors ---- */
 
+/* [-0, +1] nil, one number, or an array by device type. */
 static void push_seconds(lua_State *L, const berth_graph *g, const double *seconds) {
   if (!seconds) {
     lua_pushnil(L);
@@ -87,6 +70,7 @@ static void push_seconds(lua_State *L, const berth_graph *g, const double *secon
   }
 }
 
+/* A new table; nil fields are left out. */
 static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   berth_op op;
   berth_status st = berth_graph_op(g, id, &op);
@@ -111,6 +95,7 @@ static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   return 1;
 }
 
+/* [-0, +1] As graph:tensor returns it; bytes and resident in bytes. */
 static int push_tensor(lua_State *L, const berth_graph *g, int32_t id) {
   berth_tensor t;
   const int32_t *to;
@@ -120,8 +105,7 @@ static int push_tensor(lua_State *L, const berth_graph *g, int32_t id) {
   lua_createtable(L, 0, 8);
   bl_set_id(L, "id", id);
   bl_set_id(L, "from", t.producer);
-  bl_push_ids(L, n, to);
-  lua_setfield(L, -2, "to");
+  bl_set_ids(L, "to", n, to);
   bl_set_number(L, "bytes", t.bytes);
   bl_set_number(L, "resident", t.resident_bytes);
   bl_set_bool(L, "batch", (t.flags & BERTH_TENSOR_BATCH) != 0);
@@ -129,19 +113,22 @@ static int push_tensor(lua_State *L, const berth_graph *g, int32_t id) {
   return 1;
 }
 
+/* op(id): table */
 static int get_op(lua_State *L) {
   const berth_graph *g = self(L, "graph:op");
   return push_op(L, g, op_arg(L, 2, g, "graph:op", "op"));
 }
 
+/* tensor(id): table */
 static int get_tensor(lua_State *L) {
-  static const bl_where w = { "graph:tensor", NULL, 0 };
+  BL_WHERE(w, "graph:tensor");
   const berth_graph *g = self(L, w.fn);
   return push_tensor(L, g, bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(g), "tensor"));
 }
 
+/* collective(id): table */
 static int get_collective(lua_State *L) {
-  static const bl_where w = { "graph:collective", NULL, 0 };
+  BL_WHERE(w, "graph:collective");
   const berth_graph *g = self(L, w.fn);
   int32_t id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
   berth_collective c;
@@ -151,12 +138,9 @@ static int get_collective(lua_State *L) {
   bl_set_id(L, "id", id);
   bl_set_string(L, "kind", bl_collective_kinds[c.kind]);
   bl_set_number(L, "bytes", c.bytes);
-  lua_pushinteger(L, c.count);
-  lua_setfield(L, -2, "count");
-  bl_push_ids(L, c.n_members, c.members);
-  lua_setfield(L, -2, "members");
-  bl_push_ids(L, c.n_consumers, c.consumers);
-  lua_setfield(L, -2, "consumers");
+  bl_set_count(L, "count", c.count);
+  bl_set_ids(L, "members", c.n_members, c.members);
+  bl_set_ids(L, "consumers", c.n_consumers, c.consumers);
   return 1;
 }
 
@@ -186,39 +170,34 @@ static int next_tensor(lua_State *L) {
   return id == BERTH_NONE ? 0 : push_tensor(L, g, id);
 }
 
-static int each_op(lua_State *L) {
-  self(L, "graph:ops");
+/* ops(), tensors(): iterators of tables */
+static int each(lua_State *L, const char *fn, lua_CFunction next) {
+  self(L, fn);
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
-  bl_push_closure(L, next_op, 2);
+  bl_push_closure(L, next, 2);
   return 1;
 }
 
-static int each_tensor(lua_State *L) {
-  self(L, "graph:tensors");
-  lua_pushvalue(L, 1);
-  lua_pushinteger(L, 0);
-  bl_push_closure(L, next_tensor, 2);
-  return 1;
-}
+static int each_op(lua_State *L) { return each(L, "graph:ops", next_op); }
+static int each_tensor(lua_State *L) { return each(L, "graph:tensors", next_tensor); }
 
 /* ---- neighbours ---- */
 
-static int inputs(lua_State *L) {
-  const berth_graph *g = self(L, "graph:inputs");
+/* berth_graph_inputs or berth_graph_outputs */
+typedef int32_t (*tensors_fn)(const berth_graph *g, int32_t op, const int32_t **tensors);
+
+/* inputs(op), outputs(op): ids of tensors */
+static int tensors_of(lua_State *L, const char *fn, tensors_fn get) {
+  const berth_graph *g = self(L, fn);
   const int32_t *ids;
-  int32_t n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:inputs", "op"), &ids);
+  int32_t n = get(g, op_arg(L, 2, g, fn, "op"), &ids);
   bl_push_ids(L, n, ids);
   return 1;
 }
 
-static int outputs(lua_State *L) {
-  const berth_graph *g = self(L, "graph:outputs");
-  const int32_t *ids;
-  int32_t n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:outputs", "op"), &ids);
-  bl_push_ids(L, n, ids);
-  return 1;
-}
+static int inputs(lua_State *L) { return tensors_of(L, "graph:inputs", berth_graph_inputs); }
+static int outputs(lua_State *L) { return tensors_of(L, "graph:outputs", berth_graph_outputs); }
 
 /* Appends an id to the array at list unless the set behind it has it. */
 static void append_once(lua_State *L, int list, int32_t id) {
@@ -232,38 +211,45 @@ static void append_once(lua_State *L, int list, int32_t id) {
   lua_pop(L, 1);
 }
 
-static int predecessors(lua_State *L) {
-  const berth_graph *g = self(L, "graph:predecessors");
-  const int32_t *tensors;
-  int32_t n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:predecessors", "op"), &tensors);
+/* The tensors of the op at 2; leaves it, a list and a set on the stack, at 2, 3 and 4. */
+static int32_t begin_neighbours(lua_State *L, const char *fn, tensors_fn get,
+                                const int32_t **tensors) {
+  const berth_graph *g = self(L, fn);
+  int32_t n = get(g, op_arg(L, 2, g, fn, "op"), tensors);
   lua_settop(L, 2);
   lua_newtable(L);
   lua_newtable(L);
+  return n;
+}
+
+/* Stack: 1 self, 2 id, 3 the answer, 4 the set of those that are in it. */
+static int predecessors(lua_State *L) {
+  static const char fn[] = "graph:predecessors";
+  const int32_t *tensors;
+  int32_t n = begin_neighbours(L, fn, berth_graph_inputs, &tensors);
   berth_tensor t;
   for (int32_t k = 0; k < n; k++)
-    if (berth_graph_tensor(g, tensors[k], &t) == BERTH_OK) append_once(L, 3, t.producer);
+    if (berth_graph_tensor(self(L, fn), tensors[k], &t) == BERTH_OK) append_once(L, 3, t.producer);
   lua_settop(L, 3);
   return 1;
 }
 
+/* Stack as in predecessors. */
 static int successors(lua_State *L) {
-  const berth_graph *g = self(L, "graph:successors");
-  const int32_t *tensors;
-  int32_t n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:successors", "op"), &tensors);
-  lua_settop(L, 2);
-  lua_newtable(L);
-  lua_newtable(L);
-  const int32_t *ops;
+  static const char fn[] = "graph:successors";
+  const int32_t *tensors, *ops;
+  int32_t n = begin_neighbours(L, fn, berth_graph_outputs, &tensors);
   for (int32_t k = 0; k < n; k++) {
-    int32_t m = berth_graph_consumers(g, tensors[k], &ops);
+    int32_t m = berth_graph_consumers(self(L, fn), tensors[k], &ops);
     for (int32_t j = 0; j < m; j++) append_once(L, 3, ops[j]);
   }
   lua_settop(L, 3);
   return 1;
 }
 
+/* find(name): id; nil: there is none, or there are several */
 static int find(lua_State *L) {
-  static const bl_where w = { "graph:find", NULL, 0 };
+  BL_WHERE(w, "graph:find");
   const berth_graph *g = self(L, w.fn);
   if (lua_type(L, 2) != LUA_TSTRING)
     return bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
@@ -276,7 +262,7 @@ static int find(lua_State *L) {
 const bl_table bl_mirror_tables[] = { berth_mirror_option_table, NULL };
 
 static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_options *o) {
-  static const bl_where w = { "graph:mirror", NULL, 0 };
+  BL_WHERE(w, "graph:mirror");
   int t = bl_option_table(L, 2, &w, bl_mirror_tables);
   *o = berth_mirror_default();
   bl_read_options(L, t, &w, berth_mirror_option_table(), o);
@@ -303,10 +289,7 @@ static int mirror(lua_State *L) {
 
 /* ---- metatable ---- */
 
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_graph_ops(self(L, "#graph")));
-  return 1;
-}
+BL_GETTER(length, lua_pushinteger, berth_graph_ops(self(L, "#graph")))
 
 static int to_string(lua_State *L) {
   const berth_graph *g = self(L, "tostring");
@@ -351,10 +334,9 @@ static const luaL_Reg reading_methods[] = { { "op", get_op },
                                             { "forward", bl_graph_forward },
                                             { NULL, NULL } };
 
-static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 
 const bl_class bl_graph_class = {
   .name = "graph", .key = "berth.graph", .release = release_graph, .methods = reading_methods,
-  .more_methods = bl_level_methods, .fields = fields, .meta = meta
+  .more_methods = bl_level_methods, .fields = fields, .text = to_string, .length = length
 };
 const luaL_Reg bl_graph_functions[] = { { "graph", bl_graph_build }, { NULL, NULL } };

@@ -1,10 +1,19 @@
-/* berth.graph{...}: a graph from tables. All checks that can name the place in the tables are made
- * here. */
+/* berth.graph{...}: a graph from tables. Every check that can name the place in the tables is made
+ * here, so that a message says "tensors[3].to"; the core checks the rest when it finishes the
+ * graph.
+ * Passes: the names of all ops into the table at build.names (name -> id, false where several ops
+ * share it), since an op may refer to a later one; then ops, tensors, edges and collectives in
+ * order.
+ * Each add_... reads one entry, at stack index t, and leaves the stack as it was. Strings and
+ * scratch are valid until then; the core copies them. The builder is in a box: an error in the
+ * tables frees it with the box. */
 #include "graph_names.h"
 #include <math.h>
 #include <string.h>
 
-static const char FN[] = "berth.graph";
+#define FN "berth.graph"
+
+BL_WHERE(where, FN);
 
 typedef struct build {
   lua_State *L;
@@ -14,25 +23,10 @@ typedef struct build {
   double *seconds;  /* [n_types] scratch */
 } build;
 
-static void release_builder(void *box) { berth_graph_builder_release(((bl_box *)box)->object); }
+BL_RELEASE(release_builder, berth_graph_builder_release)
 static const bl_class builder_class = {
   .name = "graph builder", .key = "berth.graph_builder", .release = release_builder
 };
-
-/* The caller's mistake that only the core has seen, or memory. */
-static void must(build *m, const bl_where *w, berth_status st) {
-  if (st == BERTH_OK) return;
-  bl_push_message(m->L, st);
-  if (w->list) bl_error(m->L, "%s: %s[%d]: %s", w->fn, w->list, w->i, lua_tostring(m->L, -1));
-  bl_error(m->L, "%s: %s", w->fn, lua_tostring(m->L, -1));
-}
-
-/* Pushes the i-th entry of the array at t, which must be a table. */
-static int entry(lua_State *L, int t, const bl_where *w) {
-  lua_rawgeti(L, t, w->i);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
-  return lua_gettop(L);
-}
 
 /* An op by id or by unique name. */
 static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
@@ -50,6 +44,7 @@ static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   return id;
 }
 
+/* An op in a field; BERTH_NONE: not given. */
 static int32_t op_field(build *m, int t, const bl_where *w, const char *key) {
   int32_t id = BERTH_NONE;
   lua_getfield(m->L, t, key);
@@ -64,13 +59,6 @@ static int32_t required_op(build *m, int t, const bl_where *w, const char *key) 
   return id;
 }
 
-/* Tables that a graph has printed carry their own position. */
-static void check_own_id(lua_State *L, int t, const bl_where *w) {
-  int32_t id;
-  if (bl_get_whole(L, t, w, "id", 1, INT32_MAX, &id) && id != w->i)
-    bl_wrong(L, w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
-}
-
 static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, uint32_t bit) {
   int yes = 0;
   bl_get_bool(L, t, w, key, &yes);
@@ -79,27 +67,21 @@ static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, ui
 
 /* ---- ops ---- */
 
+/* What is wrong with an entry is reported when it is read. */
 static void name_op(build *m, int ops, int32_t i) {
   lua_State *L = m->L;
   lua_rawgeti(L, ops, i);
-  if (lua_istable(L, -1)) {
-    lua_getfield(L, -1, "name");
-    if (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) > 0) {
-      lua_pushvalue(L, -1);
-      lua_rawget(L, m->names);
-      if (lua_isnil(L, -1)) {
-        lua_pushinteger(L, i);
-      } else {
-        lua_pushboolean(L, 0);
-      }
-      lua_remove(L, -2);
-      lua_rawset(L, m->names);
-      lua_pop(L, 1);
-      return;
-    }
+  if (lua_istable(L, -1)) lua_getfield(L, -1, "name");
+  if (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) > 0) {
+    lua_pushvalue(L, -1);
+    lua_rawget(L, m->names);
+    bool first = lua_isnil(L, -1);
     lua_pop(L, 1);
+    if (first) lua_pushinteger(L, i);
+    else lua_pushboolean(L, 0);
+    lua_rawset(L, m->names);
   }
-  lua_pop(L, 1);
+  lua_settop(L, ops);
 }
 
 /* The table on the top has no entry 1, but others. */
@@ -111,6 +93,7 @@ static bool has_names(lua_State *L) {
   return true;
 }
 
+/* [types] seconds: one number for all, or an array; NULL: no profile. */
 static const double *op_seconds(build *m, int t, const bl_where *w) {
   lua_State *L = m->L;
   lua_getfield(L, t, "seconds");
@@ -135,13 +118,13 @@ static const double *op_seconds(build *m, int t, const bl_where *w) {
   return m->seconds;
 }
 
+/* Entry i of ops; positions are ids. */
 static void add_op(build *m, int ops, int32_t i) {
   lua_State *L = m->L;
-  bl_where w = { FN, "ops", i };
+  bl_where w = { FN, "ops", 0 };
   berth_op op = berth_op_default();
-  int t = entry(L, ops, &w);
-  bl_check_keys(L, t, &w, bl_op_fields, false);
-  check_own_id(L, t, &w);
+  int t = bl_to_entry(L, ops, &w, i - 1, bl_op_fields);
+  bl_check_own_id(L, t, &w);
   op.name = bl_get_string(L, t, &w, "name");
   op.kind = bl_get_string(L, t, &w, "kind");
   op.seconds = op_seconds(m, t, &w);
@@ -156,7 +139,7 @@ static void add_op(build *m, int ops, int32_t i) {
              | flag(L, t, &w, "update", BERTH_OP_UPDATE)
              | flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE)
              | flag(L, t, &w, "communication", BERTH_OP_COMMUNICATION);
-  must(m, &w, berth_graph_builder_add_op(m->b, &op, NULL));
+  bl_must_build(m->L, &w, berth_graph_builder_add_op(m->b, &op, NULL));
   lua_settop(L, t - 1);
 }
 
@@ -168,31 +151,31 @@ static void add_consumers(build *m, int t, const bl_where *w, int32_t tensor) {
   lua_getfield(L, t, "to");
   if (lua_isnil(L, -1)) return;
   if (!lua_istable(L, -1)) {
-    must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
+    bl_must_build(m->L, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
     return;
   }
   int32_t n = bl_to_length(L, -1, w, "to");
   for (int32_t k = 1; k <= n; k++) {
     lua_rawgeti(L, -1, k);
-    must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
+    bl_must_build(m->L, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
     lua_pop(L, 1);
   }
 }
 
+/* Entry i of tensors. */
 static void add_tensor(build *m, int tensors, int32_t i) {
   lua_State *L = m->L;
-  bl_where w = { FN, "tensors", i };
+  bl_where w = { FN, "tensors", 0 };
   berth_tensor x = { BERTH_NONE, 0, -1, 0 };
-  int t = entry(L, tensors, &w);
-  bl_check_keys(L, t, &w, bl_tensor_fields, false);
-  check_own_id(L, t, &w);
+  int t = bl_to_entry(L, tensors, &w, i - 1, bl_tensor_fields);
+  bl_check_own_id(L, t, &w);
   x.producer = required_op(m, t, &w, "from");
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &x.bytes);
   bl_get_quantity(L, t, &w, "resident", BERTH_BYTES, &x.resident_bytes);
   x.flags = flag(L, t, &w, "batch", BERTH_TENSOR_BATCH)
             | flag(L, t, &w, "gradient", BERTH_TENSOR_GRADIENT);
   int32_t id;
-  must(m, &w, berth_graph_builder_add_tensor(m->b, &x, &id));
+  bl_must_build(m->L, &w, berth_graph_builder_add_tensor(m->b, &x, &id));
   add_consumers(m, t, &w, id);
   lua_settop(L, t - 1);
 }
@@ -201,21 +184,19 @@ static void add_tensor(build *m, int tensors, int32_t i) {
 static void add_edge(build *m, int edges, int32_t i) {
   static const char *const none[] = { NULL };
   lua_State *L = m->L;
-  bl_where w = { FN, "edges", i };
+  bl_where w = { FN, "edges", 0 };
   double bytes = 0;
-  int t = entry(L, edges, &w);
+  int t = bl_to_entry(L, edges, &w, i - 1, NULL);
   bl_check_keys(L, t, &w, none, true);
   if (lua_rawlen(L, t) < 2 || lua_rawlen(L, t) > 3)
     bl_wrong(L, &w, NULL, "expected { from, to, bytes }");
   lua_rawgeti(L, t, 1);
   lua_rawgeti(L, t, 2);
   lua_rawgeti(L, t, 3);
-  int32_t from;
-  from = op_at(m, t + 1, &w, "from");
-  int32_t to;
-  to = op_at(m, t + 2, &w, "to");
+  int32_t from = op_at(m, t + 1, &w, "from");
+  int32_t to = op_at(m, t + 2, &w, "to");
   if (!lua_isnil(L, t + 3)) bytes = bl_to_quantity(L, t + 3, &w, "bytes", BERTH_BYTES);
-  must(m, &w, berth_graph_builder_connect(m->b, from, to, bytes, NULL));
+  bl_must_build(m->L, &w, berth_graph_builder_connect(m->b, from, to, bytes, NULL));
   lua_settop(L, t - 1);
 }
 
@@ -233,85 +214,75 @@ static const int32_t *op_list(build *m, int t, const bl_where *w, const char *ke
   return ids;
 }
 
+/* Entry i of collectives. */
 static void add_collective(build *m, int collectives, int32_t i) {
   lua_State *L = m->L;
-  bl_where w = { FN, "collectives", i };
+  bl_where w = { FN, "collectives", 0 };
   berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
   int kind = 0;
-  int t = entry(L, collectives, &w);
-  bl_check_keys(L, t, &w, bl_collective_fields, false);
-  check_own_id(L, t, &w);
-  if (!bl_get_enum(L, t, &w, "kind", bl_collective_kinds, &kind))
-    bl_wrong(L, &w, "kind", "is missing");
+  int t = bl_to_entry(L, collectives, &w, i - 1, bl_collective_fields);
+  bl_check_own_id(L, t, &w);
+  bl_need(L, bl_get_enum(L, t, &w, "kind", bl_collective_kinds, &kind), &w, "kind");
   c.kind = (berth_collective_kind)kind;
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &c.bytes);
   bl_get_whole(L, t, &w, "count", 1, INT32_MAX, &c.count);
   c.members = op_list(m, t, &w, "members", &c.n_members);
   if (c.n_members == 0) bl_wrong(L, &w, "members", "at least one op is needed");
   c.consumers = op_list(m, t, &w, "consumers", &c.n_consumers);
-  must(m, &w, berth_graph_builder_add_collective(m->b, &c, NULL));
+  bl_must_build(m->L, &w, berth_graph_builder_add_collective(m->b, &c, NULL));
   lua_settop(L, t - 1);
 }
 
 /* ---- the whole ---- */
 
+/* [-0, +1] Leaves the scratch of `seconds`, which every op uses. */
 static void set_types(build *m) {
-  static const bl_where w = { FN, NULL, 0 };
   lua_State *L = m->L;
   m->n_types = 1;
   int32_t n;
-  if (bl_get_array(L, 1, &w, "types", &n)) {
+  if (bl_get_array(L, 1, &where, "types", &n)) {
     int t = lua_gettop(L);
-    if (n < 1) bl_wrong(L, &w, "types", "is empty");
+    if (n < 1) bl_wrong(L, &where, "types", "is empty");
     luaL_checkstack(L, n + 8, "types");
     const char **names = bl_scratch(L, (size_t)n, sizeof *names);
     for (int32_t k = 0; k < n; k++) {
       lua_rawgeti(L, t, k + 1);
       if (lua_type(L, -1) != LUA_TSTRING)
-        bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
-      names[k] = bl_to_text(L, -1, &w, "types");
+        bl_wrong(L, &where, "types", "entry %d is no string", (int)k + 1);
+      names[k] = bl_to_text(L, -1, &where, "types");
     }
-    must(m, &w, berth_graph_builder_types(m->b, n, names));
+    bl_must_build(m->L, &where, berth_graph_builder_types(m->b, n, names));
     lua_settop(L, t - 1);
     m->n_types = n;
   }
   m->seconds = bl_scratch(L, (size_t)m->n_types, sizeof *m->seconds);
 }
 
-static void set_name(build *m) {
-  static const bl_where w = { FN, NULL, 0 };
-  const char *name = bl_get_string(m->L, 1, &w, "name");
-  if (!name) return;
-  must(m, &w, berth_graph_builder_name(m->b, name));
-  lua_pop(m->L, 1);
-}
-
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
-  static const bl_where w = { FN, NULL, 0 };
   int32_t n;
-  if (!bl_get_array(m->L, 1, &w, key, &n)) return;
+  if (!bl_get_array(m->L, 1, &where, key, &n)) return;
   for (int32_t i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
   lua_pop(m->L, 1);
 }
 
+/* Names first: an op may refer to one that comes later. */
 static void add_ops(build *m) {
-  static const bl_where w = { FN, NULL, 0 };
   lua_State *L = m->L;
-  if (!bl_get_array(L, 1, &w, "ops", &m->n_ops)) bl_wrong(L, &w, "ops", "is missing");
+  bl_need(L, bl_get_array(L, 1, &where, "ops", &m->n_ops), &where, "ops");
   int ops = lua_gettop(L);
   for (int32_t i = 1; i <= m->n_ops; i++) name_op(m, ops, i);
-  must(m, &w, berth_graph_builder_reserve(m->b, m->n_ops, m->n_ops, m->n_ops));
+  bl_must_build(m->L, &where, berth_graph_builder_reserve(m->b, m->n_ops, m->n_ops, m->n_ops));
   for (int32_t i = 1; i <= m->n_ops; i++) add_op(m, ops, i);
   lua_pop(L, 1);
 }
 
+/* graph { name, types, ops, tensors, edges, collectives }: object */
 int bl_graph_build(lua_State *L) {
   static const char *const keys[] = { "name",  "types",       "ops", "tensors",
                                       "edges", "collectives", NULL };
-  static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
-  if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
-  bl_check_keys(L, 1, &w, keys, false);
+  bl_need_table(L, 1, &where, "spec");
+  bl_check_keys(L, 1, &where, keys, false);
   lua_settop(L, 1);
   m.L = L;
   bl_register(L, &builder_class);
@@ -321,7 +292,8 @@ int bl_graph_build(lua_State *L) {
   box->object = m.b;
   lua_newtable(L);
   m.names = lua_gettop(L);
-  set_name(&m);
+  const char *name = bl_get_string(L, 1, &where, "name");
+  if (name) bl_must_build(L, &where, berth_graph_builder_name(m.b, name));
   set_types(&m);
   add_ops(&m);
   each(&m, "tensors", add_tensor);

@@ -1,11 +1,15 @@
-/* Type "graph": orders, levels, paths, reachability. */
+/* Type "graph": orders, levels, paths, reachability. Times of ops and tensors come from options:
+ * arrays `comp` and `comm`, or the means of a cost; without them, from the profile of the first
+ * device type.
+ * Arrays are in scratch on the stack, [ops] or [tensors], s; results leave as tables. Formulas and
+ * sources are with the functions of the core, berth/graph.h. */
 #include "graph_names.h"
 
 typedef struct times {
   const double *comp, *comm; /* [ops], [tensors] or NULL; in scratch on the stack */
 } times;
 
-static berth_graph *self(lua_State *L, const char *fn) { return bl_check_graph(L, 1, fn, "self"); }
+BL_SELF(self, berth_graph, bl_graph_class)
 
 static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn, const char *what) {
   bl_where w = { fn, NULL, 0 };
@@ -31,6 +35,7 @@ static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
   return x;
 }
 
+/* [-0, +2] Mean times over the devices, s. */
 static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w,
                        times *out) {
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
@@ -43,6 +48,7 @@ static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const 
   out->comm = comm;
 }
 
+/* Times of ops and tensors, in scratch: options override the cost, that the profile. */
 static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
   static const char *const keys[] = { "comp", "comm", "cost", NULL };
   bl_where w = { fn, NULL, 0 };
@@ -65,6 +71,7 @@ static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
 typedef berth_status (*level_fn)(const berth_graph *g, const double *comp, const double *comm,
                                  double *out);
 
+/* b_level, t_level, slack (options): [ops], s */
 static int levels(lua_State *L, const char *fn, level_fn f) {
   const berth_graph *g = self(L, fn);
   int32_t n = berth_graph_ops(g);
@@ -94,6 +101,7 @@ static int critical_path(lua_State *L) {
   return 2;
 }
 
+/* topo_order(): ids */
 static int topo_order(lua_State *L) {
   const berth_graph *g = self(L, "graph:topo_order");
   int32_t n = berth_graph_ops(g), *order = bl_scratch(L, (size_t)n, sizeof *order);
@@ -109,11 +117,7 @@ static int depth(lua_State *L) {
   int32_t n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_status st = berth_depth(g, out);
   if (st != BERTH_OK) return bl_failed(L, st);
-  lua_createtable(L, n, 0);
-  for (int32_t k = 0; k < n; k++) {
-    lua_pushinteger(L, out[k]);
-    lua_rawseti(L, -2, k + 1);
-  }
+  bl_push_counts(L, n, out);
   return 1;
 }
 
@@ -128,10 +132,7 @@ static int meta_ops(lua_State *L) {
   double tolerance = 0;
   lua_settop(L, 2);
   int t = bl_options(L, 2, &w, keys);
-  if (t) {
-    lua_getfield(L, t, "tolerance");
-    if (!lua_isnil(L, -1)) tolerance = bl_to_number(L, -1, &w, "tolerance");
-  }
+  bl_get_number(L, t, &w, "tolerance", &tolerance);
   int32_t k;
   if (bl_get_array(L, t, &w, "comp", &k)) comp = bl_to_numbers(L, -1, &w, "comp", n, "op");
   if (!comp) comp = profile(L, g, &w);
@@ -144,6 +145,7 @@ static int meta_ops(lua_State *L) {
   return 2;
 }
 
+/* reachable(a, b): boolean; an op reaches itself */
 static int reachable(lua_State *L) {
   static const char FN[] = "graph:reachable";
   const berth_graph *g = self(L, FN);
@@ -155,24 +157,15 @@ static int reachable(lua_State *L) {
   return 1;
 }
 
-/* Ids, ascending, of all marked ops but the op itself. */
-static void push_marked(lua_State *L, int32_t n, const uint8_t *mark, int32_t but) {
-  int count = 0;
-  lua_newtable(L);
-  for (int32_t k = 0; k < n; k++) {
-    if (!mark[k] || k == but) continue;
-    lua_pushinteger(L, k + 1);
-    lua_rawseti(L, -2, ++count);
-  }
-}
-
+/* descendants(op), ancestors(op): ids, rising, without the op */
 static int relatives(lua_State *L, const char *fn, int forward) {
   const berth_graph *g = self(L, fn);
   int32_t n = berth_graph_ops(g), op = op_arg(L, 2, g, fn, "op");
   uint8_t *mark = bl_scratch(L, (size_t)n, 1);
   berth_status st = berth_reach(g, op, forward, mark);
   if (st != BERTH_OK) return bl_failed(L, st);
-  push_marked(L, n, mark, op);
+  mark[op] = 0;
+  bl_push_marked(L, n, mark);
   return 1;
 }
 

@@ -1,4 +1,5 @@
-/* Names that the tables of graphs use, for building and for reading. */
+/* Names of the fields in tables of graphs, for building and for reading, and the methods that other
+ * files add to the type "graph". */
 #ifndef BERTH_LUA_GRAPH_NAMES_H
 #define BERTH_LUA_GRAPH_NAMES_H
 

@@ -1,4 +1,5 @@
-/* Layered layout of a graph. */
+/* graph:layout: x and y of each op in a layered drawing. Layers may be given, [ops] whole numbers
+ * from 0; else the core takes the depth of each op. */
 #include "graph_names.h"
 
 /* layout { layer = {...} }: arrays of x and y */

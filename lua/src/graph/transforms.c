@@ -1,4 +1,8 @@
-/* Transforms of graphs as methods, and the adjuster of placements. */
+/* Transforms of graphs as methods, and the adjuster of placements. Each transform returns the new
+ * graph and a map: the op of the new graph that each op of the old one is in.
+ * The box of the new graph is at stack index 3 before options are read, since what options need
+ * stays above it. The interrupt hook and functions of the caller may close the old graph: a second
+ * box on the stack holds a reference during the call. */
 #include "graph_names.h"
 #include "sim/sim_options.h"
 #include <string.h>
@@ -28,6 +32,8 @@ static int32_t type_of(const berth_graph *g, const char *type) {
   return BERTH_NONE;
 }
 
+/* [-0, +1] Type of each device as the graph numbers them; a type that it does not name has no
+ * id. */
 static void device_types(lua_State *L, const berth_graph *g, const berth_topology *t,
                          berth_share_options *o) {
   int32_t n = berth_topology_devices(t), *type = bl_scratch(L, (size_t)n, sizeof *type);
@@ -41,6 +47,7 @@ static void device_types(lua_State *L, const berth_graph *g, const berth_topolog
   o->device_type = type;
 }
 
+/* [-0, +2] Mean times of the ops, s, and the types of the devices. */
 static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w,
                        berth_share_options *o) {
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
@@ -89,7 +96,7 @@ static int answer(lua_State *L, int at, int32_t n, const int32_t *map) {
 
 /* coplace(options): graph, map, number of edges followed */
 int bl_graph_coplace(lua_State *L) {
-  static const bl_where w = { "graph:coplace", NULL, 0 };
+  BL_WHERE(w, "graph:coplace");
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   berth_coplace_options o = berth_coplace_default();
   lua_settop(L, 2);
@@ -114,6 +121,7 @@ typedef struct naming {
   int32_t n;
 } naming;
 
+/* Names are kept in a table: a function may return a new string that nothing else holds. */
 static void add_name(naming *m, int i, int32_t op) {
   if (lua_type(m->L, i) != LUA_TSTRING) {
     bl_wrong(m->L, m->w, "names", "op %d: expected a name or an array of them, got %s", (int)op + 1,
@@ -173,6 +181,7 @@ static void table_names(naming *m, int t, const berth_graph *g) {
   }
 }
 
+/* names(id) for each op, in their order. */
 static void function_names(naming *m, int f, int32_t n) {
   for (int32_t op = 0; op < n; op++) {
     lua_pushvalue(m->L, f);
@@ -183,6 +192,7 @@ static void function_names(naming *m, int f, int32_t n) {
   }
 }
 
+/* [-0, +3] Two tables of equal length, names and ops, and the option itself. */
 static void gather_names(naming *m, int t, const berth_graph *g) {
   lua_State *L = m->L;
   lua_newtable(L);
@@ -197,6 +207,7 @@ static void gather_names(naming *m, int t, const berth_graph *g) {
   else bl_wrong(L, m->w, "names", "expected a table or a function, got %s", bl_kind(L, at));
 }
 
+/* The strings are alive as long as the table of names is on the stack. */
 static void fill_pairs(naming *m, int32_t *op, const char **name) {
   for (int32_t k = 0; k < m->n; k++) {
     lua_rawgeti(m->L, m->ops, k + 1);
@@ -207,7 +218,7 @@ static void fill_pairs(naming *m, int32_t *op, const char **name) {
   }
 }
 
-/* Array: name that stands for each group. Groups without a name have false. */
+/* Array: the name of each group; false for a group without one. */
 static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, const int32_t *op,
                              const char *const *name, const int32_t *same) {
   lua_createtable(L, berth_graph_groups(g), 0);
@@ -270,13 +281,13 @@ static int fuse_with(lua_State *L, const bl_where *w, const bl_table *tables, fu
 
 /* fuse(options): graph, map */
 int bl_graph_fuse(lua_State *L) {
-  static const bl_where w = { "graph:fuse", NULL, 0 };
+  BL_WHERE(w, "graph:fuse");
   return fuse_with(L, &w, bl_fuse_tables, berth_graph_fuse);
 }
 
 /* chains(options): graph, map */
 int bl_graph_chains(lua_State *L) {
-  static const bl_where w = { "graph:chains", NULL, 0 };
+  BL_WHERE(w, "graph:chains");
   return fuse_with(L, &w, bl_chains_tables, berth_graph_fuse_chains);
 }
 
@@ -284,7 +295,7 @@ int bl_graph_chains(lua_State *L) {
 
 /* forward(options): graph, map */
 int bl_graph_forward(lua_State *L) {
-  static const bl_where w = { "graph:forward", NULL, 0 };
+  BL_WHERE(w, "graph:forward");
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   berth_forward_options o = berth_forward_default();
   int32_t n = berth_graph_ops(g);
@@ -304,11 +315,11 @@ const bl_table bl_adjust_tables[] = { berth_adjust_option_table, bl_cost_option,
 
 /* adjust(cost, placement, options): placement; nil, message, code, obstacle */
 static int adjust(lua_State *L) {
-  static const bl_where w = { "berth.adjust", NULL, 0 };
+  BL_WHERE(w, "berth.adjust");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost));
+  size_t n = (size_t)bl_ops(cost);
   int32_t *device; /* a copy: the interrupt hook may close the placement */
   lua_settop(L, 3);
   int t = bl_option_table(L, 3, &w, bl_adjust_tables);

@@ -1,4 +1,7 @@
-/* Files: loading, parsing, saving. */
+/* Files: loading, parsing, saving graphs, topologies, placements, timelines and JSON.
+ * Text that the core writes and bundles that it reads are in hidden boxes until Lua has its strings
+ * and objects, since making these may raise. Messages about files number lines and ids as the file
+ * does: they are passed on unchanged. */
 #include "base/binding.h"
 #include <math.h>
 #include <string.h>
@@ -39,12 +42,14 @@ static const char *path_arg(lua_State *L, int i, const char *fn) {
   return lua_tostring(L, i);
 }
 
+/* Writes the text if st is BERTH_OK. true; nil, message, code */
 static int save_text(lua_State *L, const char *path, berth_text *text, berth_status st) {
   if (st == BERTH_OK) st = berth_save(bl_ctx(L), path, text);
   berth_text_release(text);
   return bl_done(L, st);
 }
 
+/* The text as a string; nil, message, code */
 static int push_text(lua_State *L, berth_text *text, berth_status st) {
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_pushlstring(L, text->data ? text->data : "", text->len);
@@ -60,14 +65,7 @@ static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl
   if (!t) return NULL;
   lua_getfield(L, t, "placement");
   if (lua_isnil(L, -1)) return NULL;
-  if (bl_test(L, -1, &bl_placement_class)) {
-    berth_placement *p = bl_check_placement(L, -1, w->fn, "placement");
-    int32_t got = berth_placement_ops(p);
-    if (got != n)
-      bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
-    return berth_placement_device(p);
-  }
-  return bl_to_ids(L, -1, w, "placement", n, INT32_MAX, "device");
+  return bl_to_placed(L, -1, w, "placement", n, INT32_MAX);
 }
 
 /* Formats that graphs are saved in, in scratch. */
@@ -83,6 +81,7 @@ static const berth_choice **push_graph_formats(lua_State *L) {
   return out;
 }
 
+/* A placement needs a format that can show it. */
 static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w,
                                 berth_text *text) {
   const berth_choice **formats = push_graph_formats(L);
@@ -96,7 +95,7 @@ static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_wh
 
 /* graph:save(path, { format, placement }) */
 int bl_graph_save(lua_State *L) {
-  static const bl_where w = { "graph:save", NULL, 0 };
+  BL_WHERE(w, "graph:save");
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   const char *path = path_arg(L, 2, w.fn);
   lua_settop(L, 3);
@@ -136,6 +135,7 @@ int bl_topology_to_string(lua_State *L) {
   return push_text(L, text, berth_write_topology(t, text));
 }
 
+/* With the names of graph and topology, where the placement has a cost. */
 static berth_status write_placement(lua_State *L, const char *fn, berth_text *text) {
   bl_placement_box *p = bl_check(L, 1, &bl_placement_class, fn, "self");
   berth_graph *g = p->cost ? berth_cost_graph(p->cost) : NULL;
@@ -158,9 +158,7 @@ int bl_placement_to_string(lua_State *L) {
   return push_text(L, text, write_placement(L, fn, text));
 }
 
-static berth_result *result_self(lua_State *L, const char *fn) {
-  return ((bl_box *)bl_self(L, &bl_result_class, fn))->object;
-}
+BL_SELF(result_self, berth_result, bl_result_class)
 
 int bl_result_save_trace(lua_State *L) {
   berth_result *r = result_self(L, "result:save_trace");
@@ -176,9 +174,7 @@ int bl_result_trace(lua_State *L) {
   return push_text(L, text, berth_write_trace(r, text));
 }
 
-static const berth_execution *execution_self(lua_State *L, const char *fn) {
-  return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
-}
+BL_SELF(execution_self, const berth_execution, bl_execution_class)
 
 /* execution:save_trace(path): true; nil, message, code */
 int bl_execution_save_trace(lua_State *L) {
@@ -197,10 +193,11 @@ int bl_execution_trace(lua_State *L) {
 
 /* ---- reading ---- */
 
+/* A key that the core does not have: it names the text in messages. */
 static const berth_option_table *parse_table(void) {
   static const berth_option options[] = {
     { .key = "name", .type = BERTH_OPTION_OTHER, .takes = "string", .fallback = "text",
-      .text = "stands for the file in messages" },
+      .text = "names the text in messages, as a path does a file" },
     { .key = NULL }
   };
   static const berth_option_table table = { "parse", options, 0, NULL };
@@ -291,7 +288,7 @@ static int load(lua_State *L) {
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
-/* parse(text, options): as load; the option `name` stands for the file in messages */
+/* parse(text, options): as load; the option `name` names the text in messages */
 static int parse(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
   if (lua_type(L, 1) != LUA_TSTRING)
@@ -300,8 +297,7 @@ static int parse(lua_State *L) {
   size_t len;
   const char *text = lua_tolstring(L, 1, &len);
   berth_load_options o = load_options(L, 2, &w, bl_parse_tables);
-  const char *name;
-  name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
+  const char *name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
   berth_bundle *b = new_bundle(L);
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
@@ -317,11 +313,12 @@ static int read(lua_State *L) {
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
-static void release_json(void *box) { berth_json_release(((bl_box *)box)->object); }
+BL_RELEASE(release_json, berth_json_release)
 static const bl_class json_class = {
   .name = "json", .key = "berth.json", .release = release_json
 };
 
+/* Whole numbers up to 2^53 are integers where Lua has these. */
 static void push_item(lua_State *L, const berth_json_item *x) {
   bool whole = fabs(x->number) < 9007199254740992.0 && x->number == floor(x->number);
   if (x->kind == BERTH_JSON_NULL) lua_pushnil(L);
@@ -358,6 +355,7 @@ static int json(lua_State *L) {
   return 1;
 }
 
+/* Names of the bits in parts. */
 static void push_parts(lua_State *L, const char *key, int parts) {
   static const char *const names[] = { "graph", "topology", "placement", "timeline" };
   int n = 0;

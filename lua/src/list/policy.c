@@ -20,24 +20,16 @@ static const berth_plan *self(lua_State *L, const char *fn) {
 
 static int32_t op_arg(lua_State *L, const berth_plan *p, const char *fn) {
   bl_where w = { fn, NULL, 0 };
-  return bl_to_id(L, 2, &w, "op", berth_graph_ops(berth_cost_graph(berth_plan_cost(p))), "op");
+  return bl_to_id(L, 2, &w, "op", bl_ops(berth_plan_cost(p)), "op");
 }
 
 static int32_t device_arg(lua_State *L, const berth_plan *p, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   return bl_to_id(L, 2, &w, "device",
-                  berth_topology_devices(berth_cost_topology(berth_plan_cost(p))), "device");
+                  bl_devices(berth_plan_cost(p)), "device");
 }
 
-static int push_time(lua_State *L, double t) {
-  if (isnan(t)) {
-    lua_pushnil(L);
-  } else {
-    lua_pushnumber(L, t);
-  }
-  return 1;
-}
-
+/* plan:device_of(op): id, or nil while it is not placed; start(op), finish(op) likewise, s */
 static int device_of(lua_State *L) {
   const berth_plan *p = self(L, "plan:device_of");
   bl_push_id(L, berth_plan_device_of(p, op_arg(L, p, "plan:device_of")));
@@ -46,17 +38,18 @@ static int device_of(lua_State *L) {
 
 static int start(lua_State *L) {
   const berth_plan *p = self(L, "plan:start");
-  return push_time(L, berth_plan_start(p, op_arg(L, p, "plan:start")));
+  return bl_push_or_nil(L, berth_plan_start(p, op_arg(L, p, "plan:start")));
 }
 
 static int finish(lua_State *L) {
   const berth_plan *p = self(L, "plan:finish");
-  return push_time(L, berth_plan_finish(p, op_arg(L, p, "plan:finish")));
+  return bl_push_or_nil(L, berth_plan_finish(p, op_arg(L, p, "plan:finish")));
 }
 
+/* plan:free_at(device): s; last(device): op or nil; memory(device): bytes held */
 static int free_at(lua_State *L) {
   const berth_plan *p = self(L, "plan:free_at");
-  return push_time(L, berth_plan_free_at(p, device_arg(L, p, "plan:free_at")));
+  return bl_push_or_nil(L, berth_plan_free_at(p, device_arg(L, p, "plan:free_at")));
 }
 
 static int last(lua_State *L) {
@@ -67,16 +60,14 @@ static int last(lua_State *L) {
 
 static int memory(lua_State *L) {
   const berth_plan *p = self(L, "plan:memory");
-  return push_time(L, berth_plan_memory(p, device_arg(L, p, "plan:memory")));
+  return bl_push_or_nil(L, berth_plan_memory(p, device_arg(L, p, "plan:memory")));
 }
 
-static int now(lua_State *L) { return push_time(L, berth_plan_now(self(L, "plan.now"))); }
+static int now(lua_State *L) { return bl_push_or_nil(L, berth_plan_now(self(L, "plan.now"))); }
 
 static int get_cost(lua_State *L) {
   self(L, "plan.cost");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "cost");
-  return 1;
+  return bl_kept(L, "cost");
 }
 
 static int to_string(lua_State *L) {
@@ -94,10 +85,9 @@ static const luaL_Reg plan_methods[] = {
   { "device_of", device_of }, { "start", start }, { "finish", finish }, { "free_at", free_at },
   { "memory", memory },       { "last", last },   { NULL, NULL }
 };
-static const luaL_Reg plan_meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_plan_class = {
   .name = "plan", .key = "berth.plan", .release = release_plan, .methods = plan_methods,
-  .fields = plan_fields, .meta = plan_meta
+  .fields = plan_fields, .text = to_string
 };
 
 /* ---- calls ---- */
@@ -116,6 +106,7 @@ static const char *given(lua_State *L, int i, char *buf, size_t size) {
   return buf;
 }
 
+/* A number, not NaN, at i. */
 static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double *out) {
   *out = (double)lua_tonumber(y->L, i);
   if (lua_type(y->L, i) == LUA_TNUMBER && !isnan(*out)) return true;
@@ -125,6 +116,7 @@ static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double
   return false;
 }
 
+/* prepare(plan, cost): priorities [ops], or nil: as they are */
 static berth_status call_prepare(void *ud, const berth_plan *p, double *priority) {
   bl_policy *y = ud;
   lua_State *L = y->L;
@@ -157,6 +149,7 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
   return BERTH_OK;
 }
 
+/* select(op, plan): priority, or nil: as it is */
 static berth_status call_select(void *ud, const berth_plan *p, int32_t op, double *priority) {
   bl_policy *y = ud;
   lua_State *L = y->L;
@@ -177,11 +170,12 @@ static void fill(lua_State *L, int table, int32_t n, const double *x) {
   }
 }
 
+/* No device takes the op. */
 static void forbid_all(bl_policy *y, double *score) {
   for (int32_t d = 0; d < y->n_devices; d++) score[d] = INFINITY;
 }
 
-/* Second result: when to ask again. */
+/* Second result: when to call again, s. */
 static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *wake) {
   lua_State *L = y->L;
   double t = (double)lua_tonumber(L, -1);
@@ -202,6 +196,7 @@ static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *w
   return BERTH_OK;
 }
 
+/* [-0, +0] The answer of device(): all others are forbidden, so that the core picks it. */
 static berth_status take_device(bl_policy *y, int32_t op, const double *est, const double *eft,
                                 double *score) {
   lua_State *L = y->L;
@@ -225,6 +220,7 @@ static berth_status take_device(bl_policy *y, int32_t op, const double *est, con
   return BERTH_OK;
 }
 
+/* score(...): a number for each device; math.huge: not this one. */
 static berth_status take_scores(bl_policy *y, int32_t op, double *score) {
   lua_State *L = y->L;
   int table = lua_gettop(L) - 1;
@@ -273,7 +269,7 @@ static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const d
 
 /* ---- reading ---- */
 
-/* How many of its parameters the function at the top uses; 4 if nobody can tell. */
+/* How many of its parameters the function at the top uses; 4 if that is unknown. */
 static int parameters(lua_State *L) {
   int n = 4;
   int top = lua_gettop(L);
@@ -282,7 +278,7 @@ static int parameters(lua_State *L) {
   lua_Debug ar;
   lua_getinfo(L, ">u", &ar);
   if (!ar.isvararg && lua_iscfunction(L, -1) == 0) n = ar.nparams;
-#else /* LuaJIT tells through its library, lua5.1 does not */
+#else /* in the library of LuaJIT, not of lua5.1 */
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
   if (lua_istable(L, -1)) lua_getfield(L, -1, "debug");
   if (lua_istable(L, -1)) lua_getfield(L, -1, "getinfo");
@@ -312,6 +308,7 @@ static void check_policy_keys(lua_State *L, int i, const bl_where *w) {
   }
 }
 
+/* Sets what is given; the rest keeps its default. */
 static void read_settings(lua_State *L, int i, const bl_where *w, bl_policy *y) {
   static const char *const ready[] = { "assigned", "finished", NULL };
   static const char *const fit[] = { "append", "insertion", NULL };
@@ -334,6 +331,8 @@ static void set_pick(lua_State *L, int i, const bl_where *w, bl_policy *y, bool 
   if (y->arguments < 1) y->arguments = 1;
 }
 
+/* [-0, +n] Functions stay on the stack, below the arguments of their calls, until the call of
+ * the library ends. */
 static void read_functions(lua_State *L, int i, const bl_where *w, bl_policy *y) {
   if (bl_get_function(L, i, w, "prepare")) {
     y->prepare = lua_gettop(L);
@@ -350,6 +349,7 @@ static void read_functions(lua_State *L, int i, const bl_where *w, bl_policy *y)
   }
 }
 
+/* Tables and plan that all calls share. */
 static void make_arguments(lua_State *L, bl_policy *y) {
   lua_createtable(L, y->n_devices, 0);
   y->est = lua_gettop(L);
@@ -357,12 +357,10 @@ static void make_arguments(lua_State *L, bl_policy *y) {
   y->eft = lua_gettop(L);
   y->plan = bl_new(L, &bl_plan_class, sizeof *y->plan);
   y->plan_at = lua_gettop(L);
-  compat_getanchor(L, -1);
-  lua_pushvalue(L, y->cost);
-  lua_setfield(L, -2, "cost");
-  lua_pop(L, 1);
+  bl_keep(L, -1, "cost", y->cost);
 }
 
+/* [-0, +n] A bare function is the device() of an otherwise default policy. */
 void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy *y) {
   bl_where in_policy = { "berth.place: policy", NULL, 0 };
   berth_cost *c = bl_check_cost(L, cost, w->fn, "cost");
@@ -370,8 +368,8 @@ void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy 
   y->cost = cost;
   y->c.name = "policy";
   y->c.ud = y;
-  y->n_ops = berth_graph_ops(berth_cost_graph(c));
-  y->n_devices = berth_topology_devices(berth_cost_topology(c));
+  y->n_ops = bl_ops(c);
+  y->n_devices = bl_devices(c);
   luaL_checkstack(L, 40, w->fn);
   if (lua_isfunction(L, i)) {
     lua_pushvalue(L, i);

@@ -1,4 +1,5 @@
-/* berth.favourites: the linear program of favourite children. */
+/* berth.favourites: the linear program of favourite children (berth/lp.h), solved to a gap, and its
+ * rounding. The solution is in a hidden box while it is copied into tables. */
 #include "base/binding.h"
 #include <math.h>
 
@@ -8,16 +9,12 @@ BL_OWN_OPTIONS(tau_option, { .key = "tau", .type = BERTH_OPTION_NUMBER, .high = 
 const bl_table bl_favourites_tables[] = { berth_lp_option_table, tau_option, bl_cost_option, NULL };
 
 /* Holds a solution while its copy is made: never seen by anyone. */
-static void release_lp(void *box) { berth_lp_release(((bl_box *)box)->object); }
+BL_RELEASE(release_lp, berth_lp_release)
 static const bl_class lp_class = {
   .name = "solution", .key = "berth.favourites", .release = release_lp
 };
 
-static void set_count(lua_State *L, const char *key, int32_t n) {
-  lua_pushinteger(L, n);
-  lua_setfield(L, -2, key);
-}
-
+/* [-0, +1] Times in s; gap = (upper - lower) / lower. */
 static void push_summary(lua_State *L, const berth_lp_summary *s) {
   lua_createtable(L, 0, 16);
   bl_set_number(L, "upper", s->upper);
@@ -25,36 +22,22 @@ static void push_summary(lua_State *L, const berth_lp_summary *s) {
   bl_set_number(L, "gap", s->gap);
   bl_set_bool(L, "reached", s->reached);
   bl_set_number(L, "rho", s->rho);
-  set_count(L, "entropic", s->entropic);
-  set_count(L, "interior", s->interior);
-  set_count(L, "ops", s->ops);
-  set_count(L, "edges", s->edges);
+  bl_set_count(L, "entropic", s->entropic);
+  bl_set_count(L, "interior", s->interior);
+  bl_set_count(L, "ops", s->ops);
+  bl_set_count(L, "edges", s->edges);
 }
 
+/* Sets arrays by edge in the table at the top. */
 static void push_edges(lua_State *L, const berth_lp *lp) {
   const int32_t *src, *dst;
   const double *c, *y, *flow;
   int32_t m = berth_lp_edges(lp, &src, &dst, &c, &y, &flow);
-  bl_push_ids(L, m, src);
-  lua_setfield(L, -2, "from");
-  bl_push_ids(L, m, dst);
-  lua_setfield(L, -2, "to");
-  bl_push_numbers(L, m, c);
-  lua_setfield(L, -2, "c");
-  bl_push_numbers(L, m, y);
-  lua_setfield(L, -2, "y");
-  bl_push_numbers(L, m, flow);
-  lua_setfield(L, -2, "flow");
-}
-
-/* An array without holes: false stands for nobody. */
-static void push_children(lua_State *L, int32_t n, const int32_t *child) {
-  lua_createtable(L, n, 0);
-  for (int32_t i = 0; i < n; i++) {
-    if (child[i] == BERTH_NONE) lua_pushboolean(L, 0);
-    else lua_pushinteger(L, child[i] + 1);
-    lua_rawseti(L, -2, i + 1);
-  }
+  bl_set_ids(L, "from", m, src);
+  bl_set_ids(L, "to", m, dst);
+  bl_set_numbers(L, "c", m, c);
+  bl_set_numbers(L, "y", m, y);
+  bl_set_numbers(L, "flow", m, flow);
 }
 
 static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o,
@@ -68,7 +51,7 @@ static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options
 
 /* favourites(graph, topology, options): table; nil, message, code */
 static int favourites(lua_State *L) {
-  static const bl_where w = { "berth.favourites", NULL, 0 };
+  BL_WHERE(w, "berth.favourites");
   berth_lp_options o = berth_lp_default();
   double tau = 0;
   berth_lp *lp = NULL;
@@ -76,11 +59,10 @@ static int favourites(lua_State *L) {
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   int t = bl_option_table(L, 2, &w, bl_favourites_tables);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_read_options(L, t, &w, berth_lp_option_table(), &o);
   bl_read_options(L, t, &w, tau_option(), &tau);
-  int32_t n = berth_graph_ops(berth_cost_graph(cost));
+  int32_t n = bl_ops(cost);
   int32_t *child = bl_scratch(L, (size_t)n, sizeof *child);
   bl_register(L, &lp_class);
   bl_box *box = bl_new(L, &lp_class, sizeof *box);
@@ -90,7 +72,7 @@ static int favourites(lua_State *L) {
   if (st != BERTH_OK) return bl_failed(L, st);
   push_summary(L, berth_lp_get(lp));
   push_edges(L, lp);
-  push_children(L, n, child);
+  bl_push_map(L, n, child);
   lua_setfield(L, -2, "child");
   berth_lp_release(lp);
   box->object = NULL;

@@ -1,4 +1,6 @@
-/* Type "adam", which trains parameters, and the files of both. */
+/* Type "adam", which trains parameters, and the files of both (berth/nn.h has the formulas). The
+ * box holds a reference to the parameters; a file written with adam resumes training where it
+ * stopped. */
 #include "nn.h"
 #include <math.h>
 
@@ -29,7 +31,7 @@ const bl_table bl_adam_tables[] = { berth_adam_option_table, own_options, NULL }
 
 /* adam(parameters, { rate, beta1, beta2, epsilon, decay, clip }): object */
 static int adam_new(lua_State *L) {
-  static const bl_where w = { "berth.nn.adam", NULL, 0 };
+  BL_WHERE(w, "berth.nn.adam");
   int t = bl_option_table(L, 2, &w, bl_adam_tables);
   berth_adam_options o = berth_adam_default();
   own more = { 1e-3, INFINITY };
@@ -46,7 +48,7 @@ static int adam_new(lua_State *L) {
 
 /* o:step(rate): norm of the gradients before clipping */
 static int step(lua_State *L) {
-  static const bl_where w = { "adam:step", NULL, 0 };
+  BL_WHERE(w, "adam:step");
   adam_box *box = self_adam(L, w.fn);
   double rate = bl_opt_number(L, 2, &w, "rate", box->rate), norm = 0;
   bl_must(L, berth_params_clip(box->params, box->clip, &norm));
@@ -56,31 +58,20 @@ static int step(lua_State *L) {
   return 1;
 }
 
-static int steps(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)berth_adam_steps(self_adam(L, "adam.steps")->adam));
-  return 1;
-}
-
-static int rate_of(lua_State *L) {
-  lua_pushnumber(L, self_adam(L, "adam.rate")->rate);
-  return 1;
-}
+BL_GETTER(steps, lua_pushinteger, (lua_Integer)berth_adam_steps(self_adam(L, "adam.steps")->adam))
+BL_GETTER(rate_of, lua_pushnumber, self_adam(L, "adam.rate")->rate)
 
 static int adam_string(lua_State *L) {
   const adam_box *box = self_adam(L, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "adam: %.0f steps, rate %g", (double)berth_adam_steps(box->adam), box->rate);
-  luaL_pushresult(&b);
-  return 1;
+  return bl_push_format(L, "adam: %.0f steps, rate %g",
+                        (double)berth_adam_steps(box->adam), box->rate);
 }
 
 static const luaL_Reg adam_methods[] = { { "step", step }, { NULL, NULL } };
 static const luaL_Reg adam_fields[] = { { "steps", steps }, { "rate", rate_of }, { NULL, NULL } };
-static const luaL_Reg adam_meta[] = { { "__tostring", adam_string }, { NULL, NULL } };
 const bl_class bl_adam_class = {
   .name = "adam", .key = "berth.adam", .release = release_adam, .methods = adam_methods,
-  .fields = adam_fields, .meta = adam_meta
+  .fields = adam_fields, .text = adam_string
 };
 
 /* ---- files ---- */
@@ -99,22 +90,15 @@ static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_p
   return box->adam;
 }
 
-static const char *check_path(lua_State *L, int i, const bl_where *w) {
-  if (lua_type(L, i) != LUA_TSTRING)
-    bl_wrong(L, w, "path", "expected a string, got %s", bl_kind(L, i));
-  return bl_to_text(L, i, w, "path");
-}
-
 /* p:save(path, { adam, note }): true; nil, message, code */
 int bl_params_save(lua_State *L) {
   static const char *const keys[] = { "adam", "note", NULL };
   static const bl_where w = { "parameters:save", NULL, 0 };
-  const char *path = check_path(L, 2, &w);
+  const char *path = bl_to_string(L, 2, &w, "path");
   int t = bl_options(L, 3, &w, keys);
   push_adam(L, t);
   int adam = lua_gettop(L);
-  const char *note;
-  note = bl_get_string(L, t, &w, "note");
+  const char *note = bl_get_string(L, t, &w, "note");
   bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   return bl_done(L, berth_params_save(box->params, check_adam(L, adam, &w, box), note, path));
 }
@@ -123,7 +107,7 @@ int bl_params_save(lua_State *L) {
 int bl_params_load(lua_State *L) {
   static const char *const keys[] = { "adam", NULL };
   static const bl_where w = { "parameters:load", NULL, 0 };
-  const char *path = check_path(L, 2, &w);
+  const char *path = bl_to_string(L, 2, &w, "path");
   push_adam(L, bl_options(L, 3, &w, keys));
   bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   return bl_done(L, berth_params_load(box->params, check_adam(L, lua_gettop(L), &w, box), path));
@@ -144,9 +128,9 @@ static int copy_note(lua_State *L) {
 
 /* read_note(path): string; nil, message, code */
 static int read_note(lua_State *L) {
-  static const bl_where w = { "berth.nn.read_note", NULL, 0 };
+  BL_WHERE(w, "berth.nn.read_note");
   note_holder h = { bl_ctx(L), NULL };
-  berth_status st = berth_params_note(h.ctx, check_path(L, 1, &w), &h.note);
+  berth_status st = berth_params_note(h.ctx, bl_to_string(L, 1, &w, "path"), &h.note);
   if (st != BERTH_OK) return bl_failed(L, st);
   int failed = compat_cpcall(L, copy_note, &h);
   berth_nn_free_note(h.ctx, h.note);

@@ -1,5 +1,8 @@
-/* Type "array": making, reading and writing. What is recorded is in nn_elements.c, nn_products.c
- * and nn_rows.c. */
+/* Type "array": making, reading and writing. Recorded operations are in elements.c, products.c and
+ * rows.c.
+ * Arrays are made by the thousand and Lua does not see their memory: bl_give collects garbage when
+ * the core holds twice what was left by the last collection. One bl_nn per Lua state, in the
+ * registry, holds that threshold and the tape that records. */
 #include "nn.h"
 
 enum { FIRST_GARBAGE = 16 << 20 }; /* bytes */
@@ -11,6 +14,7 @@ static const bl_class nn_class = {
   .name = "learning", .key = "berth.learning", .release = release_nn, .light = true
 };
 
+/* [-0, +0] One per state, in the registry. It holds the context, which arrays outlive. */
 static bl_nn *make_nn(lua_State *L) {
   bl_register(L, &nn_class);
   bl_nn *nn = bl_new_light(L, &nn_class, sizeof *nn);
@@ -67,6 +71,7 @@ bl_array_box *bl_opt_array(lua_State *L, int i, const char *fn, const char *what
   return lua_isnoneornil(L, i) ? NULL : bl_check_array(L, i, fn, what);
 }
 
+/* Operations have no result of the kind nil, message, code: every failure raises. */
 void bl_must(lua_State *L, berth_status st) {
   if (st == BERTH_OK) return;
   if (st == BERTH_ECALLBACK || st == BERTH_EINTERRUPT) bl_failed(L, st);
@@ -100,6 +105,7 @@ bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
 
 /* ---- arguments ---- */
 
+/* Rank of a shape; rest: one extent may be -1, the caller computes it. */
 int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest,
                     int32_t shape[BERTH_NN_RANK]) {
   int32_t n = bl_to_length(L, i, w, key), open = 0;
@@ -125,7 +131,7 @@ double bl_opt_number(lua_State *L, int i, const bl_where *w, const char *key, do
 /* ---- making ---- */
 
 static int zeros(lua_State *L) {
-  static const bl_where w = { "berth.nn.zeros", NULL, 0 };
+  BL_WHERE(w, "berth.nn.zeros");
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
   bl_push_zeros(L, rank, shape);
   return 1;
@@ -136,20 +142,21 @@ static void fill_with(bl_array_box *a, float x) {
 }
 
 static int full(lua_State *L) {
-  static const bl_where w = { "berth.nn.full", NULL, 0 };
+  BL_WHERE(w, "berth.nn.full");
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
   double x = bl_to_number(L, 2, &w, "value");
   fill_with(bl_push_zeros(L, rank, shape), (float)x);
   return 1;
 }
 
-/* Asked before the rest, as the first argument, and again when nothing allocates any more. */
+/* Checked first, as the first argument, and again when nothing allocates any more. */
 static berth_rng *check_rng(lua_State *L, const char *fn) {
   return ((bl_box *)bl_check(L, 1, &bl_rng_class, fn, "rng"))->object;
 }
 
+/* uniform(rng, shape, low, high), normal(rng, shape): array */
 static int uniform(lua_State *L) {
-  static const bl_where w = { "berth.nn.uniform", NULL, 0 };
+  BL_WHERE(w, "berth.nn.uniform");
   berth_rng *rng = check_rng(L, w.fn);
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
   double low = bl_opt_number(L, 3, &w, "low", 0), high = bl_opt_number(L, 4, &w, "high", 1);
@@ -160,8 +167,10 @@ static int uniform(lua_State *L) {
   return 1;
 }
 
+/* The generator is checked again: making the array may collect garbage, and a finaliser may
+ * close it. */
 static int normal(lua_State *L) {
-  static const bl_where w = { "berth.nn.normal", NULL, 0 };
+  BL_WHERE(w, "berth.nn.normal");
   berth_rng *rng = check_rng(L, w.fn);
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
@@ -183,20 +192,11 @@ static int get_shape(lua_State *L) {
   return 1;
 }
 
-static int get_rank(lua_State *L) {
-  lua_pushinteger(L, berth_array_rank(bl_check_array(L, 1, "array.rank", "self")->array));
-  return 1;
-}
-
-static int get_size(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)bl_check_array(L, 1, "array.size", "self")->size);
-  return 1;
-}
-
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_array_shape(bl_check_array(L, 1, "#array", "self")->array)[0]);
-  return 1;
-}
+BL_GETTER(get_rank, lua_pushinteger,
+          berth_array_rank(bl_check_array(L, 1, "array.rank", "self")->array))
+BL_GETTER(get_size, lua_pushinteger, (lua_Integer)bl_check_array(L, 1, "array.size", "self")->size)
+BL_GETTER(length, lua_pushinteger,
+          berth_array_shape(bl_check_array(L, 1, "#array", "self")->array)[0])
 
 static int to_string(lua_State *L) {
   enum { SHOWN = 8 };
@@ -220,10 +220,15 @@ const luaL_Reg bl_nn_array_functions[] = { { "nn_array", bl_nn_array }, { "nn_ze
 static const luaL_Reg fields[] = {
   { "shape", get_shape }, { "rank", get_rank }, { "size", get_size }, { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 static const luaL_Reg *const further[] = { bl_nn_product_methods, bl_nn_row_methods, NULL };
-const bl_class bl_array_class = {
-  .name = "array", .key = "berth.array", .release = release_array, .methods = bl_nn_value_methods,
-  .more_methods = bl_nn_element_methods, .fields = fields, .meta = meta, .light = true,
-  .more_meta = bl_nn_arithmetic, .further_methods = further
-};
+const bl_class bl_array_class = {.name = "array",
+                                 .key = "berth.array",
+                                 .release = release_array,
+                                 .methods = bl_nn_value_methods,
+                                 .more_methods = bl_nn_element_methods,
+                                 .fields = fields,
+                                 .text = to_string,
+                                 .length = length,
+                                 .light = true,
+                                 .meta = bl_nn_arithmetic,
+                                 .further_methods = further};

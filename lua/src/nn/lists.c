@@ -1,12 +1,11 @@
 /* Types "index" and "segments": lists of ids, and lengths of consecutive rows. 0 in Lua is
- * BERTH_NONE. */
+ * BERTH_NONE. Both are light boxes without an anchor; tables are converted in place on the stack.
+ * */
 #include "nn.h"
 #include <math.h>
 
-static void release_index(void *box) { berth_index_release(((bl_index_box *)box)->index); }
-static void release_segments(void *box) {
-  berth_segments_release(((bl_segments_box *)box)->segments);
-}
+BL_RELEASE(release_index, berth_index_release)
+BL_RELEASE(release_segments, berth_segments_release)
 
 bl_index_box *bl_new_index(lua_State *L) {
   return bl_new_light(L, &bl_index_class, sizeof(bl_index_box));
@@ -53,14 +52,15 @@ static bl_segments_box *push_segments(lua_State *L, int i, const bl_where *w, co
   return box;
 }
 
+/* index(ids), segments(lengths): objects */
 static int make_index(lua_State *L) {
-  static const bl_where w = { "berth.nn.index", NULL, 0 };
+  BL_WHERE(w, "berth.nn.index");
   push_index(L, 1, &w, "ids");
   return 1;
 }
 
 static int make_segments(lua_State *L) {
-  static const bl_where w = { "berth.nn.segments", NULL, 0 };
+  BL_WHERE(w, "berth.nn.segments");
   push_segments(L, 1, &w, "lengths");
   return 1;
 }
@@ -89,10 +89,9 @@ berth_segments *bl_to_segments(lua_State *L, int i, const bl_where *w, const cha
 
 /* ---- index ---- */
 
-static berth_index *self_index(lua_State *L, const char *fn) {
-  return ((bl_index_box *)bl_self(L, &bl_index_class, fn))->index;
-}
+BL_SELF(self_index, berth_index, bl_index_class)
 
+/* index[i]: id; nil out of range */
 static int index_item(lua_State *L) {
   const berth_index *x = self_index(L, "index[i]");
   double k = (double)lua_tonumber(L, 2);
@@ -101,10 +100,7 @@ static int index_item(lua_State *L) {
   return 1;
 }
 
-static int index_length(lua_State *L) {
-  lua_pushinteger(L, berth_index_size(self_index(L, "#index")));
-  return 1;
-}
+BL_GETTER(index_length, lua_pushinteger, berth_index_size(self_index(L, "#index")))
 
 static int index_table(lua_State *L) {
   bl_index_box *own = bl_new_index(L); /* a finaliser may close the other one */
@@ -130,14 +126,13 @@ static int index_string(lua_State *L) {
 
 /* ---- segments ---- */
 
-static berth_segments *self_segments(lua_State *L, const char *fn) {
-  return ((bl_segments_box *)bl_self(L, &bl_segments_class, fn))->segments;
-}
+BL_SELF(self_segments, berth_segments, bl_segments_class)
 
 static int32_t length_of(const berth_segments *s, int32_t k) {
   return berth_segments_first(s)[k + 1] - berth_segments_first(s)[k];
 }
 
+/* segments[i]: length; nil out of range */
 static int segments_item(lua_State *L) {
   const berth_segments *s = self_segments(L, "segments[i]");
   double k = (double)lua_tonumber(L, 2);
@@ -146,15 +141,8 @@ static int segments_item(lua_State *L) {
   return 1;
 }
 
-static int segments_length(lua_State *L) {
-  lua_pushinteger(L, berth_segments_count(self_segments(L, "#segments")));
-  return 1;
-}
-
-static int segments_rows(lua_State *L) {
-  lua_pushinteger(L, berth_segments_rows(self_segments(L, "segments.rows")));
-  return 1;
-}
+BL_GETTER(segments_length, lua_pushinteger, berth_segments_count(self_segments(L, "#segments")))
+BL_GETTER(segments_rows, lua_pushinteger, berth_segments_rows(self_segments(L, "segments.rows")))
 
 static int segments_table(lua_State *L) {
   bl_segments_box *own = bl_new_segments(L); /* likewise */
@@ -186,21 +174,19 @@ const luaL_Reg bl_nn_list_functions[] = { { "nn_index", make_index },
                                           { NULL, NULL } };
 
 static const luaL_Reg index_methods[] = { { "totable", index_table }, { NULL, NULL } };
-static const luaL_Reg index_meta[] = { { "__len", index_length },
-                                       { "__tostring", index_string },
-                                       { NULL, NULL } };
 const bl_class bl_index_class = {
   .name = "index", .key = "berth.index", .release = release_index, .methods = index_methods,
-  .meta = index_meta, .item = index_item, .light = true
+  .text = index_string, .length = index_length, .item = index_item, .light = true
 };
 
 static const luaL_Reg segments_methods[] = { { "lengths", segments_table }, { NULL, NULL } };
 static const luaL_Reg segments_fields[] = { { "rows", segments_rows }, { NULL, NULL } };
-static const luaL_Reg segments_meta[] = { { "__len", segments_length },
-                                          { "__tostring", segments_string },
-                                          { NULL, NULL } };
-const bl_class bl_segments_class = {
-  .name = "segments", .key = "berth.segments", .release = release_segments,
-  .methods = segments_methods, .fields = segments_fields, .meta = segments_meta,
-  .item = segments_item, .light = true
-};
+const bl_class bl_segments_class = {.name = "segments",
+                                    .key = "berth.segments",
+                                    .release = release_segments,
+                                    .methods = segments_methods,
+                                    .fields = segments_fields,
+                                    .text = segments_string,
+                                    .length = segments_length,
+                                    .item = segments_item,
+                                    .light = true};

@@ -1,9 +1,11 @@
-/* Type "parameters": what is trained and saved. */
+/* Type "parameters": named arrays that are trained and saved. p.name is an array of the parameters:
+ * its box is made once and kept in the anchor under the name, beside which fields and methods are
+ * looked up; names of these are refused. */
 #include "nn.h"
 #include <math.h>
 #include <string.h>
 
-static void release_params(void *box) { berth_params_release(((bl_params_box *)box)->params); }
+BL_RELEASE(release_params, berth_params_release)
 
 static bl_params_box *self(lua_State *L, const char *fn) {
   return bl_self(L, &bl_parameters_class, fn);
@@ -24,25 +26,20 @@ static int params_new(lua_State *L) {
 /* ---- adding and finding ---- */
 
 typedef struct start {
-  const char *name;
   berth_nn_init init;
   double value; /* where none is given; NaN: one must be */
 } start;
 
+static const char *const start_names[] = { "zeros",  "constant", "uniform",    "normal",
+                                           "xavier", "he",       "orthogonal", NULL };
 static const start starts[] = {
-  { "zeros", BERTH_NN_ZEROS, 0 },           { "constant", BERTH_NN_CONSTANT, NAN },
-  { "uniform", BERTH_NN_UNIFORM, NAN },     { "normal", BERTH_NN_NORMAL, NAN },
-  { "xavier", BERTH_NN_XAVIER, 1 },         { "he", BERTH_NN_HE, 1 },
-  { "orthogonal", BERTH_NN_ORTHOGONAL, 1 }, { NULL, BERTH_NN_ZEROS, 0 }
+  { BERTH_NN_ZEROS, 0 },    { BERTH_NN_CONSTANT, NAN }, { BERTH_NN_UNIFORM, NAN },
+  { BERTH_NN_NORMAL, NAN }, { BERTH_NN_XAVIER, 1 },     { BERTH_NN_HE, 1 },
+  { BERTH_NN_ORTHOGONAL, 1 }
 };
 
 static const start *find_start(lua_State *L, int i, const bl_where *w) {
-  const char *name = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
-  for (int k = 0; starts[k].name; k++)
-    if (strcmp(starts[k].name, name) == 0) return &starts[k];
-  bl_wrong(L, w, "init",
-           "'%s' is none of: zeros, constant, uniform, normal, xavier, he, orthogonal", name);
-  return NULL;
+  return &starts[bl_to_enum(L, i, w, "init", start_names)];
 }
 
 /* "name", or { "name", value }, at i. */
@@ -58,8 +55,10 @@ static const start *to_start(lua_State *L, int i, const bl_where *w, double *val
     *value = bl_opt_number(L, lua_gettop(L), w, "init[2]", s->value);
     lua_pop(L, 2);
   }
-  if (isnan(*value))
-    bl_wrong(L, w, "init", "'%s' needs a number: { \"%s\", number }", s->name, s->name);
+  if (isnan(*value)) {
+    const char *name = start_names[s - starts];
+    bl_wrong(L, w, "init", "'%s' needs a number: { \"%s\", number }", name, name);
+  }
   return s;
 }
 
@@ -93,14 +92,11 @@ static void check_free(lua_State *L, const bl_where *w, const char *name) {
 
 /* p:add(name, shape, init): array */
 static int add(lua_State *L) {
-  static const bl_where w = { "parameters:add", NULL, 0 };
+  BL_WHERE(w, "parameters:add");
   bl_params_box *box = self(L, w.fn);
   double value = 0;
   berth_nn_init init = BERTH_NN_ZEROS;
-  if (lua_type(L, 2) != LUA_TSTRING)
-    bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
-  const char *name;
-  name = bl_to_text(L, 2, &w, "name");
+  const char *name = bl_to_string(L, 2, &w, "name");
   check_free(L, &w, name);
   int32_t shape[BERTH_NN_RANK];
   int32_t rank = bl_to_shape(L, 3, &w, "shape", false, shape);
@@ -133,6 +129,7 @@ void bl_params_register(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* names(): array, in the order of add() */
 static int names(lua_State *L) {
   /* a finaliser may close the other one */
   bl_params_box *own = bl_new(L, &bl_parameters_class, sizeof *own);
@@ -148,8 +145,9 @@ static int names(lua_State *L) {
 
 /* ---- gradients and flat views ---- */
 
+/* [-0, +1] The gradient itself, not a copy: it changes with the next step. */
 static int gradient(lua_State *L) {
-  static const bl_where w = { "parameters:gradient", NULL, 0 };
+  BL_WHERE(w, "parameters:gradient");
   bl_array_box *out = bl_result(L, 2);
   const bl_params_box *box = self(L, w.fn);
   int32_t i = BERTH_NONE;
@@ -166,8 +164,9 @@ static int zero_gradients(lua_State *L) {
   return 0;
 }
 
+/* clip(norm): scales all gradients down to that norm; gives the norm before */
 static int clip(lua_State *L) {
-  static const bl_where w = { "parameters:clip", NULL, 0 };
+  BL_WHERE(w, "parameters:clip");
   bl_params_box *box = self(L, w.fn);
   double norm = 0;
   bl_must(L, berth_params_clip(box->params, bl_to_number(L, 2, &w, "norm"), &norm));
@@ -176,15 +175,13 @@ static int clip(lua_State *L) {
 }
 
 static int to_half(lua_State *L, const bl_where *w) {
-  const char *which = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : bl_kind(L, 2);
-  if (strcmp(which, "gradients") == 0) return 1;
-  if (strcmp(which, "values") != 0)
-    bl_wrong(L, w, "which", "'%s' is none of: values, gradients", which);
-  return 0;
+  static const char *const halves[] = { "values", "gradients", NULL };
+  return bl_to_enum(L, 2, w, "which", halves);
 }
 
+/* flat("values" or "gradients"): all numbers, [size], in the order of add() */
 static int flat(lua_State *L) {
-  static const bl_where w = { "parameters:flat", NULL, 0 };
+  BL_WHERE(w, "parameters:flat");
   bl_array_box *out = bl_result(L, 2);
   const bl_params_box *box = self(L, w.fn);
   int gradients = to_half(L, &w);
@@ -197,8 +194,9 @@ static int flat(lua_State *L) {
   return bl_give(L, out, st);
 }
 
+/* set_flat("values" or "gradients", array): the other way */
 static int set_flat(lua_State *L) {
-  static const bl_where w = { "parameters:set_flat", NULL, 0 };
+  BL_WHERE(w, "parameters:set_flat");
   bl_params_box *box = self(L, w.fn);
   int gradients = to_half(L, &w);
   const bl_array_box *a = bl_check_array(L, 3, w.fn, "array");
@@ -209,16 +207,10 @@ static int set_flat(lua_State *L) {
   return 0;
 }
 
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_params_count(self(L, "#parameters")->params));
-  return 1;
-}
+BL_GETTER(length, lua_pushinteger, berth_params_count(self(L, "#parameters")->params))
+BL_GETTER(size, lua_pushinteger, (lua_Integer)berth_params_size(self(L, "parameters.size")->params))
 
-static int size(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)berth_params_size(self(L, "parameters.size")->params));
-  return 1;
-}
-
+/* Three digits from 10,000 on. */
 static void add_count(luaL_Buffer *b, double n) {
   if (n < 1e4) {
     bl_add_format(b, "%.0f", n);
@@ -253,12 +245,9 @@ static const luaL_Reg params_methods[] = { { "add", add },
                                            { "load", bl_params_load },
                                            { NULL, NULL } };
 static const luaL_Reg params_fields[] = { { "size", size }, { NULL, NULL } };
-static const luaL_Reg params_meta[] = { { "__len", length },
-                                        { "__tostring", params_string },
-                                        { NULL, NULL } };
 const bl_class bl_parameters_class = {
   .name = "parameters", .key = "berth.parameters", .release = release_params,
-  .methods = params_methods, .fields = params_fields, .meta = params_meta
+  .methods = params_methods, .fields = params_fields, .text = params_string, .length = length
 };
 
 const luaL_Reg bl_nn_params_functions[] = { { "nn_parameters", params_new }, { NULL, NULL } };

@@ -1,4 +1,5 @@
-/* Products, and operations of several arrays. */
+/* Products, and operations of several arrays: matmul, linear, GRU, attention, losses (shapes:
+ * berth/nn.h). */
 #include "nn.h"
 #include <stdio.h>
 #include <string.h>
@@ -29,18 +30,13 @@ static const char *const activation_names[] = { "none",    "relu", "leaky_relu",
 static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
   static const berth_nn_unary functions[] = { BERTH_NN_IDENTITY, BERTH_NN_RELU, BERTH_NN_LEAKY_RELU,
                                               BERTH_NN_SIGMOID, BERTH_NN_TANH };
-  const char *name = lua_isnoneornil(L, i)           ? "none"
-                     : lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i)
-                                                     : bl_kind(L, i);
-  for (int k = 0; activation_names[k]; k++)
-    if (strcmp(activation_names[k], name) == 0) return functions[k];
-  bl_wrong(L, w, "activation", "'%s' is none of: none, relu, leaky_relu, sigmoid, tanh", name);
-  return BERTH_NN_IDENTITY;
+  if (lua_isnoneornil(L, i)) return BERTH_NN_IDENTITY;
+  return functions[bl_to_enum(L, i, w, "activation", activation_names)];
 }
 
 /* x:linear(w, b or nil, activation, slope) */
 static int linear(lua_State *L) {
-  static const bl_where w = { "array:linear", NULL, 0 };
+  BL_WHERE(w, "array:linear");
   bl_array_box *out = bl_result(L, 5), *x = self(L, w.fn),
                *weights = bl_check_array(L, 2, w.fn, "weights");
   bl_array_box *bias = bl_opt_array(L, 3, w.fn, "bias");
@@ -52,7 +48,7 @@ static int linear(lua_State *L) {
 }
 
 static int grouped_matmul(lua_State *L) {
-  static const bl_where w = { "array:grouped_matmul", NULL, 0 };
+  BL_WHERE(w, "array:grouped_matmul");
   bl_array_box *out = bl_result(L, 3);
   berth_segments *s = bl_to_segments(L, 2, &w, "segments");
   bl_array_box *x = self(L, w.fn), *weights = bl_check_array(L, 3, w.fn, "weights");
@@ -90,7 +86,7 @@ static void read_arrays(lua_State *L, const bl_where *w, int32_t n, berth_array 
 
 /* concat({ a, b, ... }, axis) */
 static int concat(lua_State *L) {
-  static const bl_where w = { "berth.nn.concat", NULL, 0 };
+  BL_WHERE(w, "berth.nn.concat");
   lua_settop(L, 2);
   int32_t n;
   berth_array **list = room_for_arrays(L, &w, &n);
@@ -113,7 +109,7 @@ static int gru(lua_State *L) {
 
 /* attention(q, k, v, heads, mask or nil) */
 static int attention(lua_State *L) {
-  static const bl_where w = { "berth.nn.attention", NULL, 0 };
+  BL_WHERE(w, "berth.nn.attention");
   bl_array_box *out = bl_result(L, 5), *q = bl_check_array(L, 1, w.fn, "q"),
                *k = bl_check_array(L, 2, w.fn, "k");
   bl_array_box *v = bl_check_array(L, 3, w.fn, "v"), *mask = bl_opt_array(L, 5, w.fn, "mask");
@@ -131,7 +127,7 @@ static int mse(lua_State *L) {
 }
 
 static int huber(lua_State *L) {
-  static const bl_where w = { "berth.nn.huber", NULL, 0 };
+  BL_WHERE(w, "berth.nn.huber");
   bl_array_box *out = bl_result(L, 3), *a = bl_check_array(L, 1, w.fn, "a"),
                *b = bl_check_array(L, 2, w.fn, "b");
   double delta = bl_opt_number(L, 3, &w, "delta", 1);
@@ -139,7 +135,7 @@ static int huber(lua_State *L) {
 }
 
 static int cross_entropy(lua_State *L) {
-  static const bl_where w = { "berth.nn.cross_entropy", NULL, 0 };
+  BL_WHERE(w, "berth.nn.cross_entropy");
   bl_array_box *out = bl_result(L, 2);
   berth_index *x = bl_to_index(L, 2, &w, "index");
   bl_array_box *a = bl_check_array(L, 1, w.fn, "scores");

@@ -1,5 +1,6 @@
-/* Type "tape": what records operations while a function runs. One tape at a time records in a Lua
- * state, whatever the coroutine. */
+/* Type "tape": records operations while a function runs. One tape at a time records in a Lua state,
+ * whatever the coroutine; record() restores the tape before it, so calls nest. The function may
+ * close the tape: record() holds a reference. */
 #include "nn.h"
 
 typedef struct tape_box {
@@ -7,7 +8,7 @@ typedef struct tape_box {
   bl_nn *nn;
 } tape_box;
 
-static void release_tape(void *box) { berth_tape_release(((tape_box *)box)->tape); }
+BL_RELEASE(release_tape, berth_tape_release)
 
 static tape_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_tape_class, fn); }
 
@@ -20,7 +21,7 @@ static int tape_new(lua_State *L) {
 
 /* t:record(f, ...): what f returns. f may close the tape, and cannot yield. */
 static int record(lua_State *L) {
-  static const bl_where w = { "tape:record", NULL, 0 };
+  BL_WHERE(w, "tape:record");
   tape_box *box = self(L, w.fn);
   bl_nn *nn = box->nn;
   berth_tape *tape = box->tape, *before = nn->tape;
@@ -34,6 +35,7 @@ static int record(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
+/* backward(loss): adds gradients to those of all parameters that were used; loss: [1] */
 static int backward(lua_State *L) {
   static const char fn[] = "tape:backward";
   berth_tape *tape = self(L, fn)->tape;
@@ -48,6 +50,7 @@ static int backward(lua_State *L) {
   return 0;
 }
 
+/* watch(array): keeps its gradient, too; gives the array */
 static int watch(lua_State *L) {
   static const char fn[] = "tape:watch";
   tape_box *box = self(L, fn);
@@ -56,6 +59,7 @@ static int watch(lua_State *L) {
   return 1;
 }
 
+/* gradient(array): of a watched array, after backward; nil: none */
 static int gradient(lua_State *L) {
   static const char fn[] = "tape:gradient";
   bl_array_box *out = bl_result(L, 2);
@@ -65,15 +69,13 @@ static int gradient(lua_State *L) {
   return bl_give(L, out, BERTH_OK);
 }
 
+/* clear(): forgets what is recorded */
 static int clear(lua_State *L) {
   berth_tape_clear(self(L, "tape:clear")->tape);
   return 0;
 }
 
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_tape_length(self(L, "#tape")->tape));
-  return 1;
-}
+BL_GETTER(length, lua_pushinteger, berth_tape_length(self(L, "#tape")->tape))
 
 static int is_recording(lua_State *L) {
   const tape_box *box = self(L, "tape.recording");
@@ -83,22 +85,17 @@ static int is_recording(lua_State *L) {
 
 static int to_string(lua_State *L) {
   const tape_box *box = self(L, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "tape: %d operations%s", (int)berth_tape_length(box->tape),
+  return bl_push_format(L, "tape: %d operations%s", (int)berth_tape_length(box->tape),
                 box->nn->tape == box->tape ? ", recording" : "");
-  luaL_pushresult(&b);
-  return 1;
 }
 
 static const luaL_Reg methods[] = { { "record", record }, { "backward", backward },
                                     { "watch", watch },   { "gradient", gradient },
                                     { "clear", clear },   { NULL, NULL } };
 static const luaL_Reg fields[] = { { "recording", is_recording }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_tape_class = {
   .name = "tape", .key = "berth.tape", .release = release_tape, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string, .length = length
 };
 
 const luaL_Reg bl_nn_tape_functions[] = { { "nn_tape", tape_new }, { NULL, NULL } };

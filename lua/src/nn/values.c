@@ -1,4 +1,5 @@
-/* Numbers into arrays and out of them. */
+/* Numbers into arrays and out of them: nested tables, flat tables with a shape, single elements,
+ * rows. Positions in messages name the place: data[2][3]. */
 #include "nn.h"
 #include <string.h>
 
@@ -148,23 +149,26 @@ static float *element(lua_State *L, const bl_array_box *a, int first, const bl_w
   return a->data + at;
 }
 
+/* get(i, j, ...): number */
 static int get(lua_State *L) {
-  static const bl_where w = { "array:get", NULL, 0 };
+  BL_WHERE(w, "array:get");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self");
   lua_pushnumber(L, (lua_Number)*element(L, a, 2, &w));
   return 1;
 }
 
+/* set(value, i, j, ...) */
 static int set(lua_State *L) {
-  static const bl_where w = { "array:set", NULL, 0 };
+  BL_WHERE(w, "array:set");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self");
   double x = bl_to_number(L, 2, &w, "value");
   *element(L, a, 3, &w) = (float)x;
   return 0;
 }
 
+/* item(): the number of an array of one */
 static int item(lua_State *L) {
-  static const bl_where w = { "array:item", NULL, 0 };
+  BL_WHERE(w, "array:item");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self");
   if (a->size != 1) bl_wrong(L, &w, "self", "has %.0f numbers, expected 1", (double)a->size);
   lua_pushnumber(L, (lua_Number)a->data[0]);
@@ -183,8 +187,9 @@ static int copy(lua_State *L) {
   return bl_give(L, out, st);
 }
 
+/* copy_from(array): the same numbers; itself */
 static int copy_from(lua_State *L) {
-  static const bl_where w = { "array:copy_from", NULL, 0 };
+  BL_WHERE(w, "array:copy_from");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
                      *b = bl_check_array(L, 2, w.fn, "source");
   if (a->size != b->size)
@@ -194,8 +199,9 @@ static int copy_from(lua_State *L) {
   return 1;
 }
 
+/* fill(value): itself */
 static int fill(lua_State *L) {
-  static const bl_where w = { "array:fill", NULL, 0 };
+  BL_WHERE(w, "array:fill");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self");
   double x = bl_to_number(L, 2, &w, "value");
   for (int64_t i = 0; i < a->size; i++) a->data[i] = (float)x;
@@ -208,6 +214,7 @@ static int64_t row_size(const bl_array_box *a) {
   return n ? a->size / n : 0;
 }
 
+/* Index and source of a scatter fit the rows of the target. */
 static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, const berth_index *x,
                        const bl_array_box *b) {
   int32_t rows = berth_array_shape(b->array)[0], n = berth_array_shape(a->array)[0];
@@ -222,7 +229,7 @@ static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, c
 
 /* a:add_rows(index, b, scale): a[index[i]] += scale b[i], in order; 0: dropped */
 static int add_rows(lua_State *L) {
-  static const bl_where w = { "array:add_rows", NULL, 0 };
+  BL_WHERE(w, "array:add_rows");
   const berth_index *x = bl_to_index(L, 2, &w, "index");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
                      *b = bl_check_array(L, 3, w.fn, "source");
@@ -241,7 +248,7 @@ static int add_rows(lua_State *L) {
 
 /* a:set_rows(index, b): a[index[i]] = b[i], in order; 0: dropped */
 static int set_rows(lua_State *L) {
-  static const bl_where w = { "array:set_rows", NULL, 0 };
+  BL_WHERE(w, "array:set_rows");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
                      *b = bl_check_array(L, 3, w.fn, "source");
   const berth_index *x = bl_to_index(L, 2, &w, "index");

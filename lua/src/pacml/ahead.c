@@ -1,13 +1,14 @@
-/* Type "pacml planner": a network that scores what decisions leave behind, and rollouts on it. */
+/* Type "pacml planner": a network that scores the states that decisions lead to, and rollouts on it
+ * (berth/pacml.h). Weights are one flat array. Random numbers come from the caller's rng box, which
+ * advances. */
 #include "pacml.h"
 
-static void release_ahead(void *box) {
-  berth_pacml_ahead_release(((bl_pacml_ahead_box *)box)->ahead);
-}
+BL_RELEASE(release_ahead, berth_pacml_ahead_release)
 static bl_pacml_ahead_box *self(lua_State *L, const char *fn) {
   return bl_self(L, &bl_pacml_ahead_class, fn);
 }
 
+/* [-0, +n] A time, or { least, most }, s. */
 static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process *p) {
   lua_getfield(L, t, "gap");
   if (lua_istable(L, -1)) {
@@ -32,13 +33,6 @@ static const double *read_column(lua_State *L, int t, const bl_where *w, const c
   return bl_to_numbers(L, lua_gettop(L), w, key, found, "beta");
 }
 
-static void get_share(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  if (t == 0) return;
-  lua_getfield(L, t, key);
-  if (!lua_isnil(L, -1)) *out = bl_to_number(L, -1, w, key);
-  lua_pop(L, 1);
-}
-
 /* pacml_planner(env, { hidden, blocks, discount, gap, beta, mass }): object; nil, message, code */
 static int planner(lua_State *L) {
   static const char *const keys[] = { "hidden", "blocks", "discount", "gap", "beta", "mass", NULL };
@@ -52,7 +46,7 @@ static int planner(lua_State *L) {
   if (t == 0) bl_wrong(L, &w, "options", "expected a table");
   bl_get_whole(L, t, &w, "hidden", 1, 1024, &hidden);
   bl_get_whole(L, t, &w, "blocks", 1, 8, &blocks);
-  get_share(L, t, &w, "discount", &discount);
+  bl_get_number(L, t, &w, "discount", &discount);
   read_gap(L, t, &w, &p);
   p.beta = read_column(L, t, &w, "beta", &p.n);
   p.mass = read_column(L, t, &w, "mass", &p.n);
@@ -62,18 +56,13 @@ static int planner(lua_State *L) {
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
-static int inputs(lua_State *L) {
-  lua_pushinteger(L, berth_pacml_ahead_inputs(self(L, "pacml planner.inputs")->ahead));
-  return 1;
-}
-static int weights(lua_State *L) {
-  lua_pushinteger(L, berth_pacml_ahead_weights(self(L, "pacml planner.weights")->ahead));
-  return 1;
-}
+BL_GETTER(inputs, lua_pushinteger, berth_pacml_ahead_inputs(self(L, "pacml planner.inputs")->ahead))
+BL_GETTER(weights, lua_pushinteger,
+          berth_pacml_ahead_weights(self(L, "pacml planner.weights")->ahead))
 
 /* set(weights): itself */
 static int set(lua_State *L) {
-  static const bl_where w = { "pacml planner:set", NULL, 0 };
+  BL_WHERE(w, "pacml planner:set");
   berth_pacml_ahead *a = self(L, w.fn)->ahead;
   berth_status st = berth_pacml_ahead_set(a, bl_to_numbers(L, 2, &w, "weights",
                                                            berth_pacml_ahead_weights(a), "weight"));
@@ -84,7 +73,7 @@ static int set(lua_State *L) {
 
 /* draw(rng, n): trace */
 static int draw(lua_State *L) {
-  static const bl_where w = { "pacml planner:draw", NULL, 0 };
+  BL_WHERE(w, "pacml planner:draw");
   berth_pacml_ahead *a = self(L, w.fn)->ahead;
   bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
   int32_t n = (int32_t)bl_to_whole(L, 3, &w, "jobs", 0, 1e8);
@@ -96,7 +85,7 @@ static int draw(lua_State *L) {
 
 /* simulate(trace): how many jobs the network turns away */
 static int simulate(lua_State *L) {
-  static const bl_where w = { "pacml planner:simulate", NULL, 0 };
+  BL_WHERE(w, "pacml planner:simulate");
   bl_pacml_ahead_box *box = self(L, w.fn);
   int32_t n, blocked = 0;
   const berth_pacml_job *jobs = bl_to_trace(L, 2, &w, box->models, &n);
@@ -113,7 +102,7 @@ const bl_table bl_pacml_ahead_tables[] = { berth_pacml_ahead_option_table, NULL 
 /* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way;
  * nil, message, code */
 static int learn(lua_State *L) {
-  static const bl_where w = { "pacml planner:learn", NULL, 0 };
+  BL_WHERE(w, "pacml planner:learn");
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
   berth_pacml_learn_options o = berth_pacml_learn_default();
@@ -141,7 +130,7 @@ static int get(lua_State *L) {
 /* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first
  * that fits); nil, message, code */
 static int decide(lua_State *L) {
-  static const bl_where w = { "pacml planner:decide", NULL, 0 };
+  BL_WHERE(w, "pacml planner:decide");
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
@@ -176,10 +165,9 @@ static const luaL_Reg methods[] = { { "set", set },           { "draw", draw },
                                     { "simulate", simulate }, { "learn", learn },
                                     { "decide", decide },     { NULL, NULL } };
 static const luaL_Reg fields[] = { { "inputs", inputs }, { "weights", weights }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pacml_ahead_class = {
   .name = "pacml planner", .key = "berth.pacml_planner", .release = release_ahead,
-  .methods = methods, .fields = fields, .meta = meta
+  .methods = methods, .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_pacml_ahead_functions[] = { { "pacml_planner", planner }, { NULL, NULL } };

@@ -1,5 +1,7 @@
 /* Types "pacml" (models that jobs are of) and "pacml run" (a sequence of jobs, decided one after
- * another). */
+ * another). Traces are tables of three columns, [jobs] each: model, beta, arrival in s.
+ * A run holds a reference to its models, so that they may be closed, and the trace in its anchor.
+ * NaN in the core is nil in Lua: of a job that is not there, or was not placed. */
 #include "pacml.h"
 #include "cluster/cluster.h"
 #include <math.h>
@@ -14,9 +16,9 @@ static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const
   return x;
 }
 
+/* Stack index of the column t[key], which has *n entries; *n -1: sets it. */
 static int column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
   lua_getfield(L, t, key);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
   int32_t found = bl_to_length(L, lua_gettop(L), w, key);
   if (*n >= 0 && found != *n)
     bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
@@ -24,15 +26,13 @@ static int column(lua_State *L, int t, const bl_where *w, const char *key, int32
   return lua_gettop(L);
 }
 
+/* [-0, +n] Three arrays of the same length: model (id), beta, arrival (s). */
 berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t models, int32_t *n) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "trace", "expected a table, got %s", bl_kind(L, i));
+  bl_need_table(L, i, w, "trace");
   *n = -1;
-  int model;
-  model = column(L, i, w, "model", n);
-  int beta;
-  beta = column(L, i, w, "beta", n);
-  int arrival;
-  arrival = column(L, i, w, "arrival", n);
+  int model = column(L, i, w, "model", n);
+  int beta = column(L, i, w, "beta", n);
+  int arrival = column(L, i, w, "arrival", n);
   berth_pacml_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   for (int32_t j = 0; j < *n; j++) {
     lua_rawgeti(L, model, j + 1);
@@ -44,6 +44,7 @@ berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t mod
   return jobs;
 }
 
+/* [-0, +1] The inverse of bl_to_trace. */
 void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
   lua_createtable(L, 0, 3);
   int t = lua_gettop(L);
@@ -60,7 +61,7 @@ void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
 
 /* ---- models ---- */
 
-static void release_pacml(void *box) { berth_pacml_release(((bl_pacml_box *)box)->pacml); }
+BL_RELEASE(release_pacml, berth_pacml_release)
 static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_class, fn); }
 
 /* Models in scratch, on the stack. */
@@ -99,11 +100,9 @@ static int pacml(lua_State *L) {
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
-static int most_of(lua_State *L) {
-  lua_pushinteger(L, berth_pacml_most(self(L, "pacml.most")->pacml));
-  return 1;
-}
+BL_GETTER(most_of, lua_pushinteger, berth_pacml_most(self(L, "pacml.most")->pacml))
 
+/* [models], s of a step on one server */
 static int sequential_of(lua_State *L) {
   const bl_pacml_box *box = self(L, "pacml.sequential");
   lua_createtable(L, box->models, 0);
@@ -114,10 +113,7 @@ static int sequential_of(lua_State *L) {
   return 1;
 }
 
-static int models_of(lua_State *L) {
-  lua_pushinteger(L, self(L, "#")->models);
-  return 1;
-}
+BL_GETTER(models_of, lua_pushinteger, self(L, "#")->models)
 
 static int to_string(lua_State *L) {
   const bl_pacml_box *box = self(L, "tostring");
@@ -140,7 +136,7 @@ static bl_pacml_run_box *self_run(lua_State *L, const char *fn) {
 
 /* run(trace): object */
 static int run(lua_State *L) {
-  static const bl_where w = { "pacml:run", NULL, 0 };
+  BL_WHERE(w, "pacml:run");
   bl_pacml_box *env = self(L, w.fn);
   lua_settop(L, 2);
   int32_t n;
@@ -161,6 +157,7 @@ static int run(lua_State *L) {
   return 1;
 }
 
+/* Of the job that is to be decided; NaN and BERTH_NONE: none is left. */
 static berth_job job_of(const bl_pacml_run_box *b) {
   berth_job job = { NAN, NAN, NAN, BERTH_NONE };
   if (berth_pacml_run_job(b->run) != BERTH_NONE)
@@ -168,16 +165,8 @@ static berth_job job_of(const bl_pacml_run_box *b) {
   return job;
 }
 
-static int push_or_nil(lua_State *L, double x) {
-  if (isnan(x)) lua_pushnil(L);
-  else lua_pushnumber(L, x);
-  return 1;
-}
-
-static int done(lua_State *L) {
-  lua_pushboolean(L, berth_pacml_run_job(self_run(L, "pacml run.done")->run) == BERTH_NONE);
-  return 1;
-}
+BL_GETTER(done, lua_pushboolean,
+          berth_pacml_run_job(self_run(L, "pacml run.done")->run) == BERTH_NONE)
 static int job(lua_State *L) {
   bl_push_id(L, berth_pacml_run_job(self_run(L, "pacml run.job")->run));
   return 1;
@@ -188,22 +177,17 @@ static int model(lua_State *L) {
 }
 static int beta(lua_State *L) {
   berth_job j = job_of(self_run(L, "pacml run.beta"));
-  return push_or_nil(L, j.work > 0 ? j.deadline / j.work : NAN);
+  return bl_push_or_nil(L, j.work > 0 ? j.deadline / j.work : NAN);
 }
-static int now(lua_State *L) {
-  lua_pushnumber(L, berth_cluster_now(berth_pacml_run_cluster(self_run(L, "pacml run.now")->run)));
-  return 1;
-}
+BL_GETTER(now, lua_pushnumber,
+          berth_cluster_now(berth_pacml_run_cluster(self_run(L, "pacml run.now")->run)))
 static int deadline(lua_State *L) {
-  return push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline);
+  return bl_push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline);
 }
 static int sequential(lua_State *L) {
-  return push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work);
+  return bl_push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work);
 }
-static int servers(lua_State *L) {
-  lua_pushinteger(L, self_run(L, "pacml run.servers")->servers);
-  return 1;
-}
+BL_GETTER(servers, lua_pushinteger, self_run(L, "pacml run.servers")->servers)
 static int n_free(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run.free");
   const uint8_t *marks = berth_pacml_run_busy(b->run);
@@ -212,12 +196,12 @@ static int n_free(lua_State *L) {
   lua_pushinteger(L, n);
   return 1;
 }
-static int running(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_running(
-                         berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0, NULL));
-  return 1;
-}
+BL_GETTER(running, lua_pushinteger,
+          berth_cluster_running(
+              berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0,
+              NULL))
 
+/* Numbers, as networks take them. */
 static void push_marks(lua_State *L, int32_t n, const uint8_t *marks) {
   lua_createtable(L, n, 0);
   for (int32_t i = 0; i < n; i++) {
@@ -260,7 +244,7 @@ static int finishing(lua_State *L) {
 /* ---- decisions ---- */
 
 static int to_mask(lua_State *L) {
-  static const bl_where w = { "pacml run:mask", NULL, 0 };
+  BL_WHERE(w, "pacml run:mask");
   const char *name = lua_isnoneornil(L, 2) ? "paper" : bl_to_text(L, 2, &w, "which");
   if (strcmp(name, "exact") == 0) return 1;
   if (strcmp(name, "paper") != 0)
@@ -297,7 +281,7 @@ static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl
 
 /* look(decision, block): seconds, servers, cause; nil, cause if it cannot be placed or is 0 */
 static int look(lua_State *L) {
-  static const bl_where w = { "pacml run:look", NULL, 0 };
+  BL_WHERE(w, "pacml run:look");
   bl_pacml_run_box *b = self_run(L, w.fn);
   int32_t n, d = to_decision(L, b, &w);
   const int32_t *block = to_block(L, b, &w, &n);
@@ -318,7 +302,7 @@ static int look(lua_State *L) {
 
 /* decide(decision, block): whether the job was accepted; cause */
 static int decide(lua_State *L) {
-  static const bl_where w = { "pacml run:decide", NULL, 0 };
+  BL_WHERE(w, "pacml run:decide");
   bl_pacml_run_box *b = self_run(L, w.fn);
   int32_t n, d = to_decision(L, b, &w);
   const int32_t *block = to_block(L, b, &w, &n);
@@ -332,11 +316,11 @@ static int decide(lua_State *L) {
 
 static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t number) {
   (void)r;
-  return bl_tell(ud, BERTH_CLUSTER_ARRIVAL, number);
+  return bl_call_event(ud, BERTH_CLUSTER_ARRIVAL, number);
 }
 static berth_status on_end(void *ud, berth_pacml_run *r, int32_t number) {
   (void)r;
-  return bl_tell(ud, BERTH_CLUSTER_END_OF_JOB, number);
+  return bl_call_event(ud, BERTH_CLUSTER_END_OF_JOB, number);
 }
 
 /* play { arrival = f(job), finish = f(job) }: true */
@@ -358,7 +342,7 @@ static int play(lua_State *L) {
 
 /* result(job): { decision, cause, jct, pieces, servers, channels } */
 static int result(lua_State *L) {
-  static const bl_where w = { "pacml run:result", NULL, 0 };
+  BL_WHERE(w, "pacml run:result");
   bl_pacml_run_box *b = self_run(L, w.fn);
   int32_t d;
   berth_pacml_outcome o;
@@ -375,6 +359,7 @@ static int result(lua_State *L) {
   return 1;
 }
 
+/* How many jobs came to which end. */
 static void push_counts(lua_State *L, const berth_pacml_report *o) {
   bl_set_count(L, "arrived", o->arrived);
   bl_set_count(L, "completed", o->completed);
@@ -385,6 +370,7 @@ static void push_counts(lua_State *L, const berth_pacml_report *o) {
   bl_set_count(L, "unfinished", o->unfinished);
 }
 
+/* Means over jobs, and rates over the time of the run. */
 static void push_means(lua_State *L, const berth_pacml_report *o) {
   const struct { const char *key; double x;
   } list[] = { { "blocking_rate", o->blocking_rate },
@@ -429,10 +415,7 @@ static int report(lua_State *L) {
   return 1;
 }
 
-static int run_jobs(lua_State *L) {
-  lua_pushinteger(L, self_run(L, "#")->n);
-  return 1;
-}
+BL_GETTER(run_jobs, lua_pushinteger, self_run(L, "#")->n)
 
 static int run_to_string(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "tostring");
@@ -446,12 +429,9 @@ static const luaL_Reg methods[] = { { "run", run }, { NULL, NULL } };
 static const luaL_Reg fields[] = { { "most", most_of },
                                    { "sequential", sequential_of },
                                    { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", models_of },
-                                 { "__tostring", to_string },
-                                 { NULL, NULL } };
 const bl_class bl_pacml_class = {
   .name = "pacml", .key = "berth.pacml", .release = release_pacml, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string, .length = models_of
 };
 
 static const luaL_Reg run_methods[] = { { "busy", busy },           { "free_at", free_at },
@@ -470,12 +450,9 @@ static const luaL_Reg run_fields[] = { { "done", done },
                                        { "free", n_free },
                                        { "running", running },
                                        { NULL, NULL } };
-static const luaL_Reg run_meta[] = { { "__len", run_jobs },
-                                     { "__tostring", run_to_string },
-                                     { NULL, NULL } };
 const bl_class bl_pacml_run_class = {
   .name = "pacml run", .key = "berth.pacml_run", .release = release_run, .methods = run_methods,
-  .fields = run_fields, .meta = run_meta
+  .fields = run_fields, .text = run_to_string, .length = run_jobs
 };
 
 const luaL_Reg bl_pacml_functions[] = { { "pacml", pacml }, { NULL, NULL } };

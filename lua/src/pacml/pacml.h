@@ -1,4 +1,4 @@
-/* What the files of berth.pacml share. */
+/* What the files of berth.pacml share: boxes and traces. */
 #ifndef BERTH_LUA_PACML_H
 #define BERTH_LUA_PACML_H
 

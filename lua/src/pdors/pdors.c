@@ -1,4 +1,6 @@
-/* Type "pdors": online primal-dual scheduling; prices, decisions, certificates. */
+/* Type "pdors": online primal-dual scheduling; prices, decisions, certificates (source:
+ * berth/pdors.h). The box holds a reference to the problem. Slots count from 0, machines, resources
+ * and jobs from 1. */
 #include "ps/ps.h"
 #include <math.h>
 
@@ -18,11 +20,11 @@ static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources
   bl_get_positive(L, t, w, "low", &o->low);
   int32_t n;
   if (!bl_get_array(L, t, w, "high", &n)) return;
-  const double *high;
-  high = bl_to_numbers(L, lua_gettop(L), w, "high", resources, "resource");
+  const double *high = bl_to_numbers(L, lua_gettop(L), w, "high", resources, "resource");
   for (int32_t r = 0; r < resources; r++) o->high[r] = high[r];
 }
 
+/* The mode sets defaults, which the other options change. */
 static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
   berth_pdors_options o = berth_pdors_default();
   int t = bl_option_table(L, i, w, bl_pdors_tables), mode = (int)o.mode;
@@ -35,8 +37,8 @@ static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, 
 
 /* pdors(problem, options): object */
 static int pdors(lua_State *L) {
-  static const bl_where w = { "berth.pdors.scheduler", NULL, 0 };
-  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
+  BL_WHERE(w, "berth.pdors.scheduler");
+  berth_ps *p = bl_check_ps(L, 1, w.fn, "problem");
   lua_settop(L, 2);
   luaL_checkstack(L, 40, w.fn);
   berth_pdors_options o = read_options(L, 2, &w, p);
@@ -68,10 +70,12 @@ static void push_schedule(lua_State *L, const berth_pdors_plan *plan) {
   }
 }
 
+/* NaN: left out. */
 static void set_if_there(lua_State *L, const char *key, double x) {
   if (!isnan(x)) bl_set_number(L, key, x);
 }
 
+/* [-0, +1] { admitted, payoff, utility, cost, bound, done, schedule }. */
 static int push_plan(lua_State *L, const berth_pdors_plan *plan) {
   lua_createtable(L, 0, 7);
   bl_set_bool(L, "admitted", plan->admitted);
@@ -99,13 +103,13 @@ static int decided(lua_State *L, const bl_where *w, decision f) {
 /* decide(job): { admitted, payoff, utility, cost, bound, done, schedule = { { slot, places }, ... }
  * }; changes nothing */
 static int decide(lua_State *L) {
-  static const bl_where w = { "scheduler:decide", NULL, 0 };
+  BL_WHERE(w, "scheduler:decide");
   return decided(L, &w, berth_pdors_decide);
 }
 
 /* admit(job): the same, and commits */
 static int admit(lua_State *L) {
-  static const bl_where w = { "scheduler:admit", NULL, 0 };
+  BL_WHERE(w, "scheduler:admit");
   return decided(L, &w, berth_pdors_admit);
 }
 
@@ -117,7 +121,7 @@ static int32_t to_slot(lua_State *L, int i, const bl_where *w, const berth_ps *p
 
 /* price(machine, resource, slot): math.huge if it is not to be had */
 static int price(lua_State *L) {
-  static const bl_where w = { "scheduler:price", NULL, 0 };
+  BL_WHERE(w, "scheduler:price");
   bl_pdors_box *b = self(L, w.fn);
   const berth_ps_options *o = berth_ps_options_of(b->ps);
   int32_t machine = bl_to_id(L, 2, &w, "machine", o->machines, "machine");
@@ -128,7 +132,7 @@ static int price(lua_State *L) {
 
 /* range(machine, resource): L and U as they are now */
 static int range(lua_State *L) {
-  static const bl_where w = { "scheduler:range", NULL, 0 };
+  BL_WHERE(w, "scheduler:range");
   bl_pdors_box *b = self(L, w.fn);
   const berth_ps_options *o = berth_ps_options_of(b->ps);
   int32_t machine = bl_to_id(L, 2, &w, "machine", o->machines, "machine");
@@ -143,12 +147,13 @@ static int range(lua_State *L) {
 
 /* committed(slot): amounts, an array per machine */
 static int committed(lua_State *L) {
-  static const bl_where w = { "scheduler:committed", NULL, 0 };
+  BL_WHERE(w, "scheduler:committed");
   bl_pdors_box *b = self(L, w.fn);
   bl_push_amounts(L, b->ps, berth_pdors_committed(b->pdors, to_slot(L, 2, &w, b->ps)));
   return 1;
 }
 
+/* counts(): how often what was computed */
 static int counts(lua_State *L) {
   berth_pdors_counts c = berth_pdors_counted(self(L, "scheduler:counts")->pdors);
   lua_createtable(L, 0, 7);
@@ -167,10 +172,10 @@ static int counts(lua_State *L) {
 
 /* certify(utility, steps = 0): { utility, bound, ratio, prices, jobs, worst_case } */
 static int certify(lua_State *L) {
-  static const bl_where w = { "scheduler:certify", NULL, 0 };
+  BL_WHERE(w, "scheduler:certify");
   bl_pdors_box *b = self(L, w.fn);
   double utility = bl_to_number(L, 2, &w, "utility");
-  int32_t steps = lua_isnoneornil(L, 3) ? 0 : (int32_t)bl_to_whole(L, 3, &w, "steps", 0, INT32_MAX);
+  int32_t steps = bl_opt_whole(L, 3, &w, "steps", 0, 0, INT32_MAX);
   berth_pdors_certificate c;
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_pdors_certify(b->pdors, utility, steps, &c));
@@ -188,10 +193,9 @@ static int certify(lua_State *L) {
 /* pdors_offline(problem, nodes = 100000): { utility, bound, proved, nodes, jobs = utility of each
  * } */
 static int offline(lua_State *L) {
-  static const bl_where w = { "berth.pdors.offline", NULL, 0 };
-  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
-  int32_t nodes = lua_isnoneornil(L, 2) ? 100000
-                                        : (int32_t)bl_to_whole(L, 2, &w, "nodes", 1, INT32_MAX),
+  BL_WHERE(w, "berth.pdors.offline");
+  berth_ps *p = bl_check_ps(L, 1, w.fn, "problem");
+  int32_t nodes = bl_opt_whole(L, 2, &w, "nodes", 100000, 1, INT32_MAX),
           n = berth_ps_jobs(p);
   double *utility = bl_scratch(L, (size_t)n, sizeof *utility);
   berth_pdors_optimum x;
@@ -203,8 +207,7 @@ static int offline(lua_State *L) {
   bl_set_number(L, "bound", x.bound);
   bl_set_bool(L, "proved", x.proved);
   bl_set_count(L, "nodes", x.nodes);
-  bl_push_numbers(L, n, utility);
-  lua_setfield(L, -2, "jobs");
+  bl_set_numbers(L, "jobs", n, utility);
   return 1;
 }
 
@@ -224,8 +227,8 @@ static int gdelta(lua_State *L) {
       form = choice_of(L, t, &w, "form", "gdelta");
   double rows = 0, delta = berth_pdors_default().delta, width = 0;
   if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
-  if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");
-  if (!bl_get_positive(L, t, &w, "width", &width)) bl_wrong(L, &w, "width", "is missing");
+  bl_need(L, bl_get_positive(L, t, &w, "rows", &rows), &w, "rows");
+  bl_need(L, bl_get_positive(L, t, &w, "width", &width), &w, "width");
   bl_get_positive(L, t, &w, "delta", &delta);
   double g = berth_gdelta((berth_pdors_favour)favour, (berth_pdors_gdelta)form, rows, delta, width);
   if (isnan(g))
@@ -246,10 +249,9 @@ static const luaL_Reg methods[] = { { "decide", decide },       { "admit", admit
                                     { "price", price },         { "range", range },
                                     { "committed", committed }, { "counts", counts },
                                     { "certify", certify },     { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pdors_class = {
   .name = "scheduler", .key = "berth.scheduler", .release = release, .methods = methods,
-  .meta = meta
+  .text = to_string
 };
 
 const luaL_Reg bl_pdors_functions[] = {

@@ -1,8 +1,11 @@
-/* berth.exact: the shortest makespan, or the best found and a bound on it. */
+/* berth.exact: the shortest makespan, or the best found and a bound on it. Branch and bound of the
+ * core (berth/place.h); this file reads options and returns the placement with a summary. Stack:
+ * cost, options, box of the placement. */
 #include "base/binding.h"
 
 const bl_table bl_exact_tables[] = { berth_exact_option_table, bl_cost_option, NULL };
 
+/* [-0, +1] Times in s. */
 static void push_summary(lua_State *L, const berth_exact_summary *s) {
   lua_createtable(L, 0, 7);
   bl_set_number(L, "makespan", s->makespan);
@@ -16,27 +19,20 @@ static void push_summary(lua_State *L, const berth_exact_summary *s) {
 
 /* exact(cost, options): placement, summary; nil, message, code, obstacle */
 static int exact(lua_State *L) {
-  static const bl_where w = { "berth.exact", NULL, 0 };
+  BL_WHERE(w, "berth.exact");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 2);
   berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
   bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(),
                   &o);
-  bl_placement_box *box = bl_new_placement(L);
+  bl_placement_box *box = bl_new_placed(L, cost);
   int at = lua_gettop(L);
-  berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
-  box->cost = cost;
   bl_call call = bl_enter(L);
   berth_exact_summary summary;
   berth_status st = bl_leave(&call, berth_exact(cost, &o, &box->placement, &summary, &why));
-  if (st != BERTH_OK) {
-    box->cost = NULL;
-    berth_cost_release(cost);
-    return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
-  }
-  lua_pushvalue(L, at);
-  bl_track(L);
+  int n = bl_give_placed(L, at, w.fn, st, &why);
+  if (st != BERTH_OK) return n;
   push_summary(L, &summary);
   return 2;
 }

@@ -1,4 +1,10 @@
-/* berth.portfolio: several placers, some of them in Lua, judged by one simulation. */
+/* berth.portfolio: several placers, some of them in Lua, judged by one simulation.
+ * A member in Lua is a function (cost) -> placement, or nil, message, code, obstacle. It runs under
+ * lua_pcall on the caller's stack while the core waits; an error stays on the top, the core
+ * unwinds, and the error is raised unchanged. Its messages count ids from 1 already and must not be
+ * shifted, those of the core count from 0: push_text and push_reason separate them.
+ * The run is in a hidden box with a reference to the cost, since a member may close the cost and
+ * pushing rows may raise. */
 #include "sim/sim_options.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +19,7 @@ typedef struct lua_member {
   int run, cost; /* stack indices: function (cost) -> placement, or nil, message, code, obstacle */
 } lua_member;
 
+/* The status of a code; BERTH_EINVAL: the code is unknown. */
 static berth_status status_of(const char *code) {
   for (int st = BERTH_OK + 1; code && st <= BERTH_EINTERRUPT; st++) {
     if (strcmp(berth_status_name((berth_status)st), code) == 0) return (berth_status)st;
@@ -20,23 +27,20 @@ static berth_status status_of(const char *code) {
   return BERTH_EINVAL;
 }
 
-static int32_t id_at(lua_State *L, int t, const char *key) {
-  int32_t id = BERTH_NONE;
+static double number_at(lua_State *L, int t, const char *key) {
   lua_pushstring(L, key);
   lua_rawget(L, t);
-  if (lua_isnumber(L, -1)) id = (int32_t)lua_tonumber(L, -1) - 1;
+  double x = (double)lua_tonumber(L, -1);
   lua_pop(L, 1);
-  return id;
+  return x;
 }
 
+/* No op or device: 0 - 1 = BERTH_NONE. */
 static void read_obstacle(lua_State *L, int t, berth_obstacle *why) {
   if (!lua_istable(L, t)) return;
-  why->op = id_at(L, t, "op");
-  why->device = id_at(L, t, "device");
-  lua_pushliteral(L, "missing");
-  lua_rawget(L, t);
-  why->missing = (double)lua_tonumber(L, -1);
-  lua_pop(L, 1);
+  why->op = (int32_t)number_at(L, t, "op") - 1;
+  why->device = (int32_t)number_at(L, t, "device") - 1;
+  why->missing = number_at(L, t, "missing");
 }
 
 /* Its messages speak of ids from 1 already. */
@@ -90,6 +94,7 @@ typedef struct portfolio_call {
   lua_member *own;
 } portfolio_call;
 
+/* The core's name of a placer. */
 static const char *known_placer(lua_State *L, const bl_where *w, const char *name) {
   const berth_placer *p = berth_placer_find(name);
   if (p && strcmp(name, "policy") != 0) return p->name;
@@ -97,17 +102,14 @@ static const char *known_placer(lua_State *L, const bl_where *w, const char *nam
   return NULL;
 }
 
-/* The member { name, placer, options } or { name, run } at the top, which stays there with what it
- * points to. */
-static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_member *m,
+/* Member i of the list, { name, placer, options } or { name, run }; it stays on the stack with what
+ * it points to. */
+static void read_member(lua_State *L, int list, int32_t i, const berth_cost *cost, berth_member *m,
                         lua_member *own) {
   static const char *const keys[] = { "name", "placer", "options", "run", NULL };
-  bl_where w = { "berth.portfolio", "members", (int)i + 1 };
-  int t = lua_gettop(L);
+  bl_where w = { "berth.portfolio", "members", 0 };
   luaL_checkstack(L, 20, w.fn);
-  if (!lua_istable(L, t))
-    bl_error(L, "%s: members[%d]: expected a table, got %s", w.fn, (int)i + 1, bl_kind(L, t));
-  bl_check_keys(L, t, &w, keys, false);
+  int t = bl_to_entry(L, list, &w, i, keys);
   memset(m, 0, sizeof *m);
   m->name = bl_get_string(L, t, &w, "name");
   if (bl_get_function(L, t, &w, "run")) {
@@ -125,6 +127,7 @@ static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_m
   bl_place_options(L, options, &w, cost, m->placer, &m->options);
 }
 
+/* [-0, +n] Members and whether each has options of its own. */
 static void read_members(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
                          portfolio_call *c) {
   int32_t n;
@@ -134,38 +137,22 @@ static void read_members(lua_State *L, int t, const bl_where *w, const berth_cos
     bl_wrong(L, w, "members", "%d are not from 1 to %d", (int)n, (int)MOST_MEMBERS);
   c->member = bl_scratch(L, (size_t)n, sizeof *c->member);
   c->own = bl_scratch(L, (size_t)n, sizeof *c->own);
-  for (int32_t i = 0; i < n; i++) {
-    luaL_checkstack(L, 20, w->fn);
-    lua_rawgeti(L, list, i + 1);
-    read_member(L, i, cost, &c->member[i], &c->own[i]);
-  }
+  for (int32_t i = 0; i < n; i++) read_member(L, list, i, cost, &c->member[i], &c->own[i]);
   c->o.members = c->member;
   c->o.n_members = n;
 }
 
-static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
-                       portfolio_call *c) {
-  static const bl_where in_judge = { "berth.portfolio: judge", NULL, 0 };
-  if (t) lua_getfield(L, t, "judge");
-  if (!t || lua_isnil(L, -1)) return;
-  int judge = lua_gettop(L);
-  if (!lua_istable(L, judge))
-    bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
-  bl_check_options(L, judge, &in_judge, bl_judge_tables);
-  c->judge = bl_judge_options(L, judge, &in_judge, cost);
-  c->o.judge = &c->judge;
-}
-
 static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
                       portfolio_call *c) {
+  BL_WHERE(in_judge, "berth.portfolio: judge");
   memset(c, 0, sizeof *c);
   c->o = berth_portfolio_default(berth_cost_graph(cost));
   bl_read_options(L, t, w, berth_portfolio_option_table(), &c->o);
-  read_judge(L, t, w, cost, c);
+  c->o.judge = bl_get_judge(L, t, w, &in_judge, cost, &c->judge);
   read_members(L, t, w, cost, c);
 }
 
-/* ---- telling ---- */
+/* ---- answers ---- */
 
 /* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
 static void push_options(lua_State *L, const berth_member_report *m) {
@@ -206,6 +193,7 @@ static void set_refusal(lua_State *L, const portfolio_call *c, int32_t i,
   if (bl_push_obstacle(L, m->status, &m->why)) lua_setfield(L, -2, "why");
 }
 
+/* Fields of a member that has placed. */
 static void set_answer(lua_State *L, const berth_member_report *m, berth_cost *cost) {
   bl_set_number(L, "makespan", m->makespan);
   push_row_placement(L, m, cost);
@@ -217,6 +205,8 @@ static void set_answer(lua_State *L, const berth_member_report *m, berth_cost *c
   bl_set_number(L, "missing", m->why.missing);
 }
 
+/* [-0, +1] A member: its answer, or why it has none. The options are those of the built-in list;
+ * the caller knows its own. */
 static void push_row(lua_State *L, const portfolio_call *c, const berth_portfolio *p, int32_t i,
                      berth_cost *cost) {
   const berth_member_report *m = berth_portfolio_report(p, i);
@@ -245,6 +235,8 @@ static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *j
   bl_set_string(L, "bound_name", b.name);
 }
 
+/* [-0, +1] Rows in the order of the members, winner, bound. Without a judge the bound assumes
+ * the options of placing. */
 static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfolio *p,
                       bl_cost_box *box, berth_cost *cost) {
   berth_sim_options judge = berth_sim_default(berth_cost_graph(cost));
@@ -328,7 +320,7 @@ static int push_outcome(lua_State *L, const portfolio_call *c, const run_box *bo
 
 /* portfolio(cost, options): rows; rows or nil, message, code, obstacle */
 static int portfolio(lua_State *L) {
-  static const bl_where w = { "berth.portfolio", NULL, 0 };
+  BL_WHERE(w, "berth.portfolio");
   bl_cost_box *cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 2);

@@ -1,11 +1,12 @@
-/* berth.repair: a placement changed as little as makes it keep memory. */
+/* berth.repair: a placement changed as little as makes it keep memory, groups, pins and types.
+ * Stack: cost, placement or devices, options, scratch, box of the answer. */
 #include "base/binding.h"
 
 const bl_table bl_repair_tables[] = { berth_repair_option_table, bl_cost_option, NULL };
 
 /* repair(cost, placement or devices, options): placement; nil, message, code, obstacle */
 static int repair(lua_State *L) {
-  static const bl_where w = { "berth.repair", NULL, 0 };
+  BL_WHERE(w, "berth.repair");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 3);
@@ -13,20 +14,11 @@ static int repair(lua_State *L) {
   bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(),
                   &o);
   const int32_t *device = bl_to_devices(L, 2, cost, &w, "placement");
-  bl_placement_box *box = bl_new_placement(L);
+  bl_placement_box *box = bl_new_placed(L, cost);
   int at = lua_gettop(L);
-  berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
-  box->cost = cost;
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_place_repair(cost, device, &o, &box->placement, &why));
-  if (st != BERTH_OK) {
-    box->cost = NULL;
-    berth_cost_release(cost);
-    return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
-  }
-  lua_pushvalue(L, at);
-  bl_track(L);
-  return 1;
+  return bl_give_placed(L, at, w.fn, st, &why);
 }
 
 const luaL_Reg bl_repair_functions[] = { { "repair", repair }, { NULL, NULL } };

@@ -1,4 +1,10 @@
-/* Type "placement", and berth.place for one placer. */
+/* Type "placement", and berth.place for one placer. A box holds the placement and the cost it was
+ * made for (NULL for one from an array), which gives files their names.
+ * While the core places, the cost has a second reference in the box at stack index 4: a policy or a
+ * hook may close the cost's own box. After a failure that reference must be dropped by hand,
+ * because a box without a placement counts as closed and is not released.
+ * Stack of place(): cost, placer, options, box; then the policy's functions and what options need.
+ * */
 #include "search/search.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +20,31 @@ bl_placement_box *bl_new_placement(lua_State *L) {
   return bl_new(L, &bl_placement_class, sizeof(bl_placement_box));
 }
 
+bl_placement_box *bl_new_placed(lua_State *L, berth_cost *cost) {
+  bl_placement_box *box = bl_new_placement(L);
+  berth_cost_retain(box->cost = cost);
+  return box;
+}
+
+/* [-0, +1], or nil, message, code, obstacle. The box at `at` gives back its cost on failure. */
+int bl_give_placed(lua_State *L, int at, const char *fn, berth_status st,
+                   const berth_obstacle *why) {
+  if (st != BERTH_OK) {
+    bl_placement_box *box = lua_touserdata(L, at);
+    berth_cost_release(box->cost);
+    box->cost = NULL;
+    return bl_refused(L, fn, st) + bl_push_obstacle(L, st, why);
+  }
+  lua_pushvalue(L, at);
+  bl_track(L);
+  return 1;
+}
+
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_placement_box *)bl_check(L, i, &bl_placement_class, fn, what))->placement;
 }
 
-static berth_placement *self(lua_State *L, const char *fn) {
-  return bl_check_placement(L, 1, fn, "self");
-}
+BL_SELF(self, berth_placement, bl_placement_class)
 
 /* ---- from an array ---- */
 
@@ -33,13 +57,11 @@ static int placement_new(lua_State *L) {
   lua_settop(L, 2);
   int t = bl_options(L, 2, &w, keys);
   int32_t n = bl_to_length(L, 1, &w, "devices");
-  int32_t *device;
-  device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
+  int32_t *device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
   int32_t m;
   if (bl_get_array(L, t, &w, "sequence", &m))
     sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
-  const char *placer;
-  placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
+  const char *placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
   bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
   bl_placement_box *box = bl_new_placement(L);
   berth_status st =
@@ -49,29 +71,26 @@ static int placement_new(lua_State *L) {
   return 1;
 }
 
-static int wrong_length(lua_State *L, const bl_where *w, const char *key, int got, int expected) {
-  return bl_wrong(L, w, key, "places %d ops, but the graph has %d", got, expected);
-}
-
-const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w,
-                             const char *key) {
-  int32_t n = berth_graph_ops(berth_cost_graph(cost)),
-          m = berth_topology_devices(berth_cost_topology(cost));
-  if (bl_test(L, i, &bl_placement_class)) {
-    berth_placement *p = bl_check_placement(L, i, w->fn, key);
-    if (berth_placement_ops(p) != n) wrong_length(L, w, key, berth_placement_ops(p), n);
-    return berth_placement_device(p);
-  }
-  if (!lua_istable(L, i))
+/* [-0, +n] Devices by op, of a placement (borrowed) or an array (scratch). */
+const int32_t *bl_to_placed(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                            int32_t m) {
+  berth_placement *p = NULL;
+  if (bl_test(L, i, &bl_placement_class)) p = bl_check_placement(L, i, w->fn, key);
+  else if (!lua_istable(L, i))
     bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
-  int32_t got = bl_to_length(L, i, w, key);
-  if (got != n) wrong_length(L, w, key, got, n);
-  return bl_to_ids(L, i, w, key, n, m, "device");
+  int32_t got = p ? berth_placement_ops(p) : bl_to_length(L, i, w, key);
+  if (got != n) bl_wrong(L, w, key, "places %d ops, but the graph has %d", (int)got, (int)n);
+  return p ? berth_placement_device(p) : bl_to_ids(L, i, w, key, n, m, "device");
 }
 
+const int32_t *bl_to_devices(lua_State *L, int i, const berth_cost *cost, const bl_where *w,
+                             const char *key) {
+  return bl_to_placed(L, i, w, key, bl_ops(cost), bl_devices(cost));
+}
+
+/* For calls in a loop: no scratch, no messages. */
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
-  int32_t n = berth_graph_ops(berth_cost_graph(cost)),
-          m = berth_topology_devices(berth_cost_topology(cost));
+  int32_t n = bl_ops(cost), m = bl_devices(cost);
   if ((int32_t)lua_rawlen(L, i) != n) return NULL;
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
@@ -100,6 +119,7 @@ static int get_placer(lua_State *L) {
   return 1;
 }
 
+/* The placer's own makespan, s; nil: it has none. */
 static int get_estimate(lua_State *L) {
   double x = berth_placement_estimate(self(L, "placement.estimate"));
   if (isnan(x)) return 0;
@@ -107,6 +127,7 @@ static int get_estimate(lua_State *L) {
   return 1;
 }
 
+/* A lower bound that the placer has proved, s; nil: none. */
 static int get_bound(lua_State *L) {
   double x = berth_placement_bound(self(L, "placement.bound"));
   if (isnan(x)) return 0;
@@ -143,12 +164,14 @@ static int get_finish(lua_State *L) {
              : 0;
 }
 
+/* devices(): [ops] ids */
 static int devices(lua_State *L) {
   const berth_placement *p = self(L, "placement:devices");
   bl_push_ids(L, berth_placement_ops(p), berth_placement_device(p));
   return 1;
 }
 
+/* sequence(): ops in the order of the placer; nothing: it has none */
 static int sequence(lua_State *L) {
   const berth_placement *p = self(L, "placement:sequence");
   if (!berth_placement_sequence(p)) return 0;
@@ -156,10 +179,7 @@ static int sequence(lua_State *L) {
   return 1;
 }
 
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_placement_ops(self(L, "#placement")));
-  return 1;
-}
+BL_GETTER(length, lua_pushinteger, berth_placement_ops(self(L, "#placement")))
 
 /* Number of different devices; O(ops) time, O(highest device) memory. */
 static int count_used(lua_State *L, const berth_placement *p) {
@@ -211,10 +231,9 @@ static const luaL_Reg methods[] = { { "devices", devices },
                                     { "save", bl_placement_save },
                                     { "to_string", bl_placement_to_string },
                                     { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_placement_class = {
   .name = "placement", .key = "berth.placement", .release = release_placement, .methods = methods,
-  .fields = fields, .meta = meta, .item = get_device
+  .fields = fields, .text = to_string, .length = length, .item = get_device
 };
 
 /* ---- placing ---- */
@@ -289,6 +308,7 @@ static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n,
   lua_pop(L, 1);
 }
 
+/* [-0, +n] The variant sets defaults, which the other options change. */
 void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
                       const char *placer, berth_place_options *o) {
   *o = berth_place_default(berth_cost_graph(cost));
@@ -300,10 +320,10 @@ void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *
     lua_getfield(L, t, "device");
     if (!lua_isnil(L, -1))
       o->device =
-          bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
+          bl_to_id(L, -1, w, "device", bl_devices(cost), "device");
     lua_pop(L, 1);
   }
-  read_favourites(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
+  read_favourites(L, t, w, bl_ops(cost), o);
 }
 
 /* The placer at i: its name, or "policy" and the policy read onto the stack. */
@@ -323,7 +343,7 @@ static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy
 
 /* place(cost, placer, options): placement; nil, message, code, obstacle */
 static int place(lua_State *L) {
-  static const bl_where w = { "berth.place", NULL, 0 };
+  BL_WHERE(w, "berth.place");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_policy policy = { 0 };
   bl_search search = { 0 };
@@ -354,6 +374,7 @@ static int place(lua_State *L) {
   return 1 + bl_search_interrupted(L, &search);
 }
 
+/* Forms of a placer; "" is the one without a name. */
 static void push_variants(lua_State *L, const berth_placer_variant *v) {
   lua_newtable(L);
   for (int n = 1; v->name; v++, n++) {

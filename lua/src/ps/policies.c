@@ -1,11 +1,10 @@
 /* Type "ps_policy": the core's schedulers of workers and parameter servers that decide slot by
- * slot. */
+ * slot: FIFO, DRF, Dorm, Optimus (sources: berth/ps.h). Stack of ps_policy(): problem, name,
+ * options, box. */
 #include "ps.h"
 
-static void release(void *box) { berth_ps_scheduler_release(((bl_ps_policy_box *)box)->scheduler); }
-static berth_ps_scheduler *self(lua_State *L, const char *fn) {
-  return ((bl_ps_policy_box *)bl_self(L, &bl_ps_policy_class, fn))->scheduler;
-}
+BL_RELEASE(release, berth_ps_scheduler_release)
+BL_SELF(self, berth_ps_scheduler, bl_ps_policy_class)
 
 /* ---- making ---- */
 
@@ -42,22 +41,11 @@ static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w,
 
 /* fit = { { theta0 .. theta4 }, ... }, one per job */
 static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *w, int32_t jobs) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "fit", &n)) return NULL;
-  if (n != jobs)
-    bl_wrong(L, w, "fit", "has %d entries, expected %d (one per job)", (int)n, (int)jobs);
-  int at = lua_gettop(L);
-  berth_ps_speed_fit *fit = bl_scratch(L, (size_t)n, sizeof *fit);
-  for (int32_t j = 0; j < n; j++) {
-    bl_where item = { w->fn, "fit", (int)j + 1 };
-    int top = lua_gettop(L);
-    lua_rawgeti(L, at, j + 1);
-    if (!lua_istable(L, top + 1))
-      bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, top + 1));
-    const double *theta = bl_to_numbers(L, top + 1, &item, NULL, 5, "term");
-    for (int k = 0; k < 5; k++) fit[j].theta[k] = theta[k];
-    lua_settop(L, top);
-  }
+  if (!bl_get_sized(L, t, w, "fit", jobs, "job")) return NULL;
+  const double *theta = bl_to_rows(L, -1, w, "fit", jobs, 5, "term");
+  berth_ps_speed_fit *fit = bl_scratch(L, (size_t)jobs, sizeof *fit);
+  for (int32_t j = 0; j < jobs; j++)
+    for (int k = 0; k < 5; k++) fit[j].theta[k] = theta[5 * j + k];
   return fit;
 }
 
@@ -73,8 +61,8 @@ static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w,
 static int ps_policy(lua_State *L) {
   static const char *const names[] = { "fifo", "drf", "dorm", "optimus", NULL };
   static const maker makers[] = { make_fifo, make_drf, make_dorm, make_optimus };
-  static const bl_where w = { "berth.pdors.simulate", NULL, 0 };
-  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
+  BL_WHERE(w, "berth.pdors.simulate");
+  berth_ps *p = bl_check_ps(L, 1, w.fn, "problem");
   int k = luaL_checkoption(L, 2, NULL, names);
   berth_ps_scheduler *made = NULL;
   lua_settop(L, 3);
@@ -90,20 +78,13 @@ static int ps_policy(lua_State *L) {
 
 /* ps_speed_fit(batch, workers, servers, speed): { theta0 .. theta4 } */
 static int ps_speed_fit(lua_State *L) {
-  static const bl_where w = { "berth.pdors.fit_speed", NULL, 0 };
+  BL_WHERE(w, "berth.pdors.fit_speed");
   int32_t batch = (int32_t)bl_to_whole(L, 1, &w, "batch", 1, INT32_MAX);
-  static const char *const keys[] = { "workers", "servers", "speed" };
   lua_settop(L, 4);
-  for (int k = 0; k < 3; k++)
-    if (!lua_istable(L, k + 2))
-      bl_wrong(L, &w, keys[k], "expected an array, got %s", bl_kind(L, k + 2));
   int32_t n = bl_to_length(L, 2, &w, "workers");
-  const double *workers;
-  workers = bl_to_numbers(L, 2, &w, "workers", n, "measurement");
-  const double *servers;
-  servers = bl_to_numbers(L, 3, &w, "servers", n, "measurement");
-  const double *speed;
-  speed = bl_to_numbers(L, 4, &w, "speed", n, "measurement");
+  const double *workers = bl_to_numbers(L, 2, &w, "workers", n, "measurement");
+  const double *servers = bl_to_numbers(L, 3, &w, "servers", n, "measurement");
+  const double *speed = bl_to_numbers(L, 4, &w, "speed", n, "measurement");
   berth_ps_speed_fit fit;
   berth_status st = berth_ps_speed_fit_to(bl_ctx(L), batch, n, workers, servers, speed, &fit);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -129,10 +110,9 @@ static int to_string(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = { { "counts", counts }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_ps_policy_class = {
   .name = "ps_policy", .key = "berth.ps_policy", .release = release, .methods = methods,
-  .meta = meta
+  .text = to_string
 };
 
 const luaL_Reg bl_ps_policy_functions[] = { { "ps_policy", ps_policy },

@@ -1,12 +1,14 @@
-/* Type "ps": training jobs of workers and parameter servers, and the cluster that they will come
- * to. */
+/* Type "ps": training jobs of workers and parameter servers, and the cluster that they arrive at.
+ * Demands are [resources], capacities [machines * resources], row by row. The table of number
+ * fields serves reading and job() alike. */
 #include "ps.h"
 #include <math.h>
 
-static void release(void *box) { berth_ps_release(((bl_ps_box *)box)->ps); }
-static berth_ps *self(lua_State *L, const char *fn) {
-  return ((bl_ps_box *)bl_self(L, &bl_ps_class, fn))->ps;
+BL_RELEASE(release, berth_ps_release)
+berth_ps *bl_check_ps(lua_State *L, int i, const char *fn, const char *what) {
+  return ((bl_ps_box *)bl_check(L, i, &bl_ps_class, fn, what))->ps;
 }
+BL_SELF(self, berth_ps, bl_ps_class)
 
 /* ---- reading ---- */
 
@@ -34,73 +36,61 @@ static const number_field fields_of_jobs[] = {
 static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources,
                         double *out) {
   int32_t n;
-  if (!bl_get_array(L, t, w, key, &n)) bl_wrong(L, w, key, "is missing");
+  bl_need(L, bl_get_array(L, t, w, key, &n), w, key);
   const double *x = bl_to_numbers(L, lua_gettop(L), w, key, resources, "resource");
   for (int32_t r = 0; r < resources; r++) out[r] = x[r];
 }
 
+/* The numbers of a job are read by their offsets, so that problem:job returns the same fields. */
 static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_options *o,
                      berth_ps_job *job) {
   *job = (berth_ps_job){ 0 };
-  if (!lua_istable(L, t)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, t));
-  if (!bl_get_whole(L, t, w, "arrival", 0, INT32_MAX, &job->arrival))
-    bl_wrong(L, w, "arrival", "is missing");
-  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &job->batch))
-    bl_wrong(L, w, "batch", "is missing");
+  bl_need(L, bl_get_whole(L, t, w, "arrival", 0, INT32_MAX, &job->arrival), w, "arrival");
+  bl_need(L, bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &job->batch), w, "batch");
   for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++) {
     const number_field *f = &fields_of_jobs[k];
-    lua_getfield(L, t, f->key);
-    if (!lua_isnil(L, -1)) *(double *)((char *)job + f->offset) = bl_to_number(L, -1, w, f->key);
-    else if (f->needed) bl_wrong(L, w, f->key, "is missing");
-    lua_pop(L, 1);
+    bool given = bl_get_number(L, t, w, f->key, (double *)((char *)job + f->offset));
+    bl_need(L, given || !f->needed, w, f->key);
   }
   read_demand(L, t, w, "worker", o->resources, job->worker);
   read_demand(L, t, w, "server", o->resources, job->server);
 }
 
+/* [-0, +1] The scratch stays at the top. */
 static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const berth_ps_options *o,
                                int32_t *n) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "jobs");
   berth_ps_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   for (int32_t j = 0; j < *n; j++) {
-    bl_where item = { w->fn, "jobs", (int)j + 1 };
-    int top = lua_gettop(L);
-    lua_rawgeti(L, i, j + 1);
-    read_job(L, top + 1, &item, o, &jobs[j]);
-    lua_settop(L, top);
+    bl_where item = { w->fn, "jobs", 0 };
+    int t = bl_to_entry(L, i, &item, j, NULL);
+    read_job(L, t, &item, o, &jobs[j]);
+    lua_settop(L, t - 1);
   }
   return jobs;
 }
 
+/* [machines] rack of each, from 1 in Lua; NULL: no racks */
 static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machines) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "rack", &n)) return NULL;
-  if (n != machines)
-    bl_wrong(L, w, "rack", "has %d entries, expected %d (one per machine)", (int)n, (int)machines);
-  int at = lua_gettop(L);
-  int32_t *rack = bl_scratch(L, (size_t)n, sizeof *rack);
-  for (int32_t m = 0; m < n; m++) {
-    bl_where item = { w->fn, "rack", (int)m + 1 };
-    lua_rawgeti(L, at, m + 1);
-    rack[m] = (int32_t)bl_to_whole(L, -1, &item, NULL, 1, INT32_MAX) - 1;
-    lua_pop(L, 1);
-  }
+  if (!bl_get_sized(L, t, w, "rack", machines, "machine")) return NULL;
+  int32_t *rack = bl_to_wholes(L, -1, w, "rack", machines, 1);
+  for (int32_t m = 0; m < machines; m++) rack[m]--;
   return rack;
 }
 
 const bl_table bl_ps_tables[] = { berth_ps_option_table, NULL };
 
+/* [-0, +n] Capacity is machine-major. */
 static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   berth_ps_options o = berth_ps_default(0, 0, 0, NULL);
   int t = bl_option_table(L, i, w, bl_ps_tables);
   bl_read_options(L, t, w, berth_ps_option_table(), &o);
-  if (!o.machines) bl_wrong(L, w, "machines", "is missing");
-  if (!o.resources) bl_wrong(L, w, "resources", "is missing");
-  if (!o.slots) bl_wrong(L, w, "slots", "is missing");
+  bl_need(L, o.machines != 0, w, "machines");
+  bl_need(L, o.resources != 0, w, "resources");
+  bl_need(L, o.slots != 0, w, "slots");
   o.rack = read_racks(L, t, w, o.machines);
   int32_t n;
-  if (!bl_get_array(L, t, w, "capacity", &n)) bl_wrong(L, w, "capacity", "is missing");
+  bl_need(L, bl_get_array(L, t, w, "capacity", &n), w, "capacity");
   o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", o.machines * o.resources,
                              "machine and resource");
   return o;
@@ -109,10 +99,10 @@ static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
 /* ps(jobs, { machines, resources, slots, capacity = [machines * resources], rack = [machines],
  * slot_seconds, comm }): object */
 static int ps(lua_State *L) {
-  static const bl_where w = { "berth.pdors.problem", NULL, 0 };
+  BL_WHERE(w, "berth.pdors.problem");
   lua_settop(L, 2);
   luaL_checkstack(L, 40, w.fn);
-  if (!lua_istable(L, 2)) bl_wrong(L, &w, "cluster", "expected a table, got %s", bl_kind(L, 2));
+  bl_need_table(L, 2, &w, "cluster");
   berth_ps_options o = read_options(L, 2, &w);
   int32_t n;
   berth_ps_job *jobs = read_jobs(L, 1, &w, &o, &n);
@@ -129,6 +119,7 @@ int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) 
   return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job");
 }
 
+/* Entry k of a place. */
 static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const char *what) {
   lua_rawgeti(L, t, k);
   int32_t n = (int32_t)bl_to_whole(L, -1, w, what, 0, INT32_MAX);
@@ -136,10 +127,10 @@ static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const cha
   return n;
 }
 
+/* [-0, +1] Array of { machine, workers, servers }. */
 berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth_ps *p,
                              int32_t *n) {
   int32_t machines = berth_ps_options_of(p)->machines;
-  if (!lua_istable(L, i)) bl_wrong(L, w, "places", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "places");
   berth_ps_place *out = bl_scratch(L, (size_t)*n, sizeof *out);
   for (int32_t k = 0; k < *n; k++) {
@@ -158,6 +149,7 @@ berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth
   return out;
 }
 
+/* [-0, +1] The inverse of bl_to_places. */
 void bl_push_places(lua_State *L, int32_t n, const berth_ps_place *place) {
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {
@@ -174,17 +166,13 @@ void bl_push_places(lua_State *L, int32_t n, const berth_ps_place *place) {
 
 void bl_push_amounts(lua_State *L, const berth_ps *p, const double *x) {
   const berth_ps_options *o = berth_ps_options_of(p);
-  lua_createtable(L, o->machines, 0);
-  for (int32_t m = 0; m < o->machines; m++) {
-    bl_push_numbers(L, o->resources, x + (size_t)m * (size_t)o->resources);
-    lua_rawseti(L, -2, m + 1);
-  }
+  bl_push_rows(L, o->machines, o->resources, x);
 }
 
 /* ---- what is ---- */
 
 static int job(lua_State *L) {
-  static const bl_where w = { "problem:job", NULL, 0 };
+  BL_WHERE(w, "problem:job");
   const berth_ps *p = self(L, w.fn);
   const berth_ps_job *j = berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p));
   int32_t resources = berth_ps_options_of(p)->resources;
@@ -194,16 +182,14 @@ static int job(lua_State *L) {
   for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++)
     bl_set_number(L, fields_of_jobs[k].key,
                   *(const double *)((const char *)j + fields_of_jobs[k].offset));
-  bl_push_numbers(L, resources, j->worker);
-  lua_setfield(L, -2, "worker");
-  bl_push_numbers(L, resources, j->server);
-  lua_setfield(L, -2, "server");
+  bl_set_numbers(L, "worker", resources, j->worker);
+  bl_set_numbers(L, "server", resources, j->server);
   return 1;
 }
 
 /* speed(job, places): samples per slot */
 static int speed(lua_State *L) {
-  static const bl_where w = { "problem:speed", NULL, 0 };
+  BL_WHERE(w, "problem:speed");
   berth_ps *p = self(L, w.fn);
   int32_t id = bl_to_ps_job(L, 2, &w, p), n;
   const berth_ps_place *places = bl_to_places(L, 3, &w, p, &n);
@@ -213,7 +199,7 @@ static int speed(lua_State *L) {
 
 /* utility(job, slots from arrival to end) */
 static int utility(lua_State *L) {
-  static const bl_where w = { "problem:utility", NULL, 0 };
+  BL_WHERE(w, "problem:utility");
   berth_ps *p = self(L, w.fn);
   lua_pushnumber(L, berth_ps_utility(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)),
                                      bl_to_number(L, 3, &w, "slots")));
@@ -222,7 +208,7 @@ static int utility(lua_State *L) {
 
 /* worker_slots(job, bandwidth): of one sample */
 static int worker_slots(lua_State *L) {
-  static const bl_where w = { "problem:worker_slots", NULL, 0 };
+  BL_WHERE(w, "problem:worker_slots");
   berth_ps *p = self(L, w.fn);
   double bandwidth = bl_to_number(L, 3, &w, "bandwidth");
   if (!(bandwidth > 0)) bl_wrong(L, &w, "bandwidth", "expected a number above 0");
@@ -237,31 +223,16 @@ static int capacity(lua_State *L) {
   return 1;
 }
 
-static int machines_of(lua_State *L) {
-  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.machines"))->machines);
-  return 1;
-}
-static int resources_of(lua_State *L) {
-  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.resources"))->resources);
-  return 1;
-}
-static int slots_of(lua_State *L) {
-  lua_pushinteger(L, berth_ps_options_of(self(L, "problem.slots"))->slots);
-  return 1;
-}
-static int slot_seconds_of(lua_State *L) {
-  lua_pushnumber(L, berth_ps_options_of(self(L, "problem.slot_seconds"))->slot_seconds);
-  return 1;
-}
-static int comm_of(lua_State *L) {
-  lua_pushstring(L, bl_choice_name(berth_ps_option_table(), "comm", berth_ps_options_of(self(L,
-      "problem.comm"))->comm));
-  return 1;
-}
-static int jobs_of(lua_State *L) {
-  lua_pushinteger(L, berth_ps_jobs(self(L, "#")));
-  return 1;
-}
+BL_GETTER(machines_of, lua_pushinteger, berth_ps_options_of(self(L, "problem.machines"))->machines)
+BL_GETTER(resources_of, lua_pushinteger,
+          berth_ps_options_of(self(L, "problem.resources"))->resources)
+BL_GETTER(slots_of, lua_pushinteger, berth_ps_options_of(self(L, "problem.slots"))->slots)
+BL_GETTER(slot_seconds_of, lua_pushnumber,
+          berth_ps_options_of(self(L, "problem.slot_seconds"))->slot_seconds)
+BL_GETTER(comm_of, lua_pushstring,
+          bl_choice_name(berth_ps_option_table(), "comm",
+                         berth_ps_options_of(self(L, "problem.comm"))->comm))
+BL_GETTER(jobs_of, lua_pushinteger, berth_ps_jobs(self(L, "#")))
 
 static int to_string(lua_State *L) {
   const berth_ps *p = self(L, "tostring");
@@ -277,12 +248,9 @@ static const luaL_Reg methods[] = { { "job", job },           { "speed", speed }
 static const luaL_Reg fields[] = { { "machines", machines_of }, { "resources", resources_of },
                                    { "slots", slots_of },       { "slot_seconds", slot_seconds_of },
                                    { "comm", comm_of },         { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", jobs_of },
-                                 { "__tostring", to_string },
-                                 { NULL, NULL } };
 const bl_class bl_ps_class = {
   .name = "problem", .key = "berth.problem", .release = release, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string, .length = jobs_of
 };
 
 const luaL_Reg bl_ps_functions[] = { { "ps", ps }, { NULL, NULL } };

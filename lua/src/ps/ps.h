@@ -25,6 +25,7 @@ extern const bl_class bl_ps_class, bl_ps_run_class, bl_ps_policy_class, bl_pdors
 extern const luaL_Reg bl_ps_functions[], bl_ps_run_functions[], bl_ps_policy_functions[],
     bl_pdors_functions[];
 
+berth_ps *bl_check_ps(lua_State *L, int i, const char *fn, const char *what);
 /** A job of p, from 0. */
 int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p);
 /** An array of { machine, workers, servers }, in scratch that stays on the stack. */

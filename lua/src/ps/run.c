@@ -1,17 +1,17 @@
-/* Type "ps_run": a run of a policy on a problem of workers and parameter servers. */
+/* Type "ps_run": a run of a policy on a problem of workers and parameter servers. A policy is an
+ * object of the core, or functions by event, called under lua_pcall on the caller's stack; they
+ * decide with assign() and refuse() on the same run. */
 #include "cluster/cluster.h"
 #include "ps.h"
 #include <math.h>
 
-static void release(void *box) { berth_ps_run_release(((bl_ps_run_box *)box)->run); }
-static berth_ps_run *self(lua_State *L, const char *fn) {
-  return ((bl_ps_run_box *)bl_self(L, &bl_ps_run_class, fn))->run;
-}
+BL_RELEASE(release, berth_ps_run_release)
+BL_SELF(self, berth_ps_run, bl_ps_run_class)
 static berth_ps *problem(const berth_ps_run *r) { return berth_ps_run_problem(r); }
 
 /* ps_run(problem): object */
 static int ps_run(lua_State *L) {
-  berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, "berth.pdors.simulate", "problem"))->ps;
+  berth_ps *p = bl_check_ps(L, 1, "berth.pdors.simulate", "problem");
   bl_ps_run_box *box = bl_new(L, &bl_ps_run_class, sizeof *box);
   berth_status st = berth_ps_run_new(p, &box->run);
   if (st != BERTH_OK) return bl_refused(L, "berth.pdors.simulate", st);
@@ -23,15 +23,15 @@ static int ps_run(lua_State *L) {
 
 static berth_status call_arrival(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
-  return bl_tell(ud, BERTH_CLUSTER_ARRIVAL, job);
+  return bl_call_event(ud, BERTH_CLUSTER_ARRIVAL, job);
 }
 static berth_status call_finish(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
-  return bl_tell(ud, BERTH_CLUSTER_END_OF_JOB, job);
+  return bl_call_event(ud, BERTH_CLUSTER_END_OF_JOB, job);
 }
 static berth_status call_slot(void *ud, berth_ps_run *r, int32_t slot) {
   (void)r, (void)slot;
-  return bl_tell(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
+  return bl_call_event(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
 }
 
 /* One of the core's, or functions. */
@@ -51,7 +51,7 @@ static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_even
 
 /* play({ arrival = f(job), finish = f(job), slot = f() } or a policy of the core): true */
 static int play(lua_State *L) {
-  static const bl_where w = { "run:play", NULL, 0 };
+  BL_WHERE(w, "run:play");
   berth_ps_run *r = self(L, w.fn);
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
@@ -71,7 +71,7 @@ static int decided(lua_State *L, const char *fn, berth_status st) {
 /* assign(job, { { machine, workers, servers }, ... }): true; what does not fit: nil, message,
  * code */
 static int assign(lua_State *L) {
-  static const bl_where w = { "run:assign", NULL, 0 };
+  BL_WHERE(w, "run:assign");
   berth_ps_run *r = self(L, w.fn);
   int32_t id = bl_to_ps_job(L, 2, &w, problem(r)), n;
   const berth_ps_place *places = bl_to_places(L, 3, &w, problem(r), &n);
@@ -80,10 +80,10 @@ static int assign(lua_State *L) {
 
 /* refuse(job, cause = 0) */
 static int refuse(lua_State *L) {
-  static const bl_where w = { "run:refuse", NULL, 0 };
+  BL_WHERE(w, "run:refuse");
   berth_ps_run *r = self(L, w.fn);
   int32_t id = bl_to_ps_job(L, 2, &w, problem(r));
-  double cause = lua_isnoneornil(L, 3) ? 0 : bl_to_whole(L, 3, &w, "cause", INT32_MIN, INT32_MAX);
+  double cause = bl_opt_whole(L, 3, &w, "cause", 0, INT32_MIN, INT32_MAX);
   return decided(L, w.fn, berth_ps_refuse(r, id, (int32_t)cause));
 }
 
@@ -97,8 +97,9 @@ static int active(lua_State *L) {
   return 1;
 }
 
+/* left(job): samples */
 static int left(lua_State *L) {
-  static const bl_where w = { "run:left", NULL, 0 };
+  BL_WHERE(w, "run:left");
   berth_ps_run *r = self(L, w.fn);
   lua_pushnumber(L, berth_ps_run_left(r, bl_to_ps_job(L, 2, &w, problem(r))));
   return 1;
@@ -113,7 +114,7 @@ static int free_amounts(lua_State *L) {
 
 /* places(job): in the last slot in which it had any */
 static int places_of(lua_State *L) {
-  static const bl_where w = { "run:places", NULL, 0 };
+  BL_WHERE(w, "run:places");
   berth_ps_run *r = self(L, w.fn);
   int32_t id = bl_to_ps_job(L, 2, &w, problem(r)), n = berth_ps_run_places(r, id, 0, NULL);
   berth_ps_place *places = bl_scratch(L, (size_t)n, sizeof *places);
@@ -122,6 +123,7 @@ static int places_of(lua_State *L) {
   return 1;
 }
 
+/* record(job): { state, first, done, finish, left, utility, ... } */
 static int record(lua_State *L) {
   static const char *const states[] = { "coming", "waiting", "running", "done", "refused" };
   static const bl_where w = { "run:record", NULL, 0 };
@@ -145,11 +147,7 @@ static int record(lua_State *L) {
   return 1;
 }
 
-static void set_ids(lua_State *L, const char *key, int32_t n, const int32_t *ids) {
-  bl_push_ids(L, n, ids);
-  lua_setfield(L, -2, key);
-}
-
+/* Three columns. */
 static void set_places(lua_State *L, int32_t n, const berth_ps_place *place) {
   static const char *const keys[] = { "machine", "workers", "servers" };
   for (int k = 0; k < 3; k++) {
@@ -174,17 +172,14 @@ static int log_of(lua_State *L) {
   berth_ps_place *place = bl_scratch(L, n, sizeof *place);
   berth_ps_run_log(r, n, slot, job, place);
   lua_createtable(L, 0, 5);
-  lua_createtable(L, (int)n, 0);
-  for (size_t i = 0; i < n; i++) {
-    lua_pushinteger(L, slot[i]);
-    lua_rawseti(L, -2, (int)i + 1);
-  }
+  bl_push_counts(L, (int32_t)n, slot);
   lua_setfield(L, -2, "slot");
-  set_ids(L, "job", (int32_t)n, job);
+  bl_set_ids(L, "job", (int32_t)n, job);
   set_places(L, (int32_t)n, place);
   return 1;
 }
 
+/* report(): { utility, done, refused, unfinished, ... } */
 static int report(lua_State *L) {
   berth_ps_run *r = self(L, "run:report");
   berth_ps_report x = berth_ps_run_report(r);
@@ -196,8 +191,7 @@ static int report(lua_State *L) {
   bl_set_number(L, "training_mean", x.training_mean);
   bl_set_number(L, "training_median", x.training_median);
   bl_set_number(L, "inside", x.inside);
-  bl_push_numbers(L, berth_ps_options_of(problem(r))->resources, x.used);
-  lua_setfield(L, -2, "used");
+  bl_set_numbers(L, "used", berth_ps_options_of(problem(r))->resources, x.used);
   return 1;
 }
 
@@ -211,12 +205,8 @@ static int slot_of(lua_State *L) {
 static int to_string(lua_State *L) {
   berth_ps_run *r = self(L, "tostring");
   berth_ps_report x = berth_ps_run_report(r);
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done,
+  return bl_push_format(L, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done,
                 (int)berth_ps_jobs(problem(r)), (int)x.refused, x.utility);
-  luaL_pushresult(&b);
-  return 1;
 }
 
 static const luaL_Reg methods[] = {
@@ -225,10 +215,9 @@ static const luaL_Reg methods[] = {
   { "log", log_of }, { "report", report },     { NULL, NULL }
 };
 static const luaL_Reg fields[] = { { "slot", slot_of }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_ps_run_class = {
   .name = "ps_run", .key = "berth.ps_run", .release = release, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_ps_run_functions[] = { { "ps_run", ps_run }, { NULL, NULL } };

@@ -1,4 +1,8 @@
-/* Types "ramp" and "ramp model": jobs cut into pieces on an optical cluster. */
+/* Types "ramp" and "ramp model": jobs cut into pieces on an optical cluster (berth/ramp.h).
+ * The planner keeps scratch between plans. While it works it is out of the box, so that a hook that
+ * plans on the same cluster makes its own, and one that closes the cluster does not free it. A
+ * model holds references to graph and cluster; their boxes are in its anchor, and new boxes are
+ * made where those are closed. */
 #include "ramp.h"
 #include <string.h>
 
@@ -20,7 +24,7 @@ const bl_table bl_ramp_tables[] = { berth_ramp_option_table, NULL };
 
 /* ramp(options): object */
 static int ramp_new(lua_State *L) {
-  static const bl_where w = { "berth.ramp", NULL, 0 };
+  BL_WHERE(w, "berth.ramp");
   int compat = 0;
   lua_settop(L, 1);
   int t = bl_option_table(L, 1, &w, bl_ramp_tables);
@@ -34,7 +38,7 @@ static int ramp_new(lua_State *L) {
 
 /* transfer(a, b, bytes): seconds */
 static int transfer(lua_State *L) {
-  static const bl_where w = { "ramp:transfer", NULL, 0 };
+  BL_WHERE(w, "ramp:transfer");
   const berth_ramp *r = self(L, w.fn);
   int32_t src = bl_to_id(L, 2, &w, "from", berth_ramp_servers(r), "server");
   int32_t dst = bl_to_id(L, 3, &w, "to", berth_ramp_servers(r), "server");
@@ -45,13 +49,12 @@ static int transfer(lua_State *L) {
 
 /* collective(servers, bytes): seconds */
 static int collective(lua_State *L) {
-  static const bl_where w = { "ramp:collective", NULL, 0 };
+  BL_WHERE(w, "ramp:collective");
   const berth_ramp *r = self(L, w.fn);
   int32_t n = bl_to_length(L, 2, &w, "servers");
   double bytes = bl_to_quantity(L, 3, &w, "bytes", BERTH_BYTES), seconds = 0;
   if (n == 0) bl_wrong(L, &w, "servers", "is empty: expected at least one end point");
-  int32_t *server;
-  server = bl_to_ids(L, 2, &w, "servers", n, berth_ramp_servers(r), "server");
+  int32_t *server = bl_to_ids(L, 2, &w, "servers", n, berth_ramp_servers(r), "server");
   berth_status st = berth_ramp_collective(r, n, server, bytes, &seconds);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, seconds);
@@ -60,7 +63,7 @@ static int collective(lua_State *L) {
 
 /* legal(pieces): boolean */
 static int legal(lua_State *L) {
-  static const bl_where w = { "ramp:legal", NULL, 0 };
+  BL_WHERE(w, "ramp:legal");
   const berth_ramp *r = self(L, w.fn);
   lua_pushboolean(L, berth_ramp_legal(r, (int32_t)bl_to_whole(L, 2, &w, "pieces", 1, INT32_MAX)));
   return 1;
@@ -78,14 +81,12 @@ static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t
   return x == 1;
 }
 
+/* [-0, +n] Marks by server, or NULL if there are none. */
 const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t servers) {
-  int32_t n;
-  if (!bl_get_array(L, t, w, "busy", &n)) return NULL;
+  if (!bl_get_sized(L, t, w, "busy", servers, "server")) return NULL;
   int at = lua_gettop(L);
-  if (n != servers)
-    bl_wrong(L, w, "busy", "has %d entries, expected %d (one per server)", (int)n, (int)servers);
-  uint8_t *busy = bl_scratch(L, (size_t)n, sizeof *busy);
-  for (int32_t k = 0; k < n; k++) {
+  uint8_t *busy = bl_scratch(L, (size_t)servers, sizeof *busy);
+  for (int32_t k = 0; k < servers; k++) {
     lua_rawgeti(L, at, k + 1);
     busy[k] = to_mark(L, w, "busy", k + 1);
     lua_pop(L, 1);
@@ -93,6 +94,7 @@ const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t serve
   return busy;
 }
 
+/* Counts of pieces, dependencies and flows; times in s, memory and traffic in bytes. */
 static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
   bl_set_count(L, "ops", o->ops);
   bl_set_count(L, "deps", (double)o->deps);
@@ -117,10 +119,8 @@ static double number_of(lua_State *L, const char *key) {
 /* Of whatever is in the table now; `look = false` leaves no step. */
 static int plan_to_string(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  double pieces;
-  pieces = number_of(L, "pieces");
-  double step;
-  step = number_of(L, "step");
+  double pieces = number_of(L, "pieces");
+  double step = number_of(L, "step");
   lua_getfield(L, 1, "servers");
   if (lua_isnil(L, -1)) {
     lua_pushfstring(L, "ramp plan: not placed: op %d in %d pieces", (int)number_of(L, "op"),
@@ -139,6 +139,7 @@ static int plan_to_string(lua_State *L) {
   return 1;
 }
 
+/* A plan is a plain table that prints as a line. */
 static void name_plan(lua_State *L) {
   if (luaL_newmetatable(L, "berth.ramp_plan")) {
     lua_pushcfunction(L, plan_to_string);
@@ -147,6 +148,7 @@ static void name_plan(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
+/* [-0, +1] A plan; `looked`: with its times, which are computed for the option `look` only. */
 static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_t *servers,
                          bool looked) {
   bool placed = o->cause == BERTH_RAMP_PLACED;
@@ -158,13 +160,12 @@ static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_
     bl_set_id(L, "op", o->op);
     return;
   }
-  bl_push_ids(L, o->n_servers, servers);
-  lua_setfield(L, -2, "servers");
+  bl_set_ids(L, "servers", o->n_servers, servers);
   if (looked) push_numbers_of(L, o);
   else bl_set_count(L, "ops", o->ops);
 }
 
-/* What a plan is asked for. */
+/* The arguments of a plan. */
 typedef struct Wish {
   int32_t most, n_block;
   const uint8_t *busy;
@@ -233,12 +234,9 @@ static void release_model(void *box) {
 
 /* [ops / 2] ids, in scratch that stays on the stack; NULL: none given */
 static const int32_t *read_order(lua_State *L, int t, const bl_where *w, const berth_graph *g) {
-  int32_t n, ops = berth_graph_ops(g);
-  if (!bl_get_array(L, t, w, "order", &n)) return NULL;
-  if (n != ops / 2)
-    bl_wrong(L, w, "order", "has %d entries, expected %d (one per forward op)", (int)n,
-             (int)(ops / 2));
-  return bl_to_ids(L, -1, w, "order", n, ops, "op");
+  int32_t ops = berth_graph_ops(g);
+  if (!bl_get_sized(L, t, w, "order", ops / 2, "forward op")) return NULL;
+  return bl_to_ids(L, -1, w, "order", ops / 2, ops, "op");
 }
 
 /* ramp:model(g:mirror { ... }): the second value of mirror, an array, is no options. */
@@ -282,18 +280,12 @@ static bl_ramp_model_box *self_model(lua_State *L, const char *fn) {
   return bl_self(L, &bl_ramp_model_class, fn);
 }
 
-static int sequential(lua_State *L) {
-  lua_pushnumber(L, berth_ramp_sequential(self_model(L, "ramp model.sequential")->model));
-  return 1;
-}
-static int model_memory(lua_State *L) {
-  lua_pushnumber(L, berth_ramp_model_memory(self_model(L, "ramp model.memory")->model));
-  return 1;
-}
-static int model_bytes(lua_State *L) {
-  lua_pushnumber(L, berth_ramp_model_bytes(self_model(L, "ramp model.bytes")->model));
-  return 1;
-}
+BL_GETTER(sequential, lua_pushnumber,
+          berth_ramp_sequential(self_model(L, "ramp model.sequential")->model))
+BL_GETTER(model_memory, lua_pushnumber,
+          berth_ramp_model_memory(self_model(L, "ramp model.memory")->model))
+BL_GETTER(model_bytes, lua_pushnumber,
+          berth_ramp_model_bytes(self_model(L, "ramp model.bytes")->model))
 
 /* Pushes what is anchored under key, if it is an open object of that class; says whether it is. */
 static bool push_open(lua_State *L, const char *key, const bl_class *c) {
@@ -312,6 +304,7 @@ static int model_graph(lua_State *L) {
   lua_setfield(L, -4, "graph");
   return 1;
 }
+/* [-0, +1] The same box as long as it is open. */
 static int model_ramp(lua_State *L) {
   bl_ramp_model_box *m = self_model(L, "ramp model.ramp");
   if (push_open(L, "ramp", &bl_ramp_class)) return 1;
@@ -337,22 +330,15 @@ static int model_to_string(lua_State *L) {
 static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory },
                                          { "bytes", model_bytes },     { "graph", model_graph },
                                          { "ramp", model_ramp },       { NULL, NULL } };
-static const luaL_Reg model_meta[] = { { "__tostring", model_to_string }, { NULL, NULL } };
 const bl_class bl_ramp_model_class = {
   .name = "ramp model", .key = "berth.ramp_model", .release = release_model,
-  .fields = model_fields, .meta = model_meta
+  .fields = model_fields, .text = model_to_string
 };
 
 /* ---- what a cluster is ---- */
 
-static int servers_of(lua_State *L) {
-  lua_pushinteger(L, berth_ramp_servers(self(L, "ramp.servers")));
-  return 1;
-}
-static int compat_of(lua_State *L) {
-  lua_pushboolean(L, berth_ramp_options_of(self(L, "ramp.compat"))->compat);
-  return 1;
-}
+BL_GETTER(servers_of, lua_pushinteger, berth_ramp_servers(self(L, "ramp.servers")))
+BL_GETTER(compat_of, lua_pushboolean, berth_ramp_options_of(self(L, "ramp.compat"))->compat)
 
 /* The table that makes the same cluster again. */
 static int options_of(lua_State *L) {
@@ -394,10 +380,9 @@ static const luaL_Reg methods[] = { { "transfer", transfer }, { "collective", co
 static const luaL_Reg fields[] = {
   { "servers", servers_of }, { "compat", compat_of }, { "options", options_of }, { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_ramp_class = {
   .name = "ramp", .key = "berth.ramp", .release = release_ramp, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };
 
 const luaL_Reg bl_ramp_functions[] = { { "ramp", ramp_new }, { NULL, NULL } };

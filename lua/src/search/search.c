@@ -1,4 +1,8 @@
-/* The placers "anneal", "local" and "brkga": their options, and objectives in Lua. */
+/* The placers "anneal", "local" and "brkga": their options, and objectives in Lua.
+ * An objective is called under lua_pcall with a fresh placement for each candidate. What is wrong
+ * with a result is written to `fault` and raised when the core has returned; an error of the
+ * function itself stays on the top of the stack until then. Functions, judge and start stay on the
+ * stack during the search. */
 #include "search.h"
 #include <math.h>
 #include <stdio.h>
@@ -7,13 +11,13 @@
 /* ---- objectives ---- */
 
 /* Called protected: (light userdata of the search, of the devices) -> value. */
-static int ask(lua_State *L) {
+static int objective_body(lua_State *L) {
   bl_search *s = lua_touserdata(L, 1);
   const int32_t *device = lua_touserdata(L, 2);
   bl_cost_box *cost = lua_touserdata(L, 4);
   lua_pushvalue(L, 3);
   bl_placement_box *box = bl_new_placement(L);
-  if (berth_placement_new(bl_ctx(L), berth_graph_ops(berth_cost_graph(cost->cost)), device, NULL,
+  if (berth_placement_new(bl_ctx(L), bl_ops(cost->cost), device, NULL,
                           NULL, NAN, &box->placement)
       != BERTH_OK) {
     lua_pushstring(L, berth_errmsg(bl_ctx(L)));
@@ -25,11 +29,12 @@ static int ask(lua_State *L) {
   return 1;
 }
 
+/* [-0, +0], or the error at the top. math.huge is a legal value: the placement is not allowed. */
 static berth_status call_objective(void *ud, const int32_t *device, double limit, double *out) {
   bl_search *s = ud;
   lua_State *L = s->L;
   (void)limit;
-  lua_pushcfunction(L, ask);
+  lua_pushcfunction(L, objective_body);
   lua_pushlightuserdata(L, s);
   lua_pushlightuserdata(L, (void *)(uintptr_t)device);
   lua_pushvalue(L, s->function);
@@ -48,6 +53,7 @@ static berth_status call_objective(void *ud, const int32_t *device, double limit
   return BERTH_OK;
 }
 
+/* [-0, +1] The function stays on the stack until the search ends. */
 static void read_objective(lua_State *L, int t, const bl_where *w, bl_search *s) {
   if (!bl_get_function(L, t, w, "objective")) return;
   s->L = L;
@@ -60,31 +66,18 @@ static void read_objective(lua_State *L, int t, const bl_where *w, bl_search *s)
 
 /* ---- options ---- */
 
-static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_where *w,
-                       bl_search *s) {
-  static const bl_where in_judge = { "berth.place: judge", NULL, 0 };
-  lua_getfield(L, t, "judge");
-  if (lua_isnil(L, -1)) return;
-  int judge = lua_gettop(L);
-  if (!lua_istable(L, judge))
-    bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
-  bl_check_options(L, judge, &in_judge, bl_judge_tables);
-  s->judge = bl_judge_options(L, judge, &in_judge, cost);
-  s->o.judge = &s->judge;
-}
-
+/* [-0, +n] Only for placers that search; a limit in seconds replaces the default number of
+ * calls. */
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer,
                     bl_search *s) {
+  BL_WHERE(in_judge, "berth.place: judge");
   bool searches = berth_placer_reads(berth_placer_find(placer), "calls");
   s->o = berth_search_default();
   if (t) bl_read_options(L, t, w, berth_search_option_table(), &s->o);
   if (!t || !searches) return;
   luaL_checkstack(L, 20, w->fn);
-  lua_getfield(L, t, "calls");
-  bool limited = !lua_isnil(L, -1);
-  lua_pop(L, 1);
-  if (!limited && s->o.seconds > 0) s->o.calls = 0;
-  read_judge(L, t, cost, w, s);
+  if (!bl_is_given(L, t, "calls") && s->o.seconds > 0) s->o.calls = 0;
+  s->o.judge = bl_get_judge(L, t, w, &in_judge, cost, &s->judge);
   read_objective(L, t, w, s);
   lua_getfield(L, t, "start");
   if (!lua_isnil(L, -1)) s->o.start = bl_to_devices(L, lua_gettop(L), cost, w, "start");

@@ -1,4 +1,5 @@
-/* The options of the placers that search, from a Lua table. */
+/* The options of the placers that search, from a Lua table, and what one search holds while it
+ * runs. */
 #ifndef BERTH_LUA_SEARCH_H
 #define BERTH_LUA_SEARCH_H
 

@@ -1,34 +1,35 @@
 /* Type "result": what the step simulator has recorded. Arrays become tables at the first access and
- * stay with the object. */
+ * stay in the anchor of the box: get_NAME pushes anchor[NAME], or what build_NAME makes.
+ * A box may hold a lower bound (NaN: none), which the core does not know: simulate() sets it from
+ * the cost's box or from what the caller has proved. The cost is in the anchor under "cost". */
 #include "result.h"
 #include "sim_options.h"
 #include <math.h>
 #include <stdio.h>
 
-static void release_result(void *box) { berth_result_release(((bl_result_box *)box)->result); }
+BL_RELEASE(release_result, berth_result_release)
 
 static bl_result_box *self_box(lua_State *L, const char *fn) {
   return bl_self(L, &bl_result_class, fn);
 }
 static berth_result *self(lua_State *L, const char *fn) { return self_box(L, fn)->result; }
 
+/* Sizes of what was simulated. */
 static int32_t n_ops(const berth_result *r) {
-  return berth_graph_ops(berth_cost_graph(berth_result_cost(r)));
+  return bl_ops(berth_result_cost(r));
 }
 static int32_t n_devices(const berth_result *r) {
-  return berth_topology_devices(berth_cost_topology(berth_result_cost(r)));
+  return bl_devices(berth_result_cost(r));
 }
 static int32_t n_links(const berth_result *r) {
   return berth_topology_links(berth_cost_topology(berth_result_cost(r)));
 }
 
+/* Without a bound until one is set. */
 bl_result_box *bl_new_result(lua_State *L, int cost) {
   bl_result_box *box = bl_new(L, &bl_result_class, sizeof *box);
   box->bound = NAN;
-  compat_getanchor(L, -1);
-  lua_pushvalue(L, cost);
-  lua_setfield(L, -2, "cost");
-  lua_pop(L, 1);
+  bl_keep(L, -1, "cost", cost);
   return box;
 }
 
@@ -64,10 +65,7 @@ void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box) 
 
 /* ---- numbers ---- */
 
-static int get_makespan(lua_State *L) {
-  lua_pushnumber(L, berth_result_makespan(self(L, "result.makespan")));
-  return 1;
-}
+BL_GETTER(get_makespan, lua_pushnumber, berth_result_makespan(self(L, "result.makespan")))
 
 static int get_bound(lua_State *L) {
   bl_result_box *box = self_box(L, "result.bound");
@@ -97,11 +95,8 @@ static int get_gap(lua_State *L) {
   return 1;
 }
 
-static int get_memory(lua_State *L) {
-  lua_pushstring(
-      L, berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name);
-  return 1;
-}
+BL_GETTER(get_memory, lua_pushstring,
+          berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name)
 
 static int get_options(lua_State *L) {
   bl_push_options(L, berth_sim_option_table(), berth_result_options(self(L, "result.options")));
@@ -110,22 +105,23 @@ static int get_options(lua_State *L) {
 
 static int get_cost(lua_State *L) {
   self(L, "result.cost");
-  compat_getanchor(L, 1);
-  lua_getfield(L, -1, "cost");
-  return 1;
+  return bl_kept(L, "cost");
 }
 
 /* ---- arrays ---- */
 
+/* get_NAME: what build_NAME pushes, made once. */
+#define CACHED(NAME)                                                                              \
+  static int get_##NAME(lua_State *L) {                                                           \
+    self(L, "result." #NAME);                                                                     \
+    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
+  }
 #define ARRAY(NAME, COUNT, GET)                                                                   \
   static void build_##NAME(lua_State *L) {                                                        \
     const berth_result *r = self(L, "result." #NAME);                                             \
     bl_push_numbers(L, COUNT(r), GET(r));                                                         \
   }                                                                                               \
-  static int get_##NAME(lua_State *L) {                                                           \
-    self(L, "result." #NAME);                                                                     \
-    return bl_cached(L, 1, #NAME, build_##NAME);                                                  \
-  }
+  CACHED(NAME)
 
 ARRAY(start, n_ops, berth_result_start)
 ARRAY(finish, n_ops, berth_result_finish)
@@ -138,11 +134,9 @@ static void build_device(lua_State *L) {
   bl_push_ids(L, n_ops(r), berth_result_device(r));
 }
 
-static int get_device(lua_State *L) {
-  self(L, "result.device");
-  return bl_cached(L, 1, "device", build_device);
-}
+CACHED(device)
 
+/* In the order in which they were recorded; times in s. */
 void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t) {
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {
@@ -162,11 +156,9 @@ static void build_transfers(lua_State *L) {
   bl_push_transfers(L, n, t);
 }
 
-static int get_transfers(lua_State *L) {
-  self(L, "result.transfers");
-  return bl_cached(L, 1, "transfers", build_transfers);
-}
+CACHED(transfers)
 
+/* By link: bytes, seconds with a transfer, most transfers at once. */
 static void build_links(lua_State *L) {
   const berth_result *r = self(L, "result.links");
   const double *bytes = berth_result_link_bytes(r), *busy = berth_result_link_busy(r);
@@ -178,17 +170,14 @@ static void build_links(lua_State *L) {
     lua_createtable(L, 0, 3);
     bl_set_number(L, "bytes", bytes[k]);
     bl_set_number(L, "busy", busy[k]);
-    lua_pushinteger(L, sharing[k]);
-    lua_setfield(L, -2, "peak_sharing");
+    bl_set_count(L, "peak_sharing", sharing[k]);
     lua_rawseti(L, -2, k + 1);
   }
 }
 
-static int get_links(lua_State *L) {
-  self(L, "result.links");
-  return bl_cached(L, 1, "links", build_links);
-}
+CACHED(links)
 
+/* By collective: times in s, bytes, the op that came last, algorithm, devices. */
 static void build_collectives(lua_State *L) {
   const berth_result *r = self(L, "result.collectives");
   const berth_collective_run *c;
@@ -204,16 +193,12 @@ static void build_collectives(lua_State *L) {
     bl_set_id(L, "last", c[k].last);
     bl_set_string(L, "algorithm", berth_collective_algorithm_name(c[k].algorithm));
     int32_t members = berth_result_collective_devices(r, k, &devices);
-    bl_push_ids(L, members, devices);
-    lua_setfield(L, -2, "devices");
+    bl_set_ids(L, "devices", members, devices);
     lua_rawseti(L, -2, k + 1);
   }
 }
 
-static int get_collectives(lua_State *L) {
-  self(L, "result.collectives");
-  return bl_cached(L, 1, "collectives", build_collectives);
-}
+CACHED(collectives)
 
 /* Of device d, or of the step if d is the number of devices. */
 static const berth_overlap *overlap_of(lua_State *L, const berth_result *r, int32_t d) {
@@ -222,24 +207,17 @@ static const berth_overlap *overlap_of(lua_State *L, const berth_result *r, int3
   return &o[d];
 }
 
-static int get_communication(lua_State *L) {
-  const berth_result *r = self(L, "result.communication");
-  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->communication);
-  return 1;
+static const berth_overlap *overlap_of_step(lua_State *L, const char *fn) {
+  const berth_result *r = self(L, fn);
+  return overlap_of(L, r, n_devices(r));
 }
 
-static int get_exposed(lua_State *L) {
-  const berth_result *r = self(L, "result.exposed");
-  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->exposed);
-  return 1;
-}
+BL_GETTER(get_communication, lua_pushnumber,
+          overlap_of_step(L, "result.communication")->communication)
+BL_GETTER(get_exposed, lua_pushnumber, overlap_of_step(L, "result.exposed")->exposed)
+BL_GETTER(get_overlapped, lua_pushnumber, overlap_of_step(L, "result.overlapped")->overlapped)
 
-static int get_overlapped(lua_State *L) {
-  const berth_result *r = self(L, "result.overlapped");
-  lua_pushnumber(L, overlap_of(L, r, n_devices(r))->overlapped);
-  return 1;
-}
-
+/* [-0, +1] By device: { communication, exposed, overlapped }, s. */
 static void build_overlap(lua_State *L) {
   const berth_result *r = self(L, "result.overlap");
   int32_t n = n_devices(r);
@@ -254,11 +232,9 @@ static void build_overlap(lua_State *L) {
   }
 }
 
-static int get_overlap(lua_State *L) {
-  self(L, "result.overlap");
-  return bl_cached(L, 1, "overlap", build_overlap);
-}
+CACHED(overlap)
 
+/* The first op that memory ran out at: { op, device, time, shortfall }; nil: it held. */
 static int get_oom(lua_State *L) {
   berth_oom oom;
   if (!berth_result_oom(self(L, "result.oom"), &oom)) return 0;
@@ -272,8 +248,9 @@ static int get_oom(lua_State *L) {
 
 /* ---- methods ---- */
 
+/* [-0, +1] Array of { op, bytes } that are held when the device is at its peak. */
 static int peak_ops(lua_State *L) {
-  static const bl_where w = { "result:peak_ops", NULL, 0 };
+  BL_WHERE(w, "result:peak_ops");
   const berth_result *r = self(L, w.fn);
   int32_t device = bl_to_id(L, 2, &w, "device", n_devices(r), "device");
   const int32_t *ops;
@@ -291,7 +268,7 @@ static int peak_ops(lua_State *L) {
 
 /* memory_timeline(d): array of times, array of bytes */
 static int memory_timeline(lua_State *L) {
-  static const bl_where w = { "result:memory_timeline", NULL, 0 };
+  BL_WHERE(w, "result:memory_timeline");
   const berth_result *r = self(L, w.fn);
   const double *time, *bytes;
   int32_t n =
@@ -301,6 +278,7 @@ static int memory_timeline(lua_State *L) {
   return 2;
 }
 
+/* critical_path(): ids in order of time */
 static int critical_path(lua_State *L) {
   const int32_t *ops;
   int32_t n = berth_result_critical(self(L, "result:critical_path"), &ops);
@@ -308,6 +286,7 @@ static int critical_path(lua_State *L) {
   return 1;
 }
 
+/* slack(): [ops], how much later an op could end without changing the makespan, s */
 static int slack(lua_State *L) {
   const berth_result *r = self(L, "result:slack");
   const double *x = berth_result_slack(r);
@@ -316,39 +295,43 @@ static int slack(lua_State *L) {
   return 1;
 }
 
-/* to_table(): everything as plain tables */
+static const luaL_Reg fields[] = { { "makespan", get_makespan },
+                                   { "bound", get_bound },
+                                   { "bound_name", get_bound_name },
+                                   { "gap", get_gap },
+                                   { "device", get_device },
+                                   { "start", get_start },
+                                   { "finish", get_finish },
+                                   { "busy", get_busy },
+                                   { "peak_memory", get_peak_memory },
+                                   { "peak_time", get_peak_time },
+                                   { "transfers", get_transfers },
+                                   { "links", get_links },
+                                   { "oom", get_oom },
+                                   { "memory", get_memory },
+                                   { "cost", get_cost },
+                                   { "options", get_options },
+                                   { "collectives", get_collectives },
+                                   { "communication", get_communication },
+                                   { "exposed", get_exposed },
+                                   { "overlapped", get_overlapped },
+                                   { "overlap", get_overlap },
+                                   { NULL, NULL } };
+
+/* to_table(): every field but the cost, and the critical path, as plain tables */
 static int to_table(lua_State *L) {
-  static const luaL_Reg parts[] = { { "makespan", get_makespan },
-                                    { "bound", get_bound },
-                                    { "bound_name", get_bound_name },
-                                    { "gap", get_gap },
-                                    { "device", get_device },
-                                    { "start", get_start },
-                                    { "finish", get_finish },
-                                    { "busy", get_busy },
-                                    { "peak_memory", get_peak_memory },
-                                    { "peak_time", get_peak_time },
-                                    { "transfers", get_transfers },
-                                    { "links", get_links },
-                                    { "oom", get_oom },
-                                    { "memory", get_memory },
-                                    { "critical_path", critical_path },
-                                    { "options", get_options },
-                                    { "collectives", get_collectives },
-                                    { "communication", get_communication },
-                                    { "exposed", get_exposed },
-                                    { "overlapped", get_overlapped },
-                                    { "overlap", get_overlap },
-                                    { NULL, NULL } };
   self(L, "result:to_table");
   lua_settop(L, 1);
-  lua_createtable(L, 0, 14);
-  for (const luaL_Reg *p = parts; p->name; p++) {
+  lua_createtable(L, 0, 22);
+  for (const luaL_Reg *p = fields; p->name; p++) {
+    if (p->func == get_cost) continue;
     lua_pushcfunction(L, p->func);
     lua_pushvalue(L, 1);
     lua_call(L, 1, 1);
     lua_setfield(L, 2, p->name);
   }
+  critical_path(L);
+  lua_setfield(L, 2, "critical_path");
   return 1;
 }
 
@@ -391,6 +374,7 @@ static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
   luaL_addstring(b, "\"");
 }
 
+/* The device with the largest peak. */
 static void add_peak(luaL_Buffer *b, const berth_result *r) {
   const double *peak = berth_result_peak(r);
   int32_t n = n_devices(r), top = 0;
@@ -429,36 +413,13 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "makespan", get_makespan },
-                                   { "bound", get_bound },
-                                   { "bound_name", get_bound_name },
-                                   { "gap", get_gap },
-                                   { "device", get_device },
-                                   { "start", get_start },
-                                   { "finish", get_finish },
-                                   { "busy", get_busy },
-                                   { "peak_memory", get_peak_memory },
-                                   { "peak_time", get_peak_time },
-                                   { "transfers", get_transfers },
-                                   { "links", get_links },
-                                   { "oom", get_oom },
-                                   { "memory", get_memory },
-                                   { "cost", get_cost },
-                                   { "options", get_options },
-                                   { "collectives", get_collectives },
-                                   { "communication", get_communication },
-                                   { "exposed", get_exposed },
-                                   { "overlapped", get_overlapped },
-                                   { "overlap", get_overlap },
-                                   { NULL, NULL } };
 static const luaL_Reg methods[] = {
   { "peak_ops", peak_ops },           { "memory_timeline", memory_timeline },
   { "critical_path", critical_path }, { "slack", slack },
   { "to_table", to_table },           { "save_trace", bl_result_save_trace },
   { "trace", bl_result_trace },       { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_result_class = {
   .name = "result", .key = "berth.result", .release = release_result, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string
 };

@@ -1,11 +1,15 @@
-/* Running the step simulator: once, many times, in a batch. */
+/* Running the step simulator: once (simulate), for many placements on threads (simulate_batch), and
+ * again and again without allocation (simulator).
+ * The function that berth.simulator returns is a closure with two upvalues, the runner's box and
+ * scratch for [ops] device ids. It may be called again from a hook of its own run: `busy` counts
+ * calls, and only the outermost uses the scratch. */
 #include "result.h"
 #include "sim_options.h"
 
 /* What is known of the bound already is left on the stack.
  * @param known out: where; 0: nothing  @return false: none is wanted */
 static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
-  static const bl_where inner = { "berth.simulate: bound", NULL, 0 };
+  BL_WHERE(inner, "berth.simulate: bound");
   double best = 0;
   int yes = 1;
   *known = 0;
@@ -17,21 +21,19 @@ static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
     return yes != 0;
   }
   *known = lua_gettop(L);
-  if (!bl_get_quantity(L, *known, &inner, "best", BERTH_SECONDS, &best))
-    bl_wrong(L, &inner, "best", "is missing");
-  if (!bl_get_string(L, *known, &inner, "name")) bl_wrong(L, &inner, "name", "is missing");
+  bl_need(L, bl_get_quantity(L, *known, &inner, "best", BERTH_SECONDS, &best), &inner, "best");
+  bl_need(L, bl_get_string(L, *known, &inner, "name"), &inner, "name");
   lua_pop(L, 1);
   return true;
 }
 
 /* simulate(graph, topology, placement, options): result; nil, message, code */
 static int simulate(lua_State *L) {
-  static const bl_where w = { "berth.simulate", NULL, 0 };
+  BL_WHERE(w, "berth.simulate");
   lua_settop(L, 4);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
-  bl_cost_box *cost;
-  cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  bl_cost_box *cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
   int t = bl_option_table(L, 3, &w, bl_sim_tables);
   const int32_t *device = bl_to_devices(L, 2, cost->cost, &w, "placement");
   bl_placement_box *p = bl_test(L, 2, &bl_placement_class);
@@ -61,7 +63,7 @@ static int32_t count_placements(lua_State *L, int i, const bl_where *w) {
 
 /* Rows of devices of the k placements in the array at i, in scratch on the stack. */
 static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, const char *fn) {
-  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost));
+  size_t n = (size_t)bl_ops(cost);
   int32_t *rows = bl_scratch(L, (size_t)k * n, sizeof *rows);
   int top = lua_gettop(L);
   for (int32_t row = 0; row < k; row++) {
@@ -96,13 +98,12 @@ static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
 
 /* simulate_batch(graph, topology, placements, options) */
 static int simulate_batch(lua_State *L) {
-  static const bl_where w = { "berth.simulate_batch", NULL, 0 };
+  BL_WHERE(w, "berth.simulate_batch");
   int32_t threads = 0;
   lua_settop(L, 4);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   int t = bl_option_table(L, 3, &w, bl_batch_tables);
   int32_t k = count_placements(L, 2, &w);
   int32_t *rows = read_rows(L, 2, k, cost, w.fn);
@@ -135,7 +136,7 @@ static const bl_class runner_class = {
 
 /* The function that berth.simulator gives; upvalues: the runner, scratch for device ids. */
 static int run(lua_State *L) {
-  static const bl_where w = { "simulator", NULL, 0 };
+  BL_WHERE(w, "simulator");
   runner_box *r = lua_touserdata(L, lua_upvalueindex(1));
   int32_t *scratch = lua_touserdata(L, lua_upvalueindex(2));
   bl_placement_box *p = bl_test(L, 1, &bl_placement_class);
@@ -151,22 +152,25 @@ static int run(lua_State *L) {
   r->busy--;
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
-  lua_pushnumber(L, s.makespan);
-  lua_pushnumber(L, s.peak);
-  if (s.oom_op == BERTH_NONE) return 2;
-  bl_push_id(L, s.oom_op);
+  return bl_push_summary(L, &s);
+}
+
+int bl_push_summary(lua_State *L, const berth_sim_summary *s) {
+  lua_pushnumber(L, s->makespan);
+  lua_pushnumber(L, s->peak);
+  if (s->oom_op == BERTH_NONE) return 2;
+  bl_push_id(L, s->oom_op);
   return 3;
 }
 
 /* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of
  * memory or nothing */
 static int simulator(lua_State *L) {
-  static const bl_where w = { "berth.simulator", NULL, 0 };
+  BL_WHERE(w, "berth.simulator");
   lua_settop(L, 3);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   int t = bl_option_table(L, 2, &w, bl_run_tables);
   berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_register(L, &runner_class);
@@ -175,11 +179,8 @@ static int simulator(lua_State *L) {
   berth_cost_retain(cost);
   r->cost = cost;
   r->hooks = bl_hooks_of(L);
-  compat_getanchor(L, -1);
-  lua_pushvalue(L, 1);
-  lua_setfield(L, -2, "cost");
-  lua_pop(L, 1);
-  bl_scratch(L, (size_t)berth_graph_ops(berth_cost_graph(cost)), sizeof(int32_t));
+  bl_keep(L, -1, "cost", 1);
+  bl_scratch(L, (size_t)bl_ops(cost), sizeof(int32_t));
   bl_push_closure(L, run, 2);
   bl_track(L);
   return 1;

@@ -1,4 +1,6 @@
-/* The options of the step simulator from a Lua table. */
+/* The options of the step simulator from a Lua table, for all functions that simulate: preset
+ * first, then each option by its descriptor, then the arrays `rank` and `sequence`, which certain
+ * dispatch rules require. */
 #include "sim_options.h"
 
 BL_OWN_OPTIONS(cost_option,
@@ -19,6 +21,7 @@ const bl_table bl_run_tables[] = { berth_sim_option_table, bl_cost_option, NULL 
 const bl_table bl_judge_tables[] = { berth_sim_option_table, NULL };
 const bl_table bl_batch_tables[] = { berth_sim_option_table, bl_cost_option, threads_option, NULL };
 
+/* [-0, +n] Each dispatch reads one array; another one is an error, not ignored. */
 static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops,
                         berth_sim_options *o) {
   int32_t n;
@@ -37,7 +40,7 @@ static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops,
 }
 
 static void read_preset(lua_State *L, int t, const bl_where *w, berth_sim_options *o) {
-  const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
+  const char *preset = bl_get_string(L, t, w, "preset");
   if (preset && berth_sim_preset(bl_ctx(L), preset, o) != BERTH_OK)
     bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
 }
@@ -51,6 +54,20 @@ berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const
   return o;
 }
 
+/* [-0, +n] The table `judge` as options of the simulator; NULL: it is not given. */
+const berth_sim_options *bl_get_judge(lua_State *L, int t, const bl_where *w,
+                                      const bl_where *inner, const berth_cost *cost,
+                                      berth_sim_options *out) {
+  if (!bl_is_given(L, t, "judge")) return NULL;
+  lua_getfield(L, t, "judge");
+  int judge = lua_gettop(L);
+  bl_need_table(L, judge, w, "judge");
+  bl_check_options(L, judge, inner, bl_judge_tables);
+  *out = bl_judge_options(L, judge, inner, cost);
+  return out;
+}
+
+/* [-0, +n] A planned order comes from the options, or else from the placement. */
 berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
                                  const berth_placement *p) {
   berth_sim_options o = bl_judge_options(L, t, w, cost);

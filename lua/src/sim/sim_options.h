@@ -13,4 +13,9 @@ berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const b
                                  const berth_placement *p);
 /** The same for placements that are not there yet: `planned` may do without a sequence. */
 berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost);
+/** The table t[judge] of such options, read into out; inner: where its keys are.
+ *  @return out; NULL: none given */
+const berth_sim_options *bl_get_judge(lua_State *L, int t, const bl_where *w,
+                                      const bl_where *inner, const berth_cost *cost,
+                                      berth_sim_options *out);
 #endif

@@ -1,4 +1,7 @@
-/* Type "tries": a placement, and what it comes to when some of its ops are elsewhere. */
+/* Type "tries": a placement, and its makespan when some of its ops are on other devices
+ * (berth_sim_base, berth_sim_try, berth_sim_accept). The cost's box is in the anchor.
+ * Calls may nest, one in the hook of another, and a hook may close the object: enter() counts calls
+ * and keeps the pointers, leave() of the last call frees what was closed meanwhile. */
 #include "sim_options.h"
 
 typedef struct tries_box {
@@ -40,14 +43,10 @@ static berth_status leave(const tries_call *c, berth_status st) {
 }
 
 static int push_summary(lua_State *L, berth_status st, const berth_sim_summary *s) {
-  if (st != BERTH_OK) return bl_failed(L, st);
-  lua_pushnumber(L, s->makespan);
-  lua_pushnumber(L, s->peak);
-  if (s->oom_op == BERTH_NONE) return 2;
-  bl_push_id(L, s->oom_op);
-  return 3;
+  return st == BERTH_OK ? bl_push_summary(L, s) : bl_failed(L, st);
 }
 
+/* The placement that the next tries differ from. */
 static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where *w,
                              berth_sim_summary *s) {
   bl_placement_box *p = bl_test(L, i, &bl_placement_class);
@@ -62,8 +61,9 @@ static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where
 
 const bl_class bl_tries_class;
 
+/* base(placement): makespan, peak, op: the placement that try() changes */
 static int base(lua_State *L) {
-  static const bl_where w = { "tries:base", NULL, 0 };
+  BL_WHERE(w, "tries:base");
   tries_box *box = bl_self(L, &bl_tries_class, w.fn);
   berth_sim_summary s;
   berth_status st = set_base(L, box, 2, &w, &s);
@@ -85,16 +85,16 @@ static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w,
   int32_t *op;
   *out = op = bl_scratch(L, 2 * (size_t)most, sizeof *op);
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-    op[n] = bl_to_id(L, -2, w, "moves", berth_graph_ops(berth_cost_graph(box->cost)), "op");
+    op[n] = bl_to_id(L, -2, w, "moves", bl_ops(box->cost), "op");
     op[most + n++] = bl_to_id(L, -1, w, "moves",
-                              berth_topology_devices(berth_cost_topology(box->cost)), "device");
+                              bl_devices(box->cost), "device");
   }
   return n;
 }
 
 /* tries:try(moves, limit): makespan, peak, op */
 static int try_moves(lua_State *L) {
-  static const bl_where w = { "tries:try", NULL, 0 };
+  BL_WHERE(w, "tries:try");
   tries_box *box = bl_self(L, &bl_tries_class, w.fn);
   double limit =
       lua_isnoneornil(L, 3) ? INFINITY : bl_to_quantity(L, 3, &w, "limit", BERTH_SECONDS);
@@ -105,14 +105,14 @@ static int try_moves(lua_State *L) {
   return push_summary(L, st, &s);
 }
 
+/* accept(): the last try becomes the base */
 static int accept(lua_State *L) {
   tries_box *box = bl_self(L, &bl_tries_class, "tries:accept");
   berth_status st = berth_sim_accept(box->sim);
-  if (st != BERTH_OK) return bl_failed(L, st);
-  lua_pushboolean(L, 1);
-  return 1;
+  return bl_done(L, st);
 }
 
+/* ended(): how many ends of ops were simulated in all */
 static int ended(lua_State *L) {
   tries_box *box = bl_self(L, &bl_tries_class, "tries:ended");
   lua_pushnumber(L, (lua_Number)berth_sim_ended(box->sim));
@@ -121,33 +121,27 @@ static int ended(lua_State *L) {
 
 static int to_string(lua_State *L) {
   const tries_box *box = bl_self(L, &bl_tries_class, "tostring");
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  bl_add_format(&b, "tries: %d ops on %d devices, %.0f ends simulated",
-                (int)berth_graph_ops(berth_cost_graph(box->cost)),
-                (int)berth_topology_devices(berth_cost_topology(box->cost)),
+  return bl_push_format(L, "tries: %d ops on %d devices, %.0f ends simulated",
+                (int)bl_ops(box->cost),
+                (int)bl_devices(box->cost),
                 (double)berth_sim_ended(box->sim));
-  luaL_pushresult(&b);
-  return 1;
 }
 
 static const luaL_Reg methods[] = {
   { "base", base }, { "try", try_moves }, { "accept", accept }, { "ended", ended }, { NULL, NULL }
 };
-static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_tries_class = {
   .name = "tries", .key = "berth.tries", .release = release_tries, .methods = methods,
-  .meta = meta
+  .text = to_string
 };
 
 /* tries(graph, topology, placement, options): object, makespan, peak, op; nil, message, code */
 static int tries(lua_State *L) {
-  static const bl_where w = { "berth.tries", NULL, 0 };
+  BL_WHERE(w, "berth.tries");
   lua_settop(L, 4);
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
-  berth_cost *cost;
-  cost = bl_check_cost(L, 1, w.fn, "cost");
+  berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   int t = bl_option_table(L, 3, &w, bl_run_tables);
   berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   tries_box *box = bl_new(L, &bl_tries_class, sizeof *box);
@@ -156,9 +150,7 @@ static int tries(lua_State *L) {
   berth_cost_retain(cost);
   box->cost = cost;
   box->hooks = bl_hooks_of(L);
-  compat_getanchor(L, at);
-  lua_pushvalue(L, 1);
-  lua_setfield(L, -2, "cost");
+  bl_keep(L, at, "cost", 1);
   berth_sim_summary s;
   if ((st = set_base(L, box, 2, &w, &s)) != BERTH_OK) return bl_failed(L, st);
   lua_pushvalue(L, at);

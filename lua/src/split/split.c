@@ -1,4 +1,5 @@
-/* berth.split, berth.split_measure: max load and latency of splits. */
+/* berth.split, berth.split_measure: max load and latency of splits (berth/split.h). The loads of an
+ * answer are measured anew from its placement, so that both functions return the same fields. */
 #include "base/binding.h"
 #include <math.h>
 
@@ -15,28 +16,24 @@ static void read_options(lua_State *L, int t, const bl_where *w, berth_split_opt
     bl_wrong(L, w, "contiguous", "true requires objective = \"max-load\"");
 }
 
-/* Infinite: left out. */
-static void set_finite(lua_State *L, const char *key, double x) {
-  if (!isinf(x) && !isnan(x)) bl_set_number(L, key, x);
-}
-
+/* Sets fields of the table at the top: loads in s, missing in bytes. */
 static void set_value(lua_State *L, const berth_split_value *v, int32_t n, const double *loads) {
-  set_finite(L, "max_load", v->max_load);
-  set_finite(L, "latency", v->latency);
+  bl_set_finite(L, "max_load", v->max_load);
+  bl_set_finite(L, "latency", v->latency);
   bl_set_id(L, "busiest", v->busiest);
-  bl_push_numbers(L, n, loads);
-  lua_setfield(L, -2, "loads");
+  bl_set_numbers(L, "loads", n, loads);
   if (v->over == BERTH_NONE) return;
   bl_set_id(L, "over", v->over);
   bl_set_number(L, "missing", v->missing);
 }
 
+/* Sets fields of the table at the top: what is proved, and how much was searched. */
 static void set_report(lua_State *L, const berth_split_report *r) {
   bl_set_number(L, "bound", r->bound);
   bl_set_bool(L, "proven", r->proven);
   bl_set_bool(L, "contiguous", r->contiguous);
   bl_set_bool(L, "complete", r->complete);
-  set_finite(L, "contiguous_load", r->contiguous_load);
+  bl_set_finite(L, "contiguous_load", r->contiguous_load);
   bl_set_count(L, "units", r->units);
   bl_set_count(L, "ideals", r->ideals);
   bl_set_count(L, "visits", r->visits);
@@ -44,9 +41,9 @@ static void set_report(lua_State *L, const berth_split_report *r) {
 
 /* split_measure(cost, placement or devices, options): table; nil, message, code */
 static int split_measure(lua_State *L) {
-  static const bl_where w = { "berth.split_measure", NULL, 0 };
+  BL_WHERE(w, "berth.split_measure");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
-  int32_t n = berth_topology_devices(berth_cost_topology(cost));
+  int32_t n = bl_devices(cost);
   berth_split_options o = berth_split_default();
   lua_settop(L, 3);
   int t = bl_option_table(L, 3, &w, bl_split_measure_tables);
@@ -65,7 +62,7 @@ static int split_measure(lua_State *L) {
 /* The loads of the answer, measured anew. */
 static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options *o, int placement,
                        const berth_split_report *r) {
-  int32_t n = berth_topology_devices(berth_cost_topology(cost));
+  int32_t n = bl_devices(cost);
   const bl_placement_box *box = bl_test(L, placement, &bl_placement_class);
   double *loads = bl_scratch(L, (size_t)n, sizeof *loads);
   berth_split_value v;
@@ -83,25 +80,19 @@ static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options
 
 /* split(cost, options): table; nil, message, code, obstacle */
 static int split(lua_State *L) {
-  static const bl_where w = { "berth.split", NULL, 0 };
+  BL_WHERE(w, "berth.split");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_split_options o = berth_split_default();
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 2);
   read_options(L, bl_option_table(L, 2, &w, bl_split_tables), &w, &o);
-  bl_placement_box *box = bl_new_placement(L);
+  bl_placement_box *box = bl_new_placed(L, cost);
   int at = lua_gettop(L);
-  berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
-  box->cost = cost;
   bl_call call = bl_enter(L);
   berth_split_report r;
   berth_status st = bl_leave(&call, berth_split_find(cost, &o, &box->placement, &r, &why));
-  if (st != BERTH_OK) {
-    box->cost = NULL;
-    berth_cost_release(cost);
-    return bl_refused(L, w.fn, st) + bl_push_obstacle(L, st, &why);
-  }
-  return push_answer(L, cost, &o, at, &r);
+  int n = bl_give_placed(L, at, w.fn, st, &why);
+  return st == BERTH_OK ? push_answer(L, cost, &o, at, &r) : n;
 }
 
 const luaL_Reg bl_split_functions[] = { { "split", split },

@@ -1,4 +1,8 @@
-/* berth.topology.mesh and its kind. */
+/* berth.topology.mesh and its kind: sizes as positional arguments, then one table with the fields
+ * of a device, of the usual link, and of the generator.
+ * Routes are computed while a topology is made, which may call hooks: begin() pushes the box and
+ * notes the call, finish() leaves the call and returns the box. Strings of the prototype device
+ * stay on the stack until then. */
 #include "topology_names.h"
 
 const berth_link bl_default_link = { 16e9, 0 };
@@ -52,6 +56,7 @@ static int simple(lua_State *L, const char *fn, const char *what, simple_fn make
   return finish(L, fn, &call, make(bl_ctx(L), n, &d, &l, begin(L, &call)));
 }
 
+/* mesh(n), ring(n), star(n), fat_tree(k), each with options: topology */
 static int mesh(lua_State *L) { return simple(L, "berth.topology.mesh", "n", berth_topology_mesh); }
 static int ring(lua_State *L) { return simple(L, "berth.topology.ring", "n", berth_topology_ring); }
 static int star(lua_State *L) { return simple(L, "berth.topology.star", "n", berth_topology_star); }
@@ -59,6 +64,7 @@ static int fat_tree(lua_State *L) {
   return simple(L, "berth.topology.fat_tree", "k", berth_topology_fat_tree);
 }
 
+/* pcie_tree(n, options): devices below switches of fan_out */
 static int pcie_tree(lua_State *L) {
   static const char *const legal[] = { COMMON, "fan_out", "up_bandwidth", "up_latency", NULL };
   static const bl_where w = { "berth.topology.pcie_tree", NULL, 0 };
@@ -74,6 +80,7 @@ static int pcie_tree(lua_State *L) {
                 berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
 }
 
+/* dgx1(options): eight devices with NVLink and PCIe */
 static int dgx1(lua_State *L) {
   static const char *const legal[] = { COMMON, "pcie_bandwidth", "pcie_latency", NULL };
   static const bl_where w = { "berth.topology.dgx1", NULL, 0 };
@@ -87,6 +94,7 @@ static int dgx1(lua_State *L) {
                 berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
 }
 
+/* torus(dims, options) */
 static int torus(lua_State *L) {
   static const char *const legal[] = { COMMON, NULL };
   static const bl_where w = { "berth.topology.torus", NULL, 0 };
@@ -105,6 +113,7 @@ static int torus(lua_State *L) {
   return finish(L, w.fn, &call, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, begin(L, &call)));
 }
 
+/* two_level(machines, per_machine, options) */
 static int two_level(lua_State *L) {
   static const char *const legal[] = { COMMON, "between_bandwidth", "between_latency", NULL };
   static const bl_where w = { "berth.topology.two_level", NULL, 0 };
@@ -125,6 +134,7 @@ static int two_level(lua_State *L) {
 
 static const char *const group_links[] = { "tag", "heterog", "nic", "tree", NULL };
 
+/* Group g of the list, which stays on the stack with its strings. */
 static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_device_group *d) {
   static const char *const legal[] = { "preset",   "type",      "speed",
                                        "flops",    "memory",    "memory_bandwidth",
@@ -134,7 +144,7 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
   luaL_checkstack(L, 8, NULL);
   lua_rawgeti(L, list, g + 1);
   int t = lua_gettop(L);
-  if (!lua_istable(L, t)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, t));
+  bl_need_table(L, t, &w, NULL);
   bl_check_keys(L, t, &w, legal, false);
   *d = (berth_device_group){ berth_device_default(), 1, 1, 0, bl_default_link.bandwidth };
   bl_get_device(L, t, &w, &d->device);
@@ -144,9 +154,10 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
   bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &d->bandwidth);
 }
 
+/* Bandwidths from one group to all. */
 static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
   bl_where w = { "berth.topology.groups", "between", g + 1 };
-  if (!lua_istable(L, -1)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, -1));
+  bl_need_table(L, -1, &w, NULL);
   if (bl_to_length(L, -1, &w, NULL) != n)
     bl_wrong(L, &w, NULL, "must have %d bandwidths, one for each group", (int)n);
   for (int32_t h = 0; h < n; h++) {
@@ -182,6 +193,7 @@ static void check_racks(lua_State *L, const berth_groups *s) {
     if (s->group[w.i - 1].rack > 0) bl_wrong(L, &w, "rack", "is for links = \"tree\"");
 }
 
+/* groups { groups, between, links, latency }: topology */
 static int groups(lua_State *L) {
   static const char *const legal[] = { "groups", "between", "links", "latency", NULL };
   static const bl_where w = { "berth.topology.groups", NULL, 0 };

@@ -1,11 +1,18 @@
-/* Type "topology": from parts, and reading. */
+/* Type "topology": from parts, and reading. Parts come in the order devices, switches, links,
+ * routes, and refer to earlier ones by name or, for devices and links, by number; build.names maps
+ * a name to its node.
+ * As with graphs, checks that can name the place in the tables are made here, and the builder is in
+ * a box. Each add_... reads entry i (from 1) and leaves the stack as it was. Finishing computes all
+ * routes and may call hooks. */
 #include "topology_names.h"
 #include <math.h>
 #include <string.h>
 
-static const char FN[] = "berth.topology";
+#define FN "berth.topology"
 
-static void release_topology(void *box) { berth_topology_release(((bl_box *)box)->object); }
+BL_WHERE(where, FN);
+
+BL_RELEASE(release_topology, berth_topology_release)
 
 berth_topology **bl_new_topology(lua_State *L) {
   return bl_new(L, &bl_topology_class, sizeof(berth_topology *));
@@ -15,9 +22,7 @@ berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const cha
   return *(berth_topology **)bl_check(L, i, &bl_topology_class, fn, what);
 }
 
-static berth_topology *self(lua_State *L, const char *fn) {
-  return bl_check_topology(L, 1, fn, "self");
-}
+BL_SELF(self, berth_topology, bl_topology_class)
 
 /* ---- devices from tables ---- */
 
@@ -26,6 +31,7 @@ const char *const bl_device_fields[] = {
   "overhead", "machine", "id",     NULL
 };
 
+/* The preset comes first; the other keys change it. */
 void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
   if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK)
@@ -40,6 +46,7 @@ void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   bl_get_quantity(L, t, w, "overhead", BERTH_SECONDS, &d->overhead);
 }
 
+/* A link from two keys; what is not given is that of `otherwise`. */
 berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth,
                        const char *latency, berth_link otherwise) {
   berth_link l = otherwise;
@@ -61,24 +68,12 @@ typedef struct build {
   int32_t n_devices, n_links;
 } build;
 
-static void release_builder(void *box) { berth_topology_builder_release(((bl_box *)box)->object); }
+BL_RELEASE(release_builder, berth_topology_builder_release)
 static const bl_class builder_class = {
   .name = "topology builder", .key = "berth.topology_builder", .release = release_builder
 };
 
-static void must(build *m, const bl_where *w, berth_status st) {
-  if (st == BERTH_OK) return;
-  bl_push_message(m->L, st);
-  if (w->list) bl_error(m->L, "%s: %s[%d]: %s", w->fn, w->list, w->i, lua_tostring(m->L, -1));
-  bl_error(m->L, "%s: %s", w->fn, lua_tostring(m->L, -1));
-}
-
-static int entry(lua_State *L, int list, const bl_where *w) {
-  lua_rawgeti(L, list, w->i);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, -1));
-  return lua_gettop(L);
-}
-
+/* Names are unique among devices and switches. */
 static void remember(build *m, const bl_where *w, const char *name, int32_t node) {
   lua_State *L = m->L;
   lua_getfield(L, m->names, name);
@@ -88,23 +83,22 @@ static void remember(build *m, const bl_where *w, const char *name, int32_t node
   lua_setfield(L, m->names, name);
 }
 
+/* { name, preset, type, speed, flops, memory, ... } */
 static void add_device(build *m, int devices, int32_t i) {
   lua_State *L = m->L;
-  bl_where w = { FN, "devices", i };
+  bl_where w = { FN, "devices", 0 };
   berth_device d = berth_device_default();
-  int t = entry(L, devices, &w);
-  bl_check_keys(L, t, &w, bl_device_fields, false);
-  int32_t id;
-  if (bl_get_whole(L, t, &w, "id", 1, INT32_MAX, &id) && id != i)
-    bl_wrong(L, &w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
+  int t = bl_to_entry(L, devices, &w, i - 1, bl_device_fields);
+  bl_check_own_id(L, t, &w);
   bl_get_device(L, t, &w, &d);
   d.name = bl_get_string(L, t, &w, "name");
   if (bl_get_whole(L, t, &w, "machine", 1, INT32_MAX, &d.machine)) d.machine--;
-  must(m, &w, berth_topology_builder_add_device(m->b, &d, NULL, &m->node[i - 1]));
+  bl_must_build(m->L, &w, berth_topology_builder_add_device(m->b, &d, NULL, &m->node[i - 1]));
   remember(m, &w, d.name ? d.name : lua_pushfstring(L, "d%d", (int)i - 1), m->node[i - 1]);
   lua_settop(L, t - 1);
 }
 
+/* A name. */
 static void add_switch(build *m, int switches, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "switches", i };
@@ -112,7 +106,9 @@ static void add_switch(build *m, int switches, int32_t i) {
   if (lua_type(L, -1) != LUA_TSTRING)
     bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
   int32_t node;
-  must(m, &w, berth_topology_builder_add_switch(m->b, bl_to_text(L, -1, &w, NULL), &node));
+  bl_must_build(m->L, &w,
+                berth_topology_builder_add_switch(
+                    m->b, bl_to_text(L, -1, &w, NULL), &node));
   remember(m, &w, lua_tostring(L, -1), node);
   lua_pop(L, 1);
 }
@@ -135,19 +131,20 @@ static int32_t node_at(build *m, int t, const bl_where *w, int item, const char 
   return node;
 }
 
+/* { a, b, bandwidth, latency, directed }: two links unless directed */
 static void add_link(build *m, int links, int32_t i) {
   static const char *const keys[] = { "bandwidth", "latency", "directed", NULL };
   lua_State *L = m->L;
-  bl_where w = { FN, "links", i };
+  bl_where w = { FN, "links", 0 };
   int directed = 0;
-  int t = entry(L, links, &w);
+  int t = bl_to_entry(L, links, &w, i - 1, NULL);
   bl_check_keys(L, t, &w, keys, true);
   if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two ends of the link");
   int32_t a = node_at(m, t, &w, 1, "from");
   int32_t c = node_at(m, t, &w, 2, "to");
   berth_link l = bl_get_link(L, t, &w, "bandwidth", "latency", bl_default_link);
   bl_get_bool(L, t, &w, "directed", &directed);
-  must(m, &w, directed ? berth_topology_builder_add_link(m->b, a, c, &l, NULL)
+  bl_must_build(m->L, &w, directed ? berth_topology_builder_add_link(m->b, a, c, &l, NULL)
                        : berth_topology_builder_add_duplex(m->b, a, c, &l, NULL));
   m->n_links += directed ? 1 : 2;
   lua_settop(L, t - 1);
@@ -162,12 +159,13 @@ static int32_t device_at(build *m, int t, const bl_where *w, int item, const cha
   return BERTH_NONE;
 }
 
+/* { a, b, via = ids of links } */
 static void add_route(build *m, int routes, int32_t i) {
   static const char *const keys[] = { "via", NULL };
   lua_State *L = m->L;
-  bl_where w = { FN, "routes", i };
+  bl_where w = { FN, "routes", 0 };
   int32_t n = 0;
-  int t = entry(L, routes, &w);
+  int t = bl_to_entry(L, routes, &w, i - 1, NULL);
   bl_check_keys(L, t, &w, keys, true);
   if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two devices of the route");
   int32_t src = device_at(m, t, &w, 1, "from");
@@ -175,40 +173,23 @@ static void add_route(build *m, int routes, int32_t i) {
   if (!bl_get_array(L, t, &w, "via", &n))
     bl_wrong(L, &w, "via", "is missing: an array of link ids");
   int32_t *links = bl_to_ids(L, -1, &w, "via", n, m->n_links, "link");
-  must(m, &w, berth_topology_builder_set_route(m->b, src, dst, n, links));
+  bl_must_build(m->L, &w, berth_topology_builder_set_route(m->b, src, dst, n, links));
   lua_settop(L, t - 1);
 }
 
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
-  static const bl_where w = { FN, NULL, 0 };
   int32_t n;
-  if (!bl_get_array(m->L, 1, &w, key, &n)) return;
+  if (!bl_get_array(m->L, 1, &where, key, &n)) return;
   for (int32_t i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
   lua_pop(m->L, 1);
 }
 
-static void set_name(build *m) {
-  static const bl_where w = { FN, NULL, 0 };
-  const char *name = bl_get_string(m->L, 1, &w, "name");
-  if (!name) return;
-  must(m, &w, berth_topology_builder_name(m->b, name));
-  lua_pop(m->L, 1);
-}
-
-static void count_devices(build *m) {
-  static const bl_where w = { FN, NULL, 0 };
-  if (!bl_get_array(m->L, 1, &w, "devices", &m->n_devices))
-    bl_wrong(m->L, &w, "devices", "is missing");
-  lua_pop(m->L, 1);
-  m->node = bl_scratch(m->L, (size_t)m->n_devices, sizeof *m->node);
-}
-
+/* topology { name, devices, switches, links, routes }: object */
 static int topology_build(lua_State *L) {
   static const char *const keys[] = { "name", "devices", "switches", "links", "routes", NULL };
-  static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
-  if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
-  bl_check_keys(L, 1, &w, keys, false);
+  bl_need_table(L, 1, &where, "spec");
+  bl_check_keys(L, 1, &where, keys, false);
   lua_settop(L, 1);
   m.L = L;
   bl_register(L, &builder_class);
@@ -218,8 +199,10 @@ static int topology_build(lua_State *L) {
   box->object = m.b;
   lua_newtable(L);
   m.names = lua_gettop(L);
-  count_devices(&m);
-  set_name(&m);
+  bl_need(L, bl_get_array(L, 1, &where, "devices", &m.n_devices), &where, "devices");
+  m.node = bl_scratch(L, (size_t)m.n_devices, sizeof *m.node);
+  const char *name = bl_get_string(L, 1, &where, "name");
+  if (name) bl_must_build(L, &where, berth_topology_builder_name(m.b, name));
   each(&m, "devices", add_device);
   each(&m, "switches", add_switch);
   each(&m, "links", add_link);
@@ -241,28 +224,14 @@ static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl
   return bl_to_id(L, i, w, what, berth_topology_devices(t), "device");
 }
 
-static int get_name(lua_State *L) {
-  lua_pushstring(L, berth_topology_name(self(L, "topology.name")));
-  return 1;
-}
+BL_GETTER(get_name, lua_pushstring, berth_topology_name(self(L, "topology.name")))
+BL_GETTER(get_links, lua_pushinteger, berth_topology_links(self(L, "topology.n_links")))
+BL_GETTER(get_nodes, lua_pushinteger, berth_topology_nodes(self(L, "topology.n_nodes")))
+BL_GETTER(get_devices, lua_pushinteger, berth_topology_devices(self(L, "topology.n_devices")))
 
-static int get_links(lua_State *L) {
-  lua_pushinteger(L, berth_topology_links(self(L, "topology.n_links")));
-  return 1;
-}
-
-static int get_nodes(lua_State *L) {
-  lua_pushinteger(L, berth_topology_nodes(self(L, "topology.n_nodes")));
-  return 1;
-}
-
-static int get_devices(lua_State *L) {
-  lua_pushinteger(L, berth_topology_devices(self(L, "topology.n_devices")));
-  return 1;
-}
-
+/* device(id): table */
 static int device(lua_State *L) {
-  static const bl_where w = { "topology:device", NULL, 0 };
+  BL_WHERE(w, "topology:device");
   const berth_topology *t = self(L, w.fn);
   int32_t id = device_arg(L, 2, t, &w, "device");
   berth_device d;
@@ -282,6 +251,7 @@ static int device(lua_State *L) {
   return 1;
 }
 
+/* upvalues: the topology, the last id */
 static int next_device(lua_State *L) {
   berth_topology *t = bl_check_topology(L, lua_upvalueindex(1), "topology:devices", "self");
   lua_Integer id = lua_tointeger(L, lua_upvalueindex(2)) + 1;
@@ -310,8 +280,9 @@ static const char *node_name(const berth_topology *t, int32_t node) {
   return name;
 }
 
+/* link(id): { id, from, to, bandwidth, latency } */
 static int link(lua_State *L) {
-  static const bl_where w = { "topology:link", NULL, 0 };
+  BL_WHERE(w, "topology:link");
   const berth_topology *t = self(L, w.fn);
   int32_t from, to, id = bl_to_id(L, 2, &w, "link", berth_topology_links(t), "link");
   berth_link l;
@@ -328,7 +299,7 @@ static int link(lua_State *L) {
 
 /* node(k): { id, name, device }, device nil for a switch */
 static int node(lua_State *L) {
-  static const bl_where w = { "topology:node", NULL, 0 };
+  BL_WHERE(w, "topology:node");
   const berth_topology *t = self(L, w.fn);
   int32_t dev, id = bl_to_id(L, 2, &w, "node", berth_topology_nodes(t), "node");
   const char *name;
@@ -341,14 +312,16 @@ static int node(lua_State *L) {
   return 1;
 }
 
+/* nil, message, code of the missing path. */
 static int unreachable(lua_State *L, const berth_topology *t, int32_t a, int32_t b) {
   berth_link l;
   berth_status st = berth_topology_path(t, a, b, &l); /* sets the message */
   return bl_failed(L, st == BERTH_OK ? BERTH_EUNREACHABLE : st);
 }
 
+/* route(a, b): ids of links; nil, message, code */
 static int route(lua_State *L) {
-  static const bl_where w = { "topology:route", NULL, 0 };
+  BL_WHERE(w, "topology:route");
   const berth_topology *t = self(L, w.fn);
   int32_t a = device_arg(L, 2, t, &w, "from"), b = device_arg(L, 3, t, &w, "to");
   const int32_t *links;
@@ -360,7 +333,7 @@ static int route(lua_State *L) {
 
 /* path(a, b): bandwidth, latency */
 static int path(lua_State *L) {
-  static const bl_where w = { "topology:path", NULL, 0 };
+  BL_WHERE(w, "topology:path");
   const berth_topology *t = self(L, w.fn);
   int32_t a = device_arg(L, 2, t, &w, "from"), b = device_arg(L, 3, t, &w, "to");
   berth_link l;
@@ -371,11 +344,9 @@ static int path(lua_State *L) {
   return 2;
 }
 
-static int length(lua_State *L) {
-  lua_pushinteger(L, berth_topology_devices(self(L, "#topology")));
-  return 1;
-}
+BL_GETTER(length, lua_pushinteger, berth_topology_devices(self(L, "#topology")))
 
+/* Least and most memory of the devices, if any is limited. */
 static void add_memory(luaL_Buffer *b, const berth_topology *t) {
   int32_t n = berth_topology_devices(t);
   berth_device d;
@@ -426,10 +397,9 @@ static const luaL_Reg methods[] = { { "device", device },
                                     { "save", bl_topology_save },
                                     { "to_string", bl_topology_to_string },
                                     { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 
 const bl_class bl_topology_class = {
   .name = "topology", .key = "berth.topology", .release = release_topology, .methods = methods,
-  .fields = fields, .meta = meta
+  .fields = fields, .text = to_string, .length = length
 };
 const luaL_Reg bl_topology_functions[] = { { "topology", topology_build }, { NULL, NULL } };

@@ -1,4 +1,5 @@
-/* What building from parts and the generators share. */
+/* What building from parts and the generators share: fields of devices, devices and links from
+ * tables. */
 #ifndef BERTH_LUA_TOPOLOGY_NAMES_H
 #define BERTH_LUA_TOPOLOGY_NAMES_H
 

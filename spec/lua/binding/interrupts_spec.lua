@@ -1,6 +1,6 @@
 -- Ctrl-C in processes that send themselves the signal, and at the prompt on a terminal.
 local terminal = require "support.terminal"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 local shell = require "support.shell"
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
@@ -196,8 +196,8 @@ describe("an interrupt that is caught", function()
 
   it("wants true or false", function()
     local berth = require "berth"
-    assert.matches("berth.catch_interrupts: yes: expected true or false, got number",
-      raised(berth.catch_interrupts, 1))
+    raises("berth.catch_interrupts: yes: expected true or false, got number",
+      berth.catch_interrupts, 1)
   end)
 end)
 

@@ -1,6 +1,7 @@
 -- Objects of the binding: how long they live, and what they refuse once they are closed.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 local function objects()
   local g =
@@ -70,10 +71,10 @@ describe("a closed object", function()
         assert.matches("the " .. kind .. " is closed", raised(x[name], x, 1, 1))
       end
       for _, name in ipairs(fields[kind]) do
-        assert.matches("is closed", raised(function() return x[name] end))
+        raises("is closed", function() return x[name] end)
       end
       if kind ~= "cost" and kind ~= "result" and kind ~= "rng" then
-        assert.matches("is closed", raised(function() return #x end))
+        raises("is closed", function() return #x end)
       end
     end)
   end
@@ -81,16 +82,15 @@ describe("a closed object", function()
   it("is refused as an argument, by name", function()
     local o = objects()
     o.placement:close()
-    assert.matches("berth.simulate: placement: the placement is closed",
-      raised(berth.simulate, o.cost, o.placement))
+    raises("berth.simulate: placement: the placement is closed", berth.simulate, o.cost,
+      o.placement)
     o.topology:close()
-    assert.matches("topology: the topology is closed",
-      raised(berth.place, o.graph, o.topology, "etf"))
+    raises("topology: the topology is closed", berth.place, o.graph, o.topology, "etf")
     o.cost:close()
-    assert.matches("cost: the cost is closed", raised(berth.simulate, o.cost, { 1, 1 }))
+    raises("cost: the cost is closed", berth.simulate, o.cost, { 1, 1 })
     local each = o.graph:ops()
     o.graph:close()
-    assert.matches("the graph is closed", raised(each))
+    raises("the graph is closed", each)
   end)
 
   it("does not disturb what was made from it", function()

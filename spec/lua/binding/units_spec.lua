@@ -2,7 +2,7 @@
 local berth = require "berth"
 local errors = require "support.errors"
 local shell = require "support.shell"
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 describe("numbers in files", function()
   local core, decimals = require "berth.core", require "berth.base.decimals"
@@ -14,8 +14,8 @@ describe("numbers in files", function()
     assert.equal("1.0312", core.number_text(1.03125, 5))
     assert.same({ "0.0313", "0.13", "0.3333", "-2.5" },
       { decimals(0.03125, 4), decimals(0.125, 2), decimals(1 / 3, 4), decimals(-2.5, 1) })
-    assert.matches("number_text: x: expected a number, got string", raised(core.number_text, "1"))
-    assert.matches("digits: 18 is out of range 1..17", raised(core.number_text, 1, 18))
+    raises("number_text: x: expected a number, got string", core.number_text, "1")
+    raises("digits: 18 is out of range 1..17", core.number_text, 1, 18)
   end)
 end)
 
@@ -30,15 +30,15 @@ describe("quantities", function()
 
   it("are refused with the text", function()
     refused("invalid", "parsec", berth.quantity("5 parsec", "seconds"))
-    assert.matches("unit: 'metres' is none of: seconds, bytes", raised(berth.quantity, 1, "metres"))
-    assert.matches("unit: expected", raised(berth.quantity, 1))
+    raises("unit: 'metres' is none of: seconds, bytes", berth.quantity, 1, "metres")
+    raises("unit: expected", berth.quantity, 1)
   end)
 
   it("are written with three digits", function()
     assert.equal("41.2 ms", berth.format(0.0412, "seconds"))
     assert.equal("11.3 GB", berth.format(11.3e9, "bytes"))
     assert.equal("25 GB/s", berth.format(25e9, "bytes/s"))
-    assert.matches("value: expected a number, got string", raised(berth.format, "1", "bytes"))
+    raises("value: expected a number, got string", berth.format, "1", "bytes")
   end)
 end)
 
@@ -81,12 +81,12 @@ describe("random streams", function()
 
   it("refuse mistakes", function()
     local r = berth.rng(3)
-    assert.matches("rng:below: n: 0 is out of range", raised(r.below, r, 0))
-    assert.matches("n: expected a whole number, got 1.5", raised(r.below, r, 1.5))
-    assert.matches("berth.rng: seed: %-1 is out of range", raised(berth.rng, -1))
-    assert.matches("self: expected a rng, got number", raised(r.uniform, 3))
+    raises("rng:below: n: 0 is out of range", r.below, r, 0)
+    raises("n: expected a whole number, got 1.5", r.below, r, 1.5)
+    raises("berth.rng: seed: -1 is out of range", berth.rng, -1)
+    raises("self: expected a rng, got number", r.uniform, 3)
     r:close()
-    assert.matches("the rng is closed", raised(r.uniform, r))
+    raises("the rng is closed", r.uniform, r)
   end)
 end)
 

@@ -1,6 +1,7 @@
 -- berth.decide: searches of decisions on random costs, their options and what they refuse.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 local merged = require "support.merged"
 
 -- Random costs of each action for each decision and of neighbours; above the wall nothing is
@@ -247,9 +248,8 @@ describe("berth.decide", function()
       end }
     assert.equal(2, r.evaluations)
     assert.is_true(uniform.a and uniform.c and not uniform.b)
-    assert.truthy(raised(berth.decide,
+    raises("add up to 0", berth.decide,
       { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
-      :find("add up to 0", 1, true))
   end)
 
   it("lets other actions stand for illegal ones", function()
@@ -313,19 +313,13 @@ describe("berth.decide", function()
     assert.equal(3, search({ start_values = { nil, 3 } }).value)
     r = search { start_values = { 7, math.huge } }
     assert.equal(7, r.value)
-    assert.truthy(raised(search,
-      { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
-    assert.truthy(raised(search, { start_values = { 1, "x" } }):find(
-      "start_values[2]: expected a number, got string", 1, true))
-    assert.truthy(raised(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
-    assert.truthy(raised(search,
-      { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
-    assert.truthy(raised(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1",
-      1, true))
-    assert.truthy(raised(search,
-      { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
-    assert.truthy(raised(search,
-      { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
+    raises("start_values: [3] is for no start (1 to 2)", search, { start_values = { 1, 2, 3 } })
+    raises("start_values[2]: expected a number, got string", search, { start_values = { 1, "x" } })
+    raises("start_values[1]", search, { start_values = { 0 / 0 } })
+    raises("a start has value -inf", search, { start_values = { 1, -math.huge } })
+    raises("excess -1", search, { start_values = { 1 }, start_excess = { -1 } })
+    raises("start_excess: requires start_values", search, { start_excess = { 1 } })
+    raises("start_values: expected a table, got number", search, { start_values = 3 })
   end)
 
   it("takes enormous weights of a prior", function()
@@ -366,29 +360,19 @@ describe("berth.decide", function()
     for _, key in ipairs { "value", "prior", "fill" } do
       assert.equal(thrown, raised(berth.decide, with { [key] = function() error(thrown) end }))
     end
-    assert.truthy(raised(berth.decide,
-      with { value = function() return "1" end }):find("value: gave string", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { prior = function() return 3 end }):find("prior: gave number", 1, true))
-    assert.truthy(raised(berth.decide, with { fill = function() return { 1, 2, 3 } end })
-      :find("no action stands at [3]", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
-    assert.truthy(raised(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'",
-      1, true))
-    assert.truthy(raised(berth.decide, with { batch = 0 }):find("batch", 1, true))
-    assert.truthy(raised(berth.decide,
-      with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
-    assert.truthy(raised(berth.decide,
-      { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
+    raises("value: gave string", berth.decide, with { value = function() return "1" end })
+    raises("value: gave NaN", berth.decide, with { value = function() return 0 / 0 end })
+    raises("excess is below 0", berth.decide, with { value = function() return 1, -1 end })
+    raises("weight 2 of leaf 1", berth.decide, with { prior = function() return { { 1, -1 } } end })
+    raises("prior: gave number", berth.decide, with { prior = function() return 3 end })
+    raises("there is no action at [3]", berth.decide,
+      with { fill = function() return { 1, 2, 3 } end })
+    raises("starts[1][3]: there is no action 3", berth.decide, with { starts = { { 1, 2, 3 } } })
+    raises("decision 2 has no legal action", berth.decide, with { legal = { { 1 }, {}, { 2 } } })
+    raises("unknown option 'evaluation'", berth.decide, with { evaluation = 3 })
+    raises("batch", berth.decide, with { batch = 0 })
+    raises("'a' is action 1 already", berth.decide, with { actions = { "a", "a" } })
+    raises("value: expected a function", berth.decide, { decisions = 3, actions = 2 })
   end)
 
   it("lets functions close it and refuses to be run within itself", function()
@@ -400,7 +384,7 @@ describe("berth.decide", function()
     end }
     assert.is_true(tree:run(8))
     assert.truthy(inner:find("the search is under way", 1, true))
-    assert.truthy(raised(tree.run, tree, 9):find("closed", 1, true))
+    raises("closed", tree.run, tree, 9)
   end)
 
   it("stops when it is asked to, with the best so far", function()

@@ -2,7 +2,7 @@
 local berth = require "berth"
 local errors = require "support.errors"
 
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 -- A backward op per device and an all-reduce of them, then an update per device.
 local function step(n, bytes)
@@ -75,17 +75,15 @@ describe("expand", function()
 
   it("refuses wrong arguments", function()
     local g, t = step(2, 8), berth.topology.mesh(2, { bandwidth = 4, latency = 0.5 })
-    assert.matches("berth.expand: placement: places 1 ops, but the graph has 4",
-      raised(berth.expand, g, t, { 1 }))
-    assert.matches("berth.expand: placement", raised(berth.expand, g, t, { 1, 2, 3, 1 }))
-    assert.matches("expected a placement or an array of device ids",
-      raised(berth.expand, g, t, "etf"))
-    assert.matches("berth.expand: groups: 1 groups for 2 devices",
-      raised(berth.expand, g, t, both(2), { groups = { 1 } }))
-    assert.matches("algorithm", raised(berth.expand, g, t, both(2), { algorithm = "star" }))
-    assert.matches("segments", raised(berth.expand, g, t, both(2), { segments = 0 }))
-    assert.matches("unknown option 'group'", raised(berth.expand, g, t, both(2), { group = {} }))
-    assert.matches("support/errors", raised(berth.expand, g, t))
+    raises("berth.expand: placement: places 1 ops, but the graph has 4", berth.expand, g, t, { 1 })
+    raises("berth.expand: placement", berth.expand, g, t, { 1, 2, 3, 1 })
+    raises("expected a placement or an array of device ids", berth.expand, g, t, "etf")
+    raises("berth.expand: groups: 1 groups for 2 devices", berth.expand, g, t, both(2),
+      { groups = { 1 } })
+    raises("algorithm", berth.expand, g, t, both(2), { algorithm = "star" })
+    raises("segments", berth.expand, g, t, both(2), { segments = 0 })
+    raises("unknown option 'group'", berth.expand, g, t, both(2), { group = {} })
+    raises("support/errors", berth.expand, g, t)
     local pinned = berth.graph { ops = { { seconds = 1, pin = 2 } } }
     refused("invalid", "expand: op 1 is pinned to device 2, not device 1",
       berth.expand(pinned, t, { 1 }))
