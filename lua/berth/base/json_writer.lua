@@ -6,7 +6,7 @@ local json = {}
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
---- Stands for null.
+--- The value null.
 json.null = setmetatable({}, { __tostring = function() return "null" end })
 
 local Object = {}

@@ -3,6 +3,7 @@ local core = require "berth.core"
 local decimals = require "berth.base.decimals"
 local percent = require "berth.base.percent"
 local align = require "berth.base.align"
+local scale = require "berth.report.scale"
 
 local words = {}
 
@@ -48,7 +49,8 @@ function words.more(x)
   return (x < 0 and "" or "+") .. percent(x)
 end
 
-function words.count(n, noun) return ("%.0f %s%s"):format(n, noun, n == 1 and "" or "s") end
+--- "1 op", "12 ops"
+words.count = scale.count
 
 --- Names of the devices of a topology, as figures and tables show them.
 function words.names(topology)

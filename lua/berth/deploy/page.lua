@@ -14,17 +14,13 @@ local FN = "deploy answer:report"
 
 -- ---- tables -------------------------------------------------------------------------------------
 
-local function grid(lines, lefts)
-  return '<div class="wide"><table>\n' .. html.rows(lines, lefts) .. "\n</table></div>"
-end
-
 local function groups_table(a)
   local rows = { { "group", "what", "time", "parameters", "gradients", "where", "how", "why" } }
   for i, g in ipairs(a.groups) do
     rows[i + 1] = { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.parameters),
       words.bytes(g.gradient_bytes), g.where, words.how(g), words.reasons(g) }
   end
-  return grid(rows, { [2] = true, [6] = true, [7] = true, [8] = true })
+  return html.plain_grid(rows, { [2] = true, [6] = true, [7] = true, [8] = true })
 end
 
 local function baselines_table(a)
@@ -37,7 +33,7 @@ local function baselines_table(a)
       end
     end
   end
-  return grid(rows, { true, [4] = true })
+  return html.plain_grid(rows, { true, [4] = true })
 end
 
 -- ---- head ---------------------------------------------------------------------------------------

@@ -62,9 +62,8 @@ local function add_group(out, a, i, x, width, row, height)
     if d <= MOST_DEVICES then
       local part = most > 0 and g.option ~= "split" and math.max(g.samples[k] / most, 0.08) or 1
       local h = (height - 2) * part
-      out[#out + 1] = svg.rect(x + 0.5, row(d) + height - 1 - h, math.max(width - 1, 1), h,
-        CLASS[kind_of(g)],
-        cell_tip(a, g, i, k))
+      out:rect(x + 0.5, row(d) + height - 1 - h, math.max(width - 1, 1), h,
+        CLASS[kind_of(g)], cell_tip(a, g, i, k))
     end
   end
 end
@@ -85,7 +84,7 @@ local function column_labels(out, n, width, y, label_of)
     local label, x = label_of(i), svg.LEFT + (i - 0.5) * width
     local half = label and svg.width(label, 11) / 2
     if label and x - half > last then
-      out[#out + 1] = svg.text(x, y, label, "mid small faint")
+      out:print(x, y, label, "mid small faint")
       last = x + half + 3
     end
   end
@@ -101,7 +100,7 @@ local function repeated_numbers(out, a, n, width, y)
   end
   column_labels(out, n, width, y, label_of)
   if not any then return 0 end
-  out[#out + 1] = svg.text(svg.LEFT - 8, y, "ops repeated", "end small faint")
+  out:print(svg.LEFT - 8, y, "ops repeated", "end small faint")
   return 16
 end
 
@@ -112,13 +111,13 @@ function figures.map(a)
   local height = math.max(9, math.min(20, math.floor(420 / devices)))
   local width, top = math.min((svg.RIGHT - svg.LEFT) / groups, 60), 20
   local bottom = top + devices * height
-  local out = { kind = "map", width = svg.WIDTH, label = "Op groups on devices",
+  local out = svg.picture { kind = "map", label = "Op groups on devices",
     text = "A column for each op group, the heaviest first; a row for each device; "
       .. "bars are as high as the share of the samples." }
   local function row(d) return top + (d - 1) * height end
   for d = 1, devices do
-    out[#out + 1] = svg.rect(svg.LEFT, row(d), groups * width, height - 1, "lane")
-    out[#out + 1] = svg.text(svg.LEFT - 8, row(d) + height / 2 + 4,
+    out:rect(svg.LEFT, row(d), groups * width, height - 1, "lane")
+    out:print(svg.LEFT - 8, row(d) + height / 2 + 4,
       svg.fit(a.device_names[d], svg.LEFT - 14, 12), height < 13 and "end small" or "end")
   end
   for i = 1, groups do add_group(out, a, i, svg.LEFT + (i - 1) * width, width, row, height) end
@@ -150,7 +149,7 @@ function figures.memory(a)
   local n, height, top, right = math.min(#a.peaks, MOST_DEVICES), 18, 10, 640
   local at, most = scale.linear(memory_top(a), svg.LEFT, right), memory_top(a)
   local bottom = top + n * height
-  local out = { kind = "memory", width = svg.WIDTH,
+  local out = svg.picture { kind = "memory",
     label = "Peak memory of each device against its limit",
     text = "What each device holds at most in the step, and how much it has." }
   svg.axis(out, at, most, "bytes", top, bottom)
@@ -159,14 +158,13 @@ function figures.memory(a)
     local note = limit < math.huge and limit > 0
       and ("%s of %s, %s"):format(words.bytes(a.peaks[d]), words.bytes(limit),
       scale.percent(a.peaks[d] / limit)) or words.bytes(a.peaks[d])
-    out[#out + 1] = svg.text(svg.LEFT - 8, y + 13, svg.fit(a.device_names[d], svg.LEFT - 14, 12),
-      "end")
-    out[#out + 1] = svg.rect(svg.LEFT, y + 3, at(a.peaks[d]) - svg.LEFT, height - 6, "area",
+    out:print(svg.LEFT - 8, y + 13, svg.fit(a.device_names[d], svg.LEFT - 14, 12), "end")
+    out:rect(svg.LEFT, y + 3, at(a.peaks[d]) - svg.LEFT, height - 6, "area",
       a.device_names[d] .. ": " .. note)
     if limit < math.huge then
-      out[#out + 1] = svg.line(at(limit), y + 1, at(limit), y + height - 1, "limit")
+      out:line(at(limit), y + 1, at(limit), y + height - 1, "limit")
     end
-    out[#out + 1] = svg.text(right + 10, y + 13, svg.fit(note, svg.WIDTH - right - 12, 11), "small")
+    out:print(right + 10, y + 13, svg.fit(note, svg.WIDTH - right - 12, 11), "small")
   end
   local y = bottom + 34
   y = y + svg.legend(out, { { "area", "peak" }, { "limit", "limit", "line" } }, svg.LEFT, svg.RIGHT,
@@ -191,8 +189,8 @@ end
 
 local function count_axis(out, at, most, top, bottom)
   for _, value in ipairs(scale.ticks(most, 8)) do
-    out[#out + 1] = svg.line(at(value), top, at(value), bottom, "rule")
-    out[#out + 1] = svg.text(at(value), bottom + 14, ("%.0f"):format(value), "mid small faint")
+    out:line(at(value), top, at(value), bottom, "rule")
+    out:print(at(value), bottom + 14, ("%.0f"):format(value), "mid small faint")
   end
 end
 
@@ -200,8 +198,8 @@ local function time_axis(out, at, most)
   local values = scale.ticks(most, 5)
   local text_of = scale.labels(values[#values], "seconds")
   for _, value in ipairs(values) do
-    out[#out + 1] = svg.line(svg.LEFT, at(value), svg.RIGHT, at(value), "rule")
-    out[#out + 1] = svg.text(svg.LEFT - 8, at(value) + 4, text_of(value), "end small faint")
+    out:line(svg.LEFT, at(value), svg.RIGHT, at(value), "rule")
+    out:print(svg.LEFT - 8, at(value) + 4, text_of(value), "end small faint")
   end
 end
 
@@ -212,19 +210,18 @@ function figures.search(a)
   for _, point in ipairs(a.trace) do most = math.max(most, point.seconds) end
   local all = a.evaluations + a.reason_evaluations
   local x, y = scale.linear(all, svg.LEFT, svg.RIGHT), scale.linear(most, bottom, top)
-  local out = { kind = "search", width = svg.WIDTH, label = "Best step time over evaluations",
+  local out = svg.picture { kind = "search", label = "Best step time over evaluations",
     text = ("From %s to %s in %s."):format(words.seconds(a.trace[1].seconds),
-      words.seconds(a.seconds),
-      words.count(all, "evaluation")) }
-  out[#out + 1] = svg.rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
+      words.seconds(a.seconds), words.count(all, "evaluation")) }
+  out:rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
   count_axis(out, x, all, top, bottom)
   time_axis(out, y, most)
-  out[#out + 1] = svg.path(descent(a, x, y), "jump solid")
+  out:path(descent(a, x, y), "jump solid")
   if a.bound and a.bound > 0 then
-    out[#out + 1] = svg.line(svg.LEFT, y(a.bound), svg.RIGHT, y(a.bound), "bound")
+    out:line(svg.LEFT, y(a.bound), svg.RIGHT, y(a.bound), "bound")
   end
   for _, point in ipairs(a.trace) do
-    out[#out + 1] = svg.dot(x(point.evaluations), y(point.seconds), "peak",
+    out:dot(x(point.evaluations), y(point.seconds), "peak",
       ("%s after %.0f evaluations: %s"):format(words.seconds(point.seconds), point.evaluations,
         words.baseline(point.from)))
   end

@@ -61,12 +61,12 @@ local function heat(r, i)
   local p = r.problem
   local rows, each = rows_of(shares_of(r), p.slots)
   local kind, height = ("machines%d"):format(i), math.max(3, math.min(14, math.floor(240 / #rows)))
-  local out = { kind = kind, label = "Machines over slots: " .. r.scheduler, width = svg.WIDTH,
+  local out = svg.picture { kind = kind, label = "Machines over slots: " .. r.scheduler,
     text = "The largest share of a resource that is assigned on each machine in each slot; darker "
       .. "is more." }
   local at, top = scale.linear(p.slots, svg.LEFT, svg.RIGHT), 8
   local bottom = top + #rows * height
-  out[#out + 1] = svg.rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
+  out:rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
   local pieces = {}
   for level = 1, LEVELS do pieces[level] = {} end
   for k, row in ipairs(rows) do
@@ -85,10 +85,9 @@ local function heat(r, i)
         scale.number(level / LEVELS))
     end
   end
-  out[#out + 1] = svg.text(svg.LEFT - 8, top + 12, svg.fit(r.scheduler, svg.LEFT - 14, 13),
-    "end strong")
+  out:print(svg.LEFT - 8, top + 12, svg.fit(r.scheduler, svg.LEFT - 14, 13), "end strong")
   local label = each > 1 and ("%.0f machines a row"):format(each) or "a row per machine"
-  out[#out + 1] = svg.text(svg.LEFT - 8, top + 29, label, "end small faint")
+  out:print(svg.LEFT - 8, top + 29, label, "end small faint")
   svg.axis(out, scale.linear(p.slots * p.slot_seconds, svg.LEFT, svg.RIGHT),
     p.slots * p.slot_seconds, "seconds", top, bottom)
   out.height = bottom + 24
@@ -232,8 +231,7 @@ local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d results of berth.pdors.simulate, got %s", FN,
-      MOST_RUNS,
-      type(runs) == "table" and count(#runs) or core.kind(runs))
+      MOST_RUNS, type(runs) == "table" and count(#runs) or core.kind(runs))
   end
   for i, r in ipairs(runs) do
     options.refuse(not result.is(r),
@@ -247,8 +245,7 @@ end
 local function page(runs, given)
   local p = runs[1].problem
   local about = ("%.0f jobs, %.0f machines, %.0f slots of %s, berth %s"):format(#p.jobs, p.machines,
-    p.slots,
-    scale.quantity(p.slot_seconds, "seconds"), core.version)
+    p.slots, scale.quantity(p.slot_seconds, "seconds"), core.version)
   return html.page(given.title or "Workers and parameter servers", about, tiles(runs), {
     html.section("utility", "Utility",
       "What jobs are worth that are done, summed up; the bound holds for every schedule.",

@@ -7,6 +7,7 @@ local pipeline = require "berth.place.pipeline"
 local place = require "berth.place"
 local portfolio = require "berth.place.portfolio"
 local proved = require "berth.bound.proved"
+local ranking = require "berth.base.ranking"
 local refusals = require "berth.place.refusals"
 
 local label = portfolio.label
@@ -136,24 +137,6 @@ local function tighten(cost, rows, simulate, links)
   return tighten_by(cost, rows, false, { thorough = true, links = links, memory = "none" })
 end
 
--- What holds before what runs out of memory before what fails; then by step time; then as given.
-local function rank(rows)
-  local order = {}
-  for i, row in ipairs(rows) do
-    order[i] = { row = row, at = i, class = row.error and 3 or row.oom and 2 or 1 }
-  end
-  table.sort(order, function(a, b)
-    if a.class ~= b.class then return a.class < b.class end
-    if a.class < 3 and a.row.makespan ~= b.row.makespan then
-      return a.row.makespan < b.row.makespan
-    end
-    return a.at < b.at
-  end)
-  local best = {}
-  for i, entry in ipairs(order) do best[i] = entry.row end
-  return best
-end
-
 -- ---- printing -----------------------------------------------------------------------------------
 
 local function time(x) return x and core.format(x, "seconds") or "-" end
@@ -214,6 +197,7 @@ return function(...)
       return nil, message, why
     end
   end
-  rows.best = rank(rows)
+  rows.best = {}
+  for i, entry in ipairs(ranking(rows)) do rows.best[i] = entry.row end
   return setmetatable(rows, mt)
 end

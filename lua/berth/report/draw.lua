@@ -41,6 +41,7 @@ for _, name in ipairs { "report", "figure" } do
   })
 end
 
+-- Whether a figure of that kind exists.
 local function is_kind(kind)
   for _, name in ipairs(draw.kinds) do
     if name == kind then return true end
@@ -55,6 +56,7 @@ function draw.check_kind(fn, kind)
   end
 end
 
+-- Raises unless what[key] is rows of a comparison.
 local function check_rows(fn, what, key)
   for i, row in ipairs(what[key] or {}) do
     options.refuse(type(row) ~= "table" or type(row.name) ~= "string",
@@ -62,12 +64,14 @@ local function check_rows(fn, what, key)
   end
 end
 
+-- Raises unless bounds are of berth.bounds.
 local function check_bounds(fn, bounds)
   if bounds == nil then return end
   options.refuse(type(bounds.best) ~= "number" or type(bounds.name) ~= "string",
     "%s: bounds: expected what berth.bounds gives, with best and name", fn)
 end
 
+-- Raises unless every kind is one, each once.
 local function check_figures(fn, kinds)
   local seen = {}
   for _, kind in ipairs(kinds) do
@@ -116,6 +120,7 @@ function draw.facts(fn, what)
   return f
 end
 
+-- The name of the placer of the drawn placement, or nil.
 local function placer_of(what)
   return core.kind(what.placement) == "placement" and what.placement.placer or nil
 end

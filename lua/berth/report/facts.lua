@@ -1,9 +1,13 @@
 --- What figures are drawn from: a run, and what its ops are called and coloured by.
+-- Facts are a table of arrays by op (name, group, device, start, finish), by device (devices,
+-- n_ops) and of the run (makespan, transfers, collectives, critical, legend); times in s, bytes in
+-- B. Figures read it and do not change it.
 local colours = require "berth.report.colours"
 local sort = require "berth.base.sort"
 
 local facts = {}
 
+-- The name of an op, or "op 12".
 local function label_of(op)
   return op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id)
 end
@@ -14,6 +18,7 @@ local function group_of(op, passes)
   return op.backward and "backward" or op.update and "update" or "forward"
 end
 
+-- Names and groups of all ops, and the time of each group.
 local function read_ops(f)
   local passes, ops = false, {}
   f.name, f.kind, f.group = {}, {}, {}
@@ -56,6 +61,7 @@ local function rank_groups(f)
   elseif #list > 8 then f.legend[8] = { "c8", ("%d other kinds"):format(#list - 7) } end
 end
 
+-- [devices] number of ops on each.
 local function count_ops(f)
   f.n_ops = {}
   for d = 1, #f.devices do f.n_ops[d] = 0 end
@@ -81,6 +87,17 @@ function facts.most(f, weight, most)
   return out, #list - most, idle
 end
 
+--- The busiest devices, in id order, as facts.most. Up to `idle` devices in all also count those
+-- without an op, so that one sees which have nothing to do.
+function facts.busiest(f, idle, most)
+  local weight = {}
+  for d, n in ipairs(f.n_ops) do
+    if n > 0 or #f.devices <= idle then weight[d] = f.result.busy[d] end
+  end
+  return facts.most(f, weight, most)
+end
+
+-- The entries of a list, each once.
 local function different(list)
   local out, seen = {}, {}
   for _, d in ipairs(list) do

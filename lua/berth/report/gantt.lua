@@ -1,29 +1,26 @@
 --- Gantt chart: ops by device, transfers below their sender, the critical path, and where memory
--- ran out. What is narrower than a column is summed up in it, so that the size does not depend on
--- the number of ops.
+-- ran out.
+-- A row per device: a lane of ops, and a strip below it for sending and collectives. The width is
+-- fixed, so that the size of the file must not depend on the number of ops: ops narrower than a
+-- pixel column are summed up per column and drawn in the colour that takes most of it; narrow ones
+-- share a path per colour; only ops of TIP_WIDTH and more, at most MOST_TIPS, are rectangles with a
+-- tip.
 local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local MOST_ROWS, MOST_IDLE, MOST_ARROWS, MOST_JUMPS, MOST_TIPS, TIP_WIDTH = 64, 8, 40, 60, 2000, 3
 
+-- Heights of lane, strip and space for n rows, in px.
 local function sizes(n)
   if n <= 12 then return 24, 7, 10 end
   if n <= 32 then return 14, 5, 6 end
   return 9, 3, 4
 end
 
--- Few devices are all drawn, so that one sees which have nothing to do.
-local function drawn(f)
-  local weight = {}
-  for d, n in ipairs(f.n_ops) do
-    if n > 0 or #f.devices <= MOST_IDLE then weight[d] = f.result.busy[d] end
-  end
-  return facts.most(f, weight, MOST_ROWS)
-end
-
+-- Rows with their y, the scale from s to px, and how many devices are not drawn.
 local function layout(f)
-  local list, left_out, idle = drawn(f)
+  local list, left_out, idle = facts.busiest(f, MOST_IDLE, MOST_ROWS)
   local lane, strip, space = sizes(#list)
   local rows, y = {}, 26
   for _, d in ipairs(list) do
@@ -34,26 +31,30 @@ local function layout(f)
     idle = idle, at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT) }
 end
 
+-- Name, kind, device and times of op i.
 local function tip(f, i)
   return ("%s (%s) on %s: %s to %s, %s"):format(f.name[i], f.group[i], f.devices[f.device[i]].name,
     scale.quantity(f.start[i], "seconds"), scale.quantity(f.finish[i], "seconds"),
     scale.quantity(f.finish[i] - f.start[i], "seconds"))
 end
 
+-- Appends a piece to the path of a colour.
 local function add_block(paths, class, piece)
   local path = paths[class] or {}
   paths[class] = path
   path[#path + 1] = piece
 end
 
-local function add_wide(out, labels, f, i, x, w, y, lane)
-  out[#out + 1] = svg.rect(x, y, w - math.min(0.8, 0.1 * w), lane, f.class[f.group[i]], tip(f, i))
+-- A rectangle with a tip for op i, and its name where there is space for it.
+local function add_wide(list, labels, f, i, x, w, y, lane)
+  list[#list + 1] = svg.rect(x, y, w - math.min(0.8, 0.1 * w), lane, f.class[f.group[i]], tip(f, i))
   local text = lane >= 14 and w > 14 and svg.fit(f.name[i], w - 6, 11) or ""
   if #text > 5 or text == f.name[i] and text ~= "" then
     labels[#labels + 1] = svg.text(x + 3, y + lane / 2 + 5, text, "in")
   end
 end
 
+-- Adds w px of a colour to the column at x.
 local function add_to_column(row, x, w, class)
   local k = math.floor(x)
   local column = row.columns[k] or { sum = 0 }
@@ -72,6 +73,7 @@ local function main_class(column)
   return best
 end
 
+-- Draws the columns of a row; at least 0.3 px wide, so that they can be seen.
 local function add_columns(paths, row, lane)
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) + 1 do
     local column = row.columns[x]
@@ -94,6 +96,7 @@ local function tip_width(f, plan)
   return widths[MOST_TIPS + 1] * (1 + 1e-9)
 end
 
+-- Ops by width: rectangles, blocks of a path, columns; labels last, above all of them.
 local function add_ops(out, f, plan)
   local paths, wide, labels, least = {}, {}, {}, tip_width(f, plan)
   for i, d in ipairs(f.device) do
@@ -108,7 +111,7 @@ local function add_ops(out, f, plan)
   for _, d in ipairs(plan.list) do add_columns(paths, plan.rows[d], plan.lane) end
   for k = 1, 8 do
     local path = paths[("c%d"):format(k)]
-    if path then out[#out + 1] = svg.path(table.concat(path), ("c%d"):format(k)) end
+    if path then out:path(table.concat(path), ("c%d"):format(k)) end
   end
   for _, list in ipairs { wide, labels } do
     for _, piece in ipairs(list) do out[#out + 1] = piece end
@@ -121,6 +124,7 @@ local function count(changes, from, to)
   changes[to + 1] = (changes[to + 1] or 0) - 1
 end
 
+-- Blocks where a sum of changes is above 0.
 local function add_strip(pieces, changes, y, h)
   local depth, begin = 0, nil
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) + 2 do
@@ -133,6 +137,7 @@ local function add_strip(pieces, changes, y, h)
   end
 end
 
+-- A line with a tip at its end.
 local function arrow(x1, y1, x2, y2)
   local side = y2 > y1 and -4 or 4
   local n = scale.number
@@ -140,6 +145,7 @@ local function arrow(x1, y1, x2, y2)
     .. svg.path(("M%s %sl-3 %sh6z"):format(n(x2), n(y2), n(side * 1.3)), "tip")
 end
 
+-- One arrow per transfer, where they are few.
 local function add_arrows(out, f, plan)
   for _, t in ipairs(f.transfers) do
     local from, to = plan.rows[t.from], plan.rows[t.to]
@@ -151,15 +157,17 @@ local function add_arrows(out, f, plan)
   end
 end
 
+-- The strips of all rows as one path.
 local function add_strips(out, plan, what, class)
   local pieces = {}
   for _, d in ipairs(plan.list) do
     add_strip(pieces, plan.rows[d][what], plan.rows[d].y + plan.lane + 1, plan.strip - 1)
   end
-  if #pieces > 0 then out[#out + 1] = svg.path(table.concat(pieces), class) end
+  if #pieces > 0 then out:path(table.concat(pieces), class) end
 end
 
-local function meeting_tip(c)
+-- Kind, bytes, devices and times of a collective.
+local function collective_tip(c)
   return ("%s of %s on %s: %s to %s, %s"):format(c.kind, scale.quantity(c.bytes, "bytes"),
     scale.count(#c.on, "device"),
     scale.quantity(c.start, "seconds"), scale.quantity(c.finish, "seconds"),
@@ -175,7 +183,7 @@ local function add_collectives(out, f, plan)
       local row = plan.rows[d]
       if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
         wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet",
-          meeting_tip(c))
+          collective_tip(c))
       elseif row and to > x then count(row.collectives, math.floor(x), math.floor(to)) end
     end
   end
@@ -183,6 +191,7 @@ local function add_collectives(out, f, plan)
   for _, piece in ipairs(wide) do out[#out + 1] = piece end
 end
 
+-- When each device sends.
 local function add_transfers(out, f, plan)
   for _, t in ipairs(f.transfers) do
     local row = plan.rows[t.from]
@@ -221,21 +230,22 @@ local function add_critical(out, f, plan)
   if #jumps <= MOST_JUMPS then
     for _, jump in ipairs(jumps) do out[#out + 1] = jump end
   end
-  if #pieces > 0 then out[#out + 1] = svg.path(table.concat(pieces), "crit") end
+  if #pieces > 0 then out:path(table.concat(pieces), "crit") end
 end
 
+-- A vertical line with a text beside it, to the left where there is no space to the right.
 local function mark(out, x, top, bottom, text, class, words)
-  out[#out + 1] = svg.line(x, top, x, bottom, class)
+  out:line(x, top, x, bottom, class)
   local right = x + svg.width(text, 11) + 4 > svg.RIGHT
-  out[#out + 1] = svg.text(right and x - 4 or x + 4, top + 8, text,
-    words .. (right and " end" or ""))
+  out:print(right and x - 4 or x + 4, top + 8, text, words .. (right and " end" or ""))
 end
 
+-- Lanes with the names of their devices.
 local function add_rows(out, f, plan)
   for _, d in ipairs(plan.list) do
     local row = plan.rows[d]
-    out[#out + 1] = svg.rect(svg.LEFT, row.y, svg.RIGHT - svg.LEFT, plan.lane, "lane")
-    out[#out + 1] = svg.text(svg.LEFT - 8, row.y + plan.lane / 2 + 4,
+    out:rect(svg.LEFT, row.y, svg.RIGHT - svg.LEFT, plan.lane, "lane")
+    out:print(svg.LEFT - 8, row.y + plan.lane / 2 + 4,
       svg.fit(f.devices[d].name, svg.LEFT - 14, 12), plan.lane < 12 and "end small" or "end")
   end
 end
@@ -261,6 +271,7 @@ local function add_mark(out, f, plan)
   end
 end
 
+-- The figure in words, for readers that cannot see it.
 local function describe(f, plan)
   local parts = { "The step takes " .. scale.quantity(f.makespan, "seconds") }
   for k = 1, math.min(#plan.list, 8) do
@@ -274,6 +285,7 @@ local function describe(f, plan)
     .. " on the critical path."
 end
 
+-- Sentences below the figure: what is summed up or not drawn.
 local function notes(f, plan)
   local short = 0
   for i in ipairs(f.device) do
@@ -290,9 +302,10 @@ local function notes(f, plan)
   }
 end
 
+-- The picture. Devices come busiest first; those beyond MOST_ROWS are counted in a note.
 return function(f)
   local plan = layout(f)
-  local out = { width = svg.WIDTH, text = describe(f, plan),
+  local out = svg.picture { text = describe(f, plan),
     label = ("Gantt chart of %s on %s"):format(
     scale.count(#f.device, "op"), scale.count(#f.devices, "device")) }
   add_rows(out, f, plan)

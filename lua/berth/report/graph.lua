@@ -7,8 +7,11 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local sort = require "berth.base.sort"
 
+-- Height of a box of two lines and of one, space between layers, px; lines over several layers that
+-- are drawn; width of a column, px, that two lines fit into; height of an upright name, px.
 local BOX, LOW, GAP, MOST_FAR, TWO_LINES, UPRIGHT = 34, 20, 26, 60, 58, 70
 
+-- Path from the bottom of box a to the top of box b.
 local function curve(a, b, box)
   local n = scale.number
   if a.layer == b.layer then
@@ -49,8 +52,10 @@ local function thin_out(nodes, edges)
   return keep, math.max(#far - MOST_FAR, 0)
 end
 
+-- Classes in drawing order: those that matter most lie on top.
 local EDGES = { "far", "far cross", "near", "cross", "jump solid" }
 
+-- Class of an edge: critical, to another device or not, over several layers or not.
 local function class_of(nodes, edge, critical)
   local a, b = nodes[edge[1]], nodes[edge[2]]
   if critical[edge[1] .. ":" .. edge[2]] then return "jump solid" end
@@ -59,6 +64,7 @@ local function class_of(nodes, edge, critical)
   return cross and "cross" or "near"
 end
 
+-- One path per class; returns how many edges are not drawn.
 local function add_edges(out, nodes, edges, critical, box)
   local list, keep, hidden = {}, thin_out(nodes, edges)
   for k, edge in ipairs(edges) do
@@ -69,13 +75,15 @@ local function add_edges(out, nodes, edges, critical, box)
     end
   end
   for _, class in ipairs(EDGES) do
-    if list[class] then out[#out + 1] = svg.path(table.concat(list[class]), class) end
+    if list[class] then out:path(table.concat(list[class]), class) end
   end
   return hidden
 end
 
+-- A name up to its first separator.
 local function head_of(name) return name:match("^(.-)[%./_:%-]") or name end
 
+-- The name of a node; of a cluster what its names have in common.
 local function label_of(node)
   if node.n == 1 then return node.label end
   if node.label ~= "" then return node.label .. "…" end
@@ -83,6 +91,7 @@ local function label_of(node)
   return a == b and a .. "…" or a .. " … " .. b
 end
 
+-- The second line of a box: time, and device or number of ops; and a shorter one.
 local function about(f, node)
   local time = scale.quantity(node.seconds, "seconds")
   if node.n > 1 then return ("%.0f ops, %s"):format(node.n, time), ("%.0f ops"):format(node.n) end
@@ -96,18 +105,18 @@ local function fitting(room, size, text, short)
   return svg.fit(text, room, size)
 end
 
+-- A box with its tip and up to two lines.
 local function add_node(out, f, node, slot, box)
   local w = math.max(math.min(slot - 8, 140), 2)
   local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device],
-    scale.count(node.n, "op"),
-    scale.quantity(node.seconds, "seconds"))
+    scale.count(node.n, "op"), scale.quantity(node.seconds, "seconds"))
   local class = f.device_class[node.device] .. (node.critical and " edgy" or "")
-  out[#out + 1] = svg.rect(node.x - w / 2, node.y, w, box, class, title)
+  out:rect(node.x - w / 2, node.y, w, box, class, title)
   local text = w >= 30 and fitting(w - 6, 11, label_of(node),
     node.n > 1 and head_of(node.first) .. "…") or ""
-  if text ~= "" then out[#out + 1] = svg.text(node.x, node.y + 14, text, "in mid") end
+  if text ~= "" then out:print(node.x, node.y + 14, text, "in mid") end
   if box == BOX then
-    out[#out + 1] = svg.text(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid")
+    out:print(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid")
   end
 end
 
@@ -130,6 +139,7 @@ local function merge_devices(f, nodes)
   return #list - layout.MOST_COLUMNS + 1
 end
 
+-- Colours and names by device; 0: all that are merged.
 local function name_devices(f, merged)
   f.device_class, f.place_name = { [0] = "c8" }, { [0] = scale.count(merged, "device") }
   for d, device in ipairs(f.devices) do
@@ -162,6 +172,7 @@ local function add_heads(out, f, plan, y)
   return upright and UPRIGHT + 8 or 22
 end
 
+-- Legend, heads, edges, then boxes above them. Returns the bottom and the edges not drawn.
 local function add_all(out, f, nodes, of, edges, plan)
   local box = plan.slot >= TWO_LINES and BOX or LOW
   local top = 18 + svg.legend(out, legend(f), 8, svg.WIDTH - 8, 14)
@@ -187,6 +198,7 @@ local function notes(f, nodes, merged, hidden)
   }
 end
 
+-- The picture, or nil, why there is none, and an error code.
 return function(f)
   local nodes, of, clustered = parts.of(f)
   if #nodes == 0 then return nil, "the graph is empty" end
@@ -196,7 +208,7 @@ return function(f)
   local plan, message, code = layout.of(nodes, edges, clustered)
   if not plan then return nil, message, code end
   name_devices(f, merged)
-  local out = { width = svg.WIDTH,
+  local out = svg.picture {
     label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes,
       clustered and "cluster" or "op")),
     text = ("%s in %s from top to bottom, %s between them."):format(scale.count(#f.device, "op"),

@@ -26,6 +26,7 @@ local function layered(nodes, edges, clustered)
   return x
 end
 
+-- Ids of the nodes by layer.
 local function layers_of(nodes)
   local layers, top, widest = {}, 0, 1
   for k, node in ipairs(nodes) do

@@ -2,6 +2,8 @@
 
 local nodes = {}
 
+-- Up to MOST_OPS ops, MOST_LAYERS layers and MOST_WIDE ops in one of them each op is a box. Larger
+-- graphs are clustered: at most MOST_BANDS bands of depth, about MOST_NODES boxes in all.
 local MOST_OPS, MOST_LAYERS, MOST_WIDE, MOST_BANDS, MOST_NODES = 300, 34, 24, 20, 160
 
 -- Number of the band of each depth; bands have about as many ops each.
@@ -21,6 +23,7 @@ local function bands_of(depth, n_bands)
   return band
 end
 
+-- A node for each op.
 local function singles(f, depth)
   local list, of = {}, {}
   for i, d in ipairs(f.device) do
@@ -39,12 +42,14 @@ local function common(a, b)
   return a:sub(1, n):match("^(.*)[%./_:%-]") or ""
 end
 
+-- Adds op i to a node.
 local function join(node, f, i)
   node.n, node.seconds = node.n + 1, node.seconds + f.finish[i] - f.start[i]
   if node.label ~= "" then node.label = common(node.label, f.name[i]) end
   node.last = f.name[i]
 end
 
+-- A node for the ops of a device in a band of depths.
 local function clusters(f, depth, used)
   local band = bands_of(depth,
     math.max(4, math.min(MOST_BANDS, math.floor(MOST_NODES / math.max(used, 1)))))
@@ -87,6 +92,7 @@ function nodes.of(f)
   return list, of, true
 end
 
+-- A function that adds bytes to the edge of two nodes.
 local function adder(list)
   local at = {}
   return function(a, b, bytes)

@@ -20,6 +20,7 @@ local SECTIONS = {
   graph = { "Graph", "Layers from top to bottom, coloured by device." },
 }
 
+-- What comes below a figure, by its kind: HTML.
 local below = {}
 
 function below.gantt(f)
@@ -44,6 +45,8 @@ function below.placers(f, what)
   return rows and #rows > 0 and tables.placers(rows, draw.row_bound(what, f), what.times) or ""
 end
 
+-- A figure with its title; a figure that cannot be drawn gives its reason instead, since the
+-- tables below it may still hold.
 local function section(kind, f, what)
   local title, text = SECTIONS[kind][1], SECTIONS[kind][2]
   local figure, why = draw.figure(kind, what, f)
@@ -52,6 +55,7 @@ local function section(kind, f, what)
   return html.section(kind, title, text, html.figure(figure) .. more)
 end
 
+-- Kinds of figures; placers are compared only if they were given.
 local function wanted(what)
   if what.figures then return what.figures end
   local out = {}
@@ -85,6 +89,7 @@ local function bounds_section(bounds, f)
       or ""))
 end
 
+-- The sections in their order; the table of devices follows the first figure.
 local function page(what, f)
   local sections = {}
   local function add(one) sections[#sections + 1] = one end

@@ -3,9 +3,11 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local utilisation = require "berth.sim.utilisation"
 
+-- Links that are drawn; height of a row and of the panel of transfers under way, px.
 local MOST, ROW, FLIGHT = 32, 19, 56
 local LEFT, RIGHT = 250, 600
 
+-- Sorted starts and ends of all transfers and collectives, s.
 local function ends_of(f)
   local starts, ends = {}, {}
   for _, t in ipairs(f.transfers) do
@@ -44,6 +46,7 @@ local function flight(f, at)
   return count, top
 end
 
+-- A stepped path of the counts.
 local function outline(count, high, bottom)
   local n = scale.number
   local pieces = { ("M%s %s"):format(n(svg.LEFT), n(bottom)) }
@@ -56,19 +59,21 @@ local function outline(count, high, bottom)
   return table.concat(pieces)
 end
 
+-- The panel of transfers under way; returns the y below it.
 local function add_flight(out, f)
   local at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT)
   local count, top = flight(f, at)
   if top == 0 then return 8 end
   local bottom = 8 + FLIGHT
-  out[#out + 1] = svg.rect(svg.LEFT, 8, svg.RIGHT - svg.LEFT, FLIGHT, "lane")
-  out[#out + 1] = svg.path(outline(count, scale.linear(top * 1.08, bottom, 8), bottom), "area")
-  out[#out + 1] = svg.text(svg.LEFT - 8, 20, "under way", "end strong")
-  out[#out + 1] = svg.text(svg.LEFT - 8, 36, ("%d at most"):format(top), "end small")
+  out:rect(svg.LEFT, 8, svg.RIGHT - svg.LEFT, FLIGHT, "lane")
+  out:path(outline(count, scale.linear(top * 1.08, bottom, 8), bottom), "area")
+  out:print(svg.LEFT - 8, 20, "under way", "end strong")
+  out:print(svg.LEFT - 8, 36, ("%d at most"):format(top), "end small")
   svg.axis(out, at, f.makespan, "seconds", bottom, bottom + 4)
   return bottom + 44
 end
 
+-- "a → b", each cut to its part of the space.
 local function name_of(link)
   local half = (LEFT - 14 - svg.width(" → ")) / 2
   local from, to = svg.width(link.from), svg.width(link.to)
@@ -77,20 +82,22 @@ local function name_of(link)
   return a .. " → " .. b
 end
 
+-- Bytes, share of the step, and transfers at once where there were several.
 local function words_of(entry)
   local words = ("%s, used %s"):format(scale.quantity(entry.bytes, "bytes"),
     scale.percent(entry.share))
   return entry.most > 1 and ("%s, %.0f at once"):format(words, entry.most) or words
 end
 
+-- A bar of the share of the step that the link needs.
 local function add_link(out, entry, y)
-  out[#out + 1] = svg.text(LEFT - 8, y + 13, name_of(entry), "end")
-  out[#out + 1] = svg.rect(LEFT, y + 3, RIGHT - LEFT, ROW - 7, "lane")
-  out[#out + 1] = svg.rect(LEFT, y + 3, math.min(entry.share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
+  out:print(LEFT - 8, y + 13, name_of(entry), "end")
+  out:rect(LEFT, y + 3, RIGHT - LEFT, ROW - 7, "lane")
+  out:rect(LEFT, y + 3, math.min(entry.share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
     ("%s to %s, %s: needs %s for its bytes, busy %s"):format(entry.from, entry.to,
       scale.quantity(entry.bandwidth, "bytes/s"),
       scale.quantity(entry.need, "seconds"), scale.quantity(entry.busy, "seconds")))
-  out[#out + 1] = svg.text(RIGHT + 8, y + 13, words_of(entry), "small")
+  out:print(RIGHT + 8, y + 13, words_of(entry), "small")
 end
 
 local function describe(list)
@@ -101,6 +108,7 @@ local function describe(list)
   return ("%s used. "):format(scale.count(#list, "link")) .. table.concat(out, "; ") .. "."
 end
 
+-- The note on links beyond MOST, or false.
 local function rest(list)
   if #list <= MOST then return false end
   local bytes = 0
@@ -110,10 +118,11 @@ local function rest(list)
     scale.quantity(bytes, "bytes"))
 end
 
+-- The picture, or nil and why there is none. Links come with the most used first.
 return function(f)
   local list = utilisation.of(f.topology, f.result)
   if #list == 0 then return nil, "no link was used" end
-  local out = { width = svg.WIDTH, text = describe(list),
+  local out = svg.picture { text = describe(list),
     label = "Link use: bytes, share of the step that each link needs for them, transfers under "
       .. "way" }
   local y = add_flight(out, f)

@@ -11,6 +11,7 @@ local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links
   { "reserve", false }, { "split_windows", false }, { "preempt", false }, { "quantum", 0 },
   { "noise", 0 } }
 
+-- 17 digits: reading the text gives the same double again.
 local function text_of(value)
   return type(value) == "number" and ("%.17g"):format(value) or tostring(value)
 end
@@ -42,6 +43,7 @@ local function pricing(model)
   return table.concat(out, ", ")
 end
 
+-- "name: sizes", or the sizes of what has no name.
 local function named(object, sizes)
   local name = object.name or ""
   return name ~= "" and ("%s: %s"):format(name, sizes) or sizes
@@ -53,6 +55,8 @@ local function graph_of(g)
     "collective") or sizes)
 end
 
+-- The placer and its own estimate of the makespan; nil for a plain array of devices. A NaN is an
+-- estimate that the placer did not make.
 local function placement_of(p)
   if core.kind(p) ~= "placement" then return nil end
   local placer, estimate = p.placer or "", p.estimate

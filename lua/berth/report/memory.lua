@@ -3,6 +3,7 @@ local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
+-- Devices that are drawn; height of a panel and the space below it, px.
 local MOST_PANELS, PANEL, SPACE = 32, 50, 12
 
 -- Times and bytes, of those what is above `from`, as a stepped outline; within a column only its
@@ -36,34 +37,37 @@ local function top_of(peak, limit)
   return peak > 0 and peak * 1.15 or 1
 end
 
+-- The label of the limit; an arrow where it lies above the panel.
 local function words_of(limit, in_sight)
   if limit == math.huge then return "no limit" end
   return "limit " .. scale.quantity(limit, "bytes") .. (in_sight and "" or " ↑")
 end
 
+-- Device, bytes and time of the peak.
 local function peak_tip(f, d)
   return ("%s at its peak: %s at %s"):format(f.devices[d].name,
     scale.quantity(f.result.peak_memory[d], "bytes"),
     scale.quantity(f.result.peak_time[d], "seconds"))
 end
 
+-- One device: curve, limit, peak. Returns whether the limit is drawn, and whether it is too far
+-- above.
 local function panel(out, f, d, y, at)
   local peak, limit = f.result.peak_memory[d], f.devices[d].memory
   local top, bottom = top_of(peak, limit), y + PANEL
   local high = scale.linear(top, bottom, y)
   local times, bytes = f.result:memory_timeline(d)
-  out[#out + 1] = svg.rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
-  out[#out + 1] = svg.path(outline(times, bytes, 0, at, high), "area")
-  if peak > limit then out[#out + 1] = svg.path(outline(times, bytes, limit, at, high), "over") end
+  out:rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
+  out:path(outline(times, bytes, 0, at, high), "area")
+  if peak > limit then out:path(outline(times, bytes, limit, at, high), "over") end
   if limit <= top then
-    out[#out + 1] = svg.line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit")
+    out:line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit")
   end
-  out[#out + 1] = svg.dot(at(f.result.peak_time[d]), high(peak), "peak", peak_tip(f, d))
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 13),
-    "end strong")
+  out:dot(at(f.result.peak_time[d]), high(peak), "peak", peak_tip(f, d))
+  out:print(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 13), "end strong")
   local class = peak > limit and "end small warn" or "end small"
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 28, "peak " .. scale.quantity(peak, "bytes"), class)
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 43, words_of(limit, limit <= top), "end small faint")
+  out:print(svg.LEFT - 8, y + 28, "peak " .. scale.quantity(peak, "bytes"), class)
+  out:print(svg.LEFT - 8, y + 43, words_of(limit, limit <= top), "end small faint")
   return limit <= top, limit < math.huge and limit > top
 end
 
@@ -87,6 +91,7 @@ local function legend(limits, over)
   return out
 end
 
+-- Text for those who do not see the picture: the peaks of the first eight panels.
 local function describe(f, list)
   local out = {}
   for k = 1, math.min(#list, 8) do
@@ -97,12 +102,13 @@ local function describe(f, list)
   return table.concat(out, ", ") .. "."
 end
 
+-- The picture, or nil and why there is none. Devices closest to their limit come first.
 return function(f)
   if f.result.memory == "none" then return nil, "memory was not accounted for" end
   local list, left_out, idle = facts.most(f, weights(f), MOST_PANELS)
   if #list == 0 then return nil, "no device ever holds anything" end
   local at, y, limits, above = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), 8, false, false
-  local out = { width = svg.WIDTH, label = "Memory over time against the limit of each device",
+  local out = svg.picture { label = "Memory over time against the limit of each device",
     text = describe(f, list) }
   for _, d in ipairs(list) do
     local limit, far = panel(out, f, d, y, at)

@@ -20,30 +20,31 @@ end
 -- Lines at round times and values, and the values.
 local function ruled(out, top, y, high, time, at)
   for _, value in ipairs(scale.ticks(time, 8)) do
-    out[#out + 1] = svg.line(at(value), y, at(value), y + PANEL, "rule")
+    out:line(at(value), y, at(value), y + PANEL, "rule")
   end
   for _, value in ipairs(scale.ticks(top, 5)) do
-    out[#out + 1] = svg.line(LEFT, high(value), svg.RIGHT, high(value), "rule")
-    out[#out + 1] = svg.text(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value),
-      "end small faint")
+    out:line(LEFT, high(value), svg.RIGHT, high(value), "rule")
+    out:print(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value), "end small faint")
   end
 end
 
+-- One panel: name and note, areas, rules, a line to mark.
 local function panel(out, one, top, y, time, at)
   local name, low = svg.fit(one.name, 400, 13), y + HEAD
   local high = scale.linear(top, low + PANEL, low)
-  out[#out + 1] = svg.text(LEFT, y + 13, name, "strong")
-  out[#out + 1] = svg.text(LEFT + svg.width(name, 13) + 10, y + 13, one.note, "small")
-  out[#out + 1] = svg.rect(LEFT, low, svg.RIGHT - LEFT, PANEL, "lane")
+  out:print(LEFT, y + 13, name, "strong")
+  out:print(LEFT + svg.width(name, 13) + 10, y + 13, one.note, "small")
+  out:rect(LEFT, low, svg.RIGHT - LEFT, PANEL, "lane")
   for _, series in ipairs(one.series) do
-    out[#out + 1] = svg.path(outline(series.values, one.width, at, high), series.class)
+    out:path(outline(series.values, one.width, at, high), series.class)
   end
   ruled(out, top, low, high, time, at)
   if one.line then
-    out[#out + 1] = svg.line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound")
+    out:line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound")
   end
 end
 
+-- The largest value of all panels, at least `least`.
 local function top_of(list, least)
   local top = least
   for _, one in ipairs(list) do
@@ -64,7 +65,7 @@ end
 -- @tparam number time s, of all
 -- @tparam number least what the largest value of the axis is at least
 function panels.figure(kind, label, words, list, legend, time, least)
-  local out = { kind = kind, label = label, text = words, width = svg.WIDTH }
+  local out = svg.picture { kind = kind, label = label, text = words }
   local at, top = scale.linear(time, LEFT, svg.RIGHT), top_of(list, least)
   local first, step = 14 + svg.legend(out, legend, LEFT, svg.RIGHT, 14), HEAD + PANEL + SPACE
   local bottom = first + #list * step - SPACE

@@ -1,26 +1,12 @@
 --- Placers beside each other: step times as bars, with the gap to the bound.
+local ranking = require "berth.base.ranking"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local placers = {}
 
+-- Placers that are drawn; height of a row and the ends of the bars, px.
 local MOST, ROW, LEFT, RIGHT = 48, 21, 230, 620
-
---- Best first; then what does not hold memory, then what failed.
--- @treturn table of { row, at, class (1, 2, 3), time }
-function placers.ordered(rows)
-  local list = {}
-  for i, row in ipairs(rows) do
-    local class = row.error and 3 or row.oom and 2 or 1
-    list[i] = { row = row, at = i, class = class, time = class < 3 and row.makespan or math.huge }
-  end
-  table.sort(list, function(a, b)
-    if a.class ~= b.class then return a.class < b.class end
-    if a.time ~= b.time then return a.time < b.time end
-    return a.at < b.at
-  end)
-  return list
-end
 
 --- The gap in per cent, or "-"; what ran out of memory is compared with nothing.
 function placers.gap(entry, bound)
@@ -34,6 +20,7 @@ function placers.failure(row)
   return (code == "infeasible" or code == "interrupted") and code or row.error or "failed"
 end
 
+-- What stands beside the bar: time and gap, or why there is none.
 local function words_of(entry, bound)
   if entry.class == 3 then return placers.failure(entry.row) end
   local time, gap = scale.quantity(entry.time, "seconds"), placers.gap(entry, bound)
@@ -50,13 +37,14 @@ local function extent(list)
   return top
 end
 
+-- A bar for each placer with a step time; one beyond `top` is cut and marked.
 local function bar(out, entry, first, y, at, top, words)
   if entry.time == math.huge then return end
   local width = at(math.min(entry.time, top)) - LEFT
   local class = entry.class == 2 and "c8" or first and "c3" or "c1"
-  out[#out + 1] = svg.rect(LEFT, y + 3, width, ROW - 7, class, entry.row.name .. ": " .. words)
+  out:rect(LEFT, y + 3, width, ROW - 7, class, entry.row.name .. ": " .. words)
   if entry.time > top then
-    out[#out + 1] = svg.text(LEFT + width - 5, y + 14, "more »", "in end")
+    out:print(LEFT + width - 5, y + 14, "more »", "in end")
   end
 end
 
@@ -69,27 +57,29 @@ local function describe(list, bound)
   return text:format(scale.count(others, "placer"), best.row.name, words_of(best, bound))
 end
 
+-- The bound as a vertical line with its value above.
 local function add_bound(out, bound, at, bottom)
   local text = "bound " .. scale.quantity(bound, "seconds")
-  out[#out + 1] = svg.line(at(bound), 14, at(bound), bottom, "bound")
-  out[#out + 1] = svg.text(at(bound), 11, text, "mid small")
+  out:line(at(bound), 14, at(bound), bottom, "bound")
+  out:print(at(bound), 11, text, "mid small")
 end
 
+-- Name, bar and words of each placer; returns the y below the last.
 local function add_rows(out, list, bound, at, top)
   local y = 26
   for k = 1, math.min(#list, MOST) do
     local entry = list[k]
     local first, words = k == 1 and entry.class == 1, words_of(entry, bound)
     local name = svg.fit(entry.row.name, LEFT - 14, first and 13 or 12)
-    out[#out + 1] = svg.text(LEFT - 8, y + 14, name, first and "end strong" or "end")
+    out:print(LEFT - 8, y + 14, name, first and "end strong" or "end")
     bar(out, entry, first, y, at, top, words)
-    out[#out + 1] = svg.text(RIGHT + 10, y + 14, svg.fit(words, svg.WIDTH - RIGHT - 14, 11),
-      "small")
+    out:print(RIGHT + 10, y + 14, svg.fit(words, svg.WIDTH - RIGHT - 14, 11), "small")
     y = y + ROW
   end
   return y
 end
 
+-- Only the classes that are drawn.
 local function legend(list)
   local out = {}
   local seen = {}
@@ -102,12 +92,16 @@ local function legend(list)
   return out
 end
 
+--- Picture of the step times, best first.
+-- @tparam table rows as base/ranking takes them: { name, makespan, oom, error, own }
+-- @tparam ?number bound lower bound of the step time, s
+-- @return the picture, or nil and why there is none
 function placers.figure(rows, bound)
   if #rows == 0 then return nil, "there are no rows" end
-  local list = placers.ordered(rows)
+  local list = ranking(rows)
   if list[1].class == 3 then return nil, "no placer has an answer" end
   local top = extent(list)
-  local out = { width = svg.WIDTH, text = describe(list, bound),
+  local out = svg.picture { text = describe(list, bound),
     label = "Step times of placers, and their gaps to the lower bound" }
   local at, bottom = scale.linear(top, LEFT, RIGHT), 26 + math.min(#list, MOST) * ROW
   if top > 0 then svg.axis(out, at, top, "seconds", 24, bottom) end

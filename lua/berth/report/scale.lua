@@ -33,6 +33,7 @@ function scale.count(n, noun) return ("%.0f %s%s"):format(n, noun, n == 1 and ""
 -- 10^k without a power function, which need not give the same bits everywhere.
 local function ten(k) return tonumber(("1e%d"):format(k)) end
 
+-- The smallest step of 1, 2 or 5 times a power of ten with at most n ticks up to `most`.
 local function step_of(most, n)
   local raw, k = most / n, -320
   while k < 308 and ten(k + 1) <= raw do k = k + 1 end

@@ -30,8 +30,7 @@ function svg.escape(text) return (clean(text):gsub("[&<>\"']", entity)) end
 -- ask for.
 local em = {}
 for chars, width in pairs { ["ijl'|"] = 290, [" I.,:;/\\!()[]-"] = 400, ['fJrst"{}*`'] = 470,
-    ["_?cvxyzkL"] = 600,
-  ["&DGHNOQUABCKPRVX"] = 790, ["wMm%@W<>=+~^#"] = 990 } do
+    ["_?cvxyzkL"] = 600, ["&DGHNOQUABCKPRVX"] = 790, ["wMm%@W<>=+~^#"] = 990 } do
   for char in chars:gmatch(".") do em[char] = width end
 end
 
@@ -90,6 +89,23 @@ function svg.dot(x, y, class, title)
   return title and ("%s><title>%s</title></circle>"):format(head, svg.escape(title)) or head .. "/>"
 end
 
+-- Methods of pictures: out:rect(...) appends svg.rect(...); out:print(...), svg.text(...), since
+-- `text` is a field.
+local Picture = {}
+Picture.__index = Picture
+for _, name in ipairs { "text", "rect", "line", "path", "dot" } do
+  Picture[name == "text" and "print" or name] = function(self, ...)
+    self[#self + 1] = svg[name](...)
+  end
+end
+
+--- A picture without pieces yet, svg.WIDTH wide, for svg.document.
+-- @tparam table fields kind, label, text; its height is set when it is drawn
+function svg.picture(fields)
+  fields.width = svg.WIDTH
+  return setmetatable(fields, Picture)
+end
+
 --- The part of a path that draws a rectangle.
 function svg.block(x, y, w, h)
   return ("M%s %sh%sv%sh-%sz"):format(num(x), num(y), num(w), num(h), num(w))
@@ -101,11 +117,11 @@ function svg.axis(out, at, most, unit, top, bottom)
   local text_of = scale.labels(values[#values], unit)
   for _, value in ipairs(values) do
     local x, label = at(value), text_of(value)
-    out[#out + 1] = svg.line(x, top, x, bottom, "rule")
+    out:line(x, top, x, bottom, "rule")
     local half = svg.width(label, 11) / 2
     local middle = math.min(x, svg.WIDTH - half)
     if middle - half > last then
-      out[#out + 1] = svg.text(middle, bottom + 14, label, "mid small faint")
+      out:print(middle, bottom + 14, label, "mid small faint")
       last = middle + half + 6
     end
   end
@@ -128,7 +144,7 @@ function svg.legend(out, entries, left, right, top)
     if x > left and x + need > right then x, y = left, y + 17 end
     out[#out + 1] = entry[3] and swatch[entry[3]](x, y, entry[1]) or svg.rect(x, y - 9, 10, 10,
       entry[1])
-    out[#out + 1] = svg.text(x + 15, y, text, "small")
+    out:print(x + 15, y, text, "small")
     x = x + need
   end
   return y + 8 - top
@@ -140,12 +156,13 @@ function svg.notes(out, left, top, sentences)
   for _, sentence in ipairs(sentences) do
     if sentence then
       y = y + 16
-      out[#out + 1] = svg.text(left, y - 4, sentence, "small faint")
+      out:print(left, y - 4, sentence, "small faint")
     end
   end
   return y + 4
 end
 
+-- The element, with its title and description for screen readers.
 local function open_tag(figure)
   local w, h = num(figure.width), num(figure.height)
   return ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" '
@@ -154,8 +171,7 @@ local function open_tag(figure)
 end
 
 --- A whole picture.
--- @tparam table figure kind, width, height, label (its title), text (what it shows, in words), and
---  pieces
+-- @tparam table figure of svg.picture, with its height: label is its title, text says what it shows
 -- @tparam boolean alone with its rules, patterns and ground, as a file of its own
 function svg.document(figure, alone)
   local out = { open_tag(figure), ('<title id="%s-title">%s</title>'):format(figure.kind,

@@ -2,11 +2,13 @@
 local facts = require "berth.report.facts"
 local html = require "berth.report.html"
 local placers = require "berth.report.placers"
+local ranking = require "berth.base.ranking"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local tables = {}
 
+-- Rows of each table; MOST_IDLE: devices without ops that are still listed.
 local MOST_DEVICES, MOST_IDLE, MOST_PLACERS, MOST_OPS, MOST_REASONS = 64, 16, 100, 10, 4
 
 local function paragraph(text) return '<p class="about">' .. svg.escape(text) .. "</p>" end
@@ -27,6 +29,7 @@ end
 
 -- ---- in short -----------------------------------------------------------------------------------
 
+-- The device with the highest peak of memory, the first of equals.
 local function highest(f)
   local best
   for d = 1, #f.devices do
@@ -35,6 +38,7 @@ local function highest(f)
   return best
 end
 
+-- step time / bound - 1; nil without a bound, or where it is 0 and the step time is not.
 local function gap_of(f)
   local bound = f.bound
   if not bound then return nil end
@@ -42,6 +46,7 @@ local function gap_of(f)
   return f.makespan == 0 and 0 or nil
 end
 
+-- Mean over all devices, also those without ops, of the share of the step that each computes.
 local function utilisation(f)
   local sum = 0
   for d = 1, #f.devices do sum = sum + f.result.busy[d] end
@@ -84,6 +89,7 @@ end
 
 -- ---- devices ------------------------------------------------------------------------------------
 
+-- Cells of one device; { text, share } is a cell with a bar.
 local function device_line(f, d, sent, received)
   local device, counted, peak = f.devices[d], f.result.memory ~= "none", f.result.peak_memory[d]
   local busy, used = f.makespan > 0 and f.result.busy[d] / f.makespan or 0, nil
@@ -97,13 +103,10 @@ local function device_line(f, d, sent, received)
     scale.quantity(device.memory, "bytes"), used and { scale.percent(used), used } or "-" }
 end
 
+--- A row per device, busiest first, and how many are not listed.
 function tables.devices(f)
   local sent, received = facts.traffic(f)
-  local weight = {}
-  for d, n in ipairs(f.n_ops) do
-    if n > 0 or #f.devices <= MOST_IDLE then weight[d] = f.result.busy[d] end
-  end
-  local list, left_out, idle = facts.most(f, weight, MOST_DEVICES)
+  local list, left_out, idle = facts.busiest(f, MOST_IDLE, MOST_DEVICES)
   local lines = { { "device", "ops", "busy", "share", "exposed", "sends", "receives", "peak memory",
     "limit", "used" } }
   for k, d in ipairs(list) do lines[k + 1] = device_line(f, d, sent, received) end
@@ -120,6 +123,7 @@ end
 
 -- ---- placers ------------------------------------------------------------------------------------
 
+-- Whether any row has the time that placing took.
 local function has_seconds(rows)
   for _, one in ipairs(rows) do
     if type(one.seconds) == "number" then return true end
@@ -137,6 +141,7 @@ local function memory_of(one)
   return one.peak and scale.quantity(one.peak, "bytes") or "fits"
 end
 
+-- Cells of one placer; `times`: with the time that placing took.
 local function placer_line(entry, bound, times)
   local one = entry.row
   local time = entry.class < 3 and scale.quantity(entry.time, "seconds") or placers.failure(one)
@@ -161,7 +166,7 @@ end
 
 --- Rows with numbers, best first; times: with the time that placing took.
 function tables.placers(rows, bound, times)
-  local list = placers.ordered(rows)
+  local list = ranking(rows)
   times = times and has_seconds(rows)
   local lines = { { "placer", "step time", "gap", "peak memory",
     times and "time to place" or nil } }
@@ -205,6 +210,7 @@ end
 
 -- ---- ops ----------------------------------------------------------------------------------------
 
+-- A name cut to the width of a column; "-" for none.
 local function short(text) return text ~= "" and svg.fit(text, 480, 12) or "-" end
 
 function tables.slowest(f)

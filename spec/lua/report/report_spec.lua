@@ -326,7 +326,7 @@ describe("a report", function()
   it("labels an axis where there is room for the label", function()
     local svg = require "berth.report.svg"
     local function labels(width)
-      local out, found = {}, {}
+      local out, found = svg.picture {}, {}
       svg.axis(out, function(value) return width * value / 8 end, 8, "seconds", 0, 10)
       for text in table.concat(out):gmatch(">([^<>]+)</text>") do found[#found + 1] = text end
       return found
@@ -398,8 +398,7 @@ describe("berth report", function()
   it("writes a page, the same for the same input, with the command that made it", function()
     local function once()
       local out = ran(run("--links", "duplex", "--placer", "round-robin", "--compare",
-        "single,heft", "--thorough",
-        "--output", path, "--title", "it's <one>"))
+        "single,heft", "--thorough", "--output", path, "--title", "it's <one>"))
       has(out, "step time", "written: " .. path)
       return read(path)
     end
