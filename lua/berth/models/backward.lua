@@ -5,15 +5,18 @@
 -- moved, grouped, phase }. Gradient values look like forward ones, so emit.lua treats both alike.
 local backward = {}
 
+-- The gradient of a value, made by op: as many elements.
 local function gradient(of, op)
   return { op = op, elements = of.elements, readers = {}, gradient_of = of }
 end
 
+-- Notes that the op reads the value, on both sides.
 local function read(op, value)
   op.reads[#op.reads + 1] = value
   value.readers[#value.readers + 1] = op
 end
 
+-- Appends a backward record of the forward op; its name is "FORWARD/SUFFIX".
 local function new_op(tape, forward, suffix, fields)
   local op = fields or {}
   op.name = forward.name .. "/" .. suffix
@@ -25,6 +28,7 @@ local function new_op(tape, forward, suffix, fields)
   return op
 end
 
+-- The block of all values, or nil if they are of several.
 local function same_block(values)
   local block = values[1].op.block
   for _, v in ipairs(values) do
@@ -55,6 +59,7 @@ local function sum_of(tape, value, parts)
   return op.outputs[1]
 end
 
+-- The backward op reads the inputs and the output that the forward op saves.
 local function read_saved(op, forward)
   for i, v in ipairs(forward.inputs) do
     if forward.saves[i] then read(op, v); op.moved = op.moved + v.elements end
@@ -65,10 +70,12 @@ local function read_saved(op, forward)
   end
 end
 
+-- It reads the gradients of the forward op's outputs.
 local function read_gradients(op, dys)
   for _, dy in ipairs(dys) do read(op, dy); op.moved = op.moved + dy.elements end
 end
 
+-- It makes the gradient of a value.
 local function give(op, value)
   local dx = gradient(value, op)
   op.outputs[#op.outputs + 1] = dx
@@ -76,6 +83,7 @@ local function give(op, value)
   op.moved = op.moved + value.elements
 end
 
+-- It makes the gradients of all inputs that need one.
 local function give_inputs(op, forward)
   for _, v in ipairs(forward.inputs) do
     if v.needs_grad then give(op, v) end
@@ -91,6 +99,7 @@ local function weight_gradient(op, weight, rows)
   op.moved = op.moved + dw.elements
 end
 
+-- Whether any input needs a gradient: not of data.
 local function wants_input_gradient(forward)
   for _, v in ipairs(forward.inputs) do
     if v.needs_grad then return true end
@@ -138,6 +147,7 @@ local function pass(tape, forward, dys)
   forward.twin = op
 end
 
+-- One backward op for all gradients: the rule for every kind without one of its own.
 local function single(tape, forward, dys)
   local op = new_op(tape, forward, "grad", { flop = forward.grad_flop or forward.flop,
     inplace = forward.inplace, grouped = forward.weight ~= nil })
@@ -168,6 +178,7 @@ local function cell(tape, forward, dys)
   defer(forward, gates)
 end
 
+-- The one gradient op of a weight that several ops deferred.
 local function deferred_weight_gradient(tape, weight)
   local op = new_op(tape, weight.uses[1], "grad_weight")
   op.name, op.block = weight.name .. "/grad_weight", weight.block
@@ -182,11 +193,13 @@ local function deferred_weight_gradient(tape, weight)
   weight_gradient(op, weight)
 end
 
+-- The loss starts the sweep: it reads its own output instead of gradients.
 local function loss(tape, forward)
   local op = single(tape, forward, {})
   read(op, forward.outputs[1])
 end
 
+-- The gradient of each output that has readers which send one back, summed.
 local function output_gradients(tape, forward)
   local dys = {}
   for _, out in ipairs(forward.outputs) do
@@ -195,6 +208,7 @@ local function output_gradients(tape, forward)
   return dys
 end
 
+-- The backward ops of one forward op.
 local function differentiate(tape, forward)
   if forward.kind == "loss" then return loss(tape, forward) end
   if not forward.outputs[1].needs_grad then return end
@@ -207,7 +221,9 @@ local function differentiate(tape, forward)
   if forward.reserve then reserve(forward) end
 end
 
--- Optimiser: FLOP per parameter, bytes of state per parameter.
+-- Optimiser: FLOP per parameter, bytes of state per parameter in fp32: none; a velocity; the two
+-- moments of Adam (D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015,
+-- algorithm 1).
 local OPTIMIZERS = {
   sgd = { flop = 2, state = 0 },
   momentum = { flop = 4, state = 4 },
@@ -231,6 +247,7 @@ local function touched(weight)
   return n, 1, true
 end
 
+-- The update op of a weight: reads its gradients, moves weight and state to and from memory.
 local function update(tape, self, weight)
   local rule = OPTIMIZERS[self.options.optimizer]
   local state = backward.state_bytes(self.options.optimizer, self.dtype)

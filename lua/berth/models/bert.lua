@@ -25,6 +25,8 @@ bert.options = {
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 
+-- Word, position and segment vectors, summed and normed: seq x hidden. `o.table` is shared with
+-- the output layer of masked_tokens.
 local function embed(b, o)
   local tokens = b:input("tokens", { o.seq })
   local word = attention.embedding(b, "word", tokens, { vocab = o.vocab, width = o.hidden,
@@ -36,6 +38,7 @@ local function embed(b, o)
   return layers.norm(b, "layer_norm", "norm", x)
 end
 
+-- One encoder layer: self-attention and feed-forward, each x -> norm(x + f(x)).
 local function layer(b, x, o)
   x = attention.residual_norm(b, "attention", x, b:scope("self", attention.attend, b, x, x, o))
   return attention.residual_norm(b, "ffn", x, attention.feed_forward(b, x, o))
@@ -49,11 +52,14 @@ local function gather(b, name, x, n)
     moved = 2 * picked }
 end
 
+-- The first token ([CLS]) through a dense layer and tanh, as in the released code.
 local function pooler(b, x, o)
   local first = layers.linear(b, "pooler", gather(b, "first_token", x, 1), { width = o.hidden })
   return layers.elementwise(b, "tanh", "tanh", first, { inplace = true, saves_output = true })
 end
 
+-- Scores of the masked tokens (section 3.1, task 1): predictions x vocab. The matrix is the word
+-- table; only its bias is a parameter of this layer.
 local function masked_tokens(b, x, o)
   local y = layers.linear(b, "transform", gather(b, "masked", x, o.predictions),
     { width = o.hidden })
@@ -85,6 +91,8 @@ local function head(b, x, o)
   return ending(b, "next_loss", layers.linear(b, "next_sentence", pooled, { width = 2 }), o)
 end
 
+-- Options with what `size` gives for those that are nil; `name` says "base" or "large" only if
+-- nothing of the size was overridden.
 local function read(given)
   local o = options.read("bert", given, bert.options)
   o.name = (o.layers or o.hidden or o.heads or o.ffn) and "bert" or "bert-" .. o.size

@@ -40,6 +40,7 @@ local function floats(shape)
   return out, product
 end
 
+--- A value of batch x shape elements.
 function Builder:value(op, shape, needs_grad)
   local sizes, product = floats(shape)
   return { op = op, shape = sizes, elements = self.batch * product, needs_grad = needs_grad,
@@ -54,21 +55,25 @@ function Builder:weight(name, count)
   return weight
 end
 
+--- The name with the scopes in front of it.
 function Builder:full_name(name)
   if #self.scopes == 0 then return name end
   return table.concat(self.scopes, ".") .. "." .. name
 end
 
+--- The outermost scope, which is one op at granularity "block".
 function Builder:block()
   return self.scopes[1] or ""
 end
 
+-- Elements of all values.
 local function total(values)
   local n = 0
   for _, v in ipairs(values) do n = n + v.elements end
   return n
 end
 
+-- An op with a weight needs a gradient, and so does one behind it.
 local function any_needs_grad(op)
   if op.weight then return true end
   for _, v in ipairs(op.inputs) do
@@ -77,6 +82,7 @@ local function any_needs_grad(op)
   return false
 end
 
+-- Elements that an op moves: inputs, outputs and weight, each once.
 local function traffic(op)
   local n = total(op.inputs) + total(op.outputs)
   return op.weight and n + op.weight.count or n
@@ -129,16 +135,19 @@ local function sum(ops, field)
   return n
 end
 
+-- Numbers in all weights.
 local function count_parameters(weights)
   local n = 0
   for _, w in ipairs(weights) do n = n + w.count end
   return n
 end
 
+-- "forward", "backward" or "update".
 local function pass_of(op)
   return op.update and "update" or op.backward and "backward" or "forward"
 end
 
+-- The table about a model: parameters, FLOP by pass, bytes of saved activations, sizes.
 local function information(self, graph)
   local flop = { forward = 0, backward = 0, update = 0 }
   for _, op in ipairs(graph.ops) do flop[pass_of(op)] = flop[pass_of(op)] + op.flop end

@@ -1,4 +1,7 @@
 --- Contracts a graph description: ops with the same key become one.
+-- Times, bytes and parameters add up; tensors inside a coarse op vanish, those alike in producer,
+-- readers and flags become one. The partition must be acyclic: the caller sees to it
+-- (emit.merge_keys). Results are in order of the first op of each key.
 local coarsen = {}
 
 -- Union of colocation groups that meet in one coarse op.
@@ -15,11 +18,13 @@ local function disjoint_groups()
   return root, unite
 end
 
+-- A coarse op without work, as its first member is flagged.
 local function new_op(name, op)
   return { name = name, kind = op.kind, flop = 0, bytes = 0, params = 0, workspace = 0,
     backward = op.backward, update = op.update, splittable = op.splittable }
 end
 
+-- Whether op b has more FLOP than a.
 local function heavier(a, b) return b.flop > a end
 
 -- Coarse op of every op; its kind is that of its heaviest member.
@@ -41,6 +46,7 @@ local function merge_ops(graph, keys)
   return ops, where
 end
 
+-- Colocation groups with members in one coarse op become one group.
 local function merge_groups(graph, ops, where)
   local root, unite = disjoint_groups()
   for id, op in ipairs(graph.ops) do
@@ -53,6 +59,7 @@ local function merge_groups(graph, ops, where)
   for _, op in ipairs(ops) do op.group = op.group and root(op.group) end
 end
 
+-- Coarse ops with twins among their members are twins; the first pair counts.
 local function merge_twins(graph, ops, where)
   for id, op in ipairs(graph.ops) do
     local a, b = where[id], op.twin and where[op.twin]
@@ -60,6 +67,7 @@ local function merge_twins(graph, ops, where)
   end
 end
 
+-- Coarse ops that read a tensor, without the one that makes it.
 local function outside_readers(tensor, where)
   local to, seen = {}, { [where[tensor.from]] = true }
   for _, id in ipairs(tensor.to) do

@@ -4,6 +4,7 @@ local programs = {}
 
 local SAME = { cut = "same", label = "map" }
 
+-- An elementwise op of matrices of the same shape, cut as its inputs are.
 local function map(b, ...)
   local values = { ... }
   local text = ("ij,"):rep(#values):sub(1, -2) .. "->ij"
@@ -53,6 +54,7 @@ function programs.ffnn(b, o)
   end
 end
 
+-- RMS norm: square, sum over a row, scale by the gain.
 local function norm(b, x, gain)
   local total = b:einsum("ij->i", { map(b, x) }, { cut = "same", label = "reduce" })
   return b:einsum("ij,i,j->ij", { x, total, gain }, SAME)
@@ -63,12 +65,14 @@ local function project(b, x, heads, d)
   return b:einsum("ik,khd->hid", { x, b:input(x.extents[2], heads, d) }, some_cut(b))
 end
 
+-- Rotary positions: pairs of reals as complex numbers, times a factor of the position.
 local function rotate(b, x)
   local c = b:einsum("hid->hid", { x }, { cut = "same", kind = "complexer", label = "complex" })
   c = b:einsum("hid,id->hid", { c, b:input(x.extents[2], x.extents[3]) }, SAME)
   return b:einsum("hid->hid", { c }, { cut = "same", kind = "complexer", label = "real" })
 end
 
+-- exp, sum over j, division; the maximum is not subtracted.
 local function softmax(b, s)
   local e = b:einsum("hij->hij", { s }, SAME)
   local total = b:einsum("hij->hi", { e }, { cut = "same", label = "reduce" })
@@ -83,6 +87,7 @@ local function attention(b, x, heads, d)
   return b:einsum("hid,hdj->ij", { mixed, b:input(heads, d, x.extents[2]) }, some_cut(b))
 end
 
+-- Gated: down(gate x * up x), with four times the width inside.
 local function feed_forward(b, x)
   local n = x.extents[2]
   local gate, up = matmul(b, x, b:input(n, 4 * n), some_cut(b)),
@@ -115,6 +120,8 @@ end
 
 local function any_width(b, o) return o.width / 2 ^ (b.rng:below(3) - 1) end
 
+-- A second operand with `rows` rows: with probability 0.4 each of the values, latest first, else a
+-- new input.
 local function other(b, o, pool, rows)
   for i = #pool, 1, -1 do
     if pool[i].extents[1] == rows and b.rng:uniform() < 0.4 then
@@ -139,6 +146,7 @@ end
 
 function steps.map(b, _, pool) return map(b, pick(b, pool)) end
 
+-- Sum with the latest value of the same shape, or with a new input.
 function steps.join(b, _, pool)
   local x = pick(b, pool)
   for i = #pool, 1, -1 do

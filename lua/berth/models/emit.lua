@@ -1,6 +1,10 @@
---- From records to a description for berth.graph: plain ops and tensors with ids.
+--- From records to a description for berth.graph: plain ops and tensors with ids. Forward ops come
+-- first, then backward ops, then updates. Sizes are elements times bytes per number (dtype).
+-- Memory: params are what an op keeps for the whole step (its weight, or the optimiser state of its
+-- update), resident is what a tensor takes while it is live.
 local emit = {}
 
+-- Ids are positions: forward ops, then the tape.
 local function assign_ids(self, tape)
   for i, op in ipairs(self.ops) do op.id = i end
   for i, op in ipairs(tape) do op.id = #self.ops + i end
@@ -28,6 +32,7 @@ local function weight_groups(self, tape)
   return group_of, size
 end
 
+-- Group numbers by key, in order of first use.
 local function numbered(self, tape, group_of, size)
   local number, next_number = {}, 1
   local function visit(op)
@@ -42,6 +47,7 @@ local function numbered(self, tape, group_of, size)
   return number
 end
 
+-- A weight counts at its first use; optimiser state at the update.
 local function persistent_bytes(self, op)
   if op.phase == "update" then return op.state end
   if op.phase == "backward" then return 0 end
@@ -59,6 +65,7 @@ local function kept_gradients(self, op)
   return bytes
 end
 
+-- The fields of an op as berth.graph takes them.
 local function describe_op(self, op, number, group_of)
   local key = group_of[op]
   return {
@@ -83,6 +90,7 @@ local function overwritten(op, inputs, dead)
   end
 end
 
+-- The set of all values that are overwritten in place.
 local function overwritten_values(self, tape)
   local dead = {}
   for _, op in ipairs(self.ops) do overwritten(op, op.inputs, dead) end
@@ -90,6 +98,7 @@ local function overwritten_values(self, tape)
   return dead
 end
 
+-- Ids of the readers, each once.
 local function reader_ids(value)
   local to, seen = {}, {}
   for _, op in ipairs(value.readers) do
@@ -99,12 +108,14 @@ local function reader_ids(value)
   return to
 end
 
+-- Bytes that a tensor takes while it is live; 0 where it overwrites, or is counted with its op.
 local function resident(self, value, dead)
   if dead[value] then return 0 end
   if value.weight and self.options.optimizer == "none" then return 0 end
   return value.elements * self.dtype
 end
 
+-- The fields of a tensor; gradients of weights do not depend on the batch size.
 local function describe_tensor(self, value, dead)
   return {
     from = value.op.id, to = reader_ids(value), bytes = value.elements * self.dtype,
@@ -145,11 +156,13 @@ function emit.saved_bytes(graph)
   return bytes
 end
 
+-- Kinds that a fused kernel absorbs into the op before: element-wise, or a pass over rows.
 local CHEAP = {
   batch_norm = true, layer_norm = true, rms_norm = true, relu = true, gelu = true, tanh = true,
   silu_mul = true, add = true, softmax = true, rope = true,
 }
 
+-- How many forward ops read a value.
 local function forward_readers(value, first_backward)
   local n = 0
   for _, op in ipairs(value.readers) do
@@ -174,6 +187,7 @@ local function layer_names(self)
   return layer
 end
 
+-- Keys of granularity "layer": a layer forward, backward and its update are three ops.
 local function layer_keys(self, tape)
   local layer, keys = layer_names(self), {}
   for id, op in ipairs(self.ops) do keys[id] = layer[op] end
@@ -181,6 +195,7 @@ local function layer_keys(self, tape)
   return keys
 end
 
+-- Keys of granularity "block": ops outside blocks stay alone.
 local function block_keys(self, tape)
   local keys = {}
   for id, op in ipairs(self.ops) do keys[id] = op.block ~= "" and op.block or op.name end

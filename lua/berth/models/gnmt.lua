@@ -21,6 +21,7 @@ gnmt.options = {
   steps_per_op = { default = 1, kind = "count" },
 }
 
+-- The first encoder layer: two LSTMs, whose outputs are joined: 2 * hidden for each token.
 local function both_directions(b, xs, o)
   local forth = recurrent.layer(b, "forth", xs, nil, false, o)
   local back = recurrent.layer(b, "back", xs, nil, true, o)
@@ -38,6 +39,7 @@ local function added(b, ys, xs)
   return out
 end
 
+-- An LSTM layer; from the third on its input is added to its output.
 local function deeper(b, i, xs, contexts, o)
   local ys = recurrent.layer(b, "lstm", xs, contexts, false, o)
   if i < 3 then return ys end
@@ -64,6 +66,7 @@ local function additive(b, q, k, o)
   }
 end
 
+-- Weighted sum of the memory: target x source times source x hidden.
 local function mix(b, p, memory, o)
   local macs = b.batch * p.shape[2] * p.shape[3] * o.hidden
   return b:op { name = "context", kind = "matmul", inputs = { p, memory },
@@ -78,6 +81,7 @@ local function slices(b, x, like)
   return b:multi { name = "contexts", kind = "slice", inputs = { x }, shapes = shapes, flop = 0 }
 end
 
+-- One context for each chunk of the queries, which are the outputs of the first decoder layer.
 local function attend(b, queries, memory, o)
   local keys = recurrent.joined(b, "memory", memory, o.hidden)
   local q = layers.linear(b, "q", recurrent.joined(b, "queries", queries, o.hidden),

@@ -13,6 +13,8 @@ inception.options = {
   aux = { kind = "boolean", by = "as training" },
 }
 
+-- Convolution, batch norm and relu. kernel, stride and padding are a number or { height, width };
+-- stride 1 and no padding unless given.
 local function unit(b, name, x, channels, kernel, stride, padding)
   local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel,
     stride = stride, padding = padding })
@@ -27,11 +29,13 @@ local function branch(b, name, x, chain)
   return x
 end
 
+-- The fourth branch of every module: a mean that keeps the extent, then a 1x1 unit.
 local function pooled(b, x, channels)
   local y = layers.avg_pool(b, "pool", x, { kernel = 3, stride = 1, padding = 1 })
   return branch(b, "pool", y, { { channels, 1 } })
 end
 
+-- Figure 5, on 35x35. As in the released models one branch keeps a 5x5 convolution.
 local function block_35(b, x, pool_width)
   return layers.concat(b, "concat", {
     branch(b, "b1", x, { { 64, 1 } }),
@@ -41,6 +45,7 @@ local function block_35(b, x, pool_width)
   })
 end
 
+-- Figure 10: halves the extent; the third branch is a pool without a unit. 288 -> 768 channels.
 local function shrink_to_17(b, x)
   return layers.concat(b, "concat", {
     branch(b, "b3", x, { { 384, 3, 2 } }),
@@ -49,9 +54,11 @@ local function shrink_to_17(b, x)
   })
 end
 
+-- A 7x7 convolution as a 1x7 and a 7x1 one (section 3.2).
 local WIDE, TALL = { 1, 7 }, { 7, 1 }
 local PAD_WIDE, PAD_TALL = { 0, 3 }, { 3, 0 }
 
+-- Figure 6 with n = 7, on 17x17; c: width inside of the two factored branches.
 local function block_17(b, x, c)
   return layers.concat(b, "concat", {
     branch(b, "b1", x, { { 192, 1 } }),
@@ -62,6 +69,7 @@ local function block_17(b, x, c)
   })
 end
 
+-- Figure 10 once more: 768 -> 1280 channels.
 local function shrink_to_8(b, x)
   return layers.concat(b, "concat", {
     branch(b, "b3", x, { { 192, 1 }, { 320, 3, 2 } }),
@@ -71,6 +79,7 @@ local function shrink_to_8(b, x)
   })
 end
 
+-- 1x3 and 3x1 side by side on the same input.
 local function fork(b, name, x)
   return layers.concat(b, name .. ".concat", {
     unit(b, name .. "a", x, 384, { 1, 3 }, 1, { 0, 1 }), unit(b, name .. "b", x, 384, { 3, 1 }, 1,
@@ -78,6 +87,7 @@ local function fork(b, name, x)
   })
 end
 
+-- Figure 7: the outer branches of the coarsest grid fork instead of chaining. 2048 channels.
 local function block_8(b, x)
   return layers.concat(b, "concat", {
     branch(b, "b1", x, { { 320, 1 } }),
@@ -87,6 +97,7 @@ local function block_8(b, x)
   })
 end
 
+-- The rows of table 1 before the modules: 299x299x3 -> 35x35x192.
 local function stem(b, image)
   local x = b:input("image", { 3, image, image })
   x = branch(b, "conv1", x, { { 32, 3, 2 }, { 32, 3 }, { 64, 3, 1, 1 } })
@@ -100,6 +111,7 @@ local function finish(b, x, o)
   return o.training and layers.loss(b, "loss", x) or x
 end
 
+-- Figure 8: the classifier beside the last 17x17 module, which adds a loss of its own.
 local function auxiliary(b, x, o)
   x = layers.avg_pool(b, "pool", x, { kernel = 5, stride = 3 })
   x = branch(b, "conv", x, { { 128, 1 }, { 768, 5 } })
@@ -110,6 +122,7 @@ local function head(b, x, o)
   return finish(b, layers.global_pool(b, "pool", x), o)
 end
 
+-- { scope, module, its third argument }.
 local BEFORE_AUX = {
   { "mixed5b", block_35, 32 }, { "mixed5c", block_35, 64 }, { "mixed5d", block_35, 64 },
   { "mixed6a", shrink_to_17 }, { "mixed6b", block_17, 128 }, { "mixed6c", block_17, 160 },

@@ -101,7 +101,7 @@ for maker in pairs(MAKERS) do
   end
 end
 
-local function knows(name)
+local function is_model(name)
   for _, entry in ipairs(NAMED) do
     if entry[1] == name then return true end
   end
@@ -111,7 +111,7 @@ end
 -- models.resnet50 { batch = 8 }, models["bert-large"] {}: the names of the list, too.
 return setmetatable(models, { __index = function(_, name)
   if type(name) ~= "string" then return nil end
-  if not knows(name) then
+  if not is_model(name) then
     fail("berth.models has no '%s' (models: %s)", name, table.concat(models.list(), " "))
   end
   return function(given) return models.build(name, given) end

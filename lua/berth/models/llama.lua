@@ -35,12 +35,14 @@ local function gated(b, gate, up)
     grad_flop = 2 * layers.COST.silu_mul * gate.elements }
 end
 
+-- SwiGLU: down(silu(gate x) * up x), three matrices without bias.
 local function feed_forward(b, x, o)
   local gate = layers.linear(b, "gate", x, { width = o.ffn, bias = false })
   local up = layers.linear(b, "up", x, { width = o.ffn, bias = false })
   return layers.linear(b, "down", gated(b, gate, up), { width = o.hidden, bias = false })
 end
 
+-- Norms come before attention and feed-forward; the sums bypass them.
 local function layer(b, x, o)
   local h = layers.norm(b, "rms_norm", "attention_norm", x)
   x = layers.add(b, "attention_add", b:scope("self", attention.attend, b, h, h, o), x)

@@ -1,6 +1,6 @@
 --- Small random training graphs, to train and test deployment on: convolutions, fully connected
 -- layers, or attention. The same seed gives the same graph; up to 300 ops at granularity "layer"
--- unless `layers` asks for more.
+-- unless `layers` is larger.
 local berth_core = require "berth.core"
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
@@ -21,6 +21,7 @@ local function draw(rng, list) return list[rng:below(#list)] end
 
 local function chance(rng, p) return rng:uniform() < p end
 
+-- The classifier and, in training, its loss.
 local function ending(b, x, width, o)
   local y = layers.linear(b, "fc", x, { width = width })
   return o.training and layers.loss(b, "loss", y) or y
@@ -34,6 +35,7 @@ local function unit(b, name, x, channels, kernel, stride)
   return layers.relu(b, name .. ".relu", layers.batch_norm(b, name .. ".bn", y))
 end
 
+-- A module of two branches, 1x1 and 1x1 -> k x k, each with half of the channels.
 local function branches(b, x, rng, channels)
   local a = unit(b, "a", x, channels / 2, 1, 1)
   local c = unit(b, "c2", unit(b, "c1", x, channels / 2, 1, 1), channels / 2, draw(rng, { 3, 5 }),
@@ -41,6 +43,7 @@ local function branches(b, x, rng, channels)
   return layers.concat(b, "concat", { a, c })
 end
 
+-- A plain unit where the shape changes; elsewhere branches, a residual or a plain unit.
 local function cnn_layer(b, x, rng, channels, stride)
   if stride > 1 or x.shape[1] ~= channels then
     return unit(b, "unit", x, channels, draw(rng, { 1, 3, 3, 5 }), stride)
@@ -50,6 +53,7 @@ local function cnn_layer(b, x, rng, channels, stride)
   return chance(rng, 0.5) and layers.add(b, "add", y, x) or y
 end
 
+-- About three strides over all layers, each of which doubles the channels, to at most 768.
 local function cnn(b, rng, o)
   local image, channels = draw(rng, { 32, 64, 128, 224 }), draw(rng, { 32, 64, 96 })
   local x = b:scope("stem", unit, b, "stem", b:input("image", { 3, image, image }), channels, 3, 2)
@@ -75,6 +79,7 @@ local function mlp_layer(b, x, rng, width)
   return y
 end
 
+-- Input: an embedding of 16 tokens (a large table, as recommenders have it) or dense features.
 local function mlp(b, rng, o)
   local x
   if chance(rng, 0.4) then
@@ -99,6 +104,7 @@ local function transformer_layer(b, x, a)
   return attention.residual_norm(b, "ffn", y, attention.feed_forward(b, y, a))
 end
 
+-- Heads of 64. Output: the vocabulary where that is at most 30,000, else two classes.
 local function transformer(b, rng, o)
   local hidden = draw(rng, { 256, 512, 768, 1024, 2048 })
   local a = { hidden = hidden, heads = hidden / 64, ffn = draw(rng, { 1, 2, 4 }) * hidden,
@@ -113,6 +119,7 @@ end
 
 -- ---- one of them --------------------------------------------------------------------------------
 
+-- least, most: range of `layers`; batches: those drawn from, in samples.
 local FAMILIES = {
   cnn = { make = cnn, least = 4, most = 18, batches = { 16, 32, 64, 120 } },
   mlp = { make = mlp, least = 3, most = 16, batches = { 32, 128, 512, 600 } },

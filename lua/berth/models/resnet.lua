@@ -9,6 +9,7 @@ local options = require "berth.models.options"
 
 local resnet = {}
 
+-- Blocks of each of the four stages (table 1).
 local DEPTHS = {
   [18] = { blocks = { 2, 2, 2, 2 } }, [34] = { blocks = { 3, 4, 6, 3 } },
   [50] = { blocks = { 3, 4, 6, 3 }, bottleneck = true }, [101] = { blocks = { 3, 4, 23, 3 },
@@ -31,18 +32,21 @@ local function conv_norm_relu(b, suffix, x, o)
   return layers.relu(b, "relu" .. suffix, conv_norm(b, suffix, x, o))
 end
 
+-- 1x1, 3x3, 1x1: the last has four times the width.
 local function bottleneck(b, x, width, stride)
   local y = conv_norm_relu(b, "1", x, { channels = width, kernel = 1 })
   y = conv_norm_relu(b, "2", y, { channels = width, kernel = 3, stride = stride, padding = 1 })
   return conv_norm(b, "3", y, { channels = 4 * width, kernel = 1 })
 end
 
+-- Two 3x3 convolutions, for depths 18 and 34.
 local function basic(b, x, width, stride)
   local y = conv_norm_relu(b, "1", x, { channels = width, kernel = 3, stride = stride,
     padding = 1 })
   return conv_norm(b, "2", y, { channels = width, kernel = 3, padding = 1 })
 end
 
+-- Identity, or a projection where the shape changes (option B of the paper).
 local function shortcut(b, x, like, stride)
   if x.shape[1] == like.shape[1] and stride == 1 then return x end
   local y = layers.conv(b, "downsample.conv", x, { channels = like.shape[1], kernel = 1,
@@ -67,6 +71,8 @@ local function norm_relu(b, suffix, x)
   return layers.relu(b, "relu" .. suffix, layers.batch_norm(b, "bn" .. suffix, x))
 end
 
+-- Norm and relu come first. The projection reads them; a plain shortcut reads x itself, and where
+-- the block has a stride it is a pool of 1x1, which has no parameters.
 local function block2(b, x, width, stride, projected)
   local first = norm_relu(b, "1", x)
   local straight = x
@@ -88,6 +94,7 @@ local function stem2(b, image)
   return layers.max_pool(b, "pool", x, { kernel = 3, stride = 2, padding = 1 })
 end
 
+-- The last block of a stage has its stride, not the first of the next one.
 local function body2(b, blocks, o)
   local x = b:scope("stem", stem2, b, o.image)
   for stage, count in ipairs(blocks) do

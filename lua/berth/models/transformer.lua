@@ -27,6 +27,7 @@ transformer.options = {
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 
+-- Rows of the table, plus sines (section 3.5), which have no parameters and pass the gradient on.
 local function embed(b, length, o, table_)
   local x = attention.embedding(b, "table", b:input("tokens", { length }),
     { width = o.hidden, weight = table_,
@@ -46,6 +47,7 @@ local function encoder_layer(b, x, o)
   return feed_forward(b, self_attention(b, x, o), o)
 end
 
+-- Section 3.1: the decoder has a third sublayer, which attends to the output of the encoder.
 local function decoder_layer(b, x, memory, o)
   x = self_attention(b, x, o)
   x = attention.residual_norm(b, "cross", x, b:scope("cross", attention.attend, b, x, memory, o))
@@ -57,6 +59,7 @@ local function head(b, x, o, table_)
   return o.training and layers.loss(b, "loss", x) or x
 end
 
+-- Options with what `size` gives for those that are nil.
 local function read(given)
   local o = options.read("transformer", given, transformer.options)
   for key, value in pairs(SIZES[o.size]) do o[key] = o[key] or value end

@@ -6,10 +6,12 @@ local options = require "berth.models.options"
 
 local vgg = {}
 
+-- Columns A, B, D and E of table 1: convolutions between two pools.
 local STAGES = {
   [11] = { 1, 1, 2, 2, 2 }, [13] = { 2, 2, 2, 2, 2 }, [16] = { 2, 2, 3, 3, 3 },
   [19] = { 2, 2, 4, 4, 4 },
 }
+-- Channels of each stage.
 local WIDTHS = { 64, 128, 256, 512, 512 }
 
 vgg.options = {
@@ -18,6 +20,7 @@ vgg.options = {
   classes = { default = 1000, kind = "count" },
 }
 
+-- Convolutions of 3x3 that keep the extent, then a pool that halves it.
 local function stage(b, x, width, count)
   for k = 1, count do
     x = layers.conv(b, string.format("conv%d", k), x, { channels = width, kernel = 3, padding = 1,
@@ -27,6 +30,7 @@ local function stage(b, x, width, count)
   return layers.max_pool(b, "pool", x, { kernel = 2, stride = 2 })
 end
 
+-- Three dense layers on 7x7; images of other sizes are pooled to that first.
 local function head(b, x, o)
   if x.shape[2] ~= 7 then x = layers.adaptive_pool(b, "pool", x, 7) end
   x = layers.relu(b, "relu1", layers.linear(b, "fc1", x, { width = 4096, flatten = true }))
