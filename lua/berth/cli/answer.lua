@@ -1,4 +1,6 @@
 --- What commands do with a placement that they have found: print it, simulated, and write it.
+-- Used by berth place and berth repair. Files are written before anything is printed, so that an
+-- error in writing leaves no output that looks complete.
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local formats = require "berth.io.formats"
@@ -14,7 +16,7 @@ answer.options = {
     "writes the graph with its devices, as " .. formats.endings(formats.shown)),
 }
 
---- Raises unless the file names are all right.
+--- Raises unless the file names are legal: --placed-graph needs a format that shows devices.
 function answer.check(given)
   local path = given["placed-graph"]
   if path and not formats.of_path(path, formats.shown) then
@@ -23,6 +25,7 @@ function answer.check(given)
   end
 end
 
+-- Writes the files that options name. format and placement of a graph file are those of its ending.
 local function save(given, graph, placement, result)
   if given.output then fail.need(placement:save(given.output)) end
   if given.trace then fail.need(result:save_trace(given.trace)) end
@@ -31,6 +34,7 @@ local function save(given, graph, placement, result)
   if path then fail.need(graph:save(path, { format = format, placement = placement })) end
 end
 
+-- Lines: graph, topology, placement, result, then a table of devices.
 local function print_text(write, graph, topology, placement, result)
   write(tostring(graph))
   write(tostring(topology))

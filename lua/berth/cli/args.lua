@@ -1,12 +1,14 @@
 --- Options of a command: { name, kind, value (placeholder), text, choices } and their parsing.
---
 -- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), numbers
--- (A,B,...), or a unit of berth.quantity ("seconds", "bytes", "bytes/s").
+-- (A,B,...), or a unit of berth.quantity ("seconds", "bytes", "bytes/s"). A value follows its
+-- option as --name=VALUE or as the next word; "--" ends the options. Values are converted here, so
+-- that a command gets numbers in base units.
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 
 local args = {}
 
+-- A whole number from `least` to 2^53, which both interpreters hold exactly.
 local function whole(name, text, least)
   local n = tonumber(text)
   fail.refuse(not n or n ~= math.floor(n) or n < least or n >= 2 ^ 53,
@@ -57,12 +59,14 @@ function convert.choice(option, text)
   return fail.usage("--%s: no %q; legal: %s", option.name, text, table.concat(option.choices, " "))
 end
 
+-- The converted value; kinds without a converter are units.
 local function value_of(option, text)
   local f = convert[option.kind]
   if f then return f(option, text) end
   return args.quantity("--" .. option.name, text, option.kind)
 end
 
+-- The option of a command, or a message that lists all of them.
 local function find(command, name)
   for _, option in ipairs(command.options) do
     if option.name == name then return option end
@@ -94,7 +98,9 @@ end
 
 --- Positional arguments, and a table of option values by name.
 -- @tparam table command name, options, least and most (how many positional arguments), use
--- @tparam table argv
+-- @tparam table argv words behind the command
+-- @treturn table positional arguments
+-- @treturn table values by option name; help: true if --help is among them
 function args.parse(command, argv)
   local positional, options, i, only_positional = {}, {}, 1, false
   while i <= #argv do
@@ -116,11 +122,13 @@ function args.parse(command, argv)
   return positional, options
 end
 
+-- "--name VALUE", the left column of the help text.
 local function left_column(option)
   if option.kind == "flag" then return "--" .. option.name end
   return "--" .. option.name .. " " .. option.value
 end
 
+-- The text with the choices behind it.
 local function right_column(option)
   if not option.choices then return option.text end
   return option.text .. " (" .. table.concat(option.choices, " ") .. ")"

@@ -1,4 +1,10 @@
 --- The commands of berth by name.
+--
+-- A command is a table: the descriptor that args.lua parses by (name, use, least, most, text,
+-- notes, options), and run(positional, given, write, complain, words) -> exit code. `write` and
+-- `complain` take one line without its end, for standard output and standard error; `words` are the
+-- arguments as typed. A command with kinds has choose(words) -> the command that these words name.
+-- Modules are loaded when a command is found, so that --help of one does not load them all.
 local commands = {}
 
 -- In the order of the help text; each is a module of commands/.

@@ -22,6 +22,7 @@ local function arguments_of(command)
     command.use:find "TOPOLOGY" and sources.generators or {})
 end
 
+-- Appends the rows of a command: values of its options, its flags, its arguments.
 local function add_command(rows, path, command)
   local flags = { "--help" }
   for _, option in ipairs(command.options) do

@@ -44,12 +44,14 @@ local function run_at(text, at, known)
   return mark and first, last, mark, behind
 end
 
+-- Raises with the part of the text that begins at the place.
 local function refused(option, text, at, known)
   local part = text:sub(at):match "^%s*(.-)%s*[,/]"
   if part == "" then fail.usage("--%s: %q has an empty entry", option, text:sub(1, -2)) end
   return fail.usage("--%s: %q is no device and no range of devices (%s)", option, part, known.range)
 end
 
+-- Adds devices first to last to a set; a device is in a set once.
 local function add(option, set, first, last, topology)
   for d = first, last do
     if set[d] then

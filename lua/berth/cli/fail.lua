@@ -1,4 +1,6 @@
 --- How a command ends early: an error value with an exit code.
+-- fail.usage and fail.need raise a Failure; main.lua catches it, prints its message and exits. Exit
+-- codes: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted.
 local interrupt = require "berth.base.interrupt"
 
 local fail = {}
@@ -31,7 +33,8 @@ end
 
 local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }
 
---- Passes its arguments on, unless they are nil, message, code, why.
+--- Passes its arguments on, unless they are nil, message, code, why: then ends the command with the
+-- exit code of that code.
 function fail.need(value, message, code, why, ...)
   if value ~= nil and value ~= false then return value, message, code, why, ... end
   local failure = { exit = exits[code] or fail.USAGE, message = tostring(message), code = code,

@@ -6,6 +6,7 @@ local sources = require "berth.cli.sources"
 
 local inputs = {}
 
+-- The name of a device without a rate of FLOP or bytes, or nil.
 local function lacks_rates(topology)
   for d = 1, #topology do
     local device = topology:device(d)
@@ -40,6 +41,7 @@ function inputs.check(positional, given)
   end
 end
 
+-- The topology that arguments and options give, or nil; --devices makes a mesh of 1 B/s links.
 local function topology_of(spec, given)
   if given.devices then return berth.topology.mesh(given.devices, { bandwidth = 1 }) end
   spec = spec or given.topology
@@ -49,14 +51,15 @@ end
 --- Graph and topology of the arguments; the topology may come from the graph's file.
 -- @tparam table positional
 -- @tparam table given parsed options
+-- @treturn graph
+-- @treturn topology
 function inputs.read(positional, given)
   inputs.check(positional, given)
   local graph, topology, _, about = sources.graph(positional[1], options.for_loading(given))
   topology = topology_of(positional[2], given) or topology
   if not topology then
     fail.usage("%s holds no topology: give one, a file or %s; or --devices N where transfers are "
-      .. "in units of time", positional[1],
-      sources.topology_examples)
+      .. "in units of time", positional[1], sources.topology_examples)
   end
   if about and not about.timed then check_rates(positional[1], topology) end
   return graph, topology
@@ -65,6 +68,7 @@ end
 inputs.placement_option = options.file("placement",
   "a placement that berth place wrote, or single:N for all on device N")
 
+-- A placement of all ops on one device (from 1).
 local function all_on(device, graph, topology)
   fail.refuse(device < 1 or device > #topology,
     "--placement single:%d: the topology has devices 1 to %d", device, #topology)
@@ -75,6 +79,8 @@ end
 
 --- The placement of --placement.
 -- @tparam string command for messages
+-- @tparam string spec file name, or "single:N"
+-- @treturn placement of as many ops as the graph has
 function inputs.placement(command, spec, graph, topology)
   fail.refuse(not spec, "%s: --placement is needed: a file, or single:N for all ops on device N",
     command)

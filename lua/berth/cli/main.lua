@@ -9,6 +9,7 @@ local schema = require "berth.base.schema"
 
 local main = {}
 
+-- The text of berth without a command, and of --help.
 local function overview()
   local lines = { "usage: berth COMMAND ...", "",
     "Places, simulates and schedules distributed machine-learning graphs.", "" }
@@ -23,6 +24,7 @@ local function overview()
   return table.concat(lines, "\n")
 end
 
+-- argv without its first word.
 local function rest(argv)
   local out = {}
   for i = 2, #argv do out[i - 1] = argv[i] end
@@ -37,6 +39,8 @@ local function command_of(argv)
   return command, words
 end
 
+-- Runs one command line and returns its exit code. state.json is set when errors have to be printed
+-- as JSON, too.
 local function dispatch(argv, write, complain, state)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
@@ -71,6 +75,8 @@ local function standard_output()
   end
 end
 
+-- The same with failures turned into messages: say(message); with --json an infeasible problem is
+-- also a JSON object on standard output.
 local function run(argv, write, say)
   local state = {}
   local ok, result = interrupt.catching(dispatch, argv, write, say, state)

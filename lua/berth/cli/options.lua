@@ -1,4 +1,7 @@
 --- Options that several commands share, and their way into the library.
+-- Rows of an option come from the descriptors of the library (berth.base.options), so that names,
+-- legal values and defaults are written once. The for_... functions collect the given values under
+-- the names that a function of the library takes.
 local base = require "berth.base.options"
 local fail = require "berth.cli.fail"
 local formats = require "berth.io.formats"
@@ -12,6 +15,7 @@ local VALUES = {
   seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "N",
 }
 
+-- The kind of args.lua for a row of the library.
 local function kind_of(option)
   if option.choices then return "choice" end
   if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then
@@ -132,6 +136,7 @@ local function pick(given, list, out)
   return out
 end
 
+-- The given ones of some options under the library's names.
 local function pick_named(given, names, out)
   for _, name in ipairs(names) do
     if given[name] ~= nil then out[name:gsub("-", "_")] = given[name] end
@@ -139,6 +144,7 @@ local function pick_named(given, names, out)
   return out
 end
 
+-- Adds the field `cost`, if an option of pricing is given.
 local function priced(given, out)
   local cost = pick(given, options.pricing, {})
   if next(cost) then out.cost = cost end
@@ -167,6 +173,7 @@ local function read_rank(path)
   return out
 end
 
+-- Options of the simulator; --rank is read from its file.
 local function simulated(given)
   local out = pick(given, options.simulating, pick(given, options.shared, {}))
   if out.rank then out.rank = read_rank(out.rank) end
@@ -180,6 +187,7 @@ function options.judge(given)
   return out
 end
 
+--- Options of berth.place and berth.portfolio; placers that simulate get the judge, too.
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil

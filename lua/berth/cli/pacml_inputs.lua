@@ -39,6 +39,7 @@ function inputs.interarrival(value)
   return seconds(value)
 end
 
+-- Reading a folder fails with EISDIR on POSIX systems; elsewhere no path counts as a folder.
 local function is_folder(path)
   local file = io.open(path, "rb")
   if not file then return false end
@@ -47,6 +48,8 @@ local function is_folder(path)
   return code == 21 -- EISDIR
 end
 
+-- Paths of the profiles: positional arguments from the second on, folders replaced by their five
+-- files.
 local function files_of(positional)
   local out = {}
   for i = 2, #positional do
@@ -62,6 +65,7 @@ local function files_of(positional)
   return out
 end
 
+-- The cluster of --ramp and --mode.
 local function ramp_of(given)
   local out = lists.settings("--ramp", given.ramp, function(x) return tonumber(x) or x end)
   if out.compat ~= nil then fail.usage("--ramp: compat: use --mode") end

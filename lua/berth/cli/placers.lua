@@ -17,6 +17,7 @@ agent:FILE is an agent that berth train wrote.]]
 local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds",
   seconds = "seconds" }
 
+-- The value of KEY=VALUE: a quantity, true, false, a number, or the text.
 local function value_of(flag, key, text)
   if QUANTITIES[key] then return args.quantity(flag .. ": " .. key, text, QUANTITIES[key]) end
   if text == "true" or text == "false" then return text == "true" end
@@ -30,6 +31,7 @@ local function contains(list, name)
   return false
 end
 
+-- The text, if it is a variant of the placer; else raises with the variants there are.
 local function variant_of(flag, name, text)
   local known = registry.by_name[name] and registry.variants(name) or {}
   if contains(known, text) then return text end
@@ -37,14 +39,14 @@ local function variant_of(flag, name, text)
   return fail.usage("%s: %s: %q is neither KEY=VALUE nor a variant; %s", flag, name, text, rest)
 end
 
+-- Raises unless the name is of a placer, a transform or a refinement.
 local function check_name(flag, name)
   if contains(berth.placers(), name) or transforms.is_transform(name)
       or transforms.is_refinement(name) then
     return
   end
   fail.usage("%s: no %q; placers: %s; transforms: %s; refinements: %s", flag, name,
-    table.concat(berth.placers(), " "),
-    table.concat(berth.transforms(), " "), "adjust repair")
+    table.concat(berth.placers(), " "), table.concat(berth.transforms(), " "), "adjust repair")
 end
 
 -- What is between the separators; a pattern for these.
@@ -63,12 +65,12 @@ local function agent(flag, path)
   local found = fail.need(berth.agents.load(path))
   if found.kind == "tag" then
     fail.usage("%s: agent:%s is of kind tag: it decides for the op groups of a deployment, berth "
-      .. "deploy --prior agent:%s", flag,
-      path, path)
+      .. "deploy --prior agent:%s", flag, path, path)
   end
   return found
 end
 
+-- One stage: an agent, a name, or { name, options }.
 local function stage(flag, text)
   local path = text:match("^agent:(.*)$")
   if path then return agent(flag, path) end

@@ -1,4 +1,5 @@
---- What commands print about graphs, topologies and results.
+--- What commands print about graphs, topologies and results: lines of text and members of JSON
+-- objects. Times are in s and sizes in bytes in JSON, with units in text.
 local berth = require "berth"
 local json = require "berth.base.json_writer"
 local options = require "berth.base.options"
@@ -9,11 +10,13 @@ local sort = require "berth.base.sort"
 
 local report = {}
 
+-- "-" for nil and NaN.
 local function format(value, unit)
   if value == nil or value ~= value then return "-" end
   return berth.format(value, unit)
 end
 
+-- "12.3 %" of 0.123; "-" for nil and NaN.
 local function percent(gap)
   if not gap or gap ~= gap then return "-" end
   return string.format("%.1f %%", 100 * gap)
@@ -21,12 +24,14 @@ end
 
 report.format, report.percent = format, percent
 
+-- Entries 1 to n; nil becomes null, since an array of JSON has no holes.
 local function array(t, n)
   local out = {}
   for i = 1, n do out[i] = t[i] == nil and json.null or t[i] end
   return out
 end
 
+-- [devices] number of ops on each.
 local function count_ops(graph, topology, result)
   local n = {}
   for d = 1, #topology do n[d] = 0 end

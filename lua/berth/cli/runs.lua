@@ -32,6 +32,7 @@ function runs.check_one(given, names, several, what)
   end
 end
 
+--- Raises if --shard has no file for its results.
 function runs.check_shard(given)
   fail.refuse(given.shard and not given.path, "--shard: where do the results go? --path FILE")
 end

@@ -1,5 +1,6 @@
 --- Graph and topology arguments: a file, or what makes one ("model:resnet50,batch=64",
 -- "mesh:4,preset=V100").
+-- Options in an argument are KEY=VALUE, separated by commas; quantities need their units.
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
@@ -8,16 +9,19 @@ local models = require "berth.models"
 
 local sources = {}
 
+-- An integer where the text is one: Lua 5.4 prints 4 and 4.0 differently.
 local function number(text)
   return text:match("^%d+$") and math.floor(tonumber(text)) or tonumber(text)
 end
 
+-- true, false, a number, or the text.
 local function model_value(value)
   if value == "true" then return true end
   if value == "false" then return false end
   return number(value) or value
 end
 
+-- The graph of "model:NAME,...", and what the library says about it.
 local function model(spec)
   local name, rest = spec:match("^model:([^,]+),?(.*)$")
   if not name then
@@ -68,6 +72,7 @@ for i, name in ipairs(models.list()) do sources.models[i] = "model:" .. name end
 local EXAMPLES = table.concat(sources.generators, " ")
   .. ", each with options as in mesh:4,preset=V100,bandwidth=50GB/s,latency=5us"
 
+-- The row of GENERATORS that the argument names, or nil: then it is a file.
 local function generator(spec)
   local name = spec:match("^[^:,]+")
   for _, g in ipairs(GENERATORS) do
@@ -78,6 +83,7 @@ end
 
 local WANTED = { [0] = "takes no size", "needs one size", "needs two sizes" }
 
+-- The sizes of "2x4" as numbers, as many as the generator takes.
 local function dimensions(spec, text, g)
   local dims = {}
   for part in (text == "" and "" or text .. "x"):gmatch("([^x]*)x") do
@@ -103,6 +109,7 @@ local QUANTITIES = {
   memory_bandwidth = "bytes/s", flops = "flop/s",
 }
 
+-- The converter of values for lists.settings: quantities by key, plain numbers, flags, text.
 local function device_value(spec)
   return function(value, key)
     if QUANTITIES[key] then
@@ -115,6 +122,7 @@ local function device_value(spec)
   end
 end
 
+-- Makes the topology: sizes first, then the option table.
 local function generate(spec, g)
   local sizes, rest = spec:match("^[^:,]+:([^,]*),?(.*)$")
   if not sizes then sizes, rest = "", spec:match("^[^,]+,?(.*)$") end

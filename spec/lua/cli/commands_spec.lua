@@ -48,8 +48,7 @@ describe("berth", function()
   it("places, and simulates what it wrote to the same step time", function()
     local placement, trace, dot = scratch(".json"), scratch(".json"), scratch(".dot")
     local placed = ran(run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", "duplex",
-      "--json", "--output", placement,
-      "--trace", trace, "--placed-graph", dot))
+      "--json", "--output", placement, "--trace", trace, "--placed-graph", dot))
     assert.truthy(placed:find('"placer":"heft"', 1, true))
     assert.truthy(read(trace):find("traceEvents", 1, true))
     assert.truthy(read(dot):find("digraph", 1, true))

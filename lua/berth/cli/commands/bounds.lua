@@ -1,4 +1,6 @@
---- berth bounds: how fast can it be at best?
+--- berth bounds: how fast can it be at best? Lower bounds of the makespan (berth.bounds), and with
+-- --split what part of a placement's gap is due to the queue rule, to the placement, or open
+-- (berth.gaps).
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
@@ -8,6 +10,7 @@ local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
+-- The shared options of these names.
 local function shared(...)
   local out = {}
   for _, name in ipairs { ... } do
@@ -42,6 +45,7 @@ local NAMES = {
   { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
 
+-- A row for each bound that was computed, the best one last.
 local function table_lines(b)
   local rows = { { "bound", "makespan" } }
   for _, name in ipairs(NAMES) do
@@ -51,6 +55,7 @@ local function table_lines(b)
   return align.lines(rows, { true })
 end
 
+-- The document "bounds"; a bound that was not computed is left out.
 local function write_json(b, graph, topology, write)
   local guarantees = {}
   for i, k in ipairs(b.guarantees) do
@@ -66,6 +71,7 @@ end
 
 -- ---- --split ------------------------------------------------------------------------------------
 
+-- Raises for options that only the other mode reads.
 local function only_with_split(given)
   for _, name in ipairs { "placement", "calls", "seed" } do
     fail.refuse(given[name] ~= nil and not given.split,
@@ -76,6 +82,7 @@ local function only_with_split(given)
   end
 end
 
+-- The document "bounds --split": the parts of the gap in s, which add up to gap_s.
 local function split_json(k, graph, topology)
   local rules = {}
   for i, row in ipairs(k.rules) do
@@ -89,6 +96,7 @@ local function split_json(k, graph, topology)
     json.fields(k, "gap_s=gap placement_s=placement queue_rule_s=queue_rule open_s=open closed"))))
 end
 
+-- Runs --split, with the placement that was given or with the portfolio's.
 local function split(given, graph, topology, write)
   local placement = given.placement and inputs.placement("bounds", given.placement, graph, topology)
     or nil
@@ -97,12 +105,15 @@ local function split(given, graph, topology, write)
   return 0
 end
 
+-- The makespan of --makespan as a multiple of the optimum at most; below 1 - 1e-9 it is no makespan
+-- of this graph.
 local function achieved_line(makespan, achieved)
   local time = report.format(makespan, "seconds")
   if achieved < 1 - 1e-9 then return time .. " is below the bound: no schedule takes so little" end
   return ("%s is at most %.3g times the optimum"):format(time, achieved)
 end
 
+--- @return exit code
 function bounds.run(positional, given, write)
   only_with_split(given)
   local graph, topology = inputs.read(positional, given)

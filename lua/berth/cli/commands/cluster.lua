@@ -21,6 +21,7 @@ for _, name in ipairs(gang.in_order) do
   if KNOWN[name] then NAMES[#NAMES + 1] = name end
 end
 
+-- Whether a scheduler reads an option of berth.cluster.simulate.
 local function reads(name, o) return not o.readers or o.readers[name] == true end
 
 local ROUND = 360 -- s
@@ -66,6 +67,7 @@ for _, option in ipairs(cli.of("load_trace", "columns durations throughputs work
   own[#own + 1] = option
 end
 
+-- The schedulers with their texts, for --help.
 local function notes()
   local out = { "schedulers:" }
   for _, name in ipairs(NAMES) do
@@ -101,11 +103,13 @@ end
 
 -- ---- arguments ----------------------------------------------------------------------------------
 
+-- Seconds by model from "cifar10=20min,...".
 local function durations(value)
   return lists.settings("--durations", value,
     function(x) return args.quantity("--durations", x, "seconds") end)
 end
 
+-- Jobs of the trace, and what was read: format, number of jobs, notes.
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
     columns = given.columns and lists.settings("--columns", given.columns,
@@ -131,6 +135,7 @@ local function typed_cluster(given)
   return { machines = #names, capacity = capacity, slot = given.round or ROUND }, gpus, names
 end
 
+-- The cluster of --gpus and --per-machine, and the number of GPUs.
 local function cluster_of(given)
   local each = given["per-machine"] or given.gpus
   fail.refuse(given.gpus % each ~= 0, "--gpus: %d is no multiple of --per-machine %d", given.gpus,
@@ -147,6 +152,8 @@ local function options_of(name, given, types)
   return out
 end
 
+-- Names of --scheduler, each known and once; every option that is given must be read by one of
+-- them.
 local function schedulers(given)
   local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
   for _, name in ipairs(names) do
@@ -168,11 +175,13 @@ end
 local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" },
   { "queued", "mean_queued" }, { "makespan", "makespan" } }
 
+-- A time; from 1000 s on in whole seconds, so that a column compares at a glance.
 local function seconds(x)
   if not x then return "-" end
   return x >= 1000 and ("%.0f s"):format(x) or berth.format(x, "seconds")
 end
 
+-- A row per scheduler: completion times, their excess over the bound, counts, utilisation.
 local function table_of(results)
   local rows = { { "scheduler" } }
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
@@ -192,6 +201,7 @@ local function table_of(results)
   return align.lines(rows, { true })
 end
 
+-- The JSON object of one scheduler; times in s.
 local function object_of(r)
   return json.object(options.join({ { "scheduler", r.scheduler } }, json.fields(r.summary,
     "mean_jct_s=mean_jct median_jct_s=median_jct p95_jct_s=p95_jct mean_queued_s=mean_queued "
@@ -214,6 +224,8 @@ local function check_types(names, given)
   return typed
 end
 
+--- Runs each scheduler on the same trace and prints a row per scheduler.
+-- @return exit code
 function command.run(positional, given, write)
   local path, names = positional[1], schedulers(given)
   local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)

@@ -60,6 +60,7 @@ local function decider(name, env)
   return { name, agent:use(env) }
 end
 
+-- The deciders of --decider, --agent and --table, each once, in this order.
 local function deciders(given, env)
   local names = given.decider and lists.pieces("decider", given.decider, true) or {}
   if given.agent then names[#names + 1] = "agent:" .. given.agent end
@@ -76,10 +77,12 @@ local function deciders(given, env)
   return out
 end
 
+-- Options that name files of one run; ENDINGS: formats that the ending decides.
 local FILES = { "csv", "jsonl", "cluster", "trace" }
 local ENDINGS = { csv = { csv = true }, jsonl = { jsonl = true },
   cluster = { csv = true, jsonl = true } }
 
+-- Raises unless names of files end as their formats do.
 local function check_files(given)
   for _, name in ipairs(FILES) do
     local ending = given[name] and given[name]:match("%.(%w+)$")
@@ -90,6 +93,7 @@ local function check_files(given)
   end
 end
 
+-- What is run: environment, distributions of beta, deciders, seeds, horizon (s), options of traces.
 local function plan(positional, given)
   runs.check_shard(given)
   check_files(given)
@@ -106,11 +110,13 @@ end
 
 -- ---- one run ------------------------------------------------------------------------------------
 
+-- A metric by its unit: a count, a quantity, or four decimals.
 local function format(value, unit)
   if unit == "count" then return ("%.0f"):format(value) end
   return unit and berth.format(value, unit) or decimals(value, 4)
 end
 
+-- A row per metric, a column per decider.
 local function table_of(results)
   local rows = { { "" } }
   for i, run in ipairs(results) do rows[1][i + 1] = run.name end
@@ -123,6 +129,7 @@ local function table_of(results)
   return align.lines(rows, { true })
 end
 
+-- JSON object of one run: a member per metric, in their order.
 local function object_of(run, setup)
   local members = { { "decider", run.name }, { "beta", setup.betas[1] }, { "seed", setup.seed } }
   for _, metric in ipairs(metrics) do
@@ -131,6 +138,7 @@ local function object_of(run, setup)
   return json.object(members)
 end
 
+-- Writes the files that were given; the format of --cluster follows its ending.
 local function save(given, records)
   if given.csv then fail.need(records:save(given.csv)) end
   if given.jsonl then fail.need(records:save(given.jsonl)) end
@@ -138,6 +146,7 @@ local function save(given, records)
   if given.trace then fail.need(records:save_trace(given.trace)) end
 end
 
+-- One run of each decider on the same jobs: array of { name, report, records }.
 local function play_all(setup)
   local drawn = { models = #setup.env.models, beta = setup.betas[1], seed = setup.seed }
   local trace = berth.pacml.trace(options.merge(setup.trace, drawn))
@@ -153,6 +162,7 @@ local function play_all(setup)
   return results
 end
 
+-- One run per decider: writes files, prints, returns the exit code.
 local function one_seed(setup, given, write)
   local results = play_all(setup)
   save(given, results[1].records)
@@ -171,6 +181,9 @@ local function one_seed(setup, given, write)
   return 0
 end
 
+--- One run per decider, or a study as soon as anything is given several times: betas, seeds, a
+-- shard, or the table.
+-- @return exit code
 function command.run(positional, given, write, complain)
   local setup = plan(positional, given)
   local several = #setup.betas > 1 or setup.seeds > 1 or given.table or given.path ~= nil

@@ -42,6 +42,7 @@ local function pieces(name, value) return lists.pieces(name, value, true) end
 
 local function settings(name, value) return lists.settings("--" .. name, value, lists.value) end
 
+-- Names of --policy, each known; default: all.
 local function policies(given)
   local names, known = given.policy and pieces("policy", given.policy) or berth.pdors.policies, {}
   for _, name in ipairs(berth.pdors.policies) do known[name] = true end
@@ -68,11 +69,13 @@ local function settings_of(names, given)
   return out
 end
 
+-- Options of berth.pdors.generate.
 local function drawn(given)
   return options.merge(settings("draw", given.draw), { jobs = given.jobs, machines = given.machines,
     slots = given.slots })
 end
 
+-- Raises for options that do not apply; returns whether several problems are run.
 local function check(given, names)
   if given.problem then
     for _, key in ipairs { "generate", "machines", "slots", "draw", "jobs", "seeds", "path" } do
@@ -95,11 +98,13 @@ local COLUMNS = {
   { "on one machine", "inside", 1, "%" },
 }
 
+-- A field as its column prints it; "-" if it is not there.
 local function cell(x, column)
   if not x then return "-" end
   return column[4] and decimals(100 * x, column[3]) .. " %" or decimals(x, column[3])
 end
 
+-- A row per policy, columns as COLUMNS lists them.
 local function table_of(results)
   local rows = { { "policy" } }
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
@@ -111,6 +116,7 @@ local function table_of(results)
   return align.lines(rows, { true })
 end
 
+-- The JSON object of one policy; `used` is the share of each resource.
 local function object_of(r)
   local used = {}
   for i, name in ipairs(r.problem.resources) do used[i] = { name, r.summary.used[name] } end
@@ -119,6 +125,7 @@ local function object_of(r)
       .. "training_mean_slots slots_on_one_machine=inside"), { { "used", json.object(used) } }))
 end
 
+-- Runs the policies on one problem, drawn or loaded; writes files and prints.
 local function one_problem(names, of_policy, given, write)
   local p
   if given.problem then
@@ -150,11 +157,13 @@ end
 
 -- ---- many problems ------------------------------------------------------------------------------
 
+-- A mean with half the width of its interval.
 local function mean_cell(field, column)
   local mean = cell(field and field.mean, column)
   return field and field.half and ("%s +- %s"):format(mean, cell(field.half, column)) or mean
 end
 
+-- The same with means over the runs.
 local function means_of(e)
   local rows = { { "policy", "runs" } }
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
@@ -168,6 +177,7 @@ local function means_of(e)
   return rows
 end
 
+-- The document of several runs, with intervals of 95 %.
 local function objects_of(e)
   local out = {}
   for _, point in ipairs(e:summary()) do
@@ -185,6 +195,7 @@ local function name_of(parameters) return parameters.policy end
 
 local function utility_of(result) return "utility " .. decimals(result.utility, 4) end
 
+-- Runs the study, and prints means with 95 % intervals.
 local function many_problems(names, of_policy, given, write, complain)
   local list = {}
   for i, name in ipairs(names) do
@@ -197,6 +208,8 @@ local function many_problems(names, of_policy, given, write, complain)
     left = { true }, write = write, complain = complain }, name_of)
 end
 
+--- One problem, or a study as soon as there are several seeds or a file of rows.
+-- @return exit code
 function pdors.run(_, given, write, complain)
   local names = policies(given)
   local several = check(given, names)

@@ -11,6 +11,7 @@ local runs = require "berth.cli.runs"
 
 local study = {}
 
+-- A mean, with half the width of its 95 % interval.
 local function cell(field)
   if not field then return "-" end
   return decimals(field.mean, 4) .. (field.half and " +- " .. decimals(field.half, 4) or "")
@@ -30,6 +31,7 @@ local function blocking(setup, points)
   return rows
 end
 
+-- Rows with the published blocking rates.
 local function add_published(setup, rows)
   for _, name in ipairs { "para-max", "para-min", "random", "pac-ml" } do
     local row = { "published " .. name }
@@ -43,6 +45,7 @@ end
 local FIELDS = { "blocking_rate", "completion_s", "speedup", "pieces", "servers", "jobs_running",
   "utilisation", "throughput_bytes_per_s" }
 
+-- A row per distribution and decider, a column per field.
 local function means(setup, points)
   local rows = { { "decider", "beta", "runs" } }
   for _, name in ipairs(FIELDS) do table.insert(rows[1], name) end
@@ -61,6 +64,7 @@ local function means(setup, points)
   return rows
 end
 
+-- Points of a summary as points[beta][decider].
 local function by_name(summary)
   local out = {}
   for _, point in ipairs(summary) do
@@ -71,6 +75,7 @@ local function by_name(summary)
   return out
 end
 
+-- The document of several runs: a point per distribution and decider, with intervals of 95 %.
 local function object_of(setup, points)
   local out = {}
   for _, beta in ipairs(setup.betas) do
@@ -93,6 +98,7 @@ local function name_of(at) return ("%s, beta %s"):format(at.decider, at.beta) en
 
 local function blocking_of(result) return decimals(result.blocking_rate, 4) .. " blocked" end
 
+-- Rows, and which columns are aligned to the left.
 local function table_of(setup, points, given)
   if not given.table then return means(setup, points), { true, true } end
   local rows = blocking(setup, points)

@@ -22,26 +22,31 @@ local compare = {
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }
 
+-- The cost is made once for all placers, so it is no option here and below.
 local function place_options(given)
   local out = options.for_placing(given)
   out.cost = nil
   return out
 end
 
+-- The same of berth.simulate.
 local function simulate_options(given)
   local out = options.for_simulating(given)
   out.cost = nil
   return out
 end
 
+-- Whether a placer has an answer that keeps memory.
 local function fits(row)
   return not row.error and not row.oom
 end
 
+-- The first row is the best: if it does not fit, none does.
 local function best_name(rows)
   return fits(rows.best[1]) and rows.best[1].name or nil
 end
 
+-- The JSON object of a placer; a refusal has its message, code and obstacle.
 local function row_object(row, given)
   local members = { { "placer", row.name }, { "makespan_s", row.makespan },
     { "bound_s", row.bound }, { "bound_name", row.bound_name }, { "gap", row.gap },
@@ -62,6 +67,8 @@ local function print_json(write, graph, topology, rows, given)
     { "options", report.options_object(given) }, { "placers", list } }))
 end
 
+--- Prints the comparison; --json: the document "compare".
+-- @return exit code: 0, 1 if no placer fits, 130 after an interrupt (what was done is printed)
 function compare.run(positional, given, write, complain)
   local wanted = given.placers and placers.list("--placers", given.placers)
   local graph, topology = inputs.read(positional, given)

@@ -19,6 +19,7 @@ local convert = {
     .. "done, 2 bad input or usage",
 }
 
+-- The format that the ending of a path names.
 local function format_of(path)
   local format = formats.of_path(path, formats.saved)
   if format then return format end
@@ -26,6 +27,7 @@ local function format_of(path)
     table.concat(formats.saved, ", "))
 end
 
+-- Whether a format can hold the devices of ops.
 local function shows_placements(format)
   for _, name in ipairs(formats.shown) do
     if name == format then return true end
@@ -33,12 +35,15 @@ local function shows_placements(format)
   return false
 end
 
+-- Raises if --topology is given and the input has no devices.
 local function save_topology(path, topology, input)
   if not path then return end
   if not topology then fail.usage("--topology: %s holds no topology", input) end
   fail.need(topology:save(path))
 end
 
+--- @return exit code: 0; whatever fails raises
+-- A trailing line end is cut for standard output, since `write` adds one.
 function convert.run(positional, given, write)
   local input, output = positional[1], positional[2]
   local to = given.to or (output == "-" and "berth" or format_of(output))

@@ -90,6 +90,7 @@ local function read_device_groups(text, topology)
   return group
 end
 
+-- Whether an argument names a model, whose batch size can be set, instead of a file.
 local function is_model(spec) return spec:match "^model:" or spec:match "^tag:" end
 
 -- Of the models of the study, which have one.
@@ -119,6 +120,7 @@ local function point_of(spec, batch)
   return (spec:gsub(",batch=%d+", "")) .. ",batch=" .. batch
 end
 
+-- { batch, graph } for each entry of --points.
 local function read_points(spec, given)
   if not given.points then return nil end
   local out = {}
@@ -132,6 +134,7 @@ local function read_points(spec, given)
   return out
 end
 
+-- What --prior names: a rule, the trained network, or an agent from its file.
 local function prior_of(text)
   if text == nil or text == "local" or text == "uniform" or text == "trained" then return text end
   local path = text:match "^agent:(.+)$"
@@ -139,6 +142,7 @@ local function prior_of(text)
   return fail.need(berth.agents.load(path))
 end
 
+-- Options of berth.deploy.plan.
 local function for_planning(spec, batch, given, topology)
   local cost = options.for_pricing(given)
   local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
@@ -156,6 +160,7 @@ end
 local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates",
   "sfb", "method", "calls", "seconds", "prior", "seed" }
 
+-- The plan: searched, or loaded with --plan, which allows no option that it has decided.
 local function found(spec, batch, graph, topology, given)
   if not given.plan then
     return fail.need(berth.deploy.plan(graph, topology, for_planning(spec, batch, given, topology)))
@@ -186,6 +191,7 @@ local function with_order(c, result)
     estimate = result.makespan })
 end
 
+-- Writes the files of the options. words: the command line, for the page.
 local function write_files(given, a, words)
   if given.out then fail.need(a:save(given.out)) end
   if given.compiled or given.placement then
@@ -201,6 +207,7 @@ local function write_files(given, a, words)
   end
 end
 
+-- Lines: summary, the heaviest op groups, baselines, memory.
 local function print_text(write, a, rows)
   write(tostring(a))
   write("")
@@ -213,6 +220,8 @@ local function print_text(write, a, rows)
   write(a:memory_table())
 end
 
+--- Plans or loads, compiles, simulates, writes and prints.
+-- @return exit code: 0, or 130 after an interrupt; a graph that fits nowhere raises
 function deploy.run(positional, given, write, complain, words)
   local spec, batch = with_batch(positional[1], given)
   local graph, topology = inputs.read({ spec, positional[2] }, given)

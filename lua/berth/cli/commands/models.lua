@@ -12,6 +12,7 @@ local models = {
   options = { options.json }, words = zoo.list(), files = false,
 }
 
+-- Millions.
 local function count(x)
   return string.format("%.2f M", x / 1e6)
 end
@@ -26,6 +27,7 @@ local function about_model(name)
   return about
 end
 
+-- Table of names, ops, parameters and GFLOP of the forward pass, for a batch of one.
 local function rows_of(names)
   local rows = { { "model", "ops", "parameters", "forward GFLOP" } }
   for i, name in ipairs(names) do
@@ -36,6 +38,7 @@ local function rows_of(names)
   return rows
 end
 
+-- JSON members of one model, for a batch of one.
 local function members_of(name)
   local about = about_model(name)
   return { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters },
@@ -44,10 +47,12 @@ end
 
 -- ---- options of one model -----------------------------------------------------------------------
 
+-- Numbers without the ".0" that Lua 5.4 appends to whole floats.
 local function show(value)
   return type(value) == "number" and string.format("%.14g", value) or tostring(value)
 end
 
+-- The kind of an option, or its legal values one after the other.
 local function legal_text(legal)
   if type(legal) == "string" then return legal end
   local parts = {}
@@ -55,6 +60,7 @@ local function legal_text(legal)
   return table.concat(parts, " ")
 end
 
+-- Table of the options of a model: default and legal values.
 local function option_rows(name)
   local rows, _, about = { { "option", "default", "legal" } }, zoo.options(name)
   for i, option in ipairs(about) do

@@ -11,6 +11,7 @@ local portfolio = require "berth.place.portfolio"
 local registry = require "berth.place.registry"
 local shared = require "berth.base.options"
 
+-- The descriptor is a copy: its text says which placer reads it.
 local exact_nodes = options.changed("exact", "nodes", { kind = "count" })
 exact_nodes.text = "for exact: " .. exact_nodes.text
 
@@ -33,6 +34,7 @@ local place = {
     answer.options, { options.json }),
 }
 
+-- Raises for options of the portfolio with another placer.
 local function check_portfolio(given, placer)
   for _, name in ipairs { "members", "rows" } do
     fail.refuse(given[name] and placer ~= nil and placer ~= "portfolio",
@@ -41,6 +43,7 @@ local function check_portfolio(given, placer)
   fail.refuse(given.thorough and not given.rows, "--thorough: means nothing without --rows")
 end
 
+-- Options of berth.place or berth.portfolio for this placer.
 local function place_options(given, placer)
   local out = options.for_placing(given)
   if given.samples then
@@ -51,6 +54,7 @@ local function place_options(given, placer)
   return placers.common_links(placer, out)
 end
 
+-- JSON object of one member of a portfolio.
 local function row_object(row)
   local members = { { "member", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap },
     { "missing_memory_bytes", row.missing } }
@@ -60,6 +64,7 @@ local function row_object(row)
   return json.object(members)
 end
 
+-- JSON members about the members of a portfolio, best first.
 local function row_members(rows)
   local list = {}
   for i, row in ipairs(rows.best) do list[i] = row_object(row) end
@@ -91,6 +96,7 @@ local function proves(given, placer)
   return free
 end
 
+-- The placement of berth.exact, its proof, and a message if it was interrupted.
 local function solve_exactly(graph, topology, given)
   local opts = options.for_placing(given)
   portfolio.check_read("exact", opts)
@@ -100,6 +106,7 @@ local function solve_exactly(graph, topology, given)
   return placement, proof, proof.interrupted and "interrupted: the best until then" or nil
 end
 
+-- JSON members of a proof; `proved`: the placement is optimal.
 local function proof_members(proof)
   return { { "exact_bound_s", proof.bound }, { "proved", proof.proved }, { "nodes", proof.nodes },
     { "schedules", proof.schedules }, { "timed_out", proof.timed_out } }
@@ -121,6 +128,7 @@ local function solve(graph, topology, given, placer, write)
   return placement, rows, rows.interrupted
 end
 
+-- A bound that exact proved is part of the result's.
 local function simulate_options(given, placement, rows)
   local out = options.for_simulating(given, placement)
   if rows and rows.bound_name == "exact" then
@@ -129,6 +137,8 @@ local function simulate_options(given, placement, rows)
   return out
 end
 
+-- The proof holds for the order that was found; another dispatch may take longer with the same
+-- devices, and that is said, not hidden.
 local function print_proof(write, proof, result)
   write(tostring(proof))
   if result.makespan > proof.makespan * (1 + 1e-9) and result.options.dispatch ~= "planned" then
@@ -138,6 +148,8 @@ local function print_proof(write, proof, result)
   end
 end
 
+--- Places, simulates, writes and prints. An interrupted search still gives its best placement.
+-- @return exit code: 0, 1 if the step runs out of memory, 130 after an interrupt
 function place.run(positional, given, write, complain)
   answer.check(given)
   local placer = given.placer and placers.read("--placer", given.placer)

@@ -14,6 +14,8 @@ local repair = {
     options.simulating, options.pricing, options.loading, answer.options, { options.json }),
 }
 
+--- Repairs first and simulates then: the result that is shown is that of the repaired placement.
+-- @return exit code of answer.show: 0, or 1 if the simulated step runs out of memory
 function repair.run(positional, given, write)
   answer.check(given)
   local graph, topology = inputs.read(positional, given)

@@ -12,6 +12,7 @@ local repl = {
     .. "exit: 0 done, 2 something in the input failed, 130 interrupted (both not on a terminal)",
 }
 
+--- @return exit code, as the notes say
 function repl.run()
   local errors, interrupted = berth.repl.run()
   return interrupted and fail.INTERRUPTED or errors > 0 and fail.USAGE or 0

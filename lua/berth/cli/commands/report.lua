@@ -33,6 +33,7 @@ local command = {
   }, options.placing, options.shared, options.simulating, options.pricing, options.loading),
 }
 
+-- The cost is made once: it is no option of placing and simulating.
 local function without_cost(given)
   given.cost = nil
   return given
@@ -54,6 +55,7 @@ local function solve(cost, given, placer)
   return p, rows
 end
 
+-- Rows of --compare, placed and simulated with the same options.
 local function compare(cost, given)
   local list = placers.list("--compare", given.compare)
   local place = { links = given.links, memory = given.memory,
@@ -62,6 +64,7 @@ local function compare(cost, given)
     { place = place, simulate = without_cost(options.for_simulating(given)) }))
 end
 
+-- The bounds of --thorough, or nil.
 local function bounds(cost, given)
   if not given.thorough then return nil end
   return fail.need(berth.bounds(cost, {
@@ -70,12 +73,14 @@ local function bounds(cost, given)
   }))
 end
 
+-- Writes the page, or the one figure of --figure.
 local function save(given, what)
   if not given.figure then return fail.need(berth.report(given.output, what)) end
   local text = fail.need(berth.figure(given.figure, what))
   fail.need(write_file(given.output, text))
 end
 
+-- Raises for options that exclude each other.
 local function check(given)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
   fail.refuse(given.placement and given.placer, "--placer: --placement %s decides already",
@@ -86,6 +91,7 @@ end
 
 local function base_name(path) return path:match("([^/\\]+)$") or path end
 
+-- A word as a POSIX shell reads it back.
 local function quoted(word)
   if word:find("^[%w%-_%./:=,+@%%]+$") then return word end
   return "'" .. word:gsub("'", "'\\''") .. "'"
@@ -102,6 +108,8 @@ local function typed(words)
   return table.concat(out, " ")
 end
 
+--- Writes the page or the figure, and prints the result of the step.
+-- @return exit code: 0, or 1 if the step runs out of memory
 function command.run(positional, given, write, _, words)
   check(given)
   local placer = given.placer and placers.read("--placer", given.placer)

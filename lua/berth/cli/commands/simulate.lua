@@ -31,6 +31,7 @@ local function longest(result, n)
   return ops
 end
 
+-- A row for each op of longest().
 local function chain(graph, topology, result, n)
   local ops = longest(result, n)
   local rows = { { "op", "kind", "device", "start", "time" } }
@@ -44,6 +45,7 @@ local function chain(graph, topology, result, n)
   return align.lines(rows, { true, true })
 end
 
+-- Lines: graph, topology, result, devices, traffic, and with --critical the longest ops.
 local function print_text(write, graph, topology, result, given)
   write(tostring(graph))
   write(tostring(topology))
@@ -58,6 +60,7 @@ local function print_text(write, graph, topology, result, given)
   for _, line in ipairs(chain(graph, topology, result, given.critical)) do write(line) end
 end
 
+-- The JSON member of --critical, or none.
 local function critical_member(graph, result, given)
   if not given.critical then return {} end
   local list = longest(result, given.critical)
@@ -69,6 +72,8 @@ local function critical_member(graph, result, given)
   return { { "critical_ops", list } }
 end
 
+--- The trace is written before anything is printed, so that a path that fails prints no result.
+-- @return exit code: 0, or 1 if the step runs out of memory
 function simulate.run(positional, given, write)
   local graph, topology = inputs.read(positional, given)
   local placement = inputs.placement("simulate", given.placement, graph, topology)

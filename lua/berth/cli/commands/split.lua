@@ -8,6 +8,8 @@ local options = require "berth.cli.options"
 local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
+-- --search-memory is the rule of the search; --memory, which the other commands share, would be
+-- taken for that of the simulator, which does not run here.
 local own = options.join(options.of("split", "objective cpu"), {
   options.flag("improve", "max-load: afterwards ops move one by one; the answer may not be "
     .. "contiguous"),
@@ -26,6 +28,7 @@ local split = {
     { options.json }),
 }
 
+-- Raises for options of the search with --placement.
 local function only_seeking(given)
   if not given.placement then return end
   for _, name in ipairs { "objective", "improve", "search-memory", "visits", "output" } do
@@ -33,6 +36,7 @@ local function only_seeking(given)
   end
 end
 
+-- The table of berth.split or berth.split_measure, and the placement.
 local function seek(given, graph, topology)
   if given.placement then
     local placement = inputs.placement("split", given.placement, graph, topology)
@@ -48,6 +52,7 @@ local function seek(given, graph, topology)
   return found, found.placement
 end
 
+-- A row per device: number of ops, load.
 local function device_lines(topology, found, placement)
   local count, rows = {}, { { "device", "ops", "load" } }
   for i = 1, #placement do count[placement[i]] = (count[placement[i]] or 0) + 1 end
@@ -58,6 +63,8 @@ local function device_lines(topology, found, placement)
   return align.lines(rows, { true })
 end
 
+-- The fields of berth.split by their names in the document "split"; what a measured placement does
+-- not have (bound, ideals, ...) is left out.
 local function write_json(write, graph, topology, found, placement)
   local devices = {}
   for i = 1, #placement do devices[i] = placement[i] end
@@ -68,6 +75,7 @@ local function write_json(write, graph, topology, found, placement)
       .. "over missing_bytes=missing"), { { "devices", devices } }))))
 end
 
+--- @return exit code: 0, or 1 if a device holds more than its memory
 function split.run(positional, given, write)
   only_seeking(given)
   local graph, topology = inputs.read(positional, given)

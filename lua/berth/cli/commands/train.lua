@@ -54,6 +54,7 @@ local train = {
 
 -- ---- arguments ----------------------------------------------------------------------------------
 
+-- { stage, episodes } of "II:2000"; episodes nil: not given.
 local function stage(text)
   local name, episodes = text:match("^%s*(I+)%s*:?%s*(%d*)%s*$")
   fail.refuse(not name or #name > 3,
@@ -63,6 +64,7 @@ local function stage(text)
   return { stage = name, episodes = tonumber(episodes) }
 end
 
+-- The stages of --stages, each with its episodes; nil: the agent's own.
 local function stages(given)
   if not given.stages then
     if given.episodes then fail.usage("--episodes: of which --stages?") end
@@ -79,12 +81,14 @@ local function stages(given)
   return out
 end
 
+-- Options of the agent: flags, and --set for the others.
 local function settings(given)
   local out = { design = given.design, seed = given.seed or 0, estimates = given.estimates }
   return words.settings(given.set, out,
     function(key) return (given[key] ~= nil or key == "seed") and key end)
 end
 
+-- Usage errors that need no graph.
 local function check(positional, given)
   fail.refuse(positional[1] == "pacml",
     "train: pacml comes first: berth train pacml PROFILE... [options]")
@@ -102,11 +106,13 @@ local function judge(given)
   return next(out) and out or nil
 end
 
+-- One task of agent:train: graph, topology, name, judge.
 local function task(spec, given)
   local graph, topology = inputs.read({ spec }, given)
   return { graph = graph, topology = topology, name = spec, judge = judge(given) }
 end
 
+-- Tasks in the order of the arguments; the first argument is the agent.
 local function tasks(positional, given)
   local out = {}
   for i = 2, #positional do out[i - 1] = task(positional[i], given) end
@@ -115,8 +121,10 @@ end
 
 -- ---- output -------------------------------------------------------------------------------------
 
+-- A duration; "-" where there is none yet.
 local function time(x) return x and report.format(x, "seconds") or "-" end
 
+-- A function that prints a line for each state that differs from the last one.
 local function progress(complain)
   local last
   return function(state)
@@ -128,6 +136,7 @@ local function progress(complain)
   end
 end
 
+-- `done`: { best, greedy } in s; empty for a task that was not reached.
 local function task_object(t, done)
   return json.object { { "graph", t.name }, { "ops", #t.graph }, { "devices", #t.topology },
     { "best_s", done.best }, { "greedy_s", done.greedy } }
@@ -147,12 +156,12 @@ local function print_text(write, kind, given, list, done)
   for i, t in ipairs(list) do
     local own_best = done.tasks[i] or {}
     write(("%s, %d ops on %d devices: best seen %s, greedy %s"):format(t.name, #t.graph,
-      #t.topology, time(own_best.best),
-      time(own_best.greedy)))
+      #t.topology, time(own_best.best), time(own_best.greedy)))
   end
   write("written: " .. given.save)
 end
 
+-- Writes the best placement, and prints. An agent may give devices instead of a placement.
 local function show(write, kind, given, list, done)
   local first = done.tasks[1] or {}
   if given.output and first.placement then
@@ -168,6 +177,7 @@ end
 
 -- ---- the run ------------------------------------------------------------------------------------
 
+-- The agent with its settings; raises if the installation has no such agent.
 local function agent_of(kind, given)
   local agents = berth.agents
   fail.refuse(not agents or not agents[kind], "train: there is no agent %s in this installation",
@@ -191,6 +201,7 @@ local function objective(world, list, wanted, given)
   return engine:objective { repeats = 1 }
 end
 
+-- Trains, saves and prints; under MPI every process calls it and the first one writes.
 local function teach(world, positional, given, write, complain)
   local kind, list = positional[1], tasks(positional, given)
   local agent, first = agent_of(kind, given), not world or world.rank == 1
@@ -207,6 +218,7 @@ local function teach(world, positional, given, write, complain)
   return done.interrupted and fail.INTERRUPTED or 0
 end
 
+-- Ends MPI before an error goes on.
 local function finish(world, ok, ...)
   world:finish()
   if not ok then error((...), 0) end
@@ -220,6 +232,9 @@ function train.choose(list)
   return train
 end
 
+--- Checks all that can be checked before the first graph is read, then trains.
+-- Each process reads the graphs itself under MPI.
+-- @return exit code: 0, or 130 after an interrupt
 function train.run(positional, given, write, complain)
   check(positional, given)
   stages(given)

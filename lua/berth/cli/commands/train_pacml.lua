@@ -46,12 +46,14 @@ local train = {
   }, words.options),
 }
 
+-- Keys of --set that have an option of their own, by the name of that option.
 local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", steps = "steps",
   interval = "interarrival", seed = "seed", checkpoint = "checkpoint", resume = "resume",
   progress = "progress", traces = "beta" }
 
 -- ---- arguments ----------------------------------------------------------------------------------
 
+-- Usage errors that need no profile.
 local function check(given)
   if ranks.launched() then fail.usage("train pacml: learns in one process: not under mpirun") end
   fail.refuse(given.preset and (given.algorithm or "planner") == "planner",
@@ -59,6 +61,7 @@ local function check(given)
   words.check_files("train pacml", given, { "save", "checkpoint" })
 end
 
+-- Adds the settings of --set to `out`.
 local function set(given, out)
   return words.settings(given.set, out, function(key)
     -- the range by which the network normalises
@@ -80,6 +83,7 @@ local function agent_of(setup, given)
   return berth.agents.pacml(set(given, o)), training
 end
 
+-- Environment, distributions of beta, options of traces.
 local function plan(positional, given)
   check(given)
   local betas = given.beta and lists.pieces("beta", given.beta, true) or { "A" }
@@ -91,16 +95,19 @@ end
 
 -- ---- output -------------------------------------------------------------------------------------
 
+-- Four decimals, as the paper prints blocking rates.
 local function share(x) return x and ("%.4f"):format(x) or "-" end
 
+-- A function that prints the state of the training. Blocking includes exploration, so it is higher
+-- than what the trained agent reaches.
 local function progress(complain)
   return function(state)
     complain(("%.0f decisions, %.0f updates: %s blocked, exploration included"):format(state.steps,
-      state.updates,
-      share(state.blocking)))
+      state.updates, share(state.blocking)))
   end
 end
 
+-- Blocking rates of the agent by distribution, over the sequences of the seeds 0 to seeds - 1.
 local function evaluate(setup, agent, seeds, given, complain)
   local list = {}
   for i = 1, seeds do list[i] = i - 1 end
@@ -120,6 +127,7 @@ local function evaluate(setup, agent, seeds, given, complain)
   return by
 end
 
+-- `rates`: as evaluate() returns them, or nil.
 local function object_of(setup, given, agent, done, rates)
   local points = {}
   for i, beta in ipairs(rates and setup.betas or {}) do
@@ -134,10 +142,10 @@ local function object_of(setup, given, agent, done, rates)
     { "evaluated", points } }
 end
 
+-- Lines about the training, then a row per distribution if it was evaluated.
 local function print_text(write, setup, given, agent, done, rates)
   write(("%s, %.0f decisions, %.0f updates; at the end of training %s blocked, exploration "
-    .. "included"):format(tostring(agent),
-    done.steps, done.updates, share(done.blocking)))
+    .. "included"):format(tostring(agent), done.steps, done.updates, share(done.blocking)))
   if rates then
     local rows = { { "beta", "seeds", "blocking rate", "95 %" } }
     for i, beta in ipairs(setup.betas) do
@@ -152,6 +160,8 @@ end
 
 -- ---- the run ------------------------------------------------------------------------------------
 
+--- Trains, saves the agent also after an interrupt, evaluates it if it was not interrupted.
+-- @return exit code: 0, or 130 after an interrupt
 function train.run(positional, given, write, complain)
   local setup = plan(positional, given)
   local agent, training = agent_of(setup, given)

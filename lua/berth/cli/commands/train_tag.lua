@@ -31,9 +31,11 @@ local train = {
   }, words.options),
 }
 
+-- Keys of --set that have an option of their own, by the name of that option.
 local FLAGS = { size = "size", seed = "seed", games = "games", minutes = "minutes",
   checkpoint = "checkpoint", resume = "resume", progress = "progress" }
 
+-- Usage errors that do not depend on the agent; raised before anything is read or written.
 local function check(given)
   if ranks.launched() then fail.usage("train tag: learns in one process: not under mpirun") end
   if given.games and given.minutes then fail.usage("train tag: --games or --minutes, not both") end
@@ -50,8 +52,10 @@ local function split(set, o, training)
   for key, value in pairs(set) do (of_training[key] and training or o)[key] = value end
 end
 
+-- Three decimals; "-" for a loss that is not there yet.
 local function number(x) return x and ("%.3f"):format(x) or "-" end
 
+-- Games, steps, CPU minutes and losses so far.
 local function line(at)
   return ("%.0f games, %.0f steps, %.1f CPU minutes: loss %s, on games held out %s")
     :format(at.games, at.steps, at.cpu / 60, number(at.loss), number(at.held_out))
@@ -64,6 +68,8 @@ local function print_json(write, given, agent, done)
     { "interrupted", done.interrupted and true or false } }))
 end
 
+--- Trains, saves the agent also after an interrupt, and prints.
+-- @return exit code: 0, or 130 after an interrupt
 function train.run(_, given, write, complain)
   check(given)
   local o = { size = given.size, seed = given.seed or 0 }
