@@ -61,7 +61,7 @@ local function decided_groups(d, list, s, why, names)
 end
 
 -- Where there is nothing to reduce, parameter servers are called AllReduce: the first op group that
--- has is asked.
+-- reduces decides.
 local function action_for_all(row, groups)
   for i, g in ipairs(groups) do
     if g.reduces then return row.strategy.action[i] end

@@ -1,4 +1,5 @@
---- Texts about berth.cluster, in the form of topics.lua, which takes them in.
+--- Texts about berth.cluster (docs/cluster.md), in the form of topics.lua, which adds them to its
+-- list.
 local gang = require "berth.cluster.gang"
 
 return {

@@ -1,4 +1,5 @@
---- Texts about berth.deploy, in the form of topics.lua, which takes them in.
+--- Texts about berth.deploy (docs/deploy.md), in the form of topics.lua, which adds them to its
+-- list.
 return {
   { "deploy.plan",
     "a = berth.deploy.plan(g, t, { batch = 120, calls = 800 })",

@@ -1,5 +1,6 @@
---- Fields of the library's objects, with their units; methods are in topics.lua. By name, for
--- completion and help.
+--- Fields of the library's objects, with their units: by class, arrays of { name, text }, for
+-- completion and help. Methods are in topics.lua and objects.lua. A spec checks that every field of
+-- a class is listed.
 return {
   graph = {
     { "name", "text, or nil" },
@@ -73,7 +74,7 @@ return {
     { "graph", "what was analysed" },
     { "role", "role[i]: \"compute\", \"input\", \"variable\", \"update\", \"scatter\", "
       .. "\"assign\"" },
-    { "unknown", "kinds of ops from input that no rule knows" },
+    { "unknown", "kinds of ops from input that no rule is for" },
   },
   deploy = {
     { "analysis", "roles and batch rules of the ops" },

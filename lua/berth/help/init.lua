@@ -10,9 +10,7 @@ local words = require "berth.help.words"
 local help = {}
 
 for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster",
-    "berth.help.pdors",
-  "berth.help.deploy",
-  "berth.help.objects" } do
+    "berth.help.pdors", "berth.help.deploy", "berth.help.objects" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 
@@ -30,6 +28,7 @@ for _, topic in ipairs(topics) do by_name[topic[1]] = topic end
 
 local Text = { __tostring = function(self) return self.text end }
 
+-- An object whose tostring is the lines, so that the prompt and print show them alike.
 local function text(lines)
   return setmetatable({ text = table.concat(lines, "\n") }, Text)
 end
@@ -42,6 +41,7 @@ local function add_all(lines, more)
   for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
+-- The lines of a topic: use, text, example.
 local function entry(topic)
   local lines = { topic[2], indent(topic[3]) }
   if topic[4] then lines[#lines + 1] = "  > " .. topic[4] end
@@ -54,6 +54,7 @@ local function brief(topic)
   return line:match("^(.-)%.%s") or (line:gsub("%.$", ""))
 end
 
+-- Topics of a module: those whose name begins with its path.
 local function children(prefix)
   local found = {}
   for _, topic in ipairs(topics) do
@@ -65,6 +66,7 @@ local function children(prefix)
   return found
 end
 
+-- A title, and names with the first sentences of their texts.
 local function add_list(lines, title, list)
   if #list == 0 then return end
   lines[#lines + 1] = title
@@ -73,6 +75,7 @@ local function add_list(lines, title, list)
   end
 end
 
+-- The text of berth.help() without arguments.
 local function overview()
   local lines = { "berth places, simulates and schedules distributed machine-learning graphs.", "" }
   add_list(lines, "functions of berth, and words (help \"place\"):", children(""))
@@ -82,6 +85,7 @@ local function overview()
   return text(lines)
 end
 
+-- Fields of the class of that name.
 local function add_fields(lines, name)
   if not fields[name] then return end
   if #fields[name] > 0 then lines[#lines + 1] = "fields:" end
@@ -90,6 +94,7 @@ local function add_fields(lines, name)
   end
 end
 
+-- Methods of the class of that name.
 local function add_methods(lines, name)
   add_list(lines, "methods:", children(name .. ":"))
   if not fields[name] or name == "plan" then return end
@@ -97,6 +102,7 @@ local function add_methods(lines, name)
   lines[#lines + 1] = string.format("  %-24s %s", name .. ":close", close)
 end
 
+-- The legal values of an option: its choices, or its range.
 local function legal(option)
   if not option.choices then return option.type end
   local names = {}
@@ -117,6 +123,7 @@ local function add_options(lines, name)
   end
 end
 
+-- All that is known by a name: topic, fields, methods, options, words.
 local function about(name)
   local lines = by_name[name] and entry(by_name[name]) or {}
   add_options(lines, name)
@@ -177,6 +184,7 @@ local function samples(berth)
     adam = nn.adam(p), ramp = ramp }
 end
 
+-- Adds the methods of an object to the table by identity.
 local function note_methods(known, class, object)
   for _, name in ipairs(help.methods(class)) do known[object[name]] = class .. ":" .. name end
 end
@@ -190,13 +198,14 @@ local function find_methods(berth)
   return known
 end
 
-local methods -- by identity, filled when first asked for
+local methods -- by identity, filled when first needed
 
 local function method_of(x, berth)
   methods = methods or find_methods(berth)
   return methods[x]
 end
 
+-- The name that help has for a value: a path, a method, or the class of an object.
 local function name_of(x)
   local berth = package.loaded.berth
   if type(berth) ~= "table" or type(x) ~= "function" and type(x) ~= "table" then return nil end
@@ -213,6 +222,7 @@ end
 
 -- ---- words --------------------------------------------------------------------------------------
 
+-- Topics with the word in their names.
 local function similar(word)
   local found = {}
   for _, topic in ipairs(topics) do
@@ -249,6 +259,7 @@ local function add_methods_named(lines, name)
   end
 end
 
+-- The answer where a name is unknown: what is similar.
 local function nothing(name)
   local lines = { string.format("nothing under %q", name) }
   add_list(lines, "there is:", similar(name:lower()))
@@ -266,7 +277,7 @@ function about_word(word)
   if name == "berth" then return overview() end
   local class = name:match("^(%a+):close$")
   if class and fields[class] then return text(about(class)) end
-  local lines = (by_name[name] or fields[name] or words.knows(name) or options.described(name))
+  local lines = (by_name[name] or fields[name] or words.is_known(name) or options.described(name))
     and about(name) or {}
   if not by_name[name] then add_methods_named(lines, name) end
   if #lines > 0 then return text(lines) end

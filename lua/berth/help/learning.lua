@@ -1,4 +1,5 @@
---- Texts about berth.nn, in the form of topics.lua, which takes them in.
+--- Texts about berth.nn, in the form of topics.lua, which adds them to its list. Shapes are in
+-- brackets; arrays are of 32-bit floats, indices count from 1.
 return {
   { "nn", "nn = berth.nn",
     [[Learning: float arrays, a tape that records what is computed and walks back, parameters,

@@ -1,4 +1,5 @@
---- Texts about berth.ramp and berth.pacml, in the form of topics.lua, which takes them in.
+--- Texts about berth.ramp and berth.pacml (docs/pacml.md), in the form of topics.lua, which adds
+-- them to its list.
 return {
   { "ramp", [[r = berth.ramp { compat = false, groups = 4, racks = 4, slots = 2 }]],
     "An optical cluster for jobs whose ops are cut into pieces: docs/pacml.md. compat = true: as "
@@ -37,14 +38,14 @@ d:quantile(share).]],
     "Which model each job is of, its beta, when it arrives: arrays t.model, t.beta, t.arrival.",
     [[t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }]] },
   { "pacml.env", "env = berth.pacml.env { models = {...} }",
-    [[Models of one cluster whose jobs arrive. run = env:run(trace) stands at the first arrival;
+    [[Models of one cluster whose jobs arrive. run = env:run(trace) is at the first arrival;
 run:decide(pieces) goes on to the next. env.models, names, most, steps, sequential, ramp;
 env:planner{...}.]] },
   { "pacml.bound", "b = berth.pacml.bound(env, trace, { horizon = 1e6 })",
-    [[At most so many jobs can be accepted, by whom ever: a linear program that knows all arrivals,
-with its proof. Or berth.pacml.bound { arrivals, choices (per job { servers, seconds }), servers
-}. b.jobs, b.blocking_rate, b.bound, b.value, b.share, b.price; b:prove(prices), b:covers(job,
-decision, servers, seconds). docs/pacml.md.]],
+    [[At most so many jobs can be accepted, by any decider: a linear program that is given all
+arrivals, with its proof. Or berth.pacml.bound { arrivals, choices (per job { servers, seconds }),
+servers }. b.jobs, b.blocking_rate, b.bound, b.value, b.share, b.price; b:prove(prices),
+b:covers(job, decision, servers, seconds). docs/pacml.md.]],
     [[b = berth.pacml.bound { servers = 1, arrivals = { 0 }, choices = { { { 1, 5 } } } }]] },
   { "pacml.decider", [[f = berth.pacml.decider("capped", { cap = 8 })]],
     [[A function of a run that decides. Published: para-max, para-min, random, sequential,

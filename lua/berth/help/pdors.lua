@@ -1,4 +1,4 @@
---- Texts about berth.pdors, in the form of topics.lua, which takes them in.
+--- Texts about berth.pdors (docs/pdors.md), in the form of topics.lua, which adds them to its list.
 return {
   { "pdors", "pdors = berth.pdors",
     [[Training jobs of workers and parameter servers on machines, slot by slot: PD-ORS, OASiS, Dorm,

@@ -1,5 +1,5 @@
 --- What the choices are, by the core's descriptors: placers with their variants, and the values of
--- options.
+-- options. Nothing is repeated here: a new placer or value appears in the help with its own text.
 local core = require "berth.core"
 local gang = require "berth.cluster.gang"
 local options = require "berth.base.options"

@@ -1,5 +1,11 @@
---- Texts of berth.help: each { name, use, text, example }. Functions and modules by their path from
--- berth, methods as "graph:op", words without a path are topics.
+--- Texts of berth.help: an array of { name, use, text, example }.
+-- name: a function or module by its path from berth ("place", "topology.ring"), a method as
+-- "graph:op", or a word without a path, a topic. use: how it is called, nil for topics. text: one
+-- paragraph, whose first sentence is the brief form in lists. example: lines of Lua that a spec
+-- runs, or nil.
+-- The other files of this folder add theirs in the same form; the order is that of the lists.
+-- Option tables are not described here: berth.help prints the descriptors of berth.base.options
+-- below the text.
 return {
   { "graph", "g = berth.graph { ops = {...}, tensors = {...}, edges = {...} }",
     [[A graph from tables. ops: { name, kind, seconds (number, or one per device type), flop, bytes,
@@ -50,8 +56,8 @@ group, twin, pin.]],
     "full, origin = g:mirror { ratio = 2 }" },
   { "graph:colocate", "h, map, names = g:colocate { names = table or function }",
     [[Groups from the names that a framework gives ops: names[op] (id or name) or names(op) is a
-name or an array of them. All names that appear together are one group; the shortest one stands
-for it in names[group].]],
+name or an array of them. All names that appear together are one group; names[group] is the
+shortest one.]],
     [[h, map, names = g:colocate { names = function(op) return { op % 2 == 0 and "even" or "odd" }
 end }]] },
   { "graph:coplace", "h, map, joined = g:coplace(options)",

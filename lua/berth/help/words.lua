@@ -1,4 +1,6 @@
---- Help about the names of placers and the values of options.
+--- Help about the names of placers and the values of options: berth.help "m-sct", berth.help
+-- "insertion". Lines are wrapped; the lookup ignores what is not a letter or digit only in
+-- words.letters.
 local rules = require "berth.help.rules"
 
 local words = {}
@@ -17,6 +19,7 @@ local function wrap(out, first, s)
   out[#out + 1] = line
 end
 
+-- Rule, source, when to use it and its weakness.
 local function add_placer(out, p)
   out[#out + 1] = p.variant == "" and ("placer %q"):format(p.name)
     or ("placer %q, variant %q"):format(p.name, p.variant)
@@ -26,6 +29,7 @@ local function add_placer(out, p)
   wrap(out, "  weak: ", p.weak)
 end
 
+-- The function, the option and the value, with the text of the value.
 local function add_option(out, option)
   out[#out + 1] = ("option %s"):format(option)
   wrap(out, "  ", rules.options[option])
@@ -51,8 +55,9 @@ function words.about(name)
   return out
 end
 
-function words.knows(name) return #words.about(name) > 0 end
+function words.is_known(name) return #words.about(name) > 0 end
 
+-- The values of a key in a list, each once, in order.
 local function unique(list, key)
   local names, seen = {}, {}
   for _, item in ipairs(list) do
@@ -97,7 +102,7 @@ local function all_names()
   return out
 end
 
---- All names that words.about knows.
+--- All names that words.about has lines for.
 words.names = all_names
 
 --- Only letters and digits, small.

@@ -26,7 +26,7 @@ local function smallest(mask, low)
   return nil
 end
 
--- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 /
+-- So many pieces that a job in perfect pieces ends by its deadline. Rounding must not make 5 of 1 /
 -- 0.2 a 6.
 local function needed(share) return math.ceil(1 / share * (1 - 1e-12)) end
 

@@ -180,7 +180,7 @@ local function split(rows, b, found)
 end
 
 -- The thorough bounds, or what is proved exactly, now or when the placement was made here. (Of
--- another nobody knows with what memory it was made.)
+-- another the memory that it was made with is unknown.)
 local function best_bound(cost, made, given, exact)
   local b, message, code, why = bound_of(cost, given)
   if not b then return nil, message, code, why end

@@ -230,7 +230,7 @@ local function editing_session(edit, session)
   edit.completion(function(word, before) return repl.candidates(session.env, word, before) end)
   session.read = function(prompt)
     local line = edit.readline(prompt)
-    -- at the latest; Lua may have been told before
+    -- at the latest; Lua may have the signal already
     if line == false then error("interrupted", 0) end
     return line
   end

@@ -134,7 +134,7 @@ local function sums(answers)
 end
 
 -- How likely each action is for all op groups, seen from a strategy. Published networks are not
--- asked that in training.
+-- trained for that.
 local function everywhere(self, seen, action)
   if not self.sizes.costs then return sums((answers_of(self, seen, action))) end
   return seen:answer(self:network(), { seen:features(action, seen.groups) },
