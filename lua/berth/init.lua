@@ -61,8 +61,7 @@ local berth = {
 -- Parts that not every program needs are loaded when they are first named; the module of each.
 local later = { execute = "exec", figure = "report.figure" }
 for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "models",
-    "nn", "pacml", "pdors",
-  "repl", "report" } do later[name] = name end
+    "nn", "pacml", "pdors", "repl", "report" } do later[name] = name end
 
 return setmetatable(berth, {
   __index = function(self, name)

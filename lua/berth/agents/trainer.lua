@@ -114,8 +114,7 @@ local function check_alike(run)
   for r = 2, #updates do
     if updates[r] ~= updates[1] then
       options.fail("agent:train: resume: rank 1 resumes after %.0f updates, rank %.0f after %.0f: "
-        .. "all must read one checkpoint",
-        updates[1], r, updates[r])
+        .. "all must read one checkpoint", updates[1], r, updates[r])
     end
   end
 end

@@ -51,8 +51,7 @@ local function check_prior(given)
     names[i] = choice.name
   end
   options.fail("%s: prior: expected one of: %s; a function or an agent of kind tag; got %s", FN,
-    table.concat(names, ", "),
-    type(prior) == "string" and prior or core.kind(prior))
+    table.concat(names, ", "), type(prior) == "string" and prior or core.kind(prior))
 end
 
 -- The agent that is the prior, if one is; options record it as given.

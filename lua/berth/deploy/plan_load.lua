@@ -131,8 +131,7 @@ local function action_of(path, d, g, saved, sets, actions)
   end
   if saved.shares == "speed" then
     refuse(path, where .. ".shares", "the plan has shares by speed on %s: these devices are alike "
-      .. "here, or shares are even",
-      words.devices(words.names(d.topology), devices))
+      .. "here, or shares are even", words.devices(words.names(d.topology), devices))
   end
   return refuse(path, where .. ".shares", "no %s with option %s", shown(saved.shares), saved.option)
 end

@@ -149,8 +149,8 @@ end
 
 local function run_trial(run, trial)
   local before = os.clock()
-  local result, message, code =
-    outcome(pcall(run, options.merge(trial, { parameters = options.merge(trial.parameters) })))
+  local own = options.merge(trial, { parameters = options.merge(trial.parameters) })
+  local result, message, code = outcome(pcall(run, own))
   if code == "interrupted" then return nil end
   return { experiment = trial.name, trial = trial.index, parameters = trial.parameters,
     seed = trial.seed, version = core.version, cpu_s = os.clock() - before, result = result,

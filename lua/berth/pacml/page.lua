@@ -129,8 +129,7 @@ local function check(runs, opts)
   if given.title ~= nil then options.expect(given.title, "string", "%s: title", FN) end
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d records of berth.pacml.simulate, got %s", FN,
-      MOST_RUNS,
-      type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
+      MOST_RUNS, type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
   end
   for i, records in ipairs(runs) do
     options.refuse(type(records) ~= "table" or type(records.report) ~= "table",

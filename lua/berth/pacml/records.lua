@@ -150,8 +150,8 @@ end
 -- @treturn string
 function Records:jsonl(what)
   local rows, columns = rows_of(self, what)
-  local out =
-    { json.encode(options.merge(self.about, { schema = schema.numbers["records of pacml"] })) }
+  local about = options.merge(self.about, { schema = schema.numbers["records of pacml"] })
+  local out = { json.encode(about) }
   for _, row in ipairs(rows) do
     local members = {}
     for i, name in ipairs(columns) do members[i] = { name, row[name] } end

@@ -92,12 +92,10 @@ local function check_place(self, kind, stage, i)
   options.refuse(kind == "placer" and self.at, "berth.pipeline: stages[%d]: is a second placer", i)
   if kind == "transform" and self.at then
     options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it must come before the placer",
-      i,
-      describe(stage))
+      i, describe(stage))
   elseif kind == "refinement" and not self.at then
     options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it must come after the placer",
-      i,
-      describe(stage))
+      i, describe(stage))
   end
 end
 

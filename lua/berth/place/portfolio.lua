@@ -64,8 +64,7 @@ function portfolio.check_read(placer, given, where)
   for _, key in ipairs(options.sorted_keys(given)) do
     if not registry.reads(placer, key) then
       options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place",
-        tostring(key), placer,
-        table.concat(registry.readers(key), ", "))
+        tostring(key), placer, table.concat(registry.readers(key), ", "))
     end
   end
 end

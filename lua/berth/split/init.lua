@@ -33,8 +33,7 @@ function mt.__tostring(s)
   local over = s.over and ("; device %d lacks %s"):format(s.over, core.format(s.missing, "bytes"))
     or ""
   return ("split: largest load %s (device %d), latency %s%s%s"):format(time(s.max_load), s.busiest,
-    time(s.latency),
-    standing(s), over)
+    time(s.latency), standing(s), over)
 end
 
 local split = {}

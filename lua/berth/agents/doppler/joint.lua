@@ -40,9 +40,9 @@ local function scores(self, view, state, ops, segments, features, sums, allowed)
   local pairs_of, each = odds.times(segments, view.devices), views.rows(view, #ops)
   local seen = features:scale(view.scale):minimum(view.most):zscore(pairs_of)
   local loads = sums:segment_repeat(segments):reshape { -1, self.o.hidden }:zscore(each)
-  local out =
-    self.last(self.inner(nn.concat({ self.device(seen), state.op:gather(ops):segment_repeat(each),
-      loads }, 2)))
+  local inner = self.inner(nn.concat({ self.device(seen),
+    state.op:gather(ops):segment_repeat(each), loads }, 2))
+  local out = self.last(inner)
   return heads.masked(out:reshape { -1 }, allowed), pairs_of
 end
 

@@ -40,8 +40,7 @@ function agent:use(env)
   self:network { most = env.most }
   if env.most ~= self.devices.most then
     options.fail("agent:use: the agent is for decisions up to %d, the environment has decisions up "
-      .. "to %d", self.devices.most,
-      env.most)
+      .. "to %d", self.devices.most, env.most)
   end
   if self.env ~= env then
     self.env, self.embedded, self.pool = env, nil, observe.pool(env, self.sizes)

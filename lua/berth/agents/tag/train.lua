@@ -121,8 +121,9 @@ local function step(run)
   local rng = core.rng(run.agent.seed * 1e6 + at.steps + 1)
   for _ = 1, s.batch do
     local example = run.examples[rng:below(n)]
-    local loss =
-      run.tape:record(function() return lessons.loss(run.net, example):scale(1 / s.batch) end)
+    local loss = run.tape:record(function()
+      return lessons.loss(run.net, example):scale(1 / s.batch)
+    end)
     sum = sum + loss:item()
     run.tape:backward(loss)
   end
