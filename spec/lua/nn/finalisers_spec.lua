@@ -3,92 +3,78 @@ local berth = require "berth"
 local finaliser = require "support.finaliser"
 local shell = require "support.shell"
 local nn = berth.nn
+local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 
 local function m(...) return nn.uniform(berth.rng(3), { ... }) end
-local function vector(n) return nn.uniform(berth.rng(4), { n }) end
 
--- What each operation is given; every object among them is closed in turn.
+-- Functions that make an object: f(x), a random array.
+local function made(f, x) return function() return f(x) end end
+local function array(...)
+  local shape = { ... }
+  return function() return nn.uniform(berth.rng(3), shape) end
+end
+local A, S, I = array(2, 3), made(nn.segments, { 2 }), made(nn.index, { 1, 2 })
+
+-- Name, what makes the arguments (an array of functions, or a function), the operation; every
+-- argument is closed in turn.
 local operations = {
-  { "relu", function() return { m(2, 3) } end, function(v) return v[1]:relu() end },
-  { "leaky_relu", function() return { m(2, 3) } end, function(v) return v[1]:leaky_relu() end },
-  { "log", function() return { m(2, 3) } end, function(v) return v[1]:log() end },
-  { "scale", function() return { m(2, 3) } end, function(v) return v[1]:scale(2) end },
-  { "+", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1] + v[2] end },
-  { "1 + a", function() return { m(2, 3) } end, function(v) return 1 + v[1] end },
-  { "1 / a", function() return { m(2, 3) } end, function(v) return 1 / v[1] end },
-  { "-a", function() return { m(2, 3) } end, function(v) return -v[1] end },
-  { "maximum", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return v[1]:maximum(v[2]) end },
-  { "sum", function() return { m(2, 3) } end, function(v) return v[1]:sum(1) end },
-  { "max", function() return { m(2, 3) } end, function(v) return v[1]:max() end },
-  { "reshape", function() return { m(2, 3) } end, function(v) return v[1]:reshape { 3, -1 } end },
-  { "transpose", function() return { m(2, 3) } end, function(v) return v[1]:transpose() end },
-  { "slice", function() return { m(2, 3) } end, function(v) return v[1]:slice(1, 2) end },
-  { "matmul", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return v[1]:matmul(v[2], { transpose_b = true }) end },
-  { "linear", function() return { m(2, 3), m(3, 2), vector(2) } end,
-    function(v) return v[1]:linear(v[2], v[3], "relu") end },
-  { "grouped_matmul", function() return { m(2, 3), m(1, 3, 2), nn.segments { 2 } } end,
-    function(v) return v[1]:grouped_matmul(v[3], v[2]) end },
-  { "grouped_matmul, a table", function() return { m(2, 3), m(1, 3, 2) } end,
-    function(v) return v[1]:grouped_matmul({ 2 }, v[2]) end },
-  { "gather", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return v[1]:gather(v[2]) end },
-  { "gather, a table", function() return { m(2, 3) } end,
-    function(v) return v[1]:gather { 1, 2 } end },
-  { "gather_sum", function() return { m(2, 3), nn.index { 1, 2 }, nn.segments { 2 } } end,
-    function(v) return v[1]:gather_sum(v[2], v[3]) end },
-  { "gather_mean, a table", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return v[1]:gather_mean(v[2], { 2 }) end },
-  { "scatter", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return v[1]:scatter(v[2], 2) end },
-  { "pick", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return v[1]:pick(v[2]) end },
-  { "path_sum", function() return { m(2, 3), nn.index { 2, 0 } } end,
-    function(v) return v[1]:path_sum(v[2]) end },
-  { "running_sum", function() return { m(2, 3), nn.segments { 2 }, nn.index { 1, 2 },
-    nn.index { 1, 1 } } end,
-    function(v) return v[1]:running_sum(v[2], v[3], v[4], 1) end },
-  { "running_sum, tables", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return v[1]:running_sum({ 2 }, v[2], { 1, 1 }, 1) end },
-  { "segment_sum", function() return { m(2, 3), nn.segments { 2 } } end,
-    function(v) return v[1]:segment_sum(v[2]) end },
-  { "segment_softmax", function() return { m(2, 3), nn.segments { 2 } } end,
-    function(v) return v[1]:segment_softmax(v[2]) end },
-  { "softmax", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return v[1]:softmax(v[2]) end },
-  { "log_softmax", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return v[1]:log_softmax(v[2]) end },
-  { "zscore", function() return { m(2, 3), nn.segments { 2 } } end,
-    function(v) return v[1]:zscore(v[2]) end },
-  { "layer_norm", function() return { m(2, 3), vector(3), vector(3) } end,
-    function(v) return v[1]:layer_norm(v[2], v[3]) end },
-  { "concat", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return nn.concat({ v[1], v[2] }, 2) end },
-  { "gru", function() return { m(2, 1), m(2, 1), m(1, 3), m(1, 3), vector(3), vector(3) } end,
-    function(v) return nn.gru(v[1], v[2], v[3], v[4], v[5], v[6]) end },
-  { "attention", function() return { m(2, 2), m(2, 2), m(2, 2), m(2, 2) } end,
-    function(v) return nn.attention(v[1], v[2], v[3], 1, v[4]) end },
-  { "mse", function() return { m(2, 3), m(2, 3) } end, function(v) return nn.mse(v[1], v[2]) end },
-  { "huber", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return nn.huber(v[1], v[2]) end },
-  { "cross_entropy", function() return { m(2, 3), nn.index { 1, 2 } } end,
-    function(v) return nn.cross_entropy(v[1], v[2]) end },
-  { "copy", function() return { m(2, 3) } end, function(v) return v[1]:copy() end },
-  { "totable", function() return { m(40, 3) } end, function(v) return v[1]:totable() end },
-  { "flat", function() return { m(40, 3) } end, function(v) return v[1]:flat() end },
-  { "shape", function() return { m(2, 3, 4) } end, function(v) return v[1].shape end },
-  { "tostring", function() return { m(2, 3, 4) } end, function(v) return tostring(v[1]) end },
-  { "add_rows", function() return { m(2, 3), m(2, 3) } end,
-    function(v) return v[1]:add_rows({ 1, 2 }, v[2]) end },
-  { "index:totable", function() return { nn.index { 1, 2, 3, 4, 5, 6, 7, 8, 9 } } end,
-    function(v) return v[1]:totable() end },
-  { "segments:lengths", function() return { nn.segments { 1, 2, 3, 4, 5, 6, 7 } } end,
-    function(v) return v[1]:lengths() end },
-  { "normal", function() return { berth.rng(1) } end,
-    function(v) return nn.normal(v[1], { 2, 3 }) end },
-  { "uniform", function() return { berth.rng(1) } end,
-    function(v) return nn.uniform(v[1], { 2, 3 }) end },
+  { "relu", { A }, function(a) return a:relu() end },
+  { "leaky_relu", { A }, function(a) return a:leaky_relu() end },
+  { "log", { A }, function(a) return a:log() end },
+  { "scale", { A }, function(a) return a:scale(2) end },
+  { "+", { A, A }, function(a, b) return a + b end },
+  { "1 + a", { A }, function(a) return 1 + a end },
+  { "1 / a", { A }, function(a) return 1 / a end },
+  { "-a", { A }, function(a) return -a end },
+  { "maximum", { A, A }, function(a, b) return a:maximum(b) end },
+  { "sum", { A }, function(a) return a:sum(1) end },
+  { "max", { A }, function(a) return a:max() end },
+  { "reshape", { A }, function(a) return a:reshape { 3, -1 } end },
+  { "transpose", { A }, function(a) return a:transpose() end },
+  { "slice", { A }, function(a) return a:slice(1, 2) end },
+  { "matmul", { A, A }, function(a, b) return a:matmul(b, { transpose_b = true }) end },
+  { "linear", { A, array(3, 2), array(2) }, function(a, b, c) return a:linear(b, c, "relu") end },
+  { "grouped_matmul", { A, array(1, 3, 2), S },
+    function(a, b, c) return a:grouped_matmul(c, b) end },
+  { "grouped_matmul, a table", { A, array(1, 3, 2) },
+    function(a, b) return a:grouped_matmul({ 2 }, b) end },
+  { "gather", { A, I }, function(a, b) return a:gather(b) end },
+  { "gather, a table", { A }, function(a) return a:gather { 1, 2 } end },
+  { "gather_sum", { A, I, S }, function(a, b, c) return a:gather_sum(b, c) end },
+  { "gather_mean, a table", { A, I }, function(a, b) return a:gather_mean(b, { 2 }) end },
+  { "scatter", { A, I }, function(a, b) return a:scatter(b, 2) end },
+  { "pick", { A, I }, function(a, b) return a:pick(b) end },
+  { "path_sum", { A, made(nn.index, { 2, 0 }) }, function(a, b) return a:path_sum(b) end },
+  { "running_sum", { A, S, I, made(nn.index, { 1, 1 }) },
+    function(a, b, c, d) return a:running_sum(b, c, d, 1) end },
+  { "running_sum, tables", { A, I },
+    function(a, b) return a:running_sum({ 2 }, b, { 1, 1 }, 1) end },
+  { "segment_sum", { A, S }, function(a, b) return a:segment_sum(b) end },
+  { "segment_softmax", { A, S }, function(a, b) return a:segment_softmax(b) end },
+  { "softmax", { A, A }, function(a, b) return a:softmax(b) end },
+  { "log_softmax", { A, A }, function(a, b) return a:log_softmax(b) end },
+  { "zscore", { A, S }, function(a, b) return a:zscore(b) end },
+  { "layer_norm", { A, array(3), array(3) }, function(a, b, c) return a:layer_norm(b, c) end },
+  { "concat", { A, A }, function(a, b) return nn.concat({ a, b }, 2) end },
+  { "gru", { array(2, 1), array(2, 1), array(1, 3), array(1, 3), array(3), array(3) },
+    function(a, b, c, d, e, f) return nn.gru(a, b, c, d, e, f) end },
+  { "attention", { array(2, 2), array(2, 2), array(2, 2), array(2, 2) },
+    function(a, b, c, d) return nn.attention(a, b, c, 1, d) end },
+  { "mse", { A, A }, function(a, b) return nn.mse(a, b) end },
+  { "huber", { A, A }, function(a, b) return nn.huber(a, b) end },
+  { "cross_entropy", { A, I }, function(a, b) return nn.cross_entropy(a, b) end },
+  { "copy", { A }, function(a) return a:copy() end },
+  { "totable", { array(40, 3) }, function(a) return a:totable() end },
+  { "flat", { array(40, 3) }, function(a) return a:flat() end },
+  { "shape", { array(2, 3, 4) }, function(a) return a.shape end },
+  { "tostring", { array(2, 3, 4) }, function(a) return tostring(a) end },
+  { "add_rows", { A, A }, function(a, b) return a:add_rows({ 1, 2 }, b) end },
+  { "index:totable", { made(nn.index, { 1, 2, 3, 4, 5, 6, 7, 8, 9 }) },
+    function(a) return a:totable() end },
+  { "segments:lengths", { made(nn.segments, { 1, 2, 3, 4, 5, 6, 7 }) },
+    function(a) return a:lengths() end },
+  { "normal", { made(berth.rng, 1) }, function(a) return nn.normal(a, { 2, 3 }) end },
+  { "uniform", { made(berth.rng, 1) }, function(a) return nn.uniform(a, { 2, 3 }) end },
 }
 
 local function parameters()
@@ -106,46 +92,46 @@ local function ended(tape, a)
 end
 
 local objects = {
-  { "parameters[name]", function() return { parameters() } end,
-    function(v) return v[1][names[3]] end },
-  { "add", function() return { parameters() } end,
-    function(v) return v[1]:add("another", { 2 }) end },
-  { "names", function() return { parameters() } end, function(v) return v[1]:names() end },
-  { "flat values", function() return { parameters() } end,
-    function(v) return v[1]:flat "values" end },
-  { "gradient", function() return { parameters() } end,
-    function(v) return v[1]:gradient(names[2]) end },
-  { "parameters, printed", function() return { parameters() } end,
-    function(v) return tostring(v[1]) end },
-  { "adam", function() return { parameters() } end,
-    function(v) return nn.adam(v[1], { rate = 0.1 }) end },
+  { "parameters[name]", { parameters }, function(a) return a[names[3]] end },
+  { "add", { parameters }, function(a) return a:add("another", { 2 }) end },
+  { "names", { parameters }, function(a) return a:names() end },
+  { "flat values", { parameters }, function(a) return a:flat "values" end },
+  { "gradient", { parameters }, function(a) return a:gradient(names[2]) end },
+  { "parameters, printed", { parameters }, function(a) return tostring(a) end },
+  { "adam", { parameters }, function(a) return nn.adam(a, { rate = 0.1 }) end },
   { "step", function()
     local p = parameters()
     return { nn.adam(p), p }
-  end, function(v) return v[1]:step() end },
+  end, function(a) return a:step() end },
   { "tape:gradient", function()
     local a = m(2, 3)
     return { ended(nn.tape(), a), a }
-  end, function(v) return v[1]:gradient(v[2]) end },
-  { "tape:watch", function() return { nn.tape(), m(2, 3) } end,
-    function(v) return v[1]:watch(v[2]) end },
+  end, function(a, b) return a:gradient(b) end },
+  { "tape:watch", { nn.tape, A }, function(a, b) return a:watch(b) end },
   { "tape:backward", function()
     local p, tape = parameters(), nn.tape()
     return { tape, tape:record(function() return p[names[1]]:sum() end) }
-  end, function(v) return v[1]:backward(v[2]) end },
+  end, function(a, b) return a:backward(b) end },
 }
 
 local function closed(ok, value)
   if not ok then assert.matches("is closed", value) end
 end
 
+local function arguments(how)
+  if type(how) == "function" then return how() end
+  local out = {}
+  for i, make in ipairs(how) do out[i] = make() end
+  return out
+end
+
 local function attack(operation)
-  local hits, make, use = 0, operation[2], operation[3]
-  for k = 1, #make() do
+  local hits, how, use = 0, operation[2], operation[3]
+  for k = 1, #arguments(how) do
     hits = hits + finaliser.sweep(function()
-      local v = make()
+      local v = arguments(how)
       return v, v[k]
-    end, use, closed)
+    end, function(v) return use(unpack(v)) end, closed)
   end
   return hits
 end
