@@ -113,8 +113,7 @@ describe("TAG's agent", function()
 
   it("guides a search on a real problem, within its budget", function()
     local d = assert(berth.deploy.problem(berth.models.random { seed = 4, layers = 3, batch = 32 },
-      berth.deploy.clusters.six_gpu(),
-      { batch = 32, op_groups = 12 }))
+      berth.deploy.clusters.six_gpu(), { batch = 32, op_groups = 12 }))
     local start = { action = d:baselines()[1].action }
     for _, size in ipairs { "tiny", "published" } do
       local a = berth.agents.tag { size = size, nodes = 16, edges = 8, layers = 2 }

@@ -1,6 +1,6 @@
 -- Thorough bounds and guarantees in Lua and on the command line.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 local shell = require "support.shell"
 
 local ran, run = shell.ran, shell.run
@@ -53,8 +53,7 @@ describe("thorough bounds", function()
       berth.compare(g, t, { "heft" }, { links = "duplex", thorough = true })[1].bound, 1e-3)
     local _, rows = berth.portfolio(g, t, { links = "duplex" })
     assert.near(11, rows.bound, 1e-3)
-    assert.matches("berth.bounds: links: 'open' is none of",
-      raised(berth.bounds, g, t, { links = "open" }))
+    raises("berth.bounds: links: 'open' is none of", berth.bounds, g, t, { links = "open" })
   end)
 
   it("print as a line, with how far a makespan is from the best", function()
@@ -80,8 +79,7 @@ describe("thorough bounds", function()
       assert.equal(5, row.bound)
       assert.equal("serial clusters", row.bound_name) -- found already by the cheap ones
     end
-    assert.matches("thorough: expected true or false",
-      raised(berth.compare, g, t, { "single" }, { thorough = 1 }))
+    raises("thorough: expected true or false", berth.compare, g, t, { "single" }, { thorough = 1 })
   end)
 
   it("know what memory forces apart, and measure by it what keeps memory", function()
@@ -119,24 +117,20 @@ describe("thorough bounds", function()
 
   it("refuse wrong options with their names", function()
     local g, t = join()
-    assert.matches("berth.bounds: gap: expected a finite number from 1e%-09",
-      raised(berth.bounds, g, t, { gap = 0 }))
-    assert.matches("berth.bounds: gap: requires thorough",
-      raised(berth.bounds, g, t, { gap = 0.1 }))
+    raises("berth.bounds: gap: expected a finite number from 1e-09", berth.bounds, g, t,
+      { gap = 0 })
+    raises("berth.bounds: gap: requires thorough", berth.bounds, g, t, { gap = 0.1 })
     assert.matches("below it: no schedule's$", tostring(berth.bounds(g, t, { makespan = 1e-3 })))
-    assert.matches("berth.bounds: thorough: expected true or false",
-      raised(berth.bounds, g, t, { thorough = 1 }))
-    assert.matches("berth.bounds: makespan: ", raised(berth.bounds, g, t, { makespan = {} }))
-    assert.matches("berth.bounds: makespan: is infinite",
-      raised(berth.bounds, g, t, { makespan = math.huge }))
-    assert.matches("berth.bounds: place: links: 'x' is none of",
-      raised(berth.bounds, g, t, { place = { links = "x" } }))
-    assert.matches("berth.bounds: place: tau: 1.1 is out of range 0 to 1",
-      raised(berth.bounds, g, t, { place = { tau = 1.1 } }))
-    assert.matches("berth.bounds: place: unknown option 'gaps'",
-      raised(berth.bounds, g, t, { place = { gaps = 1 } }))
-    assert.matches("berth.bounds: place: expected a table",
-      raised(berth.bounds, g, t, { place = 3 }))
+    raises("berth.bounds: thorough: expected true or false", berth.bounds, g, t, { thorough = 1 })
+    raises("berth.bounds: makespan: ", berth.bounds, g, t, { makespan = {} })
+    raises("berth.bounds: makespan: is infinite", berth.bounds, g, t, { makespan = math.huge })
+    raises("berth.bounds: place: links: 'x' is none of", berth.bounds, g, t,
+      { place = { links = "x" } })
+    raises("berth.bounds: place: tau: 1.1 is out of range 0 to 1", berth.bounds, g, t,
+      { place = { tau = 1.1 } })
+    raises("berth.bounds: place: unknown option 'gaps'", berth.bounds, g, t,
+      { place = { gaps = 1 } })
+    raises("berth.bounds: place: expected a table", berth.bounds, g, t, { place = 3 })
   end)
 end)
 

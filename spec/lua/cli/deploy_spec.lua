@@ -87,8 +87,7 @@ describe("berth deploy", function()
     assert.is_true(#json.decode(read(trace)).traceEvents > #g)
     assert.truthy(read(page):find('<section id="groups">', 1, true))
     local _, step = shell.run("simulate", graph, CLUSTER, "--placement", placement, "--links",
-      "route", "--dispatch", "planned",
-      "--collective-bandwidth", "1.9", "--json")
+      "route", "--dispatch", "planned", "--collective-bandwidth", "1.9", "--json")
     assert.near(saved.step_s, json.decode(step).makespan_s, 1e-9)
     local again, text = run(GRAPH, CLUSTER, "--plan", plan, "--rows", "0")
     assert.equal(0, again)
@@ -123,8 +122,7 @@ describe("berth deploy", function()
     local exit, _, err = shell.run("place", GRAPH, CLUSTER, "--placer", "agent:" .. file)
     assert.equal(2, exit)
     local ok, message = pcall(berth.place, assert(berth.graph { ops = { { seconds = 1 } } }),
-      berth.topology.mesh(2),
-      berth.agents.tag { size = "tiny", seed = 1 })
+      berth.topology.mesh(2), berth.agents.tag { size = "tiny", seed = 1 })
     assert.is_false(ok)
     assert.matches("berth.place: placer: an agent of kind tag decides for op groups", message)
     assert.matches(

@@ -31,8 +31,7 @@ describe("berth train pacml", function()
   for _, algorithm in ipairs { "planner", "ppo", "dqn" } do
     it("teaches " .. algorithm .. ", which berth cluster lets decide", function()
       local exit, out, err = train("--algorithm", algorithm, "--beta", "B,D", "--steps", "400",
-        "--set", SETS[algorithm],
-        "--evaluate", "2", "--json")
+        "--set", SETS[algorithm], "--evaluate", "2", "--json")
       assert.same({ 0, "" }, { exit, err })
       local got = assert(json.decode(out))
       assert.same({ "pacml", algorithm, agent, false },
@@ -40,8 +39,7 @@ describe("berth train pacml", function()
       assert.is_true(got.decisions >= 400)
       assert.same({ "B", "D" }, { got.evaluated[1].beta, got.evaluated[2].beta })
       exit, out, err = run("cluster", "pacml", A, B, "--jobs", "40", "--interarrival", "900s",
-        "--agent", agent, "--beta", "B,D",
-        "--seeds", "2", "--json")
+        "--agent", agent, "--beta", "B,D", "--seeds", "2", "--json")
       assert.same({ 0, "" }, { exit, err })
       for i, point in ipairs(assert(json.decode(out)).points) do
         assert.equal(got.evaluated[i].blocking_rate, point.blocking_rate.mean)

@@ -62,8 +62,7 @@ describe("berth train", function()
 
   it("makes the agent, teaches it and writes it", function()
     local out = ran(run("train", "doppler", GRAPH, GRAPH .. ",seed=2", "--devices", "4", "--design",
-      "compact",
-      "--seed", "3", "--estimates", "load", "--set",
+      "compact", "--seed", "3", "--estimates", "load", "--set",
       "gamma=0.99,how=greedy,clip=false,rate=1e-3..0", "--stages", "I:500,II",
       "--episodes", "40", "--calls", "90", "--batch", "8", "--checkpoint", "c", "--resume",
       "--save", "a.agent"))
@@ -232,8 +231,7 @@ describe("berth train", function()
     assert.equal(4, seen.place.seed)
     assert.is_nil(seen.place.samples)
     assert.equal(0, (run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:taught.agent",
-      "--samples", "5",
-      "--links", "duplex", "--noise", "0.1")))
+      "--samples", "5", "--links", "duplex", "--noise", "0.1")))
     assert.same({ 5, { links = "duplex" } }, { seen.place.samples, seen.place.judge })
     failed(2, "--samples: is for the placer agent:FILE",
       run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "etf", "--samples", "5"))

@@ -3,7 +3,7 @@ local berth = require "berth"
 local json = require "berth.base.json"
 local errors = require "support.errors"
 local shell = require "support.shell"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 local function read(path)
   local text = shell.take(path)
@@ -66,29 +66,25 @@ describe("a cluster", function()
     c:next()
     refused("infeasible", "cluster: job 1 needs 5 of resource 1 on machine 2, where 4 is left",
       c:start(1, { 1, 2 }, { amounts = { 1, 5 } }))
-    assert.matches("cluster:start: cluster: start: job 2 has not arrived",
-      raised(c.start, c, 2, { 1 }))
-    assert.matches("machine 1 is named twice", raised(c.start, c, 1, { 1, 1 }))
-    assert.matches("there is no machine 3", raised(c.start, c, 1, { 3 }))
-    assert.matches("there is no job 3", raised(c.record, c, 3))
-    assert.matches("rate: expected a finite number above 0, got %-1",
-      raised(c.start, c, 1, { 1 }, { rate = -1 }))
-    assert.matches("wake at 0", raised(function() c:next() c:wake(0) end))
-    assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
-      raised(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
-    assert.matches("trace%[2%]: expected a table, got nil",
-      raised(berth.cluster.new, { two[1], nil, two[2] }, 1))
-    assert.matches("trace%[1%].name: expected a string, got table",
-      raised(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
-    assert.matches("machines: expected a whole number, got 1.5",
-      raised(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
-    assert.matches("trace%[1%].work: expected a number, got nil",
-      raised(berth.cluster.new, { { arrival = 1 } }, 1))
-    assert.matches("capacity%[2%]: expected an array of 1 numbers",
-      raised(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
-    assert.matches("unknown option 'machine'", raised(berth.cluster.new, two, { machine = 2 }))
+    raises("cluster:start: cluster: start: job 2 has not arrived", c.start, c, 2, { 1 })
+    raises("machine 1 is named twice", c.start, c, 1, { 1, 1 })
+    raises("there is no machine 3", c.start, c, 1, { 3 })
+    raises("there is no job 3", c.record, c, 3)
+    raises("rate: expected a finite number above 0, got -1", c.start, c, 1, { 1 }, { rate = -1 })
+    raises("wake at 0", function() c:next() c:wake(0) end)
+    raises("job 2 arrives at 0 s, before job 1 (1 s)", berth.cluster.new,
+      { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1)
+    raises("trace[2]: expected a table, got nil", berth.cluster.new, { two[1], nil, two[2] }, 1)
+    raises("trace[1].name: expected a string, got table", berth.cluster.new,
+      { { arrival = 1, work = 1, name = {} } }, 1)
+    raises("machines: expected a whole number, got 1.5", berth.cluster.new, two,
+      { machines = 1.5, capacity = { 1 } })
+    raises("trace[1].work: expected a number, got nil", berth.cluster.new, { { arrival = 1 } }, 1)
+    raises("capacity[2]: expected an array of 1 numbers", berth.cluster.new, two,
+      { machines = 2, capacity = { { 1 }, { 1, 2 } } })
+    raises("unknown option 'machine'", berth.cluster.new, two, { machine = 2 })
     c:close()
-    assert.matches("closed", raised(c.next, c))
+    raises("closed", c.next, c)
   end)
 end)
 
@@ -118,8 +114,8 @@ describe("schedulers", function()
     end
     assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$",
       raised(with { pause = { 1 } }))
-    assert.matches("plan.start%[1%]: job: expected a number",
-      raised(with { start = { { job = "1", machines = { 1 } } } }))
+    raises("plan.start[1]: job: expected a number",
+      with { start = { { job = "1", machines = { 1 } } } })
     assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
       raised(with { start = { { job = 1, machines = { 1 } } } }))
   end)

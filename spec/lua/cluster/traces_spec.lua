@@ -4,7 +4,7 @@ local json = require "dkjson"
 local shell = require "support.shell"
 local shared = require "support.shared"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 local scratch
 
@@ -145,13 +145,11 @@ describe("a trace of jobs", function()
   end)
 
   it("takes no other options", function()
-    assert.matches("unknown option 'colums'", raised(berth.load_trace, "x", { colums = {} }))
-    assert.matches("format: 'csv' is none of: gavel, philly",
-      raised(berth.load_trace, "x", { format = "csv" }))
-    assert.matches("columns: unknown field 'gpu' %(legal: arrival,",
-      raised(berth.load_trace, "x", { columns = { gpu = "g" } }))
-    assert.matches("durations: expected s, or a table",
-      raised(berth.load_trace, "x", { durations = "5" }))
+    raises("unknown option 'colums'", berth.load_trace, "x", { colums = {} })
+    raises("format: 'csv' is none of: gavel, philly", berth.load_trace, "x", { format = "csv" })
+    raises("columns: unknown field 'gpu' (legal: arrival,", berth.load_trace, "x",
+      { columns = { gpu = "g" } })
+    raises("durations: expected s, or a table", berth.load_trace, "x", { durations = "5" })
     refused("io", "/nowhere/at/all.csv: cannot be opened", berth.load_trace "/nowhere/at/all.csv")
   end)
 
@@ -214,8 +212,7 @@ describe("berth cluster FILE", function()
   it("prints JSON, and writes files", function()
     local csv = os.tmpname()
     local out = ran(run("cluster", write(day), "--gpus", "2", "--scheduler", "las-2d", "--limits",
-      "4,8", "--json",
-      "--csv", csv))
+      "4,8", "--json", "--csv", csv))
     local x = assert(json.decode(out))
     assert.same({ "philly", 3, 2, "las-2d", 3 },
       { x.format, x.jobs, x.gpus, x.runs[1].scheduler, x.runs[1].done })

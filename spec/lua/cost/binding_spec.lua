@@ -1,7 +1,7 @@
 -- Costs from Lua: prices, bounds, and links fitted to measured times.
 local berth = require "berth"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 local function pair(extra)
   local g = assert(berth.graph {
@@ -36,9 +36,8 @@ describe("a cost", function()
     assert.equal("cost: 2 ops on 2 devices, op_factor 10, transfer_factor 100", tostring(c))
     assert.equal(20, c:op(1, 1))
     assert.equal(300, c:transfer(1, 1, 2))
-    assert.matches("op_factor: expected a finite number above 0",
-      raised(berth.cost, g, t, { op_factor = 0 }))
-    assert.matches("unknown option 'factor'", raised(berth.cost, g, t, { factor = 2 }))
+    raises("op_factor: expected a finite number above 0", berth.cost, g, t, { op_factor = 0 })
+    raises("unknown option 'factor'", berth.cost, g, t, { factor = 2 })
   end)
 
   it("takes functions", function()
@@ -74,7 +73,7 @@ describe("a cost", function()
     assert.is_function(c.model.collective)
     assert.equal(math.huge, joined({ collective = function() return math.huge end }):collective(1,
       { 1 }))
-    assert.matches("2 devices for 1 members", raised(c.collective, c, 1, { 1, 2 }))
+    raises("2 devices for 1 members", c.collective, c, 1, { 1, 2 })
     assert.equal(2, #calls)
   end)
 
@@ -99,9 +98,8 @@ describe("a cost", function()
         raised(c.collective, c, 1, { 1 }))
     end
     c = joined { collective = function() end }
-    assert.matches("cost.collective%(2, devices%) gave nil", raised(c.collective, c, 2, { 1, 1 }))
-    assert.matches("collective: expected a function, got number",
-      raised(joined, { collective = 3 }))
+    raises("cost.collective(2, devices) gave nil", c.collective, c, 2, { 1, 1 })
+    raises("collective: expected a function, got number", joined, { collective = 3 })
   end)
 
   it("survives a function for collectives that closes its cost or asks another", function()
@@ -113,7 +111,7 @@ describe("a cost", function()
       return inner:collective(1, { 1 }) + 1
     end }
     assert.equal(4, c:collective(1, { 1 }))
-    assert.matches("the cost is closed", raised(c.collective, c, 1, { 1 }))
+    raises("the cost is closed", c.collective, c, 1, { 1 })
     local co = coroutine.create(function()
       local yields = joined { collective = function() coroutine.yield(1) end }
       return yields:collective(1, { 1 })
@@ -153,8 +151,8 @@ describe("a cost", function()
     assert.same({ 10 }, (berth.simulate_batch(c, { { 1, 1 } })))
     assert.same({ 10 }, (berth.simulate_batch(g, t, { { 1, 1 } }, { cost = model })))
     assert.equal(10, berth.compare(c, { "single" })[1].makespan)
-    assert.matches("cost: is given already", raised(berth.simulate, c, { 1, 1 }, { cost = model }))
-    assert.matches("cost: is given already", raised(berth.place, c, "single", { cost = model }))
+    raises("cost: is given already", berth.simulate, c, { 1, 1 }, { cost = model })
+    raises("cost: is given already", berth.place, c, "single", { cost = model })
   end)
 
   it("re-raises what a function raises, unchanged", function()
@@ -167,13 +165,12 @@ describe("a cost", function()
 
   it("tells which call gave no time", function()
     local g, t = pair()
-    assert.matches("cost.op%(1, 1%) gave nil", raised(berth.cost, g, t, { op = function() end }))
-    assert.matches("cost.op%(1, 1%) gave %-1 s",
-      raised(berth.cost, g, t, { op = function() return -1 end }))
+    raises("cost.op(1, 1) gave nil", berth.cost, g, t, { op = function() end })
+    raises("cost.op(1, 1) gave -1 s", berth.cost, g, t, { op = function() return -1 end })
     assert.matches("cost.op%(2, 1%) gave .*nan s",
       raised(berth.cost, g, t, { op = function(op) return op == 2 and 0 / 0 or 1 end }))
-    assert.matches("cost.transfer%(1, 1, 2%) gave string",
-      raised(berth.cost, g, t, { transfer = function() return "x" end }))
+    raises("cost.transfer(1, 1, 2) gave string", berth.cost, g, t,
+      { transfer = function() return "x" end })
   end)
 
   it("survives functions that close what is being priced", function()
@@ -201,12 +198,11 @@ describe("a cost", function()
 
   it("refuses other things by name", function()
     local g, t = pair()
-    assert.matches("berth.cost: graph: expected a graph, got nil", raised(berth.cost))
-    assert.matches("berth.cost: topology: expected a topology, got graph", raised(berth.cost, g, g))
-    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology",
-      raised(berth.simulate, t, t, {}))
-    assert.matches("cost: expected a table, got number",
-      raised(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
+    raises("berth.cost: graph: expected a graph, got nil", berth.cost)
+    raises("berth.cost: topology: expected a topology, got graph", berth.cost, g, g)
+    raises("berth.simulate: graph: expected a graph (or a cost), got topology", berth.simulate, t,
+      t, {})
+    raises("cost: expected a table, got number", berth.simulate, g, t, { 1, 1 }, { cost = 3 })
   end)
 end)
 
@@ -232,8 +228,8 @@ describe("bounds", function()
 
   it("refuse unknown options", function()
     local g, t = pair()
-    assert.matches("memory: 'all' is none of: none, inference, training, total",
-      raised(berth.bounds, g, t, { memory = "all" }))
+    raises("memory: 'all' is none of: none, inference, training, total", berth.bounds, g, t,
+      { memory = "all" })
   end)
 end)
 
@@ -247,7 +243,7 @@ describe("fit_link", function()
     assert.is_nil(nothing)
     assert.is_string(text)
     assert.equal("invalid", code)
-    assert.matches("seconds: has 1 entries, expected 2", raised(berth.fit_link, { 1, 2 }, { 1 }))
+    raises("seconds: has 1 entries, expected 2", berth.fit_link, { 1, 2 }, { 1 })
   end)
 
   it("takes quantities, refuses what no link has", function()
@@ -257,6 +253,6 @@ describe("fit_link", function()
     refused("invalid", "out of range", berth.fit_link({ 0, 1e-200 }, { 1, 2 }))
     assert.matches("measurement 2: ",
       select(2, berth.fit_link({ 1, 2 }, { 1, 0 }, { relative = true })))
-    assert.matches("bytes%[2%]: %-1 is negative", raised(berth.fit_link, { 1, -1 }, { 1, 2 }))
+    raises("bytes[2]: -1 is negative", berth.fit_link, { 1, -1 }, { 1, 2 })
   end)
 end)

@@ -2,7 +2,8 @@
 local berth = require "berth"
 local runs = require "support.runs"
 local shared = require "support.shared"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 local clusters, models = berth.deploy.clusters, berth.deploy.models
 
@@ -75,8 +76,7 @@ describe("clusters of the study", function()
     assert.equal(3000e6, (t:path(5, 6)))
     assert.equal(2810e6, (t:path(5, 7)))
     assert.has_error(function() clusters.testbed { machines = true, links = "tag" } end)
-    assert.matches("machines: expected true or false, got string",
-      raised(clusters.testbed, { machines = "false" }))
+    raises("machines: expected true or false, got string", clusters.testbed, { machines = "false" })
   end)
 
   it("have models that say what is wrong with their options", function()
@@ -84,17 +84,17 @@ describe("clusters of the study", function()
       assert.matches("deploy.models." .. f .. ": options: expected a table, got number",
         raised(models[f], "vgg19", 5))
     end
-    assert.matches("deploy.models.points: options: expected a table, got number",
-      raised(models.points, "vgg19", { 60 }, 5))
+    raises("deploy.models.points: options: expected a table, got number", models.points, "vgg19",
+      { 60 }, 5)
   end)
 
   it("take rates from the data sheets, times an efficiency", function()
     assert.near(0.85 * 15.7e12, clusters.testbed():device(1).flops, 1)
     local d = clusters.testbed { efficiency = { 0.5, 0.25 }, overhead = "7 us" }:device(16)
     assert.same({ 5.3e12, 183e9, 7e-6 }, { d.flops, d.memory_bandwidth, d.overhead })
-    assert.matches("clusters.testbed: efficiency: 0 must be a number above 0",
-      raised(clusters.testbed, { efficiency = 0 }))
-    assert.matches("unknown option 'machines'", raised(clusters.six_gpu, { machines = true }))
+    raises("clusters.testbed: efficiency: 0 must be a number above 0", clusters.testbed,
+      { efficiency = 0 })
+    raises("unknown option 'machines'", clusters.six_gpu, { machines = true })
   end)
 end)
 
@@ -287,8 +287,8 @@ describe("random clusters", function()
   end)
 
   it("refuse what they do not know", function()
-    assert.matches("clusters.random: kind: nice is none of: training, test, mixed",
-      raised(clusters.random, { kind = "nice" }))
+    raises("clusters.random: kind: nice is none of: training, test, mixed", clusters.random,
+      { kind = "nice" })
     assert.has_error(function() clusters.random { kind = "test", parameter_bytes = 1 } end)
     assert.has_error(function() clusters.random { parameter_bytes = -1 } end)
   end)
@@ -366,8 +366,7 @@ describe("models of the study", function()
   end)
 
   it("refuse unknown names and a batch beside the batches", function()
-    assert.matches('models.build: no model "nice"; known: inception_v3',
-      raised(models.build, "nice"))
+    raises('models.build: no model "nice"; known: inception_v3', models.build, "nice")
     assert.has_error(function() models.points("vgg19", { 4 }, { batch = 3 }) end)
     assert.has_error(function() models.points("vgg19", 4) end)
     assert.has_error(function() models.list("nice") end)
@@ -411,10 +410,9 @@ describe("gradients of embeddings", function()
   end)
 
   it("cannot be rows of a table that another layer shares", function()
-    assert.matches("needs a word table of its own",
-      raised(berth.models.bert, { head = "pretraining", embedding_gradients = "rows" }))
-    assert.matches("needs tied = false",
-      raised(berth.models.transformer, { embedding_gradients = "rows" }))
+    raises("needs a word table of its own", berth.models.bert,
+      { head = "pretraining", embedding_gradients = "rows" })
+    raises("needs tied = false", berth.models.transformer, { embedding_gradients = "rows" })
     assert.has_error(function() berth.models.transformer { target_vocab = 10 } end)
   end)
 

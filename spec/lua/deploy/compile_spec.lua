@@ -4,7 +4,7 @@ local net = require "support.linear_net"
 local runs = require "support.runs"
 local errors = require "support.errors"
 local merged = require "support.merged"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 -- x -> forward -> gradient of the weights -> update
 local function layer()
@@ -128,9 +128,8 @@ describe("berth.deploy.problem", function()
     assert.near(4.5, d:op(2, 1, 3), 1e-12)
     assert.near(7.5, d:op(2, 1, 6), 1e-12)
     assert.equal(0, d:op(2, 1, 0))
-    assert.matches("profile 2 has a batch of 4, as another one has",
-      raised(berth.deploy.problem, g, t,
-      { batch = 8, points = { { batch = 4, cost = cost }, { batch = 4, cost = cost } } }))
+    raises("profile 2 has a batch of 4, as another one has", berth.deploy.problem, g, t,
+      { batch = 8, points = { { batch = 4, cost = cost }, { batch = 4, cost = cost } } })
   end)
 
   it("has shares also where times are none, or far apart", function()
@@ -168,22 +167,21 @@ describe("berth.deploy.problem", function()
     end
     assert.equal("1ps", where(2))
     assert.equal("2ps", where(3))
-    assert.matches('op group 1: action 3 %(PS%): op 2 cannot run on device 2 "two"',
-      raised(d.compile, d, uniform(d, find(d, 2, "ps"))))
+    raises('op group 1: action 3 (PS): op 2 cannot run on device 2 "two"', d.compile, d,
+      uniform(d, find(d, 2, "ps")))
   end)
 
   it("refuses what it does not understand", function()
     local g, t = layer(), cluster(2)
-    assert.matches("batch: is missing", raised(berth.deploy.problem, g, t))
-    assert.matches("unknown option 'batches'", raised(berth.deploy.problem, g, t, { batches = 6 }))
-    assert.matches("physics",
-      raised(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
-    assert.matches("sets%[1%]%[1%]: there is no device 3",
-      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
-    assert.matches("device set 2 has no devices",
-      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
-    assert.matches("sets%[2%]: expected an array",
-      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
+    raises("batch: is missing", berth.deploy.problem, g, t)
+    raises("unknown option 'batches'", berth.deploy.problem, g, t, { batches = 6 })
+    raises("physics", berth.deploy.problem, g, t, { batch = 6, physics = "quantum" })
+    raises("sets[1][1]: there is no device 3", berth.deploy.problem, g, t,
+      { batch = 6, sets = { { 3 } } })
+    raises("device set 2 has no devices", berth.deploy.problem, g, t,
+      { batch = 6, sets = { { 1 }, {} } })
+    raises("sets[2]: expected an array", berth.deploy.problem, g, t,
+      { batch = 6, sets = { { 1 }, 2 } })
     local function problem(given) return raised(berth.deploy.problem, g, t, given) end
     assert.matches("device_groups: has 1 entries, expected 2",
       problem { batch = 6, device_groups = { 1 } })
@@ -196,13 +194,13 @@ describe("berth.deploy.problem", function()
     refused("unsupported", "prices transfers by a function",
       berth.deploy.problem(own, { batch = 6 }))
     local d = assert(berth.deploy.problem(g, t, { batch = 6 }))
-    assert.matches("action: has 1 entries, expected 2", raised(d.compile, d, { action = { 1 } }))
-    assert.matches("action: is missing", raised(d.compile, d, {}))
-    assert.matches("sfb: 'all' is none of: none, local, cut",
-      raised(d.compile, d, { action = { 1, 1 }, sfb = "all" }))
+    raises("action: has 1 entries, expected 2", d.compile, d, { action = { 1 } })
+    raises("action: is missing", d.compile, d, {})
+    raises("sfb: 'all' is none of: none, local, cut", d.compile, d,
+      { action = { 1, 1 }, sfb = "all" })
     d:close()
     assert.equal("deploy: closed", tostring(d))
-    assert.matches("is closed", raised(d.groups, d))
+    raises("is closed", d.groups, d)
   end)
 end)
 

@@ -1,7 +1,7 @@
 -- TAG's lines for AllReduce times, and how a cost uses them.
 local berth = require "berth"
 local shared = require "support.shared"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 
 -- us, as a cost prices an AllReduce between two devices.
 local function priced(bandwidth, bytes)
@@ -35,6 +35,6 @@ describe("TAG's AllReduce lines", function()
   end)
 
   it("need a bandwidth", function()
-    assert.matches("a bandwidth of 0 B/s has no lines", raised(berth.deploy.tag_lines, 0))
+    raises("a bandwidth of 0 B/s has no lines", berth.deploy.tag_lines, 0)
   end)
 end)

@@ -6,7 +6,7 @@ local shell = require "support.shell"
 local xml = require "support.xml"
 local errors = require "support.errors"
 local merged = require "support.merged"
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 local BATCH = 12
 
@@ -191,8 +191,7 @@ describe("a plan", function()
     assert.matches("^group  what", a:table())
     assert.matches("and %d+ lighter ones$", a:table(1))
     assert.equal(a:table(), a:table(math.huge))
-    assert.matches("deploy answer:table: most: expected how many op groups, got %-1",
-      raised(a.table, a, -1))
+    raises("deploy answer:table: most: expected how many op groups, got -1", a.table, a, -1)
     assert.matches("\nDP%-NCCL", a:baseline_table())
     assert.matches("\nd0 ", a:memory_table())
     assert.has_error(function() return a.second end)
@@ -334,8 +333,8 @@ describe("an option of a plan", function()
       { { batch = 12, points = { { batch = 6, graph = chain(1, 6) }, { batch = 3 } } },
         "points%[2%]%.graph: expected a graph, got nil" },
     } do assert.matches(case[2], failing(case[1])) end
-    assert.matches("berth%.deploy%.plan: topology: expected a topology, got nil",
-      raised(berth.deploy.plan, chain(), nil, { batch = 12 }))
+    raises("berth.deploy.plan: topology: expected a topology, got nil", berth.deploy.plan, chain(),
+      nil, { batch = 12 })
   end)
 end)
 

@@ -3,7 +3,7 @@ local berth = require "berth"
 local layers = require "support.layers"
 local errors = require "support.errors"
 local merged = require "support.merged"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 local function model()
   return (berth.deploy.models.random { seed = 1, family = "mlp", layers = 6 })
@@ -81,10 +81,10 @@ describe("the search of deployments", function()
       assert.equal(seconds {},
         start({ action = dp.action, duplicate = { op } }, { sfb = "none" }).start)
     end
-    assert.matches("start%[1%]%.duplicate%[1%]: there is no op 99",
-      raised(start, { action = dp.action, duplicate = { 99 } }))
-    assert.matches("start%[1%]%.sfb: 'all' is none of: none, local, cut",
-      raised(start, { action = dp.action, sfb = "all" }))
+    raises("start[1].duplicate[1]: there is no op 99", start,
+      { action = dp.action, duplicate = { 99 } })
+    raises("start[1].sfb: 'all' is none of: none, local, cut", start,
+      { action = dp.action, sfb = "all" })
   end)
 
   it("tells where op groups are: forward ops in order, backward ones mirrored", function()
@@ -209,14 +209,12 @@ describe("the search of deployments", function()
 
   it("tells what is wrong", function()
     local d = problem()
-    assert.truthy(raised(d.search, d, { prior = "gnn" }):find("'gnn' is none of: local, uniform", 1,
-      true))
-    assert.truthy(raised(d.search, d,
-      { prior = 3 }):find("prior: expected one of: local, uniform; got number", 1, true))
-    assert.truthy(raised(d.search, d, { temperature = 0 }):find("temperature", 1, true))
+    raises("'gnn' is none of: local, uniform", d.search, d, { prior = "gnn" })
+    raises("prior: expected one of: local, uniform; got number", d.search, d, { prior = 3 })
+    raises("temperature", d.search, d, { temperature = 0 })
     assert.matches("start%[2%]%.action: has 1 entries, expected %d+ %(one per op group%)",
       raised(d.search, d, { start = { d:baselines()[1], { action = { 1 } } } }))
-    assert.truthy(raised(d.search, d, { value = print }):find("unknown option 'value'", 1, true))
-    assert.truthy(raised(d.search, 3):find("self: expected a deploy", 1, true))
+    raises("unknown option 'value'", d.search, d, { value = print })
+    raises("self: expected a deploy", d.search, 3)
   end)
 end)

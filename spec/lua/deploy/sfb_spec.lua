@@ -1,6 +1,6 @@
 -- Sufficient factor broadcasting: when repeating ops is cheaper than AllReduce.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 
 -- y = xW, 1024 x 1024: ops 1 and 2 make x and the gradient of y, op 3 that of W.
 local function layer(batch, devices, cost)
@@ -54,14 +54,13 @@ describe("sufficient factor broadcasting", function()
 
   it("refuses what makes no sense", function()
     local sfb = berth.deploy.sfb
-    assert.matches("berth.deploy.sfb: ops: is missing", raised(sfb, {}))
-    assert.matches("cost: 'x' is none of", raised(sfb, { ops = {}, cost = "x" }))
-    assert.matches("unknown", raised(sfb, { ops = {}, what = 1 }))
-    assert.matches("ops%[1%].seconds", raised(sfb, { ops = { { seconds = -1 } } }))
-    assert.matches("tensors%[1%].from",
-      raised(sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } }))
-    assert.matches("op 1 is barred", raised(berth.deploy.sfb_measure, layer(6, 2), { 1 }))
-    assert.matches("bandwidth of 0 B/s", raised(sfb, { ops = { { bandwidth = 0 } } }))
-    assert.matches("problem: expected a table, got nil", raised(sfb))
+    raises("berth.deploy.sfb: ops: is missing", sfb, {})
+    raises("cost: 'x' is none of", sfb, { ops = {}, cost = "x" })
+    raises("unknown", sfb, { ops = {}, what = 1 })
+    raises("ops[1].seconds", sfb, { ops = { { seconds = -1 } } })
+    raises("tensors[1].from", sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } })
+    raises("op 1 is barred", berth.deploy.sfb_measure, layer(6, 2), { 1 })
+    raises("bandwidth of 0 B/s", sfb, { ops = { { bandwidth = 0 } } })
+    raises("problem: expected a table, got nil", sfb)
   end)
 end)

@@ -1,6 +1,6 @@
 -- The value of a strategy, local costs, and repeated ops.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 local merged = require "support.merged"
 
 --- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of
@@ -185,9 +185,9 @@ describe("features", function()
   it("refuse what makes no sense", function()
     local d = problem(layers, {})
     local s = uniform(d, 1)
-    assert.matches("unknown", raised(d.features, d, s, { what = 1 }))
-    assert.matches("scale", raised(d.features, d, s, { scale = "x" }))
-    assert.matches("group", raised(d.local_costs, d, s, 99))
-    assert.matches("calls", raised(d.guard, d, s, { calls = 1 }))
+    raises("unknown", d.features, d, s, { what = 1 })
+    raises("scale", d.features, d, s, { scale = "x" })
+    raises("group", d.local_costs, d, s, 99)
+    raises("calls", d.guard, d, s, { calls = 1 })
   end)
 end)

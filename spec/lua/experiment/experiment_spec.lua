@@ -4,7 +4,7 @@ local json = require "berth.base.json"
 local errors = require "support.errors"
 local shell = require "support.shell"
 local merged = require "support.merged"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 local read = shell.read
 
@@ -243,8 +243,7 @@ describe("berth.experiment", function()
       return { value = 1 }
     end })
     assert.same({ "interrupted: 2 of 8 trials are done", "interrupted" }, { text, code })
-    assert.matches("interrupted",
-      raised(berth.experiment, small { run = function() error("interrupted", 0) end }))
+    raises("interrupted", berth.experiment, small { run = function() error("interrupted", 0) end })
     -- lua's
     assert.matches("interrupted!$",
       raised(berth.experiment, small { run = function() error "interrupted!" end }))
@@ -316,9 +315,9 @@ describe("berth.experiment", function()
 
   it("says what is wrong", function()
     local function experiment(more) return raised(berth.experiment, small(more)) end
-    assert.matches("expected a table, got nil", raised(berth.experiment))
-    assert.matches("name: expected a string, got nil", raised(berth.experiment, {}))
-    assert.matches("run: expected a function, got nil", raised(berth.experiment, { name = "x" }))
+    raises("expected a table, got nil", berth.experiment)
+    raises("name: expected a string, got nil", berth.experiment, {})
+    raises("run: expected a function, got nil", berth.experiment, { name = "x" })
     assert.matches("unknown option 'sheed'", experiment { sheed = 1 })
     assert.matches("grid%.seed: a trial has that already", experiment { grid = { seed = { 1 } } })
     assert.matches("grid%.a: expected an array of values, got number",
@@ -333,8 +332,7 @@ describe("berth.experiment", function()
     assert.matches('shard: expected "i/n" with i from 1 to n, got 3/2',
       experiment { shard = "3/2" })
     local done = berth.experiment(small())
-    assert.matches("level: expected a number between 0 and 1, got 1",
-      raised(done.summary, done, { level = 1 }))
+    raises("level: expected a number between 0 and 1, got 1", done.summary, done, { level = 1 })
     write(path, '{"experiment":"small"}\n{"a":}\n')
     local e, text, code = berth.experiment(small())
     assert.is_nil(e)

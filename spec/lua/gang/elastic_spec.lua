@@ -2,7 +2,7 @@
 local berth = require "berth"
 local shared = require "support.shared"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 local cluster = berth.cluster
 
@@ -139,8 +139,7 @@ describe("goodput", function()
     assert.near(32 / 0.25, (cluster.goodput(fixed, 4, 1)), 1e-9)
     assert.near(32 / 0.44, (cluster.goodput(fixed, 4, 2)), 1e-9)
     fixed.sync_far = -1
-    assert.matches("sync_far: expected a finite number not below 0, got %-1",
-      raised(cluster.goodput, fixed, 4, 2))
+    raises("sync_far: expected a finite number not below 0, got -1", cluster.goodput, fixed, 4, 2)
   end)
 
   it("takes the best batch", function()
@@ -164,12 +163,11 @@ describe("goodput", function()
   end)
 
   it("tells what is wrong", function()
-    assert.matches("overlap: expected 1 to 10, got 0.5",
-      raised(cluster.goodput, { grad = 1, batch = 1, overlap = 0.5 }, 1))
-    assert.matches("2 GPUs on 3 machines",
-      raised(cluster.goodput, { grad = 1, batch = 1, most_batch = 1 }, 2, 3))
-    assert.matches("all infinite", raised(cluster.goodput, { grad = 1, batch = 1 }, 1))
-    assert.matches("unknown option 'size'", raised(cluster.goodput, { size = 1 }, 1))
+    raises("overlap: expected 1 to 10, got 0.5", cluster.goodput,
+      { grad = 1, batch = 1, overlap = 0.5 }, 1)
+    raises("2 GPUs on 3 machines", cluster.goodput, { grad = 1, batch = 1, most_batch = 1 }, 2, 3)
+    raises("all infinite", cluster.goodput, { grad = 1, batch = 1 }, 1)
+    raises("unknown option 'size'", cluster.goodput, { size = 1 }, 1)
   end)
 end)
 
@@ -246,14 +244,13 @@ describe("gavel", function()
   it("tells what is wrong", function()
     refused("infeasible", "job 1, on 3 GPUs, can run on no type",
       cluster.gavel { throughputs = { { 1, 1 } }, gangs = { 3 }, gpus = { 1, 2 } })
-    assert.matches("left: expected an array",
-      raised(cluster.gavel, { throughputs = { { 1 } }, gpus = { 1 } }, "makespan"))
-    assert.matches("goal: 'fair' is none of",
-      raised(cluster.gavel, { throughputs = { { 1 } }, gpus = { 1 } }, "fair"))
-    assert.matches("throughputs%[1%]",
-      raised(cluster.gavel, { throughputs = { { 1 } }, gpus = { 1, 1 } }))
-    assert.matches("throughput: expected a finite number not below 0, got %-1",
-      raised(cluster.gavel, { throughputs = { { -1 } }, gpus = { 1 } }))
+    raises("left: expected an array", cluster.gavel, { throughputs = { { 1 } }, gpus = { 1 } },
+      "makespan")
+    raises("goal: 'fair' is none of", cluster.gavel, { throughputs = { { 1 } }, gpus = { 1 } },
+      "fair")
+    raises("throughputs[1]", cluster.gavel, { throughputs = { { 1 } }, gpus = { 1, 1 } })
+    raises("throughput: expected a finite number not below 0, got -1", cluster.gavel,
+      { throughputs = { { -1 } }, gpus = { 1 } })
   end)
 end)
 
@@ -329,9 +326,8 @@ describe("resizable jobs", function()
     local a, b = cluster.simulate(given, place, "pollux"), cluster.simulate(made, place, "pollux")
     assert.equal(2, a.summary.done)
     assert.equal(runs_of(b), runs_of(a))
-    assert.matches("unknown option 'grat'",
-      raised(cluster.simulate, { { arrival = 0, work = 1, goodput = { grat = 1 } } }, place,
-        "pollux"))
+    raises("unknown option 'grat'", cluster.simulate,
+      { { arrival = 0, work = 1, goodput = { grat = 1 } } }, place, "pollux")
   end)
 end)
 
@@ -373,13 +369,11 @@ describe("rounds on types of GPUs", function()
     local o = { types = { "a", "b" } }
     local r = cluster.simulate(jobs, { machines = 2, slot = 1 }, "gavel", o)
     assert.same({ "refused", "refused" }, { r.records[1].state, r.records[2].state })
-    assert.matches("rounds are slots, and the cluster has none",
-      raised(cluster.simulate, jobs, 2, "gavel", o))
-    assert.matches("types: expected an array of 2 names",
-      raised(cluster.simulate, jobs, { machines = 2, slot = 1 }, "gavel"))
-    assert.matches("trace%[1%].rates: expected a table",
-      raised(cluster.simulate, { { arrival = 0, work = 1, rates = 1 } }, { machines = 2, slot = 1 },
-        "gavel", o))
+    raises("rounds are slots, and the cluster has none", cluster.simulate, jobs, 2, "gavel", o)
+    raises("types: expected an array of 2 names", cluster.simulate, jobs,
+      { machines = 2, slot = 1 }, "gavel")
+    raises("trace[1].rates: expected a table", cluster.simulate,
+      { { arrival = 0, work = 1, rates = 1 } }, { machines = 2, slot = 1 }, "gavel", o)
   end)
 
   it("do all the work of a recorded trace", function()

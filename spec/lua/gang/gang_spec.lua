@@ -3,7 +3,8 @@ local berth = require "berth"
 local naive = require "support.gang_naive"
 local runs = require "support.runs"
 local shared = require "support.shared"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 local RESIZE_OR_TYPES = { optimus = true, pollux = true, gavel = true }
 local fixed = {}
@@ -124,29 +125,26 @@ describe("a gang scheduler", function()
 
   it("tells what is wrong", function()
     local cluster = { machines = 1, capacity = 4 }
-    assert.matches("unknown option 'limits' %(legal: seed, rate, placement%)",
-      raised(berth.cluster.simulate, {}, cluster, "fifo", { limits = { 1 } }))
-    assert.matches("trace%[1%].gpus: expected a whole number of at least 1, got 1.5",
-      raised(berth.cluster.simulate, { job(0, 1, 1.5) }, cluster, "fifo"))
-    assert.matches("trace%[2%].machines: jobs have `gpus`",
-      raised(berth.cluster.simulate, { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } },
-        cluster, "fifo"))
-    assert.matches("limits: expected ascending numbers, got 2 after 3",
-      raised(play, {}, 4, "las", { limits = { 3, 2 } }))
+    raises("unknown option 'limits' (legal: seed, rate, placement)", berth.cluster.simulate, {},
+      cluster, "fifo", { limits = { 1 } })
+    raises("trace[1].gpus: expected a whole number of at least 1, got 1.5", berth.cluster.simulate,
+      { job(0, 1, 1.5) }, cluster, "fifo")
+    raises("trace[2].machines: jobs have `gpus`", berth.cluster.simulate,
+      { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } }, cluster, "fifo")
+    raises("limits: expected ascending numbers, got 2 after 3", play, {}, 4, "las",
+      { limits = { 3, 2 } })
     assert.matches("promote: .*above 0, got 0", raised(play, {}, 4, "las", { promote = 0 }))
-    assert.matches("quantum", raised(play, {}, 4, "gittins", { quantum = -1 }))
-    assert.matches("placement: is for jobs with `gpus`",
-      raised(berth.cluster.simulate, { { arrival = 0, work = 1 } }, 2, "fifo",
-        { placement = "spread" }))
+    raises("quantum", play, {}, 4, "gittins", { quantum = -1 })
+    raises("placement: is for jobs with `gpus`", berth.cluster.simulate,
+      { { arrival = 0, work = 1 } }, 2, "fifo", { placement = "spread" })
     assert.matches("placement: .*'?near'?",
       raised(play, { job(0, 1, 1) }, 4, "fifo", { placement = "near" }))
-    assert.matches("trace%[1%].skewed: expected a boolean",
-      raised(play, { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo",
-        { placement = "skewed" }))
-    assert.matches("rate of job 1: expected a number, got string",
-      raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return "fast" end }))
-    assert.matches("job 1: rate: expected a finite number above 0, got 0",
-      raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return 0 end }))
+    raises("trace[1].skewed: expected a boolean", play,
+      { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo", { placement = "skewed" })
+    raises("rate of job 1: expected a number, got string", play, { job(0, 1, 1) }, 4, "fifo",
+      { rate = function() return "fast" end })
+    raises("job 1: rate: expected a finite number above 0, got 0", play, { job(0, 1, 1) }, 4,
+      "fifo", { rate = function() return 0 end })
     local mark = {}
     assert.equal(mark,
       select(2, pcall(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() error(mark) end })))
@@ -188,16 +186,14 @@ describe("places of gangs", function()
 
   it("consolidate: waits until there are such machines", function()
     local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 5, 3), job(0, 9, 3), job(1, 1, 2) },
-      cluster, "fit-first",
-      { placement = "consolidate" })
+      cluster, "fit-first", { placement = "consolidate" })
     assert.equal("1@0 2@0 3@0 4@5", starts(r))
     assert.equal("2:2", where(r):match "%S+$")
   end)
 
   it("consolidate, with pauses: where nobody is, else where the last in order are", function()
     local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 30, 3), job(0, 20, 3), job(1, 1, 4) },
-      cluster, "srtf",
-      { placement = "consolidate" })
+      cluster, "srtf", { placement = "consolidate" })
     -- by seconds left 4, 1, 3, 2: the plan has machine 1 first, so it is 1 that has no room there
     assert.equal(1, r.summary.pauses)
     assert.equal(4, r.summary.done)
@@ -225,8 +221,7 @@ local function assert_same(expected, r, what)
     local y = r.records[j]
     if x.start ~= y.start or x.finish ~= y.finish or x.pauses ~= y.pauses then
       error(("%s, job %d: expected %g..%g, %d pauses; got %g..%g, %d"):format(what, j, x.start,
-        x.finish, x.pauses, y.start,
-        y.finish, y.pauses))
+        x.finish, x.pauses, y.start, y.finish, y.pauses))
     end
   end
 end

@@ -3,7 +3,7 @@ local berth = require "berth"
 local shared = require "support.shared"
 local errors = require "support.errors"
 
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 -- a -9-> b -8-> c, d -7-> c
 local function funnel()
@@ -55,8 +55,7 @@ describe("transforms", function()
       "coplace: option max_seconds: op 1 has no times in the graph: give option seconds",
       g:coplace { max_seconds = 8 })
     assert.same({ 0, 1, 1 }, groups(g:coplace { max_seconds = 8, cost = berth.cost(g, t) }))
-    assert.matches("cost: is of another graph",
-      raised(g.coplace, g, { cost = berth.cost(funnel(), t) }))
+    raises("cost: is of another graph", g.coplace, g, { cost = berth.cost(funnel(), t) })
   end)
 
   it("colocate by names, from a table or a function", function()
@@ -76,25 +75,21 @@ describe("transforms", function()
 
   it("name mistakes", function()
     local g = funnel()
-    assert.matches("graph:colocate: names: expected a table or a function, got nil",
-      raised(g.colocate, g))
-    assert.matches('names: there is no op "q"', raised(g.colocate, g, { names = { q = "x" } }))
-    assert.matches("names: there is no op 9", raised(g.colocate, g, { names = { [9] = "x" } }))
-    assert.matches("names: op 1: expected a name or an array of them, got number",
-      raised(g.colocate, g, { names = { 5 } }))
-    assert.matches("names: op 1: a name is empty", raised(g.colocate, g, { names = { "" } }))
-    assert.matches("boom", raised(g.colocate, g, { names = function() error("boom") end }))
-    assert.matches("graph:fuse: unknown option 'chek'", raised(g.fuse, g, { chek = "exact" }))
-    assert.matches("graph:chains: unknown option 'check'", raised(g.chains, g, { check = "exact" }))
-    assert.matches("check: 'x' is none of: exact, cheap, thorough",
-      raised(g.fuse, g, { check = "x" }))
-    assert.matches("max_ops: 0 is out of range", raised(g.coplace, g, { max_ops = 0 }))
-    assert.matches("seconds: has 1 entries, expected 4", raised(g.fuse, g, { seconds = { 1 } }))
-    assert.matches("memory_fraction: 0 is out of range above 0 to 1",
-      raised(g.forward, g, { memory_fraction = 0 }))
-    assert.matches("topology: expected a topology, got string",
-      raised(g.fuse, g, { topology = "x" }))
-    assert.matches("support/errors", raised(g.fuse, g, { chek = 1 }))
+    raises("graph:colocate: names: expected a table or a function, got nil", g.colocate, g)
+    raises('names: there is no op "q"', g.colocate, g, { names = { q = "x" } })
+    raises("names: there is no op 9", g.colocate, g, { names = { [9] = "x" } })
+    raises("names: op 1: expected a name or an array of them, got number", g.colocate, g,
+      { names = { 5 } })
+    raises("names: op 1: a name is empty", g.colocate, g, { names = { "" } })
+    raises("boom", g.colocate, g, { names = function() error("boom") end })
+    raises("graph:fuse: unknown option 'chek'", g.fuse, g, { chek = "exact" })
+    raises("graph:chains: unknown option 'check'", g.chains, g, { check = "exact" })
+    raises("check: 'x' is none of: exact, cheap, thorough", g.fuse, g, { check = "x" })
+    raises("max_ops: 0 is out of range", g.coplace, g, { max_ops = 0 })
+    raises("seconds: has 1 entries, expected 4", g.fuse, g, { seconds = { 1 } })
+    raises("memory_fraction: 0 is out of range above 0 to 1", g.forward, g, { memory_fraction = 0 })
+    raises("topology: expected a topology, got string", g.fuse, g, { topology = "x" })
+    raises("support/errors", g.fuse, g, { chek = 1 })
   end)
 
   it("refuse what cannot share a device, by name", function()

@@ -1,6 +1,6 @@
 -- Sizes against the published ones, from the plain descriptions.
 local models = require "berth.models"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 local merged = require "support.merged"
 
 local function about(name, options)
@@ -42,8 +42,8 @@ describe("models: published sizes", function()
     for depth, parameters in pairs { [50] = 25568360, [101] = 44577896, [152] = 60236904 } do
       assert.equal(parameters, about("resnet", { depth = depth, version = 2 }).parameters)
     end
-    assert.matches("version = 2 has depth = 50, 101 or 152, not 18",
-      raised(about, "resnet", { depth = 18, version = 2 }))
+    raises("version = 2 has depth = 50, 101 or 152, not 18", about, "resnet",
+      { depth = 18, version = 2 })
   end)
 
   it("comes within 1.5 % of the 66 M and 20 M of the LSTM language models", function()

@@ -2,7 +2,8 @@
 local berth = require "berth"
 local runs = require "support.runs"
 local small = require "support.small_jobs"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 -- Two chains of ops; a profile needs no file.
 local function an_env(compat)
@@ -185,7 +186,7 @@ describe("berth.pacml.bound", function()
 
   it("says what is wrong", function()
     local function bound(given) return raised(berth.pacml.bound, given) end
-    assert.matches("expected an env or a table, got nil", raised(berth.pacml.bound))
+    raises("expected an env or a table, got nil", berth.pacml.bound)
     assert.matches("arrivals: expected an array, got nil", bound {})
     assert.matches("choices: has 0 entries, expected 1",
       bound { arrivals = { 1 }, choices = {}, servers = 1 })
@@ -205,15 +206,14 @@ describe("berth.pacml.bound", function()
       bound { arrivals = {}, choices = {}, servers = 1, slack = math.huge })
     assert.matches("ramp: expected a ramp, got nil", bound { models = {} })
     local env = an_env(true)
-    assert.matches("trace: expected an array, got nil", raised(berth.pacml.bound, env))
-    assert.matches("trace.model%[1%]: there is no model 3",
-      raised(berth.pacml.bound, env, { model = { 3 }, beta = { 1 }, arrival = { 0 } }))
-    assert.matches("trace.beta: has 0 entries, expected 1",
-      raised(berth.pacml.bound, env, { model = { 1 }, beta = {}, arrival = { 0 } }))
+    raises("trace: expected an array, got nil", berth.pacml.bound, env)
+    raises("trace.model[1]: there is no model 3", berth.pacml.bound, env,
+      { model = { 3 }, beta = { 1 }, arrival = { 0 } })
+    raises("trace.beta: has 0 entries, expected 1", berth.pacml.bound, env,
+      { model = { 1 }, beta = {}, arrival = { 0 } })
     local b = berth.pacml.bound { arrivals = { 0 }, choices = { {} }, servers = 1 }
-    assert.matches("prices: has 2 entries, expected 1", raised(b.prove, b, { 0, 0 }))
-    assert.matches("prices%[1%]: expected a number of at least 0, got %-1",
-      raised(b.prove, b, { -1 }))
+    raises("prices: has 2 entries, expected 1", b.prove, b, { 0, 0 })
+    raises("prices[1]: expected a number of at least 0, got -1", b.prove, b, { -1 })
   end)
 end)
 

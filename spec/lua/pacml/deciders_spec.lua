@@ -6,7 +6,8 @@ local shared = require "support.shared"
 local small = require "support.small_jobs"
 local windows = require "berth.pacml.windows"
 local xml = require "support.xml"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 local read = require("support.shell").read
 
 -- A run of which only what deciders ask for is there.
@@ -93,15 +94,12 @@ describe("a decider", function()
         beta = "A" } or nil
       assert.equal("function", type(berth.pacml.decider(name, opts)))
     end
-    assert.matches('no "greedy" %(legal: para%-max, para%-min, random',
-      raised(berth.pacml.decider, "greedy"))
-    assert.matches('no "para%-max:3"', raised(berth.pacml.decider, "para-max:3"))
-    assert.matches("expected a name or a function, got number", raised(berth.pacml.decider, 3))
-    assert.matches("cap: 0 is out of range 1 to",
-      raised(berth.pacml.decider, "capped", { cap = 0 }))
-    assert.matches("seed: expected a number, got string",
-      raised(berth.pacml.decider, "random", { seed = "a" }))
-    assert.matches("unknown option 'cap'", raised(berth.pacml.decider, "random", { cap = 3 }))
+    raises('no "greedy" (legal: para-max, para-min, random', berth.pacml.decider, "greedy")
+    raises('no "para-max:3"', berth.pacml.decider, "para-max:3")
+    raises("expected a name or a function, got number", berth.pacml.decider, 3)
+    raises("cap: 0 is out of range 1 to", berth.pacml.decider, "capped", { cap = 0 })
+    raises("seed: expected a number, got string", berth.pacml.decider, "random", { seed = "a" })
+    raises("unknown option 'cap'", berth.pacml.decider, "random", { cap = 3 })
   end)
 end)
 
@@ -137,8 +135,7 @@ describe("a whole run", function()
     local got = {}
     for i, row in ipairs(records:cluster()) do
       got[i] = ("%.3f %s %s %d %d %d %d %.1f"):format(row.time_s, row.event, row.job or "-",
-        row.arrived, row.blocked,
-        row.running, row.servers_held, row.servers_computing)
+        row.arrived, row.blocked, row.running, row.servers_held, row.servers_computing)
     end
     assert.same({ "0.000 arrival 1 1 0 1 8 8.0", "0.500 arrival 2 2 1 1 8 8.0",
       "1.000 end 1 2 1 0 0 0.0",
@@ -185,9 +182,8 @@ describe("a whole run", function()
   end)
 
   it("refuses what is none", function()
-    assert.matches("env: expected what berth.pacml.env gives, got table",
-      raised(simulate, {}, TRACE, "random"))
-    assert.matches("trace: expected a table, got nil", raised(simulate, small.env(), nil, "random"))
+    raises("env: expected what berth.pacml.env gives, got table", simulate, {}, TRACE, "random")
+    raises("trace: expected a table, got nil", simulate, small.env(), nil, "random")
     local function with(opts) return raised(simulate, small.env(), TRACE, "random", opts) end
     assert.matches("simulate: horizon: %-1 is negative", with { horizon = -1 })
     assert.matches("simulate: horizon: expected a number or a string such as",
@@ -195,14 +191,10 @@ describe("a whole run", function()
     assert.matches("simulate: name: expected a string, got number", with { name = 3 })
     assert.matches("simulate: about: expected a table, got number", with { about = 3 })
     assert.equal(2, select(2, simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
-    assert.matches("unknown option 'horzion'",
-      raised(simulate, small.env(), TRACE, "random", { horzion = 1 }))
-    assert.matches("expected a name or a function, got nil", raised(simulate, small.env(), TRACE))
-    assert.matches("decider, arrival of job 1 at 0 s: it has decided about job 1 itself",
-      raised(simulate, small.env(), TRACE, function(run)
-        run:decide(1)
-        return 1
-      end))
+    raises("unknown option 'horzion'", simulate, small.env(), TRACE, "random", { horzion = 1 })
+    raises("expected a name or a function, got nil", simulate, small.env(), TRACE)
+    raises("decider, arrival of job 1 at 0 s: it has decided about job 1 itself", simulate,
+      small.env(), TRACE, function(run) run:decide(1) return 1 end)
   end)
 end)
 
@@ -285,8 +277,7 @@ describe("records", function()
     local env = small.env { compat = true }
     for _, by in ipairs { 0, -5e-8, -2e-7 } do
       local report, rows = simulate(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } },
-        "para-max",
-        { horizon = 1e6 + by })
+        "para-max", { horizon = 1e6 + by })
       assert.equal(report.completed == 1, rows[1].completed)
     end
   end)
@@ -303,9 +294,8 @@ describe("records", function()
     os.remove(path)
     assert.same({ nil, "io" },
       { (records:save "/nowhere/a.csv"), (select(3, records:save "/nowhere/a.csv")) })
-    assert.matches("ends in .csv or .jsonl", raised(records.save, records, "a.txt"))
-    assert.matches('expected "jobs" or "cluster", got "servers"',
-      raised(records.csv, records, "servers"))
+    raises("ends in .csv or .jsonl", records.save, records, "a.txt")
+    raises('expected "jobs" or "cluster", got "servers"', records.csv, records, "servers")
   end)
 
   it("are a page", function()
@@ -321,10 +311,10 @@ describe("records", function()
     assert.is_nil(text:find("nan", 1, true))
     assert.is_nil(text:find("http://[^w]"))
     assert.matches('class="strong">by hand</text>', text, 1, true)
-    assert.matches("runs: expected 1 to 16", raised(berth.pacml.report, path, {}))
-    assert.matches("title: expected a string, got number",
-      raised(berth.pacml.report, path, { records }, { title = 3 }))
-    assert.matches("runs%[1%]: expected records", raised(berth.pacml.report, path, { 3 }))
+    raises("runs: expected 1 to 16", berth.pacml.report, path, {})
+    raises("title: expected a string, got number", berth.pacml.report, path, { records },
+      { title = 3 })
+    raises("runs[1]: expected records", berth.pacml.report, path, { 3 })
     assert.equal("io", (select(3, berth.pacml.report("/nowhere/page.html", records))))
   end)
 end)
@@ -400,24 +390,19 @@ describe("a study", function()
 
   it("refuses what makes no sense", function()
     local env = small.env()
-    assert.matches('deciders%[2%]: "random" is there twice',
-      raised(berth.pacml.study, env, { deciders = { "random", "random" } }))
-    assert.matches("no \"what\"", raised(berth.pacml.study, env, { deciders = { "what" } }))
-    assert.matches("deciders: expected an array", raised(berth.pacml.study, env, { deciders = {} }))
-    assert.matches("deciders%[1%]: expected a name or",
-      raised(berth.pacml.study, env, { deciders = { 3 } }))
-    assert.matches("beta", raised(berth.pacml.study, env, { betas = { "E" } }))
-    assert.matches("unknown option 'seed'",
-      raised(berth.pacml.study, env, { trace = { seed = 3 } }))
+    raises('deciders[2]: "random" is there twice', berth.pacml.study, env,
+      { deciders = { "random", "random" } })
+    raises("no \"what\"", berth.pacml.study, env, { deciders = { "what" } })
+    raises("deciders: expected an array", berth.pacml.study, env, { deciders = {} })
+    raises("deciders[1]: expected a name or", berth.pacml.study, env, { deciders = { 3 } })
+    raises("beta", berth.pacml.study, env, { betas = { "E" } })
+    raises("unknown option 'seed'", berth.pacml.study, env, { trace = { seed = 3 } })
     -- raised, not recorded as the error of each trial
-    assert.matches("jobs: %-1 is out of range 0 to 2147483647",
-      raised(berth.pacml.study, env, { trace = { jobs = -1 } }))
-    assert.matches("study: horizon: %-1 is negative",
-      raised(berth.pacml.study, env, { horizon = -1 }))
-    assert.matches('study: horizon: "x" is not a number',
-      raised(berth.pacml.study, env, { horizon = "x" }))
-    assert.matches("study: env: expected what berth.pacml.env gives, got nil",
-      raised(berth.pacml.study))
+    raises("jobs: -1 is out of range 0 to 2147483647", berth.pacml.study, env,
+      { trace = { jobs = -1 } })
+    raises("study: horizon: -1 is negative", berth.pacml.study, env, { horizon = -1 })
+    raises('study: horizon: "x" is not a number', berth.pacml.study, env, { horizon = "x" })
+    raises("study: env: expected what berth.pacml.env gives, got nil", berth.pacml.study)
   end)
 end)
 

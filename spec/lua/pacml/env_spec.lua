@@ -1,7 +1,8 @@
 -- Runs of PAC-ML: what a decision does, what a look does not, and what the report says, by hand.
 local berth = require "berth"
 local small = require "support.small_jobs"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 -- Arrival, beta, decision: a job in 8, 4, 2 pieces takes 1, 2, 4 s on as many servers.
 local JOBS = { { 0, 1, 8 }, { 0.5, 1, 1 }, { 2, 0.25, 2 }, { 2, 1, 4 }, { 3, 1, 0 }, { 6, 1, 2 } }
@@ -130,8 +131,8 @@ describe("a run", function()
     assert.is_true(run:decide(2, { 7, 8 }))
     assert.same({ 0, 0, 0, 0, 0, 0, 1, 1 }, run:busy())
     assert.same({ nil, "op_placement" }, { run:look(2, { 7, 8 }) })
-    assert.matches("block", raised(run.look, run, 2, { 1, 2, 3 }))
-    assert.matches("block", raised(run.look, run, 2, {}))
+    raises("block", run.look, run, 2, { 1, 2, 3 })
+    raises("block", run.look, run, 2, {})
   end)
 
   it("is not changed by looks", function()
@@ -158,29 +159,27 @@ describe("a run", function()
   it("refuses what makes no sense", function()
     local env = small.env()
     local run = env:run(trace())
-    assert.matches("expected 0, 1 or an even number up to 8, got 3", raised(run.decide, run, 3))
-    assert.matches("decision", raised(run.decide, run, 9))
-    assert.matches("decision", raised(run.decide, run, 1.5))
-    assert.matches("decision", raised(run.decide, run, -2))
-    assert.matches("job 1 is not decided about yet", raised(run.result, run, 1))
-    assert.matches("job", raised(run.result, run, 7))
-    assert.matches("job 1 is not decided about yet", raised(run.report, run))
+    raises("expected 0, 1 or an even number up to 8, got 3", run.decide, run, 3)
+    raises("decision", run.decide, run, 9)
+    raises("decision", run.decide, run, 1.5)
+    raises("decision", run.decide, run, -2)
+    raises("job 1 is not decided about yet", run.result, run, 1)
+    raises("job", run.result, run, 7)
+    raises("job 1 is not decided about yet", run.report, run)
     run = played(env)
-    assert.matches("all jobs have been decided about", raised(run.decide, run, 0))
-    assert.matches("all jobs have been decided about", raised(run.mask, run))
-    assert.matches('mask: which: expected "paper" or "exact", got "all"',
-      raised(run.mask, run, "all"))
-    assert.matches("mask: which: expected a string, got table", raised(run.mask, run, {}))
-    assert.matches("horizon", raised(run.report, run, { horizon = -1 }))
-    assert.matches("model", raised(env.run, env, { model = { 2 }, beta = { 1 }, arrival = { 0 } }))
-    assert.matches("beta", raised(env.run, env, { model = { 1 }, beta = { 0 }, arrival = { 0 } }))
-    assert.matches("arrival",
-      raised(env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } }))
-    assert.matches("job 2 arrives at 1 s",
-      raised(env.run, env, { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } }))
-    assert.matches("has 1 entries, expected 2",
-      raised(env.run, env, { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } }))
-    assert.matches("beta", raised(env.run, env, { model = { 1 }, arrival = { 0 } }))
+    raises("all jobs have been decided about", run.decide, run, 0)
+    raises("all jobs have been decided about", run.mask, run)
+    raises('mask: which: expected "paper" or "exact", got "all"', run.mask, run, "all")
+    raises("mask: which: expected a string, got table", run.mask, run, {})
+    raises("horizon", run.report, run, { horizon = -1 })
+    raises("model", env.run, env, { model = { 2 }, beta = { 1 }, arrival = { 0 } })
+    raises("beta", env.run, env, { model = { 1 }, beta = { 0 }, arrival = { 0 } })
+    raises("arrival", env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } })
+    raises("job 2 arrives at 1 s", env.run, env,
+      { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } })
+    raises("has 1 entries, expected 2", env.run, env,
+      { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } })
+    raises("beta", env.run, env, { model = { 1 }, arrival = { 0 } })
   end)
 end)
 
@@ -199,10 +198,9 @@ describe("an environment", function()
   it("refuses models of another cluster, and none", function()
     local one, two = berth.ramp(), berth.ramp()
     local models = { small.model(one, 1), small.model(two, 1) }
-    assert.matches("model 2 was made for another cluster",
-      raised(berth.pacml.env, { models = models }))
-    assert.matches("models: is empty", raised(berth.pacml.env, { models = {} }))
-    assert.matches("steps", raised(berth.pacml.env, { models = { models[1] }, steps = 0 }))
+    raises("model 2 was made for another cluster", berth.pacml.env, { models = models })
+    raises("models: is empty", berth.pacml.env, { models = {} })
+    raises("steps", berth.pacml.env, { models = { models[1] }, steps = 0 })
     local function named(names)
       return raised(berth.pacml.env, { models = { models[1] }, names = names })
     end

@@ -1,6 +1,7 @@
 -- Distributions of beta and sequences of jobs.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 local shell = require "support.shell"
 
 local read = shell.read
@@ -86,22 +87,17 @@ describe("a distribution of beta", function()
   end)
 
   it("says what is wrong", function()
-    assert.matches('expected "A", "B", "C", "D" or a table, got "E"', raised(berth.pacml.beta, "E"))
-    assert.matches("got nil", raised(berth.pacml.beta))
-    assert.matches("unknown option 'sku'", raised(berth.pacml.beta, { sku = 1 }))
-    assert.matches("skew: expected a number, got nil", raised(berth.pacml.beta, {}))
-    assert.matches("min: 0.5 is not below max, 0.5",
-      raised(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
-    assert.matches("max: 2 is out of range 0.01 to 1",
-      raised(berth.pacml.beta, { skew = 1, max = 2 }))
-    assert.matches("skew: nan is out of range %-1000000 to 1000000", raised(berth.pacml.beta,
-      { skew = 0 / 0 }))
-    assert.matches("redraw: expected true or false, got number",
-      raised(berth.pacml.beta, { skew = 1, redraw = 1 }))
-    assert.matches("rng: expected an rng, got number",
-      raised(function() berth.pacml.beta("A"):draw(1) end))
-    assert.matches("share: expected a number from 0 to 1, got 2",
-      raised(function() berth.pacml.beta("A"):quantile(2) end))
+    raises('expected "A", "B", "C", "D" or a table, got "E"', berth.pacml.beta, "E")
+    raises("got nil", berth.pacml.beta)
+    raises("unknown option 'sku'", berth.pacml.beta, { sku = 1 })
+    raises("skew: expected a number, got nil", berth.pacml.beta, {})
+    raises("min: 0.5 is not below max, 0.5", berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 })
+    raises("max: 2 is out of range 0.01 to 1", berth.pacml.beta, { skew = 1, max = 2 })
+    raises("skew: nan is out of range -1000000 to 1000000", berth.pacml.beta, { skew = 0 / 0 })
+    raises("redraw: expected true or false, got number", berth.pacml.beta, { skew = 1, redraw = 1 })
+    raises("rng: expected an rng, got number", function() berth.pacml.beta("A"):draw(1) end)
+    raises("share: expected a number from 0 to 1, got 2",
+      function() berth.pacml.beta("A"):quantile(2) end)
   end)
 end)
 
@@ -154,7 +150,7 @@ describe("a trace", function()
 
   it("says what is wrong", function()
     local function trace(given) return raised(berth.pacml.trace, given) end
-    assert.matches("models: expected a number, got nil", raised(berth.pacml.trace))
+    raises("models: expected a number, got nil", berth.pacml.trace)
     assert.matches("models: 0 is out of range 1 to 2147483647", trace { models = 0 })
     assert.matches("jobs: expected a whole number, got 1.5", trace { models = 1, jobs = 1.5 })
     assert.matches("copies: expected a number, got string", trace { models = 1, copies = "x" })

@@ -1,6 +1,7 @@
 -- Placements, placers and policies in Lua.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 -- Two chains of two ops with cheap transfers.
 local function chains()
@@ -45,11 +46,10 @@ describe("a placement", function()
     assert.is_nil(p.estimate)
     assert.is_nil(p.start)
     assert.equal("placement: 3 ops on 2 devices", tostring(p))
-    assert.matches("devices%[2%]: there is no device 0", raised(berth.placement, { 1, 0 }))
-    assert.matches("devices%[1%]: 1.5 is no device id", raised(berth.placement, { 1.5 }))
-    assert.matches("sequence: has 1 entries, expected 2",
-      raised(berth.placement, { 1, 1 }, { sequence = { 1 } }))
-    assert.matches("op 1 ", raised(berth.placement, { 1, 1 }, { sequence = { 1, 1 } }))
+    raises("devices[2]: there is no device 0", berth.placement, { 1, 0 })
+    raises("devices[1]: 1.5 is no device id", berth.placement, { 1.5 })
+    raises("sequence: has 1 entries, expected 2", berth.placement, { 1, 1 }, { sequence = { 1 } })
+    raises("op 1 ", berth.placement, { 1, 1 }, { sequence = { 1, 1 } })
   end)
 end)
 
@@ -60,29 +60,25 @@ describe("place", function()
     assert.is_true(seen["m-etf"] and seen.portfolio and seen.single)
     assert.is_nil(seen.policy)
     assert.is_table(berth.placers("m-etf"))
-    assert.matches("placer 'x' is unknown", raised(berth.placers, "x"))
+    raises("placer 'x' is unknown", berth.placers, "x")
   end)
 
   it("refuses what is unknown or means nothing, by name", function()
     local g, t = chains()
-    assert.matches("placer 'foo' is unknown %(legal: single, ", raised(berth.place, g, t, "foo"))
-    assert.matches("placer 'policy' is unknown", raised(berth.place, g, t, "policy"))
-    assert.matches("unknown option 'sed'", raised(berth.place, g, t, "etf", { sed = 1 }))
-    assert.matches("variant: etf has no variants %(got 'x'%)",
-      raised(berth.place, g, t, "etf", { variant = "x" }))
-    assert.matches("variant: m%-topo has no variant 'x' %(legal: baechi%-tf, baechi%-pt%)",
-      raised(berth.place, g, t, "m-topo", { variant = "x" }))
-    assert.matches("option 'tries' means nothing to etf, only to: critical%-path",
-      raised(berth.place, g, t, "etf", { tries = 2 }))
-    assert.matches("device: there is no device 3",
-      raised(berth.place, g, t, "single", { device = 3 }))
-    assert.matches("seed: expected a whole number",
-      raised(berth.place, g, t, "random", { seed = 0.5 }))
-    assert.matches("unknown option 'variant'", raised(berth.place, g, t, nil, { variant = "x" }))
-    assert.matches(
-      "placer: expected a name, a policy, a pipeline or an object with place, got number",
-      raised(berth.place, g, t, 3))
-    assert.matches("support/errors", raised(berth.place, g, t, "foo"))
+    raises("placer 'foo' is unknown (legal: single, ", berth.place, g, t, "foo")
+    raises("placer 'policy' is unknown", berth.place, g, t, "policy")
+    raises("unknown option 'sed'", berth.place, g, t, "etf", { sed = 1 })
+    raises("variant: etf has no variants (got 'x')", berth.place, g, t, "etf", { variant = "x" })
+    raises("variant: m-topo has no variant 'x' (legal: baechi-tf, baechi-pt)", berth.place, g, t,
+      "m-topo", { variant = "x" })
+    raises("option 'tries' means nothing to etf, only to: critical-path", berth.place, g, t, "etf",
+      { tries = 2 })
+    raises("device: there is no device 3", berth.place, g, t, "single", { device = 3 })
+    raises("seed: expected a whole number", berth.place, g, t, "random", { seed = 0.5 })
+    raises("unknown option 'variant'", berth.place, g, t, nil, { variant = "x" })
+    raises("placer: expected a name, a policy, a pipeline or an object with place, got number",
+      berth.place, g, t, 3)
+    raises("support/errors", berth.place, g, t, "foo")
   end)
 
   it("tells what stops a placement", function()
@@ -224,8 +220,8 @@ describe("a policy in Lua", function()
     }))
     assert.is_true(p.start[3] >= 2)
     assert.is_true(asked[3] >= 2)
-    assert.matches("only a policy with ready = \"finished\" may wait",
-      raised(berth.place, g, t, { device = function() return nil, 1 end }))
+    raises("only a policy with ready = \"finished\" may wait", berth.place, g, t,
+      { device = function() return nil, 1 end })
   end)
 
   it("raises its own errors unchanged", function()
@@ -266,11 +262,10 @@ describe("a policy in Lua", function()
       place { device = function() end, score = function() end })
     assert.matches("policy: ready: 'now' is none of: assigned, finished", place { ready = "now" })
     assert.matches("policy: device: expected a function, got string", place { device = "x" })
-    assert.matches("option 'device' means nothing to a policy",
-      raised(berth.place, g, t, {}, { device = 1 }))
+    raises("option 'device' means nothing to a policy", berth.place, g, t, {}, { device = 1 })
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 2 } } })
-    assert.matches("device gave 1 for op 1, which cannot run there",
-      raised(berth.place, pinned, t, { device = function() return 1 end }))
+    raises("device gave 1 for op 1, which cannot run there", berth.place, pinned, t,
+      { device = function() return 1 end })
   end)
 
   it("may call the library, and close what it works on", function()
@@ -297,8 +292,8 @@ describe("a policy in Lua", function()
     local kept
     assert(berth.place(g, t, { device = function(_, _, plan) kept = plan end }))
     assert.equal("plan: closed", tostring(kept))
-    assert.matches("only there while its policy runs", raised(function() return kept.now end))
-    assert.matches("only there while its policy runs", raised(kept.device_of, kept, 1))
+    raises("only there while its policy runs", function() return kept.now end)
+    raises("only there while its policy runs", kept.device_of, kept, 1)
   end)
 
   it("cannot yield, and runs in coroutines", function()
@@ -376,19 +371,18 @@ describe("a pipeline", function()
     local p, text, code = berth.place(g, t,
       berth.pipeline { function() return nil, "too big", "unsupported" end, "etf" })
     assert.same({ nil, "too big", "unsupported" }, { p, text, code })
-    assert.matches("there is no placer among them", raised(berth.pipeline, { fuse_pairs }))
-    assert.matches("stages%[2%]: is a second placer", raised(berth.pipeline, { "etf", "heft" }))
-    assert.matches("stages%[1%]: expected a function, a name or a policy, got number",
-      raised(berth.pipeline, { 1, "etf" }))
-    assert.matches("stages%[1%]: gave number, expected a graph",
-      raised(berth.place, g, t, berth.pipeline { function() return 1 end, "etf" }))
-    assert.matches("gave no way back",
-      raised(berth.place, g, t, berth.pipeline { function(x) return x end, "etf" }))
-    assert.matches("no op of the new graph for op 2",
-      raised(berth.place, g, t, berth.pipeline { function(x) return x, { 1 } end, "etf" }))
-    assert.matches("functions of the original ops",
-      raised(berth.place, g, t, berth.pipeline { fuse_pairs, "etf" }, {
-      cost = { op = function() return 1 end } }))
+    raises("there is no placer among them", berth.pipeline, { fuse_pairs })
+    raises("stages[2]: is a second placer", berth.pipeline, { "etf", "heft" })
+    raises("stages[1]: expected a function, a name or a policy, got number", berth.pipeline,
+      { 1, "etf" })
+    raises("stages[1]: gave number, expected a graph", berth.place, g, t,
+      berth.pipeline { function() return 1 end, "etf" })
+    raises("gave no way back", berth.place, g, t,
+      berth.pipeline { function(x) return x end, "etf" })
+    raises("no op of the new graph for op 2", berth.place, g, t,
+      berth.pipeline { function(x) return x, { 1 } end, "etf" })
+    raises("functions of the original ops", berth.place, g, t, berth.pipeline { fuse_pairs, "etf" },
+      { cost = { op = function() return 1 end } })
     assert.is_truthy(berth.place(g, t, berth.pipeline { fuse_pairs, "etf" },
       { cost = { op_factor = 2 } }))
   end)
@@ -439,9 +433,7 @@ describe("compare", function()
     local cmp =
       assert(berth.compare(g, t, nil, { place = { averages = "saga", tries = 2, seed = 3 } }))
     for _, row in ipairs(cmp) do assert.is_nil(row.error) end
-    assert.matches("unknown option 'sed'",
-      raised(berth.compare, g, t, { "etf" }, { place = { sed = 1 } }))
-    assert.matches("unknown option 'link'",
-      raised(berth.compare, g, t, { "etf" }, { link = "free" }))
+    raises("unknown option 'sed'", berth.compare, g, t, { "etf" }, { place = { sed = 1 } })
+    raises("unknown option 'link'", berth.compare, g, t, { "etf" }, { link = "free" })
   end)
 end)

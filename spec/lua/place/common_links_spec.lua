@@ -1,6 +1,7 @@
 -- What is given for all placers, what each takes of it, and what tables say when nothing fits.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 local function problem(memory)
   return berth.models.resnet18 { batch = 4, granularity = "layer" },
@@ -49,12 +50,11 @@ describe("options that a placer does not read", function()
   it("are refused as a member's, too", function()
     local g, t = problem()
     local unread = { "heft", { tau = 0.1 } }
-    assert.matches("option 'tau' means nothing to heft", raised(berth.place, g, t, unread))
-    assert.matches("members%[2%]: option 'tau' means nothing to heft",
-      raised(berth.portfolio, g, t, { members = { "etf", unread } }))
-    assert.matches("option 'tau' means nothing to heft", raised(berth.compare, g, t, { unread }))
-    assert.matches("option 'tau' means nothing to heft",
-      raised(berth.place, g, t, berth.pipeline { unread }))
+    raises("option 'tau' means nothing to heft", berth.place, g, t, unread)
+    raises("members[2]: option 'tau' means nothing to heft", berth.portfolio, g, t,
+      { members = { "etf", unread } })
+    raises("option 'tau' means nothing to heft", berth.compare, g, t, { unread })
+    raises("option 'tau' means nothing to heft", berth.place, g, t, berth.pipeline { unread })
   end)
 end)
 
@@ -178,10 +178,9 @@ describe("thorough", function()
       assert.is_true(row.gap <= plain[i].gap)
       assert.near(row.makespan / tight.bound - 1, row.gap, 1e-12)
     end
-    assert.matches("thorough: expected true or false",
-      raised(berth.portfolio, g, t, { thorough = 1 }))
+    raises("thorough: expected true or false", berth.portfolio, g, t, { thorough = 1 })
     -- gives no rows
-    assert.matches("unknown option 'thorough'", raised(berth.place, g, t, nil, { thorough = true }))
+    raises("unknown option 'thorough'", berth.place, g, t, nil, { thorough = true })
   end)
 end)
 
@@ -215,7 +214,7 @@ describe("berth.models", function()
       #berth.models.resnet50 { batch = 1 })
     assert.equal("bert-base",
       berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
-    assert.matches("berth.models has no 'resnet51' %(models: resnet18 ",
-      raised(function() return berth.models.resnet51 end))
+    raises("berth.models has no 'resnet51' (models: resnet18 ",
+      function() return berth.models.resnet51 end)
   end)
 end)

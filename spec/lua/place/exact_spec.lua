@@ -170,8 +170,7 @@ describe("berth place --placer exact", function()
 
   it("has the proof in its JSON, and reads its budget", function()
     local out = ran(run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "exact", "--nodes",
-      "7", "--seconds", "5s",
-      "--json"))
+      "7", "--seconds", "5s", "--json"))
     assert.matches('"proved":true', out)
     assert.matches('"exact_bound_s":', out)
     assert.matches('"timed_out":false', out)

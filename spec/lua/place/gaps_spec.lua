@@ -3,7 +3,7 @@ local berth = require "berth"
 local errors = require "support.errors"
 local shell = require "support.shell"
 
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 local ran, run = shell.ran, shell.run
 
 -- On one device a heavy op is ready before a light one, whose consumer elsewhere takes long: first
@@ -91,13 +91,12 @@ describe("berth.gaps", function()
 
   it("refuses wrong options with their names", function()
     local g, t = queue()
-    assert.matches("berth.gaps: unknown option 'call'", raised(berth.gaps, g, t, nil, { call = 1 }))
-    assert.matches("berth.gaps: calls: expected a whole number, got 1.5",
-      raised(berth.gaps, g, t, nil, { calls = 1.5 }))
-    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1",
-      raised(berth.gaps, g, t, nil, { seed = -1 }))
-    assert.matches("berth.gaps: place: expected a table",
-      raised(berth.gaps, g, t, nil, { place = 1 }))
+    raises("berth.gaps: unknown option 'call'", berth.gaps, g, t, nil, { call = 1 })
+    raises("berth.gaps: calls: expected a whole number, got 1.5", berth.gaps, g, t, nil,
+      { calls = 1.5 })
+    raises("berth.gaps: seed: expected a finite number from 0, got -1", berth.gaps, g, t, nil,
+      { seed = -1 })
+    raises("berth.gaps: place: expected a table", berth.gaps, g, t, nil, { place = 1 })
   end)
 end)
 

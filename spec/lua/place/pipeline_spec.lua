@@ -1,6 +1,6 @@
 -- Named stages of pipelines, and what is checked behind a transform.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 
 local function chain(n, bytes)
   local ops, edges = {}, {}
@@ -77,21 +77,20 @@ describe("a pipeline of named stages", function()
 
   it("checks what functions among its stages give, and names the stage", function()
     local g = chain(3, 1)
-    local function raises(text, ...)
+    local function gives(text, ...)
       local stages = { ... }
-      assert.matches(text, raised(function() return berth.place(g, t, berth.pipeline(stages)) end),
-        1, true)
+      raises(text, function() return berth.place(g, t, berth.pipeline(stages)) end)
     end
     local function give(x) return function() return x end end
     local function back(x) return function(graph) return graph, give(x) end end
-    raises("stages[2]: gave 1 devices for 3 ops", "etf", give { 1 })
-    raises("stages[2]: gave 1 devices for 3 ops", "etf", give(berth.placement { 1 }))
-    raises("stages[2]: gave device 9 for op 3 (ids are 1..2)", "etf", give { 1, 1, 9 })
-    raises("stages[1]: gave 2 devices for 3 ops", back { 1, 1 }, "etf")
-    raises("stages[1]: gave nil, expected an array of devices", back(nil), "etf")
-    raises("stages[1]: gave device 1.5 for op 2", back { 1, 1.5, 1 }, "etf")
-    raises("stages[1]: is a pipeline itself", berth.pipeline { "etf" }, "adjust")
-    raises("stages[1]: unknown key 'tau': expected { name, options }", { "m-sct", tau = 0.5 })
+    gives("stages[2]: gave 1 devices for 3 ops", "etf", give { 1 })
+    gives("stages[2]: gave 1 devices for 3 ops", "etf", give(berth.placement { 1 }))
+    gives("stages[2]: gave device 9 for op 3 (ids are 1..2)", "etf", give { 1, 1, 9 })
+    gives("stages[1]: gave 2 devices for 3 ops", back { 1, 1 }, "etf")
+    gives("stages[1]: gave nil, expected an array of devices", back(nil), "etf")
+    gives("stages[1]: gave device 1.5 for op 2", back { 1, 1.5, 1 }, "etf")
+    gives("stages[1]: is a pipeline itself", berth.pipeline { "etf" }, "adjust")
+    gives("stages[1]: unknown key 'tau': expected { name, options }", { "m-sct", tau = 0.5 })
   end)
 
   it("refuses an answer that does not keep memory on the original graph", function()
@@ -146,9 +145,8 @@ describe("a pipeline of named stages", function()
     assert.equal("single -> function -> adjust", p.placer)
     assert.equal(5, p.estimate)
     assert.same({ 1, 1, 1 }, assert(berth.adjust(g, t, { 1, 2, 2 }, { by = "random" })):devices())
-    assert.matches("berth.adjust: by: 'x' is none of",
-      raised(berth.adjust, g, t, { 1, 2, 2 }, { by = "x" }))
-    assert.matches("berth.adjust: placement: expected a placement", raised(berth.adjust, g, t))
+    raises("berth.adjust: by: 'x' is none of", berth.adjust, g, t, { 1, 2, 2 }, { by = "x" })
+    raises("berth.adjust: placement: expected a placement", berth.adjust, g, t)
   end)
 
   it("says what an adjuster lacks", function()
@@ -162,19 +160,17 @@ describe("a pipeline of named stages", function()
   end)
 
   it("names mistakes", function()
-    assert.matches("stages%[2%]: 'fuse' is a transform: it must come before the placer",
-      raised(berth.pipeline, { "etf", "fuse" }))
-    assert.matches("stages%[1%]: 'adjust' is a refinement: it must come after the placer",
-      raised(berth.pipeline, { "adjust", "etf" }))
-    assert.matches("stages%[1%]: options of 'fuse': expected a table, got number",
-      raised(berth.pipeline, { { "fuse", 3 }, "etf" }))
-    assert.matches("stages%[1%]: unknown key 'check'",
-      raised(berth.pipeline, { { "fuse", check = "cheap" }, "etf" }))
+    raises("stages[2]: 'fuse' is a transform: it must come before the placer", berth.pipeline,
+      { "etf", "fuse" })
+    raises("stages[1]: 'adjust' is a refinement: it must come after the placer", berth.pipeline,
+      { "adjust", "etf" })
+    raises("stages[1]: options of 'fuse': expected a table, got number", berth.pipeline,
+      { { "fuse", 3 }, "etf" })
+    raises("stages[1]: unknown key 'check'", berth.pipeline, { { "fuse", check = "cheap" }, "etf" })
     local g = chain(2, 1)
-    assert.matches("graph:fuse: unknown option 'x'",
-      raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
-    assert.matches("support/errors",
-      raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
+    raises("graph:fuse: unknown option 'x'", berth.place, g, t,
+      berth.pipeline { { "fuse", { x = 1 } }, "etf" })
+    raises("support/errors", berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" })
   end)
 
   it("gives the same answer again", function()

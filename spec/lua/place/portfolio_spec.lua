@@ -1,7 +1,8 @@
 -- The portfolio from Lua: members of all kinds, budgets, the judge, and what it tells.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+local raised, raises = errors.raised, errors.raises
 
 local function problem(seed)
   return assert(berth.graph(random_graph.describe(seed, { n = 30, fan_in = 3, memory = true }))),
@@ -87,8 +88,8 @@ describe("the members of a portfolio", function()
     local thrown = { "mine" }
     assert.equal(thrown,
       raised(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } }))
-    assert.matches("device gave 9 for op 1",
-      raised(berth.portfolio, g, t, { members = { function() return 9 end } }))
+    raises("device gave 9 for op 1", berth.portfolio, g, t,
+      { members = { function() return 9 end } })
     assert.is_truthy(berth.place(g, t)) -- and leaves all in order
   end)
 
@@ -201,7 +202,7 @@ describe("a portfolio", function()
       "best: etf, step time 5 s, gap 0.0 %; bound 5 s (critical path)",
     }, "\n"), tostring(rows))
     assert.matches("placing", rows:to_string { seconds = true })
-    assert.matches("unknown option 'second'", raised(rows.to_string, rows, { second = true }))
+    raises("unknown option 'second'", rows.to_string, rows, { second = true })
     assert.equal("etf", rows.best[1].name)
     assert.equal(0, rows.winner.gap)
     assert.equal(5, rows.bound)

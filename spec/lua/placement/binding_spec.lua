@@ -1,6 +1,6 @@
 -- The label and the estimate of a placement: from the caller, from a file, through a pipeline.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local raises = require("support.errors").raises
 
 local function chain(n)
   local ops, edges = {}, {}
@@ -24,8 +24,7 @@ describe("a placement from an array", function()
     assert.is_nil(bare.estimate)
     assert.equal(0, berth.placement({}, { estimate = 0 }).estimate)
     for _, wrong in ipairs { -1, 0 / 0, "soon", true } do
-      assert.matches("berth.placement: estimate: ",
-        raised(berth.placement, { 1 }, { estimate = wrong }))
+      raises("berth.placement: estimate: ", berth.placement, { 1 }, { estimate = wrong })
     end
   end)
 

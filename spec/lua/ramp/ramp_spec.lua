@@ -76,8 +76,7 @@ describe("a RAMP cluster", function()
     -- 3 groups, 2 slots: 3, min(3, 2), 1, 1; ceil(100 / 3) = 34, ceil(34 / 2) = 17; 3: 2
     -- transceivers
     assert.near(2 * (2 * 250e-9 + 34 / 2e11 + 17 / 4e11) + 2 * (34 / 2) / (2e12 * 2 / 8)
-      + 17 / 2 / (2e12 / 6),
-      r:collective(box(3, 1, 2), 100), 1e-15)
+      + 17 / 2 / (2e12 / 6), r:collective(box(3, 1, 2), 100), 1e-15)
   end)
 
   it("gives each transceiver its whole rate, and counts contending racks, exactly", function()

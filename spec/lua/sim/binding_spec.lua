@@ -1,7 +1,7 @@
 -- The simulator from Lua: results, options, many simulations, and what is refused.
 local berth = require "berth"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 -- a(2 s) --8 B--> b(1 s); link 4 B/s
 local function chain(extra)
@@ -57,8 +57,7 @@ describe("simulate", function()
     assert.same({ { 0, 2, 5 }, { 0, 8, 0 } }, { r:memory_timeline(2) })
     r = assert(berth.simulate(g, t, { 1, 2 }, { memory = "none" }))
     assert.same({ {}, {} }, { r:memory_timeline(2) })
-    assert.matches("result:memory_timeline: device: there is no device 3",
-      raised(r.memory_timeline, r, 3))
+    raises("result:memory_timeline: device: there is no device 3", r.memory_timeline, r, 3)
   end)
 
   it("tells when memory runs out, and still gives the times", function()
@@ -99,18 +98,14 @@ describe("simulate", function()
     assert.same({ 2, 0 },
       assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "static", rank = { 1, 0 } })).start)
     assert.same({ 2, 0 }, assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "lifo" })).start)
-    assert.matches("sequence: is missing",
-      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" }))
-    assert.matches("rank: is missing",
-      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static" }))
-    assert.matches("rank: requires dispatch",
-      raised(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
-    assert.matches("rank%[1%]: is not a number %(NaN%)",
-      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 0 / 0, 1 } }))
-    assert.matches("rank%[2%]: expected a number, got string",
-      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 1, "x" } }))
-    assert.matches("sequence: requires dispatch",
-      raised(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
+    raises("sequence: is missing", berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" })
+    raises("rank: is missing", berth.simulate, g, t, { 1, 1 }, { dispatch = "static" })
+    raises("rank: requires dispatch", berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } })
+    raises("rank[1]: is not a number (NaN)", berth.simulate, g, t, { 1, 1 },
+      { dispatch = "static", rank = { 0 / 0, 1 } })
+    raises("rank[2]: expected a number, got string", berth.simulate, g, t, { 1, 1 },
+      { dispatch = "static", rank = { 1, "x" } })
+    raises("sequence: requires dispatch", berth.simulate, g, t, p, { sequence = { 1, 2 } })
   end)
 
   it("knows the presets, which other options override", function()
@@ -126,24 +121,21 @@ describe("simulate", function()
 
   it("refuses mistakes by name", function()
     local g, t = chain()
-    assert.matches("placement: places 1 ops, but the graph has 2",
-      raised(berth.simulate, g, t, { 1 }))
-    assert.matches("placement%[2%]: there is no device 3 %(ids are 1..2%)",
-      raised(berth.simulate, g, t, { 1, 3 }))
-    assert.matches("placement%[2%]: 1.5 is no device id", raised(berth.simulate, g, t, { 1, 1.5 }))
-    assert.matches("placement: expected a placement or an array of device ids, got nil",
-      raised(berth.simulate, g, t))
-    assert.matches("unknown option 'link' %(legal: links, dispatch",
-      raised(berth.simulate, g, t, { 1, 1 }, { link = "free" }))
-    assert.matches("links: 'fast' is none of: free, channel, duplex, pair",
-      raised(berth.simulate, g, t, { 1, 1 }, { links = "fast" }))
-    assert.matches("preempt: expected true or false, got number",
-      raised(berth.simulate, g, t, { 1, 1 }, { preempt = 1 }))
-    assert.matches("noise: %-1 is out of range 0 to 10",
-      raised(berth.simulate, g, t, { 1, 1 }, { noise = -1 }))
-    assert.matches("result:peak_ops: device: there is no device 3", raised(function()
+    raises("placement: places 1 ops, but the graph has 2", berth.simulate, g, t, { 1 })
+    raises("placement[2]: there is no device 3 (ids are 1..2)", berth.simulate, g, t, { 1, 3 })
+    raises("placement[2]: 1.5 is no device id", berth.simulate, g, t, { 1, 1.5 })
+    raises("placement: expected a placement or an array of device ids, got nil", berth.simulate, g,
+      t)
+    raises("unknown option 'link' (legal: links, dispatch", berth.simulate, g, t, { 1, 1 },
+      { link = "free" })
+    raises("links: 'fast' is none of: free, channel, duplex, pair", berth.simulate, g, t, { 1, 1 },
+      { links = "fast" })
+    raises("preempt: expected true or false, got number", berth.simulate, g, t, { 1, 1 },
+      { preempt = 1 })
+    raises("noise: -1 is out of range 0 to 10", berth.simulate, g, t, { 1, 1 }, { noise = -1 })
+    raises("result:peak_ops: device: there is no device 3", function()
       berth.simulate(g, t, { 1, 1 }):peak_ops(3)
-    end))
+    end)
   end)
 
   it("returns refusals of the world", function()
@@ -200,16 +192,14 @@ describe("many simulations", function()
   it("name the placement that is wrong", function()
     local g, t, ps = case()
     ps[3][7] = 4
-    assert.matches("placements%[3%]%.devices%[7%]: there is no device 4",
-      raised(berth.simulate_batch, g, t, ps))
-    assert.matches("placement%[7%]: there is no device 4", raised(berth.simulator(g, t), ps[3]))
+    raises("placements[3].devices[7]: there is no device 4", berth.simulate_batch, g, t, ps)
+    raises("placement[7]: there is no device 4", berth.simulator(g, t), ps[3])
     ps[3] = 5
-    assert.matches("placements%[3%]%.devices: expected a placement",
-      raised(berth.simulate_batch, g, t, ps))
+    raises("placements[3].devices: expected a placement", berth.simulate_batch, g, t, ps)
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 1 } } })
     refused("invalid", "^placement 2: op 1 ", berth.simulate_batch(pinned, t, { { 1 }, { 2 } }))
     assert.equal("invalid", (select(3, berth.simulator(pinned, t)({ 2 }))))
-    assert.matches("unknown option 'bound'", raised(berth.simulator, g, t, { bound = true }))
+    raises("unknown option 'bound'", berth.simulator, g, t, { bound = true })
   end)
 
   it("take none at all", function()

@@ -2,7 +2,7 @@
 local berth = require "berth"
 local random = require "support.random_graph"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local refused, raises = errors.refused, errors.raises
 
 local function case(seed, memory)
   local g = assert(berth.graph(random.describe(seed, { n = 30, memory = true })))
@@ -50,10 +50,10 @@ describe("tries", function()
   it("refuse what is wrong and keep the base", function()
     local g, t, p = case(5)
     local s, makespan = berth.tries(g, t, p)
-    assert.matches("moves: there is no op 31", raised(s.try, s, { [31] = 1 }))
-    assert.matches("moves: there is no device 4", raised(s.try, s, { 4 }))
-    assert.matches("moves: expected a table", raised(s.try, s, 4))
-    assert.matches("limit", raised(s.try, s, {}, -1))
+    raises("moves: there is no op 31", s.try, s, { [31] = 1 })
+    raises("moves: there is no device 4", s.try, s, { 4 })
+    raises("moves: expected a table", s.try, s, 4)
+    raises("limit", s.try, s, {}, -1)
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 1 }, { seconds = 1 } } })
     local small = berth.tries(pinned, t, { 1, 2 })
     refused("invalid", "op 1 ", small:try { 2 })
@@ -80,6 +80,6 @@ describe("tries", function()
     local makespan = s:try { 1 }
     berth.hooks {}
     assert.is_number(makespan)
-    assert.matches("closed", raised(s.try, s, {}))
+    raises("closed", s.try, s, {})
   end)
 end)

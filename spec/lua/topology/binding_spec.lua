@@ -1,7 +1,7 @@
 -- Topologies from Lua: parts, generators, devices, and what is refused.
 local berth = require "berth"
 local errors = require "support.errors"
-local raised, refused = errors.raised, errors.refused
+local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 local function pair()
   return assert(berth.topology {
@@ -109,15 +109,12 @@ describe("generators", function()
   end)
 
   it("refuse what is not an option", function()
-    assert.matches("berth.topology.mesh: unknown option 'bandwith' %(legal: bandwidth, latency",
-      raised(berth.topology.mesh, 2, {
-      bandwith = 1 }))
-    assert.matches("berth.topology.mesh: n: expected a number, got nil",
-      raised(berth.topology.mesh))
-    assert.matches("n: 0 is out of range", raised(berth.topology.ring, 0))
-    assert.matches("k", raised(berth.topology.fat_tree, 3))
-    assert.matches("unknown option 'up_bandwidth'",
-      raised(berth.topology.star, 3, { up_bandwidth = 1 }))
+    raises("berth.topology.mesh: unknown option 'bandwith' (legal: bandwidth, latency",
+      berth.topology.mesh, 2, { bandwith = 1 })
+    raises("berth.topology.mesh: n: expected a number, got nil", berth.topology.mesh)
+    raises("n: 0 is out of range", berth.topology.ring, 0)
+    raises("k", berth.topology.fat_tree, 3)
+    raises("unknown option 'up_bandwidth'", berth.topology.star, 3, { up_bandwidth = 1 })
   end)
 
   it("list the presets", function()
