@@ -6,6 +6,24 @@ local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 local shell = {}
 local made = {}
 
+--- The built tree that this interpreter's module comes from, if it comes from one.
+for entry in package.cpath:gmatch("[^;]+") do
+  shell.build = shell.build or entry:match("^(.*)/lua5%d/%?%.so$")
+end
+
+--- `it` for tests that run scripts/berth of the built tree; pending without one.
+function shell.try(it, pending)
+  return shell.build and it
+    or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
+end
+
+--- Runs scripts/berth with an interpreter: exit code, and all that it wrote.
+function shell.process(lua, words)
+  local out = shell.capture(("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?")
+    :format(shell.build, lua, words))
+  return tonumber(out:match "exit (%d+)\n$"), (out:gsub("exit %d+\n$", ""))
+end
+
 --- @treturn int exit code
 -- @treturn string what was written
 -- @treturn string what was complained of

@@ -6,18 +6,9 @@ local nn = berth.nn
 local rewards = require "berth.agents.rewards"
 local record = require "berth.agents.record"
 local settings = require "berth.agents.settings"
+local diamond = require "support.diamond"
 local raised = require("support.errors").raised
 local read = require("support.shell").read
-
--- Two chains of two ops, joined: transfers cost as much as an op.
-local function diamond()
-  local ops = {}
-  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do
-    ops[i] = { name = "op" .. i, seconds = seconds }
-  end
-  local edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 5, 1 }, { 4, 6, 1 }, { 5, 6, 1 } }
-  return assert(berth.graph { ops = ops, edges = edges })
-end
 
 local function wire(n) return berth.topology.mesh(n, { bandwidth = 1 }) end
 

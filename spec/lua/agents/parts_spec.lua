@@ -4,6 +4,7 @@ local parts = require "berth.agents.parts"
 local settings = require "berth.agents.settings"
 local tasks = require "berth.agents.tasks"
 local update = require "berth.agents.update"
+local diamond = require "support.diamond"
 
 local function policy(rows) return { rows_per_episode = rows and function() return rows end } end
 
@@ -67,20 +68,11 @@ describe("parts of a batch", function()
   end)
 end)
 
--- No two paths alike: where features nearly tie, their normalising multiplies rounding by
--- thousands.
-local function diamond()
-  local ops = {}
-  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do
-    ops[i] = { name = "op" .. i, seconds = seconds }
-  end
-  local edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 5, 1 }, { 4, 6, 1 }, { 5, 6, 1 } }
-  return assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(2, { bandwidth = 1 })
-end
+local function problem() return diamond(), berth.topology.mesh(2, { bandwidth = 1 }) end
 
 -- The gradient and the loss of one update.
 local function gradient(kind, stage, count)
-  local g, t = diamond()
+  local g, t = problem()
   local agent = berth.agents[kind] { seed = 2, entropy = 0.1, parts = count, clip = false }
   local network, found = agent:network(2), nil
   local run = { agent = agent, policy = network, tapes = {}, o = {},
@@ -114,7 +106,7 @@ describe("training in parts", function()
   end
 
   it("refuses a number of parts that is none", function()
-    local g, t = diamond()
+    local g, t = problem()
     for n, why in pairs { [0] = "0 is out of range 1 to 1000000",
       [1.5] = "expected a whole number, got 1.5" } do
       local ok, message = pcall(function()

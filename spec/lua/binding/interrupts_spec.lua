@@ -14,15 +14,10 @@ local function has(command)
 end
 local default = has("env --default-signal=INT true") and "env --default-signal=INT "
 
-local build
-for entry in package.cpath:gmatch("[^;]+") do
-  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
-end
-
 local function environment()
   local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(quote(package.path), quote(package.cpath))
   return ("%sBERTH_LUA=%s BERTH_BUILD=%s BERTH_HISTORY=/dev/null TERM=dumb "):format(paths,
-    quote(lua), quote(build or ""))
+    quote(lua), quote(shell.build or ""))
 end
 
 local function capture(command)

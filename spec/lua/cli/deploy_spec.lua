@@ -189,18 +189,6 @@ end)
 
 -- ---- processes ------------------------------------------------------------
 
-local build
-for entry in package.cpath:gmatch("[^;]+") do
-  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
-end
-
-local function process(interpreter, words)
-  local command = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?"):format(build,
-    interpreter, words)
-  local out = shell.capture(command)
-  return tonumber(out:match "exit (%d+)\n$"), (out:gsub("exit %d+\n$", ""))
-end
-
 local function is_there(path)
   local file = io.open(path)
   if file then file:close() end
@@ -210,25 +198,24 @@ end
 local WORDS = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 40 --reasons 10 "
 
 describe("berth deploy as a process", function()
-  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath",
-    function() end) end
+  local try = shell.try(it, pending)
 
   try("passes exit codes on", function()
     local lua = os.getenv "BERTH_LUA" or ""
-    assert.equal(0, (process(lua, WORDS)))
-    assert.equal(1,
-      (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --calls 20")))
-    assert.equal(2, (process(lua, "deploy tag:bert_small")))
+    assert.equal(0, (shell.process(lua, WORDS)))
+    assert.equal(1, (shell.process(lua,
+      "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --calls 20")))
+    assert.equal(2, (shell.process(lua, "deploy tag:bert_small")))
   end)
 
   try("prints the same bytes under both interpreters", function()
-    if not (is_there(build .. "/lua54/berth/core.so")
-      and is_there(build .. "/lua51/berth/core.so")) then
+    if not (is_there(shell.build .. "/lua54/berth/core.so")
+      and is_there(shell.build .. "/lua51/berth/core.so")) then
       return pending "only one of the two modules is built"
     end
-    local exit, first = process("lua5.4", WORDS .. "--json")
+    local exit, first = shell.process("lua5.4", WORDS .. "--json")
     if exit == 127 then return pending "no lua5.4" end
-    local _, second = process("luajit", WORDS .. "--json")
+    local _, second = shell.process("luajit", WORDS .. "--json")
     assert.equal(0, exit)
     assert.is_true(first == second, second:sub(1, 200))
   end)
@@ -238,7 +225,7 @@ describe("berth deploy as a process", function()
     local busy =
       " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; echo exit $?"
     local words = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 100000000 --rows 0"
-    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1"):format(build,
+    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1"):format(shell.build,
       os.getenv "BERTH_LUA" or "", words)
     local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default
       .. script .. busy))

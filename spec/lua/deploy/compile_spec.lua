@@ -4,6 +4,9 @@ local net = require "support.linear_net"
 local runs = require "support.runs"
 local errors = require "support.errors"
 local merged = require "support.merged"
+local strategies = require "support.strategies"
+
+local find, uniform = strategies.find, strategies.uniform
 local raised, refused, raises = errors.raised, errors.refused, errors.raises
 
 -- x -> forward -> gradient of the weights -> update
@@ -22,21 +25,6 @@ end
 local function cluster(n, options)
   local t = merged({ bandwidth = 1e6, latency = 1e-6 }, options)
   return berth.topology.star(n, t)
-end
-
-local function find(d, size, option, shares)
-  local sets = d:sets()
-  for k, a in ipairs(d:actions()) do
-    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then
-      return k
-    end
-  end
-end
-
-local function uniform(d, action, duplicate)
-  local s = { action = {}, duplicate = duplicate }
-  for g = 1, #d:groups() do s.action[g] = action end
-  return s
 end
 
 local function random_strategy(d, rng, repeats)

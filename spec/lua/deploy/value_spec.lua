@@ -2,6 +2,9 @@
 local berth = require "berth"
 local raises = require("support.errors").raises
 local merged = require "support.merged"
+local strategies = require "support.strategies"
+
+local find, uniform = strategies.find, strategies.uniform
 
 --- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of
 -- the input, update of layer l.
@@ -41,21 +44,6 @@ local function problem(layers, o)
     { bandwidth = o.bandwidth or "1 GB/s", latency = 0, memory = o.memory })
   return assert(berth.deploy.problem(training(layers), t,
     { batch = o.batch or 8, op_groups = o.op_groups or 4 }))
-end
-
-local function find(d, size, option, shares)
-  local sets = d:sets()
-  for k, a in ipairs(d:actions()) do
-    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then
-      return k
-    end
-  end
-end
-
-local function uniform(d, action)
-  local s = { action = {} }
-  for g = 1, #d:groups() do s.action[g] = action end
-  return s
 end
 
 local layers = { { seconds = 2e-3, bytes = 1e6, weights = 4e6 },

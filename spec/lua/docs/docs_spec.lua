@@ -3,20 +3,9 @@ local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"
 
-local read = shell.read
-
-local function capture(command)
-  local out = shell.capture(command)
-  return out
-end
+local build, capture, read, write = shell.build, shell.capture, shell.read, shell.write
 
 local root = capture("pwd"):gsub("%s+$", "")
-
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  assert(file:write(text))
-  file:close()
-end
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
@@ -24,12 +13,6 @@ local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 local function absolute(list)
   return (list:gsub("[^;]+", function(entry) return entry:sub(1, 1) == "/" and entry
     or root .. "/" .. entry end))
-end
-
--- The built tree that this interpreter's module comes from.
-local build
-for entry in package.cpath:gmatch("[^;]+") do
-  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
 end
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"

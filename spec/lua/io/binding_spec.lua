@@ -127,7 +127,8 @@ describe("files", function()
     raises("requires another format", g.to_string, g, "berth", { placement = { 1, 2 } })
     raises("placement: places 1 ops, but the graph has 2", g.to_string, g, "dot",
       { placement = berth.placement { 1 } })
-    raises("placement: places 1 ops, but the graph has 2", g.to_string, g, "dot", { placement = { 1 } })
+    raises("placement: places 1 ops, but the graph has 2",
+      g.to_string, g, "dot", { placement = { 1 } })
   end)
 
   it("hold a timeline", function()

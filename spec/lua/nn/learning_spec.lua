@@ -1,15 +1,10 @@
 -- berth.nn: gradients, parameters and their files, layers, optimiser, schedules, memory.
 local berth = require "berth"
 local errors = require "support.errors"
+local near = require "support.near"
 
 local raised, raises = errors.raised, errors.raises
 local nn = berth.nn
-
-local function near(expected, a, tolerance)
-  local got = a:flat()
-  assert.equal(#expected, #got)
-  for i = 1, #expected do assert.near(expected[i], got[i], tolerance or 1e-6) end
-end
 
 describe("a tape", function()
   local t, p, w, x

@@ -1,14 +1,9 @@
 -- berth.nn: arrays, indices and segments; values of every operation, by hand.
 local berth = require "berth"
+local near = require "support.near"
 local raises = require("support.errors").raises
 
 local nn = berth.nn
-
-local function near(expected, a, tolerance)
-  local got = a:flat()
-  assert.equal(#expected, #got)
-  for i = 1, #expected do assert.near(expected[i], got[i], tolerance or 1e-6) end
-end
 
 local a = nn.array { { 1, 2, 3 }, { 4, 5, 6 } }
 
