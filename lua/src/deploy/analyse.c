@@ -201,7 +201,7 @@ static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_
   return op;
 }
 
-/* [-0, +n] Rules of single ops, which come before those of kinds. */
+/* [-0, +n] Rules of single ops, each under the op it names. */
 static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g,
                      berth_analysis_options *o) {
   static const char *const keys[] = { "op", "role", "batch", "outputs", NULL };
