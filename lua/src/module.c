@@ -54,7 +54,22 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("deploy.sfb", sfb) X("assignment", assign) X("nn.adam", adam) X("ramp", ramp) \
   X("planner:learn", pacml_learn) X("planner:decide", pacml_ahead) X("pdors.problem", ps) \
   X("pdors.fifo", ps_fifo) X("pdors.dorm", ps_dorm) X("pdors.optimus", ps_optimus) \
-  X("pdors.scheduler", pdors) X("load", load) X("parse", parse) X("cluster", cluster)
+  X("pdors.scheduler", pdors) X("load", load) X("parse", parse) X("cluster", cluster) \
+  X("hooks", hook) X("executor:run", exec_run) X("ramp:plan", ramp_plan) \
+  X("ramp:model", ramp_model) X("array:matmul", matmul) X("nn.parameters", parameters) \
+  X("parameters:save", params_save) X("parameters:load", params_load) X("graph:layout", layout) \
+  X("graph:colocate", colocate) X("graph:b_level", levels) X("graph:t_level", levels) \
+  X("graph:slack", levels) X("graph:critical_path", levels) X("graph:meta_ops", meta_ops) \
+  X("graph:save", graph_save) X("graph:to_string", graph_to_string) \
+  X("deploy.batch_time", batch_time) X("deploy:features", features) \
+  X("pacml_run:report", pacml_report) X("env:planner", pacml_planner) \
+  X("placement", placement) X("cluster.pollux", pollux) X("cluster.goodput", goodput) \
+  X("cluster.gavel", gavel) X("cluster:start", cluster_start) X("topology.mesh", topology) \
+  X("topology.ring", topology) X("topology.star", topology) X("topology.fat_tree", topology) \
+  X("topology.torus", topology) X("topology.pcie_tree", pcie_tree) X("topology.dgx1", dgx1) \
+  X("topology.two_level", two_level) X("topology.groups", topology_groups) \
+  X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
+  X("fit_collective", fit)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

@@ -39,13 +39,14 @@ function options.sorted_keys(t)
   return keys
 end
 
---- The option table itself, or an empty one; raises for keys that are not in `legal` (an array;
--- `was`: present keys by former ones).
+--- The option table itself, or an empty one; raises for keys that are not in `legal`: an array
+-- (`was`: present keys by former ones), or the name of a function with rows.
 function options.check(fn, given, legal)
   if given == nil then return {} end
   if type(given) ~= "table" then
     options.fail("%s: options: expected a table, got %s", fn, core.kind(given))
   end
+  if type(legal) == "string" then legal = options.keys(legal) end
   local known = {}
   for _, key in ipairs(legal) do known[key] = true end
   for _, key in ipairs(options.sorted_keys(given)) do

@@ -15,7 +15,7 @@ end
 function env:run(trace) return self.core:run(trace) end
 
 --- A planner for runs of these models: docs/pacml.md, "Looking ahead".
--- @tparam table opts hidden (16), gap (s, or { least, most }), beta, mass
+-- @tparam table opts as core.options("env:planner") lists them
 -- @treturn[1] planner
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -43,8 +43,8 @@ end
 --- @tparam table opts as declared above
 -- @treturn env models, names, most, sequential (s of a job on one server), steps
 local function new(opts)
-  local o = options.check("berth.pacml.env", opts, options.keys "pacml.env")
-  local made = core.pacml { models = o.models, steps = o.steps, most = o.most }
+  local o = options.check("berth.pacml.env", opts, "pacml.env")
+  local made = core.pacml(o.models, o.steps or 50, o.most or 16)
   local names = check_names(o.names, #o.models)
   local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most,
     sequential = made.sequential }

@@ -190,8 +190,6 @@ void bl_need(lua_State *L, bool given, const bl_where *w, const char *key);
 /** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers
  * are legal keys. */
 void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items);
-/** The option table at i, checked; 0: none given. */
-int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
 
 /* ---- options by descriptors: options.c; module.c lists the functions that have them ---- */
 
@@ -204,8 +202,15 @@ typedef const berth_option_table *(*bl_table)(void);
     static const berth_option_table table = { #fn, options, 0, NULL }; \
     return &table; \
   }
-#define BL_OTHER(name, is, default_, what) \
-  { .key = name, .type = BERTH_OPTION_OTHER, .takes = is, .fallback = default_, .text = what }
+/* The table of a function that has no other options, and its list for module.c: bl_NAME_tables. */
+#define BL_OPTIONS(name, ...) \
+  BL_OWN_OPTIONS(name##_options, __VA_ARGS__) \
+  const bl_table bl_##name##_tables[] = { name##_options, NULL };
+/* Rows: BL_ROW("calls", WHOLE, "50", "strategies that are simulated at most", .low = 2) */
+#define BL_ROW(name, kind, default_, ...) \
+  { .key = name, .type = BERTH_OPTION_##kind, .fallback = default_, .text = __VA_ARGS__ }
+#define BL_OTHER(name, is, default_, what) BL_ROW(name, OTHER, default_, what, .takes = is)
+#define BL_CHOICE(name, what) &(const berth_choice){ name, what }
 const berth_option_table *bl_cost_option(void); /* the option "cost" alone: sim_options.c */
 #define BL_MOST_WHOLE 9007199254740992.0 /* 2^53: exact in both interpreters */
 
@@ -213,6 +218,8 @@ const berth_option_table *bl_cost_option(void); /* the option "cost" alone: sim_
 void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *tables);
 /** The option table at i, its keys checked; 0: none given. */
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables);
+/** The same; what the first of the tables describes goes into the struct. */
+int bl_take_options(lua_State *L, int i, const bl_where *w, const bl_table *tables, void *options);
 /** Every flag, number, choice and array of numbers of the table at t (0: none) into the struct;
  * what is not given stays. Arrays are in scratch that it pushes: valid while it is on the stack. */
 void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table,
@@ -274,12 +281,11 @@ void bl_check_own_id(lua_State *L, int t, const bl_where *w);
 bool bl_is_given(lua_State *L, int t, const char *key);
 bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit,
                      double *out);
-bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out);
+bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out);
 bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low,
                   int32_t high, int32_t *out);
-bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out);
 bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names,
                  int *out);
 bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key,

@@ -152,11 +152,14 @@ static void set_hooks(lua_State *L, int t, const bl_where *w) {
   h->progress = progress;
 }
 
+BL_OPTIONS(hook,
+  BL_OTHER("interrupt", "function", "none", "called while work runs: true stops it"),
+  BL_OTHER("progress", "function", "none", "called with what runs, and the share that is done"))
+
 /* hooks { interrupt, progress }: those that were there before; without an argument they stay */
 static int hooks(lua_State *L) {
-  static const char *const keys[] = { "interrupt", "progress", NULL };
   static const bl_where w = { "berth.hooks", NULL, 0 };
-  int t = bl_options(L, 1, &w, keys), n = lua_gettop(L);
+  int t = bl_option_table(L, 1, &w, bl_hook_tables), n = lua_gettop(L);
   lua_newtable(L);
   push_hook(L, INTERRUPT, "interrupt");
   push_hook(L, PROGRESS, "progress");

@@ -196,6 +196,13 @@ void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_
   }
 }
 
+int bl_take_options(lua_State *L, int i, const bl_where *w, const bl_table *tables,
+                    void *options) {
+  int t = bl_option_table(L, i, w, tables);
+  bl_read_options(L, t, w, tables[0](), options);
+  return t;
+}
+
 /* [-0, +1] The value of an option as Lua has it. */
 static void push_field(lua_State *L, const berth_option *o, const void *field) {
   switch (o->type) {

@@ -75,13 +75,6 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
   if (wrong) unknown_key(L, w, wrong, names);
 }
 
-int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names) {
-  if (lua_isnoneornil(L, i)) return 0;
-  bl_need_table(L, i, w, "options");
-  bl_check_keys(L, i, w, names, false);
-  return i;
-}
-
 /* ---- values ---- */
 
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) {
@@ -297,19 +290,19 @@ bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, be
   return true;
 }
 
-bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  if (!field(L, t, key)) return false;
-  *out = bl_to_number(L, -1, w, key);
-  lua_pop(L, 1);
-  return true;
-}
-
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
   if (!field(L, t, key)) return false;
   double x = bl_to_number(L, -1, w, key);
   if (!(x >= 0) || isinf(x))
     bl_wrong(L, w, key, "expected a finite number not below 0, got %.14g", x);
   *out = x;
+  lua_pop(L, 1);
+  return true;
+}
+
+bool bl_get_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
+  if (!field(L, t, key)) return false;
+  *out = bl_to_number(L, -1, w, key);
   lua_pop(L, 1);
   return true;
 }
@@ -326,14 +319,6 @@ bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32
                   int32_t high, int32_t *out) {
   if (!field(L, t, key)) return false;
   *out = (int32_t)bl_to_whole(L, -1, w, key, low, high);
-  lua_pop(L, 1);
-  return true;
-}
-
-bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out) {
-  if (!field(L, t, key)) return false;
-  /* 2^53: exact in both interpreters */
-  *out = (uint64_t)bl_to_whole(L, -1, w, key, 0, 9007199254740992.0);
   lua_pop(L, 1);
   return true;
 }

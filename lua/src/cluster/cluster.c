@@ -117,9 +117,12 @@ static int decided(lua_State *L, const char *fn, berth_status st) {
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st);
 }
 
+BL_OPTIONS(cluster_start,
+  BL_OTHER("amounts", "array", "all that the machines have", "held of each machine, by resource"),
+  BL_ROW("rate", NUMBER, "1", "work that is done per s"))
+
 /* start(job, machines, { amounts, rate = 1 }): true */
 static int start(lua_State *L) {
-  static const char *const keys[] = { "amounts", "rate", NULL };
   static const bl_where w = { "cluster:start", NULL, 0 };
   berth_cluster *c = self(L, w.fn);
   const double *amounts = NULL;
@@ -130,7 +133,7 @@ static int start(lua_State *L) {
   const int32_t *machines =
       bl_to_ids(L, 3, &w, "machines", n, berth_cluster_machines(c), "machine");
   int t;
-  if ((t = bl_options(L, 4, &w, keys))) {
+  if ((t = bl_option_table(L, 4, &w, bl_cluster_start_tables))) {
     bl_get_number(L, t, &w, "rate", &rate);
     lua_getfield(L, t, "amounts");
     amounts = to_amounts(L, lua_gettop(L), c, &w, n);

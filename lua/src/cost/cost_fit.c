@@ -26,16 +26,16 @@ static int push_fit(lua_State *L, const berth_link *l, double r2) {
   return 1;
 }
 
+BL_OPTIONS(fit, BL_ROW("relative", FLAG, "false", "errors are relative to the measured times"))
+
 /* fit_link(bytes, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
 static int fit_link(lua_State *L) {
-  static const char *const keys[] = { "relative", NULL };
   static const bl_where w = { "berth.fit_link", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
   int relative = 0;
   double r2 = 0;
   lua_settop(L, 3);
-  int t = bl_options(L, 3, &w, keys);
-  bl_get_bool(L, t, &w, "relative", &relative);
+  bl_take_options(L, 3, &w, bl_fit_tables, &relative);
   double *bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
   double *seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
   berth_link l;
@@ -64,14 +64,12 @@ static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
 /* fit_collective(bytes, devices, seconds, { relative }): { latency, bandwidth, r2 }; nil, message,
  * code */
 static int fit_collective(lua_State *L) {
-  static const char *const keys[] = { "relative", NULL };
   static const bl_where w = { "berth.fit_collective", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
   int relative = 0;
   double r2 = 0;
   lua_settop(L, 4);
-  int t = bl_options(L, 4, &w, keys);
-  bl_get_bool(L, t, &w, "relative", &relative);
+  bl_take_options(L, 4, &w, bl_fit_tables, &relative);
   double *bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
   int32_t *devices = counted(L, 2, &w, n);
   double *seconds = measured(L, 3, &w, "seconds", n, BERTH_SECONDS, "size");

@@ -144,22 +144,18 @@ typedef struct budget {
   int32_t calls;
   double seconds;
 } budget;
-BL_OWN_OPTIONS(budget_option,
-  { .key = "calls", .offset = offsetof(budget, calls), .type = BERTH_OPTION_WHOLE, .low = 1,
-    .was = "evaluations",
-    .fallback = "that of the tree", .text = "more assignments that are evaluated" },
-  { .key = "seconds", .offset = offsetof(budget, seconds), .type = BERTH_OPTION_QUANTITY,
-    .unit = BERTH_SECONDS,
-    .high = INFINITY, .fallback = "that of the tree", .text = "more time" })
-const bl_table bl_tree_search_tables[] = { budget_option, NULL };
+BL_OPTIONS(tree_search,
+  BL_ROW("calls", WHOLE, "that of the tree", "more assignments that are evaluated", .low = 1,
+         .was = "evaluations"),
+  BL_ROW("seconds", QUANTITY, "that of the tree", "more time", .offset = offsetof(budget, seconds),
+         .unit = BERTH_SECONDS, .high = INFINITY))
 
 /* tree:search { calls, seconds }: the best */
 static int search(lua_State *L) {
   BL_WHERE(w, "tree:search");
   bl_tree_box *box = self(L, w.fn);
   budget more = { 0, 0 };
-  int t = bl_option_table(L, 2, &w, bl_tree_search_tables);
-  bl_read_options(L, t, &w, budget_option(), &more);
+  int t = bl_take_options(L, 2, &w, bl_tree_search_tables, &more);
   if (bl_is_given(L, t, "calls") || bl_is_given(L, t, "seconds"))
     return bl_tree_search(L, 1, more.calls, more.seconds);
   return bl_tree_search(L, 1, box->calls, box->seconds);

@@ -9,22 +9,22 @@
 /* ---- options ---- */
 
 static const berth_choice *const fills[] = {
-  &(const berth_choice){ "nearest", "As the nearest decided one." },
-  &(const berth_choice){ "first", "As the first decided one." },
-  &(const berth_choice){ "start", "As in the best start." },
+  BL_CHOICE("nearest", "As the nearest decided one."),
+  BL_CHOICE("first", "As the first decided one."),
+  BL_CHOICE("start", "As in the best start."),
   NULL
 };
 static const berth_choice *const priors[] = {
-  &(const berth_choice){ "local", "By the seconds of the op group alone." },
-  &(const berth_choice){ "uniform", "All actions alike." },
+  BL_CHOICE("local", "By the seconds of the op group alone."),
+  BL_CHOICE("uniform", "All actions alike."),
   NULL
 };
 BL_OWN_OPTIONS(functions_option,
-  { .key = "fill", .type = BERTH_OPTION_OTHER, .takes = "choice or function", .choices = fills,
-    .fallback = "nearest; method published: first", .text = "what undecided ones are" },
-  { .key = "prior", .type = BERTH_OPTION_OTHER, .takes = "choice or function", .choices = priors,
-    .fallback = "deployments: local, method published uniform; decisions: uniform",
-    .text = "how likely each action is good; the names are for deployments" })
+  BL_ROW("fill", OTHER, "nearest; method published: first", "what undecided ones are",
+         .takes = "choice or function", .choices = fills),
+  BL_ROW("prior", OTHER, "deployments: local, method published uniform; decisions: uniform",
+         "how likely each action is good; the names are for deployments",
+         .takes = "choice or function", .choices = priors))
 const berth_option_table *bl_decide_functions_option(void) { return functions_option(); }
 
 /* A name, or a function, whose call bl_call_fill makes. */
@@ -228,9 +228,8 @@ static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_d
 }
 
 BL_OWN_OPTIONS(problem_option,
-  { .key = "decisions", .type = BERTH_OPTION_WHOLE, .low = 1, .high = 1e6,
-    .fallback = "none; must be given",
-    .text = "how many decisions, in the order in which they are made" },
+  BL_ROW("decisions", WHOLE, "none; must be given",
+         "how many decisions, in the order in which they are made", .low = 1, .high = 1e6),
   BL_OTHER("actions", "whole or array", "none; must be given", "how many actions each has, or "
                                                                "their names"),
   BL_OTHER("value", "function", "none; must be given", "value of an assignment, and what it "

@@ -9,15 +9,15 @@
 #include <string.h>
 
 static const berth_choice *const physics_choices[] = {
-  &(const berth_choice){ "physical", "What hardware does." },
-  &(const berth_choice){ "compat", "TAG's model of communication, and its simulator." },
-  &(const berth_choice){ "published", "As TAG's code does it." },
+  BL_CHOICE("physical", "What hardware does."),
+  BL_CHOICE("compat", "TAG's model of communication, and its simulator."),
+  BL_CHOICE("published", "As TAG's code does it."),
   NULL
 };
 BL_OWN_OPTIONS(own_options,
-  { .key = "physics", .type = BERTH_OPTION_CHOICE, .choices = physics_choices,
-    .fallback = "physical",
-    .text = "which rules, prices and simulator hold; other options override them" },
+  BL_ROW("physics", CHOICE, "physical",
+         "which rules, prices and simulator hold; other options override them",
+         .choices = physics_choices),
   BL_OTHER("cost", "table", "by physics", "options of berth.cost that price the graph"),
   BL_OTHER("sim", "table", "links route; by physics", "options of the simulation that evaluates a "
                                                       "strategy"))

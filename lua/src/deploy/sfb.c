@@ -11,11 +11,9 @@ BL_OWN_OPTIONS(problem_option,
   BL_OTHER("tensors", "array", "none", "{ from, to, bytes }: tensors that are cut along the batch"),
   BL_OTHER("gradients", "array", "none", "{ op, bytes, seconds }: gradients that are summed over "
                                          "the replicas"),
-  { .key = "replicas", .type = BERTH_OPTION_WHOLE, .low = 1, .fallback = "1",
-    .text = "of ops that do not say" },
-  { .key = "bandwidth", .type = BERTH_OPTION_QUANTITY, .unit = BERTH_BYTES_PER_SECOND,
-    .high = INFINITY, .fallback = "infinite",
-    .text = "of ops that do not say" })
+  BL_ROW("replicas", WHOLE, "1", "of ops that have none", .low = 1),
+  BL_ROW("bandwidth", QUANTITY, "infinite", "of ops that have none",
+         .unit = BERTH_BYTES_PER_SECOND, .high = INFINITY))
 const bl_table bl_sfb_tables[] = { problem_option, berth_sfb_option_table, NULL };
 static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barred", NULL };
 static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
@@ -196,15 +194,15 @@ static int tag_lines(lua_State *L) {
 }
 
 /* batch_time(batches, seconds, batch, { whole_us }): s */
+BL_OPTIONS(batch_time, BL_ROW("whole_us", FLAG, "false", "cuts off to whole us, as published"))
+
 static int batch_time(lua_State *L) {
-  static const char *const keys[] = { "whole_us", NULL };
   static const bl_where w = { "berth.deploy.batch_time", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "batches");
   int whole_us = 0;
   lua_settop(L, 4);
   double batch = bl_to_number(L, 3, &w, "batch");
-  int t = bl_options(L, 4, &w, keys);
-  bl_get_bool(L, t, &w, "whole_us", &whole_us);
+  bl_take_options(L, 4, &w, bl_batch_time_tables, &whole_us);
   double *batches = bl_to_numbers(L, 1, &w, "batches", n, "batch size");
   double *seconds = bl_to_numbers(L, 2, &w, "seconds", n, "batch size");
   double out;

@@ -145,23 +145,17 @@ static int repeated(lua_State *L) {
 BL_GETTER(evaluations, lua_pushnumber,
           (lua_Number)berth_deploy_evaluations(self(L, "deploy:evaluations")))
 
-typedef struct guarding {
-  int32_t calls;
-} guarding;
-BL_OWN_OPTIONS(guard_option, { .key = "calls", .type = BERTH_OPTION_WHOLE, .low = 2,
-  .was = "evaluations", .fallback = "50",
-                               .text = "strategies that are simulated at most" })
-const bl_table bl_guard_tables[] = { guard_option, NULL };
+BL_OPTIONS(guard, BL_ROW("calls", WHOLE, "50", "strategies that are simulated at most", .low = 2,
+                         .was = "evaluations"))
 
 /* d:guard(strategy, { calls }): { action, duplicate }, value, how many calls it took */
 static int guard(lua_State *L) {
   BL_WHERE(w, "deploy:guard");
-  guarding most = { 50 };
+  int32_t most = 50;
   lua_settop(L, 3);
   berth_deploy *d = self(L, w.fn);
   int64_t before = berth_deploy_evaluations(d);
-  int t = bl_option_table(L, 3, &w, bl_guard_tables);
-  bl_read_options(L, t, &w, guard_option(), &most);
+  bl_take_options(L, 3, &w, bl_guard_tables, &most);
   strategy s;
   berth_status st = read_strategy(L, 2, &w, d, &s);
   uint8_t *marks = bl_scratch(L, (size_t)ops_of(d), 1);
@@ -169,7 +163,7 @@ static int guard(lua_State *L) {
   else memset(marks, 0, (size_t)ops_of(d));
   bl_call call = bl_enter(L);
   berth_deploy_value v;
-  if (st == BERTH_OK) st = berth_deploy_guard(d, s.action, marks, most.calls, &v);
+  if (st == BERTH_OK) st = berth_deploy_guard(d, s.action, marks, most, &v);
   st = bl_leave(&call, st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
@@ -277,20 +271,27 @@ static int32_t opt_group(lua_State *L, int t, const bl_where *w, const berth_dep
   return id;
 }
 
+static const berth_choice *const scales[] = {
+  BL_CHOICE("raw", "As published."), BL_CHOICE("log", "Logarithms."), NULL
+};
+
+BL_OPTIONS(features,
+  BL_OTHER("deciding", "op group", "none", "the one that is being decided"),
+  BL_OTHER("decided", "whole", "0", "how many op groups, the first ones, are decided"),
+  BL_ROW("scale", CHOICE, "raw", "of the numbers", .choices = scales),
+  BL_ROW("feedback", FLAG, "true", "simulates; false: what the simulation finds is 0",
+         .offset = sizeof(int)))
+
 /* d:features(strategy, { deciding, decided, scale, feedback }): arrays and indices by name, and the
  * value if simulated */
 static int features(lua_State *L) {
-  static const char *const keys[] = { "deciding", "decided", "scale", "feedback", NULL };
-  static const char *const scales[] = { "raw", "log", NULL };
   static const bl_where w = { "deploy:features", NULL, 0 };
   int32_t decided = 0;
-  int scale = BERTH_DEPLOY_SCALE_RAW, simulated = 1;
+  int given[2] = { BERTH_DEPLOY_SCALE_RAW, 1 }; /* scale, feedback */
   lua_settop(L, 3);
   berth_deploy *d = self(L, w.fn);
-  int t = bl_options(L, 3, &w, keys);
+  int t = bl_take_options(L, 3, &w, bl_features_tables, given);
   bl_get_whole(L, t, &w, "decided", 0, berth_deploy_groups(d), &decided);
-  bl_get_enum(L, t, &w, "scale", scales, &scale);
-  bl_get_bool(L, t, &w, "feedback", &simulated);
   int32_t deciding = opt_group(L, t, &w, d);
   berth_status st;
   strategy s;
@@ -301,9 +302,9 @@ static int features(lua_State *L) {
   berth_deploy_features f = set_features(L, &shape);
   berth_deploy_value v;
   st = berth_deploy_features_of(d, s.action, s.duplicate, decided, deciding,
-                                (berth_deploy_scale)scale, simulated, &f, &v);
+                                (berth_deploy_scale)given[0], given[1], &f, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  if (simulated) set_value(L, &v);
+  if (given[1]) set_value(L, &v);
   return 1;
 }
 

@@ -53,8 +53,7 @@ static int assignment(lua_State *L) {
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
-  int t = bl_option_table(L, 2, &w, bl_assign_tables);
-  bl_read_options(L, t, &w, berth_assign_option_table(), &o);
+  int t = bl_take_options(L, 2, &w, bl_assign_tables, &o);
   o.unit = read_units(L, t, &w, bl_ops(cost));
   bl_assignment_box *box = bl_new(L, &bl_assignment_class, sizeof *box);
   int at = lua_gettop(L);

@@ -136,7 +136,6 @@ static int teacher_devices(lua_State *L) {
 }
 
 static const char *const tie_names[] = { "textbook", "code", NULL };
-static const char *const choice_names[] = { "sample", "greedy", "random-ties", NULL };
 
 /* teacher_ops(ties): 1 for the candidates of largest b-level */
 static int teacher_ops(lua_State *L) {
@@ -146,7 +145,7 @@ static int teacher_ops(lua_State *L) {
   const int32_t *first, *ops;
   int32_t n = berth_episodes_candidates(box->episodes, &first, &ops);
   uint8_t *x = bl_scratch(L, (size_t)n, sizeof *x);
-  must(L, w.fn, berth_episodes_teacher_ops(box->episodes, (berth_teacher_ties)ties, x));
+  must(L, w.fn, berth_episodes_teacher_ops(box->episodes, ties, x));
   bl_push_marks(L, 1, &n, x);
   return 1;
 }
@@ -172,18 +171,27 @@ static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, in
   return first;
 }
 
+static const berth_choice *const choices[] = {
+  BL_CHOICE("sample", "From the softmax, mixed with epsilon of uniform."),
+  BL_CHOICE("greedy", "The largest score, the first of equals; with epsilon a uniform one."),
+  BL_CHOICE("random-ties", "The same, but equals at random."), NULL
+};
+
+BL_OPTIONS(choose,
+  BL_ROW("how", CHOICE, "sample", "a position is chosen", .choices = choices),
+  BL_ROW("epsilon", NUMBER, "0", "share of uniform choices", .high = 1))
+
 /* choose(scores, segments, options): index of positions */
 static int choose(lua_State *L) {
   static const bl_where w = { "episodes:choose", NULL, 0 };
-  static const char *const legal[] = { "how", "epsilon", NULL };
   episodes_box *box = self(L, w.fn);
   bl_array_box *scores = bl_check_array(L, 2, w.fn, "scores");
   int32_t n = berth_episodes_count(box->episodes);
   double epsilon = 0;
   int how = 0;
   lua_settop(L, 4);
-  int t = bl_options(L, 4, &w, legal);
-  bl_get_enum(L, t, &w, "how", choice_names, &how);
+  int t = bl_option_table(L, 4, &w, bl_choose_tables);
+  bl_get_choice(L, t, &w, "how", choices, &how);
   bl_get_number(L, t, &w, "epsilon", &epsilon);
   int32_t *first = choice_segments(L, 3, box, scores->size, &w);
   int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);

@@ -47,7 +47,7 @@ static int executor(lua_State *L) {
   berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   bl_check_cost(L, 1, w.fn, "cost");
-  bl_read_options(L, bl_option_table(L, 2, &w, bl_exec_tables), &w, berth_exec_option_table(), &o);
+  bl_take_options(L, 2, &w, bl_exec_tables, &o);
   executor_box *box = bl_new(L, &bl_executor_class, sizeof *box);
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -74,9 +74,11 @@ static berth_status run_held(lua_State *L, executor_box *box, const int32_t *dev
   return st;
 }
 
+BL_OPTIONS(exec_run, BL_ROW("repeats", WHOLE, "1", "runs; the one of median makespan is returned",
+                            .low = 1, .high = 1e6))
+
 /* executor:run(placement, { repeats }): execution; nil, message, code */
 static int run(lua_State *L) {
-  static const char *const keys[] = { "repeats", NULL };
   static const bl_where w = { "executor:run", NULL, 0 };
   int32_t repeats = 1;
   self_executor(L, w.fn);
@@ -87,8 +89,7 @@ static int run(lua_State *L) {
   lua_getfield(L, -1, "cost");
   lua_setfield(L, -3, "cost");
   lua_pop(L, 2);
-  int t = bl_options(L, 3, &w, keys);
-  bl_get_whole(L, t, &w, "repeats", 1, 1000000, &repeats);
+  bl_take_options(L, 3, &w, bl_exec_run_tables, &repeats);
   const int32_t *device = bl_to_devices(L, 2, self_executor(L, w.fn)->cost, &w, "placement");
   berth_status st = run_held(L, self_executor(L, w.fn), device, repeats, &r->execution);
   if (st != BERTH_OK) return bl_failed(L, st);

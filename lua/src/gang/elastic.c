@@ -58,15 +58,19 @@ static int optimus(lua_State *L) {
   return push_counts(L, w.fn, berth_elastic_optimus(bl_ctx(L), n, jobs, gpus, count), n, count);
 }
 
+BL_OPTIONS(pollux,
+  BL_ROW("power", NUMBER, "-1", "of the mean of speedups that is the largest",
+         .offset = offsetof(berth_gang_resize_options, power), .low = -INFINITY, .high = 1),
+  BL_ROW("floor", NUMBER, "0.01", "speedup of a job without GPUs",
+         .offset = offsetof(berth_gang_resize_options, floor), .above = 1))
+
 /* pollux(jobs, gpus, { power, floor }): GPUs of each */
 static int pollux(lua_State *L) {
-  static const char *const keys[] = { "power", "floor", NULL };
   static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
   berth_gang_resize_options o = berth_gang_resize_default();
   lua_settop(L, 3);
   int32_t gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
-  bl_read_options(L, bl_options(L, 3, &w, keys), &w,
-                  berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
+  bl_take_options(L, 3, &w, bl_pollux_tables, &o);
   int32_t n;
   berth_elastic_job *jobs = read_jobs(L, 1, &w, &n);
   int32_t *count = bl_scratch(L, (size_t)n, sizeof *count);
@@ -76,35 +80,33 @@ static int pollux(lua_State *L) {
 
 /* ---- goodput ---- */
 
-static const struct field {
-  const char *key;
-  size_t offset;
-} fields[] = { { "grad", offsetof(berth_goodput, grad) },
-               { "grad_sample", offsetof(berth_goodput, grad_sample) },
-               { "sync_near", offsetof(berth_goodput, sync_near) },
-               { "near_gpu", offsetof(berth_goodput, near_gpu) },
-               { "sync_far", offsetof(berth_goodput, sync_far) },
-               { "far_gpu", offsetof(berth_goodput, far_gpu) },
-               { "overlap", offsetof(berth_goodput, overlap) },
-               { "noise", offsetof(berth_goodput, noise) },
-               { "batch", offsetof(berth_goodput, batch) },
-               { "most_batch", offsetof(berth_goodput, most_batch) },
-               { "most_per_gpu", offsetof(berth_goodput, most_per_gpu) } };
+#define FIELD(name, default_, ...) \
+  BL_ROW(#name, NUMBER, default_, __VA_ARGS__, .offset = offsetof(berth_goodput, name))
+BL_OPTIONS(goodput,
+  FIELD(grad, "0", "s of computing at any batch"),
+  FIELD(grad_sample, "0", "s of computing for each sample of a GPU"),
+  FIELD(sync_near, "0", "s of synchronising two GPUs of one machine"),
+  FIELD(near_gpu, "0", "s more for each further one"),
+  FIELD(sync_far, "0", "s of synchronising two GPUs of several machines"),
+  FIELD(far_gpu, "0", "s more for each further one"),
+  FIELD(overlap, "1", "gamma: computing and synchronising take (x^gamma + y^gamma)^(1/gamma)",
+        .low = 1, .high = 10),
+  FIELD(noise, "inf: efficiency is 1", "gradient noise scale, samples", .high = INFINITY),
+  FIELD(batch, "none; must be given", "least batch, at which efficiency is 1", .above = 1),
+  FIELD(most_batch, "inf", "largest batch", .high = INFINITY),
+  FIELD(most_per_gpu, "inf", "largest batch of a GPU", .above = 1, .high = INFINITY))
 
 /* goodput(model, gpus, machines = 1): samples per s, batch, seconds of an iteration, efficiency */
 static int goodput(lua_State *L) {
-  static const char *const keys[] = { "grad",     "grad_sample", "sync_near",    "near_gpu",
-                                      "sync_far", "far_gpu",     "overlap",      "noise",
-                                      "batch",    "most_batch",  "most_per_gpu", NULL };
   static const bl_where w = { "berth.cluster.goodput", NULL, 0 };
   berth_goodput g = {
     .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY
   };
   lua_settop(L, 3);
-  int t;
-  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "model", "expected a table, got nil");
-  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-    bl_get_number(L, t, &w, fields[k].key, (double *)((char *)&g + fields[k].offset));
+  int t = bl_option_table(L, 1, &w, bl_goodput_tables);
+  if (!t) bl_wrong(L, &w, "model", "expected a table, got nil");
+  for (const berth_option *o = goodput_options()->options; o->key; o++)
+    bl_get_number(L, t, &w, o->key, (double *)((char *)&g + o->offset)); /* the core checks them */
   int32_t gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 1, 1 << 24);
   int32_t machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
   double best, batch;
@@ -138,18 +140,25 @@ static int push_shares(lua_State *L, const berth_gavel *p, const double *share, 
   return 2;
 }
 
+BL_OPTIONS(gavel,
+  BL_OTHER("throughputs", "array", "none; must be given", "of each job, by type of GPU"),
+  BL_OTHER("gpus", "array", "none; must be given", "how many of each type"),
+  BL_OTHER("gangs", "array", "1", "GPUs of each job"),
+  BL_OTHER("priorities", "array", "1", "weight of each job"),
+  BL_OTHER("left", "array", "none", "work left of each job: for goals makespan and finish-time"),
+  BL_OTHER("elapsed", "array", "none", "time since the arrival of each job: for finish-time"),
+  BL_OTHER("alone", "array", "none", "what each job takes on a share of its own: for finish-time"))
+
 /* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone },
  * goal): shares, objective */
 static int gavel(lua_State *L) {
-  static const char *const keys[] = { "throughputs", "gpus",    "gangs", "priorities",
-                                      "left",        "elapsed", "alone", NULL };
   static const bl_where w = { "berth.cluster.gavel", NULL, 0 };
   berth_gavel p = { .n = -1, .types = -1 };
   int goal = BERTH_GAVEL_MAX_MIN;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
-  int t;
-  if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "problem", "expected a table, got nil");
+  int t = bl_option_table(L, 1, &w, bl_gavel_tables);
+  if (!t) bl_wrong(L, &w, "problem", "expected a table, got nil");
   if (!lua_isnil(L, 2)) goal = bl_to_choice(L, 2, &w, "goal", berth_gavel_goals());
   if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0)))
     bl_wrong(L, &w, "gpus", "is missing");

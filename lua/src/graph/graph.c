@@ -263,9 +263,8 @@ const bl_table bl_mirror_tables[] = { berth_mirror_option_table, NULL };
 
 static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_options *o) {
   BL_WHERE(w, "graph:mirror");
-  int t = bl_option_table(L, 2, &w, bl_mirror_tables);
   *o = berth_mirror_default();
-  bl_read_options(L, t, &w, berth_mirror_option_table(), o);
+  int t = bl_take_options(L, 2, &w, bl_mirror_tables, o);
   int32_t n;
   if (bl_get_array(L, t, &w, "seconds", &n))
     o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");

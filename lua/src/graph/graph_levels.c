@@ -48,13 +48,19 @@ static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const 
   out->comm = comm;
 }
 
+BL_OWN_OPTIONS(comp_option, BL_OTHER("comp", "array", "profile of the first device type",
+                                     "time of each op, s"))
+BL_OWN_OPTIONS(comm_options,
+  BL_OTHER("comm", "array", "0", "transfer time of each tensor, s"),
+  BL_OTHER("cost", "cost", "none", "mean times over devices, where comp and comm are not given"))
+const bl_table bl_levels_tables[] = { comp_option, comm_options, NULL };
+
 /* Times of ops and tensors, in scratch: options override the cost, that the profile. */
 static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
-  static const char *const keys[] = { "comp", "comm", "cost", NULL };
   bl_where w = { fn, NULL, 0 };
   times out = { NULL, NULL };
   lua_settop(L, 2);
-  int t = bl_options(L, 2, &w, keys);
+  int t = bl_option_table(L, 2, &w, bl_levels_tables);
   if (t) {
     lua_getfield(L, t, "cost");
     if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, fn, "cost"), &w, &out);
@@ -121,9 +127,12 @@ static int depth(lua_State *L) {
   return 1;
 }
 
+BL_OWN_OPTIONS(tolerance_option,
+  BL_ROW("tolerance", NUMBER, "0", "share by which times of a meta-op may differ", .high = 1))
+const bl_table bl_meta_ops_tables[] = { comp_option, tolerance_option, NULL };
+
 /* meta_ops(options): number of the meta-op of each op, how many there are */
 static int meta_ops(lua_State *L) {
-  static const char *const keys[] = { "comp", "tolerance", NULL };
   static const char FN[] = "graph:meta_ops";
   bl_where w = { FN, NULL, 0 };
   const berth_graph *g = self(L, FN);
@@ -131,7 +140,7 @@ static int meta_ops(lua_State *L) {
   const double *comp = NULL;
   double tolerance = 0;
   lua_settop(L, 2);
-  int t = bl_options(L, 2, &w, keys);
+  int t = bl_option_table(L, 2, &w, bl_meta_ops_tables);
   bl_get_number(L, t, &w, "tolerance", &tolerance);
   int32_t k;
   if (bl_get_array(L, t, &w, "comp", &k)) comp = bl_to_numbers(L, -1, &w, "comp", n, "op");

@@ -2,14 +2,16 @@
  * from 0; else the core takes the depth of each op. */
 #include "graph_names.h"
 
+BL_OPTIONS(layout,
+  BL_OTHER("layer", "array", "the depth", "whole number of each op, which rises along edges"))
+
 /* layout { layer = {...} }: arrays of x and y */
 int bl_graph_layout(lua_State *L) {
-  static const char *const keys[] = { "layer", NULL };
   bl_where w = { "graph:layout", NULL, 0 };
   const berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   int32_t n = berth_graph_ops(g), *layer = NULL;
   lua_settop(L, 2);
-  int t = bl_options(L, 2, &w, keys);
+  int t = bl_option_table(L, 2, &w, bl_layout_tables);
   int32_t given;
   if (bl_get_array(L, t, &w, "layer", &given)) {
     const double *number = bl_to_numbers(L, -1, &w, "layer", n, "op");

@@ -234,16 +234,19 @@ static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, cons
   }
 }
 
+BL_OPTIONS(colocate,
+  BL_OTHER("names", "table or function", "none; must be given",
+           "by op id or name, or function of the id: a name, or an array of names"))
+
 /* colocate(options): graph, map, names of groups */
 int bl_graph_colocate(lua_State *L) {
-  static const char *const keys[] = { "names", NULL };
   static const bl_where w = { "graph:colocate", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   naming m = { L, &w, 0, 0, 0 };
   lua_settop(L, 2);
   berth_graph_retain(g); /* a function may close it: then it is the hold's */
   *bl_new_graph(L) = g;
-  gather_names(&m, bl_options(L, 2, &w, keys), g);
+  gather_names(&m, bl_option_table(L, 2, &w, bl_colocate_tables), g);
   int32_t *op = bl_scratch(L, (size_t)m.n, sizeof *op);
   const char **name = bl_scratch(L, (size_t)m.n, sizeof *name);
   int32_t *same = bl_scratch(L, (size_t)m.n, sizeof *same);
@@ -300,8 +303,7 @@ int bl_graph_forward(lua_State *L) {
   berth_forward_options o = berth_forward_default();
   int32_t n = berth_graph_ops(g);
   lua_settop(L, 2);
-  bl_read_options(L, bl_option_table(L, 2, &w, bl_forward_tables), &w,
-                  berth_forward_option_table(), &o);
+  bl_take_options(L, 2, &w, bl_forward_tables, &o);
   berth_graph **out = bl_new_graph(L);
   int32_t *map = bl_scratch(L, (size_t)n, sizeof *map);
   berth_status st;

@@ -57,7 +57,10 @@ static int push_text(lua_State *L, berth_text *text, berth_status st) {
   return 1;
 }
 
-static const char *const graph_keys[] = { "format", "placement", NULL };
+BL_OWN_OPTIONS(format_option, BL_OTHER("format", "name", "berth", "one that saves graphs"))
+BL_OPTIONS(graph_to_string,
+  BL_OTHER("placement", "placement or array", "none", "devices of the ops; not in format berth"))
+const bl_table bl_graph_save_tables[] = { format_option, graph_to_string_options, NULL };
 
 /* The device column for the option `placement`, or NULL. A plain array may name any device. */
 static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl_where *w) {
@@ -99,18 +102,17 @@ int bl_graph_save(lua_State *L) {
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   const char *path = path_arg(L, 2, w.fn);
   lua_settop(L, 3);
-  int t = bl_options(L, 3, &w, graph_keys);
+  int t = bl_option_table(L, 3, &w, bl_graph_save_tables);
   berth_text *text = new_text(L);
   return save_text(L, path, text, write_graph(L, g, t, &w, text));
 }
 
 /* graph:to_string(format, { placement }) */
 int bl_graph_to_string(lua_State *L) {
-  static const char *const keys[] = { "placement", NULL };
   static const bl_where w = { "graph:to_string", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   lua_settop(L, 3);
-  bl_options(L, 3, &w, keys);
+  bl_option_table(L, 3, &w, bl_graph_to_string_tables);
   lua_createtable(L, 0, 2);
   lua_pushvalue(L, 2);
   lua_setfield(L, 4, "format");
@@ -193,19 +195,9 @@ int bl_execution_trace(lua_State *L) {
 
 /* ---- reading ---- */
 
-/* A key that the core does not have: it names the text in messages. */
-static const berth_option_table *parse_table(void) {
-  static const berth_option options[] = {
-    { .key = "name", .type = BERTH_OPTION_OTHER, .takes = "string", .fallback = "text",
-      .text = "names the text in messages, as a path does a file" },
-    { .key = NULL }
-  };
-  static const berth_option_table table = { "parse", options, 0, NULL };
-  return &table;
-}
-
+BL_OWN_OPTIONS(name_option, BL_OTHER("name", "string", "text", "stands for the file in messages"))
 const bl_table bl_load_tables[] = { berth_load_option_table, NULL };
-const bl_table bl_parse_tables[] = { berth_load_option_table, parse_table, NULL };
+const bl_table bl_parse_tables[] = { berth_load_option_table, name_option, NULL };
 
 static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
                                        const bl_table *tables) {

@@ -3,9 +3,9 @@
 #include "base/binding.h"
 #include <math.h>
 
-BL_OWN_OPTIONS(tau_option, { .key = "tau", .type = BERTH_OPTION_NUMBER, .high = 1,
-  .fallback = "0: a maximal matching",
-                             .text = "an edge with x = 1 - y of at most tau is a favourite" })
+BL_OWN_OPTIONS(tau_option, BL_ROW("tau", NUMBER, "0: a maximal matching",
+                                  "an edge with x = 1 - y of at most tau is a favourite",
+                                  .high = 1))
 const bl_table bl_favourites_tables[] = { berth_lp_option_table, tau_option, bl_cost_option, NULL };
 
 /* Holds a solution while its copy is made: never seen by anyone. */

@@ -22,11 +22,9 @@ typedef struct own {
   double rate, clip;
 } own;
 BL_OWN_OPTIONS(own_options,
-  { .key = "rate", .offset = offsetof(own, rate), .type = BERTH_OPTION_NUMBER, .fallback = "0.001",
-    .text = "of learning" },
-  { .key = "clip", .offset = offsetof(own, clip), .type = BERTH_OPTION_NUMBER, .above = 1,
-    .high = INFINITY,
-    .fallback = "not clipped", .text = "greatest norm of the gradients" })
+  BL_ROW("rate", NUMBER, "0.001", "of learning"),
+  BL_ROW("clip", NUMBER, "not clipped", "greatest norm of the gradients",
+         .offset = offsetof(own, clip), .above = 1, .high = INFINITY))
 const bl_table bl_adam_tables[] = { berth_adam_option_table, own_options, NULL };
 
 /* adam(parameters, { rate, beta1, beta2, epsilon, decay, clip }): object */
@@ -90,12 +88,15 @@ static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_p
   return box->adam;
 }
 
+BL_OPTIONS(params_load, BL_OTHER("adam", "adam", "none", "optimiser, whose state is in the file"))
+BL_OWN_OPTIONS(note_option, BL_OTHER("note", "string", "none", "text in the file"))
+const bl_table bl_params_save_tables[] = { params_load_options, note_option, NULL };
+
 /* p:save(path, { adam, note }): true; nil, message, code */
 int bl_params_save(lua_State *L) {
-  static const char *const keys[] = { "adam", "note", NULL };
   static const bl_where w = { "parameters:save", NULL, 0 };
   const char *path = bl_to_string(L, 2, &w, "path");
-  int t = bl_options(L, 3, &w, keys);
+  int t = bl_option_table(L, 3, &w, bl_params_save_tables);
   push_adam(L, t);
   int adam = lua_gettop(L);
   const char *note = bl_get_string(L, t, &w, "note");
@@ -105,10 +106,9 @@ int bl_params_save(lua_State *L) {
 
 /* p:load(path, { adam }): true; nil, message, code */
 int bl_params_load(lua_State *L) {
-  static const char *const keys[] = { "adam", NULL };
   static const bl_where w = { "parameters:load", NULL, 0 };
   const char *path = bl_to_string(L, 2, &w, "path");
-  push_adam(L, bl_options(L, 3, &w, keys));
+  push_adam(L, bl_option_table(L, 3, &w, bl_params_load_tables));
   bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   return bl_done(L, berth_params_load(box->params, check_adam(L, lua_gettop(L), &w, box), path));
 }

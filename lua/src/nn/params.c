@@ -11,12 +11,13 @@ static bl_params_box *self(lua_State *L, const char *fn) {
   return bl_self(L, &bl_parameters_class, fn);
 }
 
+BL_OPTIONS(parameters, BL_ROW("seed", SEED, "1", "of the random start of arrays"))
+
 /* parameters{ seed }: object */
 static int params_new(lua_State *L) {
-  static const char *const keys[] = { "seed", NULL };
   static const bl_where w = { "berth.nn.parameters", NULL, 0 };
   uint64_t seed = 1;
-  bl_get_seed(L, bl_options(L, 1, &w, keys), &w, "seed", &seed);
+  bl_take_options(L, 1, &w, bl_parameters_tables, &seed);
   bl_params_box *box = bl_new(L, &bl_parameters_class, sizeof *box);
   berth_rng_init(&box->rng, seed, 0);
   bl_must(L, berth_params_new(bl_ctx(L), &box->params));

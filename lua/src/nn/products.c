@@ -9,18 +9,20 @@ static berth_array *array_of(const bl_array_box *box) { return box ? box->array 
 
 /* ---- methods ---- */
 
+BL_OPTIONS(matmul,
+  BL_ROW("transpose_a", FLAG, "false", "reads the first array transposed"),
+  BL_ROW("transpose_b", FLAG, "false", "reads the other array transposed", .offset = sizeof(int)))
+
 /* a:matmul(b, { transpose_a, transpose_b }) */
 static int matmul(lua_State *L) {
-  static const char *const keys[] = { "transpose_a", "transpose_b", NULL };
   static const bl_where w = { "array:matmul", NULL, 0 };
   bl_array_box *out = bl_result(L, 3);
-  int t = bl_options(L, 3, &w, keys), transpose_a = 0, transpose_b = 0;
-  bl_get_bool(L, t, &w, "transpose_a", &transpose_a);
-  bl_get_bool(L, t, &w, "transpose_b", &transpose_b);
+  int transpose[2] = { 0, 0 };
+  bl_take_options(L, 3, &w, bl_matmul_tables, transpose);
   bl_array_box *a = self(L, w.fn);
   bl_array_box *b = bl_check_array(L, 2, w.fn, "other");
   return bl_give(L, out,
-                 berth_nn_matmul(a->nn->tape, a->array, transpose_a, b->array, transpose_b,
+                 berth_nn_matmul(a->nn->tape, a->array, transpose[0], b->array, transpose[1],
                                  &out->array));
 }
 

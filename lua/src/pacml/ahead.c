@@ -33,26 +33,38 @@ static const double *read_column(lua_State *L, int t, const bl_where *w, const c
   return bl_to_numbers(L, lua_gettop(L), w, key, found, "beta");
 }
 
+typedef struct design {
+  int32_t hidden, blocks;
+  double discount;
+} design;
+
+BL_OPTIONS(pacml_planner,
+  BL_ROW("hidden", WHOLE, "16", "units of the hidden layer of the value", .low = 1, .high = 1024),
+  BL_ROW("blocks", WHOLE, "3", "blocks of servers that are compared", .low = 1, .high = 8,
+         .offset = offsetof(design, blocks)),
+  BL_OTHER("discount", "number", "0.97", "of the value, from 0 to 1"),
+  BL_OTHER("gap", "seconds or array", "none; must be given",
+           "time between arrivals, or { least, most }"),
+  BL_OTHER("beta", "array", "none; must be given", "shares of its time that a job may take"),
+  BL_OTHER("mass", "array", "none; must be given", "probability of each"))
+
 /* pacml_planner(env, { hidden, blocks, discount, gap, beta, mass }): object; nil, message, code */
 static int planner(lua_State *L) {
-  static const char *const keys[] = { "hidden", "blocks", "discount", "gap", "beta", "mass", NULL };
   static const bl_where w = { "berth.pacml.planner", NULL, 0 };
   bl_pacml_box *env = bl_check(L, 1, &bl_pacml_class, w.fn, "env");
   berth_pacml_process p = { .n = -1 };
-  int32_t hidden = 16, blocks = 3;
-  double discount = 0.97;
+  design d = { 16, 3, 0.97 };
   lua_settop(L, 2);
-  int t = bl_options(L, 2, &w, keys);
+  int t = bl_take_options(L, 2, &w, bl_pacml_planner_tables, &d);
   if (t == 0) bl_wrong(L, &w, "options", "expected a table");
-  bl_get_whole(L, t, &w, "hidden", 1, 1024, &hidden);
-  bl_get_whole(L, t, &w, "blocks", 1, 8, &blocks);
-  bl_get_number(L, t, &w, "discount", &discount);
+  bl_get_number(L, t, &w, "discount", &d.discount);
   read_gap(L, t, &w, &p);
   p.beta = read_column(L, t, &w, "beta", &p.n);
   p.mass = read_column(L, t, &w, "mass", &p.n);
   bl_pacml_ahead_box *box = bl_new(L, &bl_pacml_ahead_class, sizeof *box);
   box->models = env->models;
-  berth_status st = berth_pacml_ahead_new(env->pacml, hidden, blocks, discount, &p, &box->ahead);
+  berth_status st =
+      berth_pacml_ahead_new(env->pacml, d.hidden, d.blocks, d.discount, &p, &box->ahead);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
@@ -108,8 +120,7 @@ static int learn(lua_State *L) {
   berth_pacml_learn_options o = berth_pacml_learn_default();
   double blocked = 0;
   lua_settop(L, 3);
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_learn_tables), &w,
-                  berth_pacml_learn_option_table(), &o);
+  bl_take_options(L, 3, &w, bl_pacml_learn_tables, &o);
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -136,8 +147,7 @@ static int decide(lua_State *L) {
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   int32_t decision = 0, n = 0;
   lua_settop(L, 3);
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_ahead_tables), &w,
-                  berth_pacml_ahead_option_table(), &o);
+  bl_take_options(L, 3, &w, bl_pacml_ahead_tables, &o);
   int32_t *block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   bl_call call = bl_enter(L);
   berth_status st =

@@ -64,16 +64,14 @@ void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
 BL_RELEASE(release_pacml, berth_pacml_release)
 static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_class, fn); }
 
-/* Models in scratch, on the stack. */
-static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, int32_t *n,
+/* Those at 1 in scratch, on the stack. */
+static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int32_t *n,
                                       berth_ramp **ramp) {
-  if (!bl_get_array(L, t, w, "models", n))
-    bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
-  if (*n == 0) bl_wrong(L, w, "models", "is empty");
-  int at = lua_gettop(L);
+  if (lua_isnil(L, 1)) bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
+  if ((*n = bl_to_length(L, 1, w, "models")) == 0) bl_wrong(L, w, "models", "is empty");
   berth_ramp_model **models = bl_scratch(L, (size_t)*n, sizeof *models);
   for (int32_t i = 0; i < *n; i++) {
-    lua_rawgeti(L, at, i + 1);
+    lua_rawgeti(L, 1, i + 1);
     bl_ramp_model_box *box = bl_check(L, -1, &bl_ramp_model_class, w->fn, "models");
     models[i] = box->model;
     if (i == 0) *ramp = box->ramp;
@@ -82,18 +80,15 @@ static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, in
   return models;
 }
 
-/* pacml { models, steps, most }: object */
+/* pacml(models, steps, most): object */
 static int pacml(lua_State *L) {
-  static const char *const keys[] = { "models", "steps", "most", NULL };
   static const bl_where w = { "berth.pacml.env", NULL, 0 };
-  int32_t steps = 50, most = 16;
   berth_ramp *ramp = NULL;
-  lua_settop(L, 1);
-  int t = bl_options(L, 1, &w, keys);
-  bl_get_whole(L, t, &w, "steps", 1, INT32_MAX, &steps);
-  bl_get_whole(L, t, &w, "most", 1, 1024, &most);
+  lua_settop(L, 3);
+  int32_t steps = (int32_t)bl_to_whole(L, 2, &w, "steps", 1, INT32_MAX);
+  int32_t most = (int32_t)bl_to_whole(L, 3, &w, "most", 1, 1024);
   int32_t n;
-  berth_ramp_model **models = read_models(L, &w, t, &n, &ramp);
+  berth_ramp_model **models = read_models(L, &w, &n, &ramp);
   bl_pacml_box *box = bl_new(L, &bl_pacml_class, sizeof *box);
   box->models = n;
   berth_status st = berth_pacml_new(ramp, n, models, steps, most, &box->pacml);
@@ -397,14 +392,17 @@ static void push_means(lua_State *L, const berth_pacml_report *o) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) bl_set_number(L, list[i].key, list[i].x);
 }
 
+BL_OPTIONS(pacml_report, BL_ROW("horizon", QUANTITY, "when all is done",
+                                "time at which jobs that run count as blocked in compat",
+                                .unit = BERTH_SECONDS, .high = INFINITY))
+
 /* report { horizon }: table */
 static int report(lua_State *L) {
-  static const char *const keys[] = { "horizon", NULL };
   static const bl_where w = { "pacml run:report", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
   double horizon = INFINITY;
   lua_settop(L, 2);
-  bl_get_quantity(L, bl_options(L, 2, &w, keys), &w, "horizon", BERTH_SECONDS, &horizon);
+  bl_take_options(L, 2, &w, bl_pacml_report_tables, &horizon);
   berth_pacml_report o;
   berth_status st;
   if ((st = berth_pacml_run_report(b->run, horizon, &o)) != BERTH_OK)

@@ -218,11 +218,18 @@ static int choice_of(lua_State *L, int t, const bl_where *w, const char *key, co
   return k;
 }
 
+BL_OPTIONS(gdelta,
+  BL_OTHER("favour", "name", "packing", "packing or covering, as of pdors.scheduler"),
+  BL_OTHER("form", "name", "formula", "formula as published; tight: always valid"),
+  BL_ROW("rows", NUMBER, "none; must be given", "of the program", .low = 1),
+  BL_ROW("delta", NUMBER, "as of pdors.scheduler", "probability of a rounding that fails",
+         .above = 1, .high = 1),
+  BL_ROW("width", NUMBER, "none; must be given", "of the program", .above = 1))
+
 /* gdelta { favour, form, rows, delta, width }: number, or nil if there is none */
 static int gdelta(lua_State *L) {
-  static const char *const names[] = { "favour", "form", "rows", "delta", "width", NULL };
   static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
-  int t = bl_options(L, 1, &w, names);
+  int t = bl_option_table(L, 1, &w, bl_gdelta_tables);
   int favour = choice_of(L, t, &w, "favour", "favour"),
       form = choice_of(L, t, &w, "form", "gdelta");
   double rows = 0, delta = berth_pdors_default().delta, width = 0;

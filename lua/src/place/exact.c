@@ -24,8 +24,7 @@ static int exact(lua_State *L) {
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 2);
   berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
-  bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(),
-                  &o);
+  bl_take_options(L, 2, &w, bl_exact_tables, &o);
   bl_placement_box *box = bl_new_placed(L, cost);
   int at = lua_gettop(L);
   bl_call call = bl_enter(L);

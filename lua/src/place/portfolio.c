@@ -76,11 +76,8 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
 }
 
 /* `thorough` is read in Lua, `cost` where there is none yet. */
-BL_OWN_OPTIONS(thorough_option,
-               { .key = "thorough",
-                 .type = BERTH_OPTION_FLAG,
-                 .fallback = "false",
-                 .text = "gaps against the thorough bounds; berth.portfolio alone" })
+BL_OWN_OPTIONS(thorough_option, BL_ROW("thorough", FLAG, "false",
+                                       "gaps against the thorough bounds; berth.portfolio alone"))
 const bl_table bl_portfolio_tables[] = {
   berth_portfolio_option_table, thorough_option, bl_cost_option, NULL
 };

@@ -11,8 +11,7 @@ static int repair(lua_State *L) {
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   lua_settop(L, 3);
   berth_place_options o = berth_place_default(berth_cost_graph(cost));
-  bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(),
-                  &o);
+  bl_take_options(L, 3, &w, bl_repair_tables, &o);
   const int32_t *device = bl_to_devices(L, 2, cost, &w, "placement");
   bl_placement_box *box = bl_new_placed(L, cost);
   int at = lua_gettop(L);

@@ -48,21 +48,25 @@ BL_SELF(self, berth_placement, bl_placement_class)
 
 /* ---- from an array ---- */
 
+BL_OPTIONS(placement,
+  BL_OTHER("sequence", "array", "none", "ops in the order in which they are planned to start"),
+  BL_OTHER("placer", "string", "none", "name of who made it"),
+  BL_ROW("estimate", QUANTITY, "none", "makespan of the plan", .unit = BERTH_SECONDS,
+         .high = INFINITY))
+
 /* placement(devices, { sequence, placer, estimate }) */
 static int placement_new(lua_State *L) {
-  static const char *const keys[] = { "sequence", "placer", "estimate", NULL };
   static const bl_where w = { "berth.placement", NULL, 0 };
   int32_t *sequence = NULL;
   double estimate = NAN;
   lua_settop(L, 2);
-  int t = bl_options(L, 2, &w, keys);
+  int t = bl_take_options(L, 2, &w, bl_placement_tables, &estimate);
   int32_t n = bl_to_length(L, 1, &w, "devices");
   int32_t *device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
   int32_t m;
   if (bl_get_array(L, t, &w, "sequence", &m))
     sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
   const char *placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
-  bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
   bl_placement_box *box = bl_new_placement(L);
   berth_status st =
       berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);

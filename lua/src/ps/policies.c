@@ -19,8 +19,7 @@ const bl_table bl_ps_optimus_tables[] = { berth_ps_optimus_option_table, NULL };
 static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w,
                               berth_ps_scheduler **out) {
   berth_ps_fifo_options o = berth_ps_fifo_default();
-  bl_read_options(L, bl_option_table(L, 3, w, bl_ps_fifo_tables), w, berth_ps_fifo_option_table(),
-                  &o);
+  bl_take_options(L, 3, w, bl_ps_fifo_tables, &o);
   return berth_ps_fifo_new(p, &o, out);
 }
 
@@ -34,8 +33,7 @@ static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w,
 static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w,
                               berth_ps_scheduler **out) {
   berth_ps_dorm_options o = berth_ps_dorm_default();
-  bl_read_options(L, bl_option_table(L, 3, w, bl_ps_dorm_tables), w, berth_ps_dorm_option_table(),
-                  &o);
+  bl_take_options(L, 3, w, bl_ps_dorm_tables, &o);
   return berth_ps_dorm_new(p, &o, out);
 }
 

@@ -83,8 +83,7 @@ const bl_table bl_ps_tables[] = { berth_ps_option_table, NULL };
 /* [-0, +n] Capacity is machine-major. */
 static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   berth_ps_options o = berth_ps_default(0, 0, 0, NULL);
-  int t = bl_option_table(L, i, w, bl_ps_tables);
-  bl_read_options(L, t, w, berth_ps_option_table(), &o);
+  int t = bl_take_options(L, i, w, bl_ps_tables, &o);
   bl_need(L, o.machines != 0, w, "machines");
   bl_need(L, o.resources != 0, w, "resources");
   bl_need(L, o.slots != 0, w, "slots");

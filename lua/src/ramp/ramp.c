@@ -201,9 +201,14 @@ static void read_block(lua_State *L, int t, const bl_where *w, int32_t servers, 
   wish->block = bl_to_ids(L, -1, w, "block", wish->n_block, servers, "server");
 }
 
+BL_OPTIONS(ramp_plan,
+  BL_OTHER("busy", "array", "none", "a mark for each server, true or 1: it is not free"),
+  BL_OTHER("block", "array", "the first that fits", "servers for the ops with most pieces"),
+  BL_ROW("look", FLAG, "true", "schedules and looks ahead; false: places only",
+         .offset = offsetof(Wish, look)))
+
 /* plan(model, most, { busy, block, look }): table */
 static int plan(lua_State *L) {
-  static const char *const names[] = { "busy", "block", "look", NULL };
   static const bl_where w = { "ramp:plan", NULL, 0 };
   bl_ramp_box *box = self_box(L, w.fn);
   bl_ramp_model_box *m = bl_check(L, 2, &bl_ramp_model_class, w.fn, "model");
@@ -211,8 +216,7 @@ static int plan(lua_State *L) {
   Wish wish = { (int32_t)bl_to_whole(L, 3, &w, "most", 1, INT32_MAX), 0, NULL, NULL, 1 };
   berth_ramp_outcome o = { 0 };
   lua_settop(L, 4);
-  int t = bl_options(L, 4, &w, names);
-  bl_get_bool(L, t, &w, "look", &wish.look);
+  int t = bl_take_options(L, 4, &w, bl_ramp_plan_tables, &wish);
   wish.busy = bl_get_busy(L, t, &w, n);
   read_block(L, t, &w, n, &wish);
   int32_t *servers = bl_scratch(L, (size_t)n, sizeof *servers);
@@ -250,15 +254,17 @@ static void drop_origins(lua_State *L) {
   lua_pop(L, 1);
 }
 
+BL_OPTIONS(ramp_model,
+  BL_OTHER("order", "array", "by id", "forward ops as they are worked through"))
+
 /* model(graph, { order }): object */
 static int model(lua_State *L) {
-  static const char *const names[] = { "order", NULL };
   static const bl_where w = { "ramp:model", NULL, 0 };
   berth_ramp *r = self(L, w.fn);
   berth_graph *g = bl_check_graph(L, 2, w.fn, "graph");
   lua_settop(L, 3);
   drop_origins(L);
-  const int32_t *order = read_order(L, bl_options(L, 3, &w, names), &w, g);
+  const int32_t *order = read_order(L, bl_option_table(L, 3, &w, bl_ramp_model_tables), &w, g);
   bl_ramp_model_box *box = bl_new(L, &bl_ramp_model_class, sizeof *box);
   int at = lua_gettop(L);
   berth_status st;

@@ -8,11 +8,8 @@ BL_OWN_OPTIONS(cost_option,
 BL_OWN_OPTIONS(bound_option,
   BL_OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one "
                                                 "proved elsewhere"))
-BL_OWN_OPTIONS(threads_option, { .key = "threads",
-                                 .type = BERTH_OPTION_WHOLE,
-                                 .high = 4096,
-                                 .fallback = "one per core",
-                                 .text = "threads that share the work" })
+BL_OWN_OPTIONS(threads_option, BL_ROW("threads", WHOLE, "one per core",
+                                      "threads that share the work", .high = 4096))
 
 const berth_option_table *bl_cost_option(void) { return cost_option(); }
 

@@ -7,15 +7,42 @@
 
 const berth_link bl_default_link = { 16e9, 0 };
 
-#define COMMON                                                                              \
-  "bandwidth", "latency", "preset", "type", "speed", "flops", "memory", "memory_bandwidth", \
-      "overhead"
+#define QUANTITY(name, unit_, default_, ...) \
+  BL_ROW(name, QUANTITY, default_, __VA_ARGS__, .unit = BERTH_##unit_)
+/* A link's: `name` before the keys. */
+#define LINK(name, bandwidth, latency, what) \
+  QUANTITY(name "bandwidth", BYTES_PER_SECOND, bandwidth, "of " what, .above = 1, \
+           .high = INFINITY), \
+  QUANTITY(name "latency", SECONDS, latency, "of " what)
 
-/* Devices and the usual link, from the option table at i; legal: all option names. @return the
- * table's index or 0 */
-static int read_common(lua_State *L, int i, const bl_where *w, const char *const *legal,
+BL_OPTIONS(topology,
+  LINK("", "16 GB/s", "0 s", "links"),
+  BL_OTHER("preset", "name", "none", "data sheet of the devices: docs/devices.md"),
+  BL_OTHER("type", "string", "that of the preset", "which profiles of ops hold"),
+  BL_ROW("speed", NUMBER, "1", "profiled times are divided by it", .above = 1),
+  QUANTITY("flops", FLOP_PER_SECOND, "that of the preset, or unknown", "peak", .high = INFINITY),
+  QUANTITY("memory", BYTES, "that of the preset, or no limit", "of a device", .high = INFINITY),
+  QUANTITY("memory_bandwidth", BYTES_PER_SECOND, "that of the preset, or unknown", "of a device",
+           .high = INFINITY),
+  QUANTITY("overhead", SECONDS, "that of the preset, or 0 s",
+           "added to each op that has no profile", .high = INFINITY))
+
+BL_OWN_OPTIONS(pcie_options,
+  BL_ROW("fan_out", WHOLE, "4", "devices or switches below a switch", .low = 1, .high = 1 << 20),
+  LINK("up_", "as below", "as below", "links to the switch above"))
+const bl_table bl_pcie_tree_tables[] = { topology_options, pcie_options, NULL };
+
+BL_OWN_OPTIONS(dgx1_options, LINK("pcie_", "16 GB/s", "0 s", "PCIe"))
+const bl_table bl_dgx1_tables[] = { topology_options, dgx1_options, NULL };
+
+BL_OWN_OPTIONS(two_level_options,
+  LINK("between_", "as inside", "as inside", "links between machines"))
+const bl_table bl_two_level_tables[] = { topology_options, two_level_options, NULL };
+
+/* Devices and the usual link, from the option table at i. @return the table's index or 0 */
+static int read_common(lua_State *L, int i, const bl_where *w, const bl_table *tables,
                        berth_device *d, berth_link *l) {
-  int t = bl_options(L, i, w, legal);
+  int t = bl_option_table(L, i, w, tables);
   *d = berth_device_default();
   bl_get_device(L, t, w, d);
   *l = bl_get_link(L, t, w, "bandwidth", "latency", bl_default_link);
@@ -45,13 +72,12 @@ typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device 
 
 /* fn(n, options) */
 static int simple(lua_State *L, const char *fn, const char *what, simple_fn make) {
-  static const char *const legal[] = { COMMON, NULL };
   bl_where w = { fn, NULL, 0 };
   int32_t n = count_arg(L, 1, &w, what);
   lua_settop(L, 2);
   berth_device d;
   berth_link l;
-  read_common(L, 2, &w, legal, &d, &l);
+  read_common(L, 2, &w, bl_topology_tables, &d, &l);
   bl_call call;
   return finish(L, fn, &call, make(bl_ctx(L), n, &d, &l, begin(L, &call)));
 }
@@ -66,13 +92,12 @@ static int fat_tree(lua_State *L) {
 
 /* pcie_tree(n, options): devices below switches of fan_out */
 static int pcie_tree(lua_State *L) {
-  static const char *const legal[] = { COMMON, "fan_out", "up_bandwidth", "up_latency", NULL };
   static const bl_where w = { "berth.topology.pcie_tree", NULL, 0 };
   int32_t n = count_arg(L, 1, &w, "n"), fan_out = 4;
   lua_settop(L, 2);
   berth_device d;
   berth_link down;
-  int t = read_common(L, 2, &w, legal, &d, &down);
+  int t = read_common(L, 2, &w, bl_pcie_tree_tables, &d, &down);
   bl_get_whole(L, t, &w, "fan_out", 1, 1 << 20, &fan_out);
   berth_link up = bl_get_link(L, t, &w, "up_bandwidth", "up_latency", down);
   bl_call call;
@@ -82,12 +107,11 @@ static int pcie_tree(lua_State *L) {
 
 /* dgx1(options): eight devices with NVLink and PCIe */
 static int dgx1(lua_State *L) {
-  static const char *const legal[] = { COMMON, "pcie_bandwidth", "pcie_latency", NULL };
   static const bl_where w = { "berth.topology.dgx1", NULL, 0 };
   lua_settop(L, 1);
   berth_device d;
   berth_link nvlink;
-  int t = read_common(L, 1, &w, legal, &d, &nvlink);
+  int t = read_common(L, 1, &w, bl_dgx1_tables, &d, &nvlink);
   berth_link pcie = bl_get_link(L, t, &w, "pcie_bandwidth", "pcie_latency", bl_default_link);
   bl_call call;
   return finish(L, w.fn, &call,
@@ -96,7 +120,6 @@ static int dgx1(lua_State *L) {
 
 /* torus(dims, options) */
 static int torus(lua_State *L) {
-  static const char *const legal[] = { COMMON, NULL };
   static const bl_where w = { "berth.topology.torus", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "dims");
   lua_settop(L, 2);
@@ -108,21 +131,20 @@ static int torus(lua_State *L) {
   }
   berth_device d;
   berth_link l;
-  read_common(L, 2, &w, legal, &d, &l);
+  read_common(L, 2, &w, bl_topology_tables, &d, &l);
   bl_call call;
   return finish(L, w.fn, &call, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, begin(L, &call)));
 }
 
 /* two_level(machines, per_machine, options) */
 static int two_level(lua_State *L) {
-  static const char *const legal[] = { COMMON, "between_bandwidth", "between_latency", NULL };
   static const bl_where w = { "berth.topology.two_level", NULL, 0 };
   int32_t machines = count_arg(L, 1, &w, "machines"),
           per_machine = count_arg(L, 2, &w, "per_machine");
   lua_settop(L, 3);
   berth_device d;
   berth_link inside;
-  int t = read_common(L, 3, &w, legal, &d, &inside);
+  int t = read_common(L, 3, &w, bl_two_level_tables, &d, &inside);
   berth_link between = bl_get_link(L, t, &w, "between_bandwidth", "between_latency", inside);
   bl_call call;
   return finish(L, w.fn, &call,
@@ -132,7 +154,21 @@ static int two_level(lua_State *L) {
 
 /* ---- device groups ---- */
 
-static const char *const group_links[] = { "tag", "heterog", "nic", "tree", NULL };
+static const berth_choice *const group_links[] = {
+  BL_CHOICE("tag", "A link for each pair of devices in a group, one for each pair of groups."),
+  BL_CHOICE("heterog", "The same in groups; one link for all that goes between groups."),
+  BL_CHOICE("nic", "Ports of each device, a network card of each machine."),
+  BL_CHOICE("tree", "The same, and a link up and one down for each rack."), NULL
+};
+
+BL_OPTIONS(topology_groups,
+  BL_OTHER("groups", "array", "none; must be given", "of equal devices: count, bandwidth (inside), "
+           "machines, rack, and what a device has"),
+  BL_OTHER("between", "bytes/s or array", "16 GB/s", "bandwidth between groups, or a row for each"),
+  BL_ROW("links", CHOICE, "nic", "what transfers share", .choices = group_links,
+         .offset = offsetof(berth_groups, links)),
+  QUANTITY("latency", SECONDS, "12 us", "of every route", .high = INFINITY,
+           .offset = offsetof(berth_groups, latency)))
 
 /* Group g of the list, which stays on the stack with its strings. */
 static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_device_group *d) {
@@ -195,12 +231,11 @@ static void check_racks(lua_State *L, const berth_groups *s) {
 
 /* groups { groups, between, links, latency }: topology */
 static int groups(lua_State *L) {
-  static const char *const legal[] = { "groups", "between", "links", "latency", NULL };
   static const bl_where w = { "berth.topology.groups", NULL, 0 };
   berth_groups spec = { 0, NULL, NULL, 12e-6, BERTH_GROUPS_NIC };
-  int kind = BERTH_GROUPS_NIC;
   lua_settop(L, 1);
-  if (!bl_options(L, 1, &w, legal) || !bl_get_array(L, 1, &w, "groups", &spec.n))
+  if (!bl_take_options(L, 1, &w, bl_topology_groups_tables, &spec)
+      || !bl_get_array(L, 1, &w, "groups", &spec.n))
     bl_wrong(L, &w, "groups", "is missing");
   int list = lua_gettop(L);
   if (spec.n > 1024) bl_wrong(L, &w, "groups", "has %d entries: at most 1024", (int)spec.n);
@@ -208,9 +243,6 @@ static int groups(lua_State *L) {
   double *between = bl_scratch(L, (size_t)spec.n * (size_t)spec.n, sizeof *between);
   for (int32_t g = 0; g < spec.n; g++) read_group(L, list, g, spec.n, &group[g]);
   read_between(L, 1, &w, spec.n, between);
-  bl_get_quantity(L, 1, &w, "latency", BERTH_SECONDS, &spec.latency);
-  bl_get_enum(L, 1, &w, "links", group_links, &kind);
-  spec.links = (berth_group_links)kind;
   spec.group = group;
   spec.between = between;
   check_racks(L, &spec);
