@@ -181,9 +181,15 @@ function settings.of(given)
   return out
 end
 
+options.declare("agents.stage", options.join(options.rows "agents.settings", {
+  { key = "stage", type = "name", default = "none; must be given",
+    text = "I imitation, II simulator, III measured times" },
+  { key = "episodes", type = "whole", low = 1, high = 1e12, default = "1000", text = "how many" },
+}))
+
 local function stage(fn, preset, entry, own, given)
   options.expect(entry, "table", "%s: stage", fn)
-  options.check(fn, entry, options.join(settings.legal, { "stage", "episodes" }))
+  options.check(fn, entry, "agents.stage")
   check.choice(fn, "stage", entry.stage, { I = true, II = true, III = true })
   check.whole(fn, "episodes", entry.episodes or 1000, 1, 1e12)
   local o = options.merge(settings[preset], stage_defaults[preset][entry.stage], own, given,

@@ -12,6 +12,11 @@ local write = require "berth.base.write"
 
 local FN = "deploy answer:report"
 
+options.declare("deploy.answer:report", {
+  { key = "title", type = "string", default = "graph, topology and batch", text = "heading" },
+  { key = "command", type = "string", default = "none", text = "shown as what made the plan" },
+})
+
 -- ---- tables -------------------------------------------------------------------------------------
 
 local function groups_table(a)
@@ -148,12 +153,12 @@ end
 --- Writes the page.
 -- @tparam string path
 -- @tparam answer a
--- @tparam[opt] table opts title, command (how it was made, as typed)
+-- @tparam[opt] table opts as declared above
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 return function(path, a, opts)
   options.expect(path, "string", "%s: path", FN)
-  return write(path, page(a, options.check(FN, opts, { "title", "command" })))
+  return write(path, page(a, options.read(FN, "deploy.answer:report", opts)))
 end

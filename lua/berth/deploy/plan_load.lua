@@ -8,6 +8,10 @@ local words = require "berth.deploy.answer_words"
 
 local FN = "berth.deploy.load"
 
+options.declare("deploy.load", options.join(options.rows("deploy.plan", "batch"), {
+  options.merge(options.by_key("deploy.plan").reasons, { default = "false" }),
+}, options.rows("deploy.plan", "points analysis cost sim")))
+
 local Refusal = {}
 
 -- Ends loading: what is wrong in the file, and where.
@@ -219,7 +223,7 @@ local function apply(path, graph, topology, opts)
 end
 
 local function checked(opts)
-  local given = options.check(FN, opts, { "batch", "reasons", "points", "analysis", "cost", "sim" })
+  local given = options.check(FN, opts, "deploy.load")
   if given.reasons == nil then return options.merge(given, { reasons = false }) end
   return given
 end

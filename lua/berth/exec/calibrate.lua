@@ -155,16 +155,26 @@ local function tensor_bytes(g)
   return bytes
 end
 
+options.declare("executor:calibrate", options.join({
+  { key = "load", type = "name", default = "busy",
+    text = "busy: random placements, all devices computing; alone: one device at a time" },
+  { key = "runs", type = "whole", default = "6", text = "placements; with samples also 0" },
+  options.merge(options.by_key("executor:run").repeats, { default = "3", text = "runs of each" }),
+  { key = "seed", type = "whole", default = "1", high = 2 ^ 53, text = "of the placements" },
+  { key = "quantile", type = "share", default = "0.5",
+    text = "of the times, 0 to 1; 0: the least, what a shared machine disturbed least" },
+  { key = "samples", type = "table", default = "none",
+    text = "of earlier calls, to which what is measured is added" },
+}))
+
 --- Runs the executor on some placements and takes medians: of each kernel (what it takes, by what
 -- it should take), and of the transfers of each size over each path, to which latency and bandwidth
 -- are fitted. Times are those under which ops run: `load = "busy"`, random placements, all devices
 -- computing, or "alone", one at a time.
 --
 -- @tparam table ex an executor
--- @tparam[opt] table opts load ("busy"), runs (6, placements; with samples also 0), repeats (3,
---  runs of each), seed (1), quantile (0.5: medians; 0: the least, what a shared machine disturbed
---  least), samples (of earlier calls: what is measured now is added to them, so that a calibration
---  can be spread over the time in which a machine is used)
+-- @tparam[opt] table opts as declared above; with samples a calibration can be spread over the
+--  time in which a machine is used
 -- @treturn[1] graph with measured seconds for each type of device in the topology (devices of one
 --  type are alike but for speed)
 -- @treturn[1] topology with a link for each ordered pair of devices that reach each other, as
@@ -175,8 +185,7 @@ end
 -- @treturn[2] string code
 return function(ex, opts)
   local given = options.merge({ load = "busy", runs = 6, repeats = 3, seed = 1, quantile = 0.5 },
-    options.check("executor:calibrate", opts, { "load", "runs", "repeats", "seed", "quantile",
-      "samples" }))
+    options.read("executor:calibrate", "executor:calibrate", opts))
   options.refuse(given.load ~= "busy" and given.load ~= "alone",
     "executor:calibrate: load: expected \"busy\" or \"alone\", got %s", tostring(given.load))
   if type(given.quantile) ~= "number" or not (given.quantile >= 0 and given.quantile <= 1) then

@@ -5,6 +5,8 @@ local options = require "berth.base.options"
 
 local Executor = {}
 
+options.declare("executor:objective", options.rows "executor:run")
+
 local function is_placement(given)
   return core.kind(given) == "placement" or type(given) == "table" and type(given[1]) == "number"
 end
@@ -26,7 +28,7 @@ function Executor:run(p, opts) return self.core:run(p, opts) end
 -- @tparam[opt] table opts repeats (1): the median counts
 -- @treturn function
 function Executor:objective(opts)
-  local given = { repeats = options.check("executor:objective", opts, { "repeats" }).repeats }
+  local given = options.merge(options.check("executor:objective", opts, "executor:objective"))
   local function measure(p)
     local r, message, code = self.core:run(p, given)
     if code == "interrupted" then return nil, message, code end

@@ -31,6 +31,11 @@ options.declare("experiment", {
     text = "progress(done, of, row) after each trial" },
 })
 
+options.declare("experiment:summary", {
+  { key = "level", type = "share", default = "0.95", text = "of confidence, between 0 and 1" },
+  { key = "fields", type = "table", default = "all", text = "names of those to print, in order" },
+})
+
 local Experiment = { __name = "berth.experiment" }
 Experiment.__index = Experiment
 
@@ -58,11 +63,11 @@ end
 
 --- Means over the trials of each point that are done. Of each number in the results: n, mean and,
 -- of two trials and more, deviation and Student's confidence interval.
--- @tparam[opt] table opts level (0.95); fields (names of those to print, in this order; all)
+-- @tparam[opt] table opts as declared above
 -- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean,
 --  deviation, half, low, high } } }; level; prints as a table
 function Experiment:summary(opts)
-  local given = options.check("experiment:summary", opts, { "level", "fields" })
+  local given = options.check("experiment:summary", opts, "experiment:summary")
   local level = given.level or 0.95
   options.refuse(type(level) ~= "number" or not (level > 0 and level < 1),
     "experiment:summary: level: expected a number between 0 and 1, got %s", tostring(level))

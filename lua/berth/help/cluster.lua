@@ -28,16 +28,14 @@ ends it.]],
     [[How many GPUs each job gets, by Optimus: one each, then to whom one more saves most time.
 speeds: work per s on 1, 2, ... GPUs.]] },
   { "cluster.pollux", "counts = berth.cluster.pollux({ { speeds =, now = } }, gpus, { power = })",
-    [[How many GPUs each job gets, by Pollux: the greatest mean of speedup^power; change: times its
-speed if its number changes; floor (0.01): speedup of one that gets none.]] },
+    [[How many GPUs each job gets, by Pollux: the greatest mean of speedup^power. Of a job change:
+times its speed if its number changes.]] },
   { "cluster.goodput", "x, batch, s, efficiency = berth.cluster.goodput(model, gpus, machines)",
-    [[The largest goodput of Pollux's model, over batches. model: grad, grad_sample, sync_near,
-near_gpu, sync_far, far_gpu (s), overlap (1 to 10), noise, batch, most_batch, most_per_gpu
-(samples). docs/cluster.md, "Resizable jobs".]] },
+    [[The largest goodput of Pollux's model, over batches; the model has the options below.
+docs/cluster.md, "Resizable jobs".]] },
   { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs =, gpus = }, goal)",
-    [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan" (left),
-"finish-time" (left, elapsed, alone), "max-sum"; gangs, priorities. docs/cluster.md, "Types of
-GPUs".]] },
+    [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan", "finish-time",
+"max-sum". docs/cluster.md, "Types of GPUs".]] },
   { "load_trace", "jobs, about = berth.load_trace(path, options)",
     [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
 CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.

@@ -15,11 +15,10 @@ for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.c
 end
 
 -- These declare options.
-for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.agent", "agents.pacml.planner",
-    "agents.pacml.train",
-  "agents.placeto", "agents.tag.agent", "agents.tasks", "cluster.traces", "deploy.plan",
-  "experiment", "pacml.env", "pacml.study", "pdors.study", "place.compare", "place.gaps",
-  "report.draw" } do
+for _, module in ipairs { "agents", "agents.gdp", "agents.pacml.train", "agents.placeto",
+  "agents.tasks", "cluster.traces", "deploy.page", "deploy.plan_load", "exec.calibrate",
+  "experiment", "nn", "pacml", "pacml.page", "pdors", "pdors.page", "place.compare", "place.gaps",
+  "report.draw", "topology.tag_clusters" } do
   require("berth." .. module)
 end
 

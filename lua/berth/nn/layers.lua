@@ -6,15 +6,32 @@ local options = require "berth.base.options"
 
 local layers = {}
 
--- What nn.linear does in one, and what follows it as a method.
-local fused = { none = true, relu = true, leaky_relu = true, sigmoid = true, tanh = true }
+-- What follows nn.linear as a method; it does the others itself.
 local after = { gelu = true, softplus = true }
 
-local function check_activation(fn, what, name)
-  if name == nil or fused[name] or after[name] then return name or "none" end
-  options.fail("%s: %s: '%s' is none of: none, relu, leaky_relu, sigmoid, tanh, gelu, softplus", fn,
-    what, tostring(name))
+local activations = {
+  { name = "none", text = "x." }, { name = "relu", text = "The larger of x and 0." },
+  { name = "leaky_relu", text = "x, below 0 times slope." },
+  { name = "sigmoid", text = "1 / (1 + exp(-x))." }, { name = "tanh", text = "tanh x." },
+  { name = "gelu", text = "x times the normal distribution at x." },
+  { name = "softplus", text = "log(1 + exp x)." },
+}
+local function activation_row(key, default, text)
+  return { key = key, type = "choice", default = default, text = text, choices = activations }
 end
+local slope_row = { key = "slope", type = "number", default = "0.01", low = -math.huge,
+  high = math.huge, text = "of leaky_relu" }
+local init_row = { key = "init", type = "name or table", default = "orthogonal",
+  text = "start of the weights, as of parameters:add" }
+
+options.declare("nn.linear", {
+  activation_row("activation", "none", "what follows"), slope_row,
+  { key = "bias", type = "flag", default = "true", text = "adds a bias" }, init_row,
+})
+options.declare("nn.mlp", {
+  activation_row("activation", "relu", "between layers"),
+  activation_row("last", "none", "after the last layer"), slope_row, init_row,
+})
 
 local function check_place(fn, p, name)
   options.refuse(core.kind(p) ~= "parameters", "%s: expected parameters, got %s", fn, core.kind(p))
@@ -29,11 +46,6 @@ local function check_size(fn, what, n)
   return n
 end
 
-local function check_slope(fn, slope)
-  if slope ~= nil then options.expect(slope, "number", "%s: slope", fn) end
-  return slope or 0.01
-end
-
 -- A table that `call` makes callable; text is what it prints.
 local function layer(self, text, call)
   return setmetatable(self, { __call = call, __tostring = function() return text end })
@@ -44,15 +56,13 @@ end
 -- @tparam string name
 -- @tparam int n_in
 -- @tparam int n_out
--- @tparam[opt] table opts activation ("none", "relu", "leaky_relu", "sigmoid", "tanh", "gelu",
---  "softplus"), slope (0.01), bias (true), init ("orthogonal")
+-- @tparam[opt] table opts as declared above
 -- @return callable x -> array
 function layers.linear(p, name, n_in, n_out, opts)
   local fn = "berth.nn.linear"
   check_place(fn, p, name)
-  local given = options.check(fn, opts, { "activation", "slope", "bias", "init" })
-  local activation, slope = check_activation(fn, "activation", given.activation),
-    check_slope(fn, given.slope)
+  local given = options.read(fn, "nn.linear", opts)
+  local activation, slope = given.activation or "none", given.slope or 0.01
   local w = p:add(name .. ".weight",
     { check_size(fn, "n_in", n_in), check_size(fn, "n_out", n_out) }, given.init or "orthogonal")
   local b = given.bias ~= false and p:add(name .. ".bias", { n_out }, "zeros") or nil
@@ -72,17 +82,15 @@ end
 -- @param p parameters
 -- @tparam string name
 -- @tparam {int,...} sizes of what goes in, of what is between, and of what comes out
--- @tparam[opt] table opts activation ("relu") between layers, last (none) after the last, slope,
---  init
+-- @tparam[opt] table opts as declared above
 -- @return callable x -> array
 function layers.mlp(p, name, sizes, opts)
   local fn = "berth.nn.mlp"
   check_place(fn, p, name)
-  local given = options.check(fn, opts, { "activation", "last", "slope", "init" })
+  local given = options.read(fn, "nn.mlp", opts)
   options.refuse(type(sizes) ~= "table" or #sizes < 2,
     "%s: sizes: expected a table of at least 2 numbers", fn)
-  local inner, last = check_activation(fn, "activation", given.activation or "relu"),
-    check_activation(fn, "last", given.last)
+  local inner, last = given.activation or "relu", given.last or "none"
   local self, shown = {}, {}
   for i = 1, #sizes do
     shown[i] = ("%d"):format(check_size(fn, ("sizes[%d]"):format(i), sizes[i]))

@@ -19,9 +19,16 @@ local function check_steps(fn, what, n, least)
   return n
 end
 
+for _, name in ipairs { "constant", "linear", "cosine" } do
+  options.declare("nn.schedule." .. name, {
+    { key = "warmup", type = "whole", default = "0", text = "steps that rise to the start" },
+  })
+end
+
 -- shape(part): value after `part` (0 to 1) of the steps behind the warmup.
 local function make(fn, text, from, steps, opts, shape)
-  local warmup = check_steps(fn, "warmup", options.check(fn, opts, { "warmup" }).warmup or 0, 0)
+  local warmup = check_steps(fn, "warmup", options.check(fn, opts, fn:match "nn.*").warmup or 0,
+    0)
   local rest = math.max(steps - warmup, 1)
   local function value(_, step)
     if step < warmup then return from * (step + 1) / warmup end

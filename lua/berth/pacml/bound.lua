@@ -5,6 +5,20 @@ local options = require "berth.base.options"
 local taken = require "berth.pacml.bound_choices"
 
 local FN = "berth.pacml.bound"
+local OF_TRACE, OF_CHOICES = { trace = true }, { choices = true }
+
+options.declare("pacml.bound", {
+  { key = "horizon", type = "number", default = "none", readers = OF_TRACE, only = "of a trace",
+    text = "s; jobs that arrive later do not count" },
+  { key = "arrivals", type = "array", default = "none; must be given", readers = OF_CHOICES,
+    only = "without a trace", text = "of each job, s" },
+  { key = "choices", type = "array", default = "none; must be given", readers = OF_CHOICES,
+    only = "without a trace", text = "array of { servers, seconds } of each job" },
+  { key = "servers", type = "whole", default = "none; must be given", readers = OF_CHOICES,
+    only = "without a trace", text = "how many" },
+  { key = "slack", type = "number", default = "1e-07", text = "tolerance of the linear program" },
+})
+
 local Bound = { __name = "berth.pacml.bound" }
 Bound.__index = Bound
 
@@ -55,7 +69,7 @@ local function flatten(given)
 end
 
 local function check(given)
-  options.check(FN, given, { "arrivals", "choices", "servers", "slack" })
+  options.check(FN, given, options.keys("pacml.bound", "choices"))
   check_arrivals(given.arrivals)
   list(given.choices, "choices")
   options.refuse(#given.choices ~= #given.arrivals,
@@ -83,7 +97,7 @@ local function check_trace(env, trace)
 end
 
 local function jobs_of(env, trace, opts)
-  local given = options.check(FN, opts, { "horizon", "slack" })
+  local given = options.check(FN, opts, options.keys("pacml.bound", "trace"))
   check_trace(env, trace)
   local horizon = given.horizon and number(given.horizon, "horizon", 0) or math.huge
   local ends_by, arrivals, choices = env.ramp.compat and horizon or math.huge, {}, {}

@@ -11,6 +11,11 @@ local windows = require "berth.pacml.windows"
 local write = require "berth.base.write"
 
 local FN = "berth.pacml.report"
+
+options.declare("pacml.report", {
+  { key = "title", type = "string", default = "Jobs on a RAMP cluster", text = "heading" },
+})
+
 local N_WINDOWS, MOST_RUNS = 100, 16
 
 local function name_of(records, i) return records.about.decider or ("decider %.0f"):format(i) end
@@ -125,8 +130,7 @@ end
 -- ---- the page -----------------------------------------------------------------------------------
 
 local function check(runs, opts)
-  local given = options.check(FN, opts, { "title" })
-  if given.title ~= nil then options.expect(given.title, "string", "%s: title", FN) end
+  local given = options.read(FN, "pacml.report", opts)
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d records of berth.pacml.simulate, got %s", FN,
       MOST_RUNS, type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))

@@ -7,7 +7,14 @@ local records = require "berth.pacml.records"
 local scheduler = require "berth.cluster.scheduler"
 
 local FN = "berth.pacml.simulate"
-local KINDS = { { "about", "table" }, { "name", "string" }, { "records", "boolean" } }
+
+options.declare("pacml.simulate", options.join(options.rows "pacml_run:report", {
+  { key = "records", type = "flag", default = "true",
+    text = "keeps what became of each job; false: the report alone, which is quicker" },
+  { key = "name", type = "string", default = "of the decider", text = "in records" },
+  { key = "about", type = "table", default = "none",
+    text = "seed and whatever else belongs into the files" },
+}))
 
 local Report = { __name = "berth.pacml.report" }
 Report.__index = Report
@@ -22,12 +29,7 @@ local function check(env, trace, opts)
   options.refuse(type(env) ~= "table" or type(env.run) ~= "function",
     "%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
   options.expect(trace, "table", "%s: trace", FN)
-  local given = options.merge(options.check(FN, opts, { "horizon", "records", "name", "about" }))
-  for _, pair in ipairs(KINDS) do
-    local key, kind = pair[1], pair[2]
-    options.refuse(given[key] ~= nil and type(given[key]) ~= kind, "%s: %s: expected a %s, got %s",
-      FN, key, kind, core.kind(given[key]))
-  end
+  local given = options.merge(options.read(FN, "pacml.simulate", opts))
   if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   return given
 end
@@ -83,9 +85,7 @@ end
 --  called with the run, and in compat with the horizon, at which running jobs will count as
 --  blocked. Or a scheduler: methods arrival(self, run, job), which returns a decision (and a block)
 --  or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
--- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true;
---  false: the report alone, which is quicker), name (of the decider), about (a table: seed and
---  whatever else belongs into the files), both for records
+-- @tparam[opt] table opts as declared above; published: horizon 1e6
 -- @treturn[1] table report: docs/pacml.md, "Runs"
 -- @treturn[1] table records: jobs in order of arrival, and ways to write them
 -- @treturn[2] nil

@@ -9,8 +9,11 @@ local simulate = require "berth.pacml.simulate"
 local trace = require "berth.pacml.trace"
 
 local FN = "berth.pacml.study"
--- of pacml.trace; the others vary from trial to trial
-local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" }
+
+-- The others vary from trial to trial.
+options.declare("pacml.study.trace",
+  options.rows("pacml.trace", "jobs interarrival copies shuffle"))
+local TRACE_KEYS = options.keys "pacml.study.trace"
 
 options.declare("pacml.study", options.join({
   { key = "name", type = "string", default = "pacml", text = "of the experiment" },

@@ -11,6 +11,11 @@ local svg = require "berth.report.svg"
 local write = require "berth.base.write"
 
 local FN = "berth.pdors.report"
+
+options.declare("pdors.report", {
+  { key = "title", type = "string", default = "Workers and parameter servers", text = "heading" },
+})
+
 local MOST_RUNS, MOST_JOBS, MOST_ROWS, LEVELS = 16, 200, 60, 5
 
 -- ---- machines over slots ------------------------------------------------------------------------
@@ -228,7 +233,7 @@ end
 -- ---- the page -----------------------------------------------------------------------------------
 
 local function check(runs, opts)
-  local given = options.check(FN, opts, { "title" })
+  local given = options.read(FN, "pdors.report", opts)
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d results of berth.pdors.simulate, got %s", FN,
       MOST_RUNS, type(runs) == "table" and count(#runs) or core.kind(runs))

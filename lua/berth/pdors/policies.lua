@@ -5,7 +5,17 @@ local problem = require "berth.pdors.problem"
 
 local policies = {}
 
-local OURS = { "seed", "certify" }
+local PRIMAL_DUAL = { ["pd-ors"] = true, oasis = true }
+
+-- Those of the run; policies have others of their own: policies.options.
+options.declare("pdors.simulate", {
+  { key = "believes", type = "problem", default = "the one that is played", readers = PRIMAL_DUAL,
+    only = "pd-ors, oasis", text = "the problem that is decided on" },
+  { key = "seed", type = "whole", default = "0", text = "of the policy's draws" },
+  { key = "certify", type = "whole or flag", default = "100",
+    text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
+})
+
 -- The options of a scheduler of the core, but for those that are the run's or follow from the
 -- policy's name.
 local function own_keys(name)
@@ -18,13 +28,10 @@ end
 
 local PDORS = own_keys "pdors.scheduler"
 
-local function legal(own)
-  return options.join({ own == PDORS and "believes" or nil }, OURS, own)
-end
-
 -- What the policy gets: all but what is the run's.
 local function chosen(fn, given, own)
-  options.check(fn, given, legal(own))
+  options.check(fn, given, options.join(
+    options.keys("pdors.simulate", own == PDORS and "pd-ors" or nil), own))
   local out = options.merge(given)
   out.certify, out.believes = nil, nil
   return out
@@ -80,7 +87,8 @@ local function slotted(name)
   end
 end
 
-local players = { ["pd-ors"] = primal_dual "pd-ors", oasis = primal_dual "oasis" }
+local players = {}
+for name in pairs(PRIMAL_DUAL) do players[name] = primal_dual(name) end
 for name in pairs(SLOTTED) do players[name] = slotted(name) end
 
 policies.names = options.sorted_keys(players)

@@ -62,7 +62,7 @@ end
 local function job_of(j, given, slot_seconds)
   options.expect(given, "table", "%s: jobs[%d]", FN, j)
   local where = ("%s: jobs[%d]"):format(FN, j)
-  options.check(where, given, options.keys "pdors.job")
+  options.check(where, given, "pdors.job")
   local out = options.merge(given)
   if type(out.tau) == "string" then
     out.tau = quantity(where .. ".tau", out.tau, "seconds") / slot_seconds
@@ -146,15 +146,19 @@ function Optimum.__tostring(o)
   return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
 end
 
+options.declare("problem:offline", {
+  { key = "nodes", type = "whole", default = "100000", text = "of the search at most" },
+})
+
 --- The optimum for all jobs known in advance, by branch and bound: for small problems.
--- @tparam[opt] table opts nodes (100000)
+-- @tparam[opt] table opts as declared above
 -- @treturn[1] table utility, bound, proved, nodes, jobs (utility of each)
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 function Problem:offline(opts)
   local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts,
-    { "nodes" }).nodes)
+    "problem:offline").nodes)
   if not best then return nil, message, code end
   return setmetatable(best, Optimum)
 end
@@ -196,7 +200,7 @@ function problem.is(x) return getmetatable(x) == Problem end
 function problem.new(jobs, cluster)
   options.expect(jobs, "array", "%s: jobs", FN)
   if cluster == nil and jobs.jobs then jobs, cluster = jobs.jobs, jobs.cluster end
-  cluster = options.check(FN .. ": cluster", cluster, options.keys "pdors.cluster")
+  cluster = options.check(FN .. ": cluster", cluster, "pdors.cluster")
   local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds",
     cluster.slot_seconds or 1200, "seconds")
   local made, list = { machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds,

@@ -13,7 +13,7 @@ local KIND = { fn = FN, what = "policy", events = { "arrival", "finish", "slot" 
 
 local function play_own(p, run, policy, o)
   scheduler.check(KIND, policy)
-  options.check(FN, o, { "seed", "certify" })
+  options.check(FN, o, "pdors.simulate")
   local v = view.new(p, run, o.seed or 0)
   local function now()
     v.slot = run.slot or 0
@@ -54,8 +54,7 @@ end
 -- @tparam string|table policy a name of berth.pdors.policies; or a table with methods arrival(self,
 --  view, job), finish(self, view, job), slot(self, view), which return nil or a plan { assign = { {
 --  job, places }, ... }, refuse = { job, ... } }; docs/pdors.md
--- @tparam[opt] table opts seed (0); certify: steps of the bound (100), or false; and what the
---  policy has of its own
+-- @tparam[opt] table opts as berth.pdors.policies declares them, and what the policy has of its own
 -- @treturn[1] result utility, bound (no schedule is worth more), ratio, records, summary, log;
 --  save_csv, save_jsonl, save_trace
 -- @treturn[2] nil

@@ -24,9 +24,8 @@ options.declare("pdors.study", options.join({
   { key = "grid", type = "table", default = "one point",
     text = "arrays of values by option of berth.pdors.generate" },
   { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
-  { key = "certify", type = "whole or flag", default = "100",
-    text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
-}, options.rows("experiment", "path shard also retry progress")))
+}, options.rows("pdors.simulate", "certify"),
+  options.rows("experiment", "path shard also retry progress")))
 
 -- Names in order, and of each { policy, options }.
 local function named(list)

@@ -18,6 +18,7 @@ options.declare("compare", options.join(options.rows("simulate", "links"), {
   { key = "simulate", type = "table", default = "none", text = "options of berth.simulate" },
   { key = "thorough", type = "flag", default = "false", text = "gaps against the thorough bounds" },
 }, options.rows("portfolio", "cost")))
+options.declare("compare:to_string", options.rows "portfolio rows:to_string")
 
 -- ---- rows ---------------------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ local mt = { __name = "berth.compare", __index = {} }
 --- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no
 -- two runs share).
 function mt.__index.to_string(self, opts)
-  opts = options.check("compare:to_string", opts, { "seconds" })
+  opts = options.read("compare:to_string", "compare:to_string", opts)
   local head = { "placer", "step time", "gap", "estimate", "peak" }
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""

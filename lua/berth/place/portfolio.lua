@@ -14,12 +14,10 @@ local registry = require "berth.place.registry"
 
 local portfolio = { label = labels.of }
 
-local with_thorough_bounds = options.keys("portfolio")
-
 --- Keys of the options of the placer "portfolio": those of berth.portfolio, but for how its rows
 -- are judged.
 portfolio.legal = {}
-for _, key in ipairs(with_thorough_bounds) do
+for _, key in ipairs(options.keys "portfolio") do
   if key ~= "thorough" then portfolio.legal[#portfolio.legal + 1] = key end
 end
 
@@ -214,10 +212,15 @@ local function summary(rows)
   return bound and ("%s, gap %s; %s"):format(text, gap_text(won.gap), bound) or text
 end
 
+options.declare("portfolio rows:to_string", {
+  { key = "seconds", type = "flag", default = "false",
+    text = "adds the time of placing, which no two runs share" },
+})
+
 --- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and
 -- judging, which no two runs share.
 function mt.__index.to_string(self, opts)
-  opts = options.check("portfolio rows:to_string", opts, { "seconds" })
+  opts = options.read("portfolio rows:to_string", "portfolio rows:to_string", opts)
   local head = { "member", "step time", "gap" }
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""
@@ -285,7 +288,7 @@ end
 function portfolio.portfolio(place, ...)
   local cost, rest, code = options.priced("berth.portfolio", 1, ...)
   if not cost then return nil, rest, code end
-  local given = options.merge(options.check("berth.portfolio", rest[1], with_thorough_bounds))
+  local given = options.merge(options.check("berth.portfolio", rest[1], "portfolio"))
   local thorough = given.thorough
   options.refuse(thorough ~= nil and type(thorough) ~= "boolean",
     "berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))

@@ -11,12 +11,15 @@ local MB, GiB = 1e6, 2 ^ 30
 
 local V100, GTX1080Ti, P100 = "V100", "GTX1080Ti", "P100"
 
-local COMMON = { "links", "latency", "overhead", "efficiency" }
-
-local function legal(...)
-  local out = { ... }
-  for _, key in ipairs(COMMON) do out[#out + 1] = key end
-  return out
+-- Options of a cluster: its own, and those of all.
+local function declare(name, own)
+  options.declare("deploy.clusters." .. name, options.join(own,
+    options.rows("topology.groups", "links latency"), {
+      options.merge(options.by_key("topology.mesh").overhead, { default = "10 us" }),
+      { key = "efficiency", type = "number or array", default = "0.85",
+        text = "share of the data sheets' peaks; or { of the arithmetic, of the memory's "
+          .. "bandwidth }" },
+    }))
 end
 
 -- The card of a preset, by its data sheet.
@@ -74,17 +77,18 @@ local function uniform(n, x)
   return rows
 end
 
+declare("testbed", {
+  { key = "machines", type = "flag", default = "false",
+    text = "network cards for each of the 7 machines, not for each group" },
+})
+
 --- The testbed: 16 GPUs, three groups.
--- @tparam[opt] table o links ("nic"; "tag", "heterog", "tree"), latency ("12 us"), overhead ("10
---  us" of each op), efficiency (0.85; or { of the arithmetic, of the memory's bandwidth }),
---  machines: cards for each of the 7 machines, not for each group
+-- @tparam[opt] table o as declared above
 -- @treturn topology
 -- @usage t = berth.deploy.clusters.testbed { links = "tag" }
 function clusters.testbed(o)
   local fn = "berth.deploy.clusters.testbed"
-  o = options.check(fn, o, legal("machines"))
-  options.refuse(o.machines ~= nil and type(o.machines) ~= "boolean",
-    "%s: machines: expected true or false, got %s", fn, core.kind(o.machines))
+  o = options.read(fn, "deploy.clusters.testbed", o)
   options.refuse(o.machines and o.links ~= nil and o.links ~= "nic" and o.links ~= "tree",
     '%s: machines: is for links = "nic" or "tree"', fn)
   return cluster(fn, {
@@ -106,9 +110,10 @@ local FIXED = {
 }
 
 for name, spec in pairs(FIXED) do
+  declare(name, {})
   clusters[name] = function(o)
     local fn = "berth.deploy.clusters." .. name
-    return cluster(fn, spec[1], spec[2], options.check(fn, o, COMMON))
+    return cluster(fn, spec[1], spec[2], options.check(fn, o, "deploy.clusters." .. name))
   end
 end
 
@@ -197,17 +202,27 @@ end
 local GENERATORS = { training = training, test = test, mixed = mixed }
 local KINDS = { training = 1, test = 2, mixed = 3 }
 
+declare("random", {
+  { key = "kind", type = "choice", default = "training", text = "which generator", choices = {
+    { name = "training", text = "As the study trains." },
+    { name = "test", text = "As it tests: exactly 8 GPUs." },
+    { name = "mixed",
+      text = "Two to six groups of one to four GPUs, bandwidths from a range." } } },
+  { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of the draws" },
+  { key = "parameter_bytes", type = "number", default = "none", above = true,
+    text = "kind training: stops earlier, once the memory is twice this" },
+})
+
 --- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them;
 -- "mixed" is neither: two to six groups of one to four GPUs, bandwidths from a range. Departs from
 -- the code: the stop that depends on the model's size is made only where `parameter_bytes` gives
 -- that.
--- @tparam table o kind ("training"; "test", "mixed"), seed (0), parameter_bytes, links, latency,
---  overhead, efficiency
+-- @tparam table o as declared above
 -- @treturn topology
 -- @usage t = berth.deploy.clusters.random { kind = "test", seed = 7 }
 function clusters.random(o)
   local fn = "berth.deploy.clusters.random"
-  o = options.check(fn, o, legal("kind", "seed", "parameter_bytes"))
+  o = options.check(fn, o, "deploy.clusters.random")
   local kind = o.kind or "training"
   options.refuse(not KINDS[kind], '%s: kind: %s is none of: training, test, mixed', fn,
     tostring(kind))

@@ -112,12 +112,14 @@ end
 
 -- ---- options ------------------------------------------------------------------------------------
 
-local function legal_keys(algorithm)
-  local out = { "algorithm", "preset", "seed" }
-  for _, key in ipairs(options.keys "agents.pacml.network") do out[#out + 1] = key end
-  for _, key in ipairs(settings.names(algorithm)) do out[#out + 1] = key end
-  return out
-end
+options.declare("agents.pacml", {
+  { key = "algorithm", type = "name", default = "planner",
+    text = "planner (its options: agents.pacml.planner); or the published network, by dqn or ppo "
+      .. "(agents.pacml.network, and agents.pacml.dqn or agents.pacml.ppo)" },
+  { key = "preset", type = "name", default = "recommended",
+    text = "of dqn and ppo: recommended or published" },
+  { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of weights and draws" },
+})
 
 local function preset_of(given)
   local preset = given.preset or "recommended"
@@ -129,7 +131,8 @@ end
 --- @tparam table opts see docs/learning.md, PAC-ML
 -- @tparam string algorithm "dqn" or "ppo"
 function agent.new(opts, algorithm)
-  local given = options.check(fn, opts, legal_keys(algorithm))
+  local given = options.check(fn, opts, options.join(options.keys "agents.pacml",
+    options.keys "agents.pacml.network", settings.names(algorithm)))
   if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53) end
   local preset, sizes = preset_of(given), {}
   local all = settings.check(fn, algorithm,

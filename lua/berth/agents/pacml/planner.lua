@@ -63,8 +63,11 @@ options.declare("agents.pacml.planner", options.join({
 options.declare("agents.pacml.planner:train",
   options.join(options.rows "agents.pacml.training", options.rows "agents.checkpoint"))
 
+options.declare("agents.pacml.planner:decide",
+  options.rows("agents.pacml.planner", "futures depth reject horizon"))
+
 local training = options.keys "agents.pacml.training"
-local deciding = { "futures", "depth", "reject", "horizon" }
+local deciding = options.keys "agents.pacml.planner:decide"
 
 -- Defaults of steps and rates depend on whether training has rollouts.
 local function complete(...)
@@ -135,7 +138,7 @@ end
 
 --- The best action for the present job, and the block of servers that it takes.
 -- @param run of the environment
--- @tparam[opt] table opts futures (32), depth (24), reject, horizon (s)
+-- @tparam[opt] table opts as declared above; those of the agent are the defaults
 -- @treturn int 0: turn it away
 -- @treturn ?{int,...} servers; nil: the first block that fits
 function planner:decide(run, opts)

@@ -30,7 +30,7 @@ local makers = { dqn = require "berth.agents.pacml.dqn", ppo = require "berth.ag
 
 -- Seeds far from those that evaluations use.
 local function drawn(env, given)
-  local o = options.check(fn .. ": traces", given, options.keys "agents.pacml.traces")
+  local o = options.check(fn .. ": traces", given, "agents.pacml.traces")
   local pacml = require "berth.pacml"
   local first = (o.seed or 0) * 1e6 + 1e6
   return function(episode)
