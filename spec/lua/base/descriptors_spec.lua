@@ -1,15 +1,18 @@
 -- Descriptors of options: each is sound, and each option struct of a public header has its table.
 local berth = require "berth"
-local core = require "berth.core"
+local help = require "berth.help"
 local legal_options = require "berth.base.options"
+local shell = require "support.shell"
 
 -- Options that have to be given, so that the default of the struct is no legal value.
 local REQUIRED = { ["deploy.problem batch"] = true }
 local NUMBERS = { whole = true, number = true }
 
 local function each(f)
-  for _, name in ipairs(core.options()) do
-    for _, option in ipairs(core.options(name)) do f(name .. " " .. option.key, option, name) end
+  for _, name in ipairs(legal_options.described()) do
+    for _, option in ipairs(legal_options.described(name)) do
+      f(name .. " " .. option.key, option, name)
+    end
   end
 end
 
@@ -35,9 +38,9 @@ describe("descriptors", function()
   end)
 
   it("have each key once in a function", function()
-    for _, name in ipairs(core.options()) do
+    for _, name in ipairs(legal_options.described()) do
       local seen = {}
-      for _, option in ipairs(core.options(name)) do
+      for _, option in ipairs(legal_options.described(name)) do
         assert.is_nil(seen[option.key], name .. " " .. option.key)
         seen[option.key] = true
       end
@@ -70,7 +73,7 @@ describe("descriptors", function()
 
   it("name the functions once", function()
     local seen = {}
-    for _, name in ipairs(core.options()) do
+    for _, name in ipairs(legal_options.described()) do
       assert.is_nil(seen[name], name)
       seen[name] = true
     end
@@ -98,6 +101,84 @@ describe("option structs of public headers", function()
       assert.is_truthy(own, name)
     end
     assert.is_true(n > 30, n)
+  end)
+end)
+
+-- The text of each file with that ending below a directory, by its name there.
+local function sources(directory, ending)
+  local out = {}
+  for path in shell.capture("find " .. directory .. " -name '*" .. ending .. "'"):gmatch "%S+" do
+    out[path:sub(#directory + 2)] = shell.read(path)
+  end
+  return out
+end
+
+-- Is the last argument of a call a list of keys, written there or in a variable of the file?
+local function is_written(call, text)
+  local last = call:match "[%w_]+%)$"
+  return call:find "{" ~= nil
+    or last ~= nil and text:find("%f[%w_]" .. last:sub(1, -2) .. " = { \"") ~= nil
+end
+
+describe("lists of option keys", function()
+  -- Tables of data have keys, too; of each file the number of its lists.
+  local data = {
+    ["pdors/generate.lua"] = { 2, "amounts of resources" },
+    ["place/pipeline.lua"] = { 1, "a stage" },
+    ["cluster/scheduler.c"] = { 1, "methods of a scheduler" },
+    ["deploy/analyse.c"] = { 1, "rules of kinds and ops" },
+    ["deploy/problem.c"] = { 1, "profiled points" },
+    ["deploy/sfb.c"] = { 1, "ops, tensors, gradients" },
+    ["gang/elastic.c"] = { 1, "a job" },
+    ["graph/graph_build.c"] = { 5, "a graph, its ops, tensors and collectives" },
+    ["io/io.c"] = { 1, "parts of a file" },
+    ["list/policy.c"] = { 1, "methods of a policy" },
+    ["place/portfolio.c"] = { 1, "a member" },
+    ["topology/generators.c"] = { 1, "a group of devices" },
+    ["topology/topology.c"] = { 4, "a topology, its devices, links and routes" },
+  }
+
+  local function expect(path, n)
+    assert.equal(data[path] and data[path][1] or 0, n, path .. ": declare the options instead")
+  end
+
+  it("follow from descriptors in Lua", function()
+    for path, text in pairs(sources("lua/berth", ".lua")) do
+      local n = 0
+      for call in text:gmatch "options%.check(%b())" do
+        if is_written(call, text) then n = n + 1 end
+      end
+      expect(path, n)
+    end
+  end)
+
+  it("follow from descriptors in the binding", function()
+    for path, text in pairs(sources("lua/src", ".c")) do
+      local _, n = text:gsub("bl_check_keys%(", "")
+      if not path:find "^base/" then expect(path, n) end
+    end
+  end)
+end)
+
+describe("help", function()
+  it("lists the options of each function that has descriptors", function()
+    for _, name in ipairs(legal_options.described()) do
+      local text = tostring(help(name))
+      for _, option in ipairs(legal_options.described(name)) do
+        assert.truthy(text:find("\n  " .. option.key .. " ", 1, true), name .. " " .. option.key)
+      end
+    end
+  end)
+
+  it("knows what every module declares", function()
+    local n = 0
+    for path, text in pairs(sources("lua/berth", ".lua")) do
+      for name in text:gmatch "%.declare%(\"([^\"]+)\"," do
+        n = n + 1
+        assert.is_table(legal_options.described(name), path .. ": " .. name)
+      end
+    end
+    assert.is_true(n > 40, n)
   end)
 end)
 
