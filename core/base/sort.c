@@ -1,4 +1,4 @@
-/* Sorting by one key. O(n log n) */
+/* Sorting by one key, instances of BERTH_I_SORT that several rooms use. O(n log n) */
 #include "sort_internal.h"
 
 BERTH_I_SORT(sort_up, berth_i_keyed, BERTH_I_UP(key) BERTH_I_UP(id))

@@ -3,6 +3,7 @@
  * O(devices^2 log devices). */
 #include "cost_internal.h"
 #include "base/sort_internal.h"
+#include "base/union_find_internal.h"
 
 /* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike.
  * Ties: the largest. */
@@ -40,21 +41,14 @@ static bool fast(const berth_topology *t, int32_t a, int32_t b, bool by_latency,
          && speed(t, berth_i_pair(t, b, a), by_latency) >= least;
 }
 
-static void merge(int32_t n, int32_t *group, int32_t from, int32_t into) {
-  for (int32_t d = 0; d < n; d++) {
-    if (group[d] == from) group[d] = into;
-  }
-}
-
+/* Groups are called by their lowest device. */
 static void join(const berth_topology *t, bool by_latency, double least, int32_t *group) {
-  for (int32_t a = 0; a < t->n_devices; a++) group[a] = a;
+  berth_i_sets_init(group, t->n_devices);
   for (int32_t a = 0; a < t->n_devices; a++) {
-    for (int32_t b = a + 1; b < t->n_devices; b++) {
-      int32_t x = group[a], y = group[b];
-      if (x == y || !fast(t, a, b, by_latency, least)) continue;
-      merge(t->n_devices, group, x < y ? y : x, x < y ? x : y);
-    }
+    for (int32_t b = a + 1; b < t->n_devices; b++)
+      if (fast(t, a, b, by_latency, least)) berth_i_sets_join(group, a, b);
   }
+  for (int32_t d = 0; d < t->n_devices; d++) group[d] = berth_i_sets_root(group, d);
 }
 
 berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group) {

@@ -1,5 +1,5 @@
-/* Prices a graph on a topology once, so that look-ups are arithmetic. Devices that are alike in
- * type, speed and overhead form a class; op times are a table [ops, classes]. Transfers are latency
+/* Prices a graph on a topology once, so that look-ups are arithmetic. Devices that are alike in all
+ * that op times depend on form a class; op times are a table [ops, classes]. Transfers are latency
  * + bytes / bandwidth of the pair, or a table [tensors, devices^2] where the caller has a
  * function. */
 #include "cost_internal.h"
@@ -45,7 +45,7 @@ const berth_option_table *berth_cost_option_table(void) {
 /* ---- classes of devices ---- */
 
 /* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph
- * does not know it. */
+ * has none of that name. */
 static int32_t graph_type(const berth_graph *g, const char *type) {
   if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
   for (int32_t i = 0; i < g->n_types; i++)
@@ -58,33 +58,25 @@ static bool same_price(const berth_graph *g, const berth_device *a, const berth_
          && a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
 }
 
-static int32_t find_class(const berth_cost *c, int32_t device) {
-  const berth_device *d = c->t->devices;
-  for (int32_t k = 0; k < c->n_classes; k++)
-    if (same_price(c->g, &d[c->class_device[k]], &d[device])) return k;
-  return c->n_classes;
-}
-
-static void put_in_class(berth_cost *c, int32_t device, int32_t k) {
-  if (k == c->n_classes) {
-    c->n_classes++;
-    c->class_device[k] = device;
-    c->class_size[k] = 0;
-  }
-  c->class_of[device] = k;
-  c->class_size[k]++;
-}
-
-/* With a user's op function every device is a class of its own. */
+/* With a user's op function every device is a class of its own. O(devices x classes) */
 static berth_status make_classes(berth_cost *c, bool own) {
+  const berth_device *d = c->t->devices;
   size_t n = (size_t)c->n_devices;
   c->class_of = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_of);
   c->class_device = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_device);
   c->class_size = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_size);
-  berth_status st;
-  if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
-  for (int32_t d = 0; d < c->n_devices; d++)
-    put_in_class(c, d, own ? c->n_classes : find_class(c, d));
+  berth_status st = berth_i_pool_status(&c->pool);
+  if (st != BERTH_OK) return st;
+  for (int32_t i = 0; i < c->n_devices; i++) {
+    int32_t k = own ? c->n_classes : 0;
+    while (k < c->n_classes && !same_price(c->g, &d[c->class_device[k]], &d[i])) k++;
+    if (k == c->n_classes) {
+      c->class_device[c->n_classes++] = i;
+      c->class_size[k] = 0;
+    }
+    c->class_of[i] = k;
+    c->class_size[k]++;
+  }
   return BERTH_OK;
 }
 
@@ -278,12 +270,8 @@ static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t t
   return BERTH_OK;
 }
 
-static size_t pair_count(const berth_cost *c) {
-  return (size_t)c->n_devices * (size_t)c->n_devices;
-}
-
 static berth_status price_table(berth_cost *c, const berth_cost_model *m) {
-  size_t pairs = pair_count(c);
+  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices;
   berth_status st = BERTH_OK;
   /* pairs * size of an element cannot overflow: the topology has such arrays */
   if (!(c->table = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, pairs * sizeof *c->table)))
@@ -430,7 +418,7 @@ void berth_cost_release(berth_cost *c) {
 berth_graph *berth_cost_graph(const berth_cost *c) { return c->g; }
 berth_topology *berth_cost_topology(const berth_cost *c) { return c->t; }
 
-/* ---- questions ---- */
+/* ---- look-ups ---- */
 
 static bool is_device(const berth_cost *c, int32_t d) { return d >= 0 && d < c->n_devices; }
 

@@ -1,6 +1,6 @@
 /* Where the tensors of a placement lie: in the arenas of the devices, one after another, aligned to
  * cache lines. Two passes: sizes first, then the arenas grow, then the pointers. An arena is kept
- * for the next placement. O(ops + edges). */
+ * for the next placement. O(devices x ops + edges). */
 #include "exec_internal.h"
 
 enum { ALIGNMENT = 64 };

@@ -1,5 +1,5 @@
-/* The loops of the threads: a device thread computes the op that it is given, a copier thread moves
- * pieces of the copies that it is given. Neither decides anything (turns.c). */
+/* The loops of the threads: a device thread computes the op that it is given; a copier thread moves
+ * pieces of the copies that it is given, the one due first. Neither decides what runs (turns.c). */
 #include "exec_internal.h"
 
 /* ---- devices ---- */

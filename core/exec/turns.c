@@ -1,5 +1,6 @@
-/* Turns: what became ready, which op a device gets next, which transfers start. All under the
- * lock. */
+/* Turns: what became ready, which op a device gets next, which transfers start. All under the lock.
+ * The thread that has ended an op or a copy takes a turn: O(devices + ready ops + waiting
+ * copies). */
 #include "exec_internal.h"
 
 double berth_i_exec_nominal(const berth_executor *x, int32_t op) {

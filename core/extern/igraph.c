@@ -1,5 +1,5 @@
-/* igraph, wrapped: layered layout (Sugiyama) and minimum cuts. igraph's error handler, random state
- * and attribute table belong to the process: all calls are made under one mutex, with berth's
+/* igraph, wrapped: layered layout (Sugiyama) and minimum cuts. igraph's error and warning handlers
+ * and its attribute table belong to the process: all calls are made under one mutex, with berth's
  * handlers put in and the old ones put back. */
 #include "igraph_internal.h"
 

@@ -1,4 +1,6 @@
-/* zlib: gzip data in memory, unpacked. */
+/* zlib, wrapped: gzip data in memory, unpacked to at most 4 GiB (1 GiB where size_t has 32 bits),
+ * so that a small file cannot take all memory. Several members in one file are joined, as gunzip
+ * does. */
 #include "zlib_internal.h"
 
 #include <limits.h>

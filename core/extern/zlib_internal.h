@@ -1,4 +1,4 @@
-/* zlib: gzip data in memory. */
+/* zlib, wrapped: gzip data in memory. */
 #ifndef BERTH_ZLIB_INTERNAL_H
 #define BERTH_ZLIB_INTERNAL_H
 

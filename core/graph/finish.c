@@ -179,12 +179,12 @@ void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int
 berth_status berth_i_input_edges(const berth_graph *g, const int32_t *edge_op,
                                  const int32_t *edge_tensor, int32_t *in_edge) {
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
-  int32_t *at = berth_i_pool_alloc(&scratch, (size_t)g->n_ops + 1, sizeof *at);
+  int32_t *next = berth_i_pool_copy(&scratch, g->in_at, (size_t)g->n_ops, sizeof *next);
   int32_t *sorted = berth_i_pool_alloc(&scratch, (size_t)g->n_edges, sizeof *sorted);
   int32_t *edge_of = berth_i_pool_alloc(&scratch, (size_t)g->n_tensors, sizeof *edge_of);
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
-  berth_i_sort_lists(g->n_ops, g->n_edges, edge_op, NULL, at, sorted);
+  for (int32_t e = 0; e < g->n_edges; e++) sorted[next[edge_op[e]]++] = e;
   for (int32_t op = 0; op < g->n_ops; op++) {
     for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
       edge_of[edge_tensor[sorted[i]]] = sorted[i];

@@ -106,7 +106,7 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
 berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
   int32_t *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
   if (!parent) return berth_i_nomem(g->ctx);
-  for (int32_t v = 0; v < g->n_ops; v++) parent[v] = v;
+  berth_i_sets_init(parent, g->n_ops);
   for (int32_t t = 0; t < g->n_tensors; t++) {
     for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
       berth_i_sets_join(parent, g->producer[t], g->use[j]);

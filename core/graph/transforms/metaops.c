@@ -1,64 +1,33 @@
 /* Meta-ops: the logical operators of a program whose ops were split into blocks, found again from
- * the graph alone. */
+ * the graph alone: runs of consecutive ops of one depth and kind, with as many inputs and about the
+ * same time as the first of the run. O(ops + edges). */
 #include "graph/graph_internal.h"
-
-typedef struct runs {
-  const berth_graph *g;
-  const double *comp;
-  const int32_t *depth;
-  double tolerance;
-} runs;
-
-static bool same_kind(const berth_graph *g, int32_t a, int32_t b) {
-  return !g->op_kind || g->op_kind[a] == g->op_kind[b];
-}
 
 static int32_t inputs(const berth_graph *g, int32_t op) { return g->in_at[op + 1] - g->in_at[op]; }
 
-/* Infinite times are alike. */
-static bool same_time(const runs *r, int32_t a, int32_t b) {
-  double x = r->comp[a], y = r->comp[b];
-  return x == y || fabs(x - y) <= r->tolerance * fmax(x, y);
-}
-
-static bool alike(const runs *r, int32_t first, int32_t op) {
-  return r->depth[first] == r->depth[op] && inputs(r->g, first) == inputs(r->g, op)
-         && same_kind(r->g, first, op) && same_time(r, first, op);
-}
-
-static int32_t number_runs(const runs *r, int32_t *set) {
-  int32_t first = 0, n = 0;
-  for (int32_t i = 0; i < r->g->n_ops; i++) {
-    if (i > 0 && !alike(r, first, i)) n++, first = i;
-    set[i] = n;
-  }
-  return r->g->n_ops > 0 ? n + 1 : 0;
-}
-
-static berth_status check_runs(const berth_graph *g, const double *comp, double tolerance) {
-  if (!(tolerance >= 0 && tolerance < 1)) {
+berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance,
+                            int32_t *set, int32_t *n) {
+  if (!(tolerance >= 0 && tolerance < 1))
     return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: tolerance %g is not in 0..1", tolerance);
-  }
   for (int32_t i = 0; i < g->n_ops; i++) {
     if (!(comp[i] >= 0))
       return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: time %g s of op %d", comp[i], (int)i);
   }
-  return BERTH_OK;
-}
-
-berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance,
-                            int32_t *set, int32_t *n) {
-  runs r = { g, comp, NULL, tolerance };
-  berth_status st = check_runs(g, comp, tolerance);
-  if (st != BERTH_OK) return st;
-  int32_t *depth;
-  if (!(depth = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *depth)))
-    return berth_i_nomem(g->ctx);
-  if ((st = berth_depth(g, depth)) != BERTH_OK) goto done;
-  r.depth = depth;
-  int32_t count = number_runs(&r, set);
-  if (n) *n = count;
-done:
+  int32_t *depth = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *depth);
+  if (!depth) return berth_i_nomem(g->ctx);
+  berth_status st = berth_depth(g, depth);
+  int32_t first = 0, count = 0; /* of the present run; runs before it */
+  for (int32_t i = 0; st == BERTH_OK && i < g->n_ops; i++) {
+    bool kind = !g->op_kind || g->op_kind[first] == g->op_kind[i];
+    double a = comp[first], b = comp[i];
+    bool time = a == b || fabs(a - b) <= tolerance * fmax(a, b); /* a == b: both may be infinite */
+    if (depth[first] != depth[i] || inputs(g, first) != inputs(g, i) || !kind || !time) {
+      count++;
+      first = i;
+    }
+    set[i] = count;
+  }
+  if (st == BERTH_OK && n) *n = g->n_ops > 0 ? count + 1 : 0;
   berth_i_free(g->ctx, depth, (size_t)g->n_ops, sizeof *depth);
   return st;
 }

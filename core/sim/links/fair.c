@@ -2,7 +2,7 @@
  * max-min fairly, anew at each instant at which one starts or ends. A class counts the bytes that
  * each of its flows has had since the class was last empty; a flow ends at a mark on that count, so
  * a change of rate costs per class, and flows that keep their rate are not touched. Only classes
- * that hang together by links with a change are shared out again, by progressive filling: rounds x
+ * that are connected with a change by links are shared out again, by progressive filling: rounds x
  * links of these. */
 #include "sim/sim_internal.h"
 
@@ -200,10 +200,7 @@ static void join(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, in
     activate(p, f, id);
   }
   bring_up(k, s->now);
-  berth_i_ready e;
-  e.time = k->had + bytes;
-  e.seq = seq;
-  e.op = copy;
+  berth_i_ready e = { k->had + bytes, seq, copy };
   berth_i_ready_up(&f->flow[k->base], k->n++, e);
   mark_changed(p, s, id);
 }
@@ -253,15 +250,10 @@ static void show_next_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_slot_set(&s->slots, p->n_devices + 1, berth_i_slot_time(ends, k), ends->at[k].seq);
 }
 
-/* Max-min fair rates, by progressive filling: all flows get the same rate until a link is full; the
- * flows on it keep that rate, and the others share what is left. Only classes that are connected by
- * links with a change are done. O(rounds x links + links of the classes) of these. */
-void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  berth_i_fair *f = s->links.fair;
+/* Links with a change, and all links and classes that are connected with them by flows: the list of
+ * links grows while it is read. */
+static void gather_affected(const berth_i_sim_plan *p, berth_i_fair *f) {
   const berth_i_classes *c = p->classes;
-  berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
-
-  /* Links with a change, and all that is connected with them: the list grows while it is read. */
   f->n_links = f->n_classes = 0;
   for (int32_t i = 0; i < f->n_changed; i++) {
     f->link[f->changed[i]].changed = false;
@@ -282,7 +274,17 @@ void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
       for (int32_t m = c->at[k]; m < c->at[k + 1]; m++) include_link(f, c->link[m]);
     }
   }
+}
 
+/* Max-min fair rates, by progressive filling: all flows get the same rate until a link is full; the
+ * flows on it keep that rate, and the others share what is left. Only classes that are connected by
+ * links with a change are done. O(rounds x links + links of the classes) of these. */
+void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  berth_i_fair *f = s->links.fair;
+  const berth_i_classes *c = p->classes;
+  berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
+
+  gather_affected(p, f);
   double level = 0;
   for (;;) {
     /* The link that gives each flow least, ties to the lowest id; links without flows are
@@ -308,12 +310,15 @@ void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
     if (share > level) level = share;
     const int32_t *slice = &f->active[c->on_link[tightest]];
     for (int32_t j = 0; j < f->link[tightest].n; j++) {
-      flows *k = &f->k[c->owner[slice[j]]];
+      int32_t id = c->owner[slice[j]];
+      flows *k = &f->k[id];
       if (k->fixed) continue;
       k->fixed = true;
-      for (int32_t i = c->at[c->owner[slice[j]]]; i < c->at[c->owner[slice[j]] + 1]; i++) {
-        f->link[c->link[i]].wanting -= k->n;
-        f->link[c->link[i]].left -= level * k->n;
+      double given = level * k->n;
+      for (int32_t i = c->at[id], n = k->n, end = c->at[id + 1]; i < end; i++) {
+        shared_link *l = &f->link[c->link[i]];
+        l->wanting -= n;
+        l->left -= given;
       }
       if (k->rate == level) continue;
       bring_up(k, s->now);
@@ -360,10 +365,9 @@ void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
                                   late */
   if (t->route_len[pair] < 0) return;
   note_request(p, s, copy);
-  berth_i_ready e;
-  e.time = s->now + (control ? 0 : t->latency[pair] * factor_of(p, s, copy));
-  e.seq = s->seq++;
-  e.op = copy;
+  berth_i_ready e = {
+      s->now + (control ? 0 : t->latency[pair] * factor_of(p, s, copy)),
+      s->seq++, copy};
   berth_i_ready_up(f->waiting, f->n_waiting++, e);
   show_next_latency(p, s);
 }
@@ -397,10 +401,7 @@ void berth_i_fair_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   berth_i_sim_collective_start(p, s, k, s->now);
   if (!(x->factor > 0)) return;
   x->flows = 1;
-  berth_i_ready e;
-  e.time = s->now + x->latency;
-  e.seq = s->seq++;
-  e.op = p->n_edges + k;
+  berth_i_ready e = { s->now + x->latency, s->seq++, p->n_edges + k };
   berth_i_ready_up(f->waiting, f->n_waiting++, e);
   show_next_latency(p, s);
 }
