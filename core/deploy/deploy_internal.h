@@ -1,8 +1,8 @@
-/* What the files of core/deploy share: the problem, device sets as places, who owns which samples,
- * compiled graphs in an arena.
+/* What the files of core/deploy share: the problem, device sets as places, which device owns which
+ * samples, compiled graphs in an arena.
  *
  * A place is a list of different devices: places 0..n_sets-1 are the candidate sets, then every
- * device alone. A form is how an op stands in a compiled graph: a place, and whole (every replica
+ * device alone. A form is how an op is in a compiled graph: a place, and whole (every replica
  * does all of the batch) or cut (each does its samples, by EVEN or SPEED shares). Replica k of an
  * op is on device k of its place. */
 #ifndef BERTH_DEPLOY_INTERNAL_H
@@ -19,6 +19,9 @@ typedef enum berth_i_cut { BERTH_I_CUT_EVEN, BERTH_I_CUT_SPEED, BERTH_I_WHOLE } 
 typedef int32_t berth_i_form;
 static inline berth_i_form berth_i_form_of(int32_t place, berth_i_cut cut) {
   return place * 3 + (int32_t)cut;
+}
+static inline berth_i_cut berth_i_cut_by(berth_deploy_shares shares) {
+  return shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
 }
 static inline int32_t berth_i_form_place(berth_i_form f) { return f / 3; }
 static inline berth_i_cut berth_i_form_cut(berth_i_form f) { return (berth_i_cut)(f % 3); }
@@ -111,6 +114,7 @@ struct berth_deploy {
   struct berth_i_emission *scratch; /* of berth_deploy_compile; NULL: not yet */
   struct berth_i_values *values; /* the evaluator's; NULL: not yet */
   struct berth_deploy_list *baselines; /* NULL: not yet */
+  berth_i_pool baseline_pool;    /* of these */
 };
 
 enum { BERTH_I_MOVE_SLOTS = 1024 };
@@ -128,6 +132,9 @@ static inline int32_t berth_i_form_samples(const berth_deploy *d, berth_i_form f
   return cut == BERTH_I_WHOLE
              ? d->batch
              : d->samples[(cut == BERTH_I_CUT_SPEED ? total : 0) + d->place_at[place] + k];
+}
+static inline bool berth_i_is_legal(const berth_deploy *d, int32_t group, int32_t action) {
+  return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)action] != 0;
 }
 /** Seconds of an op on a device for that many samples; an op whose work does not depend on the
  * batch: all of it; none: 0. */
@@ -162,7 +169,7 @@ void berth_i_values_release(berth_deploy *d);
 /* ---- compiled graphs in an arena ---- */
 
 /** A compiled graph that the next one overwrites. graph and cost are made by hand: they may be
- *  retained and released by those who use them, in pairs, before the next. cost has one class of
+ *  retained and released by their users, in pairs, before the next. cost has one class of
  *  devices: seconds are those on the op's own device. */
 typedef struct berth_i_emission {
   berth_graph graph;      /* without names and kinds; pin is `device` */

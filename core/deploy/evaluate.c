@@ -1,5 +1,6 @@
 /* Strategies: compiled into an emission that is kept with the problem, simulated, valued by step
- * time and memory. */
+ * time and memory. The emission's arena is reused, so an evaluation allocates nothing once it is
+ * large enough; while a hook runs within one, another evaluation takes an arena of its own. */
 #include "values_internal.h"
 #include "sim/sim_internal.h"
 
@@ -11,24 +12,21 @@ static berth_sim_options options_of(const berth_deploy *d, const berth_i_emissio
   return o;
 }
 
-static void note_memory(const berth_deploy *d, int32_t device, double peak,
-                        berth_deploy_value *out) {
-  double lacks = peak - berth_i_memory_of(d, device);
-  out->peak = peak > out->peak ? peak : out->peak;
-  if (!(lacks > 1e-12 * peak)) return;
-  out->over++;
-  out->excess += berth_i_memory_of(d, device) > 0 ? lacks / berth_i_memory_of(d, device) : 1;
-  if (lacks > out->shortfall) {
-    out->shortfall = lacks;
-    out->worst = device;
-  }
-}
-
+/* @param peak NULL: memory is not accounted for */
 static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_value *out) {
   out->over = 0;
   out->worst = BERTH_NONE;
   out->peak = out->shortfall = out->excess = 0;
-  for (int32_t k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
+  for (int32_t k = 0; peak && k < d->n_devices; k++) {
+    const double memory = berth_i_memory_of(d, k), lacks = peak[k] - memory;
+    out->peak = peak[k] > out->peak ? peak[k] : out->peak;
+    if (!(lacks > 1e-12 * peak[k])) continue;
+    out->over++;
+    out->excess += memory > 0 ? lacks / memory : 1;
+    if (lacks <= out->shortfall) continue;
+    out->shortfall = lacks;
+    out->worst = k;
+  }
 }
 
 static bool is_late(berth_i_fault_kind kind) {
@@ -36,8 +34,8 @@ static bool is_late(berth_i_fault_kind kind) {
          || kind == BERTH_I_FAULT_LATE_COLLECTIVE;
 }
 
-/* The cost is retained and released by the plan. What never ends, as far as can be counted, is like
- * what nobody reaches. */
+/* The cost is retained and released by the plan. A step that never ends, as far as can be counted,
+ * is like a tensor without a route. */
 static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak,
                         berth_deploy_value *out) {
   berth_sim_options o = options_of(d, e);
@@ -123,70 +121,63 @@ typedef struct reader {
   double *first, *last, *idle; /* [ops of the graph] */
 } reader;
 
+/* Time between the end of op k and the start of what reads it. */
 static void note_lag(const reader *r, int32_t k, double start) {
-  double *idle = &r->idle[r->e->origin[k]], wait = start - r->finish[k];
-  if (wait < *idle) *idle = wait;
-}
-
-static void read_traffic(const reader *r, const berth_result *result) {
-  const berth_transfer *sent;
-  const berth_collective_run *met;
-  int32_t n = berth_result_transfers(result, &sent), m = berth_result_collectives(result, &met);
-  for (int32_t i = 0; i < n; i++) note_lag(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
-  for (int32_t i = 0; i < m; i++) {
-    const berth_collective *c = &r->e->graph.collectives[i];
-    for (int32_t k = 0; k < c->n_members; k++) note_lag(r, c->members[k], met[i].start);
-  }
+  double *idle = &r->idle[r->e->origin[k]], lag = start - r->finish[k];
+  if (lag < *idle) *idle = lag;
 }
 
 static double span(double first, double last) { return last > first ? last - first : 0; }
-
-static double group_span(const berth_deploy *d, const reader *r, int32_t group) {
-  double first = INFINITY, last = -INFINITY;
-  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
-    first = fmin(first, r->first[d->group_op[i]]);
-    last = fmax(last, r->last[d->group_op[i]]);
-  }
-  return span(first, last);
-}
 
 static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
                                const berth_result *result, berth_deploy_feedback *f) {
   size_t n = (size_t)d->n_ops;
   double *scratch = berth_i_alloc(d->ctx, n, 3 * sizeof *scratch);
-  reader r = { e, berth_result_start(result), berth_result_finish(result), NULL, NULL, NULL };
   if (!scratch) return berth_i_nomem(d->ctx);
-  r.first = scratch;
-  r.last = scratch + n;
-  r.idle = scratch + 2 * n;
+  const berth_graph *g = &e->graph;
+  reader r = { e, berth_result_start(result), berth_result_finish(result), scratch, scratch + n,
+               scratch + 2 * n };
   for (size_t i = 0; i < n; i++) {
     r.first[i] = r.idle[i] = INFINITY;
     r.last[i] = -INFINITY;
   }
-  /* First start and last end of each op over its replicas. */
-  for (int32_t k = 0; k < r.e->graph.n_ops; k++) {
-    int32_t op = r.e->origin[k];
+  /* 1. First start and last end of each op over its replicas. */
+  for (int32_t k = 0; k < g->n_ops; k++) {
+    int32_t op = e->origin[k];
     if (r.start[k] < r.first[op]) r.first[op] = r.start[k];
     if (r.finish[k] > r.last[op]) r.last[op] = r.finish[k];
   }
-  /* Readers on the same device; elsewhere the transfer is what waits. */
-  const berth_graph *g = &r.e->graph;
+  /* 2. Lags of readers on the same device; elsewhere the transfer is what waits. */
   for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t from = g->producer[t];
     for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       int32_t to = g->use[k];
-      if (r.e->device[to] != r.e->device[from] || r.e->origin[to] == r.e->origin[from])
-        continue;
-      note_lag(&r, from, r.start[to]);
+      if (e->device[to] == e->device[from] && e->origin[to] != e->origin[from])
+        note_lag(&r, from, r.start[to]);
     }
   }
-  read_traffic(&r, result);
+  const berth_transfer *sent;
+  const berth_collective_run *runs;
+  int32_t transfers = berth_result_transfers(result, &sent),
+          collectives = berth_result_collectives(result, &runs);
+  for (int32_t i = 0; i < transfers; i++)
+    note_lag(&r, g->producer[sent[i].tensor], sent[i].start);
+  for (int32_t i = 0; i < collectives; i++)
+    for (int32_t k = 0; k < g->collectives[i].n_members; k++)
+      note_lag(&r, g->collectives[i].members[k], runs[i].start);
+  /* 3. What is requested. */
   for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
     f->makespan[i] = span(r.first[i], r.last[i]);
   for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)
     f->idle_after[i] = isinf(r.idle[i]) ? 0 : r.idle[i];
-  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++)
-    f->group_makespan[i] = group_span(d, &r, i);
+  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++) {
+    double first = INFINITY, last = -INFINITY;
+    for (int32_t k = d->group_at[i]; k < d->group_at[i + 1]; k++) {
+      first = fmin(first, r.first[d->group_op[k]]);
+      last = fmax(last, r.last[d->group_op[k]]);
+    }
+    f->group_makespan[i] = span(first, last);
+  }
   berth_i_free(d->ctx, scratch, n, 3 * sizeof *scratch);
   return BERTH_OK;
 }
@@ -195,29 +186,22 @@ static void shares_of(const double *busy, int32_t n, double of, double *out) {
   for (int32_t i = 0; out && i < n; i++) out[i] = of > 0 ? busy[i] / of : 0;
 }
 
-static berth_status read_result(berth_deploy *d, const berth_i_emission *e, const berth_result *r,
-                                berth_deploy_feedback *f, berth_deploy_value *out) {
-  const double *peak = berth_result_peak(r);
-  bool accounted = berth_result_options(r)->memory != BERTH_MEMORY_NONE;
-  double seconds = berth_result_makespan(r);
-  bool timed = f->makespan || f->idle_after || f->group_makespan;
-  berth_status st = timed ? read_times(d, e, r, f) : BERTH_OK;
-  if (st != BERTH_OK) return st;
-  shares_of(berth_result_busy(r), d->n_devices, seconds, f->busy);
-  shares_of(berth_result_link_busy(r), d->t->n_links, seconds, f->link_busy);
-  for (int32_t k = 0; f->peak && k < d->n_devices; k++) f->peak[k] = accounted ? peak[k] : 0;
-  out->seconds = seconds;
-  read_memory(d, accounted ? peak : NULL, out);
-  return BERTH_OK;
-}
-
 static berth_status simulate(berth_deploy *d, const berth_i_emission *e,
-                             berth_deploy_feedback *feedback, berth_deploy_value *out) {
+                             berth_deploy_feedback *f, berth_deploy_value *out) {
   const berth_sim_options o = options_of(d, e);
   berth_result *r = NULL;
   berth_status st = berth_simulate((berth_cost *)(uintptr_t)&e->cost, e->device, &o, &r);
   if (st != BERTH_OK) return st;
-  st = read_result(d, e, r, feedback, out);
+  bool accounted = berth_result_options(r)->memory != BERTH_MEMORY_NONE;
+  const double *peak = accounted ? berth_result_peak(r) : NULL;
+  out->seconds = berth_result_makespan(r);
+  if (f->makespan || f->idle_after || f->group_makespan) st = read_times(d, e, r, f);
+  if (st == BERTH_OK) {
+    shares_of(berth_result_busy(r), d->n_devices, out->seconds, f->busy);
+    shares_of(berth_result_link_busy(r), d->t->n_links, out->seconds, f->link_busy);
+    for (int32_t k = 0; f->peak && k < d->n_devices; k++) f->peak[k] = accounted ? peak[k] : 0;
+    read_memory(d, peak, out);
+  }
   berth_result_release(r);
   return st;
 }

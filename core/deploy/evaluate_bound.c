@@ -1,4 +1,10 @@
-/* A step time that no strategy of a problem can be below. */
+/* A step time that no strategy of a problem can be below: the larger of a bound by work and one by
+ * the longest path.
+ *
+ * Work: for any prices of devices whose sum is 1, the sum over ops of the least price times time is
+ * at most the makespan (weak duality); prices are improved by multiplicative weights. Path: each op
+ * takes at least its least time, or, cut over all devices, B over the sum of their speeds.
+ * O(ROUNDS ops kinds + places devices). */
 #include "values_internal.h"
 
 /* ---- numbers of samples that replicas can have ---- */
@@ -9,10 +15,6 @@ typedef struct counts {
   int32_t *samples; /* different ones of each device, at least 1 */
 } counts;
 
-static size_t most_counts(const berth_deploy *d) {
-  return 2 * (size_t)d->place_at[d->n_places] + (size_t)d->n_devices;
-}
-
 static void add_count(counts *c, int32_t device, int32_t samples) {
   int32_t *end = &c->at[device + 1];
   if (samples < 1) return;
@@ -21,25 +23,23 @@ static void add_count(counts *c, int32_t device, int32_t samples) {
   c->samples[(*end)++] = samples;
 }
 
-/* Of one device, behind those of the devices before it. */
-static void count_device(const berth_deploy *d, counts *c, int32_t device) {
-  c->at[device + 1] = c->at[device];
-  add_count(c, device, d->batch);
-  for (int32_t place = 0; place < d->n_places; place++) {
-    for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
-      if (berth_i_place_devices(d, place)[k] != device) continue;
-      for (int32_t cut = BERTH_I_CUT_EVEN;
-           cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++)
-        add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, (berth_i_cut)cut), k));
-    }
-  }
-}
-
 static berth_status make_counts(berth_deploy *d, counts *c) {
-  c->at = berth_i_pool_zalloc(&c->pool, (size_t)d->n_devices + 1, sizeof *c->at);
-  c->samples = berth_i_pool_alloc(&c->pool, most_counts(d), sizeof *c->samples);
+  size_t n = (size_t)d->n_devices, most = 2 * (size_t)d->place_at[d->n_places] + n;
+  c->at = berth_i_pool_zalloc(&c->pool, n + 1, sizeof *c->at);
+  c->samples = berth_i_pool_alloc(&c->pool, most, sizeof *c->samples);
   if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (int32_t k = 0; k < d->n_devices; k++) count_device(d, c, k);
+  /* Device by device: the whole batch, then its shares in all places. */
+  for (int32_t device = 0; device < d->n_devices; device++) {
+    c->at[device + 1] = c->at[device];
+    add_count(c, device, d->batch);
+    for (int32_t place = 0; place < d->n_places; place++)
+      for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
+        if (berth_i_place_devices(d, place)[k] != device) continue;
+        add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, BERTH_I_CUT_EVEN), k));
+        if (!d->o.uneven) continue;
+        add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, BERTH_I_CUT_SPEED), k));
+      }
+  }
   return BERTH_OK;
 }
 
@@ -47,13 +47,6 @@ static berth_status make_counts(berth_deploy *d, counts *c) {
 static double seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t samples) {
   double t = berth_i_deploy_seconds(d, op, device, samples), q = d->sim.quantum;
   return q > 0 && !isinf(t) ? nearbyint(t / q) * q : t;
-}
-
-static double least_seconds(const berth_deploy *d, const counts *c, int32_t op, int32_t device) {
-  double least = INFINITY;
-  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++)
-    least = fmin(least, seconds(d, op, device, c->samples[k]));
-  return least;
 }
 
 /* The largest s with t(b) >= o + s b. */
@@ -87,26 +80,13 @@ static void normalise(prices *p) {
   for (int32_t q = 0; q < p->n; q++) p->price[q] /= sum;
 }
 
-/* The bound at these prices; load: what each kind gets to do. */
-static double priced(prices *p) {
-  double sum = 0;
-  for (int32_t q = 0; q < p->n; q++) p->load[q] = 0;
-  for (int32_t op = 0; op < p->n_ops; op++) {
-    int32_t best = 0;
-    for (int32_t q = 1; q < p->n; q++)
-      if (p->price[q] * p->column[q][op] < p->price[best] * p->column[best][op]) best = q;
-    sum += p->price[best] * p->column[best][op];
-    p->load[best] += p->column[best][op] / p->count[best];
-  }
-  return sum;
-}
-
 enum { ROUNDS = 200 };
 
+/* The best bound of ROUNDS prices. */
 static double best_priced(prices *p) {
   double best = 0;
-  /* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count
-   * as free. */
+  /* 1. Prices by speed: the best ones if devices differ by a factor only. Ops that cannot run there
+   * count as free. */
   for (int32_t q = 0; q < p->n; q++) {
     double sum = 0;
     for (int32_t op = 0; op < p->n_ops; op++) sum += isinf(p->column[q][op]) ? 0 : p->column[q][op];
@@ -114,11 +94,19 @@ static double best_priced(prices *p) {
   }
   normalise(p);
   for (int32_t round = 0; round < ROUNDS; round++) {
-    double bound = priced(p);
-    if (!isinf(bound)) best = fmax(best, bound);
-    /* Devices with much work get a higher price. */
-    double step = 0.3 / (1 + round * 0.1);
-    double most = 0;
+    /* 2. The bound: each op on the kind on which it costs least. */
+    double sum = 0, most = 0, step = 0.3 / (1 + round * 0.1);
+    for (int32_t q = 0; q < p->n; q++) p->load[q] = 0;
+    for (int32_t op = 0; op < p->n_ops; op++) {
+      int32_t cheapest = 0;
+      for (int32_t q = 1; q < p->n; q++)
+        if (p->price[q] * p->column[q][op] < p->price[cheapest] * p->column[cheapest][op])
+          cheapest = q;
+      sum += p->price[cheapest] * p->column[cheapest][op];
+      p->load[cheapest] += p->column[cheapest][op] / p->count[cheapest];
+    }
+    if (!isinf(sum)) best = fmax(best, sum);
+    /* 3. Devices with much work get a higher price. */
     for (int32_t q = 0; q < p->n; q++) most = fmax(most, p->load[q]);
     for (int32_t q = 0; q < p->n && most > 0; q++) p->price[q] *= exp(step * p->load[q] / most);
     normalise(p);
@@ -176,7 +164,10 @@ static double spread(const berth_deploy *d, const counts *c, int32_t op, double 
 static double on_path(const berth_deploy *d, const counts *c, int32_t op) {
   double least = INFINITY;
   for (int32_t k = 0; k < d->n_devices; k++)
-    least = fmin(least, d->cut_op[op] ? least_seconds(d, c, op, k) : seconds(d, op, k, d->batch));
+    if (!d->cut_op[op]) least = fmin(least, seconds(d, op, k, d->batch));
+    else
+      for (int32_t i = c->at[k]; i < c->at[k + 1]; i++)
+        least = fmin(least, seconds(d, op, k, c->samples[i]));
   if (!d->cut_op[op] || d->o.positional) return least;
   return fmax(spread(d, c, op, 0), spread(d, c, op, least));
 }

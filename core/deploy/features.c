@@ -1,4 +1,6 @@
-/* Numbers for graph networks: op groups, device groups, and what is between them. */
+/* Numbers for graph networks, as TAG's code has them: of op groups, of device groups, of what
+ * crosses between groups and of links, scaled by the time and the bandwidth of the problem.
+ * O(groups device groups + devices^2), besides the simulation that feedback needs. */
 #include "values_internal.h"
 
 enum {
@@ -19,33 +21,8 @@ berth_status berth_deploy_features_shape(berth_deploy *d, berth_deploy_shape *ou
 
 /* ---- times ---- */
 
-static int32_t samples_at(const berth_deploy *d, int32_t size) {
-  int32_t n = d->batch >> size;
-  return n < 1 ? 1 : n;
-}
-
-static double group_on_device(const berth_deploy *d, int32_t group, int32_t device,
-                              int32_t samples) {
-  double sum = 0;
-  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++)
-    sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
-  return sum;
-}
-
-/* Mean over those devices of the device group that can run all; 0 without. */
-static double mean_on(const berth_deploy *d, int32_t group, int32_t device_group, int32_t samples) {
-  double sum = 0;
-  int32_t n = 0;
-  for (int32_t k = 0; k < d->n_devices; k++) {
-    double t;
-    if (d->device_group[k] != device_group || isinf(t = group_on_device(d, group, k, samples)))
-      continue;
-    sum += t;
-    n++;
-  }
-  return n > 0 ? sum / n : 0;
-}
-
+/* Of each group on each device group, at B, B/2, B/4, B/8: the mean over those devices of the
+ * device group that can run all; 0 without. */
 static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   size_t n = (size_t)d->n_groups * (size_t)d->n_device_groups;
   double *x = v->place_seconds;
@@ -54,7 +31,20 @@ static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
     return berth_i_pool_status(&v->pool);
   for (int32_t g = 0; g < d->n_groups; g++)
     for (int32_t m = 0; m < d->n_device_groups; m++)
-      for (int32_t k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));
+      for (int32_t k = 0; k < SIZES; k++) {
+        int32_t samples = d->batch >> k > 1 ? d->batch >> k : 1, found = 0;
+        double sum = 0;
+        for (int32_t device = 0; device < d->n_devices; device++) {
+          double t = 0;
+          if (d->device_group[device] != m) continue;
+          for (int32_t i = d->group_at[g]; i < d->group_at[g + 1]; i++)
+            t += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
+          if (isinf(t)) continue;
+          sum += t;
+          found++;
+        }
+        *x++ = found > 0 ? sum / found : 0;
+      }
   return BERTH_OK;
 }
 
@@ -161,40 +151,43 @@ static void device_row(const scale *s, const state *now, int32_t m, float *row) 
   row[4] = (float)(busy / s->size[m]);
 }
 
-static double placed_share(const scale *s, const state *now, int32_t group, int32_t m) {
-  const int32_t *list;
-  int32_t n = berth_deploy_set(s->d, s->d->action[now->action[group]].set, &list), found = 0;
-  for (int32_t k = 0; k < n; k++) found += s->d->device_group[list[k]] == m;
-  return (double)found / s->size[m];
-}
-
 static void fill(const scale *s, const state *now, berth_deploy_features *out) {
   const berth_deploy *d = s->d;
+  const int32_t groups = d->n_device_groups;
   for (int32_t i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
-  for (int32_t i = 0; out->device && i < d->n_device_groups; i++)
+  for (int32_t i = 0; out->device && i < groups; i++)
     device_row(s, now, i, out->device + (size_t)i * DEVICE);
   for (int32_t i = 0; out->edge && i < s->v->n_crossings; i++)
     out->edge[i] = of_bytes(s, s->v->crossing[i].cut + s->v->crossing[i].whole);
-  for (int32_t i = 0; out->link && i < d->n_device_groups; i++)
-    for (int32_t k = 0; k < d->n_device_groups; k++)
-      out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] =
+  for (int32_t i = 0; out->link && i < groups; i++)
+    for (int32_t k = 0; k < groups; k++)
+      out->link[(size_t)i * (size_t)groups + (size_t)k] =
           of_bandwidth(s, bandwidth_between(d, i, k));
-  if (out->place) {
-    float *row = out->place;
-    const double *x = s->v->place_seconds;
-    for (int32_t g = 0; g < s->d->n_groups; g++) {
-      for (int32_t m = 0; m < s->d->n_device_groups; m++, row += PLACE) {
-        for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
-        row[SIZES] = (float)placed_share(s, now, g, m);
-      }
+  float *row = out->place;
+  const double *x = s->v->place_seconds;
+  for (int32_t g = 0; row && g < d->n_groups; g++) {
+    const int32_t *list;
+    int32_t n = berth_deploy_set(d, d->action[now->action[g]].set, &list);
+    for (int32_t m = 0; m < groups; m++, row += PLACE) {
+      int32_t found = 0;
+      for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
+      for (int32_t k = 0; k < n; k++) found += d->device_group[list[k]] == m;
+      row[SIZES] = (float)((double)found / s->size[m]);
     }
   }
 }
 
 /* ---- the call ---- */
 
-static berth_status check(berth_deploy *d, int32_t decided, int32_t deciding,
-                          berth_deploy_scale how) {
+berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action,
+                                      const uint8_t *duplicate, int32_t decided, int32_t deciding,
+                                      berth_deploy_scale how, int feedback,
+                                      berth_deploy_features *out, berth_deploy_value *value) {
+  size_t ops = (size_t)d->n_ops, devices = (size_t)d->n_devices, n = 2 * (ops + devices),
+         m = (size_t)d->n_device_groups;
+  state now = { action, decided, deciding, { NULL, NULL, NULL, NULL, NULL, NULL } };
+  double *scratch = NULL;
+  int32_t *size = NULL;
   if (decided < 0 || decided > d->n_groups)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "%d op groups decided: there are %d", (int)decided,
                         (int)d->n_groups);
@@ -203,29 +196,7 @@ static berth_status check(berth_deploy *d, int32_t decided, int32_t deciding,
                         (int)d->n_groups);
   if (how != BERTH_DEPLOY_SCALE_RAW && how != BERTH_DEPLOY_SCALE_LOG)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no scale %d of features", (int)how);
-  return BERTH_OK;
-}
-
-/* The arrays of the feedback are slices of scratch: [2 * ops + 2 * devices]. */
-static berth_status simulate(berth_deploy *d, const uint8_t *duplicate, double *scratch, state *now,
-                             berth_deploy_value *value) {
-  size_t n = (size_t)d->n_ops, m = (size_t)d->n_devices;
-  now->f = (berth_deploy_feedback){ scratch,         scratch + n,         NULL,
-                                    scratch + 2 * n, scratch + 2 * n + m, NULL };
-  berth_deploy_value own;
-  return berth_deploy_simulate(d, now->action, duplicate, &now->f, value ? value : &own);
-}
-
-berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action,
-                                      const uint8_t *duplicate, int32_t decided, int32_t deciding,
-                                      berth_deploy_scale how, int feedback,
-                                      berth_deploy_features *out, berth_deploy_value *value) {
-  size_t n = 2 * ((size_t)d->n_ops + (size_t)d->n_devices), m = (size_t)d->n_device_groups;
-  state now = { action, decided, deciding, { NULL, NULL, NULL, NULL, NULL, NULL } };
-  double *scratch = NULL;
-  int32_t *size = NULL;
   berth_status st;
-  if ((st = check(d, decided, deciding, how)) != BERTH_OK) return st;
   if ((st = berth_i_deploy_check_strategy(d, action)) != BERTH_OK) return st;
   berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
@@ -237,8 +208,13 @@ berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action,
     goto done;
   }
   for (int32_t k = 0; k < d->n_devices; k++) size[d->device_group[k]]++;
-  if (feedback && (st = simulate(d, duplicate, scratch, &now, value)) != BERTH_OK) goto done;
-  {
+  if (feedback) {
+    berth_deploy_value own;
+    now.f = (berth_deploy_feedback){ scratch, scratch + ops, NULL, scratch + 2 * ops,
+                                     scratch + 2 * ops + devices, NULL };
+    st = berth_deploy_simulate(d, action, duplicate, &now.f, value ? value : &own);
+  }
+  if (st == BERTH_OK) {
     scale s = { d, v, size, 1, 1, how == BERTH_DEPLOY_SCALE_LOG };
     find_scale(&s);
     fill(&s, &now, out);

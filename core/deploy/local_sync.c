@@ -1,5 +1,6 @@
 /* What local costs and repeated ops share: the busiest link of some traffic, and what an AllReduce
- * or an AllGather takes on a place. */
+ * or an AllGather takes on a place. Loads are zero between uses: berth_i_load_take clears the
+ * links that were touched. */
 #include "values_internal.h"
 
 /* ---- traffic on links ---- */

@@ -1,5 +1,7 @@
-/* The problem: made once, then read by compiler, evaluator and search. */
-#include "deploy/search/baselines_internal.h"
+/* The problem: options, creation, reading. It is made once, in the order times, ops and groups,
+ * sets and places, layouts, actions (problem_*.c, compile/layout.c), then read by compiler,
+ * evaluator and search; what they compute on first use is kept with it. */
+#include "deploy_internal.h"
 
 berth_deploy_options berth_deploy_default(berth_physics physics) {
   berth_deploy_options o = { .op_groups = 60,
@@ -88,22 +90,20 @@ const berth_option_table *berth_deploy_option_table(void) {
 
 /* ---- checks ---- */
 
-static berth_status check_numbers(berth_ctx *ctx, const berth_deploy_options *o) {
-  if (o->n_sets >= 0 && o->n_points >= 0)
-    return berth_options_check(ctx, berth_deploy_option_table(), o);
-  return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0",
-                      (long)o->n_sets, (long)o->n_points);
-}
-
 static berth_status check(const berth_cost *cost, const berth_deploy_options *o) {
-  berth_status st = check_numbers(cost->ctx, o);
+  berth_ctx *ctx = cost->ctx;
+  if (o->n_sets < 0 || o->n_points < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0",
+                        (long)o->n_sets, (long)o->n_points);
+  berth_status st = berth_options_check(ctx, berth_deploy_option_table(), o);
   if (st != BERTH_OK) return st;
   if (cost->collective || cost->table)
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
-                        "the cost prices %s by a function: it does not know the compiled graph's",
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "the cost prices %s by a function: it has no price for the compiled "
+                        "graph's",
                         cost->collective ? "collectives" : "transfers");
   if (o->analysis && berth_analysis_graph(o->analysis) != cost->g)
-    return berth_i_fail(cost->ctx, BERTH_EINVAL, "the analysis is of another graph than the cost");
+    return berth_i_fail(ctx, BERTH_EINVAL, "the analysis is of another graph than the cost");
   return BERTH_OK;
 }
 
@@ -127,13 +127,6 @@ static berth_deploy *make_empty(berth_cost *cost, const berth_deploy_options *o)
   berth_ctx_retain(d->ctx);
   berth_cost_retain(cost);
   return d;
-}
-
-static berth_status take_analysis(berth_deploy *d, const berth_analysis *given) {
-  if (!given) return berth_analyse(d->g, NULL, &d->analysis);
-  d->analysis = (berth_analysis *)given;
-  berth_analysis_retain(d->analysis);
-  return BERTH_OK;
 }
 
 /* Options that the simulator refuses, or that compiled graphs cannot do with, are refused before
@@ -162,7 +155,8 @@ berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim,
   d->sim = sim ? *sim : berth_sim_default(d->g);
   d->sim.rank = NULL;
   d->sim.sequence = NULL;
-  if ((st = take_analysis(d, opts->analysis)) != BERTH_OK) goto done;
+  if (opts->analysis) berth_analysis_retain(d->analysis = (berth_analysis *)opts->analysis);
+  else if ((st = berth_analyse(d->g, NULL, &d->analysis)) != BERTH_OK) goto done;
   if ((st = berth_i_deploy_times(d, opts)) != BERTH_OK) goto done;
   if ((st = berth_i_deploy_ops(d)) != BERTH_OK) goto done;
   if ((st = check_sim(d)) != BERTH_OK) goto done;
@@ -180,9 +174,8 @@ void berth_deploy_retain(berth_deploy *d) { d->refs++; }
 
 void berth_deploy_release(berth_deploy *d) {
   if (!d || --d->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = d->ctx;
-  if (d->baselines) berth_i_baselines_drop(d->baselines);
+  berth_ctx *ctx = d->ctx;
+  berth_i_pool_free(&d->baseline_pool);
   berth_i_values_release(d);
   berth_i_emission_release(d, d->scratch);
   for (int32_t i = 0; d->moves && i < BERTH_I_MOVE_SLOTS; i++)
@@ -227,11 +220,10 @@ static berth_status check_set(const berth_deploy *d, int32_t set) {
 
 berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares,
                                   int32_t *out) {
-  berth_i_cut cut = shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   berth_status st = check_set(d, set);
   if (st != BERTH_OK) return st;
   for (int32_t k = 0; k < berth_i_place_size(d, set); k++)
-    out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
+    out[k] = berth_i_form_samples(d, berth_i_form_of(set, berth_i_cut_by(shares)), k);
   return BERTH_OK;
 }
 

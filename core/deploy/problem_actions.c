@@ -1,4 +1,7 @@
-/* What can be decided for an op group, and what of it is legal for which. */
+/* What can be decided for an op group, and what of it is legal for which. An action is a device
+ * set, an option (PS, AllReduce, model parallel, duplicate) and shares; the table is by set. PS
+ * stands for AllReduce where it would come to the same (its twin). O(groups actions + groups sets
+ * ops devices). */
 #include "deploy/compile/compile_internal.h"
 #include <stdio.h>
 
@@ -21,7 +24,7 @@ static berth_status add_replicas(berth_deploy *d, int32_t set, berth_deploy_opti
 
 /* ---- legal ---- */
 
-/* The first op of the group and device of the set that do not go together. Inputs go where they
+/* The first op of the group, and device of the set, on which it cannot run. Inputs run where they
  * can. */
 static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32_t *op,
                         int32_t *device) {
@@ -37,8 +40,7 @@ static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32
 }
 
 static bool equal_shares(const berth_deploy *d, const berth_action *a) {
-  berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED
-                                                                           : BERTH_I_CUT_EVEN);
+  berth_i_form f = berth_i_form_of(a->set, berth_i_cut_by(a->shares));
   for (int32_t k = 1; k < berth_i_place_size(d, a->set); k++)
     if (berth_i_form_samples(d, f, k) != berth_i_form_samples(d, f, 0)) return false;
   return true;
@@ -62,10 +64,6 @@ int berth_deploy_reduces(const berth_deploy *d, int32_t group) {
   return false;
 }
 
-static bool is_replicated(const berth_action *a) {
-  return a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE;
-}
-
 static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, bool servers) {
   if (a->option == BERTH_DEPLOY_SPLIT) {
     /* SPLIT has something to deal out. */
@@ -76,11 +74,8 @@ static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, b
     return false;
   }
   if (a->option == BERTH_DEPLOY_PS && berth_i_place_size(d, a->set) > 1 && !servers) return false;
-  return !d->o.strict || !is_replicated(a) || equal_shares(d, a);
-}
-
-static bool has_legal(const berth_deploy *d, int32_t group) {
-  return memchr(d->legal + (size_t)group * (size_t)d->n_actions, 1, (size_t)d->n_actions) != NULL;
+  bool replicated = a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE;
+  return !d->o.strict || !replicated || equal_shares(d, a);
 }
 
 static berth_status no_action(const berth_deploy *d, int32_t group) {
@@ -126,16 +121,12 @@ berth_status berth_i_deploy_actions(berth_deploy *d) {
       legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
     }
     for (int32_t k = 0; k < d->n_actions; k++) legal[k] &= 1;
-    if (!has_legal(d, group)) return no_action(d, group);
+    if (!memchr(legal, 1, (size_t)d->n_actions)) return no_action(d, group);
   }
   return BERTH_OK;
 }
 
 /* ---- strategies ---- */
-
-static bool is_legal(const berth_deploy *d, int32_t group, int32_t k) {
-  return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k] != 0;
-}
 
 int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action) {
   const berth_action *a = &d->action[action];
@@ -148,9 +139,9 @@ int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action) {
 }
 
 int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action) {
-  if (is_legal(d, group, action)) return action;
+  if (berth_i_is_legal(d, group, action)) return action;
   int32_t twin = berth_i_deploy_twin(d, action);
-  return twin != BERTH_NONE && is_legal(d, group, twin) ? twin : BERTH_NONE;
+  return twin != BERTH_NONE && berth_i_is_legal(d, group, twin) ? twin : BERTH_NONE;
 }
 
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action) {

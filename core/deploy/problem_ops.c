@@ -1,5 +1,7 @@
-/* What the compiler needs of ops: which depend on the batch, where updates are, op groups,
- * which op is dispatched first. */
+/* What the compiler needs of ops: times at any number of samples (by profiles at several batches,
+ * or a line), speeds of devices, which ops depend on the batch, where updates are, op groups, and
+ * ranks by which ops are dispatched: the longest way to the end first, updates last, ops that make
+ * gradients only as if they were on the way of what else reads their inputs. */
 #include "base/sort_internal.h"
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy_internal.h"
@@ -75,30 +77,6 @@ double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device,
 
 /* ---- all ---- */
 
-/* The whole graph on it; a device takes as long as others do on the mean for what it cannot run. */
-static double total_on(const berth_deploy *d, int32_t device) {
-  double total = 0;
-  for (int32_t op = 0; op < d->n_ops; op++) {
-    double s = berth_i_op_time(d->cost, op, device);
-    total += isinf(s) ? d->mean_seconds[op] : s;
-  }
-  return total;
-}
-
-/* Compared with the fastest that takes time at all, within bounds that keep shares in numbers. */
-static double speed_of(double total, double least) {
-  double speed = total > least ? least / total : 1;
-  return speed > SLOWEST ? speed : SLOWEST;
-}
-
-static bool has_profile(const berth_graph *g, int32_t op) {
-  return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
-}
-
-static bool has_roofline(const berth_graph *g, int32_t op) {
-  return !has_profile(g, op) && ((g->flop && g->flop[op] > 0) || (g->bytes && g->bytes[op] > 0));
-}
-
 berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o) {
   berth_status st;
   /* Costs at other batches, by batch. */
@@ -116,22 +94,32 @@ berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o
   d->mean_seconds = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, sizeof *d->mean_seconds);
   d->speed = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->speed);
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
-  for (int32_t op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
+  for (int32_t op = 0; op < d->n_ops; op++) {
+    const berth_graph *g = d->g;
+    bool profile = g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
+    d->roofline[op] = !profile && ((g->flop && g->flop[op] > 0) || (g->bytes && g->bytes[op] > 0));
+  }
   if ((st = berth_cost_mean_ops(d->cost, d->mean_seconds)) != BERTH_OK) return st;
   /* Speeds: shares of the sum, by the time of all ops. */
   double least = INFINITY, sum = 0;
   for (int32_t device = 0; device < d->n_devices; device++) {
-    d->speed[device] = total_on(d, device);
+    /* The whole graph on it; a device takes as long as others do on the mean for what it cannot
+     * run. */
+    double total = 0;
+    for (int32_t op = 0; op < d->n_ops; op++) {
+      double t = berth_i_op_time(d->cost, op, device);
+      total += isinf(t) ? d->mean_seconds[op] : t;
+    }
+    d->speed[device] = total;
     if (d->speed[device] > 0 && d->speed[device] < least) least = d->speed[device];
   }
-  for (int32_t device = 0; device < d->n_devices; device++)
-    sum += d->speed[device] = speed_of(d->speed[device], least);
+  /* Compared with the fastest that takes time at all, within bounds that keep shares in numbers. */
+  for (int32_t device = 0; device < d->n_devices; device++) {
+    double total = d->speed[device], speed = total > least ? least / total : 1;
+    sum += d->speed[device] = speed > SLOWEST ? speed : SLOWEST;
+  }
   for (int32_t device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
   return BERTH_OK;
-}
-
-static bool changes_variable(uint8_t role) {
-  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER;
 }
 
 /* ---- ops ---- */
@@ -166,18 +154,6 @@ static int32_t first_reader(const berth_deploy *d, int32_t op) {
 
 /* ---- groups ---- */
 
-static double mean_at(const berth_deploy *d, int32_t op, int32_t samples) {
-  double sum = 0;
-  int32_t n = 0;
-  if (samples == d->batch) return d->mean_seconds[op];
-  for (int32_t device = 0; device < d->n_devices; device++) {
-    if (!berth_i_can_run(d->cost, op, device)) continue;
-    sum += berth_i_deploy_seconds(d, op, device, samples);
-    n++;
-  }
-  return n > 0 ? sum / n : 0;
-}
-
 static berth_status group_ops(berth_deploy *d) {
   const berth_i_grouping o = { .groups = d->o.op_groups,
                                .top_k = d->o.top_k != 0,
@@ -187,8 +163,18 @@ static berth_status group_ops(berth_deploy *d) {
   if (!seconds) return berth_i_nomem(d->ctx);
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++) {
     int32_t samples = d->batch >> k > 0 ? d->batch >> k : 1;
-    for (int32_t op = 0; op < d->n_ops; op++)
-      seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
+    for (int32_t op = 0; op < d->n_ops; op++) {
+      double sum = 0;
+      int32_t found = 0;
+      for (int32_t device = 0; samples < d->batch && device < d->n_devices; device++) {
+        if (!berth_i_can_run(d->cost, op, device)) continue;
+        sum += berth_i_deploy_seconds(d, op, device, samples);
+        found++;
+      }
+      seconds[(size_t)k * n + (size_t)op] = samples == d->batch ? d->mean_seconds[op]
+                                            : found > 0         ? sum / found
+                                                                : 0;
+    }
   }
   berth_status st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
   berth_i_free(d->ctx, seconds, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
@@ -224,50 +210,44 @@ static bool makes_gradients(const berth_deploy *d, int32_t op) {
   return n > 0 && d->cut_op[op];
 }
 
-/* The longest way of what else reads the output of op; that of op, if nothing does. */
-static double way_beside(const berth_deploy *d, const uint8_t *makes_grads, const double *way,
-                         int32_t op) {
-  const berth_graph *g = d->g;
-  double best = -1;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
-    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++)
-      if (!makes_grads[g->use[j]]) best = fmax(best, way[g->use[j]]);
-  return best < 0 ? way[op] : best;
-}
-
-/* As if it were on the way of those who read what it reads last. */
-static void lift(const berth_deploy *d, const uint8_t *makes_grads, double *way, int32_t op) {
-  const berth_graph *g = d->g;
-  int32_t last = BERTH_NONE;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    int32_t u = g->producer[g->in[i]];
-    if (last == BERTH_NONE || way[u] < way[last]) last = u;
-  }
-  if (last != BERTH_NONE) way[op] = fmax(way[op], way_beside(d, makes_grads, way, last));
-}
-
-typedef struct Place {
+typedef struct ranked {
   double way;   /* s to the end */
   int32_t op;
   uint8_t last, makes_grads;
-} Place;
+} ranked;
 
-BERTH_I_SORT(sort_by_rank, Place,
+BERTH_I_SORT(sort_by_rank, ranked,
              BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(makes_grads) BERTH_I_UP(op))
 
 static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
-  Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
+  ranked *place = berth_i_alloc(d->ctx, n, sizeof *place);
   uint8_t *makes_grads = berth_i_alloc(d->ctx, n, 1);
   berth_status st = place && makes_grads
                         ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank)
                         : berth_i_nomem(d->ctx);
   if (st != BERTH_OK) goto done;
   for (int32_t op = 0; op < d->n_ops; op++) makes_grads[op] = makes_gradients(d, op);
-  for (int32_t i = 0; i < d->n_ops; i++)
-    if (makes_grads[d->g->topo[i]]) lift(d, makes_grads, d->rank, d->g->topo[i]);
+  /* An op that makes gradients only is ranked as if it were on the longest way of what else reads
+   * what it reads last. */
+  const berth_graph *g = d->g;
+  double *way = d->rank;
+  for (int32_t k = 0; k < d->n_ops; k++) {
+    int32_t op = g->topo[k], last = BERTH_NONE;
+    if (!makes_grads[op]) continue;
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+      int32_t u = g->producer[g->in[i]];
+      if (last == BERTH_NONE || way[u] < way[last]) last = u;
+    }
+    if (last == BERTH_NONE) continue;
+    double best = -1;
+    for (int32_t i = g->out_at[last]; i < g->out_at[last + 1]; i++)
+      for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++)
+        if (!makes_grads[g->use[j]]) best = fmax(best, way[g->use[j]]);
+    way[op] = fmax(way[op], best < 0 ? way[last] : best);
+  }
   for (int32_t op = 0; op < d->n_ops; op++)
-    place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, makes_grads[op] };
+    place[op] = (ranked){ d->rank[op], op, d->update_number[op] != BERTH_NONE, makes_grads[op] };
   sort_by_rank(place, n);
   for (int32_t op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
 done:
@@ -278,22 +258,18 @@ done:
 
 /* ---- all ---- */
 
-static berth_status alloc_ops(berth_deploy *d) {
-  size_t n = (size_t)d->n_ops;
-  d->cut_op = berth_i_pool_alloc(&d->pool, n, 1);
-  d->scales = berth_i_pool_alloc(&d->pool, n, 1);
-  d->update_number = berth_i_pool_alloc(&d->pool, n, sizeof *d->update_number);
-  d->level = berth_i_pool_alloc(&d->pool, n, sizeof *d->level);
-  d->first_reader = berth_i_pool_alloc(&d->pool, n, sizeof *d->first_reader);
-  d->rank = berth_i_pool_alloc(&d->pool, n, sizeof *d->rank);
-  d->group = berth_i_pool_alloc(&d->pool, n, sizeof *d->group);
-  d->group_op = berth_i_pool_alloc(&d->pool, n, sizeof *d->group_op);
-  return berth_i_pool_status(&d->pool);
-}
-
 berth_status berth_i_deploy_ops(berth_deploy *d) {
+  size_t size = (size_t)d->n_ops;
+  d->cut_op = berth_i_pool_alloc(&d->pool, size, 1);
+  d->scales = berth_i_pool_alloc(&d->pool, size, 1);
+  d->update_number = berth_i_pool_alloc(&d->pool, size, sizeof *d->update_number);
+  d->level = berth_i_pool_alloc(&d->pool, size, sizeof *d->level);
+  d->first_reader = berth_i_pool_alloc(&d->pool, size, sizeof *d->first_reader);
+  d->rank = berth_i_pool_alloc(&d->pool, size, sizeof *d->rank);
+  d->group = berth_i_pool_alloc(&d->pool, size, sizeof *d->group);
+  d->group_op = berth_i_pool_alloc(&d->pool, size, sizeof *d->group_op);
   berth_status st;
-  if ((st = alloc_ops(d)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   d->role = berth_analysis_role(d->analysis);
   d->cut_tensor = berth_analysis_batch(d->analysis);
   const uint8_t *from_input = berth_analysis_from_input(d->analysis);
@@ -309,8 +285,10 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
         && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1])
             || any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
   int32_t n = 0;
-  for (int32_t op = 0; op < d->n_ops; op++)
-    d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
+  for (int32_t op = 0; op < d->n_ops; op++) {
+    bool update = d->role[op] == BERTH_ROLE_UPDATE || d->role[op] == BERTH_ROLE_SCATTER;
+    d->update_number[op] = update ? n++ : BERTH_NONE;
+  }
   find_levels(d);
   for (int32_t op = 0; op < d->n_ops; op++)
     d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;

@@ -1,14 +1,16 @@
-/* Device groups, candidate sets, and every device alone: the places. */
+/* Device groups (devices that are alike, by machine), candidate sets and the places: first the
+ * sets, then every device alone. With few groups every union of them is a set; with many, the
+ * likely ones: a group, a type, a machine, all, and each device. */
 #include "deploy_internal.h"
 
 enum { MOST_UNITED = 6 }; /* device groups of which every union is a candidate */
 
-typedef struct Sets {
+typedef struct sets {
   berth_deploy *d;
   berth_status st; /* after a refusal nothing more is added */
   size_t cap_at, cap_device;
   uint8_t *in;     /* [n_devices] the present set */
-} Sets;
+} sets;
 
 /* ---- device groups ---- */
 
@@ -34,7 +36,7 @@ static berth_status find_groups(berth_deploy *d, const int32_t *given) {
 /* ---- sets ---- */
 
 /* The marked devices, in the order of their ids, or as listed, become a place. */
-static void add_place(Sets *s, int32_t size, const int32_t *listed) {
+static void add_place(sets *s, int32_t size, const int32_t *listed) {
   berth_deploy *d = s->d;
   int32_t n = d->n_places > 0 ? d->place_at[d->n_places] : 0;
   if (s->st == BERTH_OK)
@@ -49,52 +51,28 @@ static void add_place(Sets *s, int32_t size, const int32_t *listed) {
   d->place_at[++d->n_places] = n + size;
 }
 
-static bool is_marked(const Sets *s, int32_t place, int32_t size) {
-  const berth_deploy *d = s->d;
-  if (berth_i_place_size(d, place) != size) return false;
-  int32_t k;
-  for (k = 0; k < size && s->in[berth_i_place_devices(d, place)[k]]; k++) continue;
-  return k == size;
-}
-
 /* The marked devices as a set, unless they are one already. */
-static void add_marked(Sets *s) {
+static void add_marked(sets *s) {
   const berth_deploy *d = s->d;
   int32_t size = 0;
   for (int32_t device = 0; device < d->n_devices; device++) size += s->in[device];
-  for (int32_t place = 0; place < d->n_places; place++)
-    if (is_marked(s, place, size)) return;
+  for (int32_t place = 0; place < d->n_places; place++) {
+    int32_t k = 0, n = berth_i_place_size(d, place);
+    while (k < n && s->in[berth_i_place_devices(d, place)[k]]) k++;
+    if (k == size && n == size) return;
+  }
   add_place(s, size, NULL);
 }
 
-static void add_unions(Sets *s) {
-  const berth_deploy *d = s->d;
-  for (int32_t mask = 1; mask < 1 << d->n_device_groups; mask++) {
-    for (int32_t device = 0; device < d->n_devices; device++)
-      s->in[device] = (mask >> d->device_group[device]) & 1;
-    add_marked(s);
-  }
-}
-
-enum { BY_GROUP, BY_TYPE, BY_MACHINE, BY_NOTHING, WAYS };
-
+/* Whether a likely set has b with a: of a device group, a type, a machine, all. */
 static bool together(const berth_deploy *d, int way, int32_t a, int32_t b) {
   switch (way) {
-  case BY_GROUP: return d->device_group[a] == d->device_group[b];
-  case BY_TYPE: return d->t->type[a] == d->t->type[b];
-  case BY_MACHINE: return d->t->devices[a].machine == d->t->devices[b].machine;
-  default: return true;
+  case 0: return d->device_group[a] == d->device_group[b];
+  case 1: return d->t->type[a] == d->t->type[b];
+  case 2: return d->t->devices[a].machine == d->t->devices[b].machine;
+  case 3: return true;
+  default: return a == b;
   }
-}
-
-/* Of many groups: the unions that are likely. */
-static void add_likely(Sets *s) {
-  const berth_deploy *d = s->d;
-  for (int way = 0; way < WAYS; way++)
-    for (int32_t a = 0; a < d->n_devices; a++) {
-      for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
-      add_marked(s);
-    }
 }
 
 static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device,
@@ -103,7 +81,7 @@ static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t devic
                       (long)device, what);
 }
 
-static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t set) {
+static berth_status add_given(sets *s, const berth_deploy_options *o, int32_t set) {
   berth_deploy *d = s->d;
   if (o->set_at[set + 1] <= o->set_at[set] || o->set_at[0] != 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has no devices", (long)set);
@@ -119,19 +97,21 @@ static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t se
   return s->st;
 }
 
-/* Candidate sets: the given ones, or unions of device groups and each device; then each device as
- * a place of its own. */
-static berth_status add_places(Sets *s, const berth_deploy_options *o) {
+/* Candidate sets: the given ones, or unions of device groups, of many groups the likely ones, and
+ * each device; then each device as a place of its own. */
+static berth_status add_places(sets *s, const berth_deploy_options *o) {
   berth_deploy *d = s->d;
   for (int32_t set = 0; set < o->n_sets && s->st == BERTH_OK; set++) s->st = add_given(s, o, set);
-  if (o->n_sets == 0) {
-    if (d->n_device_groups <= MOST_UNITED) add_unions(s);
-    else add_likely(s);
+  bool few = d->n_device_groups <= MOST_UNITED;
+  for (int32_t mask = 1; o->n_sets == 0 && few && mask < 1 << d->n_device_groups; mask++) {
+    for (int32_t a = 0; a < d->n_devices; a++) s->in[a] = (mask >> d->device_group[a]) & 1;
+    add_marked(s);
+  }
+  for (int way = few ? 4 : 0; o->n_sets == 0 && way < 5; way++)
     for (int32_t a = 0; a < d->n_devices; a++) {
-      for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = a == b;
+      for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
       add_marked(s);
     }
-  }
   d->n_sets = d->n_places;
   for (int32_t device = 0; device < d->n_devices; device++) add_place(s, 1, &device);
   return s->st;
@@ -156,7 +136,7 @@ static berth_status index_places(berth_deploy *d) {
 }
 
 berth_status berth_i_deploy_sets(berth_deploy *d, const berth_deploy_options *o) {
-  Sets s = { .d = d };
+  sets s = { .d = d };
   berth_status st = BERTH_ENOMEM;
   d->device_group = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->device_group);
   s.in = berth_i_alloc(d->ctx, (size_t)d->n_devices, 1);

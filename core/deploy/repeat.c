@@ -1,5 +1,7 @@
 /* Ops that every replica repeats, so that their gradients need no AllReduce (sufficient factor
- * broadcasting): by a rule for each gradient, and by a minimum cut. */
+ * broadcasting): by a rule for each gradient, what the AllReduce saves against more work and a
+ * gather; or by a minimum cut over all of them (sfb.c). The guard takes layers of repeated ops off
+ * again as long as the simulated step gets no slower. */
 #include "base/sort_internal.h"
 #include "base/union_find_internal.h"
 #include "values_internal.h"
@@ -8,25 +10,24 @@
 
 /* ---- repeated ops that do not pay are taken off again ---- */
 
-/* A layer: repeated ops that hang together by tensors. Its number is its lowest op. */
+/* A layer: repeated ops that are connected by tensors. Its number is its lowest op. */
 typedef struct layer {
   int32_t number;
   double bytes;    /* that its ops read, cut along the batch */
 } layer;
 
-static double bytes_read(const berth_deploy *d, int32_t op) {
-  double sum = 0;
-  for (int32_t k = d->g->in_at[op]; k < d->g->in_at[op + 1]; k++)
-    if (d->cut_tensor[d->g->in[k]]) sum += d->g->tensor_bytes[d->g->in[k]];
-  return sum;
-}
-
 BERTH_I_SORT(sort_by_bytes, layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number))
 
-/* slot [ops] scratch */
+/* The layers of the repeated ops, the one that reads most first. @param up [ops] out: union-find
+ * @param slot [ops] scratch @return their number */
 static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up,
                            int32_t *slot, layer *list) {
+  const berth_graph *g = d->g;
   int32_t n = 0;
+  for (int32_t k = 0; k < d->n_ops; k++) up[k] = k;
+  for (int32_t t = 0; t < g->n_tensors; t++)
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++)
+      if (duplicate[g->use[k]]) berth_i_sets_join(up, g->producer[t], g->use[k]);
   for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t root = berth_i_sets_root(up, i);
     if (!duplicate[i]) continue;
@@ -34,94 +35,55 @@ static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int3
       slot[i] = n;
       list[n++] = (layer){ i, 0 };
     }
-    list[slot[root]].bytes += bytes_read(d, i);
+    for (int32_t k = g->in_at[i]; k < g->in_at[i + 1]; k++)
+      if (d->cut_tensor[g->in[k]]) list[slot[root]].bytes += g->tensor_bytes[g->in[k]];
   }
   sort_by_bytes(list, (size_t)n);
   return n;
 }
 
-typedef struct guard {
-  berth_deploy *d;
-  const int32_t *action;
-  uint8_t *now, *trial;    /* [ops] */
-  int32_t *up, *slot;      /* [ops] */
-  layer *list;             /* [ops] */
-  int32_t left;            /* evaluations */
-  berth_deploy_value best;
-} guard;
-
-/* If repeating the ops is no better, they are not repeated. */
-static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) {
-  return !berth_i_value_better(b, a);
-}
-
-static berth_status try_without(guard *x, int32_t number) {
-  size_t n = (size_t)x->d->n_ops;
-  for (size_t i = 0; i < n; i++)
-    x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
-  berth_deploy_value value;
-  berth_status st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
-  x->left--;
-  if (st != BERTH_OK || !no_worse(&value, &x->best))
-    return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
-  x->best = value;
-  memcpy(x->now, x->trial, n);
-  return BERTH_OK;
-}
-
-static berth_status try_layers(guard *x) {
-  berth_status st = BERTH_OK;
-  /* Repeated ops that read from one another are one layer. */
-  const berth_graph *g = x->d->g;
-  for (int32_t k = 0; k < x->d->n_ops; k++) x->up[k] = k;
-  for (int32_t t = 0; t < g->n_tensors; t++)
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && x->now[g->producer[t]]; k++)
-      if (x->now[g->use[k]]) berth_i_sets_join(x->up, g->producer[t], g->use[k]);
-  int32_t n = list_layers(x->d, x->now, x->up, x->slot, x->list);
-  for (int32_t k = 0; k < n && x->left > 0 && st == BERTH_OK; k++)
-    st = try_without(x, x->list[k].number);
-  return st;
-}
-
-/* Layer by layer from all; then against none at all. */
-static berth_status run(guard *x) {
-  size_t n = (size_t)x->d->n_ops;
-  berth_status st = berth_deploy_evaluate(x->d, x->action, x->now, NULL, &x->best);
-  if (st != BERTH_OK || x->best.repeated == 0) return st;
-  x->left -= 2;
-  memset(x->trial, 0, n);
-  berth_deploy_value none;
-  st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &none);
-  bool any = st == BERTH_OK;
-  if (any || st == BERTH_EUNREACHABLE) st = try_layers(x);
-  if (st != BERTH_OK || !any || !no_worse(&none, &x->best)) return st;
-  x->best = none;
-  memset(x->now, 0, n);
-  return BERTH_OK;
-}
-
 berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate,
                                 int32_t most, berth_deploy_value *out) {
   size_t n = (size_t)d->n_ops;
-  guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0, 0 } };
-  berth_i_pool scratch = berth_i_pool_empty(d->ctx);
+  berth_i_pool pool = berth_i_pool_empty(d->ctx);
   if (most < 2)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
-  x.now = berth_i_pool_alloc(&scratch, n, 1);
-  x.trial = berth_i_pool_alloc(&scratch, n, 1);
-  x.up = berth_i_pool_alloc(&scratch, n, sizeof *x.up);
-  x.slot = berth_i_pool_alloc(&scratch, n, sizeof *x.slot);
-  x.list = berth_i_pool_alloc(&scratch, n, sizeof *x.list);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
-    memcpy(x.now, duplicate, n);
-    st = run(&x);
+  uint8_t *now = berth_i_pool_alloc(&pool, n, 1), *trial = berth_i_pool_zalloc(&pool, n, 1);
+  int32_t *up = berth_i_pool_alloc(&pool, n, sizeof *up),
+          *slot = berth_i_pool_alloc(&pool, n, sizeof *slot);
+  layer *list = berth_i_pool_alloc(&pool, n, sizeof *list);
+  berth_deploy_value best, none, value;
+  berth_status st = berth_i_pool_status(&pool);
+  if (st != BERTH_OK) goto done;
+  memcpy(now, duplicate, n);
+  /* 1. All of them, and none at all. */
+  if ((st = berth_deploy_evaluate(d, action, now, NULL, &best)) != BERTH_OK) goto done;
+  if (best.repeated > 0) {
+    st = berth_deploy_evaluate(d, action, trial, NULL, &none);
+    bool any = st == BERTH_OK;
+    if (!any && st != BERTH_EUNREACHABLE) goto done;
+    /* 2. Without one layer after another, kept if that is no worse. */
+    int32_t layers = list_layers(d, now, up, slot, list);
+    for (int32_t k = 0, left = most - 2; k < layers && left > 0; k++, left--) {
+      for (size_t i = 0; i < n; i++)
+        trial[i] = now[i] && berth_i_sets_root(up, (int32_t)i) != list[k].number;
+      st = berth_deploy_evaluate(d, action, trial, NULL, &value);
+      if (st != BERTH_OK && st != BERTH_EUNREACHABLE) goto done;
+      if (st != BERTH_OK || berth_i_value_better(&best, &value)) continue;
+      best = value;
+      memcpy(now, trial, n);
+    }
+    /* 3. None, if what is left is no better. */
+    if (any && !berth_i_value_better(&best, &none)) {
+      best = none;
+      memset(now, 0, n);
+    }
   }
-  if (st == BERTH_OK) {
-    memcpy(duplicate, x.now, n);
-    *out = x.best;
-  }
-  berth_i_pool_free(&scratch);
+  st = BERTH_OK;
+  memcpy(duplicate, now, n);
+  *out = best;
+done:
+  berth_i_pool_free(&pool);
   return st;
 }
 
@@ -203,51 +165,32 @@ static bool is_gathered(const choice *r, int32_t tensor) {
   return false;
 }
 
-static double gather_seconds(const choice *r, int32_t op) {
-  const berth_graph *g = r->d->g;
-  double sum = 0;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-    int32_t t = g->in[i];
-    if (r->d->cut_tensor[t] && !is_gathered(r, t))
-      sum += berth_i_gather_seconds(r->d, r->place, g->tensor_bytes[t]);
-  }
-  return sum;
-}
-
-/* Of a gradient alone, or of what the group's AllReduce then lacks. */
-static double saved_seconds(const choice *r, double bytes) {
-  double all = r->d->o.bucket == BERTH_BUCKET_GROUP ? r->bytes : bytes;
-  return berth_i_allreduce_seconds(r->d, r->place, all)
-         - berth_i_allreduce_seconds(r->d, r->place, all - bytes);
-}
-
 static void try_op(choice *r, int32_t op) {
-  const berth_graph *g = r->d->g;
-  double bytes = 0;
+  const berth_deploy *d = r->d;
+  const berth_graph *g = d->g;
+  double bytes = 0, gather = 0;
+  /* 1. What it makes that is reduced, and what that takes: alone, or of the group's AllReduce. */
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
-    if (r->v->reduced[g->out[i]]) bytes += berth_i_gradient_bytes(r->d, g->out[i], r->place);
-  if (bytes == 0 || !may_repeat(r->d, op)) return;
-  double gain = saved_seconds(r, bytes) - more_work(r->d, op, r->form) - gather_seconds(r, op);
+    if (r->v->reduced[g->out[i]]) bytes += berth_i_gradient_bytes(d, g->out[i], r->place);
+  if (bytes == 0 || !may_repeat(d, op)) return;
+  double all = d->o.bucket == BERTH_BUCKET_GROUP ? r->bytes : bytes;
+  double saved = berth_i_allreduce_seconds(d, r->place, all)
+                 - berth_i_allreduce_seconds(d, r->place, all - bytes);
+  /* 2. What it reads that is not gathered yet. */
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+    if (d->cut_tensor[g->in[i]] && !is_gathered(r, g->in[i]))
+      gather += berth_i_gather_seconds(d, r->place, g->tensor_bytes[g->in[i]]);
+  double gain = saved - more_work(d, op, r->form) - gather;
   if (!(gain > 0)) return;
   r->sfb->flag[r->v->index[op]] = 1;
   r->sfb->saved += gain;
   r->bytes -= bytes;
 }
 
-static void apply_rule(choice *r) {
-  const berth_deploy *d = r->d;
-  for (int32_t i = r->v->gradient_at[r->group]; i < r->v->gradient_at[r->group + 1]; i++)
-    r->bytes += berth_i_gradient_bytes(d, r->v->gradient[i], r->place);
-  for (int32_t i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++)
-    try_op(r, d->group_op[i]);
-}
-
 const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group,
                                               int32_t action) {
   berth_i_local_sfb **kept = &v->sfb[(size_t)group * (size_t)d->n_actions + (size_t)action];
   size_t size = sizeof **kept + (size_t)berth_i_group_size(d, group);
-  berth_i_cut cut =
-      d->action[action].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   choice r = { d, v, group, berth_i_action_place(d, action), 0, 0, NULL };
   if (*kept) return *kept;
   if (!(*kept = berth_i_pool_zalloc(&v->pool, 1, size))) {
@@ -255,8 +198,11 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
     return NULL;
   }
   r.sfb = *kept;
-  r.form = berth_i_form_of(r.place, cut);
-  apply_rule(&r);
+  r.form = berth_i_form_of(r.place, berth_i_cut_by(d->action[action].shares));
+  for (int32_t i = v->gradient_at[group]; i < v->gradient_at[group + 1]; i++)
+    r.bytes += berth_i_gradient_bytes(d, v->gradient[i], r.place);
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++)
+    try_op(&r, d->group_op[i]);
   return *kept;
 }
 
@@ -294,8 +240,6 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
   const double reference = 1 << 20;
   int32_t a = action[d->group[op]], place = berth_i_action_place(d, a),
           n = berth_i_place_size(d, place);
-  berth_i_cut shares =
-      d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   double part = 1 - 1.0 / n;
   c->barred[op] = !berth_i_reduces_all(d, a) || !may_repeat(d, op);
   c->replicas[op] = n;
@@ -305,7 +249,10 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
   double gather = berth_i_gather_seconds(d, place, reference);
   if (isinf(gather)) c->barred[op] = 1;
   else if (gather > 0) c->bandwidth[op] = part * reference / gather;
-  c->seconds[op] = more_work(d, op, berth_i_form_of(place, shares)) / part;
+  c->seconds[op] =
+      more_work(d, op,
+                berth_i_form_of(place, berth_i_cut_by(d->action[a].shares))) /
+      part;
 }
 
 static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, cut *c) {

@@ -1,4 +1,8 @@
-/* Sufficient factor broadcasting as a minimum cut. */
+/* Sufficient factor broadcasting as a minimum cut: which ops every replica repeats on gathered
+ * inputs, so that their gradients need no AllReduce. TAG's integer program has costs of single ops
+ * and terms w max(0, x_j - x_i) only, so a cut solves it (igraph), exactly, as capacities are whole
+ * numbers. Source: Zhang et al., "Expediting Distributed DNN Training with Device Topology-Aware
+ * Graph Deployment", IEEE TPDS 2023; costs: berth/deploy.h. */
 #include "base/pool_internal.h"
 #include "extern/igraph_internal.h"
 #include <berth/deploy.h>
@@ -32,20 +36,6 @@ const berth_option_table *berth_sfb_option_table(void) {
 /* ---- what is refused ---- */
 
 static bool is_amount(double x) { return x >= 0 && !isinf(x); }
-
-static berth_status check_ops(berth_ctx *ctx, const berth_sfb_problem *p) {
-  for (int32_t i = 0; i < p->ops; i++) {
-    if (!is_amount(p->seconds[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0",
-                          (int)i, p->seconds[i]);
-    if (p->replicas[i] < 1)
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
-    if (!(p->bandwidth[i] > 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has a bandwidth of %g B/s: not above 0", (int)i,
-                          p->bandwidth[i]);
-  }
-  return BERTH_OK;
-}
 
 static berth_status check_op(berth_ctx *ctx, const berth_sfb_problem *p, int32_t op,
                              const char *what, int32_t k) {
@@ -95,7 +85,16 @@ static berth_status check(berth_ctx *ctx, const berth_sfb_problem *p) {
   if (!is_amount(p->per_op))
     return berth_i_fail(ctx, BERTH_EINVAL, "per_op is %g s: not a finite number of at least 0",
                         p->per_op);
-  st = check_ops(ctx, p);
+  for (int32_t i = 0; i < p->ops; i++) {
+    if (!is_amount(p->seconds[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0",
+                          (int)i, p->seconds[i]);
+    if (p->replicas[i] < 1)
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
+    if (!(p->bandwidth[i] > 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has a bandwidth of %g B/s: not above 0", (int)i,
+                          p->bandwidth[i]);
+  }
   for (int32_t k = 0; k < p->tensors && st == BERTH_OK; k++) st = check_tensor(ctx, p, k);
   for (int32_t k = 0; k < p->gradients && st == BERTH_OK; k++) st = check_gradient(ctx, p, k);
   return st;
@@ -121,14 +120,6 @@ static double sync_of(const berth_sfb_problem *p, int32_t k) {
   return isnan(given) ? 2 * (m - 1) / m * p->gradient_bytes[k] / p->bandwidth[i] : given;
 }
 
-/* How many times tensor k is gathered. */
-static int32_t gathers(const berth_sfb_problem *p, const uint8_t *duplicated, int32_t k) {
-  int32_t n = 0;
-  if (duplicated[p->producer[k]]) return 0;
-  for (int32_t e = p->first[k]; e < p->first[k + 1]; e++) n += duplicated[p->consumer[e]] != 0;
-  return p->cost == BERTH_SFB_COMPAT || n < 1 ? n : 1;
-}
-
 static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated,
                                 uint8_t *gathered, uint8_t *removed) {
   berth_sfb_value v = { 0, 0, 0, 0, 0, 0, 0 };
@@ -138,7 +129,10 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
     v.duplicated++;
   }
   for (int32_t k = 0; k < p->tensors; k++) {
-    int32_t n = gathers(p, duplicated, k);
+    int32_t n = 0; /* times that it is gathered */
+    for (int32_t e = p->first[k]; e < p->first[k + 1] && !duplicated[p->producer[k]]; e++)
+      n += duplicated[p->consumer[e]] != 0;
+    if (p->cost != BERTH_SFB_COMPAT && n > 1) n = 1;
     v.gather += n * gather_of(p, k);
     v.gathered += n > 0;
     if (gathered) gathered[k] = n > 0;
@@ -168,20 +162,20 @@ berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p,
 /* ---- the cut ---- */
 
 /* Nodes: ops, then tensors, then the source (not duplicated) and the target (duplicated). */
-typedef struct Net {
+typedef struct net {
   berth_i_pool pool;
   int32_t source, target, n, arcs, most;
   int32_t *from, *to;
   double *capacity; /* INFINITY: never cut */
-  double *net;      /* [ops] what duplicating costs, its gradients taken off */
+  double *price;    /* [ops] what duplicating costs, its gradients taken off */
   uint8_t *side;    /* [n] 1: with the target */
-} Net;
+} net;
 
-static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
+static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, net *x) {
   int64_t edges = p->tensors > 0 ? p->first[p->tensors] : 0,
           nodes = (int64_t)p->ops + p->tensors + 2;
   int64_t most = (int64_t)p->ops + p->tensors + edges;
-  *x = (Net){ .pool = berth_i_pool_empty(ctx) };
+  *x = (net){ .pool = berth_i_pool_empty(ctx) };
   if (nodes > INT32_MAX || most > INT32_MAX)
     return berth_i_fail(ctx, BERTH_EINVAL, "too many ops, tensors and edges");
   x->n = (int32_t)nodes;
@@ -191,12 +185,12 @@ static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, Net *x)
   x->from = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->from);
   x->to = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->to);
   x->capacity = berth_i_pool_alloc(&x->pool, (size_t)x->most, sizeof *x->capacity);
-  x->net = berth_i_pool_zalloc(&x->pool, (size_t)p->ops, sizeof *x->net);
+  x->price = berth_i_pool_zalloc(&x->pool, (size_t)p->ops, sizeof *x->price);
   x->side = berth_i_pool_zalloc(&x->pool, (size_t)x->n, sizeof *x->side);
   return berth_i_pool_status(&x->pool);
 }
 
-static void arc(Net *x, int32_t from, int32_t to, double capacity) {
+static void arc(net *x, int32_t from, int32_t to, double capacity) {
   if (capacity == 0 || from == to || to == x->source) return;
   x->from[x->arcs] = from;
   x->to[x->arcs] = to;
@@ -204,13 +198,13 @@ static void arc(Net *x, int32_t from, int32_t to, double capacity) {
 }
 
 /* A barred op is the source itself. */
-static int32_t node_of(const berth_sfb_problem *p, const Net *x, int32_t i) {
+static int32_t node_of(const berth_sfb_problem *p, const net *x, int32_t i) {
   return p->barred && p->barred[i] ? x->source : i;
 }
 
 /* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets
  * more than all of these. */
-static berth_status make_whole(berth_ctx *ctx, Net *x) {
+static berth_status make_whole(berth_ctx *ctx, net *x) {
   double sum = 0;
   for (int32_t k = 0; k < x->arcs; k++)
     if (x->capacity[k] < INFINITY) sum += x->capacity[k];
@@ -224,43 +218,40 @@ static berth_status make_whole(berth_ctx *ctx, Net *x) {
   return BERTH_OK;
 }
 
-static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, const Net *x) {
-  for (int32_t i = 0; i < p->ops; i++)
-    if (!isfinite(x->net[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i,
-                          x->net[i]);
-  for (int32_t k = 0; k < p->tensors; k++) {
-    double w = gather_of(p, k);
-    if (!isfinite(w))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s",
-                          (int)k, w);
-  }
-  return BERTH_OK;
-}
-
 berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated,
                               uint8_t *gathered, uint8_t *removed, berth_sfb_value *out) {
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
-  Net x;
+  net x;
   if ((st = net_init(ctx, p, &x)) != BERTH_OK) goto done;
-  /* Net price of repeating each op: an arc from the source or to the target. */
-  for (int32_t i = 0; i < p->ops; i++) x.net[i] = work_of(p, i);
-  for (int32_t k = 0; k < p->gradients; k++) x.net[p->gradient_op[k]] -= sync_of(p, k);
+  /* net price of repeating each op: an arc from the source or to the target. */
+  for (int32_t i = 0; i < p->ops; i++) x.price[i] = work_of(p, i);
+  for (int32_t k = 0; k < p->gradients; k++) x.price[p->gradient_op[k]] -= sync_of(p, k);
   for (int32_t i = 0; i < p->ops; i++) {
     if (node_of(p, &x, i) == x.source) continue;
-    if (x.net[i] > 0) arc(&x, x.source, i, x.net[i]);
-    else arc(&x, i, x.target, -x.net[i]);
+    if (x.price[i] > 0) arc(&x, x.source, i, x.price[i]);
+    else arc(&x, i, x.target, -x.price[i]);
   }
-  if ((st = check_prices(ctx, p, &x)) != BERTH_OK) goto done;
+  for (int32_t i = 0; i < p->ops && st == BERTH_OK; i++)
+    if (!isfinite(x.price[i]))
+      st = berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i,
+                        x.price[i]);
+  if (st != BERTH_OK) goto done;
+  /* 2. Gathers: once for a tensor, or for each reader. */
   for (int32_t k = 0; k < p->tensors; k++) {
     bool each = p->cost == BERTH_SFB_COMPAT;
     double w = gather_of(p, k);
     int32_t node = p->ops + k, maker = node_of(p, &x, p->producer[k]);
+    if (!isfinite(w)) {
+      st = berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s",
+                        (int)k, w);
+      goto done;
+    }
     if (!each) arc(&x, maker, node, w);
     for (int32_t e = p->first[k]; e < p->first[k + 1]; e++)
       arc(&x, each ? maker : node, node_of(p, &x, p->consumer[e]), each ? w : INFINITY);
   }
+  /* 3. The cut; ops on the side of the target are repeated. */
   if ((st = make_whole(ctx, &x)) != BERTH_OK) goto done;
   st = berth_i_min_cut(ctx, x.n, x.arcs, x.from, x.to, x.capacity, x.source, x.target, x.side);
   if (st != BERTH_OK) goto done;

@@ -1,5 +1,6 @@
-/* What the evaluator keeps with a problem: op groups and what crosses between them, gradients,
- * stances. */
+/* What the evaluator keeps with a problem: tensors that cross between op groups, added up by pair
+ * and sorted; gradients that are reduced, by group; ops of each group in topological order; and
+ * the spreads of actions. O(edges log edges). */
 #include "values_internal.h"
 #include "base/sort_internal.h"
 
@@ -16,29 +17,24 @@ typedef struct gatherer {
   int32_t *seen; /* [n_groups] the last tensor that a group was seen to read, and one more */
 } gatherer;
 
-static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int32_t to) {
-  int32_t from = d->group[d->g->producer[tensor]];
-  double bytes = d->g->tensor_bytes[tensor];
-  if (x->seen[to] == tensor + 1) return BERTH_OK;
-  x->seen[to] = tensor + 1;
-  if (from == to) {
-    d->values->inner[from] += bytes;
-    return BERTH_OK;
-  }
-  berth_status st;
-  if ((st = BERTH_I_POOL_GROW(&x->pool, x->list, x->cap, x->n + 1)) != BERTH_OK)
-    return st;
-  x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0,
-                                        d->cut_tensor[tensor] ? 0 : bytes };
-  return BERTH_OK;
-}
-
+/* Each tensor once for each group that reads it. */
 static berth_status gather(berth_deploy *d, gatherer *x) {
   const berth_graph *g = d->g;
-  berth_status st;
   for (int32_t t = 0; t < g->n_tensors; t++)
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++)
-      if ((st = add_reader(d, x, t, d->group[g->use[k]])) != BERTH_OK) return st;
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      int32_t from = d->group[g->producer[t]], to = d->group[g->use[k]];
+      double bytes = g->tensor_bytes[t];
+      if (x->seen[to] == t + 1) continue;
+      x->seen[to] = t + 1;
+      if (from == to) {
+        d->values->inner[from] += bytes;
+        continue;
+      }
+      berth_status st = BERTH_I_POOL_GROW(&x->pool, x->list, x->cap, x->n + 1);
+      if (st != BERTH_OK) return st;
+      x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[t] ? bytes : 0,
+                                            d->cut_tensor[t] ? 0 : bytes };
+    }
   return BERTH_OK;
 }
 
@@ -128,10 +124,6 @@ static bool is_for_update(const berth_deploy *d, int32_t t) {
   return false;
 }
 
-static bool is_reduced(const berth_deploy *d, int32_t t) {
-  return !d->cut_tensor[t] && d->cut_op[d->g->producer[t]] && is_for_update(d, t);
-}
-
 static berth_status make_gradients(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->g->n_tensors;
@@ -139,25 +131,26 @@ static berth_status make_gradients(berth_deploy *d) {
   v->gradient = berth_i_pool_alloc(&v->pool, n, sizeof *v->gradient);
   v->gradient_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->gradient_at);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  int32_t g;
   for (int32_t t = 0; t < d->g->n_tensors; t++) {
-    g = d->group[d->g->producer[t]];
-    if ((v->reduced[t] = is_reduced(d, t))) v->gradient_at[g + 1]++;
-    else if (d->cut_tensor[t] && is_for_update(d, t)) v->rows[g] += d->g->tensor_bytes[t];
+    int32_t op = d->g->producer[t];
+    bool updates = is_for_update(d, t);
+    v->reduced[t] = updates && !d->cut_tensor[t] && d->cut_op[op];
+    if (v->reduced[t]) v->gradient_at[d->group[op] + 1]++;
+    else if (updates && d->cut_tensor[t]) v->rows[d->group[op]] += d->g->tensor_bytes[t];
   }
-  for (g = 0; g < d->n_groups; g++) v->gradient_at[g + 1] += v->gradient_at[g];
+  for (int32_t g = 0; g < d->n_groups; g++) v->gradient_at[g + 1] += v->gradient_at[g];
   for (int32_t t = 0; t < d->g->n_tensors; t++)
     if (v->reduced[t]) v->gradient[v->gradient_at[d->group[d->g->producer[t]]]++] = t;
-  for (g = d->n_groups; g > 0; g--) v->gradient_at[g] = v->gradient_at[g - 1];
+  for (int32_t g = d->n_groups; g > 0; g--) v->gradient_at[g] = v->gradient_at[g - 1];
   v->gradient_at[0] = 0;
   return BERTH_OK;
 }
 
-/* ---- stances ---- */
+/* ---- spreads ---- */
 
-static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
+static berth_i_spread spread_of(const berth_deploy *d, int32_t action) {
   const berth_action *a = &d->action[action];
-  berth_i_stance s = { berth_i_action_place(d, action), BERTH_I_BY_EVEN };
+  berth_i_spread s = { berth_i_action_place(d, action), BERTH_I_BY_EVEN };
   if (berth_i_place_size(d, s.place) == 1) return s;
   if (a->option == BERTH_DEPLOY_SPLIT) s.manner = BERTH_I_BY_SPLIT;
   else if (a->option == BERTH_DEPLOY_DUPLICATE) s.manner = BERTH_I_BY_WHOLE;
@@ -166,38 +159,24 @@ static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
 }
 
 /* Actions are grouped by set: only the last ones are compared. */
-static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
-  for (int32_t k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--)
-    if (v->stance[k].manner == s.manner) return k;
-  return v->n_stances;
+static int32_t find_spread(const berth_i_values *v, berth_i_spread s) {
+  for (int32_t k = v->n_spreads - 1; k >= 0 && v->spread[k].place == s.place; k--)
+    if (v->spread[k].manner == s.manner) return k;
+  return v->n_spreads;
 }
 
-static berth_status make_stances(berth_deploy *d) {
+static berth_status make_spreads(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->n_actions;
-  v->stance = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance);
-  v->stance_of = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance_of);
+  v->spread = berth_i_pool_alloc(&v->pool, n, sizeof *v->spread);
+  v->spread_of = berth_i_pool_alloc(&v->pool, n, sizeof *v->spread_of);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (int32_t a = 0; a < d->n_actions; a++) {
-    berth_i_stance s = stance_of(d, a);
-    int32_t k = v->stance_of[a] = find_stance(v, s);
-    v->stance[k] = s;
-    v->n_stances += k == v->n_stances;
+    berth_i_spread s = spread_of(d, a);
+    int32_t k = v->spread_of[a] = find_spread(v, s);
+    v->spread[k] = s;
+    v->n_spreads += k == v->n_spreads;
   }
-  return BERTH_OK;
-}
-
-static berth_status make_tables(berth_deploy *d) {
-  berth_i_values *v = d->values;
-  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions;
-  v->seconds = berth_i_pool_alloc(&v->pool, g * s, sizeof *v->seconds);
-  v->sync = berth_i_pool_alloc(&v->pool, g * a, sizeof *v->sync);
-  v->sfb = berth_i_pool_zalloc(&v->pool, g * a, sizeof *v->sfb);
-  v->load = berth_i_pool_zalloc(&v->pool, (size_t)d->t->n_links, sizeof *v->load);
-  v->touched = berth_i_pool_alloc(&v->pool, (size_t)d->t->n_links, sizeof *v->touched);
-  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (size_t i = 0; i < g * s; i++) v->seconds[i] = NAN;
-  for (size_t i = 0; i < g * a; i++) v->sync[i] = NAN;
   return BERTH_OK;
 }
 
@@ -208,13 +187,20 @@ static berth_status fill(berth_deploy *d) {
   v->inner = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->inner);
   v->params = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->params);
   v->rows = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->rows);
-  if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
+  v->load = berth_i_pool_zalloc(&v->pool, (size_t)d->t->n_links, sizeof *v->load);
+  v->touched = berth_i_pool_alloc(&v->pool, (size_t)d->t->n_links, sizeof *v->touched);
   berth_status st;
-  if ((st = make_crossings(d)) != BERTH_OK) return st;
-  if ((st = make_orders(d)) != BERTH_OK) return st;
-  if ((st = make_gradients(d)) != BERTH_OK) return st;
-  if ((st = make_stances(d)) != BERTH_OK) return st;
-  if ((st = make_tables(d)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_status(&v->pool)) != BERTH_OK || (st = make_crossings(d)) != BERTH_OK
+      || (st = make_orders(d)) != BERTH_OK || (st = make_gradients(d)) != BERTH_OK
+      || (st = make_spreads(d)) != BERTH_OK)
+    return st;
+  size_t s = (size_t)v->n_spreads, g = (size_t)d->n_groups, a = (size_t)d->n_actions;
+  v->seconds = berth_i_pool_alloc(&v->pool, g * s, sizeof *v->seconds);
+  v->sync = berth_i_pool_alloc(&v->pool, g * a, sizeof *v->sync);
+  v->sfb = berth_i_pool_zalloc(&v->pool, g * a, sizeof *v->sfb);
+  if ((st = berth_i_pool_status(&v->pool)) != BERTH_OK) return st;
+  for (size_t i = 0; i < g * s; i++) v->seconds[i] = NAN;
+  for (size_t i = 0; i < g * a; i++) v->sync[i] = NAN;
   return berth_i_emission_new(d, &v->emission);
 }
 

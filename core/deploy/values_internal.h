@@ -1,7 +1,7 @@
 /* What the evaluator keeps with a problem. Nearly all is computed on first use.
  *
- * A stance is how an action makes the ops of a group stand: a place, and cut by EVEN or SPEED,
- * whole, or dealt out (SPLIT). Stances of the actions are numbered from 0; several actions may have
+ * A spread is how an action spreads the ops of a group: a place, and cut by EVEN or SPEED,
+ * whole, or dealt out (SPLIT). Spreads of the actions are numbered from 0; several actions may have
  * one. */
 #ifndef BERTH_VALUES_INTERNAL_H
 #define BERTH_VALUES_INTERNAL_H
@@ -16,10 +16,10 @@ typedef enum berth_i_manner {
   BERTH_I_BY_SPLIT
 } berth_i_manner;
 
-typedef struct berth_i_stance {
+typedef struct berth_i_spread {
   int32_t place;
   berth_i_manner manner;
-} berth_i_stance;
+} berth_i_spread;
 
 /** Tensors from one op group to another. */
 typedef struct berth_i_crossing {
@@ -27,7 +27,7 @@ typedef struct berth_i_crossing {
   double cut, whole; /* bytes, of the full batch: of those that are cut along it, of the others */
 } berth_i_crossing;
 
-/** Seconds for each byte between two stances; NaN: not computed yet. */
+/** Seconds for each byte between two spreads; NaN: not computed yet. */
 typedef struct berth_i_rate {
   float cut, whole;
   float latency;     /* s, once */
@@ -60,12 +60,12 @@ typedef struct berth_i_values {
   uint8_t *reduced;                 /* [n_tensors] 1: it is one of them */
   double *rows;                     /* [n_groups] bytes that sparse updates read, cut along the
                                        batch */
-  /* stances */
-  int32_t n_stances;
-  berth_i_stance *stance;           /* [n_stances] */
-  int32_t *stance_of;               /* [n_actions] */
-  berth_i_rate *rate;               /* [n_stances^2]; NULL: no local cost was needed yet */
-  double *seconds;                  /* [n_groups * n_stances] of the slowest device; NaN */
+  /* spreads */
+  int32_t n_spreads;
+  berth_i_spread *spread;           /* [n_spreads] */
+  int32_t *spread_of;               /* [n_actions] */
+  berth_i_rate *rate;               /* [n_spreads^2]; NULL: no local cost was needed yet */
+  double *seconds;                  /* [n_groups * n_spreads] of the slowest device; NaN */
   double *sync;                     /* [n_groups * n_actions] NaN */
   berth_i_local_sfb **sfb;          /* [n_groups * n_actions] NULL */
   double *place_seconds;            /* [n_groups * n_device_groups * 4] features: at B, B/2, B/4,
@@ -86,9 +86,6 @@ static inline int32_t berth_i_group_size(const berth_deploy *d, int32_t group) {
 }
 static inline double berth_i_memory_of(const berth_deploy *d, int32_t device) {
   return d->t->devices[device].memory;
-}
-static inline bool berth_i_is_legal(const berth_deploy *d, int32_t group, int32_t action) {
-  return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)action] != 0;
 }
 /** Replicas that each do their share, on several devices. */
 static inline bool berth_i_is_data_parallel(const berth_deploy *d, int32_t action) {

@@ -1,4 +1,10 @@
-/* Roles, batch flags, what descends from the input, base groups. */
+/* Roles, batch flags, what descends from the input, base groups: TAG's graph analyser.
+ *
+ * One pass in topological order marks which tensors carry the batch (by rules of kinds, or the
+ * graph's flags) and which ops descend from an input. Base groups are disjoint sets: a variable
+ * with what writes it, an op with the makers of the tensors that it reads whole, colocation groups;
+ * the root of a set is its lowest op. O(ops + edges), nearly. Source: TAG (Zhang et al., IEEE TPDS
+ * 2023), its code. */
 #include "analyse_internal.h"
 #include "base/union_find_internal.h"
 
@@ -40,10 +46,6 @@ const berth_option_table *berth_analysis_option_table(void) {
   BERTH_I_OPTION_TABLE("analysis", options, berth_analysis_options, set_defaults);
 }
 
-static bool writes_variable(uint8_t role) {
-  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
-}
-
 /* ---- what descends from the input ---- */
 
 /* Does this tensor bring what depends on the input? */
@@ -74,29 +76,18 @@ static bool descends(const analysing *x, int32_t op) {
 
 /* ---- batch flags ---- */
 
-static bool any_input(const analysing *x, int32_t op) {
-  const berth_graph *g = x->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
-    if (x->a->batch[g->in[i]]) return true;
-  return false;
-}
-
-/* Of those that descend from the input: neither a parameter nor a constant says anything about the
- * batch. */
-static bool first_input(const analysing *x, int32_t op) {
-  const berth_graph *g = x->g;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
-    if (carries(x, g->in[i])) return x->a->batch[g->in[i]];
-  return false;
-}
-
+/* FIRST: of the inputs that descend from the input; neither a parameter nor a constant says
+ * anything about the batch. */
 static bool makes_batch(const analysing *x, int32_t op) {
-  switch (x->rule[op].batch) {
-  case BERTH_BATCH_ALWAYS: return true;
-  case BERTH_BATCH_FIRST: return first_input(x, op);
-  case BERTH_BATCH_ANY: return any_input(x, op);
-  default: return false;
+  const berth_graph *g = x->g;
+  uint8_t rule = x->rule[op].batch;
+  if (rule == BERTH_BATCH_ALWAYS) return true;
+  if (rule != BERTH_BATCH_FIRST && rule != BERTH_BATCH_ANY) return false;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    bool batch = x->a->batch[g->in[i]];
+    if (rule == BERTH_BATCH_ANY ? batch : carries(x, g->in[i])) return batch;
   }
+  return false;
 }
 
 static bool flagged(const berth_graph *g, int32_t t) {
@@ -138,11 +129,6 @@ static void find_marks(const analysing *x) {
 
 /* ---- kinds without a rule ---- */
 
-static bool is_unknown(const analysing *x, int32_t op) {
-  return !x->flags && !x->rule[op].known && x->a->from_input[op]
-         && x->a->role[op] == BERTH_ROLE_COMPUTE;
-}
-
 /* In the order of their first ops; ops without a kind count as one kind. */
 static berth_status find_unknown(const analysing *x) {
   const berth_graph *g = x->g;
@@ -151,7 +137,9 @@ static berth_status find_unknown(const analysing *x) {
   if (!seen) return berth_i_nomem(g->ctx);
   for (int32_t v = 0; v < g->n_ops; v++) {
     int32_t kind = g->op_kind && g->op_kind[v] != BERTH_NONE ? g->op_kind[v] : g->kinds.n;
-    if (!is_unknown(x, v) || seen[kind]) continue;
+    if (x->flags || x->rule[v].known || !x->a->from_input[v]
+        || x->a->role[v] != BERTH_ROLE_COMPUTE || seen[kind])
+      continue;
     seen[kind] = 1;
     x->a->unknown[x->a->n_unknown++] = kind < g->kinds.n ? g->kinds.text[kind] : "";
   }
@@ -200,7 +188,7 @@ static berth_status find_base(const analysing *x) {
   if (!first) return berth_i_nomem(g->ctx);
   for (int32_t v = 0; v < g->n_ops; v++) x->parent[v] = v;
   for (int32_t v = 0; v < g->n_ops; v++)
-    if (writes_variable(x->a->role[v])) seed(x, v);
+    if (berth_i_writes_variable(x->a->role[v])) seed(x, v);
   for (int32_t v = 0; v < g->n_ops; v++)
     if (x->a->from_input[v]) join_makers(x, v);
   join_colocated(x, first);
@@ -247,20 +235,6 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
   return find_base(x);
 }
 
-static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) {
-  berth_i_pool scratch = berth_i_pool_empty(a->g->ctx);
-  size_t ops = (size_t)a->g->n_ops;
-  analysing x = { .g = a->g, .a = a };
-  x.rule = berth_i_pool_alloc(&scratch, ops, sizeof *x.rule);
-  x.parent = berth_i_pool_alloc(&scratch, ops, sizeof *x.parent);
-  x.seeded = berth_i_pool_zalloc(&scratch, ops, 1);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = alloc_arrays(a);
-  if (st == BERTH_OK) st = fill(&x, o);
-  berth_i_pool_free(&scratch);
-  return st;
-}
-
 berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts,
                            berth_analysis **out) {
   const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
@@ -276,7 +250,15 @@ berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts,
   a->refs = 1;
   a->g = g;
   berth_graph_retain(g);
-  st = analyse(a, o);
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  size_t ops = (size_t)g->n_ops;
+  analysing x = { .g = g, .a = a };
+  x.rule = berth_i_pool_alloc(&scratch, ops, sizeof *x.rule);
+  x.parent = berth_i_pool_alloc(&scratch, ops, sizeof *x.parent);
+  x.seeded = berth_i_pool_zalloc(&scratch, ops, 1);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = alloc_arrays(a);
+  if (st == BERTH_OK) st = fill(&x, o);
+  berth_i_pool_free(&scratch);
   if (st == BERTH_OK) *out = a;
   else berth_analysis_release(a);
   return st;
@@ -286,8 +268,7 @@ void berth_analysis_retain(berth_analysis *a) { a->refs++; }
 
 void berth_analysis_release(berth_analysis *a) {
   if (!a || --a->refs > 0) return;
-  berth_graph *g;
-  g = a->g;
+  berth_graph *g = a->g;
   berth_i_pool_free(&a->pool);
   berth_graph_release(g);
 }

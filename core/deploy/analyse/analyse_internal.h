@@ -34,4 +34,8 @@ static inline bool berth_i_is_control(const berth_graph *g, int32_t tensor) {
   return !(g->tensor_bytes[tensor] > 0) && !(g->tensor_flags && g->tensor_flags[tensor]);
 }
 
+static inline bool berth_i_writes_variable(uint8_t role) {
+  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
+}
+
 #endif

@@ -1,44 +1,25 @@
-/* Base groups into op groups. */
+/* Base groups into op groups: by METIS on the graph of base groups, weighted by time; or breadth
+ * first from the costliest ones (top-k). Op groups are numbered by their time, the heaviest first;
+ * equal ones by their lowest op. Source: TAG's code. */
 #include "grouping_internal.h"
 #include "base/sort_internal.h"
 
-typedef struct grouping {
-  const berth_analysis *a;
-  const double *seconds;
-  int32_t n;        /* base groups */
-  double *weight;   /* [n] of METIS */
-  double *total;    /* [n] time at the whole batch, s */
-  int32_t *part;    /* [n] */
-  berth_i_set_graph graph;
-} grouping;
-
-/* ---- weights ---- */
-
-static double mean_of(const double *seconds, int32_t op, int32_t ops) {
-  double sum = 0;
-  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++)
-    sum += seconds[(size_t)k * (size_t)ops + (size_t)op];
-  return sum / BERTH_I_GROUP_TIMES;
-}
-
-/* ---- top-k ---- */
-
-static berth_status top_k(const grouping *x, int32_t groups) {
-  berth_ctx *ctx = x->a->g->ctx;
-  size_t n = (size_t)x->n;
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
+/* The costliest base groups are centres; each other one is with the nearest, breadth first from all
+ * of them at once; what none reaches is one part more. */
+static berth_status top_k(const berth_i_set_graph *s, const double *total, int32_t groups,
+                          int32_t *part) {
+  size_t n = (size_t)s->n;
+  berth_i_pool scratch = berth_i_pool_empty(s->pool.ctx);
   berth_i_keyed *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
   int32_t *queue = berth_i_pool_alloc(&scratch, n, sizeof *queue);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
-    for (int32_t k = 0; k < x->n; k++) order[k] = (berth_i_keyed){ x->total[k], k };
-    berth_i_sort_keyed_down(order, (int32_t)n);
-    /* Breadth first from all centres at once. */
-    const berth_i_set_graph *s = &x->graph;
-    int32_t centres = groups - 1;
-    int32_t *part = x->part;
-    int32_t head = 0, tail = 0;
-    for (int32_t k = 0; k < s->n; k++) part[k] = BERTH_NONE;
+    int32_t centres = groups - 1, head = 0, tail = 0;
+    for (int32_t k = 0; k < s->n; k++) {
+      order[k] = (berth_i_keyed){ total[k], k };
+      part[k] = BERTH_NONE;
+    }
+    berth_i_sort_keyed_down(order, s->n);
     for (int32_t k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
     while (head < tail) {
       int32_t v = queue[head++];
@@ -56,84 +37,64 @@ static berth_status top_k(const grouping *x, int32_t groups) {
   return st;
 }
 
-/* ---- order ---- */
-
-/* Base groups are numbered by their lowest op: the first of a part shows which part has the lowest.
- * @param sum [parts] @param rank [parts] out: place of each that is not empty @return how many are
- *        not */
-static int32_t rank_parts(const grouping *x, int32_t parts, berth_i_keyed *sum, int32_t *rank) {
-  int32_t n = 0;
-  for (int32_t k = 0; k < parts; k++) rank[k] = BERTH_NONE;
-  for (int32_t k = 0; k < x->n; k++) {
-    int32_t p = x->part[k];
-    if (rank[p] == BERTH_NONE) {
-      rank[p] = n;
-      sum[n] = (berth_i_keyed){ 0, n };
-      n++;
-    }
-    sum[rank[p]].key += x->total[k];
-  }
-  return n;
-}
-
-static berth_status number(const grouping *x, int32_t parts, int32_t *group, int32_t *n) {
-  berth_ctx *ctx = x->a->g->ctx;
-  size_t size = (size_t)parts;
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_i_keyed *sum = berth_i_pool_alloc(&scratch, size, sizeof *sum);
-  int32_t *first = berth_i_pool_alloc(&scratch, size, sizeof *first),
-          *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) {
-    *n = rank_parts(x, parts, sum, first);
-    berth_i_sort_keyed_down(sum, *n);
-    for (int32_t k = 0; k < *n; k++) place[sum[k].id] = k;
-    for (int32_t k = 0; k < x->a->g->n_ops; k++) group[k] = place[first[x->part[x->a->base[k]]]];
-  }
-  berth_i_pool_free(&scratch);
-  return st;
-}
-
-/* ---- the whole ---- */
-
-static berth_status part_all(grouping *x, const berth_i_grouping *o) {
-  const berth_graph *g = x->a->g;
-  int32_t ops = x->a->g->n_ops;
-  for (int32_t k = 0; k < x->n; k++) x->weight[k] = 1, x->total[k] = 0;
-  for (int32_t v = 0; v < ops; v++) {
-    x->weight[x->a->base[v]] += floor(sqrt(mean_of(x->seconds, v, ops) * 1e6));
-    x->total[x->a->base[v]] += x->seconds[v];
-  }
-  for (int32_t k = 0; k < x->n; k++) x->part[k] = x->n <= o->groups ? k : 0;
-  if (x->n <= o->groups || o->groups == 1) return BERTH_OK;
-  berth_status st;
-  if ((st = berth_i_set_graph_new(g, g->n_ops, NULL, x->n, x->a->base, &x->graph)) != BERTH_OK)
-    return st;
-  if (o->top_k) return top_k(x, o->groups);
-  return berth_i_set_graph_cut(&x->graph, x->weight, o->groups, 5, o->seed, x->part);
-}
-
 berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds,
                                   const berth_i_grouping *o, int32_t *group, int32_t *n) {
-  berth_ctx *ctx = a->g->ctx;
-  size_t size = (size_t)a->n_base;
-  grouping x = { .a = a, .seconds = seconds, .n = a->n_base };
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_status st;
-  size_t ops = (size_t)a->g->n_ops;
+  const berth_graph *g = a->g;
+  const int32_t base = a->n_base;
+  const size_t size = (size_t)base, ops = (size_t)g->n_ops;
   if (o->groups < 1)
-    return berth_i_fail(a->g->ctx, BERTH_EINVAL,
-                        "%ld op groups: expected at least 1", (long)o->groups);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld op groups: expected at least 1",
+                        (long)o->groups);
   for (size_t k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
     if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
-    return berth_i_fail(a->g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
   }
-  x.weight = berth_i_pool_alloc(&scratch, size, sizeof *x.weight);
-  x.total = berth_i_pool_alloc(&scratch, size, sizeof *x.total);
-  x.part = berth_i_pool_alloc(&scratch, size, sizeof *x.part);
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = part_all(&x, o);
-  if (st == BERTH_OK) st = number(&x, x.n < o->groups ? x.n : o->groups, group, n);
-  berth_i_pool_free(&x.graph.pool);
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  berth_i_set_graph graph = { .n = 0 };
+  double *weight = berth_i_pool_alloc(&scratch, size, sizeof *weight),
+         *total = berth_i_pool_zalloc(&scratch, size, sizeof *total); /* s, at the whole batch */
+  int32_t *part = berth_i_pool_alloc(&scratch, size, sizeof *part),
+          *rank = berth_i_pool_alloc(&scratch, size, sizeof *rank),
+          *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
+  berth_i_keyed *sum = berth_i_pool_alloc(&scratch, size, sizeof *sum);
+  berth_status st;
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  /* 1. Weights of base groups: the root of the mean time over batch sizes, in us. */
+  for (int32_t k = 0; k < base; k++) {
+    weight[k] = 1;
+    part[k] = base <= o->groups ? k : 0;
+  }
+  for (size_t v = 0; v < ops; v++) {
+    double mean = 0;
+    for (size_t k = 0; k < BERTH_I_GROUP_TIMES; k++) mean += seconds[k * ops + v];
+    weight[a->base[v]] += floor(sqrt(mean / BERTH_I_GROUP_TIMES * 1e6));
+    total[a->base[v]] += seconds[v];
+  }
+  /* 2. Parts. */
+  if (base > o->groups && o->groups > 1) {
+    if ((st = berth_i_set_graph_new(g, g->n_ops, NULL, base, a->base, &graph)) != BERTH_OK)
+      goto done;
+    st = o->top_k ? top_k(&graph, total, o->groups, part)
+                  : berth_i_set_graph_cut(&graph, weight, o->groups, 5, o->seed, part);
+    if (st != BERTH_OK) goto done;
+  }
+  /* 3. Numbers by time. Base groups are numbered by their lowest op: the first of a part shows
+   * which part has the lowest; empty parts get no number. */
+  *n = 0;
+  for (int32_t k = 0; k < base; k++) rank[k] = BERTH_NONE;
+  for (int32_t k = 0; k < base; k++) {
+    int32_t *r = &rank[part[k]];
+    if (*r == BERTH_NONE) {
+      *r = (*n)++;
+      sum[*r] = (berth_i_keyed){ 0, *r };
+    }
+    sum[*r].key += total[k];
+  }
+  berth_i_sort_keyed_down(sum, *n);
+  for (int32_t k = 0; k < *n; k++) place[sum[k].id] = k;
+  for (size_t v = 0; v < ops; v++) group[v] = place[rank[part[a->base[v]]]];
+done:
+  berth_i_pool_free(&graph.pool);
   berth_i_pool_free(&scratch);
   return st;
 }

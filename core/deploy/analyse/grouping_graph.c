@@ -1,4 +1,6 @@
-/* Sets of ops as an undirected graph, and its cut by METIS. */
+/* Sets of ops as an undirected graph, and its cut by METIS. An edge has the elements of the
+ * tensors between two sets, each tensor once for a pair; lists are sorted by two counting sorts,
+ * so that sums are the same on both sides. O(edges), besides the cut. */
 #include "grouping_internal.h"
 #include "extern/metis_internal.h"
 
@@ -9,41 +11,6 @@ typedef struct edge {
   double elements;
 } edge;
 
-typedef struct edges {
-  edge *list, *scratch_list; /* [cap] */
-  size_t n, cap;
-} edges;
-
-/* A size that is not known counts for something. */
-static double elements_of(double bytes) { return bytes > 0 ? bytes / 4 : 1000; }
-
-/* A tensor is sent to a set once, however many of its ops read it.  @param stamp [n] */
-static void add_tensor(const berth_graph *g, const int32_t *of, int32_t t, int32_t *stamp,
-                       edges *e) {
-  double elements = elements_of(g->tensor_bytes[t]);
-  int32_t src = of[g->producer[t]];
-  stamp[src] = t;
-  for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
-    int32_t dst = of[g->use[i]];
-    if (dst == BERTH_NONE || stamp[dst] == t) continue;
-    stamp[dst] = t;
-    e->list[e->n++] = (edge){ src, dst, elements };
-    e->list[e->n++] = (edge){ dst, src, elements };
-  }
-}
-
-static void add_op(const berth_graph *g, const int32_t *of, int32_t op, int32_t *stamp, edges *e) {
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
-    add_tensor(g, of, g->out[i], stamp, e);
-}
-
-static size_t count_uses(const berth_graph *g, int32_t op) {
-  size_t n = 0;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
-    n += (size_t)(g->use_at[g->out[i] + 1] - g->use_at[g->out[i]]);
-  return n;
-}
-
 /* Stable. @param count [keys + 1] scratch */
 static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool second,
                     int32_t *count) {
@@ -53,55 +20,66 @@ static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool sec
   for (size_t i = 0; i < n; i++) to[count[second ? from[i].b : from[i].a]++] = from[i];
 }
 
-/* Both mirrors of an edge add up in the order of the tensors: to the same sum. */
-static void merge(edges *e) {
-  size_t n = 0;
-  for (size_t i = 0; i < e->n; i++) {
-    edge *last = n > 0 ? &e->list[n - 1] : NULL;
-    if (last && last->a == e->list[i].a && last->b == e->list[i].b)
-      last->elements += e->list[i].elements;
-    else e->list[n++] = e->list[i];
-  }
-  e->n = n;
-}
-
-static berth_status to_csr(const edges *e, berth_i_set_graph *s) {
-  s->adjacent = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->adjacent);
-  s->elements = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->elements);
-  if (berth_i_pool_status(&s->pool) != BERTH_OK) return BERTH_ENOMEM;
-  memset(s->at, 0, ((size_t)s->n + 1) * sizeof *s->at);
-  for (size_t i = 0; i < e->n; i++) {
-    s->at[e->list[i].a + 1]++;
-    s->adjacent[i] = e->list[i].b;
-    s->elements[i] = e->list[i].elements;
-  }
-  for (int32_t v = 0; v < s->n; v++) s->at[v + 1] += s->at[v];
-  return BERTH_OK;
-}
-
 berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_t *op, int32_t n,
                                    const int32_t *of, berth_i_set_graph *out) {
-  berth_ctx *ctx = g->ctx;
-  edges e = { NULL, NULL, 0, 0 };
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
-  int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)n + 1, sizeof *stamp);
-  *out = (berth_i_set_graph){ .pool = berth_i_pool_empty(ctx), .n = n };
-  for (int32_t k = 0; k < m; k++) e.cap += 2 * count_uses(g, op ? op[k] : k);
-  e.list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.list);
-  e.scratch_list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.scratch_list);
-  out->at = berth_i_pool_alloc(&out->pool, (size_t)n + 1, sizeof *out->at);
-  berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = berth_i_pool_status(&out->pool);
-  if (st == BERTH_OK && e.cap > INT32_MAX)
-    st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
-  if (st == BERTH_OK) {
-    memset(stamp, 0xff, ((size_t)out->n + 1) * sizeof *stamp);
-    for (int32_t k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, &e);
-    sort_by(e.list, e.scratch_list, e.n, out->n, true, stamp);
-    sort_by(e.scratch_list, e.list, e.n, out->n, false, stamp);
-    merge(&e);
-    st = to_csr(&e, out);
+  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
+  *out = (berth_i_set_graph){ .pool = berth_i_pool_empty(g->ctx), .n = n };
+  /* 1. Both mirrors of each edge: a tensor is sent to a set once, however many of its ops read it.
+   * A size that is not known counts for something. */
+  size_t cap = 0, edges = 0, kept = 0;
+  for (int32_t k = 0; k < m; k++) {
+    int32_t v = op ? op[k] : k;
+    for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++)
+      cap += 2 * (size_t)(g->use_at[g->out[i] + 1] - g->use_at[g->out[i]]);
   }
+  int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)n + 1, sizeof *stamp);
+  edge *list = berth_i_pool_alloc(&scratch, cap, sizeof *list),
+       *other = berth_i_pool_alloc(&scratch, cap, sizeof *other);
+  out->at = berth_i_pool_zalloc(&out->pool, (size_t)n + 1, sizeof *out->at);
+  berth_status st;
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK
+      || (st = berth_i_pool_status(&out->pool)) != BERTH_OK)
+    goto done;
+  if (cap > INT32_MAX) {
+    st = berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
+    goto done;
+  }
+  memset(stamp, 0xff, ((size_t)n + 1) * sizeof *stamp);
+  for (int32_t k = 0; k < m; k++) {
+    int32_t v = op ? op[k] : k, src = of[v];
+    for (int32_t j = g->out_at[v]; j < g->out_at[v + 1]; j++) {
+      int32_t t = g->out[j];
+      double elements = g->tensor_bytes[t] > 0 ? g->tensor_bytes[t] / 4 : 1000;
+      stamp[src] = t;
+      for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+        int32_t dst = of[g->use[i]];
+        if (dst == BERTH_NONE || stamp[dst] == t) continue;
+        stamp[dst] = t;
+        list[edges++] = (edge){ src, dst, elements };
+        list[edges++] = (edge){ dst, src, elements };
+      }
+    }
+  }
+  /* 2. Sorted by ends; edges of one pair become one. Both mirrors add up in the order of the
+   * tensors: to the same sum. */
+  sort_by(list, other, edges, n, true, stamp);
+  sort_by(other, list, edges, n, false, stamp);
+  for (size_t i = 0; i < edges; i++) {
+    edge *last = kept > 0 ? &list[kept - 1] : NULL;
+    if (last && last->a == list[i].a && last->b == list[i].b) last->elements += list[i].elements;
+    else list[kept++] = list[i];
+  }
+  /* 3. Lists of neighbours. */
+  out->adjacent = berth_i_pool_alloc(&out->pool, kept, sizeof *out->adjacent);
+  out->elements = berth_i_pool_alloc(&out->pool, kept, sizeof *out->elements);
+  if ((st = berth_i_pool_status(&out->pool)) != BERTH_OK) goto done;
+  for (size_t i = 0; i < kept; i++) {
+    out->at[list[i].a + 1]++;
+    out->adjacent[i] = list[i].b;
+    out->elements[i] = list[i].elements;
+  }
+  for (int32_t v = 0; v < n; v++) out->at[v + 1] += out->at[v];
+done:
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -1,4 +1,6 @@
-/* The ops of one op group over devices. */
+/* The ops of one op group over devices (model parallelism), by METIS: units are ops, or colocation
+ * groups of them, weighted by time, as published by parameters. Parts are turned by the group's
+ * number, so that the groups do not all begin on the same device. */
 #include "grouping_internal.h"
 
 #define WHOLE 1e6 /* what times add up to as weights */

@@ -1,5 +1,6 @@
-/* What is known of kinds of ops: the built-in table, and how rules of the caller's come before
- * it. */
+/* What is known of kinds of ops: role, and whether outputs have the batch. The built-in table is
+ * TensorFlow's kinds as TAG's code has them, more of these, and the kinds of berth's models; the
+ * caller's rules of kinds come before it, rules of single ops before all. */
 #include "analyse_internal.h"
 
 #define INPUT(kind) { kind, BERTH_ROLE_INPUT, BERTH_BATCH_ALWAYS, 1 }

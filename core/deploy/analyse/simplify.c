@@ -1,5 +1,7 @@
-/* What a deployment can do without: ops that no sink needs, ops that do nothing, cheap ops that go
- * with their parent. */
+/* What a deployment can do without: ops that no sink needs, ops that do nothing, cheap ops that
+ * join their parent. An op joins its one predecessor, or the deepest op that it reads if it is the
+ * only reader, so that the smaller graph stays acyclic. `into` is the op that stands for each;
+ * `source` the tensor that replaces what an idle op makes. O(ops + edges). Source: TAG's code. */
 #include "simplify_internal.h"
 
 typedef berth_i_simplifying simplifying;
@@ -37,17 +39,13 @@ static bool is_kind(const berth_graph *g, int32_t op, const char *kind) {
 
 /* ---- what sinks need ---- */
 
-static bool writes_variable(uint8_t role) {
-  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
-}
-
 /* @return how many */
 static int32_t mark_sinks(const simplifying *x, uint8_t *sink) {
   int32_t n = x->o->n_sinks;
   memset(sink, 0, (size_t)x->g->n_ops);
   for (int32_t k = 0; k < x->o->n_sinks; k++) sink[x->o->sink[k]] = 1;
   for (int32_t k = 0; x->o->n_sinks == 0 && k < x->g->n_ops; k++) {
-    sink[k] = writes_variable(x->rule[k].role);
+    sink[k] = berth_i_writes_variable(x->rule[k].role);
     n += sink[k];
   }
   return n;
@@ -172,7 +170,7 @@ static int32_t deepest(const simplifying *x, int32_t v, int32_t *level) {
   return best;
 }
 
-/* Who is the only reader of its parent can join it: no other way leads from there to here. */
+/* The only reader of its parent can join it: no other way leads from there to here. */
 static bool joins(const simplifying *x, int32_t u, int32_t v) {
   if (u == BERTH_NONE || x->sole[u] != v || x->rule[v].role != BERTH_ROLE_COMPUTE) return false;
   int32_t head = x->into[u];

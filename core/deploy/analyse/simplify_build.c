@@ -1,4 +1,6 @@
-/* The graph that has one op for each set of a simplification. */
+/* The graph that has one op for each set of a simplification: work, bytes and parameters of its
+ * members added up, times added by type, tensors within a set left out, each tensor read once.
+ * O(ops + edges). */
 #include "simplify_internal.h"
 #include "cost/cost_internal.h"
 #include "graph/transforms/transform_internal.h"
@@ -70,21 +72,17 @@ static double time_of(const building *m, int32_t op, int32_t type) {
   return m->x->o->cost ? longest(m, op, m->types[type]) : 0;
 }
 
-static bool has_times(const building *m, int32_t head) {
-  bool joined = m->first[head] != BERTH_NONE, profiled = berth_i_profiled(m->g, head);
-  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v])
-    profiled |= berth_i_profiled(m->g, v);
-  return profiled || (joined && m->x->o->cost);
-}
-
+/* NULL: it has none, as neither a profile nor, for what was joined, a cost gives them. */
 static const double *add_times(const building *m, int32_t head) {
-  if (!has_times(m, head)) return NULL;
-  for (int32_t k = 0; k < m->n_types; k++) {
+  bool any = berth_i_profiled(m->g, head) || (m->first[head] != BERTH_NONE && m->x->o->cost);
+  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v])
+    any |= berth_i_profiled(m->g, v);
+  for (int32_t k = 0; any && k < m->n_types; k++) {
     m->seconds[k] = time_of(m, head, k);
     for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v])
       m->seconds[k] += time_of(m, v, k);
   }
-  return m->seconds;
+  return any ? m->seconds : NULL;
 }
 
 /* ---- ops ---- */
@@ -156,13 +154,6 @@ static berth_status add_inputs(const building *m, int32_t head, int32_t v) {
   return st;
 }
 
-static berth_status add_readers(const building *m, int32_t head) {
-  berth_status st = add_inputs(m, head, head);
-  for (int32_t v = m->first[head]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v])
-    st = add_inputs(m, head, v);
-  return st;
-}
-
 /* ---- the whole ---- */
 
 static berth_status add_all(building *m, berth_graph **out) {
@@ -173,8 +164,12 @@ static berth_status add_all(building *m, berth_graph **out) {
   for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++)
     if (m->number[k] != BERTH_NONE) st = add_op(m, k);
   for (int32_t k = 0; k < g->n_tensors && st == BERTH_OK; k++) st = add_tensor(m, k);
-  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++)
-    if (m->number[k] != BERTH_NONE) st = add_readers(m, k);
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+    if (m->number[k] == BERTH_NONE) continue;
+    st = add_inputs(m, k, k);
+    for (int32_t v = m->first[k]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v])
+      st = add_inputs(m, k, v);
+  }
   return st == BERTH_OK ? berth_graph_builder_finish(m->b, out) : st;
 }
 

@@ -15,7 +15,7 @@ typedef struct berth_i_simplifying {
   int32_t *group, *pin;  /* [ops] of the set, at its head */
   int32_t *source;       /* [tensors] what its readers read instead: itself, or what a removed op
                             passes on */
-  int32_t *sole;         /* [ops] who reads from it: one op; BERTH_NONE; BERTH_I_SEVERAL */
+  int32_t *sole;         /* [ops] its reader: one op; BERTH_NONE; BERTH_I_SEVERAL */
   uint8_t *timed;        /* [ops] of the set, at its head: BERTH_I_BY_... */
   int32_t *level;        /* [ops] at heads: longest number of edges from a source */
   double *seconds;       /* [ops] to find what is cheap; NULL: not needed */

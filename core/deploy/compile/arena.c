@@ -5,25 +5,20 @@
 
 /* ---- columns ---- */
 
-typedef struct Column {
+typedef struct column {
   void *at;      /* address of the pointer */
   size_t width;
-} Column;
-
-static void *pointer_of(const Column *c) {
-  void *p;
-  memcpy(&p, c->at, sizeof p);
-  return p;
-}
+} column;
 
 /* A refusal leaves `cap` as it is: columns that have grown already are then longer than it. */
-static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, size_t need) {
+static berth_status grow(berth_i_arena *a, const column *c, int n, size_t *cap, size_t need) {
   size_t more = *cap < 64 ? 64 : *cap;
   if (need <= *cap) return BERTH_OK;
   while (more < need) more += more / 2;
   for (int k = 0; k < n; k++) {
-    void *old = pointer_of(&c[k]),
-         *made = berth_i_pool_realloc(&a->pool, old, old ? 1 : 0, more, c[k].width);
+    void *old, *made;
+    memcpy(&old, c[k].at, sizeof old);
+    made = berth_i_pool_realloc(&a->pool, old, old ? 1 : 0, more, c[k].width);
     if (!made) return berth_i_nomem(a->d->ctx);
     memcpy(c[k].at, &made, sizeof made);
   }
@@ -55,7 +50,7 @@ static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, 
 #define COUNT(x) ((int)(sizeof(x) / sizeof *(x)))
 
 /* No count passes what an int32_t holds, with space for what is added next. */
-static bool reserve(berth_i_arena *a, const Column *c, int n, size_t *cap, int32_t have,
+static bool reserve(berth_i_arena *a, const column *c, int n, size_t *cap, int32_t have,
                     int32_t more, const char *what) {
   if (a->st == BERTH_OK && (int64_t)have + more >= INT32_MAX / 2)
     a->st = berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s",
@@ -65,30 +60,31 @@ static bool reserve(berth_i_arena *a, const Column *c, int n, size_t *cap, int32
 }
 
 bool berth_i_arena_ops(berth_i_arena *a, int32_t more) {
-  const Column c[] = OP_COLUMNS(a);
+  const column c[] = OP_COLUMNS(a);
   return reserve(a, c, COUNT(c), &a->cap_ops, a->n_ops, more, "ops");
 }
 
 bool berth_i_arena_tensors(berth_i_arena *a, int32_t more) {
-  const Column c[] = TENSOR_COLUMNS(a);
+  const column c[] = TENSOR_COLUMNS(a);
   return reserve(a, c, COUNT(c), &a->cap_tensors, a->n_tensors, more, "tensors");
 }
 
 bool berth_i_arena_edges(berth_i_arena *a, int32_t more) {
-  const Column c[] = EDGE_COLUMNS(a);
+  const column c[] = EDGE_COLUMNS(a);
   return reserve(a, c, COUNT(c), &a->cap_edges, a->n_edges, more, "edges");
 }
 
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
-  const Column ops[] = OP_LISTS(a), tensors[] = TENSOR_LISTS(a), edges[] = EDGE_LISTS(a),
-               members[] = MEMBER_LISTS(a), met[] = { COLUMN(a->met) };
+  const column ops[] = OP_LISTS(a), tensors[] = TENSOR_LISTS(a), edges[] = EDGE_LISTS(a),
+               members[] = MEMBER_LISTS(a), untaken[] = { COLUMN(a->untaken) };
   berth_status st = grow(a, ops, COUNT(ops), &a->cap_op_lists, (size_t)a->n_ops + 1);
   if (st == BERTH_OK)
     st = grow(a, tensors, COUNT(tensors), &a->cap_tensor_lists, (size_t)a->n_tensors + 1);
   if (st == BERTH_OK) st = grow(a, edges, COUNT(edges), &a->cap_edge_lists, (size_t)a->n_edges + 1);
   if (st == BERTH_OK)
     st = grow(a, members, COUNT(members), &a->cap_member_lists, (size_t)a->n_coll_ops + 1);
-  return st == BERTH_OK ? grow(a, met, COUNT(met), &a->cap_coll_lists, (size_t)a->n_collectives + 1)
+  return st == BERTH_OK ? grow(a, untaken, COUNT(untaken), &a->cap_coll_lists,
+                               (size_t)a->n_collectives + 1)
                         : st;
 }
 
@@ -101,18 +97,15 @@ int32_t berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t 
 
 /* ---- what is added ---- */
 
-static double auxiliary_seconds(const berth_deploy *d, int32_t device, double bytes) {
-  const berth_device *x = &d->t->devices[device];
-  if (d->o.free_auxiliary || !(x->memory_bandwidth > 0)) return 0;
-  double seconds = bytes / x->memory_bandwidth / x->speed * d->cost->op_factor;
-  return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
-}
-
 int32_t berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device,
                               int32_t samples, double bytes) {
   int32_t v = a->n_ops;
   if (!berth_i_arena_ops(a, 1)) return BERTH_NONE;
-  a->seconds[v] = auxiliary_seconds(a->d, device, bytes);
+  const berth_deploy *d = a->d;
+  const berth_device *x = &d->t->devices[device];
+  bool free = d->o.free_auxiliary || !(x->memory_bandwidth > 0);
+  double seconds = free ? 0 : bytes / x->memory_bandwidth / x->speed * d->cost->op_factor;
+  a->seconds[v] = d->cost->whole_us && !free ? berth_i_whole_us(seconds) : seconds;
   a->param[v] = a->workspace[v] = 0;
   a->rank[v] = a->d->rank[origin];
   a->twin[v] = BERTH_NONE;
@@ -154,7 +147,7 @@ void berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, doub
 
 /* @return whether there is space for it */
 static bool add_to_collective(berth_i_arena *a, int32_t op) {
-  const Column c[] = { COLUMN(a->coll_ops) };
+  const column c[] = { COLUMN(a->coll_ops) };
   if (!reserve(a, c, COUNT(c), &a->cap_coll_ops, a->n_coll_ops, 1, "members of collectives"))
     return false;
   a->coll_ops[a->n_coll_ops++] = op;
@@ -171,10 +164,6 @@ void berth_i_add_waiting(berth_i_arena *a, int32_t op) {
 
 /* ---- life ---- */
 
-static size_t most_keys(const berth_deploy *d) {
-  return (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places);
-}
-
 static berth_status alloc_maps(berth_i_arena *a) {
   size_t ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors,
          devices = (size_t)a->d->n_devices;
@@ -186,7 +175,7 @@ static berth_status alloc_maps(berth_i_arena *a) {
   a->version = berth_i_pool_alloc(&a->pool, tensors, sizeof *a->version);
   a->reduction = berth_i_pool_alloc(&a->pool, tensors, sizeof *a->reduction);
   a->key_bucket = berth_i_pool_alloc(&a->pool, a->n_keys, sizeof *a->key_bucket);
-  a->seat = berth_i_pool_alloc(&a->pool, devices, sizeof *a->seat);
+  a->concat_op = berth_i_pool_alloc(&a->pool, devices, sizeof *a->concat_op);
   a->class_of = berth_i_pool_zalloc(&a->pool, devices, sizeof *a->class_of);
   return berth_i_pool_status(&a->pool);
 }
@@ -195,7 +184,7 @@ berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out) {
   berth_i_arena *a = berth_i_pool_object(d->ctx, sizeof *a);
   if (!a) return berth_i_nomem(d->ctx);
   a->d = d;
-  a->n_keys = most_keys(d);
+  a->n_keys = (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places);
   a->type[0] = a->no_name;
   a->class_size[0] = d->n_devices;
   if (alloc_maps(a) != BERTH_OK) {

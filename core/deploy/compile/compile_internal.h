@@ -1,5 +1,5 @@
-/* What the files of the compiler share: the arena in which a compiled graph grows, and what is made
- * of each tensor. */
+/* What the files of the compiler share: the arena in which a compiled graph grows, versions of
+ * tensors by form, reductions and their buckets. */
 #ifndef BERTH_COMPILE_INTERNAL_H
 #define BERTH_COMPILE_INTERNAL_H
 
@@ -21,7 +21,7 @@ typedef struct berth_i_version {
   int32_t first, next;
 } berth_i_version;
 
-/** A tensor that an AllReduce sums; who waits for it is a list of ops. */
+/** A tensor that an AllReduce sums; the ops that wait for it are a list. */
 typedef struct berth_i_reduction {
   int32_t tensor, place, group;
   int32_t reader;     /* first link; BERTH_NONE */
@@ -59,7 +59,7 @@ struct berth_i_arena {
   int32_t *stamp;            /* [n_ops] last bucket that the op waits for */
   int32_t *key_bucket;       /* [n_keys] first open bucket */
   size_t n_keys;
-  int32_t *seat;             /* [n_devices] scratch: op of each position */
+  int32_t *concat_op;        /* [n_devices] scratch: op of each position */
   berth_i_items versions, ids, reductions, links, buckets;
 
   /* the graph */
@@ -80,7 +80,7 @@ struct berth_i_arena {
   int32_t *in_at, *out_at, *wait_at, *after_at, *topo, *left; /* [ops + 1] */
   int32_t *out, *use_at;                                      /* [tensors + 1] */
   int32_t *in, *use;                                          /* [edges] */
-  int32_t *met;                                               /* [collectives] */
+  int32_t *untaken;                                           /* [collectives] */
   int32_t *wait, *after;                                      /* [coll_ops] */
   char *type[1], no_name[1];
   int32_t class_size[1], class_device[1], *class_of; /* of the cost */

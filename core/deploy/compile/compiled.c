@@ -1,4 +1,5 @@
-/* A compiled graph that stays: copied out of the arena, with names and kinds. */
+/* A compiled graph that stays: copied out of the arena, with names and kinds, and priced again by
+ * a cost of its own. Its op times are to the bit those that the evaluator simulates. */
 #include "compiled_internal.h"
 #include "compile_internal.h"
 #include "graph/builder_internal.h"
@@ -8,23 +9,17 @@
 
 #define COPY(p, n) berth_i_pool_copy(pool, p, (size_t)(n), sizeof *(p))
 
-static void copy_ops(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
+static void copy_arrays(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->seconds = COPY(e->seconds, g->n_ops);
   g->param_bytes = COPY(e->param_bytes, g->n_ops);
   g->workspace_bytes = COPY(e->workspace_bytes, g->n_ops);
   g->twin = COPY(e->twin, g->n_ops);
   g->pin = COPY(e->pin, g->n_ops);
   g->flags = COPY(e->flags, g->n_ops);
-}
-
-static void copy_tensors(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->producer = COPY(e->producer, g->n_tensors);
   g->tensor_bytes = COPY(e->tensor_bytes, g->n_tensors);
   g->resident = COPY(e->resident, g->n_tensors);
   g->tensor_flags = COPY(e->tensor_flags, g->n_tensors);
-}
-
-static void copy_lists(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
   g->in_at = COPY(e->in_at, g->n_ops + 1);
   g->in = COPY(e->in, g->n_edges);
   g->out_at = COPY(e->out_at, g->n_ops + 1);
@@ -109,16 +104,9 @@ done:
   return st;
 }
 
-static berth_status name_graph(berth_graph *g, const berth_graph *old) {
-  static const char *const none[] = { "" };
-  if (old->name && !(g->name = berth_i_pool_strdup(&g->pool, old->name)))
-    return berth_i_nomem(g->ctx);
-  return berth_i_types_copy(&g->pool, 1, none, &g->types);
-}
-
 /* ---- the object ---- */
 
-/* Released like any graph, also half made: then its counts stand, and what is missing is NULL. */
+/* Released like any graph, also half made: then its counts are set, and what is missing is NULL. */
 static berth_graph *graph_like(const berth_graph *e) {
   berth_graph *g = berth_i_pool_object(e->ctx, sizeof *g);
   if (!g) return NULL;
@@ -134,19 +122,14 @@ static berth_graph *graph_like(const berth_graph *e) {
   return g;
 }
 
-/* Profiles hold at speed 1. */
-static void undo_speed(berth_compiled *c) {
-  for (int32_t v = 0; v < c->g->n_ops; v++)
-    c->g->seconds[v] *= c->d->t->devices[c->device[v]].speed;
-}
-
 static berth_status copy_graph(berth_compiled *c, const berth_graph *e) {
   if (!(c->g = graph_like(e))) return berth_i_nomem(e->ctx);
-  berth_status st;
-  if ((st = name_graph(c->g, c->d->g)) != BERTH_OK) return st;
-  copy_ops(&c->g->pool, c->g, e);
-  copy_tensors(&c->g->pool, c->g, e);
-  copy_lists(&c->g->pool, c->g, e);
+  static const char *const none[] = { "" };
+  const char *name = c->d->g->name;
+  if (name && !(c->g->name = berth_i_pool_strdup(&c->g->pool, name))) return berth_i_nomem(e->ctx);
+  berth_status st = berth_i_types_copy(&c->g->pool, 1, none, &c->g->types);
+  if (st != BERTH_OK) return st;
+  copy_arrays(&c->g->pool, c->g, e);
   copy_collectives(&c->g->pool, c->g, e);
   return berth_i_pool_status(&c->g->pool);
 }
@@ -178,21 +161,10 @@ static berth_status price(berth_compiled *c) {
   return berth_cost_new(c->g, c->d->t, &m, &c->cost);
 }
 
-/* To the bit what the evaluator simulates: speeds are multiplied and divided again. */
-static void keep_prices(berth_compiled *c, const double *seconds) {
-  for (int32_t v = 0; v < c->g->n_ops; v++)
-    c->cost->op[(size_t)v * (size_t)c->cost->n_classes + (size_t)c->cost->class_of[c->device[v]]] =
-        seconds[v];
-}
-
-static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate) {
-  berth_status st = d->scratch ? BERTH_OK : berth_i_emission_new(d, &d->scratch);
-  return st == BERTH_OK ? berth_i_deploy_emit(d, action, duplicate, d->scratch) : st;
-}
-
 berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                   berth_compiled **out) {
-  berth_status st = emit(d, action, duplicate);
+  berth_status st = d->scratch ? BERTH_OK : berth_i_emission_new(d, &d->scratch);
+  if (st == BERTH_OK) st = berth_i_deploy_emit(d, action, duplicate, d->scratch);
   if (st != BERTH_OK) return st;
   berth_compiled *c;
   if (!(c = berth_i_pool_object(d->ctx, sizeof *c))) return berth_i_nomem(d->ctx);
@@ -200,10 +172,15 @@ berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const 
   berth_deploy_retain(c->d = d);
   if ((st = copy_graph(c, &d->scratch->graph)) != BERTH_OK) goto done;
   if ((st = copy_columns(c, d->scratch)) != BERTH_OK) goto done;
-  undo_speed(c);
+  /* Profiles hold at speed 1. */
+  for (int32_t v = 0; v < c->g->n_ops; v++)
+    c->g->seconds[v] *= d->t->devices[c->device[v]].speed;
   if ((st = name_all(c)) != BERTH_OK) goto done;
   if ((st = price(c)) != BERTH_OK) goto done;
-  keep_prices(c, d->scratch->graph.seconds);
+  /* To the bit what the evaluator simulates: speeds are multiplied and divided again. */
+  for (int32_t v = 0; v < c->g->n_ops; v++)
+    c->cost->op[(size_t)v * (size_t)c->cost->n_classes + (size_t)c->cost->class_of[c->device[v]]] =
+        d->scratch->graph.seconds[v];
   *out = c;
   c = NULL;
 done:
@@ -215,8 +192,7 @@ void berth_compiled_retain(berth_compiled *c) { c->refs++; }
 
 void berth_compiled_release(berth_compiled *c) {
   if (!c || --c->refs > 0) return;
-  berth_ctx *ctx;
-  ctx = c->d->ctx;
+  berth_ctx *ctx = c->d->ctx;
   berth_cost_release(c->cost);
   berth_graph_release(c->g);
   berth_ctx_retain(ctx);

@@ -1,6 +1,6 @@
 /* Checks a compiled graph against the graph that it comes from, by counting: who handles how many
- * samples, what each replica reads, which partial gradients meet. Knows nothing of strategies,
- * places or how things were emitted. */
+ * samples, what each replica reads, which partial gradients are summed. It uses neither the
+ * strategy nor places nor the emitter. */
 #include "compiled_internal.h"
 #include <stdio.h>
 
@@ -124,7 +124,7 @@ static bool all_are_members(const checking *x, const berth_collective *c, int32_
   return found == count_replicas(x, op);
 }
 
-static bool is_seat(const checking *x, const berth_collective *c, int32_t device) {
+static bool has_member_on(const checking *x, const berth_collective *c, int32_t device) {
   for (int32_t i = 0; i < c->n_members; i++)
     if (x->c->device[c->members[i]] == device) return true;
   return false;
@@ -147,7 +147,7 @@ static berth_status check_concat(const checking *x, int32_t v) {
       return report_wrong(x, v, "gathers tensor %d by no AllGather of all its replicas", t);
     if (!is_near(c->bytes * c->n_members, x->old->tensor_bytes[t]))
       return report_wrong(x, v, "collective %d does not bring the bytes of tensor %d", k, t);
-    if (!is_seat(x, c, x->c->device[v]))
+    if (!has_member_on(x, c, x->c->device[v]))
       return report_wrong(x, v, "is on device %d, where collective %d has no member",
                                  x->c->device[v], k);
     return BERTH_OK;

@@ -5,7 +5,7 @@
 #include "compile_internal.h"
 
 /** One conversion. */
-typedef struct Job {
+typedef struct conversion {
   berth_i_arena *a;
   const berth_deploy *d;
   int32_t t, u;              /* tensor, its producer */
@@ -13,10 +13,10 @@ typedef struct Job {
   int32_t n_from, n_to;
   const int32_t *from_device, *to_device;
   int32_t *ids;              /* [n_to] out */
-} Job;
+} conversion;
 
-static int32_t replica(const Job *j, int32_t k) { return j->a->first_tensor[j->t] + k; }
-static double bytes_of(const Job *j, int32_t samples) {
+static int32_t replica(const conversion *j, int32_t k) { return j->a->first_tensor[j->t] + k; }
+static double bytes_of(const conversion *j, int32_t samples) {
   return j->d->g->tensor_bytes[j->t] * samples / j->d->batch;
 }
 
@@ -29,7 +29,7 @@ static int32_t position_of(const berth_deploy *d, int32_t place, int32_t device)
 /* The replica that position k of the reader takes: on its device, in its machine, in turn; as
  * published the first. It follows from the device, so that readers in other places take the
  * same. */
-static int32_t nearest(const Job *j, int32_t k) {
+static int32_t nearest(const conversion *j, int32_t k) {
   const berth_device *device = j->d->t->devices;
   int32_t target = j->to_device[k], i = position_of(j->d, berth_i_form_place(j->from), target);
   if (i != BERTH_NONE) return i;
@@ -43,24 +43,26 @@ static int32_t nearest(const Job *j, int32_t k) {
 
 /* ---- splits and concatenations ---- */
 
-static int32_t samples_from(const Job *j, int32_t k) {
+static int32_t samples_from(const conversion *j, int32_t k) {
   return berth_i_form_samples(j->d, j->from, k);
 }
-static int32_t samples_to(const Job *j, int32_t k) { return berth_i_form_samples(j->d, j->to, k); }
+static int32_t samples_to(const conversion *j, int32_t k) {
+  return berth_i_form_samples(j->d, j->to, k);
+}
 
-static int32_t add_split(const Job *j, int32_t tensor, int32_t device, int32_t samples) {
+static int32_t add_split(const conversion *j, int32_t tensor, int32_t device, int32_t samples) {
   int32_t op = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_SPLIT, device, samples,
                                      2 * bytes_of(j, samples));
   berth_i_add_edge(j->a, tensor, op);
   return op;
 }
 
-static int32_t add_piece(const Job *j, int32_t op, int32_t samples) {
+static int32_t add_piece(const conversion *j, int32_t op, int32_t samples) {
   return berth_i_add_piece(j->a, op, j->t, (double)samples / j->d->batch);
 }
 
 /* @param tensor out @return op */
-static int32_t add_concat(const Job *j, int32_t device, int32_t samples, bool free,
+static int32_t add_concat(const conversion *j, int32_t device, int32_t samples, bool free,
                           int32_t *tensor) {
   int32_t op = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_CONCAT, device, samples,
                                      free ? 0 : 2 * bytes_of(j, samples));
@@ -70,9 +72,11 @@ static int32_t add_concat(const Job *j, int32_t device, int32_t samples, bool fr
 
 /* ---- whole -> cut ---- */
 
-static int32_t server(const Job *j, int32_t k) { return j->d->o.positional ? 0 : nearest(j, k); }
+static int32_t server(const conversion *j, int32_t k) {
+  return j->d->o.positional ? 0 : nearest(j, k);
+}
 
-static void split_at(const Job *j, int32_t source) {
+static void split_at(const conversion *j, int32_t source) {
   int32_t samples = 0;
   for (int32_t k = 0; k < j->n_to; k++) samples += server(j, k) == source ? samples_to(j, k) : 0;
   if (samples == 0) return;
@@ -84,8 +88,7 @@ static void split_at(const Job *j, int32_t source) {
 
 /* ---- cut -> cut ---- */
 
-/* What each source gives away, and how many pieces each target gets: sources and targets with one
- * piece of all need no op. */
+/* Sources and targets with one piece of all need no op. */
 static int32_t count_pieces(const berth_i_moves *m, int32_t k, bool source) {
   int32_t n = 0;
   for (int32_t i = 0; i < m->n; i++) n += (source ? m->move[i].src : m->move[i].dst) == k;
@@ -93,8 +96,8 @@ static int32_t count_pieces(const berth_i_moves *m, int32_t k, bool source) {
 }
 
 /* Moves are by source. Each source with several is split, each target with several concatenated:
- * ids holds the concatenation's output, seat the concatenation itself. */
-static void exchange(const Job *j) {
+ * ids holds the concatenation's output, concat_op the concatenation itself. */
+static void exchange(const conversion *j) {
   const berth_i_moves *m;
   int32_t split = BERTH_NONE;
   j->a->st = berth_i_deploy_moves(j->a->d, j->from, j->to, &m);
@@ -111,15 +114,15 @@ static void exchange(const Job *j) {
       continue;
     }
     if (j->ids[dst] == BERTH_NONE)
-      j->a->seat[dst] =
+      j->a->concat_op[dst] =
           add_concat(j, j->to_device[dst], samples_to(j, dst), false, &j->ids[dst]);
-    berth_i_add_edge(j->a, piece, j->a->seat[dst]);
+    berth_i_add_edge(j->a, piece, j->a->concat_op[dst]);
   }
 }
 
 /* As published: one concatenation and one split for each of the largest equal groups of sources and
  * targets, on the first source of the group. */
-static void regroup(const Job *j, int32_t group, int32_t sources, int32_t targets) {
+static void regroup(const conversion *j, int32_t group, int32_t sources, int32_t targets) {
   int32_t samples = 0, device = j->from_device[group * sources];
   for (int32_t k = 0; k < targets; k++) samples += samples_to(j, group * targets + k);
   int32_t whole = replica(j, group * sources);
@@ -137,64 +140,47 @@ static void regroup(const Job *j, int32_t group, int32_t sources, int32_t target
     if (samples_to(j, k) > 0) j->ids[k] = add_piece(j, op, samples_to(j, k));
 }
 
-/* Uneven shares need not add up in these groups. */
-static bool groups_agree(const Job *j, int32_t groups) {
-  int32_t sources = j->n_from / groups, targets = j->n_to / groups;
-  for (int32_t g = 0; g < groups; g++) {
-    int32_t balance = 0;
-    for (int32_t k = 0; k < sources; k++)
-      balance += berth_i_form_samples(j->d, j->from, g * sources + k);
-    for (int32_t k = 0; k < targets; k++) balance -= samples_to(j, g * targets + k);
-    if (balance != 0) return false;
-  }
-  return true;
-}
-
-static void exchange_published(const Job *j) {
+/* Uneven shares need not add up in these groups: then as not published. */
+static void exchange_published(const conversion *j) {
   int32_t groups = j->n_from; /* the greatest common divisor */
   for (int32_t b = j->n_to; b != 0;) {
     int32_t rest = groups % b;
     groups = b;
     b = rest;
   }
-  if (!groups_agree(j, groups)) {
+  int32_t sources = j->n_from / groups, targets = j->n_to / groups;
+  for (int32_t g = 0; g < groups; g++) {
+    int32_t balance = 0;
+    for (int32_t k = 0; k < sources; k++) balance += samples_from(j, g * sources + k);
+    for (int32_t k = 0; k < targets; k++) balance -= samples_to(j, g * targets + k);
+    if (balance == 0) continue;
     exchange(j);
     return;
   }
-  for (int32_t g = 0; g < groups; g++) regroup(j, g, j->n_from / groups, j->n_to / groups);
+  for (int32_t g = 0; g < groups; g++) regroup(j, g, sources, targets);
 }
 
 /* ---- cut -> whole ---- */
 
-static void join_at(const Job *j, int32_t k) {
+static void join_at(const conversion *j, int32_t k) {
   int32_t op = add_concat(j, j->to_device[k], j->d->batch, false, &j->ids[k]);
   for (int32_t i = 0; i < j->n_from; i++)
     if (samples_from(j, i) > 0) berth_i_add_edge(j->a, replica(j, i), op);
 }
 
-static void join_once(const Job *j, int32_t at) {
+static void join_once(const conversion *j, int32_t at) {
   join_at(j, at);
   for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = j->ids[at];
 }
 
 /* Where the source is that is on the device of target k; BERTH_NONE. */
-static int32_t source_at(const Job *j, int32_t k) {
+static int32_t source_at(const conversion *j, int32_t k) {
   return position_of(j->d, berth_i_form_place(j->from), j->to_device[k]);
-}
-
-/* The target that has most of it. */
-static int32_t richest(const Job *j) {
-  int32_t best = 0, most = -1;
-  for (int32_t k = 0; k < j->n_to; k++) {
-    int32_t i = source_at(j, k), samples = i == BERTH_NONE ? 0 : samples_from(j, i);
-    if (samples > most) best = k, most = samples;
-  }
-  return best;
 }
 
 /* Devices that have nothing of it take part with a bucket that waits for nothing. The
  * concatenations take no time: the collective puts parts where they belong. */
-static void all_gather(const Job *j, int32_t members) {
+static void all_gather(const conversion *j, int32_t members) {
   berth_i_begin_collective(j->a, BERTH_ALLGATHER, j->d->g->tensor_bytes[j->t] / members, 1);
   for (int32_t k = 0; k < j->n_from; k++) berth_i_add_member(j->a, j->a->first_op[j->u] + k);
   for (int32_t k = 0; k < j->n_to; k++)
@@ -209,15 +195,18 @@ static void all_gather(const Job *j, int32_t members) {
   }
 }
 
-static void gather(const Job *j, int32_t reader) {
+static void gather(const conversion *j, int32_t reader) {
   const berth_action *action = &j->d->action[j->a->action[j->d->group[reader]]];
-  int32_t members = j->n_from;
-  for (int32_t k = 0; k < j->n_to; k++) members += source_at(j, k) == BERTH_NONE;
+  int32_t members = j->n_from, richest = 0, most = -1; /* the target that has most of it */
+  for (int32_t k = 0; k < j->n_to; k++) {
+    int32_t i = source_at(j, k), samples = i == BERTH_NONE ? 0 : samples_from(j, i);
+    members += i == BERTH_NONE;
+    if (samples > most) richest = k, most = samples;
+  }
   if (j->n_to == 1) join_at(j, 0);
   else if (j->d->role[reader] == BERTH_ROLE_SCATTER && action->option == BERTH_DEPLOY_PS)
     join_once(j, j->d->update_number[reader] % j->n_to);
-  else if (j->d->o.positional || !j->d->o.gather)
-    join_once(j, j->d->o.positional ? 0 : richest(j));
+  else if (j->d->o.positional || !j->d->o.gather) join_once(j, j->d->o.positional ? 0 : richest);
   else if (2 * j->n_to >= members) all_gather(j, members);
   else
     for (int32_t k = 0; k < j->n_to; k++) join_at(j, k);
@@ -225,7 +214,7 @@ static void gather(const Job *j, int32_t reader) {
 
 /* ---- versions ---- */
 
-static void convert(const Job *j, int32_t reader) {
+static void convert(const conversion *j, int32_t reader) {
   if (berth_i_tensor_kind(j->d, j->t) != BERTH_I_CUT
       || !(berth_i_is_cut(j->from) || berth_i_is_cut(j->to)))
     for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
@@ -236,18 +225,6 @@ static void convert(const Job *j, int32_t reader) {
   else exchange(j);
 }
 
-static bool needs_sum(const berth_i_arena *a, int32_t tensor) {
-  return berth_i_is_cut(a->form[a->d->g->producer[tensor]])
-         && berth_i_tensor_kind(a->d, tensor) == BERTH_I_PARTIAL;
-}
-
-static const int32_t *find_version(const berth_i_arena *a, int32_t tensor, berth_i_form form) {
-  const berth_i_version *all = a->versions.at;
-  for (int32_t k = a->version[tensor]; k != BERTH_NONE; k = all[k].next)
-    if (all[k].form == form) return (const int32_t *)a->ids.at + all[k].first;
-  return NULL;
-}
-
 const int32_t *berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader) {
   const berth_deploy *d = a->d;
   int32_t u = d->g->producer[tensor], from = berth_i_form_place(a->form[u]),
@@ -256,20 +233,24 @@ const int32_t *berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader)
   berth_i_form to = berth_i_tensor_kind(d, tensor) == BERTH_I_CUT
                         ? a->form[reader]
                         : berth_i_form_of(place, BERTH_I_WHOLE);
-  const int32_t *found = find_version(a, tensor, to);
-  if (found) return found;
-  int32_t first = berth_i_items_take(a, &a->ids, (size_t)n, sizeof *found);
+  /* 1. A version that there is. */
+  const berth_i_version *all = a->versions.at;
+  for (int32_t k = a->version[tensor]; k != BERTH_NONE; k = all[k].next)
+    if (all[k].form == to) return (const int32_t *)a->ids.at + all[k].first;
+  int32_t first = berth_i_items_take(a, &a->ids, (size_t)n, sizeof(int32_t));
   if (first == BERTH_NONE) return NULL;
   int32_t *ids = (int32_t *)a->ids.at + first;
   for (int32_t k = 0; k < n; k++) ids[k] = BERTH_NONE;
+  /* 2. A sum of what replicas that share the batch make; else a conversion. */
   bool keep = true;
-  if (needs_sum(a, tensor)) {
+  if (berth_i_is_cut(a->form[u]) && berth_i_tensor_kind(d, tensor) == BERTH_I_PARTIAL) {
     keep = berth_i_reduce(a, tensor, reader, ids);
   } else {
-    Job j = { a, d, tensor, u, a->form[u], to, berth_i_place_size(d, from), n,
+    conversion j = { a, d, tensor, u, a->form[u], to, berth_i_place_size(d, from), n,
               berth_i_place_devices(d, from), berth_i_place_devices(d, place), ids };
     convert(&j, reader);
   }
+  /* 3. Kept for later readers. */
   int32_t k = keep ? berth_i_items_take(a, &a->versions, 1, sizeof(berth_i_version)) : BERTH_NONE;
   if (k == BERTH_NONE) return ids;
   ((berth_i_version *)a->versions.at)[k] = (berth_i_version){ to, first, a->version[tensor] };

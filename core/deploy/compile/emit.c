@@ -1,48 +1,44 @@
-/* A strategy into a compiled graph: replicas, what they read, how gradients meet. */
+/* A strategy into a compiled graph: replicas, what they read, how gradients are summed. Steps:
+ * 1. forms of all ops (forms.c); 2. replicas and their tensors; 3. edges, with conversions where
+ * forms differ (convert.c); 4. AllReduces of gradients (reduce.c); 5. lists and order (lists.c).
+ *
+ * Replica k of op v is op first_op[v] + k of the compiled graph, its tensor t is first_tensor[t] +
+ * k.
+ * O(ops + edges, both of the compiled graph). */
 #include "compile_internal.h"
 
 /* ---- replicas ---- */
 
-/* Devices of one class come together, mostly with as many samples. */
-typedef struct Price {
-  int32_t class, samples;
-  double seconds;
-} Price;
-
-static double seconds_of(const berth_deploy *d, int32_t op, int32_t device, int32_t samples,
-                         Price *last) {
-  int32_t class = d->n_points > 1 ? device : d->cost->class_of[device];
-  if (class != last->class || samples != last->samples)
-    *last = (Price){ class, samples, berth_i_deploy_seconds(d, op, device, samples) };
-  return last->seconds;
-}
-
-static void add_replica(berth_i_arena *a, int32_t op, int32_t k, int32_t device, Price *last) {
-  const berth_deploy *d = a->d;
-  berth_i_form f = a->form[op];
-  int32_t v = a->n_ops++, samples = berth_i_form_samples(d, f, k);
-  a->seconds[v] = seconds_of(d, op, device, samples, last);
-  a->param[v] = berth_i_param(d->g, op);
-  a->workspace[v] =
-      berth_i_workspace(d->g, op) * (berth_i_is_cut(f) ? (double)samples / d->batch : 1);
-  a->rank[v] = d->rank[op];
-  a->twin[v] = BERTH_NONE;
-  a->device[v] = device;
-  a->origin[v] = op;
-  a->samples[v] = samples;
-  a->flags[v] = (uint8_t)berth_i_flags(d->g, op);
-  a->part[v] = BERTH_PART_REPLICA;
-}
-
 static void add_replicas(berth_i_arena *a) {
   const berth_deploy *d = a->d;
   for (int32_t op = 0; op < d->n_ops; op++) {
-    int32_t place = berth_i_form_place(a->form[op]), n = berth_i_place_size(d, place);
-    Price last = { -1, 0, 0 };
+    berth_i_form f = a->form[op];
+    int32_t place = berth_i_form_place(f), n = berth_i_place_size(d, place), last = -1, of = 0;
+    double seconds = 0; /* of the last class of devices and so many samples: mostly the next
+                           one's */
     if (!berth_i_arena_ops(a, n)) return;
     a->first_op[op] = a->n_ops;
-    for (int32_t k = 0; k < n; k++)
-      add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
+    for (int32_t k = 0; k < n; k++) {
+      int32_t v = a->n_ops++, device = berth_i_place_devices(d, place)[k],
+              samples = berth_i_form_samples(d, f, k),
+              class = d->n_points > 1 ? device : d->cost->class_of[device];
+      if (class != last || samples != of) {
+        last = class;
+        of = samples;
+        seconds = berth_i_deploy_seconds(d, op, device, samples);
+      }
+      a->seconds[v] = seconds;
+      a->param[v] = berth_i_param(d->g, op);
+      a->workspace[v] =
+          berth_i_workspace(d->g, op) * (berth_i_is_cut(f) ? (double)samples / d->batch : 1);
+      a->rank[v] = d->rank[op];
+      a->twin[v] = BERTH_NONE;
+      a->device[v] = device;
+      a->origin[v] = op;
+      a->samples[v] = samples;
+      a->flags[v] = (uint8_t)berth_i_flags(d->g, op);
+      a->part[v] = BERTH_PART_REPLICA;
+    }
   }
 }
 

@@ -1,19 +1,18 @@
-/* From a strategy to the form of every op. */
+/* From a strategy to the form of every op: the place of its group's action, cut along the batch or
+ * whole; dealt out over single devices under SPLIT; whole where it is repeated. Inputs take the
+ * form of their first reader. O(ops + edges). */
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy/deploy_internal.h"
 
 /* ---- SPLIT ---- */
-
-static size_t dealt_slots(const berth_deploy *d) {
-  return (size_t)d->n_groups * ((size_t)d->n_devices + 1);
-}
 
 berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, const int32_t **part) {
   const berth_i_dealing o = {
     .parts = n, .number = group, .published = d->o.split_parameters != 0, .seed = d->o.seed
   };
   int32_t first = d->group_at[group], count = d->group_at[group + 1] - first;
-  if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, dealt_slots(d), sizeof *d->dealt)))
+  size_t slots = (size_t)d->n_groups * ((size_t)d->n_devices + 1);
+  if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, slots, sizeof *d->dealt)))
     return berth_i_pool_status(&d->pool);
   int32_t **slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
   if (!*slot) {
@@ -48,8 +47,7 @@ static berth_status form_group(berth_deploy *d, int32_t group, const berth_actio
   int32_t place = d->set_place[a->set];
   bool cut = berth_i_place_size(d, place) > 1
              && (a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE);
-  berth_i_cut how =
-      a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  berth_i_cut how = d->uneven[place] ? berth_i_cut_by(a->shares) : BERTH_I_CUT_EVEN;
   if (a->option == BERTH_DEPLOY_SPLIT) {
     const int32_t *part, *device = berth_i_place_devices(d, place);
     int32_t first = d->group_at[group];
@@ -78,13 +76,6 @@ static bool makes_uncut(const berth_deploy *d, int32_t op) {
   return false;
 }
 
-static int32_t first_able(const berth_deploy *d, int32_t op) {
-  int32_t device = 0;
-  while (!berth_i_can_run(d->cost, op, device)) device++; /* there is one: the cost has checked
-                                                             it */
-  return device;
-}
-
 berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                   berth_i_form *form, uint8_t *repeated) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
@@ -103,8 +94,11 @@ berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const 
       /* An input has the form of its first reader where it can run there. */
       int32_t reader = d->first_reader[i];
       berth_i_form f = reader != BERTH_NONE ? form[reader] : form[i];
-      if (d->o.input_at_first || !runs_all_over(d, i, berth_i_form_place(f)))
-        f = berth_i_form_of(d->n_sets + first_able(d, i), BERTH_I_WHOLE);
+      if (d->o.input_at_first || !runs_all_over(d, i, berth_i_form_place(f))) {
+        int32_t device = 0; /* there is one: the cost has checked it */
+        while (!berth_i_can_run(d->cost, i, device)) device++;
+        f = berth_i_form_of(d->n_sets + device, BERTH_I_WHOLE);
+      }
       if (!d->cut_op[i] || makes_uncut(d, i))
         f = berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
       form[i] = f;

@@ -5,38 +5,32 @@
  * common move little. `positional`: samples in the order of the devices of the place. */
 #include "deploy/deploy_internal.h"
 
-/* The position that is done first with one sample more, of those that have not got it yet. */
-static int32_t least_loaded(int32_t n, const double *speed, const int32_t *samples,
-                            const uint8_t *given) {
-  int32_t best = BERTH_NONE;
-  for (int32_t k = 0; k < n; k++) {
-    if (given[k]) continue;
-    if (best == BERTH_NONE || (samples[k] + 1) / speed[k] < (samples[best] + 1) / speed[best])
-      best = k;
-  }
-  return best;
-}
-
-/* Whole numbers below the shares; what is left is dealt one by one to the least loaded.
+/* Whole numbers below the shares; what is left is dealt one by one to the position that is done
+ * first with one sample more, of those that have not got it yet.
  * @param speed [n] above 0  @param given [n] scratch */
 static void share_out(int32_t batch, int32_t n, const double *speed, bool even, uint8_t *given,
                       int32_t *samples) {
   double all = 0;
-  int32_t k, left = batch;
-  for (k = 0; k < n; k++) all += speed[k];
-  for (k = 0; k < n; k++) {
+  int32_t left = batch;
+  for (int32_t k = 0; k < n; k++) all += speed[k];
+  for (int32_t k = 0; k < n; k++) {
     samples[k] = even ? batch / n : (int32_t)(batch * (speed[k] / all));
     given[k] = 0;
     left -= samples[k];
   }
   for (; left > 0; left--) {
-    k = least_loaded(n, speed, samples, given);
-    samples[k]++;
-    given[k] = 1;
+    int32_t best = BERTH_NONE;
+    for (int32_t k = 0; k < n; k++) {
+      if (given[k]) continue;
+      if (best == BERTH_NONE || (samples[k] + 1) / speed[k] < (samples[best] + 1) / speed[best])
+        best = k;
+    }
+    samples[best]++;
+    given[best] = 1;
   }
 }
 
-typedef struct Layout {
+typedef struct layout {
   const berth_deploy *d;
   int32_t *all;     /* [n_devices] samples of each device when all share the batch */
   double *speed;    /* [n_devices] of the place's devices */
@@ -45,15 +39,15 @@ typedef struct Layout {
   int32_t next;     /* first position that may lack some */
   berth_i_run *run; /* of the present place */
   int32_t n;
-} Layout;
+} layout;
 
-static void add_run(Layout *l, int32_t first, int32_t owner) {
+static void add_run(layout *l, int32_t first, int32_t owner) {
   if (l->n > 0 && l->run[l->n - 1].owner == owner) return;
   l->run[l->n++] = (berth_i_run){ first, owner };
 }
 
 /* Samples first..end-1, which no device of the place keeps. */
-static void deal_out(Layout *l, int32_t first, int32_t end) {
+static void deal_out(layout *l, int32_t first, int32_t end) {
   while (first < end) {
     while (l->open[l->next] == 0) l->next++;
     int32_t some = l->open[l->next] < end - first ? l->open[l->next] : end - first;
@@ -63,7 +57,7 @@ static void deal_out(Layout *l, int32_t first, int32_t end) {
   }
 }
 
-static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
+static void keep_own(layout *l, int32_t place, const int32_t *samples) {
   const int32_t *position = l->d->position + (size_t)place * (size_t)l->d->n_devices;
   int32_t first = 0, k, n = berth_i_place_size(l->d, place);
   for (k = 0; k < n; k++) {
@@ -81,7 +75,7 @@ static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
   }
 }
 
-static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples) {
+static void lay_out_place(layout *l, int32_t place, bool speed, int32_t *samples) {
   const berth_deploy *d = l->d;
   int32_t n = berth_i_place_size(d, place);
   for (int32_t k = 0; k < n; k++) l->speed[k] = d->speed[berth_i_place_devices(d, place)[k]];
@@ -99,7 +93,7 @@ static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples
 /* At most: each device's own, what is left of it, and a change of receiver in between. */
 static size_t most_runs(const berth_deploy *d) { return 3 * (size_t)d->n_devices + 1; }
 
-static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
+static berth_status lay_out_all(berth_deploy *d, int kind, layout *l) {
   int32_t total = d->place_at[d->n_places];
   size_t n = 0;
   share_out(d->batch, d->n_devices, d->speed, kind == 0, l->given, l->all);
@@ -117,7 +111,7 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
 
 berth_status berth_i_deploy_lay_out(berth_deploy *d) {
   size_t n = (size_t)d->n_devices;
-  Layout l = { .d = d };
+  layout l = { .d = d };
   berth_i_pool scratch = berth_i_pool_empty(d->ctx);
   l.all = berth_i_pool_alloc(&scratch, n, sizeof *l.all);
   l.speed = berth_i_pool_alloc(&scratch, n, sizeof *l.speed);
@@ -148,18 +142,18 @@ done:
 
 /* ---- moves ---- */
 
-typedef struct Runs {
+typedef struct runs {
   const berth_i_run *run;
   int32_t n, at, batch;
-} Runs;
+} runs;
 
-static Runs runs_of(const berth_deploy *d, berth_i_form f) {
+static runs runs_of(const berth_deploy *d, berth_i_form f) {
   int32_t place = berth_i_form_place(f), kind = berth_i_form_cut(f) == BERTH_I_CUT_SPEED,
           first = d->run_at[kind][place];
-  return (Runs){ d->run[kind] + first, d->run_at[kind][place + 1] - first, 0, d->batch };
+  return (runs){ d->run[kind] + first, d->run_at[kind][place + 1] - first, 0, d->batch };
 }
 
-static int32_t run_end(const Runs *r) {
+static int32_t run_end(const runs *r) {
   return r->at + 1 < r->n ? r->run[r->at + 1].first : r->batch;
 }
 
@@ -171,8 +165,8 @@ static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_f
   berth_i_move *move = NULL;
   if (count) {
     /* Steps through both lists of runs at once. */
-    Runs a = runs_of(d, from);
-    Runs b = runs_of(d, to);
+    runs a = runs_of(d, from);
+    runs b = runs_of(d, to);
     int32_t first = 0, pairs = 0;
     while (a.at < a.n && b.at < b.n) {
       int32_t ends_a = run_end(&a), ends_b = run_end(&b), end = ends_a < ends_b ? ends_a : ends_b;

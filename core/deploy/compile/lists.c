@@ -1,8 +1,10 @@
-/* Lists and order of a compiled graph, as the builder makes them, and the views that others get. */
+/* Lists and order of a compiled graph, as the builder makes them (counting sorts, Kahn's order),
+ * and the views that others get: a graph and a cost over the arena's arrays, without a copy. O(ops
+ * + edges). */
 #include "compile_internal.h"
 
 static void view_graph(berth_i_arena *a, berth_graph *g) {
-  bool meet = a->n_collectives > 0;
+  bool any = a->n_collectives > 0;
   *g = (berth_graph){
     .ctx = a->d->ctx,
     .refs = 1,
@@ -31,10 +33,10 @@ static void view_graph(berth_i_arena *a, berth_graph *g) {
     .collectives = a->collective,
     .coll_ops = a->coll_ops,
     .n_coll_ops = (size_t)a->n_coll_ops,
-    .wait_at = meet ? a->wait_at : NULL,
-    .wait = meet ? a->wait : NULL,
-    .after_at = meet ? a->after_at : NULL,
-    .after = meet ? a->after : NULL,
+    .wait_at = any ? a->wait_at : NULL,
+    .wait = any ? a->wait : NULL,
+    .after_at = any ? a->after_at : NULL,
+    .after = any ? a->after : NULL,
     .topo = a->topo,
   };
 }
@@ -51,12 +53,12 @@ berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e) {
   berth_i_list_side(&e->graph, false, a->wait_at, a->wait);
   berth_i_count_side(&e->graph, true, a->after_at);
   berth_i_list_side(&e->graph, true, a->after_at, a->after);
-  int32_t taken = berth_i_take_order(&e->graph, a->left, a->met, a->topo);
+  int32_t taken = berth_i_take_order(&e->graph, a->left, a->untaken, a->topo);
   if (taken < a->n_ops)
     return berth_i_fail(a->d->ctx, BERTH_ECYCLE,
                         "the compiled graph has a cycle: %ld of %ld ops are on it or behind it",
                         (long)(a->n_ops - taken), (long)a->n_ops);
-  /* Every op is pinned: one class of devices will do, whose prices are those on the op's own. */
+  /* Every op is pinned: one class of devices is enough, whose prices are those on the op's own. */
   e->cost = *a->d->cost;
   e->cost.refs = 1;
   e->cost.g = &e->graph;

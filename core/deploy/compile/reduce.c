@@ -5,18 +5,14 @@
 
 /* ---- on a server ---- */
 
-/* Server of the update; of what is no update, by its number. */
-static int32_t server_of(const berth_deploy *d, int32_t reader, int32_t n) {
-  int32_t number = d->update_number[reader];
-  return (number != BERTH_NONE ? number : reader) % n;
-}
-
+/* On the server of the update; of what is no update, by its number. */
 static void sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
   const berth_deploy *d = a->d;
   int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]),
           n = berth_i_place_size(d, place);
   int32_t parts = berth_i_place_size(d, berth_i_form_place(a->form[u]));
-  int32_t device = berth_i_place_devices(d, place)[server_of(d, reader, n)];
+  int32_t update = d->update_number[reader], server = (update != BERTH_NONE ? update : reader) % n,
+          device = berth_i_place_devices(d, place)[server];
   double bytes = d->g->tensor_bytes[t] * (parts * berth_i_tensor_share(d, t, a->form[u], 0) + 1);
   int32_t op = berth_i_add_auxiliary(a, u, BERTH_PART_SUM, device, d->batch, bytes);
   for (int32_t k = 0; k < parts; k++) berth_i_add_edge(a, a->first_tensor[t] + k, op);
@@ -69,24 +65,23 @@ static double gradient_bytes(const berth_i_arena *a, int32_t t) {
   return a->d->g->tensor_bytes[t] * berth_i_tensor_share(a->d, t, a->form[a->d->g->producer[t]], 0);
 }
 
-static bool takes(const berth_i_arena *a, const berth_i_bucket *b, const berth_i_reduction *r) {
-  if (b->place != r->place || b->level != a->d->level[a->d->g->producer[r->tensor]]) return false;
-  return a->d->o.bucket == BERTH_BUCKET_GROUP
-         || b->bytes + gradient_bytes(a, r->tensor) <= a->d->o.bucket_bytes;
-}
-
 /* Of gradients that are reduced together none waits for an update of another: they are of one
  * level. A full bucket stays shut. */
 static int32_t find_bucket(berth_i_arena *a, const berth_i_reduction *r) {
   bool together = a->d->o.bucket != BERTH_BUCKET_NONE && !r->alone;
-  int32_t key = a->d->o.bucket == BERTH_BUCKET_GROUP ? r->group : r->place;
+  bool by_group = a->d->o.bucket == BERTH_BUCKET_GROUP;
+  int32_t key = by_group ? r->group : r->place, level = a->d->level[a->d->g->producer[r->tensor]];
   for (int32_t k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE;
-       k = bucket_at(a, k)->next)
-    if (takes(a, bucket_at(a, k), r)) return k;
+       k = bucket_at(a, k)->next) {
+    const berth_i_bucket *b = bucket_at(a, k);
+    if (b->place == r->place && b->level == level
+        && (by_group || b->bytes + gradient_bytes(a, r->tensor) <= a->d->o.bucket_bytes))
+      return k;
+  }
   int32_t made = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket));
   if (made == BERTH_NONE) return BERTH_NONE;
   *bucket_at(a, made) =
-      (berth_i_bucket){ r->place,   a->d->level[a->d->g->producer[r->tensor]],  0, BERTH_NONE,
+      (berth_i_bucket){ r->place,   level, 0, BERTH_NONE,
                         BERTH_NONE, together ? a->key_bucket[key] : BERTH_NONE, 0 };
   if (together) a->key_bucket[key] = made;
   return made;
@@ -129,7 +124,7 @@ void berth_i_add_reductions(berth_i_arena *a) {
     const berth_i_bucket b = *bucket_at(a, (int32_t)k);
     berth_i_begin_collective(a, BERTH_ALLREDUCE, b.bytes, b.n);
     for (int32_t i = 0; i < berth_i_place_size(a->d, b.place); i++) {
-      /* One gradient: who makes it is the member. */
+      /* One gradient: its maker is the member. */
       int32_t op, u = a->d->g->producer[reduction_at(a, b.first)->tensor];
       if (b.n == 1) {
         op = a->first_op[u] + i;

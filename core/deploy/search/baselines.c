@@ -1,19 +1,58 @@
 /* Strategies that others would take, to begin with and to compare with: one choice for all op
  * groups, the best single device, HeteroG's local choices, the chain cut by memory. They are
  * evaluated once for a problem and kept. */
-#include "baselines_internal.h"
 #include "deploy/values_internal.h"
 #include <stdio.h>
 
-/* ---- the list of baselines: named strategies and their values ---- */
+typedef struct named {
+  char name[32];
+  berth_deploy_sfb rule;
+  int32_t *action; /* [n_groups] */
+  berth_deploy_value value;
+} named;
+
+/* Made once for a problem, which keeps it and its pool; each that was given out holds the
+ * problem. */
+struct berth_deploy_list {
+  berth_i_pool *pool; /* while it is made */
+  berth_deploy *d;
+  named *one;
+  size_t n, cap;
+  uint8_t *duplicate; /* [n_ops] scratch */
+  berth_status st;    /* after a failure nothing more is added */
+  bool passed_over;   /* something that cannot be simulated */
+};
+
+/* ---- reading ---- */
+
+int32_t berth_deploy_list_size(const berth_deploy_list *l) { return (int32_t)l->n; }
+
+static const named *at(const berth_deploy_list *l, int32_t k) {
+  return k >= 0 && (size_t)k < l->n ? &l->one[k] : NULL;
+}
+
+const char *berth_deploy_list_name(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->name : NULL;
+}
+const int32_t *berth_deploy_list_action(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->action : NULL;
+}
+const berth_deploy_value *berth_deploy_list_value(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? &at(l, k)->value : NULL;
+}
+berth_deploy_sfb berth_deploy_list_rule(const berth_deploy_list *l, int32_t k) {
+  return at(l, k) ? at(l, k)->rule : BERTH_DEPLOY_SFB_NONE;
+}
+
+/* ---- adding ---- */
 
 static void append(berth_deploy_list *l, const char *name, const int32_t *action,
                    berth_deploy_sfb rule, const berth_deploy_value *value) {
-  l->st = BERTH_I_POOL_GROW(&l->pool, l->one, l->cap, l->n + 1);
+  l->st = BERTH_I_POOL_GROW(l->pool, l->one, l->cap, l->n + 1);
   if (l->st != BERTH_OK) return;
-  berth_i_named *one = &l->one[l->n];
-  one->action = berth_i_pool_copy(&l->pool, action, (size_t)l->d->n_groups, sizeof *one->action);
-  if ((l->st = berth_i_pool_status(&l->pool)) != BERTH_OK) return;
+  named *one = &l->one[l->n];
+  one->action = berth_i_pool_copy(l->pool, action, (size_t)l->d->n_groups, sizeof *one->action);
+  if ((l->st = berth_i_pool_status(l->pool)) != BERTH_OK) return;
   l->n++;
   snprintf(one->name, sizeof one->name, "%s", name);
   one->rule = rule;
@@ -49,10 +88,6 @@ static int32_t set_of_size(const berth_deploy *d, int32_t n, int32_t with) {
     if (berth_deploy_set(d, s, &list) == n && (with == BERTH_NONE || list[0] == with)) return s;
   return BERTH_NONE;
 }
-
-static int32_t whole_set(const berth_deploy *d) { return set_of_size(d, d->n_devices, BERTH_NONE); }
-
-/* ---- the list ---- */
 
 static berth_status value_of(berth_deploy_list *l, const int32_t *action, berth_deploy_sfb rule,
                              berth_deploy_value *out) {
@@ -97,7 +132,6 @@ static const struct {
                { "dp-ps", BERTH_DEPLOY_PS, BERTH_SHARES_EVEN },
                { "dp-ps-speed", BERTH_DEPLOY_PS, BERTH_SHARES_SPEED },
                { "model-parallel", BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN } };
-enum { ON_ALL = sizeof on_all / sizeof *on_all, OF_HETEROG = 4 };
 
 /* One op cannot be dealt out: such a group goes to one device of the set, in turn. */
 static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
@@ -111,52 +145,41 @@ static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
   return BERTH_NONE;
 }
 
-/* @return false: some op group has no such action */
-static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option option,
-                        berth_deploy_shares shares, int32_t *action) {
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    int32_t a = find_action(d, g, set, option, shares);
-    if (a == BERTH_NONE && option == BERTH_DEPLOY_SPLIT) a = in_turn(d, set, g);
-    if (a == BERTH_NONE) return false;
-    action[g] = a;
-  }
-  return true;
-}
-
 static void add_on_all(berth_deploy_list *l, int32_t *action) {
-  int32_t set = whole_set(l->d);
-  for (size_t k = 0; set != BERTH_NONE && k < ON_ALL; k++)
-    if (fill_on_all(l->d, set, on_all[k].option, on_all[k].shares, action))
-      add(l, on_all[k].name, action, BERTH_DEPLOY_SFB_NONE);
+  const berth_deploy *d = l->d;
+  int32_t set = set_of_size(d, d->n_devices, BERTH_NONE);
+  for (size_t k = 0; set != BERTH_NONE && k < sizeof on_all / sizeof *on_all; k++) {
+    int32_t g;
+    for (g = 0; g < d->n_groups; g++) {
+      int32_t a = find_action(d, g, set, on_all[k].option, on_all[k].shares);
+      if (a == BERTH_NONE && on_all[k].option == BERTH_DEPLOY_SPLIT) a = in_turn(d, set, g);
+      if (a == BERTH_NONE) break;
+      action[g] = a;
+    }
+    if (g == d->n_groups) add(l, on_all[k].name, action, BERTH_DEPLOY_SFB_NONE);
+  }
 }
 
-/* Devices of one group are alike. */
-static bool leads_group(const berth_deploy *d, int32_t device) {
-  for (int32_t k = 0; k < device; k++)
-    if (d->device_group[k] == d->device_group[device]) return false;
-  return true;
-}
-
-static int32_t single_action(const berth_deploy *d, int32_t device) {
-  int32_t set = set_of_size(d, 1, device);
-  if (set == BERTH_NONE) return BERTH_NONE;
-  int32_t a = find_action(d, 0, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  return a != BERTH_NONE && legal_for_all(d, a) ? a : BERTH_NONE;
-}
-
+/* The best single device; of a device group the first, as they are alike. */
 static void add_single(berth_deploy_list *l, int32_t *action) {
+  const berth_deploy *d = l->d;
   berth_deploy_value value, best = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
-  int32_t a, found = BERTH_NONE;
-  for (int32_t k = 0; k < l->d->n_devices && l->st == BERTH_OK; k++) {
-    if (!leads_group(l->d, k) || (a = single_action(l->d, k)) == BERTH_NONE) continue;
-    fill(l->d, a, action);
+  int32_t found = BERTH_NONE;
+  for (int32_t k = 0; k < d->n_devices && l->st == BERTH_OK; k++) {
+    int32_t first = 0;
+    while (d->device_group[first] != d->device_group[k]) first++;
+    int32_t set = set_of_size(d, 1, k);
+    if (first < k || set == BERTH_NONE) continue;
+    int32_t a = find_action(d, 0, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+    if (a == BERTH_NONE || !legal_for_all(d, a)) continue;
+    fill(d, a, action);
     berth_status st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value);
     if (st == BERTH_EUNREACHABLE) l->passed_over = true;
     else if (st != BERTH_OK) l->st = st;
     else if (found == BERTH_NONE || berth_i_value_better(&value, &best)) best = value, found = a;
   }
   if (found == BERTH_NONE || l->st != BERTH_OK) return;
-  fill(l->d, found, action);
+  fill(d, found, action);
   append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
 }
 
@@ -168,26 +191,21 @@ static bool is_heterog(const berth_deploy *d, int32_t a) {
   return (o == BERTH_DEPLOY_PS || o == BERTH_DEPLOY_ALLREDUCE) && (n == 1 || n == d->n_devices);
 }
 
-static int32_t best_choice(const berth_deploy *d, int32_t now, const double *seconds) {
-  int32_t best = BERTH_NONE;
-  for (int32_t a = 0; a < d->n_actions; a++) {
-    if (a == now || isinf(seconds[a]) || !is_heterog(d, a)) continue;
-    if (best == BERTH_NONE || seconds[a] < seconds[best]) best = a;
-  }
-  return best;
-}
-
+/* Op group by op group, the heaviest first: the other choice that is locally best, kept if the
+ * simulated value improves. */
 static berth_status improve(berth_deploy *d, int32_t *action) {
   double *seconds = berth_i_alloc(d->ctx, (size_t)d->n_actions, sizeof *seconds);
   if (!seconds) return berth_i_nomem(d->ctx);
-  berth_deploy_value best;
+  berth_deploy_value best, value;
   berth_status st = berth_deploy_evaluate(d, action, NULL, NULL, &best);
-  berth_deploy_value value;
   for (int32_t g = 0; g < d->n_groups && st == BERTH_OK; g++) {
-    int32_t before = action[g];
+    int32_t before = action[g], choice = BERTH_NONE;
     if ((st = berth_deploy_local(d, action, g, seconds)) != BERTH_OK) break;
-    int32_t choice;
-    if ((choice = best_choice(d, before, seconds)) == BERTH_NONE) continue;
+    for (int32_t a = 0; a < d->n_actions; a++) {
+      if (a == before || isinf(seconds[a]) || !is_heterog(d, a)) continue;
+      if (choice == BERTH_NONE || seconds[a] < seconds[choice]) choice = a;
+    }
+    if (choice == BERTH_NONE) continue;
     action[g] = choice;
     st = berth_deploy_evaluate(d, action, NULL, NULL, &value);
     if (st == BERTH_OK && berth_i_value_better(&value, &best)) best = value;
@@ -198,18 +216,14 @@ static berth_status improve(berth_deploy *d, int32_t *action) {
   return st;
 }
 
-static bool all_heterog(const berth_deploy *d, const int32_t *action) {
-  for (int32_t g = 0; g < d->n_groups; g++)
-    if (!is_heterog(d, action[g])) return false;
-  return true;
-}
-
 /* From the best of those that HeteroG could have with one choice for all. */
 static void add_heterog(berth_deploy_list *l, int32_t *action) {
-  const berth_i_named *start = NULL;
+  const named *start = NULL;
   for (size_t k = 0; k < l->n; k++) {
-    const berth_i_named *x = &l->one[k];
-    if (!all_heterog(l->d, x->action)) continue;
+    const named *x = &l->one[k];
+    int32_t g = 0;
+    while (g < l->d->n_groups && is_heterog(l->d, x->action[g])) g++;
+    if (g < l->d->n_groups) continue;
     if (!start || berth_i_value_better(&x->value, &start->value)) start = x;
   }
   if (!start || l->st != BERTH_OK) return;
@@ -232,37 +246,30 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
 
 /* ---- life ---- */
 
-/* The text is that of the last one which could not be simulated. */
-static berth_status none(berth_deploy *d) {
-  char why[256];
-  snprintf(why, sizeof why, "%s", berth_errmsg(d->ctx));
-  return berth_i_fail(d->ctx, BERTH_EUNREACHABLE, "no baseline can be simulated: %s", why);
-}
-
-static berth_status make(berth_deploy *d, berth_deploy_list **out) {
-  berth_deploy_list *l = berth_i_pool_object(d->ctx, sizeof *l);
-  int32_t *action = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *action);
-  berth_status st = BERTH_ENOMEM;
-  if (l) {
-    l->ctx = d->ctx;
-    l->d = d;
-    l->duplicate = berth_i_pool_alloc(&l->pool, (size_t)d->n_ops, 1);
-  }
-  if (l && action && l->duplicate) st = add_all(l, action);
-  else berth_i_nomem(d->ctx);
-  if (st == BERTH_OK && l->n == 0 && l->passed_over) st = none(d);
-  berth_i_free(d->ctx, action, (size_t)d->n_groups, sizeof *action);
-  if (st == BERTH_OK) *out = l;
-  else if (l) berth_i_baselines_drop(l);
-  return st;
-}
-
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
-  berth_deploy_list *made = NULL;
-  berth_status st = d->baselines ? BERTH_OK : make(d, &made);
-  if (st != BERTH_OK) return st;
-  if (!d->baselines) d->baselines = made;
-  else if (made) berth_i_baselines_drop(made); /* a hook has made them meanwhile */
+  berth_i_pool pool = berth_i_pool_empty(d->ctx);
+  if (!d->baselines) {
+    berth_deploy_list *l = berth_i_pool_zalloc(&pool, 1, sizeof *l);
+    int32_t *action = berth_i_pool_alloc(&pool, (size_t)d->n_groups, sizeof *action);
+    uint8_t *duplicate = berth_i_pool_alloc(&pool, (size_t)d->n_ops, 1);
+    berth_status st = berth_i_pool_status(&pool);
+    if (st == BERTH_OK) {
+      *l = (berth_deploy_list){ .pool = &pool, .d = d, .duplicate = duplicate };
+      st = add_all(l, action);
+    }
+    if (st == BERTH_OK && l->n == 0 && l->passed_over) {
+      char why[256]; /* of the last one that could not be simulated */
+      snprintf(why, sizeof why, "%s", berth_errmsg(d->ctx));
+      st = berth_i_fail(d->ctx, BERTH_EUNREACHABLE, "no baseline can be simulated: %s", why);
+    }
+    if (st != BERTH_OK || d->baselines) { /* a hook may have made them meanwhile */
+      berth_i_pool_free(&pool);
+      if (st != BERTH_OK) return st;
+    } else {
+      d->baselines = l;
+      d->baseline_pool = pool;
+    }
+  }
   berth_deploy_retain(d);
   *out = d->baselines;
   return BERTH_OK;

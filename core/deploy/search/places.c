@@ -1,47 +1,34 @@
-/* Where op groups are, what crosses between them, what is worth changing. */
+/* Tables for the search: actions as sequences of choices, positions of op groups (mean place of
+ * their forward ops; of backward ops mirrored), bytes that cross each cut between neighbours,
+ * weights of groups, actions worth valuing for all. O(ops + edges + groups^2). */
 #include "search_internal.h"
 
 /* ---- actions of a search as sequences of choices ---- */
 
-/* Which part of each device group is in the set: none, all, or some. */
-static bool is_union(const berth_deploy *d, int32_t place, int32_t *count, const int32_t *all) {
-  for (int32_t m = 0; m < d->n_device_groups; m++) count[m] = 0;
-  for (int32_t k = 0; k < berth_i_place_size(d, place); k++)
-    count[d->device_group[berth_i_place_devices(d, place)[k]]]++;
-  for (int32_t m = 0; m < d->n_device_groups; m++) {
-    if (count[m] > 0 && count[m] < all[m]) return false;
-    count[m] = count[m] > 0;
-  }
-  return true;
-}
-
-/* 0, a choice for each device group; or 1, the set. Then option and shares, and whether ops are
- * repeated, if that is a choice. */
-static int32_t write_path(const berth_deploy *d, const berth_i_space *s, int32_t action,
-                          int32_t *count, const int32_t *all, int32_t *out) {
-  const berth_action *x = &d->action[s->of[action]];
-  int32_t n = 0;
-  if (is_union(d, d->set_place[x->set], count, all)) {
-    out[n++] = 0;
-    for (int32_t m = 0; m < d->n_device_groups; m++) out[n++] = count[m];
-  } else {
-    out[n++] = 1;
-    out[n++] = x->set;
-  }
-  out[n++] = (int32_t)x->option;
-  out[n++] = (int32_t)x->shares;
-  if (s->with[s->of[action]] != BERTH_NONE) out[n++] = action >= d->n_actions;
-  return n;
-}
-
+/* A set of whole device groups: 0, then a choice for each group; any other: 1, the set. Then option
+ * and shares, and whether ops are repeated, if that is a choice. */
 void berth_i_search_paths(const berth_deploy *d, const berth_i_space *x, int32_t *at, int32_t *path,
                           int32_t *count) {
-  int32_t *all = count + d->n_device_groups;
-  for (int32_t m = 0; m < d->n_device_groups; m++) all[m] = 0;
+  int32_t groups = d->n_device_groups, *all = count + groups, n = 0;
+  for (int32_t m = 0; m < groups; m++) all[m] = 0;
   for (int32_t k = 0; k < d->n_devices; k++) all[d->device_group[k]]++;
-  at[0] = 0;
-  for (int32_t a = 0; a < x->n_actions; a++)
-    at[a + 1] = at[a] + write_path(d, x, a, count, all, path + at[a]);
+  for (int32_t a = 0; a < x->n_actions; a++) {
+    const berth_action *of = &d->action[x->of[a]];
+    int32_t place = d->set_place[of->set];
+    bool whole = true;
+    for (int32_t m = 0; m < groups; m++) count[m] = 0;
+    for (int32_t k = 0; k < berth_i_place_size(d, place); k++)
+      count[d->device_group[berth_i_place_devices(d, place)[k]]]++;
+    for (int32_t m = 0; m < groups; m++) whole &= count[m] == 0 || count[m] == all[m];
+    at[a] = n;
+    path[n++] = !whole;
+    for (int32_t m = 0; whole && m < groups; m++) path[n++] = count[m] > 0;
+    if (!whole) path[n++] = of->set;
+    path[n++] = (int32_t)of->option;
+    path[n++] = (int32_t)of->shares;
+    if (x->with[x->of[a]] != BERTH_NONE) path[n++] = a >= d->n_actions;
+  }
+  at[x->n_actions] = n;
 }
 
 /* ---- positions ---- */
@@ -52,29 +39,13 @@ static bool is_backward(const berth_deploy *d, int32_t v) {
 static bool is_update(const berth_deploy *d, int32_t v) {
   return (berth_i_flags(d->g, v) & BERTH_OP_UPDATE) != 0;
 }
-/* Variables and constants are where they are read, which may be anywhere. */
-static bool is_source(const berth_deploy *d, int32_t v) {
-  return d->g->in_at[v] == d->g->in_at[v + 1];
-}
 
-/* Kinds of ops, the most telling first. */
+/* Kinds of ops, the most telling first. Variables and constants are where they are read, which may
+ * be anywhere. */
 static int kind_of(const berth_deploy *d, int32_t v) {
   if (is_update(d, v)) return 3;
-  if (is_source(d, v)) return 2;
+  if (d->g->in_at[v] == d->g->in_at[v + 1]) return 2;
   return is_backward(d, v) ? 1 : 0;
-}
-
-/* The mean over the most telling ops that there are. */
-static double place_of(const berth_deploy *d, int32_t group, const double *place) {
-  double sum = 0;
-  int32_t n = 0;
-  for (int kind = 0; kind < 4 && n == 0; kind++)
-    for (int32_t k = d->group_at[group]; k < d->group_at[group + 1]; k++) {
-      if (kind_of(d, d->group_op[k]) != kind) continue;
-      sum += place[d->group_op[k]];
-      n++;
-    }
-  return n > 0 ? sum / n : 0;
 }
 
 berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
@@ -96,7 +67,18 @@ berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
       place[order[k]] =
           is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
   }
-  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) position[i] = place_of(d, i, place);
+  /* The mean over the most telling ops that a group has. */
+  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) {
+    double sum = 0;
+    int32_t found = 0;
+    for (int kind = 0; kind < 4 && found == 0; kind++)
+      for (int32_t k = d->group_at[i]; k < d->group_at[i + 1]; k++) {
+        if (kind_of(d, d->group_op[k]) != kind) continue;
+        sum += place[d->group_op[k]];
+        found++;
+      }
+    position[i] = found > 0 ? sum / found : 0;
+  }
   berth_i_free(d->ctx, order, n, sizeof *order);
   berth_i_free(d->ctx, place, n, sizeof *place);
   return st;
@@ -129,7 +111,7 @@ void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t
   for (int32_t i = 0; i < d->n_groups; i++) out[i] = bytes[rank[i]];
 }
 
-/* ---- what to change, what to try everywhere ---- */
+/* ---- what to change, what to value everywhere ---- */
 
 /* Shares of the time and of the bytes of parameters. */
 void berth_i_search_weights(const berth_deploy *d, double *weight) {

@@ -51,7 +51,7 @@ const berth_option_table *berth_deploy_search_option_table(void) {
 }
 
 /* What the decider's functions work on. */
-typedef struct seam {
+typedef struct search {
   berth_i_pool pool;
   berth_deploy *d;
   berth_deploy_search_options o;
@@ -63,43 +63,36 @@ typedef struct seam {
   berth_leaf *leaf;   /* [leaves] */
   double *weight;     /* [leaves * actions of the problem] */
   size_t seen_cap, leaf_cap, weight_cap;
-} seam;
+} search;
 
 /* ---- values ---- */
 
-static berth_status value_one(seam *s, const int32_t *assignment, double *value, double *excess) {
-  berth_deploy *d = s->d;
-  bool any;
-  berth_status st = berth_i_space_decode(d, &s->space, assignment, s->action, s->duplicate, &any);
-  if (st != BERTH_OK) return st;
-  berth_deploy_value v;
-  if (s->space.chooses)
-    st = berth_deploy_evaluate(d, s->action, any ? s->duplicate : NULL, NULL, &v);
-  else st = berth_deploy_evaluate_rule(d, s->action, s->o.sfb, s->duplicate, NULL, &v);
-  if (st == BERTH_EUNREACHABLE) {
-    *value = INFINITY;
-    return BERTH_OK;
-  }
-  if (st != BERTH_OK) return st;
-  *value = v.seconds;
-  *excess = berth_i_search_excess(&v);
-  return BERTH_OK;
-}
-
 static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
                           double *excess) {
-  seam *s = ud;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < k && st == BERTH_OK; i++)
-    st = value_one(s, assignment + (size_t)i * (size_t)s->d->n_groups, out + i, excess + i);
-  return st;
+  search *s = ud;
+  berth_deploy *d = s->d;
+  for (int32_t i = 0; i < k; i++) {
+    bool any;
+    berth_status st =
+        berth_i_space_decode(d, &s->space, assignment + (size_t)i * (size_t)d->n_groups, s->action,
+                             s->duplicate, &any);
+    if (st != BERTH_OK) return st;
+    berth_deploy_value v;
+    st = s->space.chooses
+             ? berth_deploy_evaluate(d, s->action, any ? s->duplicate : NULL, NULL, &v)
+             : berth_deploy_evaluate_rule(d, s->action, s->o.sfb, s->duplicate, NULL, &v);
+    if (st != BERTH_OK && st != BERTH_EUNREACHABLE) return st;
+    out[i] = st == BERTH_OK ? v.seconds : INFINITY;
+    if (st == BERTH_OK) excess[i] = berth_i_search_excess(&v);
+  }
+  return BERTH_OK;
 }
 
 /* ---- priors ---- */
 
 /* Local costs have the better of AllReduce with and without repeated ops; where that is a choice,
  * and without the rule, apart. */
-static berth_status part_costs(seam *s, int32_t group, double *x) {
+static berth_status part_costs(search *s, int32_t group, double *x) {
   berth_deploy *d = s->d;
   const berth_i_space *space = &s->space;
   if (!space->chooses && s->o.sfb != BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
@@ -116,88 +109,75 @@ static berth_status part_costs(seam *s, int32_t group, double *x) {
   return BERTH_OK;
 }
 
-static berth_status local_one(seam *s, const berth_leaf *leaf, double *row) {
-  bool any;
-  berth_status st =
-      berth_i_space_decode(s->d, &s->space, leaf->assignment, s->action, s->duplicate, &any);
-  if (st == BERTH_OK) st = berth_deploy_local(s->d, s->action, leaf->decision, row);
-  if (st == BERTH_OK) st = part_costs(s, leaf->decision, row);
-  if (st == BERTH_OK) {
-    /* Seconds to weights; nothing fits: all alike. */
-    double least = INFINITY;
-    for (int32_t a = 0; a < s->space.n_actions; a++) least = fmin(least, row[a]);
-    for (int32_t a = 0; a < s->space.n_actions; a++)
-      if (isinf(row[a])) row[a] = 0;
+/* Local costs in seconds as weights: exp of minus the relative excess over the least, by the
+ * temperature. */
+static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
+  search *s = ud;
+  const int32_t n = s->space.n_actions;
+  for (int32_t i = 0; i < k; i++) {
+    double *row = p + (size_t)i * (size_t)n, least = INFINITY;
+    bool any;
+    berth_status st = berth_i_space_decode(s->d, &s->space, leaf[i].assignment, s->action,
+                                           s->duplicate, &any);
+    if (st == BERTH_OK) st = berth_deploy_local(s->d, s->action, leaf[i].decision, row);
+    if (st == BERTH_OK) st = part_costs(s, leaf[i].decision, row);
+    if (st != BERTH_OK) return st;
+    for (int32_t a = 0; a < n; a++) least = fmin(least, row[a]);
+    for (int32_t a = 0; a < n; a++)
+      if (isinf(row[a])) row[a] = 0; /* nothing fits: all alike */
       else if (row[a] == least) row[a] = 1; /* at any temperature */
       else row[a] = least > 0 ? exp(-(row[a] - least) / (s->o.temperature * least)) : 0;
   }
-  return st;
-}
-
-static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
-  seam *s = ud;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < k && st == BERTH_OK; i++)
-    st = local_one(s, &leaf[i], p + (size_t)i * (size_t)s->space.n_actions);
-  return st;
-}
-
-static berth_status reserve_leaves(seam *s, size_t k) {
-  size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions;
-  berth_i_pool *pool = &s->pool;
-  berth_status st = BERTH_I_POOL_GROW(pool, s->seen, s->seen_cap, k * groups);
-  if (st == BERTH_OK)
-    st = BERTH_I_POOL_GROW(pool, s->leaf, s->leaf_cap, k);
-  if (st == BERTH_OK)
-    st = BERTH_I_POOL_GROW(pool, s->weight, s->weight_cap, k * actions);
-  return st;
-}
-
-/* Where ops may be repeated, half of the weight is for that. */
-static void share_weights(const seam *s, int32_t group, const double *weight, double *p) {
-  const uint8_t *legal = s->space.legal + (size_t)group * (size_t)s->space.n_actions;
-  for (int32_t a = 0; a < s->d->n_actions; a++) {
-    const int32_t with = s->space.with[a];
-    p[a] = weight[a];
-    if (with == BERTH_NONE) continue;
-    p[with] = legal[with] ? weight[a] / 2 : 0;
-    p[a] -= p[with];
-  }
+  return BERTH_OK;
 }
 
 static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
-  seam *s = ud;
-  const size_t actions = (size_t)s->d->n_actions;
-  berth_status st = reserve_leaves(s, (size_t)k);
+  search *s = ud;
+  const size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions, n = (size_t)k;
+  berth_status st = BERTH_I_POOL_GROW(&s->pool, s->seen, s->seen_cap, n * groups);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&s->pool, s->leaf, s->leaf_cap, n);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&s->pool, s->weight, s->weight_cap, n * actions);
   if (st != BERTH_OK) return st;
-  /* The caller's function gets actions of the problem. */
-  const int32_t n = s->d->n_groups;
-  for (int32_t i = 0; i < k; i++) {
-    int32_t *seen = s->seen + (size_t)i * (size_t)n;
-    for (int32_t g = 0; g < n; g++) seen[g] = s->space.of[leaf[i].assignment[g]];
+  /* 1. The caller's function gets actions of the problem. */
+  for (size_t i = 0; i < n; i++) {
+    int32_t *seen = s->seen + i * groups;
+    for (size_t g = 0; g < groups; g++) seen[g] = s->space.of[leaf[i].assignment[g]];
     s->leaf[i] = leaf[i];
     s->leaf[i].assignment = seen;
   }
-  for (size_t i = 0; i < (size_t)k * actions; i++) s->weight[i] = 0;
-  st = s->o.own(s->o.ud, k, s->leaf, s->weight);
-  for (int32_t i = 0; i < k && st == BERTH_OK; i++)
-    share_weights(s, leaf[i].decision, s->weight + (size_t)i * actions,
-                  p + (size_t)i * (size_t)s->space.n_actions);
-  return st;
+  for (size_t i = 0; i < n * actions; i++) s->weight[i] = 0;
+  if ((st = s->o.own(s->o.ud, k, s->leaf, s->weight)) != BERTH_OK) return st;
+  /* 2. Where ops may be repeated, half of the weight is for that. */
+  for (size_t i = 0; i < n; i++) {
+    const size_t all = (size_t)s->space.n_actions;
+    const uint8_t *legal = s->space.legal + (size_t)leaf[i].decision * all;
+    const double *weight = s->weight + i * actions;
+    double *row = p + i * all;
+    for (size_t a = 0; a < actions; a++) {
+      const int32_t with = s->space.with[a];
+      row[a] = weight[a];
+      if (with == BERTH_NONE) continue;
+      row[with] = legal[with] ? weight[a] / 2 : 0;
+      row[a] -= row[with];
+    }
+  }
+  return BERTH_OK;
 }
 
 /* ---- life ---- */
 
 static void release(void *ud) {
-  seam *s = ud;
+  search *s = ud;
   berth_deploy *d = s->d;
   berth_i_pool_free(&s->space.pool);
   berth_i_pool_free(&s->pool);
   berth_deploy_release(d);
 }
 
-static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options *o, seam **out) {
-  seam *s = berth_i_pool_object(d->ctx, sizeof *s);
+static berth_status make_search(berth_deploy *d,
+                                const berth_deploy_search_options *o,
+                                search **out) {
+  search *s = berth_i_pool_object(d->ctx, sizeof *s);
   if (!s) return berth_i_nomem(d->ctx);
   berth_deploy_retain(s->d = d);
   s->o = *o;
@@ -224,7 +204,7 @@ typedef struct tables {
   berth_i_first starts;
 } tables;
 
-static berth_status make_tables(seam *s, tables *t) {
+static berth_status make_tables(search *s, tables *t) {
   berth_deploy *d = s->d;
   size_t groups = (size_t)d->n_groups, actions = (size_t)s->space.n_actions,
          device_groups = (size_t)d->n_device_groups;
@@ -264,7 +244,7 @@ static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) 
 
 /* The problem of the search: a choice for each op group. Above STEPS_ABOVE device groups, or as
  * given, an action is chosen in steps. */
-static berth_decisions decisions_of(seam *s, tables *t) {
+static berth_decisions decisions_of(search *s, tables *t) {
   const berth_deploy_search_options *o = &s->o;
   bool in_steps = o->steps < 0 ? s->d->n_device_groups > STEPS_ABOVE : o->steps > 0;
   if (in_steps) berth_i_search_paths(s->d, &s->space, t->at, t->path, t->count);
@@ -297,10 +277,10 @@ berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_opt
                                   berth_decider **out) {
   const berth_deploy_search_options o = opts ? *opts : berth_deploy_search_default(0);
   tables t = { .pool = berth_i_pool_empty(d->ctx) };
-  seam *s = NULL;
+  search *s = NULL;
   berth_status st = check(d->ctx, &o);
-  if (st != BERTH_OK || (st = make_seam(d, &o, &s)) != BERTH_OK) return st;
-  berth_deploy_retain(d); /* release of the seam may be the last */
+  if (st != BERTH_OK || (st = make_search(d, &o, &s)) != BERTH_OK) return st;
+  berth_deploy_retain(d); /* release of the search may be the last */
   if ((st = make_tables(s, &t)) == BERTH_OK) {
     berth_decisions p = decisions_of(s, &t);
     st = berth_decider_new(d->ctx, &p, &o.decide, out);

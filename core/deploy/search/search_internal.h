@@ -1,4 +1,4 @@
-/* Tables of op groups for the search. */
+/* What the files of the search share: its actions, and the tables and starts of its problem. */
 #ifndef BERTH_DEPLOY_SEARCH_INTERNAL_H
 #define BERTH_DEPLOY_SEARCH_INTERNAL_H
 
@@ -48,7 +48,7 @@ typedef struct berth_i_first {
   double *value, *excess;  /* [n] value: NaN: not known */
 } berth_i_first;
 
-/** Those given, and baselines; or, where there are none, data parallelism and what may stand for
+/** Those given, and baselines; or, where there are none, data parallelism and what may replace
  * it. */
 berth_status berth_i_search_starts(berth_deploy *d, const berth_deploy_search_options *o,
                                    const berth_i_space *x, berth_i_first *out);

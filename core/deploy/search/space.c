@@ -1,4 +1,6 @@
-/* The actions of a search: those of the problem, and the same with repeated ops. */
+/* The actions of a search: those of the problem, then each AllReduce on several devices once more
+ * with the ops that the rule LOCAL repeats, if groups choose. encode and decode turn strategies
+ * into assignments and back; what the rule does not repeat cannot be encoded. */
 #include "search_internal.h"
 
 /* ---- actions ---- */
@@ -7,39 +9,22 @@ static bool chooses(const berth_deploy_search_options *o) {
   return o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL;
 }
 
-/* Of an action with repeated ops the same without. */
-static int32_t instead_of(const berth_deploy *d, const berth_i_space *x, int32_t a) {
-  return a < d->n_actions ? berth_i_deploy_twin(d, a) : x->of[a];
-}
-
-/* ---- what is legal ---- */
-
-/* The rule repeats an op of the group, if it has this action. */
-static berth_status repeats(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action,
-                            bool *yes) {
-  const berth_i_local_sfb *sfb = berth_i_local_sfb_of(d, v, group, action);
-  if (!sfb) return BERTH_ENOMEM;
-  *yes = memchr(sfb->flag, 1, (size_t)berth_i_group_size(d, group)) != NULL;
-  return BERTH_OK;
-}
-
-static berth_status mark_group(berth_deploy *d, berth_i_values *v, const berth_i_space *x,
-                               int32_t group, uint8_t *legal) {
-  berth_status st = BERTH_OK;
-  for (int32_t a = 0; a < x->n_actions && st == BERTH_OK; a++) {
-    bool yes = true;
-    if (a >= d->n_actions && legal[x->of[a]]) st = repeats(d, v, group, x->of[a], &yes);
-    legal[a] = berth_i_is_legal(d, group, x->of[a]) && yes;
-  }
-  return st;
-}
-
+/* An action with repeated ops is legal where the rule repeats an op of the group. */
 static berth_status mark_legal(berth_deploy *d, berth_i_space *x) {
   berth_i_values *v;
   berth_status st = berth_i_values_of(d, &v);
-  for (int32_t g = 0; g < d->n_groups && st == BERTH_OK; g++)
-    st = mark_group(d, v, x, g, x->legal + (size_t)g * (size_t)x->n_actions);
-  return st;
+  if (st != BERTH_OK) return st;
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    uint8_t *legal = x->legal + (size_t)g * (size_t)x->n_actions;
+    for (int32_t a = 0; a < x->n_actions; a++) {
+      legal[a] = berth_i_is_legal(d, g, x->of[a]);
+      if (a < d->n_actions || !legal[a]) continue;
+      const berth_i_local_sfb *sfb = berth_i_local_sfb_of(d, v, g, x->of[a]);
+      if (!sfb) return BERTH_ENOMEM;
+      legal[a] = memchr(sfb->flag, 1, (size_t)berth_i_group_size(d, g)) != NULL;
+    }
+  }
+  return BERTH_OK;
 }
 
 /* ---- life ---- */
@@ -64,7 +49,8 @@ berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_optio
       x->with[a] = x->n_actions;
       x->of[x->n_actions++] = a;
     }
-    for (int32_t a = 0; a < x->n_actions; a++) x->instead[a] = instead_of(d, x, a);
+    for (int32_t a = 0; a < x->n_actions; a++)
+      x->instead[a] = a < d->n_actions ? berth_i_deploy_twin(d, a) : x->of[a];
     st = mark_legal(d, x);
   }
   if (st != BERTH_OK) {
@@ -134,23 +120,17 @@ berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_
   return BERTH_OK;
 }
 
-static berth_status check_assignment(const berth_deploy *d, const berth_i_space *x,
-                                     const int32_t *assignment) {
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    const int32_t a = assignment[g];
-    if (a < 0 || a >= x->n_actions || !x->legal[(size_t)g * (size_t)x->n_actions + (size_t)a])
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: action %d of the search is not legal",
-                          (int)g, (int)a);
-  }
-  return BERTH_OK;
-}
-
 berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o,
                                    const int32_t *assignment, int32_t *action, uint8_t *duplicate) {
   berth_i_space x = { 0 };
   berth_status st = berth_i_space_make(d, o, &x);
   if (st != BERTH_OK) return st;
-  st = check_assignment(d, &x, assignment);
+  for (int32_t g = 0; g < d->n_groups && st == BERTH_OK; g++) {
+    const int32_t a = assignment[g];
+    if (a < 0 || a >= x.n_actions || !x.legal[(size_t)g * (size_t)x.n_actions + (size_t)a])
+      st = berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: action %d of the search is not legal",
+                        (int)g, (int)a);
+  }
   bool any;
   if (st == BERTH_OK) st = berth_i_space_decode(d, &x, assignment, action, duplicate, &any);
   berth_deploy_value v;
