@@ -1,4 +1,8 @@
-/* A network that scores what a decision leaves behind: life, weights, games. */
+/* The planner of PAC-ML's job: a network of one hidden layer that estimates how many jobs will be
+ * blocked after a decision. Here: its life, its weights, and games in which it decides alone.
+ *
+ * Weights are rows of `hidden`, one for each input, then the biases, then the output's, then its
+ * bias; `is_new` says that none was learned. A game is O(choices inputs hidden) a job. */
 #include "ahead_internal.h"
 
 static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) {
@@ -26,8 +30,7 @@ static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) 
 
 void berth_pacml_ahead_release(berth_pacml_ahead *a) {
   if (!a) return;
-  berth_ctx *ctx;
-  ctx = a->f.env->ramp->ctx;
+  berth_ctx *ctx = a->f.env->ramp->ctx;
   berth_ctx_retain(ctx);
   berth_i_free(ctx, a->w, (size_t)a->n_weights, sizeof *a->w);
   berth_i_free(ctx, (void *)a->process.beta, (size_t)a->process.n, sizeof *a->process.beta);
@@ -35,19 +38,6 @@ void berth_pacml_ahead_release(berth_pacml_ahead *a) {
   berth_i_fast_release(&a->f);
   berth_i_free(ctx, a, 1, sizeof *a);
   berth_ctx_release(ctx);
-}
-
-/* The first blocks of a size, in the order of the search, stand for all of them. */
-static int32_t blocks_counted(const berth_i_fast *f, int32_t size) {
-  int32_t n = f->first[size + 1] - f->first[size];
-  return n < BERTH_I_AHEAD_COUNTED ? n : BERTH_I_AHEAD_COUNTED;
-}
-
-static uint32_t blocks_with(const berth_pacml_ahead *a, int32_t server, int32_t size) {
-  const uint64_t *block = a->f.block + a->f.first[a->counted[size]];
-  uint32_t out = 0;
-  for (int32_t i = 0; i < a->blocks[size]; i++) out |= (uint32_t)(block[i] >> server & 1) << i;
-  return out;
 }
 
 static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
@@ -104,13 +94,19 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   /* Blocks are counted for sizes that are powers of 2. */
   for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
     if (!a->f.env->legal[k]) continue;
+    /* the first blocks of a size, in the order of the search, stand for all of them */
+    int32_t n = a->f.first[k + 1] - a->f.first[k];
     a->counted[a->n_counted] = k;
-    a->blocks[a->n_counted++] = blocks_counted(&a->f, k);
+    a->blocks[a->n_counted++] = n < BERTH_I_AHEAD_COUNTED ? n : BERTH_I_AHEAD_COUNTED;
   }
   a->inputs = BERTH_I_AHEAD_MOMENTS * (a->n_counted + 1) + BERTH_I_AHEAD_OWN;
   a->n_weights = a->hidden * (a->inputs + 1) + a->hidden + 1;
   for (int32_t v = 0; v < a->f.servers; v++)
-    for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
+    for (int32_t k = 0; k < a->n_counted; k++) {
+      const uint64_t *block = a->f.block + a->f.first[a->counted[k]];
+      for (int32_t i = 0; i < a->blocks[k]; i++)
+        a->with[v].of[k] |= (uint32_t)(block[i] >> v & 1) << i;
+    }
   if ((st = fill(a, process)) == BERTH_OK) *out = a;
   else berth_pacml_ahead_release(a);
   return st;
@@ -145,21 +141,16 @@ void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t 
   }
 }
 
-static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs) {
+berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
+                                    int32_t *blocked) {
+  berth_status st = BERTH_OK;
   for (int32_t j = 0; j < n; j++)
     if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0)
         || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL,
                           "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
-  return BERTH_OK;
-}
-
-berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
-                                    int32_t *blocked) {
-  berth_status st = check_jobs(a, n, jobs);
   berth_i_ahead_state s = berth_i_ahead_empty(a);
-  if (st != BERTH_OK) return st;
   *blocked = 0;
   for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
     *blocked += berth_i_ahead_step(a, &s, &jobs[j], INFINITY, NULL);

@@ -1,5 +1,5 @@
-/* The planner of PAC-ML: what it chooses from, how it values what a choice leaves behind, and how
- * it plays on. */
+/* The planner of PAC-ML's job: the choices (choices.c), the network that values what a choice
+ * leaves behind (value.c), and rollouts (rollouts.c), on a quick cluster of masks (fast.h). */
 #ifndef BERTH_PACML_AHEAD_INTERNAL_H
 #define BERTH_PACML_AHEAD_INTERNAL_H
 
@@ -9,8 +9,8 @@
 enum {
   BERTH_I_AHEAD_MOMENTS = 6,
   BERTH_I_AHEAD_SIZES = 6,   /* of blocks that are counted */
-  BERTH_I_AHEAD_COUNTED = 24, /* blocks of a size, the first ones in the order in which they are
-                                 tried, that stand for all */
+  BERTH_I_AHEAD_COUNTED = 24, /* blocks of a size, the first ones in the order of the search, which
+                                 stand for all */
   BERTH_I_AHEAD_OWN = 6,
   BERTH_I_AHEAD_INPUTS = BERTH_I_AHEAD_MOMENTS * (BERTH_I_AHEAD_SIZES + 1) + BERTH_I_AHEAD_OWN,
   BERTH_I_AHEAD_HIDDEN = 1024,
@@ -71,7 +71,7 @@ double berth_i_ahead_gap(const berth_pacml_ahead *a, berth_rng *rng);
 
 /* ---- value.c ---- */
 
-/** What every choice comes to. */
+/** All choices for a job. */
 typedef struct berth_i_ahead_view {
   const berth_i_choice *choice; /* [n] */
   int32_t n;                    /* turning the job away comes after them */

@@ -1,4 +1,6 @@
-/* The quick cluster of the planner: jobs that come, and what may be decided about one. */
+/* The quick cluster of the planner: jobs that come, and the choices about one. Of each decision
+ * that meets the deadline: the first block that fits, and a few that break up least (many servers,
+ * few large blocks left). O(decisions blocks sizes). */
 #include "ahead_internal.h"
 
 berth_i_ahead_state berth_i_ahead_empty(const berth_pacml_ahead *a) {

@@ -1,5 +1,7 @@
-/* Blocks as masks, models as tables: the cluster of at most 64 servers in which the planner plays.
- * Legal blocks of each size are listed once, in the order of RAMP's first fit. */
+/* Blocks as masks, models as tables: the cluster of at most 64 servers on which the planner plays.
+ * Legal blocks of each size are listed once, in the order of RAMP's first fit; a model under a
+ * decision is its time and the different numbers of pieces of its ops, each of which takes a
+ * block. O(models decisions) look-aheads at creation, then O(sizes blocks) a placement. */
 #include "fast.h"
 
 typedef struct collector {

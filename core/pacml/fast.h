@@ -1,4 +1,4 @@
-/* The cluster as a planner sees it: servers are bits, blocks are masks, what a model takes is a
+/* The cluster of the planner: servers are bits, blocks are masks, what a model takes is a
  * table. As long as memory does not bind, all ops of a job with as many pieces lie in the same
  * block, the first that is free; so a job takes one block for each number of pieces that its ops
  * have. At most 64 servers. Games on it (some 5 us a job) take jobs in turn, and ends are times in
@@ -10,7 +10,7 @@
 
 enum { BERTH_I_FAST_SERVERS = 64, BERTH_I_FAST_SIZES = 8, BERTH_I_FAST_DECISIONS = 40 };
 
-/** What a model comes to under a decision. */
+/** A model under a decision. */
 typedef struct berth_i_fast_cut {
   int32_t n_sizes, size[BERTH_I_FAST_SIZES]; /* pieces that its ops have, most first */
   double jct;                                /* s; INFINITY: there is no legal block */

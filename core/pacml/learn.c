@@ -1,4 +1,6 @@
-/* How the planner's network learns: from games with itself, and from rollouts on the way. */
+/* How the planner's network learns: TD(lambda) from games against the arrival process in which it
+ * decides itself, now and then at random; and, if requested, differences between choices from
+ * rollouts on the way. O(inputs hidden) a weight update, one or two for each job. */
 #include "ahead_internal.h"
 
 berth_pacml_learn_options berth_pacml_learn_default(void) {
@@ -43,52 +45,36 @@ const berth_option_table *berth_pacml_learn_option_table(void) {
   BERTH_I_OPTION_TABLE("pacml learn", options, berth_pacml_learn_options, set_defaults);
 }
 
-static berth_status check(const berth_pacml_ahead *a, const berth_pacml_learn_options *o) {
-  berth_ctx *ctx = a->f.env->ramp->ctx;
-  if (o->trace == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option trace is 1 (below 1)");
-  return berth_options_check(ctx, berth_pacml_learn_option_table(), o);
-}
-
 static const berth_i_choice *choice_of(const learner *l, int32_t i) {
   return i < l->v.n ? &l->choice[i] : NULL;
 }
 
 /* ---- rollouts ---- */
 
-/* The choices with least to be blocked, by the network. @param best [o->choices] out @return their
- * number */
-static int32_t list_best(const learner *l, int32_t *best) {
-  int32_t n = 0;
+/* The differences between choices move towards what the same futures make of them: what the futures
+ * have in common drops out. */
+static void learn_choices(learner *l, double rate) {
+  berth_pacml_ahead *a = l->a;
+  berth_pacml_ahead_options o = { l->o->futures, l->o->depth, berth_rng_u64(l->rng), 1, INFINITY };
+  /* 1. The choices with least to be blocked, by the network. */
+  int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = 0;
   for (int32_t i = 0; i <= l->v.n; i++) {
     if (n == l->o->choices && l->expected[i] >= l->expected[best[n - 1]]) continue;
     int32_t at = n < l->o->choices ? n++ : n - 1;
     for (; at > 0 && l->expected[best[at - 1]] > l->expected[i]; at--) best[at] = best[at - 1];
     best[at] = i;
   }
-  return n;
-}
-
-static double roll(learner *l, int32_t i, uint64_t seed) {
-  berth_pacml_ahead_options o = { l->o->futures, l->o->depth, seed, 1, INFINITY };
-  double sum = 0;
-  for (int32_t k = 0; k < o.futures; k++)
-    sum += berth_i_ahead_future(l->a, &l->s, choice_of(l, i), &o, (uint64_t)k);
-  return sum / o.futures;
-}
-
-/* The differences between choices move towards what the same futures make of them: what the futures
- * have in common drops out. */
-static void learn_choices(learner *l, double rate) {
-  berth_pacml_ahead *a = l->a;
-  int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
-  double mean = 0;
-  uint64_t seed = berth_rng_u64(l->rng);
   if (n < 2) return;
-  double rolled[BERTH_I_AHEAD_CHOICES + 1];
+  /* 2. What their futures come to. */
+  double rolled[BERTH_I_AHEAD_CHOICES + 1], mean = 0;
   for (int32_t i = 0; i < n; i++) {
-    rolled[i] = roll(l, best[i], seed);
+    double sum = 0;
+    for (int32_t k = 0; k < o.futures; k++)
+      sum += berth_i_ahead_future(a, &l->s, choice_of(l, best[i]), &o, (uint64_t)k);
+    rolled[i] = sum / o.futures;
     mean += (rolled[i] - l->expected[best[i]]) / n;
   }
+  /* 3. A step along the gradient of the errors less their mean. */
   memset(l->gradient, 0, (size_t)a->n_weights * sizeof *l->gradient);
   double x[BERTH_I_AHEAD_INPUTS];
   for (int32_t i = 0; i < n; i++) {
@@ -101,13 +87,6 @@ static void learn_choices(learner *l, double rate) {
 }
 
 /* ---- games ---- */
-
-static void first_weights(berth_pacml_ahead *a, berth_rng *rng) {
-  int32_t n = a->hidden * (a->inputs + 1);
-  for (int32_t i = 0; i < n; i++) a->w[i] = 0.3 * berth_rng_normal(rng);
-  for (int32_t i = n; i < a->n_weights; i++) a->w[i] = 0;
-  a->is_new = false;
-}
 
 static berth_status games(learner *l, double *blocked) {
   double before[BERTH_I_AHEAD_INPUTS] = { 0 }, x[BERTH_I_AHEAD_INPUTS], time = 0;
@@ -157,7 +136,8 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
   berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_default();
   berth_ctx *ctx = a->f.env->ramp->ctx;
   size_t n = (size_t)a->n_weights;
-  berth_status st = check(a, &o);
+  if (o.trace == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option trace is 1 (below 1)");
+  berth_status st = berth_options_check(ctx, berth_pacml_learn_option_table(), &o);
   if (st != BERTH_OK) return st;
   learner *l;
   if (!(l = berth_i_zalloc(ctx, 1, sizeof *l))) return berth_i_nomem(ctx);
@@ -170,7 +150,10 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
   if (!l->trace || !l->gradient) {
     st = berth_i_nomem(ctx);
   } else {
-    if (a->is_new) first_weights(a, rng);
+    int32_t inner = a->hidden * (a->inputs + 1);
+    for (int32_t i = 0; i < a->n_weights && a->is_new; i++)
+      a->w[i] = i < inner ? 0.3 * berth_rng_normal(rng) : 0;
+    a->is_new = false;
     st = games(l, blocked);
   }
   berth_i_free(ctx, l->trace, n, sizeof *l->trace);

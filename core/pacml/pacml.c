@@ -1,4 +1,6 @@
-/* Models, and what is known of their placements. */
+/* The environment of PAC-ML: models, decisions, and a table of placements that were simulated, as
+ * a step of the same pieces on the same servers always takes as long (open addressing, at most half
+ * full, by a hash of 128 bits). */
 #include "pacml_internal.h"
 
 static void drop(berth_pacml *p) {
@@ -125,7 +127,7 @@ static berth_status look(berth_pacml *p, int32_t model, int32_t decision, berth_
   berth_i_pacml_known *known = find(p, hash);
   if (known->hash[1] == 0) {
     if ((st = berth_i_ramp_schedule(p->planner, m, out)) != BERTH_OK) return st;
-    if ((st = berth_i_ramp_look(p->planner, m, out)) != BERTH_OK) return st;
+    if ((st = berth_i_ramp_lookahead(p->planner, m, out)) != BERTH_OK) return st;
     known->hash[0] = hash[0];
     known->hash[1] = hash[1];
     known->outcome = *out;

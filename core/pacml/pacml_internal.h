@@ -1,4 +1,4 @@
-/* What the files of PAC-ML share. */
+/* What the files of PAC-ML share: the environment, and the state of a run. */
 #ifndef BERTH_PACML_INTERNAL_H
 #define BERTH_PACML_INTERNAL_H
 
@@ -26,7 +26,7 @@ struct berth_pacml {
   size_t n_slots, n_known;
 };
 
-/** What a decision about the present job comes to, once computed. */
+/** The outcome of a decision about the present job, once computed. */
 typedef struct berth_i_pacml_answer {
   bool known;
   berth_pacml_outcome outcome;

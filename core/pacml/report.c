@@ -1,5 +1,5 @@
-/* What a run came to: section 7 of the specification, its sums over ticks of one step taken as what
- * they stand for. */
+/* The results of a run: jobs by cause, and sums over completed jobs, over server-seconds and over
+ * bytes. Published sums over the ticks of one step are taken for whole jobs. O(jobs). */
 #include "pacml_internal.h"
 
 typedef struct sums {
@@ -11,34 +11,6 @@ typedef struct sums {
 
 static double end_of(const berth_pacml_run *r, int32_t job) {
   return r->jobs[job].arrival + r->past[job].outcome.jct;
-}
-
-/* The part of a job that is done by then, 0 to 1. */
-static double part_done(const berth_pacml_run *r, int32_t job, double time) {
-  double jct = r->past[job].outcome.jct, ran = time - r->jobs[job].arrival;
-  if (ran <= 0) return 0;
-  return ran >= jct || jct <= 0 ? 1 : ran / jct;
-}
-
-/* The part of the time for which a server that it holds computes. */
-static double computing_share(const berth_pacml_run *r, int32_t job) {
-  const berth_pacml_outcome *o = &r->past[job].outcome;
-  double held = o->jct * o->n_servers;
-  return held > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / held : 0;
-}
-
-static void add_completed(const berth_pacml_run *r, int32_t job, sums *s) {
-  const berth_i_pacml_past *p = &r->past[job];
-  double step = p->ramp.step;
-  s->jct += p->outcome.jct;
-  s->speedup +=
-      p->outcome.jct > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / p->outcome.jct : 1;
-  s->pieces += p->outcome.pieces;
-  s->servers += p->outcome.n_servers;
-  s->channels += p->outcome.channels;
-  s->computing_share += computing_share(r, job);
-  s->compute += step > 0 ? p->ramp.compute / step : 0;
-  s->communication += step > 0 ? p->ramp.communication / step : 0;
 }
 
 static double last_end(const berth_pacml_run *r) {
@@ -73,10 +45,13 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
     if (cause != BERTH_PACML_ACCEPTED) continue;
     const berth_i_pacml_past *p = &r->past[j];
     const berth_ramp_model *m = r->env->model[r->jobs[j].model];
-    double part = part_done(r, j, time), ran = part * p->outcome.jct;
+    const double jct = p->outcome.jct, gone = time - r->jobs[j].arrival,
+                 sequential = berth_pacml_sequential(r->env, r->jobs[j].model);
+    /* the part that is done by then, 0 to 1 */
+    const double part = gone <= 0 ? 0 : gone >= jct || jct <= 0 ? 1 : gone / jct, ran = part * jct;
     s->running += ran;
     s->held += ran * p->outcome.n_servers;
-    s->computing += part * berth_pacml_sequential(r->env, r->jobs[j].model);
+    s->computing += part * sequential;
     s->bytes += part * (berth_ramp_model_memory(m) + berth_ramp_model_bytes(m));
     s->memory += part * p->ramp.memory;
     s->dep_bytes += part * p->ramp.bytes;
@@ -84,8 +59,16 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
     if (end_of(r, j) > time + slack) {
       o->unfinished++;
     } else {
+      const double step = p->ramp.step, held = jct * p->outcome.n_servers;
       o->completed++;
-      add_completed(r, j, s);
+      s->jct += jct;
+      s->speedup += jct > 0 ? sequential / jct : 1;
+      s->pieces += p->outcome.pieces;
+      s->servers += p->outcome.n_servers;
+      s->channels += p->outcome.channels;
+      s->computing_share += held > 0 ? sequential / held : 0; /* of the time of its servers */
+      s->compute += step > 0 ? p->ramp.compute / step : 0;
+      s->communication += step > 0 ? p->ramp.communication / step : 0;
     }
   }
   o->blocked = o->rejected + o->unplaced + o->late + (r->env->ramp->o.compat ? o->unfinished : 0);

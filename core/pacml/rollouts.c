@@ -1,5 +1,7 @@
-/* Rollouts: for each choice sampled futures are played on with the network; choices are compared by
- * sequential halving on the same futures. */
+/* The decision of the planner: choices are valued by the network, then compared by sampled futures
+ * in which the network decides (rollouts), the same futures for all, by sequential halving.
+ * O(futures choices depth) decisions of the network. Source: our own; sequential halving of Karnin,
+ * Koren, Somekh, "Almost optimal exploration in multi-armed bandits", 2013. */
 #include "ahead_internal.h"
 
 bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s,
@@ -71,58 +73,47 @@ static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r,
   return berth_options_check(ctx, berth_pacml_ahead_option_table(), o);
 }
 
-/* A choice in the race: what was blocked in its futures so far. */
+/* A choice, and what was blocked in its futures so far. */
 typedef struct runner {
   int32_t choice;
   double sum;
 } runner;
 
-static int32_t rounds_of(int32_t n) {
-  int32_t rounds = 1;
-  while (n > 2) n = (n + 1) / 2, rounds++;
-  return rounds;
-}
-
 /* Sequential halving: as many futures in all as if each choice had o->futures; every round spends
  * an equal share on those that are left, and the worse half is dropped. All that are left have seen
- * the same futures. */
-static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
-                         const berth_i_choice *choice, int32_t n_choices, int32_t n, runner *r,
-                         const berth_pacml_ahead_options *o) {
-  int64_t share = (int64_t)o->futures * n / rounds_of(n), future = 0;
-  for (bool last = false; !last; n = (n + 1) / 2) {
-    int64_t more = share / n > 0 ? share / n : 1;
-    last = n <= 2;
+ * the same futures. @param best in: what the network prefers, which wins ties; out: least blocked
+ * @param n choices; their number stands for turning the job away */
+static berth_status halve(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
+                          int32_t n, const berth_i_choice *choice,
+                          const berth_pacml_ahead_options *o, int32_t *best) {
+  /* 1. The candidates, the preferred one first. */
+  runner r[BERTH_I_AHEAD_CHOICES + 1];
+  int32_t left = 0, last = o->reject ? n : n - 1, rounds = 1;
+  if (*best <= last) r[left++] = (runner){ *best, 0 };
+  for (int32_t i = 0; i <= last; i++)
+    if (i != *best) r[left++] = (runner){ i, 0 };
+  for (int32_t k = left; k > 2; k = (k + 1) / 2) rounds++;
+  int64_t share = (int64_t)o->futures * left / rounds, future = 0;
+  for (bool over = left < 2; !over; left = (left + 1) / 2) {
+    over = left <= 2;
+    /* 2. The same futures for all that are left. */
+    int64_t more = share / left > 0 ? share / left : 1;
     for (int64_t end = future + more; future < end; future++) {
       berth_status st = berth_i_interrupted(a->f.env->ramp->ctx);
       if (st != BERTH_OK) return st;
-      for (int32_t i = 0; i < n; i++)
+      for (int32_t i = 0; i < left; i++)
         r[i].sum +=
-            berth_i_ahead_future(a, now, r[i].choice < n_choices ? &choice[r[i].choice] : NULL, o,
+            berth_i_ahead_future(a, now, r[i].choice < n ? &choice[r[i].choice] : NULL, o,
                                  (uint64_t)job * 16777216 + (uint64_t)future);
     }
-    /* Least blocked first; of equals the first stays in front. */
-    for (int32_t i = 1; i < n; i++) {
+    /* 3. Least blocked first; of equals the first stays in front. */
+    for (int32_t i = 1; i < left; i++) {
       runner one = r[i];
       int32_t at = i;
       for (; at > 0 && r[at - 1].sum > one.sum; at--) r[at] = r[at - 1];
       r[at] = one;
     }
   }
-  return BERTH_OK;
-}
-
-/* Least blocked; ties to what the network prefers, then to the first. */
-static berth_status roll(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
-                         int32_t n, const berth_i_choice *choice, int32_t preferred,
-                         const berth_pacml_ahead_options *o, int32_t *best) {
-  runner r[BERTH_I_AHEAD_CHOICES + 1];
-  int32_t count = 0, last = o->reject ? n : n - 1;
-  if (preferred <= last) r[count++] = (runner){ preferred, 0 };
-  for (int32_t i = 0; i <= last; i++)
-    if (i != preferred) r[count++] = (runner){ i, 0 };
-  berth_status st;
-  if (count > 1 && (st = race(a, now, job, choice, n, count, r, o)) != BERTH_OK) return st;
   *best = r[0].choice;
   return BERTH_OK;
 }
@@ -134,25 +125,6 @@ static int32_t list_servers(uint64_t mask, int32_t *servers) {
   return n;
 }
 
-/* Those of the choices that the run accepts, with the servers and times that it has for them. */
-static berth_status confirm(const berth_pacml_ahead *a, berth_pacml_run *r, berth_i_choice *choice,
-                            int32_t *n) {
-  int32_t kept = 0, servers[BERTH_I_RAMP_SERVERS], block[BERTH_I_FAST_SERVERS];
-  for (int32_t i = 0; i < *n; i++) {
-    berth_pacml_outcome o;
-    int32_t size = list_servers(choice[i].block, block);
-    berth_status st =
-        berth_pacml_look_on(r, a->f.env->decisions[choice[i].index], size, block, &o, servers);
-    if (st != BERTH_OK) return st;
-    if (o.cause != BERTH_PACML_ACCEPTED) continue;
-    choice[kept] = (berth_i_choice){ choice[i].index, choice[i].block, 0, o.jct };
-    for (int32_t k = 0; k < o.n_servers; k++) choice[kept].servers |= (uint64_t)1 << servers[k];
-    kept++;
-  }
-  *n = kept;
-  return BERTH_OK;
-}
-
 berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r,
                                       const berth_pacml_ahead_options *opts, int32_t *decision,
                                       int32_t *n_block, int32_t *block) {
@@ -161,14 +133,29 @@ berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r,
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };
   berth_status st = check(a, r, &o);
   if (st != BERTH_OK) return st;
+  /* 1. What fits and meets the deadline, on the quick cluster. */
+  const berth_pacml_job *job = &r->jobs[r->job];
   berth_i_ahead_state s;
-  s.now = r->jobs[r->job].arrival;
+  s.now = job->arrival;
   for (int32_t k = 0; k < a->f.servers; k++) s.free_at[k] = r->busy[k] ? r->free_at[k] : -1;
-  v.limit = berth_i_ahead_limit(a, &r->jobs[r->job]);
-  v.n = berth_i_ahead_choices(a, &s, &r->jobs[r->job], choice);
-  if ((st = confirm(a, r, choice, &v.n)) != BERTH_OK) return st;
+  v.limit = berth_i_ahead_limit(a, job);
+  int32_t n = berth_i_ahead_choices(a, &s, job, choice);
+  /* 2. Of these what the run accepts, with the servers and times that it has for them. */
+  for (int32_t i = 0; i < n; i++) {
+    int32_t servers[BERTH_I_RAMP_SERVERS], on[BERTH_I_FAST_SERVERS],
+        size = list_servers(choice[i].block, on);
+    berth_pacml_outcome out;
+    st = berth_pacml_look_on(r, a->f.env->decisions[choice[i].index], size, on, &out, servers);
+    if (st != BERTH_OK) return st;
+    if (out.cause != BERTH_PACML_ACCEPTED) continue;
+    berth_i_choice kept = { choice[i].index, choice[i].block, 0, out.jct };
+    for (int32_t k = 0; k < out.n_servers; k++) kept.servers |= (uint64_t)1 << servers[k];
+    choice[v.n++] = kept;
+  }
+  /* 3. By the network, then by rollouts. */
   int32_t at = berth_i_ahead_prefer(a, &s, &v, o.reject != 0, NULL);
-  if (v.n > 0 && o.futures > 0 && (st = roll(a, &s, r->job, v.n, choice, at, &o, &at)) != BERTH_OK)
+  if (v.n > 0 && o.futures > 0
+      && (st = halve(a, &s, r->job, v.n, choice, &o, &at)) != BERTH_OK)
     return st;
   *decision = at < v.n ? a->f.env->decisions[choice[at].index] : 0;
   *n_block = at < v.n ? list_servers(choice[at].block, block) : 0;

@@ -1,4 +1,8 @@
-/* One sequence of jobs: decisions, one after another. */
+/* A run: one sequence of jobs on a cluster, which a decider decides about as they arrive; either it
+ * is called for each arrival (play), or the caller decides job after job (decide).
+ *
+ * Invariants: `job` is the one to be decided about, BERTH_NONE while time passes; answer[d] is what
+ * decision d comes to for it, computed once; a server is busy exactly while its owner runs. */
 #include "pacml_internal.h"
 
 void berth_pacml_run_release(berth_pacml_run *r) {
@@ -7,13 +11,6 @@ void berth_pacml_run_release(berth_pacml_run *r) {
   berth_cluster_release(r->cluster);
   berth_i_pool_free(&r->pool);
   berth_pacml_release(p);
-}
-
-/* exact: what rounding can do to a job that ends just when another one arrives. */
-static double slack(const berth_pacml_run *r, const berth_pacml_job *jobs) {
-  double last = r->n > 0 ? jobs[r->n - 1].arrival : 0;
-  if (r->env->ramp->o.compat) return 1e-7;
-  return last > 0 && isfinite(last) ? 1e-14 * last : 0;
 }
 
 static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs) {
@@ -25,7 +22,9 @@ static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs
     double sequential = berth_pacml_sequential(r->env, jobs[j].model);
     list[j] = (berth_job){ jobs[j].arrival, sequential, jobs[j].beta * sequential, jobs[j].model };
   }
-  o.slack = slack(r, jobs);
+  /* exact: what rounding can do to a job that ends just when another one arrives */
+  double last = r->n > 0 ? jobs[r->n - 1].arrival : 0;
+  o.slack = r->env->ramp->o.compat ? 1e-7 : last > 0 && isfinite(last) ? 1e-14 * last : 0;
   berth_status st = berth_cluster_new(ctx, &o, r->n, list, &r->cluster);
   berth_i_free(ctx, list, (size_t)r->n, sizeof *list);
   return st;
@@ -47,7 +46,7 @@ static berth_status get_arrays(berth_pacml_run *r) {
 
 /* ---- time ---- */
 
-static berth_status ask_decider(berth_pacml_run *r) {
+static berth_status run_decider(berth_pacml_run *r) {
   const berth_pacml_decider *d = r->decider;
   int32_t job = r->job;
   berth_status st = d->arrival ? d->arrival(d->ud, r, job) : BERTH_OK;
@@ -61,7 +60,7 @@ static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
   (void)c;
   memset(r->answer, 0, ((size_t)r->env->most + 2) * sizeof *r->answer);
   r->job = job;
-  return r->decider ? ask_decider(r) : BERTH_OK;
+  return r->decider ? run_decider(r) : BERTH_OK;
 }
 
 static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
@@ -92,7 +91,7 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
   if (r->decider)
     return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: play: the run is being played");
   r->decider = decider;
-  if (r->job != BERTH_NONE) st = ask_decider(r);
+  if (r->job != BERTH_NONE) st = run_decider(r);
   if (st == BERTH_OK) st = berth_cluster_run(r->cluster, &s);
   r->decider = NULL;
   if (st != BERTH_OK && r->job == BERTH_NONE) move_on(r);
@@ -153,27 +152,6 @@ static berth_ramp_outcome *first_of(berth_pacml_run *r, int32_t model, int32_t p
   return &r->first[(size_t)model * ((size_t)r->env->most + 1) + (size_t)pieces];
 }
 
-static void recall(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
-  const berth_ramp_outcome *first = first_of(r, model, o->pieces);
-  int32_t servers = o->n_servers, channels = o->channels;
-  if (!r->env->ramp->o.compat || first->ticks == 0) return;
-  *o = *first;
-  o->n_servers = servers;
-  o->channels = channels;
-}
-
-static void remember(berth_pacml_run *r, const berth_i_pacml_answer *a) {
-  if (!r->env->ramp->o.compat || isnan(a->outcome.jct)) return;
-  berth_ramp_outcome *first = first_of(r, r->jobs[r->job].model, a->ramp.pieces);
-  if (first->ticks == 0) *first = a->ramp;
-}
-
-static bool is_late(const berth_pacml_run *r, double jct) {
-  const berth_pacml_job *job = &r->jobs[r->job];
-  double limit = job->beta * berth_pacml_sequential(r->env, job->model);
-  return r->env->ramp->o.compat ? jct > limit : jct > limit * (1 + 1e-9);
-}
-
 static int32_t *servers_of(const berth_pacml_run *r, int32_t slot) {
   return r->servers + (size_t)slot * (size_t)r->env->ramp->servers;
 }
@@ -181,21 +159,30 @@ static int32_t *servers_of(const berth_pacml_run *r, int32_t slot) {
 static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
                          int32_t slot) {
   berth_i_pacml_answer *a = &r->answer[slot];
-  int32_t model = r->jobs[r->job].model;
+  const berth_pacml_job *job = &r->jobs[r->job];
+  const bool compat = r->env->ramp->o.compat;
+  int32_t model = job->model;
   berth_status st =
       berth_i_pacml_plan(r->env, model, d, r->busy, n, block, servers_of(r, slot), &a->ramp);
   if (st != BERTH_OK) return st;
   a->outcome.cause = BERTH_PACML_PLACEMENT;
   if (a->ramp.cause != BERTH_RAMP_PLACED) return BERTH_OK;
-  recall(r, model, &a->ramp);
+  const berth_ramp_outcome *first = first_of(r, model, a->ramp.pieces);
+  if (compat && first->ticks > 0) {
+    int32_t servers = a->ramp.n_servers, channels = a->ramp.channels;
+    a->ramp = *first;
+    a->ramp.n_servers = servers;
+    a->ramp.channels = channels;
+  }
   a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step,
                                       a->ramp.pieces, a->ramp.n_servers, a->ramp.channels };
-  if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
+  double limit = job->beta * berth_pacml_sequential(r->env, model) * (compat ? 1 : 1 + 1e-9);
+  if (a->outcome.jct > limit) a->outcome.cause = BERTH_PACML_LATE;
   return BERTH_OK;
 }
 
 /* Answers without a block of one's own are kept until the job is decided about.  @param slot out */
-static berth_status call_decider(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
+static berth_status find_answer(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
                         int32_t *slot) {
   berth_i_pacml_answer *a = &r->answer[*slot = n > 0 ? r->env->most + 1 : d];
   berth_status st = BERTH_OK;
@@ -210,7 +197,7 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
                                  const int32_t *block, berth_pacml_outcome *out, int32_t *servers) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = call_decider(r, decision, n, block, &slot);
+  if (st == BERTH_OK) st = find_answer(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
   *out = r->answer[slot].outcome;
   if (servers) memcpy(servers, servers_of(r, slot), (size_t)out->n_servers * sizeof *servers);
@@ -242,14 +229,17 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
                                    const int32_t *block, berth_pacml_outcome *out) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = call_decider(r, decision, n, block, &slot);
+  if (st == BERTH_OK) st = find_answer(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
   const berth_i_pacml_answer *a = &r->answer[slot];
   st = a->outcome.cause == BERTH_PACML_ACCEPTED
            ? accept(r, slot)
            : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
   if (st != BERTH_OK) return st;
-  remember(r, a);
+  if (r->env->ramp->o.compat && !isnan(a->outcome.jct)) {
+    berth_ramp_outcome *first = first_of(r, r->jobs[r->job].model, a->ramp.pieces);
+    if (first->ticks == 0) *first = a->ramp;
+  }
   r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
   if (out) *out = a->outcome;
   r->job = BERTH_NONE;
@@ -282,7 +272,7 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
     mask[d] = d == 0;
     if (d == 0 || !r->env->legal[d]) continue;
     int32_t slot;
-    if ((st = call_decider(r, d, 0, NULL, &slot)) == BERTH_OK)
+    if ((st = find_answer(r, d, 0, NULL, &slot)) == BERTH_OK)
       mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
   }
   return st;

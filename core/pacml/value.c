@@ -1,4 +1,7 @@
-/* The network of the planner: what is free at moments to come, and what that is worth. */
+/* The network of the planner: what is free at moments to come, and what that is worth. Inputs: at
+ * six moments the share of free servers and of free blocks of each counted size, and six numbers
+ * of the choice; one hidden layer, squashed by x / (1 + |x|). All choices of a job share the units
+ * of the outlook without it; a choice adds only what it changes. */
 #include "ahead_internal.h"
 
 enum { MOMENTS = BERTH_I_AHEAD_MOMENTS, SIZES = BERTH_I_AHEAD_SIZES };

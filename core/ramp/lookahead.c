@@ -86,10 +86,10 @@ static void end_piece(walk *k, int32_t piece) {
       begin_row(k, row);
       continue;
     }
-    p->row_next[row] = p->met[set];
-    p->met[set] = row;
+    p->row_next[row] = p->gathered[set];
+    p->gathered[set] = row;
     if (--p->waiting[set] > 0) continue;
-    for (int32_t r = p->met[set], next; r != BERTH_NONE; r = next) {
+    for (int32_t r = p->gathered[set], next; r != BERTH_NONE; r = next) {
       next = p->row_next[r];
       begin_row(k, r);
     }
@@ -125,8 +125,8 @@ static double one_tick(walk *k) {
   k->running = k->flowing = false;
   /* 1. Time to the first end: of the first piece of each server, and of the rows that are first on
    * a channel. */
-  for (int32_t i = 0; i < p->n_seats; i++) {
-    int32_t s = p->seat[i];
+  for (int32_t i = 0; i < p->n_own; i++) {
+    int32_t s = p->own[i];
     uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
     if (p->ready[s] != BERTH_NONE) tick = fmin(tick, p->left[p->ready[s]]);
     for (int32_t row = p->flows[s]; !instant && row != BERTH_NONE; row = p->row_next[row]) {
@@ -138,8 +138,8 @@ static double one_tick(walk *k) {
   if (isinf(tick)) return tick;
   /* 2. Pieces run. */
   int32_t ended = BERTH_NONE;
-  for (int32_t i = 0; i < p->n_seats; i++) {
-    int32_t s = p->seat[i], piece = p->ready[s];
+  for (int32_t i = 0; i < p->n_own; i++) {
+    int32_t s = p->own[i], piece = p->ready[s];
     if (piece == BERTH_NONE) continue;
     k->running = true;
     p->left[piece] -= fmin(tick, p->left[piece]);
@@ -156,9 +156,9 @@ static double one_tick(walk *k) {
     if (r->free) arrive_away(k, local[i]);
     k->parts--;
   }
-  for (int32_t i = 0; !instant && i < p->n_seats; i++) {
+  for (int32_t i = 0; !instant && i < p->n_own; i++) {
     uint64_t used[BERTH_I_RAMP_SERVERS / 64] = { 0 };
-    for (int32_t *at = &p->flows[p->seat[i]]; *at != BERTH_NONE;) {
+    for (int32_t *at = &p->flows[p->own[i]]; *at != BERTH_NONE;) {
       int32_t row = *at;
       bool moves = compat || is_first(p, row, used);
       k->flowing = true;
@@ -192,16 +192,16 @@ static double one_tick(walk *k) {
 static void begin(walk *k, const berth_ramp_model *m) {
   berth_ramp_planner *p = k->p;
   k->pieces = p->n_pieces;
-  for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
+  for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->gathered[set] = BERTH_NONE;
   for (int32_t row = 0; row < p->n_rows; row++)
     if (p->row[row].set != BERTH_NONE) p->waiting[p->row[row].set]++;
-  for (int32_t i = 0; i < p->n_seats; i++) p->ready[p->seat[i]] = p->flows[p->seat[i]] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n_own; i++) p->ready[p->own[i]] = p->flows[p->own[i]] = BERTH_NONE;
   for (int32_t row = 0; row < p->n_rows; row++) k->parts += stays(p, row) + leaves(p, row);
   for (int32_t piece = 0; piece < p->n_pieces; piece++)
     if (p->need[piece] == 0) make_ready(k, piece);
 }
 
-berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
+berth_status berth_i_ramp_lookahead(berth_ramp_planner *p, const berth_ramp_model *m,
                                berth_ramp_outcome *out) {
   walk k = { .p = p };
   berth_status st = BERTH_OK;

@@ -1,4 +1,7 @@
-/* A training graph made ready to be cut: costs, memory, edges between ops, orders. */
+/* A training graph made ready to be cut: op costs, memory, edges between ops in both directions
+ * (CSR), forward ops as given and in topological order, first come first served. Backward ops are
+ * those flagged so, or the later of two twins; a twin holds what its forward op holds. O(ops +
+ * edges), with short scans for repeated edges. */
 #include "ramp_internal.h"
 
 static void drop(berth_ramp_model *m) {

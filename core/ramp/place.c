@@ -1,5 +1,8 @@
 /* First fit (RAMP's placement): ops in topological order of the forward ops; each with a producer
- * whose servers hold it, or on the first legal block of free servers, shapes in a fixed order. */
+ * whose servers hold it, or on the first legal block of free servers, shapes in a fixed order.
+ * Legal blocks and their order: place_op and find_block. `home` lists the servers of the blocks
+ * that the job has; `where` says where an op's begin, twins and joined ops sharing them. O(ops
+ * blocks servers) at worst. */
 #include "ramp_internal.h"
 
 /* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups
@@ -14,7 +17,7 @@ typedef struct search {
   int32_t pieces;
   double need;             /* bytes of a piece */
   bool within;             /* only where the job is already */
-  berth_i_ramp_seen *seen; /* called instead of checking free servers: whether a block is
+  berth_i_ramp_accept *accept; /* called instead of checking free servers: whether a block is
                               accepted */
   void *ud;
 } search;
@@ -25,7 +28,7 @@ static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) {
 
 static bool fits(const search *q) {
   const berth_ramp_planner *p = q->p;
-  if (q->seen) return q->seen(q->ud, q->pieces, p->block);
+  if (q->accept) return q->accept(q->ud, q->pieces, p->block);
   for (int32_t i = 0; i < q->pieces; i++) {
     int32_t s = p->block[i];
     if (p->taken[s] || p->free_bytes[s] < q->need || (q->within && !p->mine[s])) return false;
@@ -153,11 +156,11 @@ berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m
   return BERTH_OK;
 }
 
-bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen,
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_accept *accept,
                              void *ud) {
   int32_t block[BERTH_I_RAMP_SERVERS];
   berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
-  search q = { &p, pieces, 0, false, seen, ud };
+  search q = { &p, pieces, 0, false, accept, ud };
   return (pieces == 1 || (pieces > 1 && pieces % 2 == 0)) && find_block(&q);
 }
 

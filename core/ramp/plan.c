@@ -112,14 +112,14 @@ static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, int32
   p->n_wish = 0;
   if (st != BERTH_OK) return st;
   if (o.cause == BERTH_RAMP_PLACED) {
-    p->n_seats = 0;
+    p->n_own = 0;
     for (int32_t s = 0; s < p->ramp->servers; s++)
-      if (p->mine[s]) p->seat[p->n_seats++] = s;
-    o.n_servers = p->n_seats;
+      if (p->mine[s]) p->own[p->n_own++] = s;
+    o.n_servers = p->n_own;
     if (look && ((st = berth_i_ramp_schedule(p, m, &o)) != BERTH_OK
-                 || (st = berth_i_ramp_look(p, m, &o)) != BERTH_OK))
+                 || (st = berth_i_ramp_lookahead(p, m, &o)) != BERTH_OK))
       return st;
-    for (int32_t i = 0; servers && i < p->n_seats; i++) servers[i] = p->seat[i];
+    for (int32_t i = 0; servers && i < p->n_own; i++) servers[i] = p->own[i];
   }
   *out = o;
   return BERTH_OK;

@@ -1,4 +1,6 @@
-/* The planner and its arrays, which grow together by what their length follows from. */
+/* The planner and its arrays: a table of them by the kind of length (groups, edges, pieces, rows
+ * ...), so that those of one kind grow together. They stay from one plan to the next and only
+ * grow. */
 #include "ramp_internal.h"
 
 #define ARRAY(kind, name)                                       \
@@ -11,12 +13,12 @@ static const struct { berth_i_ramp_length kind; size_t offset, size;
 } arrays[] = {ARRAY(GROUPS, pieces),      ARRAY(GROUPS, base),
               ARRAY(GROUPS, where),       ARRAY(GROUPS, held),
               ARRAY(GROUPS, priority),    ARRAY(GROUPS, set_time),
-              ARRAY(SETS, waiting),       ARRAY(SETS, met),
+              ARRAY(SETS, waiting),       ARRAY(SETS, gathered),
               ARRAY(EDGES, size),         ARRAY(EDGES, klass),
               ARRAY(EDGES, sorted),       ARRAY(HOMES, home),
               ARRAY(SERVERS, free_bytes), ARRAY(SERVERS, taken),
               ARRAY(SERVERS, mine),       ARRAY(SERVERS, count),
-              ARRAY(SERVERS, block),      ARRAY(SERVERS, seat),
+              ARRAY(SERVERS, block),      ARRAY(SERVERS, own),
               ARRAY(SERVERS, ready),      ARRAY(SERVERS, flows),
               ARRAY(CHANNELS, reach),     ARRAY(PIECES, server),
               ARRAY(PIECES, group),       ARRAY(PIECES, need),

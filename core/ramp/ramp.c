@@ -1,4 +1,7 @@
-/* The cluster: options, and what transfers and all-reduces take. */
+/* The cluster: options, and what transfers and all-reduces take. Servers are numbered by group,
+ * rack, slot. An all-reduce is four stages by distinct groups, slots and racks, each a
+ * reduce-scatter of the message of the one before, then the same back (RAMP, Ottino et al.);
+ * `compat` divides the bandwidth twice, as the published simulator does. */
 #include "ramp_internal.h"
 
 berth_ramp_options berth_ramp_default(int compat) {

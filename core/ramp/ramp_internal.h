@@ -1,5 +1,6 @@
-/* What the files of RAMP share. A *group* is all pieces of one op; groups have the ids of the
- * graph's ops. */
+/* What the files of RAMP share: the cluster, models, and the planner's state. A *group* is all
+ * pieces of one op; groups have the ids of the graph's ops. A *row* is all transfers from one
+ * piece to the pieces of one group. */
 #ifndef BERTH_RAMP_INTERNAL_H
 #define BERTH_RAMP_INTERNAL_H
 
@@ -113,8 +114,8 @@ struct berth_ramp_planner {
   int32_t *priority;       /* the higher, the sooner */
   double *set_time;        /* s of the collective around a split op; negative: its dependencies are
                               transfers of their own */
-  int32_t *waiting, *met;  /* exact, of its collective, and of its synchronisation: rows that are
-                              not ready yet; those that are */
+  int32_t *waiting, *gathered;  /* exact, of its collective, and of its synchronisation: rows that
+                                   are not ready yet; those that are */
   /* edges */
   double *size;                       /* bytes of one dependency */
   berth_i_ramp_class *klass, *sorted; /* of edges, then 8 of each group: to synchronise, at each
@@ -130,7 +131,7 @@ struct berth_ramp_planner {
   const int32_t *wish;     /* block for the ops with n_wish pieces; n_wish 0: none */
   int32_t n_wish;
   uint64_t *reach;         /* [servers * words] servers that flows go to from each */
-  int32_t *seat, n_seats;  /* servers that the job is on, ascending */
+  int32_t *own, n_own;  /* servers that the job is on, ascending */
   int32_t *ready, *flows;  /* look-ahead: first piece that is ready, first row under way; lists by
                               rank, highest first */
   /* pieces */
@@ -154,19 +155,19 @@ berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kin
 /** Evaluates the legal blocks of so many servers, in the order of the search, until the
  * answer is true.
  *  @return whether it was */
-typedef bool berth_i_ramp_seen(void *ud, int32_t n, const int32_t *block);
+typedef bool berth_i_ramp_accept(void *ud, int32_t n, const int32_t *block);
 /** Whether some legal block of so many servers is within the first one of `outer`; also if there is
  * none of `outer`. */
 bool berth_i_ramp_within(const berth_ramp *r, int32_t inner, int32_t outer);
 bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block);
-bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen,
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_accept *accept,
                              void *ud);
 
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
                                 const uint8_t *busy, berth_ramp_outcome *out);
 berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
                                    berth_ramp_outcome *out);
-berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
+berth_status berth_i_ramp_lookahead(berth_ramp_planner *p, const berth_ramp_model *m,
                                berth_ramp_outcome *out);
 
 #endif
