@@ -1,5 +1,7 @@
 /* A cluster, its clock and events: arrivals in order of the jobs, ends by a heap, slots and wakes.
- * O(log jobs) an event, besides what the scheduler does. */
+ * At one time ends come first (up to the slack), then wakes, slots, arrivals; a scheduler decides
+ * within these events. Sums over time are kept up whenever the clock moves. O(log jobs) an event,
+ * besides what the scheduler does. */
 #include "cluster_internal.h"
 
 berth_cluster_options berth_cluster_default(int32_t machines) {
@@ -26,9 +28,7 @@ const berth_option_table *berth_cluster_option_table(void) {
       .text = "an end so little after another event comes before it" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "cluster", options, sizeof(berth_cluster_options),
-                                            set_defaults };
-  return &table;
+  BERTH_I_OPTION_TABLE("cluster", options, berth_cluster_options, set_defaults);
 }
 
 /* ---- checks ---- */
@@ -77,8 +77,7 @@ static size_t cells(const berth_cluster *c) {
 
 void berth_cluster_release(berth_cluster *c) {
   if (!c) return;
-  berth_ctx *ctx;
-  ctx = c->ctx;
+  berth_ctx *ctx = c->ctx;
   berth_i_heap_release(ctx, &c->ends);
   berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);
@@ -143,19 +142,6 @@ void berth_i_cluster_advance(berth_cluster *c, double time) {
   c->now = time;
 }
 
-/* Slots go on as long as anybody is there, or is to come. */
-static double next_slot(const berth_cluster *c) {
-  bool anybody =
-      c->next_arrival < c->n || c->ends.n > 0 || c->sum.arrived > c->sum.done + c->sum.refused;
-  return anybody ? c->slot_at : INFINITY;
-}
-
-static berth_cluster_event over(berth_cluster *c) {
-  if (isfinite(c->o.horizon)) berth_i_cluster_advance(c, c->o.horizon);
-  c->over = true;
-  return (berth_cluster_event){ BERTH_CLUSTER_OVER, c->now, BERTH_NONE };
-}
-
 static berth_cluster_event event(berth_cluster *c, berth_cluster_event_kind kind, double time,
                                  int32_t job) {
   berth_i_cluster_advance(c, time);
@@ -167,8 +153,11 @@ typedef struct upcoming {
   double end, slot, arrival, other; /* other: the first that is no end */
 } upcoming;
 
-static upcoming look_ahead(const berth_cluster *c) {
-  upcoming u = { c->ends.n > 0 ? c->ends.at[0].key : INFINITY, next_slot(c), INFINITY, 0 };
+static upcoming upcoming_of(const berth_cluster *c) {
+  upcoming u = { c->ends.n > 0 ? c->ends.at[0].key : INFINITY, INFINITY, INFINITY, 0 };
+  /* slots go on as long as there are jobs, or are to come */
+  if (c->next_arrival < c->n || c->ends.n > 0 || c->sum.arrived > c->sum.done + c->sum.refused)
+    u.slot = c->slot_at;
   if (c->next_arrival < c->n) u.arrival = c->job[c->next_arrival].arrival;
   u.other = fmin(fmin(u.arrival, u.slot), c->wake_at);
   return u;
@@ -179,14 +168,16 @@ static bool is_over(const berth_cluster *c, const upcoming *u) {
 }
 
 double berth_cluster_upcoming(const berth_cluster *c) {
-  upcoming u = look_ahead(c);
+  upcoming u = upcoming_of(c);
   return is_over(c, &u) ? INFINITY : fmax(c->now, fmin(u.end, u.other));
 }
 
 berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
-  upcoming u = look_ahead(c);
+  upcoming u = upcoming_of(c);
   if (is_over(c, &u)) {
-    *out = over(c);
+    *out = event(c, BERTH_CLUSTER_OVER, isfinite(c->o.horizon) ? c->o.horizon : c->now,
+                 BERTH_NONE);
+    c->over = true;
   } else if (u.end <= u.other + c->o.slack) {
     int32_t job = c->ends.at[0].item;
     *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(u.end, u.other), job);

@@ -71,14 +71,6 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
   j->share = 0;
 }
 
-/* Space for n more places. */
-static berth_status reserve_holds(berth_cluster *c, int32_t n) {
-  size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
-  berth_status st = BERTH_I_POOL_GROW(&c->pool, c->hold, c->cap_hold, need);
-  if (st != BERTH_OK) return st;
-  return BERTH_I_POOL_GROW(&c->pool, c->amount, c->cap_amount, need * (size_t)c->o.resources);
-}
-
 static int32_t get_hold(berth_cluster *c) {
   int32_t h = c->free_hold;
   if (h == BERTH_NONE) return c->n_holds++;
@@ -91,11 +83,6 @@ static double wanted(const berth_cluster *c, int32_t machine, const double *amou
                      int32_t r) {
   return amount ? amount[(size_t)place * (size_t)c->o.resources + (size_t)r]
                 : cell(c->capacity, c, machine)[r];
-}
-
-/* Amounts that were added up and taken apart may be off by rounding. */
-static bool too_much(const berth_cluster *c, int32_t machine, int32_t r, double amount) {
-  return amount > cell(c->free_amount, c, machine)[r] + 1e-9 * cell(c->capacity, c, machine)[r];
 }
 
 static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
@@ -115,10 +102,12 @@ static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
                           "cluster: job %d: amount of resource %d on machine %d: expected a "
                           "finite number not below 0, got %g",
                           (int)job, (int)r, (int)machine, x);
-    if (too_much(c, machine, r, x))
+    double left = cell(c->free_amount, c, machine)[r];
+    /* amounts that were added up and taken apart may be off by rounding */
+    if (x > left + 1e-9 * cell(c->capacity, c, machine)[r])
       return berth_i_fail(c->ctx, BERTH_EINFEASIBLE,
                           "cluster: job %d needs %g of resource %d on machine %d, where %g is left",
-                          (int)job, x, (int)r, (int)machine, cell(c->free_amount, c, machine)[r]);
+                          (int)job, x, (int)r, (int)machine, left);
   }
   return BERTH_OK;
 }
@@ -137,17 +126,7 @@ static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t
   j->share += share(c, machine, amounts(c, hold));
 }
 
-static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
-                                 const double *amount) {
-  c->starts++;
-  for (int32_t i = 0; i < n; i++) {
-    berth_status st = check_place(c, job, machine[i], amount, i);
-    if (st != BERTH_OK) return st;
-  }
-  return BERTH_OK;
-}
-
-/* ---- who waits ---- */
+/* ---- waiting jobs ---- */
 
 static int32_t *after(berth_cluster *c, int32_t job) {
   return job == BERTH_NONE ? &c->first_waiting : &c->at[job].after;
@@ -201,8 +180,14 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
     st = berth_i_fail(c->ctx, BERTH_EINVAL,
                       "cluster: start: job %d on %d machines: expected at least 1", (int)job,
                       (int)n);
-  if (st == BERTH_OK) st = check_places(c, job, n, machine, amount);
-  if (st == BERTH_OK) st = reserve_holds(c, n);
+  c->starts += st == BERTH_OK; /* a stamp, by which machines named twice are found */
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++)
+    st = check_place(c, job, machine[i], amount, i);
+  /* Space for n more places. */
+  size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
+  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&c->pool, c->hold, c->cap_hold, need);
+  if (st == BERTH_OK)
+    st = BERTH_I_POOL_GROW(&c->pool, c->amount, c->cap_amount, need * (size_t)c->o.resources);
   if (st != BERTH_OK) return st;
   leave(c, job);
   /* The last place first, so that lists are in the order given. */

@@ -1,7 +1,7 @@
-/* What each job has in a slot, and how that comes into force.
+/* What each job has in a slot, and how that takes effect.
  *
  * Assignments of a slot are stretches of one array of places, written behind those before; the
- * cluster learns of them only when the slot is committed, so that a job whose places are the same
+ * cluster gets them only when the slot is committed, so that a job whose places are the same
  * runs on without a pause. Amounts in use are exact: where no job is left, all is free. */
 #include "ps_internal.h"
 #include "base/sort_internal.h"
@@ -13,14 +13,14 @@ static size_t cell(const berth_ps_run *r, int32_t machine) {
   return (size_t)machine * (size_t)r->ps->o.resources;
 }
 
-/* ---- books of a slot ---- */
+/* ---- amounts of a slot ---- */
 
 static void set_used(berth_ps_run *r, size_t at, double used) {
   r->used[at] = used;
   r->free_amount[at] = fmax(0, r->ps->capacity[at] - used);
 }
 
-/* Nobody is there: exactly all is free, whatever was rounded on the way. */
+/* Without a job on a machine exactly all is free, whatever was rounded on the way. */
 static void give_back(berth_ps_run *r, int32_t job, berth_i_ps_stretch s) {
   for (int32_t i = 0; i < s.n; i++) {
     const berth_ps_place *p = &places(r, s)[i];
@@ -63,17 +63,6 @@ static berth_status check_job(berth_ps_run *r, int32_t job, const char *what) {
   return BERTH_OK;
 }
 
-static berth_status check_place(berth_ps_run *r, int32_t job, const berth_ps_place *p) {
-  if (p->machine < 0 || p->machine >= r->ps->o.machines)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d does not exist: there are %d",
-                        (int)job, (int)p->machine, (int)r->ps->o.machines);
-  if (p->workers < 0 || p->servers < 0 || (p->workers == 0 && p->servers == 0))
-    return berth_i_fail(r->ctx, BERTH_EINVAL,
-                        "ps: job %d: machine %d: expected workers or servers, got %d and %d",
-                        (int)job, (int)p->machine, (int)p->workers, (int)p->servers);
-  return BERTH_OK;
-}
-
 /* What the job itself was assigned there before does not count. `old` moves on along the old
  * places. */
 static berth_status check_free(berth_ps_run *r, int32_t job, const berth_ps_place *p,
@@ -95,24 +84,27 @@ static berth_status check_free(berth_ps_run *r, int32_t job, const berth_ps_plac
 
 BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 
-static bool in_order(int32_t n, const berth_ps_place *p) {
-  for (int32_t i = 1; i < n; i++)
-    if (p[i].machine < p[i - 1].machine) return false;
-  return true;
-}
-
 /* ---- decisions ---- */
 
 /* Writes them behind all others, where they do not count yet. */
 static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *p) {
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = check_place(r, job, &p[i]);
-  if (st != BERTH_OK) return st;
-  st = BERTH_I_POOL_GROW(&r->pool, r->place, r->cap_places, r->n_places + (size_t)n);
+  bool sorted = true;
+  for (int32_t i = 0; i < n; i++) {
+    if (p[i].machine < 0 || p[i].machine >= r->ps->o.machines)
+      return berth_i_fail(r->ctx, BERTH_EINVAL,
+                          "ps: job %d: machine %d does not exist: there are %d", (int)job,
+                          (int)p[i].machine, (int)r->ps->o.machines);
+    if (p[i].workers < 0 || p[i].servers < 0 || (p[i].workers == 0 && p[i].servers == 0))
+      return berth_i_fail(r->ctx, BERTH_EINVAL,
+                          "ps: job %d: machine %d: expected workers or servers, got %d and %d",
+                          (int)job, (int)p[i].machine, (int)p[i].workers, (int)p[i].servers);
+    sorted = sorted && (i == 0 || p[i].machine >= p[i - 1].machine);
+  }
+  berth_status st = BERTH_I_POOL_GROW(&r->pool, r->place, r->cap_places, r->n_places + (size_t)n);
   if (st != BERTH_OK) return st;
   berth_ps_place *to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
-  if (!in_order(n, to)) sort_by_machine(to, (size_t)n);
+  if (!sorted) sort_by_machine(to, (size_t)n);
   const berth_ps_place *old = places(r, r->at[job].now), *end = old + r->at[job].now.n;
   st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
@@ -173,7 +165,7 @@ berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
   return BERTH_OK;
 }
 
-/* ---- coming into force ---- */
+/* ---- taking effect ---- */
 
 /* So that the job ends when it should in this slot, or has the right work left after it, whatever
  * part of the slot is lost. The cluster has no rate of 0; the least number takes nothing off what
@@ -204,9 +196,17 @@ static berth_status start(berth_ps_run *r, int32_t job, double rate) {
   return berth_cluster_start(r->cluster, job, s.n, r->machine, r->amount, rate);
 }
 
-static void note(berth_ps_run *r, int32_t job) {
+static berth_status run(berth_ps_run *r, int32_t job) {
   berth_i_ps_state *s = &r->at[job];
   const berth_ps_place *p = places(r, s->now);
+  bool moves = s->last.n > 0 && s->now.first != s->last.first;
+  s->r.moves += moves;
+  if (moves) s->owed = r->ps->job[job].moving;
+  double rate = rate_of(r, job);
+  berth_status st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate)
+                                                    : start(r, job, rate);
+  if (st != BERTH_OK) return st;
+  s->r.state = BERTH_JOB_RUNNING;
   if (s->r.first == BERTH_NONE) s->r.first = r->slot;
   s->r.slots++;
   s->r.inside += s->now.n == 1;
@@ -218,19 +218,6 @@ static void note(berth_ps_run *r, int32_t job) {
   }
   r->entry[r->n_entries++] = (berth_i_ps_entry){ r->slot, job, s->now };
   s->last = s->now;
-}
-
-static berth_status run(berth_ps_run *r, int32_t job) {
-  berth_i_ps_state *s = &r->at[job];
-  bool moves = s->last.n > 0 && s->now.first != s->last.first;
-  s->r.moves += moves;
-  if (moves) s->owed = r->ps->job[job].moving;
-  double rate = rate_of(r, job);
-  berth_status st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate)
-                                                    : start(r, job, rate);
-  if (st != BERTH_OK) return st;
-  s->r.state = BERTH_JOB_RUNNING;
-  note(r, job);
   return BERTH_OK;
 }
 

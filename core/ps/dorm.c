@@ -1,10 +1,19 @@
-/* Dorm: the jobs of a slot, fair shares, and the machines of the bundles that were decided. */
+/* Dorm (Sun et al., 2017): at each change of the jobs, bundles of workers and servers for each, so
+ * that the cluster is used most while shares stay near those of DRF and few running jobs change.
+ * Here: fair shares, the greedy rule for many jobs, and the machines of the bundles that were
+ * decided; the program is in dorm_program.c. */
 #include "dorm_internal.h"
 
 /* ---- dorm without its program ---- */
 
 static double distance(const berth_i_dorm_job *x, int32_t n) {
   return fabs(n * x->share - x->fair * x->share);
+}
+
+static bool fits(const berth_i_dorm *d, const double *free_amount, const berth_i_dorm_job *x) {
+  for (int32_t i = 0; i < d->base.ps->o.resources; i++)
+    if (x->demand[i] > free_amount[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
+  return true;
 }
 
 /* What is left of the sums, and the distance from fair shares so far. */
@@ -24,8 +33,7 @@ static bool add(berth_i_dorm *d, state *s, berth_i_dorm_job *x) {
   double loss = s->loss + distance(x, x->chosen + 1) - distance(x, x->chosen);
   if (x->chosen >= x->most || (loss > s->loss && loss > berth_i_dorm_unfairness(d) * (1 + 1e-9)))
     return false;
-  for (int32_t i = 0; i < d->base.ps->o.resources; i++)
-    if (x->demand[i] > s->free_amount[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
+  if (!fits(d, s->free_amount, x)) return false;
   set(d, s, x, x->chosen + 1);
   return true;
 }
@@ -35,35 +43,32 @@ static berth_i_dorm_job *next(berth_i_dorm *d) {
   return d->queue.n > 0 ? &d->list[berth_i_heap_pop(&d->queue, NULL)] : NULL;
 }
 
-/* Those farthest from fair come down to it; the others that run stay as they are: `most` says
- * so. */
-static void free_some(berth_i_dorm *d, state *s) {
-  int32_t left = berth_i_dorm_adjustable(d);
-  for (int32_t k = 0; k < d->n; k++)
-    if (d->list[k].runs) berth_i_heap_push(&d->queue, k, -distance(&d->list[k], d->list[k].before));
-  berth_i_dorm_job *x;
-  while ((x = next(d))) {
-    bool may = left > 0 && distance(x, x->before) > 0;
-    left -= may;
-    if (may && x->before > x->fair) set(d, s, x, x->fair > 1 ? x->fair : 1);
-    if (!may) x->most = x->before;
-  }
-}
-
 /* Sets `chosen`. */
 static void dorm_greedy(berth_i_dorm *d) {
   state s = { { 0 }, 0 };
+  int32_t left = berth_i_dorm_adjustable(d);
+  berth_i_dorm_job *x;
   memcpy(s.free_amount, d->base.total, sizeof s.free_amount);
   for (int32_t k = 0; k < d->n; k++) {
     d->list[k].chosen = 0;
     s.loss += distance(&d->list[k], 0);
     set(d, &s, &d->list[k], d->list[k].before);
   }
-  free_some(d, &s);
+  /* 1. Those farthest from fair come down to it; the others that run stay as they are: `most` says
+   * so. */
+  for (int32_t k = 0; k < d->n; k++)
+    if (d->list[k].runs) berth_i_heap_push(&d->queue, k, -distance(&d->list[k], d->list[k].before));
+  while ((x = next(d))) {
+    bool may = left > 0 && distance(x, x->before) > 0;
+    left -= may;
+    if (may && x->before > x->fair) set(d, &s, x, x->fair > 1 ? x->fair : 1);
+    if (!may) x->most = x->before;
+  }
+  /* 2. A bundle for each job that does not run. */
   for (int32_t k = 0; k < d->n; k++)
     if (!d->list[k].runs) add(d, &s, &d->list[k]);
+  /* 3. As many more as fit, for those whose bundles use most first. */
   for (int32_t k = 0; k < d->n; k++) berth_i_heap_push(&d->queue, k, -d->list[k].use);
-  berth_i_dorm_job *x;
   while ((x = next(d)))
     while (add(d, &s, x)) continue;
 }
@@ -96,9 +101,9 @@ static void release(berth_ps_scheduler *s) {
   berth_i_heap_release(s->ctx, &d->queue);
 }
 
-/* ---- who is there ---- */
+/* ---- jobs of a slot ---- */
 
-static berth_i_dorm_job look_at(const berth_i_dorm *d, const berth_ps_run *r, int32_t job) {
+static berth_i_dorm_job job_of(const berth_i_dorm *d, const berth_ps_run *r, int32_t job) {
   const berth_ps_job *j = &d->base.ps->job[job];
   berth_i_dorm_job x = { .job = job,
                          .bundle = berth_i_ps_bundle_of(j),
@@ -113,38 +118,24 @@ static berth_i_dorm_job look_at(const berth_i_dorm *d, const berth_ps_run *r, in
   return x;
 }
 
-static bool fits(const berth_i_dorm *d, const double *free_amount, const berth_i_dorm_job *x) {
-  for (int32_t i = 0; i < d->base.ps->o.resources; i++)
-    if (x->demand[i] > free_amount[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
-  return true;
-}
-
 /* ---- bundles by machine ---- */
 
-/* Whole bundles stand there: so many. BERTH_NONE: they do not. */
-static int32_t bundles_at(const berth_ps *p, const berth_i_dorm_job *x, const berth_ps_place *at) {
-  int32_t n = at->servers / x->bundle.servers;
-  /* none of its bundles is smaller than others */
-  bool all = (int64_t)x->bundle.workers * x->bundle.most == p->job[x->job].batch;
-  return all && n * x->bundle.servers == at->servers && n * x->bundle.workers == at->workers
-             ? n
-             : BERTH_NONE;
-}
-
-/* Cells before; false if they are unknown, or would be too many. */
+/* Cells before; false if they are unknown, as a machine has no whole bundles or some bundle is
+ * smaller than others, or would be too many. */
 static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
   const berth_ps *p = d->base.ps;
   size_t machines = (size_t)p->o.machines;
   if ((size_t)d->n * machines > (size_t)d->o.most_cells) return false;
   memset(d->cell, 0, (size_t)d->n * machines * sizeof *d->cell);
   for (int32_t k = 0; k < d->n; k++) {
-    berth_i_dorm_job *x = &d->list[k];
+    const berth_i_dorm_job *x = &d->list[k];
     berth_i_ps_stretch last = r->at[x->job].last;
     if ((int64_t)x->bundle.workers * x->bundle.most != p->job[x->job].batch) return false;
     for (int32_t i = 0; x->runs && i < last.n; i++) {
       const berth_ps_place *at = &r->place[last.first + (size_t)i];
-      int32_t n = bundles_at(p, x, at);
-      if (n == BERTH_NONE) return false;
+      int32_t n = at->servers / x->bundle.servers;
+      if (n * x->bundle.servers != at->servers || n * x->bundle.workers != at->workers)
+        return false;
       d->cell[(size_t)k * machines + (size_t)at->machine] = n;
     }
   }
@@ -197,32 +188,16 @@ static void put_all(berth_i_dorm *d, berth_ps_run *r) {
 
 /* ---- decisions ---- */
 
-static berth_status choose(berth_i_dorm *d, const berth_ps_run *r) {
-  bool solved = false;
-  berth_status st = BERTH_OK;
-  d->by_machine = false;
-  if (d->n == 0) return BERTH_OK;
-  if (d->n <= d->o.most_jobs) {
-    d->by_machine = read_cells(d, r);
-    st = berth_i_dorm_program(d, &solved);
-  }
-  if (st != BERTH_OK || solved) return st;
-  d->by_machine = false;
-  d->counts.greedy++;
-  dorm_greedy(d);
-  return BERTH_OK;
-}
-
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   berth_i_dorm *d = (berth_i_dorm *)s;
   if (!s->changed) return berth_i_ps_keep_all(s, r);
   d->n = s->n_jobs;
   d->running = 0;
   for (int32_t k = 0; k < d->n; k++) {
-    d->list[k] = look_at(d, r, s->jobs[k]);
+    d->list[k] = job_of(d, r, s->jobs[k]);
     d->running += d->list[k].runs;
   }
-  /* Progressive filling of the cluster's sums. */
+  /* 1. Fair shares: progressive filling of the cluster's sums. */
   double free_amount[BERTH_PS_RESOURCES];
   memcpy(free_amount, d->base.total, sizeof free_amount);
   for (int32_t k = 0; k < d->n; k++)
@@ -234,23 +209,25 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
     if (++x->fair < x->most)
       berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
   }
-  berth_status st = choose(d, r);
-  if (st != BERTH_OK) return st;
+  /* 2. Bundles: by the program; with many jobs, or without its answer, by the greedy rule. */
+  bool solved = d->n == 0;
+  berth_status st = BERTH_OK;
+  d->by_machine = false;
+  if (!solved && d->n <= d->o.most_jobs) {
+    d->by_machine = read_cells(d, r);
+    if ((st = berth_i_dorm_program(d, &solved)) != BERTH_OK) return st;
+  }
+  if (!solved) {
+    d->by_machine = false;
+    d->counts.greedy++;
+    dorm_greedy(d);
+  }
+  /* 3. Machines. */
   put_all(d, r);
   return berth_i_ps_pack_assign(&s->pack, r);
 }
 
 static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, release };
-
-static berth_status get_arrays(berth_i_dorm *d) {
-  berth_ctx *ctx = d->base.ctx;
-  size_t n = (size_t)d->base.ps->n;
-  d->list = berth_i_pool_alloc(&d->base.pool, n, sizeof *d->list);
-  d->bundles = berth_i_pool_zalloc(&d->base.pool, n, sizeof *d->bundles);
-  d->cell = berth_i_pool_alloc(&d->base.pool, (size_t)d->o.most_cells, sizeof *d->cell);
-  if (berth_i_pool_status(&d->base.pool) != BERTH_OK) return BERTH_ENOMEM;
-  return berth_i_heap_init(ctx, &d->queue, d->base.ps->n, n);
-}
 
 berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts,
                                berth_ps_scheduler **out) {
@@ -258,8 +235,14 @@ berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts,
   berth_status st = berth_options_check(p->ctx, berth_ps_dorm_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);
   if (st != BERTH_OK) return st;
-  ((berth_i_dorm *)s)->o = *opts;
-  st = get_arrays((berth_i_dorm *)s);
+  berth_i_dorm *d = (berth_i_dorm *)s;
+  size_t n = (size_t)p->n;
+  d->o = *opts;
+  d->list = berth_i_pool_alloc(&s->pool, n, sizeof *d->list);
+  d->bundles = berth_i_pool_zalloc(&s->pool, n, sizeof *d->bundles);
+  d->cell = berth_i_pool_alloc(&s->pool, (size_t)d->o.most_cells, sizeof *d->cell);
+  if ((st = berth_i_pool_status(&s->pool)) == BERTH_OK)
+    st = berth_i_heap_init(s->ctx, &d->queue, p->n, n);
   if (st == BERTH_OK) *out = s;
   else berth_ps_scheduler_release(s);
   return st;

@@ -5,7 +5,7 @@
 #include "base/heap_internal.h"
 #include "policies_internal.h"
 
-/** A job that is there, when it is decided who gets how many bundles. */
+/** A job of the slot, when bundles are shared out. */
 typedef struct berth_i_dorm_job {
   int32_t job;
   berth_i_ps_bundle bundle;

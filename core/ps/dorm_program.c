@@ -1,7 +1,7 @@
 /* Dorm's program: bundles of each job, on each machine or on the cluster's sums.
  *
  *   most sum_k use_k x_k   where x_k = sum_q x_kq   (q: machines, or one for all)
- *   room      sum_k demand_k x_kq <= capacity_q                         each resource
+ *   fits      sum_k demand_k x_kq <= capacity_q                         each resource
  *   numbers   1 or 0 <= x_k <= most_k                                   1: it runs
  *   fairness  |share_k x_k - fair_k| <= l_k, sum l <= theta_f 2 R
  *   adjusting |x_kq - before_kq| <= most_k r_k, sum r <= theta_a running, r whole, for those that
@@ -123,7 +123,7 @@ static berth_status solve(program *p, bool *solved) {
   p->mip.nodes = p->d->o.nodes;
   berth_i_glpk_answer a = { .x = p->x };
   berth_status st = berth_i_glpk_solve(p->ctx, &p->mip, &a);
-  if (st == BERTH_EUNSUPPORTED) return BERTH_OK; /* it gave up */
+  if (st == BERTH_EUNSUPPORTED) return BERTH_OK; /* no answer within its limits */
   if (st != BERTH_OK) return st;
   *solved = a.feasible;
   p->d->counts.proved += a.feasible && a.proved;

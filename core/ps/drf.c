@@ -1,5 +1,6 @@
 /* Dominant resource fairness by progressive filling (Ghodsi et al., 2011): a heap of jobs by their
- * largest share of any resource; a job that does not fit leaves it. */
+ * largest share of any resource; the job with the least gets a bundle more, and leaves the heap if
+ * that does not fit. O(bundles (log jobs + resources log machines)) a slot. */
 #include "base/heap_internal.h"
 #include "policies_internal.h"
 

@@ -1,4 +1,5 @@
-/* FIFO: a fixed number of workers for each job, in order of arrival. */
+/* FIFO: a fixed number of workers for each job, drawn by its number, in order of arrival. Jobs
+ * that run keep their places; with backfill those that fit go ahead of the first that does not. */
 #include "policies_internal.h"
 
 enum { TOO_LARGE = 1 }; /* cause of a refusal */

@@ -65,21 +65,19 @@ static size with_more(const optimus *o, int32_t job, int what) {
   return (size){ s.workers + 1, needed > s.servers ? needed : s.servers };
 }
 
-/* Never more servers than workers, unless these need them. */
-static bool is_too_much(const berth_ps_job *j, size s) {
-  return s.workers > j->batch
-         || (s.servers > s.workers && s.servers > berth_i_ps_servers(j, s.workers));
-}
-
-/* Time that it takes off, for the largest share of what it costs. */
+/* Time that it takes off, for the largest share of what it costs. Never more servers than workers,
+ * unless these need them. */
 static double gain(const optimus *o, int32_t job, int what) {
+  const berth_ps_job *j = &o->base.ps->job[job];
   size now = o->at[job], then = with_more(o, job, what);
-  if (!(o->may[job] & what) || is_too_much(&o->base.ps->job[job], then)) return -INFINITY;
+  if (!(o->may[job] & what) || then.workers > j->batch
+      || (then.servers > then.workers && then.servers > berth_i_ps_servers(j, then.workers)))
+    return -INFINITY;
   return o->left[job] * (time_of(o, job, now) - time_of(o, job, then)) /
          berth_i_ps_share(&o->base, job, then.workers - now.workers, then.servers - now.servers);
 }
 
-/* ---- who gets how much ---- */
+/* ---- amounts ---- */
 
 static bool take(optimus *o, int32_t job, size then) {
   const berth_ps_job *j = &o->base.ps->job[job];
@@ -99,7 +97,7 @@ static void enqueue(optimus *o, int32_t job) {
   if (best > 0) berth_i_heap_push(&o->queue, job, -best);
 }
 
-/* ---- where ---- */
+/* ---- machines ---- */
 
 static int32_t share_of(int32_t all, int32_t n, int32_t i) { return all / n + (i < all % n); }
 
@@ -182,7 +180,10 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
 
 static const berth_i_ps_rules rules = { sizeof(optimus), NULL, slot, release };
 
-static berth_status check_fit(const berth_ps *p, const berth_ps_speed_fit *fit) {
+berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts,
+                                  berth_ps_scheduler **out) {
+  const berth_ps_speed_fit *fit = opts->fit;
+  berth_ps_scheduler *s;
   for (int32_t j = 0; fit && j < p->n; j++)
     for (int i = 0; i < 5; i++)
       if (!(fit[j].theta[i] >= 0) || isinf(fit[j].theta[i]))
@@ -190,27 +191,16 @@ static berth_status check_fit(const berth_ps *p, const berth_ps_speed_fit *fit) 
             p->ctx, BERTH_EINVAL,
             "optimus: fit of job %d, term %d: expected a finite number not below 0, got %g", (int)j,
             i, fit[j].theta[i]);
-  return BERTH_OK;
-}
-
-static berth_status get_arrays(optimus *o, const berth_ps_speed_fit *fit) {
-  berth_ctx *ctx = o->base.ctx;
-  size_t n = (size_t)o->base.ps->n;
-  o->at = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->at);
-  o->left = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->left);
-  o->may = berth_i_pool_alloc(&o->base.pool, n, sizeof *o->may);
-  o->fit = berth_i_pool_copy(&o->base.pool, fit, n, sizeof *fit);
-  if (berth_i_pool_status(&o->base.pool) != BERTH_OK) return BERTH_ENOMEM;
-  return berth_i_heap_init(ctx, &o->queue, o->base.ps->n, n);
-}
-
-berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts,
-                                  berth_ps_scheduler **out) {
-  berth_ps_scheduler *s;
-  berth_status st = check_fit(p, opts->fit);
-  if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);
+  berth_status st = berth_i_ps_scheduler_new(p, &rules, &s);
   if (st != BERTH_OK) return st;
-  st = get_arrays((optimus *)s, opts->fit);
+  optimus *o = (optimus *)s;
+  size_t n = (size_t)p->n;
+  o->at = berth_i_pool_alloc(&s->pool, n, sizeof *o->at);
+  o->left = berth_i_pool_alloc(&s->pool, n, sizeof *o->left);
+  o->may = berth_i_pool_alloc(&s->pool, n, sizeof *o->may);
+  o->fit = berth_i_pool_copy(&s->pool, fit, n, sizeof *fit);
+  if ((st = berth_i_pool_status(&s->pool)) == BERTH_OK)
+    st = berth_i_heap_init(s->ctx, &o->queue, p->n, n);
   if (st == BERTH_OK) *out = s;
   else berth_ps_scheduler_release(s);
   return st;

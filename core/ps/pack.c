@@ -1,5 +1,7 @@
-/* Units of jobs on the machines of one slot. A tree of maxima finds the next machine that holds a
- * unit in O(resources log machines). */
+/* Units of jobs on the machines of one slot. A tree of maxima (leaves are machines, a node has the
+ * most that is left of each resource below it) finds the next machine that holds a unit, mostly in
+ * O(resources log machines). Units are kept in the order in which they were put, so that the last
+ * ones can be taken back; they are sorted by job and machine when they are assigned. */
 #include "policies_internal.h"
 
 /* Half of what a run allows: sums there are made in another order. */

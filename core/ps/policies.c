@@ -1,4 +1,6 @@
-/* Schedulers of slots: creation, their form as a policy, and what they share. */
+/* Schedulers of slots: creation, their form as a policy, and what they share: whether jobs have
+ * changed, what stays in place, dominant shares, bundles. A scheduler's struct begins with
+ * berth_ps_scheduler; its rules say how large it is. */
 #include "policies_internal.h"
 
 void berth_ps_scheduler_release(berth_ps_scheduler *s) {

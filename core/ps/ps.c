@@ -1,4 +1,5 @@
-/* Workers and parameter servers: the cluster and the jobs that will come. */
+/* Workers and parameter servers: the problem, which is a cluster of machines by resources and the
+ * jobs that will come, checked and copied. It does not change once it is made, so runs share it. */
 #include "ps_internal.h"
 
 berth_ps_options berth_ps_default(int32_t machines, int32_t resources, int32_t slots,
@@ -36,10 +37,11 @@ const berth_option_table *berth_ps_option_table(void) {
   BERTH_I_OPTION_TABLE("ps", options, berth_ps_options, set_defaults);
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
-static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
+static berth_status check_options(berth_ctx *ctx, const berth_ps_options *o) {
+  berth_status st = berth_options_check(ctx, berth_ps_option_table(), o);
+  if (st != BERTH_OK) return st;
   if (!o->capacity)
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "ps: capacity: expected %d numbers for each of %d machines",
@@ -57,11 +59,6 @@ static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
                           "ps: rack of machine %d: expected a number not below 0, got %d", (int)m,
                           (int)o->rack[m]);
   return BERTH_OK;
-}
-
-static berth_status check_options(berth_ctx *ctx, const berth_ps_options *o) {
-  berth_status st = berth_options_check(ctx, berth_ps_option_table(), o);
-  return st == BERTH_OK ? check_machines(ctx, o) : st;
 }
 
 /* What a number of a job may be. */
@@ -89,15 +86,6 @@ static bool obeys(const rule *r) {
   }
 }
 
-static berth_status check_rule(berth_ctx *ctx, int32_t job, const rule *r) {
-  static const char *const wanted[] = { "a finite number above 0", "a finite number not below 0",
-                                        "a number above 0", "a number not below 0",
-                                        "a finite number" };
-  if (obeys(r)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: %s: expected %s, got %g", (int)job, r->name,
-                      wanted[r->range], r->value);
-}
-
 static berth_status check_numbers(berth_ctx *ctx, int32_t job, const berth_ps_job *j) {
   const rule rules[] = {
     { "epochs", j->epochs, POSITIVE },         { "samples", j->samples, POSITIVE },
@@ -109,10 +97,14 @@ static berth_status check_numbers(berth_ctx *ctx, int32_t job, const berth_ps_jo
     { "urgency", j->urgency, NOT_NEGATIVE },   { "target", j->target, ANY },
     { "moving", j->moving, NOT_NEGATIVE },
   };
-  berth_status st = BERTH_OK;
-  for (size_t i = 0; st == BERTH_OK && i < sizeof rules / sizeof *rules; i++)
-    st = check_rule(ctx, job, &rules[i]);
-  return st;
+  static const char *const wanted[] = { "a finite number above 0", "a finite number not below 0",
+                                        "a number above 0", "a number not below 0",
+                                        "a finite number" };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (!obeys(&rules[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: %s: expected %s, got %g", (int)job,
+                          rules[i].name, wanted[rules[i].range], rules[i].value);
+  return BERTH_OK;
 }
 
 static berth_status check_demand(berth_ctx *ctx, int32_t job, const char *what, int32_t resources,
@@ -126,27 +118,21 @@ static berth_status check_demand(berth_ctx *ctx, int32_t job, const char *what, 
   return BERTH_OK;
 }
 
-static berth_status check_arrival(berth_ctx *ctx, const berth_ps_options *o, int32_t i,
-                                  const berth_ps_job *jobs) {
-  if (jobs[i].arrival < 0 || jobs[i].arrival >= o->slots)
-    return berth_i_fail(ctx, BERTH_EINVAL,
-                        "ps: job %d: arrival: expected a slot from 0 to %d, got %d", (int)i,
-                        (int)o->slots - 1, (int)jobs[i].arrival);
-  if (i > 0 && jobs[i].arrival < jobs[i - 1].arrival)
-    return berth_i_fail(ctx, BERTH_EINVAL,
-                        "ps: job %d arrives in slot %d, before job %d (%d): sort jobs by arrival",
-                        (int)i, (int)jobs[i].arrival, (int)i - 1, (int)jobs[i - 1].arrival);
-  return BERTH_OK;
-}
-
 static berth_status check_jobs(berth_ctx *ctx, const berth_ps_options *o, int32_t n,
                                const berth_ps_job *jobs) {
   berth_status st = BERTH_OK;
   if (n < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "ps: jobs: expected at least 0, got %d", (int)n);
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
-    st = check_arrival(ctx, o, i, jobs);
-    if (st == BERTH_OK) st = check_numbers(ctx, i, &jobs[i]);
+    if (jobs[i].arrival < 0 || jobs[i].arrival >= o->slots)
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "ps: job %d: arrival: expected a slot from 0 to %d, got %d", (int)i,
+                          (int)o->slots - 1, (int)jobs[i].arrival);
+    if (i > 0 && jobs[i].arrival < jobs[i - 1].arrival)
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "ps: job %d arrives in slot %d, before job %d (%d): sort jobs by arrival",
+                          (int)i, (int)jobs[i].arrival, (int)i - 1, (int)jobs[i - 1].arrival);
+    st = check_numbers(ctx, i, &jobs[i]);
     if (st == BERTH_OK) st = check_demand(ctx, i, "worker", o->resources, jobs[i].worker);
     if (st == BERTH_OK) st = check_demand(ctx, i, "server", o->resources, jobs[i].server);
   }
@@ -161,8 +147,7 @@ void berth_ps_retain(berth_ps *p) { p->references++; }
 
 void berth_ps_release(berth_ps *p) {
   if (!p || --p->references > 0) return;
-  berth_ctx *ctx;
-  ctx = p->ctx;
+  berth_ctx *ctx = p->ctx;
   berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }

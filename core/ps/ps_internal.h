@@ -52,8 +52,8 @@ struct berth_ps_run {
   double *used, *free_amount; /* [machines * resources] assigned in this slot, and what is
                                  left: not below 0 */
   int32_t *users;             /* [machines] jobs that are assigned something there */
-  int32_t *active, n_active;  /* [jobs] by arrival; those that are over are dropped when it is
-                                 asked for */
+  int32_t *active, n_active;  /* [jobs] by arrival; those that are over are dropped when it
+                                 is read */
   int32_t *ended, n_ended;    /* [jobs] done since the last slot */
   int32_t *held, n_held;      /* [jobs] had places in the last slot */
   int32_t *given, n_given;    /* [jobs] have some in this one */
@@ -92,7 +92,7 @@ static inline bool berth_i_ps_is_here(const berth_i_ps_state *s) {
 
 /** Nothing is assigned any more; the slot before is forgotten.  O(what was assigned) */
 void berth_i_ps_clear(berth_ps_run *r);
-/** What was assigned in this slot comes into force. */
+/** What was assigned in this slot takes effect. */
 berth_status berth_i_ps_commit(berth_ps_run *r);
 
 #endif

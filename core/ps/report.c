@@ -1,4 +1,5 @@
-/* What a run is at, and what became of it. */
+/* Reading a run: what is active, left and assigned, the record of each job, the log of all
+ * assignments, and sums over the run. */
 #include "ps_internal.h"
 #include "base/sort_internal.h"
 
@@ -28,8 +29,7 @@ double berth_ps_run_left(const berth_ps_run *r, int32_t job) {
 int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity,
                             berth_ps_place *places) {
   if (job < 0 || job >= r->ps->n) return 0;
-  berth_i_ps_stretch last;
-  last = r->at[job].last;
+  berth_i_ps_stretch last = r->at[job].last;
   for (int32_t i = 0; i < last.n && i < capacity; i++) places[i] = r->place[last.first + (size_t)i];
   return last.n;
 }
@@ -62,20 +62,6 @@ size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, i
 
 /* ---- report ---- */
 
-static double median(const berth_ps_run *r) {
-  int32_t n = r->ps->n;
-  if (n == 0) return NAN;
-  berth_i_sort_numbers(r->times, n);
-  return (r->times[n / 2] + r->times[(n - 1) / 2]) / 2;
-}
-
-static double total_capacity(const berth_ps *p, int32_t resource) {
-  double sum = 0;
-  for (int32_t m = 0; m < p->o.machines; m++)
-    sum += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)resource];
-  return sum;
-}
-
 berth_ps_report berth_ps_run_report(const berth_ps_run *r) {
   const berth_ps *p = r->ps;
   berth_ps_report out = { 0 };
@@ -92,10 +78,14 @@ berth_ps_report berth_ps_run_report(const berth_ps_run *r) {
     time += r->times[j];
   }
   out.training_mean = p->n > 0 ? time / p->n : NAN;
-  out.training_median = median(r);
+  berth_i_sort_numbers(r->times, p->n);
+  out.training_median = p->n > 0 ? (r->times[p->n / 2] + r->times[(p->n - 1) / 2]) / 2 : NAN;
   out.inside = slots > 0 ? inside / slots : 0;
   for (int32_t k = 0; k < p->o.resources; k++) {
-    double all = total_capacity(p, k) * p->o.slots;
+    double all = 0;
+    for (int32_t m = 0; m < p->o.machines; m++)
+      all += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)k];
+    all *= p->o.slots;
     out.used[k] = all > 0 ? r->taken[k] / all : 0;
   }
   return out;

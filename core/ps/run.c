@@ -1,4 +1,7 @@
-/* Runs: a policy as a scheduler of the cluster, and what happens in each slot. */
+/* Runs: a policy as a scheduler of the cluster, and what happens in each slot. Order within a
+ * slot: ends of the slot before are reported, arrivals are reported, the policy assigns, the
+ * assignment takes effect (assign.c). A run goes on to the slot after the last, so that ends in it
+ * are counted. */
 #include "ps_internal.h"
 
 /* ---- life ---- */

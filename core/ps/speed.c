@@ -1,4 +1,6 @@
-/* How fast a job of workers and parameter servers runs, and what it is worth. */
+/* How fast a job of workers and parameter servers runs by where they are, and what it is worth by
+ * when it ends. Speed: all on one machine, in one rack, or across (PD-ORS, eq. 1); or by the worst
+ * pair of worker and server if links are shared. O(places). */
 #include "ps_internal.h"
 
 double berth_ps_worker_slots(const berth_ps_job *job, double bandwidth) {
