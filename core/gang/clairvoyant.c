@@ -1,6 +1,11 @@
-/* The linear program is written in differences: the servers in use at one moment are those at the
- * one before, and what begins, less what has ended. So a choice has three coefficients however long
- * it lasts: its job, its first moment, the first one after it. */
+/* The most jobs that any scheduler can finish in time if it knows all of them in advance: a linear
+ * program over choices (seconds, servers) of each job, which begin when it arrives.
+ *
+ * The program is written in differences: the servers in use at one moment are those at the one
+ * before, and what begins, less what has ended. So a choice has three coefficients however long it
+ * lasts: its job, its first moment, the first one after it. Any prices of a server at each moment
+ * prove a bound by weak duality, in O(choices) and apart from the solver. Moments are the
+ * different arrivals; choices that another choice of the job dominates are left out. */
 #include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
@@ -16,21 +21,7 @@ typedef struct span_table {
 
 /* ---- checks ---- */
 
-static berth_status check_choice(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t job,
-                                 int32_t c) {
-  const berth_clairvoyant_choice *choice = &jobs->choice[c];
-  int32_t k = c - jobs->first[job];
-  if (!(choice->seconds >= 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %g s: a time must be at least 0",
-                        (int)job, (int)k, choice->seconds);
-  if (choice->servers < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %d servers: expected at least 1",
-                        (int)job, (int)k, (int)choice->servers);
-  return BERTH_OK;
-}
-
 static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t i) {
-  berth_status st = BERTH_OK;
   if (!(jobs->arrival[i] >= 0) || isinf(jobs->arrival[i]))
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "job %d: arrival %g s: expected a finite time of at least 0", (int)i,
@@ -41,9 +32,17 @@ static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs
                         jobs->arrival[i], jobs->arrival[i - 1]);
   if (jobs->first[i + 1] < jobs->first[i])
     return berth_i_fail(ctx, BERTH_EINVAL, "job %d: its choices end before they begin", (int)i);
-  for (int32_t c = jobs->first[i]; c < jobs->first[i + 1] && st == BERTH_OK; c++)
-    st = check_choice(ctx, jobs, i, c);
-  return st;
+  for (int32_t k = 0, c = jobs->first[i]; c < jobs->first[i + 1]; c++, k++) {
+    const berth_clairvoyant_choice *choice = &jobs->choice[c];
+    if (!(choice->seconds >= 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "job %d, choice %d: %g s: a time must be at least 0",
+                          (int)i, (int)k, choice->seconds);
+    if (choice->servers < 1)
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "job %d, choice %d: %d servers: expected at least 1", (int)i, (int)k,
+                          (int)choice->servers);
+  }
+  return BERTH_OK;
 }
 
 /* Three entries each, and as many jobs again, must be countable. */
@@ -69,9 +68,8 @@ static int32_t end_of(const berth_clairvoyant_jobs *jobs, const span_table *s, i
 static berth_status spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs *jobs,
                                 span_table *out) {
   size_t n = (size_t)(jobs->n < 0 ? 0 : jobs->n);
-  berth_status st;
+  berth_status st = BERTH_OK;
   berth_ctx *ctx = pool->ctx;
-  st = BERTH_OK;
   if (jobs->n < 0 || jobs->n > MOST_CHOICES)
     return berth_i_fail(ctx, BERTH_EINVAL, "%d jobs", (int)jobs->n);
   if (jobs->servers < 1)
@@ -116,19 +114,6 @@ static double worth(const berth_clairvoyant_jobs *jobs, const span_table *s,
   return best;
 }
 
-static berth_status sum_prices(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
-                               const span_table *s, const double *price, double *before) {
-  for (int32_t i = 0; i < jobs->n; i++) {
-    if (!(price[i] >= 0) || isinf(price[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL,
-                          "price %d is %g: expected a finite number of at least 0", (int)i,
-                          price[i]);
-    before[s->from[i] + 1] += price[i];
-  }
-  for (int32_t i = 0; i < s->moments; i++) before[i + 1] += before[i];
-  return BERTH_OK;
-}
-
 berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
                                      const double *price, double *bound) {
   berth_i_pool scratch = berth_i_pool_empty(ctx);
@@ -136,9 +121,17 @@ berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_job
   berth_status st = spans_init(&scratch, jobs, &s);
   if (st != BERTH_OK) goto done;
   double *before = berth_i_pool_zalloc(&scratch, (size_t)s.moments + 1, sizeof *before);
-  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK
-      || (st = sum_prices(ctx, jobs, &s, price, before)) != BERTH_OK)
-    goto done;
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  for (int32_t i = 0; i < jobs->n; i++) {
+    if (!(price[i] >= 0) || isinf(price[i])) {
+      st = berth_i_fail(ctx, BERTH_EINVAL,
+                        "price %d is %g: expected a finite number of at least 0", (int)i,
+                        price[i]);
+      goto done;
+    }
+    before[s.from[i] + 1] += price[i];
+  }
+  for (int32_t i = 0; i < s.moments; i++) before[i + 1] += before[i];
   double sum = before[s.moments] * jobs->servers;
   for (int32_t i = 0; i < jobs->n; i++) sum += worth(jobs, &s, before, i);
   *bound = sum;

@@ -1,6 +1,8 @@
 /* How many GPUs each of several resizable jobs gets: Optimus' greedy steps (Peng et al., EuroSys
- * 2018), by a heap of the best next steps, and Pollux' greatest mean (Qiao et al., OSDI 2021), by
- * dynamic programming over jobs and GPUs: best[g] of the jobs so far on at most g GPUs. */
+ * 2018), by a heap of the best next steps, O((jobs + GPUs) log jobs) besides the search of a next
+ * step; and Pollux' greatest mean (Qiao et al., OSDI 2021, sec. 4.2), by dynamic programming over
+ * jobs and GPUs, O(jobs GPUs counts): best[g] of the jobs so far on at most g GPUs. Pollux' own
+ * search is genetic; this one is exact. */
 #include "base/heap_internal.h"
 #include "base/pool_internal.h"
 #include <berth/gang.h>

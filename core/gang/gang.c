@@ -1,4 +1,11 @@
-/* Gang schedulers: creation, events, options and the list of rules. */
+/* Gang schedulers: creation, events, options and the list of rules. A scheduler is a rule (a
+ * descriptor of functions, one file for each family) over shared books: who waits (queue.c), who
+ * runs (order.c), which units are free (place.c). A rule decides once per instant, after the last
+ * event of it.
+ *
+ * Invariants between events: every job that has arrived and neither ended nor was refused is in
+ * `fresh`, `waiting` or `running`; free_units and left are the capacity less the places of the
+ * open runs. */
 #include "gang_internal.h"
 #include <assert.h>
 
@@ -55,9 +62,7 @@ const berth_option_table *berth_gang_option_table(void) {
       .text = "placement consolidate: whether each job is; others are spread" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "gang", options, sizeof(berth_gang_options),
-                                            set_defaults };
-  return &table;
+  BERTH_I_OPTION_TABLE("gang", options, berth_gang_options, set_defaults);
 }
 
 /* ---- checks ---- */
@@ -216,7 +221,7 @@ static berth_status decide(berth_gang *g) {
   double now = berth_cluster_now(g->c);
   if (berth_cluster_upcoming(g->c) <= now) return BERTH_OK;
   berth_status st = g->rule->decide(g, now);
-  g->anew = false;
+  g->reallocate = false;
   return st == BERTH_OK ? note_counts(g, now) : st;
 }
 
@@ -236,7 +241,7 @@ static berth_status arrival(void *ud, berth_cluster *c, int32_t job) {
     g->job[job].left = b.work;
     if ((st = berth_i_gang_nominal(g, job)) != BERTH_OK) return st;
     g->fresh[g->n_fresh++] = job;
-    g->anew = g->anew || berth_cluster_slot(c) == 0;
+    g->reallocate = g->reallocate || berth_cluster_slot(c) == 0;
   }
   return decide(g);
 }
@@ -245,7 +250,7 @@ static berth_status end(void *ud, berth_cluster *c, int32_t job) {
   berth_gang *g = ud;
   berth_i_gang_give_back(g, job, berth_cluster_now(c), true);
   if (g->rule->ordered) berth_i_gang_drop(g, job);
-  g->anew = g->anew || berth_cluster_slot(c) == 0;
+  g->reallocate = g->reallocate || berth_cluster_slot(c) == 0;
   return decide(g);
 }
 
@@ -253,7 +258,7 @@ static berth_status slot(void *ud, berth_cluster *c) {
   berth_gang *g = ud;
   berth_status st = attached(g, c);
   if (st != BERTH_OK) return st;
-  g->anew = true;
+  g->reallocate = true;
   return decide(g);
 }
 

@@ -1,4 +1,5 @@
-/* What the files of the gang schedulers share. */
+/* What the files of the gang schedulers share: the queue of waiting jobs, the scheduler's state,
+ * and the descriptor by which a rule plugs in. */
 #ifndef BERTH_GANG_INTERNAL_H
 #define BERTH_GANG_INTERNAL_H
 
@@ -96,8 +97,7 @@ struct berth_gang {
                                    go up */
   int64_t first_tie;
   void *state;                  /* of the rule: what its `init` has made; NULL */
-  bool anew;                    /* resizable jobs: a slot, or who is there has changed where there
-                                   are none */
+  bool reallocate;              /* a slot has begun; where there are none: jobs have come or gone */
 
   berth_gang_run *runs;
   int32_t n_runs, n_places;

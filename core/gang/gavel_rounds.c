@@ -178,11 +178,11 @@ BERTH_I_SORT(sort_candidates, candidate, BERTH_I_DOWN(priority) BERTH_I_UP(job) 
 static berth_status decide(berth_gang *g, double now) {
   gavel *v = of(g);
   berth_i_gang_queue_fresh(g);
-  if (!g->anew) return BERTH_OK;
+  if (!g->reallocate) return BERTH_OK;
   int32_t n = berth_i_gang_list_all(g), found = 0;
   berth_status st;
   if (v->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
-  /* 1. Priorities: share over rounds had; who has had none comes before all who have. */
+  /* 1. Priorities: share over rounds had; a job that has had none is before all that have. */
   for (int32_t i = 0; i < n; i++) {
     v->chosen[g->keep[i]] = BERTH_NONE;
     for (int32_t t = 0; t < v->types; t++) {
@@ -267,9 +267,7 @@ static const berth_option_table *table(void) {
       .text = "what the linear program of shares makes best" },
     { .key = NULL }
   };
-  static const berth_option_table gavel_table = { "gang gavel", options,
-                                                  sizeof(berth_gang_gavel_options), set_defaults };
-  return &gavel_table;
+  BERTH_I_OPTION_TABLE("gang gavel", options, berth_gang_gavel_options, set_defaults);
 }
 
 const berth_i_gang_rule berth_i_gang_gavel = {

@@ -122,13 +122,10 @@ static const berth_option_table *table(void) {
     { BERTH_I_OPTION_LIST(berth_gang_gittins_options, history, n_history, NUMBERS),
       .fallback = "those that have ended so far", .text = "GPU-s of jobs known before" },
     { BERTH_I_OPTION(berth_gang_gittins_options, quantum, NUMBER), .above = 1,
-      .text = "GPU-s to look ahead, after each of which a job is judged again" },
+      .text = "GPU-s to look ahead, after each of which its index is computed again" },
     { .key = NULL }
   };
-  static const berth_option_table gittins_table = { "gang gittins", options,
-                                                    sizeof(berth_gang_gittins_options),
-                                                    set_defaults };
-  return &gittins_table;
+  BERTH_I_OPTION_TABLE("gang gittins", options, berth_gang_gittins_options, set_defaults);
 }
 
 static berth_status init(berth_gang *g, const void *own) {

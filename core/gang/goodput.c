@@ -1,5 +1,7 @@
 /* Pollux's model of goodput (Qiao et al., OSDI 2021): samples per second times statistical
- * efficiency. The best batch size is found by golden sections. */
+ * efficiency. Time of a step: gradients and their synchronisation overlap by a power mean. The
+ * best batch size is found by golden sections, which take it that there is one maximum, and
+ * compared with both ends. */
 #include "base/base_internal.h"
 #include <berth/gang.h>
 

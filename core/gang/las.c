@@ -136,13 +136,11 @@ static const berth_option_table *table(void) {
     { FIELD(tick, QUANTITY), .unit = BERTH_SECONDS, .fallback = "at once",
       .text = "jobs go down at whole ticks of so many s; the published simulator: 1" },
     { FIELD(published, FLAG),
-      .text = "looks for jobs that go down when the published simulator does, which takes seconds "
+      .text = "jobs go down when they do in the published simulator, which takes seconds "
               "for GPU-s there, so that some go down later" },
     { .key = NULL }
   };
-  static const berth_option_table las_table = { "gang las", options, sizeof(berth_gang_las_options),
-                                                set_defaults };
-  return &las_table;
+  BERTH_I_OPTION_TABLE("gang las", options, berth_gang_las_options, set_defaults);
 }
 
 static berth_status init(berth_gang *g, const void *own) {

@@ -1,5 +1,7 @@
-/* What rules share: those that wait, those that run, and, for rules with pauses, both in one order:
- * a job runs if it fits what is left by those before. */
+/* What rules share: those that wait, those that run, and, for rules with pauses, both in one
+ * order: a job runs if it fits what is left by those before. Those that run are an array in order
+ * of rank, those that wait a treap, so a decision is O(changes log jobs + jobs that run), not a
+ * sort of all. */
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
@@ -191,7 +193,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
     w.first = w.wait == BERTH_NONE ? g->n_running : w.i;
   }
   if (w.wait == BERTH_NONE) return BERTH_OK;
-  /* 3. Who runs. */
+  /* 3. Which jobs run. */
   go_through(g, &w);
   g->reserved[w.reserved].job = BERTH_NONE;
   /* 4. running = those before `first`, keep, those that were not considered. */

@@ -1,5 +1,8 @@
 /* Jobs that wait, in the order of a rule: a treap that keeps the least gang and the least time of
- * each subtree, so that the next job that fits is found in O(log jobs) on the mean. */
+ * each subtree, so that the next job that fits is found in O(log jobs) on the mean. Invariants:
+ * ranks ascend from left to right, heights fall from a node to its children; heights are a
+ * bijection of job numbers, so the shape depends on the jobs and their ranks, not on their
+ * history. */
 #include "gang_internal.h"
 
 berth_status berth_i_gang_queue_init(berth_i_pool *pool, berth_i_gang_queue *q, int32_t n_jobs) {

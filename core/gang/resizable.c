@@ -1,6 +1,9 @@
 /* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs
- * anew. Those whose number stays keep their places; others pause, and go on elsewhere after the
- * time of a restart, in which their GPUs are reserved. */
+ * again. Those whose number stays keep their places; others pause, and go on elsewhere after the
+ * time of a restart, in which their GPUs are reserved. How many is Optimus' or Pollux' choice
+ * (elastic.c); the places are packed, the largest job first.
+ *
+ * Invariant: `plan` is the capacity less the places of jobs that run or are to begin. */
 #include "gang_internal.h"
 #include <berth/gang.h>
 
@@ -218,7 +221,7 @@ static berth_status decide(berth_gang *g, double now) {
   const elastic *e = of(g);
   berth_i_gang_queue_fresh(g);
   berth_status st;
-  if (g->anew) {
+  if (g->reallocate) {
     /* 1. GPUs of each job. 2. Those that change pause. 3. Places of those. */
     int32_t n = berth_i_gang_list_all(g);
     if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK
@@ -257,10 +260,7 @@ static const berth_option_table *table(void) {
     { FIELD(floor, NUMBER), .above = 1, .text = "speedup of a job without GPUs" },
     { .key = NULL }
   };
-  static const berth_option_table resize_table = { "gang resize", options,
-                                                   sizeof(berth_gang_resize_options),
-                                                   set_defaults };
-  return &resize_table;
+  BERTH_I_OPTION_TABLE("gang resize", options, berth_gang_resize_options, set_defaults);
 }
 
 /* ---- the rules ---- */

@@ -26,8 +26,8 @@ static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) {
 
 const berth_i_gang_rule berth_i_gang_srtf = {
   .about = {
-    .choice = { "srtf", "By seconds left; the first in order run, whoever fits what those before "
-                        "leave; others pause." },
+    .choice = { "srtf", "By seconds left; in this order any job that fits what those before "
+                        "leave runs; others pause." },
     .source = "Gu et al., \"Tiresias\", NSDI 2019, its simulator",
     .reads = "rate placement",
   },

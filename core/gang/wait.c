@@ -110,7 +110,7 @@ const berth_i_gang_rule berth_i_gang_fifo = {
 
 const berth_i_gang_rule berth_i_gang_fit_first = {
   .about = {
-    .choice = { "fit-first", "By arrival; whoever fits runs, at every event." },
+    .choice = { "fit-first", "By arrival; any job that fits runs, at every event." },
     .reads = "rate placement",
   },
   .decide = fit_first, .arrives = by_arrival,
@@ -118,7 +118,7 @@ const berth_i_gang_rule berth_i_gang_fit_first = {
 
 const berth_i_gang_rule berth_i_gang_sjf = {
   .about = {
-    .choice = { "sjf", "By seconds of the whole job; whoever fits runs, at every event; no "
+    .choice = { "sjf", "By seconds of the whole job; any job that fits runs, at every event; no "
                        "pauses." },
     .source = "Weng et al., \"MLaaS in the Wild\", NSDI 2022, and its simulator",
     .reads = "rate placement",

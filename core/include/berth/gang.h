@@ -28,20 +28,22 @@
 extern "C" {
 #endif
 
-#define BERTH_GANG_RULES(X)                                                                     \
-  X(FIFO, fifo)           /* by arrival, no job overtakes  */                                    \
-  X(FIT_FIRST, fit_first) /* by arrival, whoever fits */                                        \
-  X(BACKFILL, backfill)   /* by arrival, who does not delay the first that waits (EASY) */      \
-  X(SJF, sjf)             /* shortest job, whoever fits; no pauses */                           \
-  X(SRTF, srtf)           /* least time left, others pause */                                   \
-  X(SRTF_2D, srtf_2d)     /* least GPU-s left */                                                \
-  X(FEWEST, fewest)       /* fewest GPUs */                                                     \
-  X(LAS, las)             /* queues by seconds run (Tiresias): berth_gang_las_options */        \
-  X(LAS_2D, las_2d)       /* queues by GPU-s */                                                 \
-  X(GITTINS, gittins)     /* index of GPU-s run (Tiresias): berth_gang_gittins_options */       \
-  X(OPTIMUS, optimus)     /* resizable jobs: berth_gang_resize_options */                       \
-  X(POLLUX, pollux)       /* likewise */                                                        \
-  X(GAVEL, gavel)         /* types of GPUs, rounds: berth_gang_gavel_options */
+#define BERTH_GANG_RULES(X)                                                    \
+  X(FIFO, fifo)           /* by arrival, no job overtakes  */                  \
+  X(FIT_FIRST, fit_first) /* by arrival, any job that fits */                  \
+  X(BACKFILL,                                                                  \
+    backfill) /* by arrival, who does not delay the first that waits (EASY) */ \
+  X(SJF, sjf) /* shortest job, any job that fits; no pauses */                 \
+  X(SRTF, srtf)       /* least time left, others pause */                      \
+  X(SRTF_2D, srtf_2d) /* least GPU-s left */                                   \
+  X(FEWEST, fewest)   /* fewest GPUs */                                        \
+  X(LAS, las) /* queues by seconds run (Tiresias): berth_gang_las_options */   \
+  X(LAS_2D, las_2d) /* queues by GPU-s */                                      \
+  X(GITTINS,                                                                   \
+    gittins) /* index of GPU-s run (Tiresias): berth_gang_gittins_options */   \
+  X(OPTIMUS, optimus) /* resizable jobs: berth_gang_resize_options */          \
+  X(POLLUX, pollux)   /* likewise */                                           \
+  X(GAVEL, gavel)     /* types of GPUs, rounds: berth_gang_gavel_options */
 #define BERTH_GANG_VALUE(NAME, symbol) BERTH_GANG_##NAME,
 typedef enum berth_gang_rule { BERTH_GANG_RULES(BERTH_GANG_VALUE) } berth_gang_rule;
 #undef BERTH_GANG_VALUE
