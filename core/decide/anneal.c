@@ -41,7 +41,7 @@ static const double *prior_of(walk *w, int32_t decision) {
   berth_decider *d = w->d;
   double *row = &w->weight[(size_t)decision * (size_t)d->p.n_actions];
   if (w->fresh[decision]) return row;
-  d->ask[0] = (berth_leaf){ w->cur, d->p.n, decision };
+  d->query[0] = (berth_leaf){ w->cur, d->p.n, decision };
   if ((w->status = berth_i_decide_prior(d, 1)) != BERTH_OK) return NULL;
   memcpy(row, d->weight, (size_t)d->p.n_actions * sizeof *row);
   w->fresh[decision] = 1;

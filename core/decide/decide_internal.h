@@ -1,5 +1,5 @@
-/* What the files of searching decisions share: the decider, what is known of assignments, the tree,
- * walks. */
+/* What the files of searching decisions share: the decider, the known assignments, the choices of
+ * an action, and the tree. */
 #ifndef BERTH_DECIDE_INTERNAL_H
 #define BERTH_DECIDE_INTERNAL_H
 
@@ -116,7 +116,7 @@ struct berth_decider {
   double *value, *excess;   /* [batch] */
   double *weight;           /* [batch * actions] */
   int32_t *leaf;            /* [batch] nodes */
-  berth_leaf *ask;          /* [batch] */
+  berth_leaf *query;         /* [batch] */
   int32_t *pick;            /* [max(n, actions)] */
   int32_t *way;             /* [places] */
 };
@@ -124,7 +124,7 @@ struct berth_decider {
 static inline bool berth_i_legal(const berth_decider *d, int32_t decision, int32_t action) {
   return !d->p.legal || d->p.legal[(size_t)decision * (size_t)d->p.n_actions + (size_t)action];
 }
-/** The action, or what stands for it where it is illegal; BERTH_NONE: nothing does. */
+/** The action, or what replaces it where it is illegal; BERTH_NONE: nothing does. */
 static inline int32_t berth_i_stand_in(const berth_decider *d, int32_t decision, int32_t action) {
   while (action != BERTH_NONE && !berth_i_legal(d, decision, action))
     action = d->p.instead ? d->p.instead[action] : BERTH_NONE;
@@ -150,14 +150,14 @@ int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
  *  before, and unlike each of them in a quarter of the decisions. @return their number, at most
  *  `most`. O(known * most^2 * n) */
 int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out);
-/** Takes down what is known of an assignment from elsewhere, unless it is known already. @param
+/** Adds an assignment whose worth is given, unless it is known already. @param
  * known out: its number */
 berth_status berth_i_known_add(berth_decider *d, const int32_t *row, berth_i_worth worth,
                                 int32_t *known);
 /** Values of k <= batch rows, known or evaluated. Stops where evaluations run out: *done < k.
  * row_known and row_worth are set. */
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
-/** May more be valued? Asks hooks and the clock. */
+/** Whether more may be valued. Evaluates hooks and the clock. */
 bool berth_i_decide_goes_on(berth_decider *d);
 /** Part of the budget that is used; 1 and more: none is left. */
 double berth_i_decide_used(const berth_decider *d);
@@ -194,7 +194,7 @@ berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row);
 /** How likely an action is among those below a place of the choices, at a node where a decision
  *  begins and whose kids are listed. */
 double berth_i_tree_rest(const berth_decider *d, int32_t node, int32_t place, int32_t action);
-/** The kid that is a node and stands at this place of the choices; BERTH_NONE. */
+/** The kid that is a node, at this place of the choices; BERTH_NONE. */
 int32_t berth_i_tree_kid(const berth_decider *d, int32_t node, int32_t place);
 static inline double berth_i_tree_q(const berth_decider *d, const berth_i_node *x) {
   return d->o.best_part > 0 && x->visits > 0

@@ -1,5 +1,7 @@
-/* Searching decisions: the problem checked and copied, methods, answers. */
+/* Searching decisions: the problem checked and copied, options, creation. Tables are the decider's
+ * own, sorted once by position, seam and weight; functions stay the caller's. */
 #include "decide_internal.h"
+#include "base/sort_internal.h"
 
 static const double ANY_EVALUATIONS = 1e15;
 
@@ -62,7 +64,7 @@ static berth_status check_start_values(berth_ctx *ctx, const berth_decisions *p)
   return BERTH_OK;
 }
 
-/* Circles of what stands for what would have no end. */
+/* A cycle of replacements would have no end. */
 static berth_status check_instead(berth_ctx *ctx, const berth_decisions *p) {
   for (int32_t a = 0; a < p->n_actions && p->instead; a++) {
     int32_t b = a, steps = 0;
@@ -188,10 +190,6 @@ static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o)
 
 /* ---- life ---- */
 
-static size_t path_steps(const berth_decisions *p) {
-  return p->path_at ? (size_t)p->path_at[p->n_actions] : 0;
-}
-
 static void copy_tables(berth_decider *d, const berth_decisions *p) {
   const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
   berth_i_pool *pool = &d->pool;
@@ -202,7 +200,9 @@ static void copy_tables(berth_decider *d, const berth_decisions *p) {
   d->p.seam = berth_i_pool_copy(pool, p->seam, n, sizeof *p->seam);
   d->p.everywhere = berth_i_pool_copy(pool, p->everywhere, actions, 1);
   d->p.path_at = berth_i_pool_copy(pool, p->path_at, actions + 1, sizeof *p->path_at);
-  d->p.path = berth_i_pool_copy(pool, p->path_at ? p->path : NULL, path_steps(p), sizeof *p->path);
+  d->p.path = berth_i_pool_copy(pool, p->path_at ? p->path : NULL,
+                                p->path_at ? (size_t)p->path_at[actions] : 0,
+                                sizeof *p->path);
   d->p.start = berth_i_pool_copy(pool, starts > 0 ? p->start : NULL, starts * n, sizeof *p->start);
   d->p.start_value =
       berth_i_pool_copy(pool, starts > 0 ? p->start_value : NULL, starts, sizeof *p->start_value);
@@ -224,7 +224,7 @@ static void alloc_scratch(berth_decider *d) {
   d->excess = berth_i_pool_alloc(&d->pool, batch, sizeof *d->excess);
   d->weight = berth_i_pool_alloc(&d->pool, batch * actions, sizeof *d->weight);
   d->leaf = berth_i_pool_alloc(&d->pool, batch, sizeof *d->leaf);
-  d->ask = berth_i_pool_alloc(&d->pool, batch, sizeof *d->ask);
+  d->query = berth_i_pool_alloc(&d->pool, batch, sizeof *d->query);
   d->pick = berth_i_pool_alloc(&d->pool, n > actions ? n : actions, sizeof *d->pick);
 }
 
@@ -234,56 +234,38 @@ static int32_t count_legal(const berth_decider *d, int32_t i) {
   return n;
 }
 
-/* Insertion sort: stable. */
-static void order_positions(berth_decider *d) {
-  for (int32_t i = 0; i < d->p.n; i++) {
-    int32_t k = i;
-    for (; k > 0 && d->p.position[d->near[k - 1]] > d->p.position[i]; k--)
-      d->near[k] = d->near[k - 1];
-    d->near[k] = i;
-  }
-  for (int32_t k = 0; k < d->p.n; k++) d->rank[d->near[k]] = k;
-}
-
-static void order_cuts(berth_decider *d) {
-  const double *seam = d->p.seam;
-  for (int32_t k = 0; k + 1 < d->p.n; k++) {
-    int32_t i = k;
-    for (; seam && i > 0 && seam[d->near[d->cut[i - 1]]] > seam[d->near[k]]; i--)
-      d->cut[i] = d->cut[i - 1];
-    d->cut[i] = k;
-  }
-}
-
-static void order_weights(berth_decider *d) {
-  const double *weight = d->p.weight;
-  for (int32_t i = 0; i < d->p.n; i++) {
-    int32_t k = i;
-    for (; weight && k > 0 && weight[d->by_weight[k - 1]] < weight[i]; k--)
-      d->by_weight[k] = d->by_weight[k - 1];
-    d->by_weight[k] = i;
-    d->total_weight += weight ? weight[i] : 1;
-  }
-}
-
-static void number_positions(berth_decider *d) {
-  double *position = berth_i_pool_alloc(&d->pool, (size_t)d->p.n, sizeof *position);
-  for (int32_t i = 0; position && i < d->p.n; i++) position[i] = i;
-  d->p.position = position;
+/* Decisions by position, cuts by seam, decisions by weight; equal ones by their number.
+ * @param list [n] scratch */
+static void sort_tables(berth_decider *d, berth_i_keyed *list) {
+  const int32_t n = d->p.n;
+  const double *seam = d->p.seam, *weight = d->p.weight;
+  for (int32_t i = 0; i < n; i++) list[i] = (berth_i_keyed){ d->p.position[i], i };
+  berth_i_sort_keyed(list, n);
+  for (int32_t k = 0; k < n; k++) d->rank[d->near[k] = list[k].id] = k;
+  for (int32_t k = 0; k + 1 < n; k++) list[k] = (berth_i_keyed){ seam ? seam[d->near[k]] : 0, k };
+  berth_i_sort_keyed(list, n - 1);
+  for (int32_t k = 0; k + 1 < n; k++) d->cut[k] = list[k].id;
+  for (int32_t i = 0; i < n; i++) list[i] = (berth_i_keyed){ weight ? weight[i] : 1, i };
+  for (int32_t i = 0; i < n; i++) d->total_weight += list[i].key;
+  berth_i_sort_keyed_down(list, n);
+  for (int32_t k = 0; k < n; k++) d->by_weight[k] = list[k].id;
 }
 
 static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
   copy_tables(d, p);
-  if (!d->p.position) number_positions(d);
+  if (!d->p.position) { /* as they are numbered */
+    double *position = berth_i_pool_alloc(&d->pool, (size_t)d->p.n, sizeof *position);
+    for (int32_t i = 0; position && i < d->p.n; i++) position[i] = i;
+    d->p.position = position;
+  }
   alloc_scratch(d);
   berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   if ((st = berth_i_choices_make(&d->pool, &d->p, &d->choices)) != BERTH_OK) return st;
   d->way = berth_i_pool_alloc(&d->pool, (size_t)d->choices.n, sizeof *d->way);
-  if (!d->way) return berth_i_nomem(d->ctx);
-  order_positions(d);
-  order_cuts(d);
-  order_weights(d);
+  berth_i_keyed *list = berth_i_pool_alloc(&d->pool, (size_t)d->p.n, sizeof *list);
+  if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
+  sort_tables(d, list);
   for (int32_t i = 0; i < d->p.n && d->space < ANY_EVALUATIONS; i++) d->space *= count_legal(d, i);
   return BERTH_OK;
 }

@@ -18,7 +18,7 @@ static uint64_t hash_of(const int32_t *key, int32_t n) {
   return mix(h);
 }
 
-/* The slot of the key, or the free one where it would stand. */
+/* The slot of the key, or the free one where it would be. */
 static size_t find(const berth_decider *d, const int32_t *key, uint64_t hash) {
   const berth_i_known *t = &d->known;
   const size_t bytes = (size_t)d->p.n * sizeof *key;

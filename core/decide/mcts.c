@@ -117,11 +117,11 @@ static bool is_to_expand(const berth_decider *d, int32_t node) {
 /* A batch of up to k playouts. */
 static berth_status play(berth_decider *d, int32_t k) {
   const size_t row = (size_t)d->p.n;
-  int32_t n = 0, done = 0, asked = 0;
+  int32_t n = 0, done = 0, expands = 0;
   berth_status st = BERTH_OK;
   /* 1. Select leaves, all different, and their rows. */
   while (n < k && st == BERTH_OK) {
-    int32_t leaf;
+    int32_t leaf = BERTH_NONE;
     if ((st = select_leaf(d, &leaf)) != BERTH_OK || d->tree.node[leaf].pending > 0) break;
     mark(d, d->leaf[n] = leaf, 1);
     st = berth_i_tree_row(d, leaf, &d->row[(size_t)n++ * row]);
@@ -132,14 +132,16 @@ static berth_status play(berth_decider *d, int32_t k) {
   for (int32_t i = 0; i < done && st == BERTH_OK; i++) {
     const int32_t decided = d->tree.node[d->leaf[i]].decided;
     if (is_to_expand(d, d->leaf[i]))
-      d->ask[asked++] = (berth_leaf){ &d->row[(size_t)i * row], d->order ? d->p.n : decided,
+      d->query[expands++] = (berth_leaf){ &d->row[(size_t)i * row], d->order ? d->p.n : decided,
                                       berth_i_decision(d, decided) };
   }
-  if (st == BERTH_OK) st = berth_i_decide_prior(d, asked);
-  asked = 0;
+  if (st == BERTH_OK) st = berth_i_decide_prior(d, expands);
+  expands = 0;
   for (int32_t i = 0; i < done && st == BERTH_OK; i++)
     if (is_to_expand(d, d->leaf[i]))
-      st = berth_i_tree_expand(d, d->leaf[i], &d->weight[(size_t)asked++ * (size_t)d->p.n_actions]);
+      st = berth_i_tree_expand(
+          d, d->leaf[i],
+          &d->weight[(size_t)expands++ * (size_t)d->p.n_actions]);
   /* 4. Back up. */
   for (int32_t i = 0; i < n; i++) mark(d, d->leaf[i], -1);
   if (st != BERTH_OK) return st;

@@ -96,7 +96,7 @@ static berth_status expand_root(berth_decider *d) {
   if (d->tree.node[root].n_kids >= 0) return BERTH_OK;
   berth_status st;
   if ((st = berth_i_tree_row(d, root, d->row)) != BERTH_OK) return st;
-  d->ask[0] = (berth_leaf){ d->row, decided, decided };
+  d->query[0] = (berth_leaf){ d->row, decided, decided };
   if ((st = berth_i_decide_prior(d, 1)) != BERTH_OK) return st;
   return berth_i_tree_expand(d, root, d->weight);
 }

@@ -1,6 +1,9 @@
-/* What is valued first: starts, and each action for all decisions. And what fills in decisions that
- * are not made yet. */
+/* What is valued first: starts, and each action for all decisions; then actions for all decisions
+ * but where the prior holds another for much likelier. And what fills in decisions that are not
+ * made yet: the first decision's action, the best start, the nearest made decision's, or the
+ * caller's function. O(decisions) an assignment, O(decisions^2) by the nearest. */
 #include "decide_internal.h"
+#include "base/sort_internal.h"
 
 /* ---- filling in ---- */
 
@@ -92,9 +95,9 @@ berth_status berth_i_decide_prior(berth_decider *d, int32_t k) {
   berth_status st = BERTH_OK;
   if (k == 0) return BERTH_OK;
   for (size_t i = 0; i < (size_t)k * n; i++) d->weight[i] = 0;
-  if (d->p.prior) st = d->p.prior(d->p.ud, k, d->ask, d->weight);
+  if (d->p.prior) st = d->p.prior(d->p.ud, k, d->query, d->weight);
   for (int32_t i = 0; i < k && st == BERTH_OK; i++)
-    st = normalise(d, d->ask[i].decision, &d->weight[(size_t)i * n]);
+    st = normalise(d, d->query[i].decision, &d->weight[(size_t)i * n]);
   return st;
 }
 
@@ -169,33 +172,22 @@ static berth_status value_starts(berth_decider *d) {
 
 /* ---- uniform ---- */
 
-/* How likely each action is, over all decisions of the best start, in value [actions]... of
- * weight's second row. */
-static berth_status likelihood(berth_decider *d, double *sum) {
+/* Adds how likely each action is, over all decisions of the best start. */
+static berth_status add_likelihood(berth_decider *d, berth_i_keyed *sum) {
   const int32_t *row = berth_i_known_key(d, d->best_start);
-  for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] = 0;
   for (int32_t i = 0; i < d->p.n && d->p.prior; i += d->o.batch) {
     const int32_t k = least(d->o.batch, d->p.n - i);
-    for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    for (int32_t j = 0; j < k; j++) d->query[j] = (berth_leaf){ row, d->p.n, i + j };
     berth_status st;
     if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
     for (int32_t j = 0; j < k; j++)
       for (int32_t a = 0; a < d->p.n_actions; a++)
-        sum[a] += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
+        sum[a].key += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
   }
   return BERTH_OK;
 }
 
-/* Insertion sort: stable. */
-static void by_likelihood(int32_t n, const double *sum, int32_t *order) {
-  for (int32_t a = 0; a < n; a++) {
-    int32_t i = a;
-    for (; i > 0 && sum[order[i - 1]] < sum[a]; i--) order[i] = order[i - 1];
-    order[i] = a;
-  }
-}
-
-/* Where nothing stands for the action, as in the best start. */
+/* Where nothing replaces an illegal action, as in the best start. */
 static void everywhere(const berth_decider *d, int32_t action, int32_t *row) {
   memcpy(row, berth_i_known_key(d, d->best_start), (size_t)d->p.n * sizeof *row);
   for (int32_t i = 0; i < d->p.n; i++) {
@@ -204,15 +196,7 @@ static void everywhere(const berth_decider *d, int32_t action, int32_t *row) {
   }
 }
 
-/* Takes out what is not worth it. */
-static int32_t worth_trying(const berth_decider *d, int32_t *order) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < d->p.n_actions; i++)
-    if (!d->p.everywhere || d->p.everywhere[order[i]]) order[n++] = order[i];
-  return n;
-}
-
-static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *order) {
+static berth_status value_uniform(berth_decider *d, int32_t n, const berth_i_keyed *order) {
   const bool all = d->o.method == BERTH_DECIDE_ANNEAL;
   const int64_t most = d->budget.most, left = most - d->evaluations;
   berth_status st = BERTH_OK;
@@ -221,7 +205,7 @@ static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *or
   for (int32_t i = 0; i < n && st == BERTH_OK && berth_i_decide_goes_on(d); i += d->o.batch) {
     int32_t k = least(d->o.batch, n - i);
     for (int32_t j = 0; j < k; j++)
-      everywhere(d, order[i + j], &d->row[(size_t)j * (size_t)d->p.n]);
+      everywhere(d, order[i + j].id, &d->row[(size_t)j * (size_t)d->p.n]);
     int32_t done;
     st = berth_i_decide_values(d, k, &done);
   }
@@ -249,16 +233,22 @@ static void rank_good(berth_decider *d) {
   }
 }
 
+/* Actions for all decisions, the likeliest first; those that are not worth it are left out. */
 static berth_status uniform(berth_decider *d) {
-  const size_t n = (size_t)d->p.n_actions;
-  double *sum = berth_i_zalloc(d->ctx, n, sizeof *sum);
-  int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);
-  berth_status st = sum && order ? BERTH_OK : berth_i_nomem(d->ctx);
-  if (st == BERTH_OK && d->o.method != BERTH_DECIDE_ANNEAL) st = likelihood(d, sum);
-  if (st == BERTH_OK) by_likelihood(d->p.n_actions, sum, order);
-  if (st == BERTH_OK) st = value_uniform(d, worth_trying(d, order), order);
-  berth_i_free(d->ctx, sum, n, sizeof *sum);
-  berth_i_free(d->ctx, order, n, sizeof *order);
+  const size_t size = (size_t)d->p.n_actions;
+  berth_i_keyed *order = berth_i_alloc(d->ctx, size, sizeof *order);
+  berth_status st = BERTH_OK;
+  int32_t n = 0;
+  if (!order) return berth_i_nomem(d->ctx);
+  for (int32_t a = 0; a < d->p.n_actions; a++) order[a] = (berth_i_keyed){ 0, a };
+  if (d->o.method != BERTH_DECIDE_ANNEAL) st = add_likelihood(d, order);
+  if (st == BERTH_OK) {
+    berth_i_sort_keyed_down(order, d->p.n_actions);
+    for (int32_t k = 0; k < d->p.n_actions; k++)
+      if (!d->p.everywhere || d->p.everywhere[order[k].id]) order[n++] = order[k];
+    st = value_uniform(d, n, order);
+  }
+  berth_i_free(d->ctx, order, size, sizeof *order);
   return st;
 }
 
@@ -281,7 +271,7 @@ static berth_status follow_prior(berth_decider *d, const int32_t *row, int32_t *
   const size_t actions = (size_t)d->p.n_actions;
   for (int32_t i = 0; i < d->p.n; i += d->o.batch) {
     const int32_t k = least(d->o.batch, d->p.n - i);
-    for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    for (int32_t j = 0; j < k; j++) d->query[j] = (berth_leaf){ row, d->p.n, i + j };
     berth_status st;
     if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
     for (int32_t j = 0; j < k; j++) {
