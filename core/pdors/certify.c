@@ -139,7 +139,7 @@ static double least_covering(const berth_pdors *d, int32_t job) {
 }
 
 /* Twice the spread of prices if slots are solved exactly; 3 G / delta is what rounding adds. It
- * stands on L and U as published. */
+ * holds for L and U as published. */
 static double pdors_worst_case(const berth_pdors *d) {
   bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1
                    && d->o.high_scale >= 1;

@@ -1,4 +1,5 @@
-/* The factor by which a linear program's answer is scaled before it is rounded (PD-ORS 4.4). */
+/* The factor by which a linear program's answer is scaled before it is rounded (PD-ORS 4.4): as
+ * published, or the least that the proof allows, which is a root found by Newton's steps. */
 #include <berth/pdors.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,11 @@
-/* Slots that are alike, and what work costs in them at least: without looking at which machines
- * hold how much. These bounds decide which slots are solved. */
+/* Slots that are alike, and what work costs in them at least: without regard to which machines
+ * hold how much. These bounds decide which slots are solved.
+ *
+ * A class is all slots with the same commitments (hash, then comparison). Its bounds come from the
+ * cheapest worker, server and pair on any machine, so they hold whatever the program of the slot
+ * finds. Work in any shares lies on the lower hull of nothing, a full machine and all machines;
+ * the cheapest parts up to some slot are kept in a heap, from one slot of completion to the next.
+ */
 #include "base/plain_heap_internal.h"
 #include "pdors_internal.h"
 

@@ -1,6 +1,6 @@
 /* One slot of OASiS: workers on the cheapest machines of their pool, each filled, and servers
  * likewise on theirs. Exact, as all units of a job are alike: Bao, Peng, Wu, Li, 2018, algorithm
- * 2. */
+ * 2. O(machines (resources + log machines)) a state, then O(machines) for each amount of work. */
 #include "base/sort_internal.h"
 #include "pdors_internal.h"
 

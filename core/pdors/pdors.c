@@ -1,4 +1,7 @@
-/* PD-ORS and OASiS: options, creation, decisions, and the policy of a run. */
+/* PD-ORS and OASiS: options, creation, decisions, and the policy of a run. A job is admitted when
+ * it arrives if its best schedule at the present prices pays (algorithm 1); in each slot it has
+ * what was committed to it then. Beyond the paper: what an early end leaves is free again, and
+ * jobs that are late are planned on. */
 #include "base/sort_internal.h"
 #include "pdors_internal.h"
 
@@ -121,7 +124,7 @@ static const berth_choice *const forms[] = {
 static const berth_choice *const bounds[] = {
   C("oracle", "From all jobs of the problem, as the evaluation does."),
   C("prior", "As given: `low` and `high`."),
-  C("online", "From jobs seen so far, widened by `safety`."),
+  C("online", "From jobs that have come so far, widened by `safety`."),
   NULL
 };
 

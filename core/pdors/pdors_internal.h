@@ -43,7 +43,7 @@ typedef struct berth_i_pdors_entry {
   berth_ps_place place;
 } berth_i_pdors_entry;
 
-/** A slot. Entries of one job stand together, in order of admission; sums are made in that order,
+/** A slot. Entries of one job are neighbours, in order of admission; sums are made in that order,
  *  so that what is given back leaves no trace. */
 typedef struct berth_i_pdors_slot {
   double *used, *price, *left; /* [machines * resources]; NULL: nothing was ever committed, it is as

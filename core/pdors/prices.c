@@ -1,5 +1,7 @@
-/* Prices: L (U / L)^(share committed), from what jobs are worth at most and at least per unit that
- * they take. */
+/* Prices: L (U / L)^(share committed), PD-ORS 4.2, from what jobs are worth at most and at least
+ * per unit that they take; and what a job can do at all on an empty cluster, on which these stand.
+ * Families: OASiS has prices of worker machines and of server machines apart. `epoch` counts
+ * changes of L and U, by which slots whose prices are old are found. */
 #include "pdors_internal.h"
 
 /* ---- what a job can do at all, on an empty cluster ---- */

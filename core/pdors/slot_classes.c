@@ -1,5 +1,6 @@
 /* One slot: machines that are alike, as classes, found by a hash of prices and of what is left.
- * O(machines * resources), and a sort of classes with racks. */
+ * Classes are numbered by their first machine, within racks where these matter; `member` lists the
+ * machines of each. O(machines * resources), and a sort of classes with racks. */
 #include "base/sort_internal.h"
 #include "slot_internal.h"
 

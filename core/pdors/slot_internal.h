@@ -1,4 +1,7 @@
-/* One slot of one job: what the files of its solver share. */
+/* One slot of one job: what the files of its solver share. A state of a slot is brought to classes
+ * of machines that are alike (slot_classes.c), each with a polygon of what fits on one
+ * (slot_corners.c); a region's program is relaxed (slot_lp.c), then rounded and repaired
+ * (slot_round.c) or solved exactly (slot_exact.c). */
 #ifndef BERTH_PDORS_SLOT_INTERNAL_H
 #define BERTH_PDORS_SLOT_INTERNAL_H
 
@@ -23,7 +26,7 @@ typedef struct berth_i_slot_corner {
   double units[2], cost;
 } berth_i_slot_corner;
 
-/** Where it may be: the whole cluster, or one rack. Its classes stand together. */
+/** Where it may be: the whole cluster, or one rack. Its classes are neighbours. */
 typedef struct berth_i_slot_region {
   int32_t from, n;       /* classes */
   int32_t list;          /* where its classes by price begin */
@@ -74,7 +77,7 @@ typedef struct berth_i_slot_lp {
   berth_i_slot_column column[2];
   double base[2];            /* what the key corners give */
   double want[2], price[2];  /* of workers, servers; dual prices */
-  double bound;              /* of the cost, by the duals: valid also if the method gave up;
+  double bound;              /* of the cost, by the duals: valid also if pivots ran out;
                                 INFINITY: nothing is feasible */
   bool solved;
   berth_i_slot_share *share; /* [shares] machines that have any */
