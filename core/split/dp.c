@@ -23,7 +23,7 @@ typedef struct program {
   double *value;     /* [ideals * states] */
   int32_t *from;     /* [ideals * states] 2 * ideal + (the last device is a CPU) */
   double *rest, *open; /* [ideals] least accelerator work above; price of the nets that are cut */
-  double relief;     /* most accelerator seconds that a CPU second stands for */
+  double relief;     /* most accelerator seconds that a CPU second replaces */
   int32_t *seen;     /* [ideals] the I from which it was visited last */
   int32_t *count;    /* [nets] units in J \ I */
   step *path;        /* [units + 1] */
@@ -33,9 +33,9 @@ typedef struct program {
   int64_t poll;
 } program;
 
-/* ---- what is left above an ideal ---- */
+/* ---- the remainder above an ideal ---- */
 
-/* Accelerator work that a unit cannot but bring, unless CPU seconds stand for it. */
+/* Accelerator work that a unit adds at least, unless CPU seconds replace it. */
 static double least_work(const berth_i_split_model *m, int32_t u) {
   return m->cpu[u] > 0 && !isinf(m->acc[u]) ? m->acc[u] : 0;
 }
@@ -102,7 +102,7 @@ static void measure_ideals(program *p, double total) {
 
 /* ---- states ---- */
 
-/* Nothing below the limit can come of it: what is left does not fit in the devices that are
+/* No answer below the limit is possible: the remainder does not fit in the devices that are
  * left. */
 static bool hopeless(const program *p, int32_t ideal, int32_t acc, int32_t cpu) {
   double left = p->rest[ideal];
@@ -113,7 +113,7 @@ static bool hopeless(const program *p, int32_t ideal, int32_t acc, int32_t cpu) 
   return left > room * (1 + ROUNDING) || acc + cpu == 0;
 }
 
-/* A state is dead that one with fewer devices is no worse than. */
+/* A state is dominated, and dropped, if one with fewer devices is no worse. */
 static bool dominated(const program *p, const double *value, int32_t k, int32_t c) {
   for (int32_t a = 0; a <= k; a++)
     for (int32_t b = 0; b <= c; b++)
@@ -190,7 +190,7 @@ static berth_status go_on_from(program *p, int32_t from) {
     offer_all(p, from, t);
     if (p->s->visits <= 0) p->s->stopped = true;
     p->s->visits--;
-    p->s->tried++;
+    p->s->evaluated++;
     if (++p->poll % POLL == 0) st = berth_i_interrupted(m->cost->ctx);
   }
   return st;

@@ -1,4 +1,8 @@
-/* The latency of splits: a lower bound, local search; topological orders to start from. */
+/* The latency of splits, the time of one sample through all devices: a lower bound, annealing, and
+ * topological orders to start from.
+ * Invariant: the best split of the annealing is never worse than the given one. A move takes one
+ * unit, alone or with all that precedes (or follows) it on its device, and costs one evaluation,
+ * O(ops + edges), as the bound does. */
 #include "split_internal.h"
 
 /* ---- orders ---- */
@@ -87,6 +91,7 @@ typedef struct climber {
   double latency, least;
 } climber;
 
+/* Of k->device, s; INFINITY: more than the memory of some accelerator. */
 static berth_status value_of(climber *k, double *latency) {
   for (int32_t v = 0; v < k->m->n_ops; v++) k->op_device[v] = k->device[k->m->unit[v]];
   berth_split_value value;
@@ -131,8 +136,8 @@ static int32_t choose(climber *k, bool *head, int32_t *to) {
   return *head ? v : u;
 }
 
-/* A unit, alone or with its side of the cut, goes elsewhere; that may cost up to `warmth`, more
- * seldom the more. */
+/* A unit, alone or with its side of the cut, goes elsewhere; an increase up to `warmth` is
+ * accepted, a larger one with smaller probability. */
 static berth_status try_move(climber *k, double warmth) {
   double draw = berth_rng_uniform(&k->rng), latency;
   bool head, alone = berth_rng_below(&k->rng, 3) == 0;
@@ -154,27 +159,10 @@ static berth_status try_move(climber *k, double warmth) {
   return BERTH_OK;
 }
 
-/* Each walk from the best so far, from warm to nothing. */
-static berth_status anneal(climber *k, double trials) {
-  size_t walks = sizeof WARMTH / sizeof *WARMTH;
-  berth_status st = BERTH_OK;
-  for (size_t i = 0; i < walks && st == BERTH_OK; i++) {
-    double warmth = WARMTH[i] * k->least, each = trials / (double)walks;
-    memcpy(k->device, k->best, (size_t)k->m->n * sizeof *k->best);
-    k->latency = k->least;
-    for (double t = 0; t < each && st == BERTH_OK; t++) {
-      double left = 1 - t / each;
-      if (fmod(t, POLL) == 0 && berth_i_interrupted(k->m->cost->ctx) != BERTH_OK) break;
-      st = try_move(k, warmth * left * left * left);
-    }
-  }
-  return st;
-}
-
 berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device,
                                           double visits) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
-  size_t n = (size_t)m->n;
+  size_t n = (size_t)m->n, walks = sizeof WARMTH / sizeof *WARMTH;
   climber k = { .m = m, .best = device };
   double trials =
       fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
@@ -189,7 +177,17 @@ berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t 
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = value_of(&k, &k.latency)) != BERTH_OK) goto done;
   k.least = k.latency;
-  if (!isinf(k.latency)) st = anneal(&k, trials);
+  /* walks from the best so far, each from its warmth to nothing; not from an infeasible split */
+  for (size_t i = 0; i < walks && st == BERTH_OK && !isinf(k.least); i++) {
+    double warmth = WARMTH[i] * k.least, each = trials / (double)walks;
+    memcpy(k.device, k.best, n * sizeof *k.best);
+    k.latency = k.least;
+    for (double t = 0; t < each && st == BERTH_OK; t++) {
+      double left = 1 - t / each;
+      if (fmod(t, POLL) == 0 && berth_i_interrupted(m->cost->ctx) != BERTH_OK) break;
+      st = try_move(&k, warmth * left * left * left);
+    }
+  }
 done:
   berth_i_pool_free(&scratch);
   return st;

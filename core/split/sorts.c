@@ -12,8 +12,8 @@ static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t
   return BERTH_OK;
 }
 
-/* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor
- * with a table */
+/* One transfer time per tensor, the same for every pair of devices. O(devices^2), or as much for
+ * every tensor with a table */
 static berth_status check_transfers(const berth_cost *c) {
   int32_t n = c->n_devices;
   for (int32_t t = 0; n > 1 && t < c->g->n_tensors; t++) {

@@ -5,7 +5,8 @@
  * Source: Tarnawski et al. 2020 for the dynamic program (dp.c). */
 #include "split_internal.h"
 
-static const double SUM_VISITS = 1e6; /* pairs of ideals tried for the least sum of loads */
+static const double SUM_VISITS = 1e6; /* pairs of ideals that are evaluated for the least sum of
+                                         loads */
 static const double THRESHOLDS[] = { 0.125, 0.25, 0.5 }; /* of the way from the bound up to the
                                                             start */
 
@@ -26,13 +27,13 @@ static const berth_choice *const objectives[] = {
 enum { OF_MEASURE = 4 }; /* from this row on */
 
 static const berth_option rows[] = {
-  { FIELD(objective, CHOICE), .choices = objectives, .text = "what is made small" },
+  { FIELD(objective, CHOICE), .choices = objectives, .text = "what is minimised" },
   { FIELD(contiguous, FLAG),
     .text = "max-load: the best contiguous split; else units then move as long as that helps" },
   { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .high = INFINITY,
     .text = "memory that ideals and tables may take" },
   { FIELD(visits, NUMBER), .high = INFINITY, .fallback = "no limit",
-    .text = "pairs of ideals tried at most" },
+    .text = "pairs of ideals that are evaluated at most" },
   { FIELD(cpu, OTHER), .takes = "string", .fallback = "cpu",
     .text = "devices of this type are CPUs" },
   { .key = NULL }
@@ -69,7 +70,7 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device,
   return st;
 }
 
-/* ---- what cannot be ---- */
+/* ---- refusals ---- */
 
 static berth_status check_pins(const berth_cost *c) {
   for (int32_t v = 0; v < c->g->n_ops; v++)
@@ -86,7 +87,7 @@ static int32_t first_op(const berth_i_split_model *m, int32_t unit) {
   return v;
 }
 
-static berth_status no_room(const berth_i_split_model *m, int32_t op, double needs, double has,
+static berth_status does_not_fit(const berth_i_split_model *m, int32_t op, double needs, double has,
                             berth_obstacle *why) {
   *why =
       (berth_obstacle){ op, m->sorts.n_acc ? m->sorts.acc[0] : BERTH_NONE, fmax(0, needs - has) };
@@ -100,7 +101,7 @@ static berth_status no_room(const berth_i_split_model *m, int32_t op, double nee
                       berth_i_op_label(m->cost->g, op, label, sizeof label), needs, has);
 }
 
-static berth_status check_room(const berth_i_split_model *m, berth_obstacle *why) {
+static berth_status check_memory(const berth_i_split_model *m, berth_obstacle *why) {
   double total = 0;
   char label[64];
   for (int32_t u = 0; u < m->n; u++) {
@@ -111,11 +112,11 @@ static berth_status check_room(const berth_i_split_model *m, berth_obstacle *why
                           berth_i_op_label(m->cost->g, first_op(m, u), label, sizeof label));
     }
     if (isinf(m->cpu[u]) && m->bytes[u] > m->sorts.memory)
-      return no_room(m, first_op(m, u), m->bytes[u], m->sorts.memory, why);
+      return does_not_fit(m, first_op(m, u), m->bytes[u], m->sorts.memory, why);
     if (isinf(m->cpu[u])) total += m->bytes[u];
   }
   if (total > m->sorts.memory * m->sorts.n_acc)
-    return no_room(m, BERTH_NONE, total, m->sorts.memory * m->sorts.n_acc, why);
+    return does_not_fit(m, BERTH_NONE, total, m->sorts.memory * m->sorts.n_acc, why);
   return BERTH_OK;
 }
 
@@ -149,7 +150,7 @@ static berth_status keep_if_better(course *k, const int32_t *unit_device) {
   return BERTH_OK;
 }
 
-/* An interruption ends the search, not what was found. */
+/* An interruption ends the search; the answer found so far is kept. */
 static berth_status search(course *k, const berth_i_ideals *ideals, double limit, bool sum,
                            bool *none) {
   berth_i_split_search s = { .m = &k->m,
@@ -159,7 +160,7 @@ static berth_status search(course *k, const berth_i_ideals *ideals, double limit
                              .visits = k->visits,
                              .device = k->trial };
   berth_status st = berth_i_split_dp(&s);
-  k->report.visits += s.tried;
+  k->report.visits += s.evaluated;
   k->visits = fmax(0, s.visits);
   if (st == BERTH_EINTERRUPT) k->interrupted = true;
   if (s.stopped || k->interrupted) k->stopped = true;
@@ -283,7 +284,7 @@ static berth_status nothing(course *k, berth_obstacle *why) {
                         "bytes and %d CPUs", (int)k->m.n,
                         (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
   return berth_i_fail(ctx, BERTH_EINFEASIBLE,
-                      "split: no split was found along the orders tried; %d accelerators of %g "
+                      "split: no split was found along the orders evaluated; %d accelerators of %g "
                       "bytes, %d CPUs",
                       (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
 }
@@ -301,7 +302,7 @@ static berth_status answer(course *k, berth_placement **out, berth_obstacle *why
 static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
   berth_i_pool *pool = &k->m.pool;
   size_t n = (size_t)k->m.n;
-  berth_status st = check_room(&k->m, why);
+  berth_status st = check_memory(&k->m, why);
   if (st != BERTH_OK) return st;
   k->unit_device = berth_i_pool_alloc(pool, n, sizeof *k->unit_device);
   k->trial = berth_i_pool_alloc(pool, n, sizeof *k->trial);

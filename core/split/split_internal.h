@@ -1,6 +1,8 @@
-/* Splits: the devices of both sorts, the contracted graph, its ideals. */
-#ifndef BERTH_MAXLOAD_INTERNAL_H
-#define BERTH_MAXLOAD_INTERNAL_H
+/* Splits of a graph into contiguous parts, one per device (max-load or latency): the devices of
+ * both sorts, the contracted graph, its ideals (downward-closed sets), the dynamic program over
+ * them. */
+#ifndef BERTH_SPLIT_INTERNAL_H
+#define BERTH_SPLIT_INTERNAL_H
 
 #include "base/pool_internal.h"
 #include "cost/cost_internal.h"
@@ -22,7 +24,7 @@ static inline double berth_i_host_time(const berth_cost *c, int32_t tensor) {
 
 /* Units in topological order of the forward graph. Nets: what must not cross, each a set of at
  * least two units with a price. */
-typedef struct berth_i_units_of {
+typedef struct berth_i_split_model {
   berth_i_pool pool; /* of all arrays, those of the sorts, too */
   const berth_cost *cost;
   berth_i_sorts sorts;
@@ -74,7 +76,7 @@ typedef struct berth_i_split_search {
   int32_t *device;   /* [units] out, if found */
   bool found;        /* out, like the next two: the caller clears them */
   bool stopped;      /* visits were used up */
-  double tried;      /* pairs of ideals */
+  double evaluated;  /* pairs of ideals */
 } berth_i_split_search;
 /** @return BERTH_OK; BERTH_EINTERRUPT; BERTH_ENOMEM */
 berth_status berth_i_split_dp(berth_i_split_search *s);

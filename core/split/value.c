@@ -1,4 +1,4 @@
-/* What a split is worth: loads, memory, latency.
+/* The value of a split: loads, memory, latency.
  * Loads: op times, and each tensor with an edge that leaves or enters an accelerator once (`mark`
  * has the tensor charged last). Latency: jobs are accelerators, each in one go, and ops on CPUs;
  * Kahn's algorithm runs them as soon as all their inputs are there; a circle of jobs leaves some
