@@ -1,5 +1,7 @@
-/* What a search begins with: the start that is given, or the best of its own and of further
- * ones. */
+/* The placements that a search starts from. Structure: up to BERTH_I_STARTS placements of units,
+ * best first, and one rival: the given start, or the best of the further ones.
+ * Invariant: each is legal and has been evaluated; `trial` is scratch, swapped with what it
+ * replaces. One call of the objective for each start. */
 #include "search_internal.h"
 
 static const double FAR = 1.25;
@@ -20,7 +22,7 @@ static void swap(int32_t **a, int32_t **b) {
   *b = kept;
 }
 
-/* The trial goes before what is worse, the last falls off. Equal ones: the first stays first. */
+/* Inserts the trial in order of value; the last is dropped. Equal ones: the first stays first. */
 static void insert(berth_i_starts *a, double value) {
   int32_t i = a->n;
   if (a->n == BERTH_I_STARTS && !(value < a->value[--i])) return;
@@ -57,42 +59,8 @@ static void copy(const berth_i_problem *p, berth_i_starts *a, const int32_t *dev
   if (p->n > 0) memcpy(a->trial, device, (size_t)p->n * sizeof *device);
 }
 
-/* An illegal start fails with the simulator's message. */
-static berth_status given_start(berth_i_walk *w, berth_i_starts *a) {
-  if (!is_legal(w, w->p->o->start)) return berth_i_fault_report(w->p->plan, &w->state->fault);
-  copy(w->p, a, w->p->o->start);
-  return evaluate(w, a, challenge);
-}
-
 static bool has_calls(const berth_i_walk *w) {
   return w->p->o->calls == 0 || w->calls < w->p->o->calls;
-}
-
-/* The list-scheduled start and the one dealt out in turn, of units; where these find no room, of
- * single ops. */
-static berth_status own(berth_i_walk *w, berth_i_starts *a) {
-  berth_i_problem *p = w->p;
-  bool found = false;
-  if (!has_calls(w)) return BERTH_OK;
-  berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
-  if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
-  if (st == BERTH_OK && found) st = evaluate(w, a, insert);
-  if (st != BERTH_OK || !has_calls(w)) return st;
-  found = berth_i_start_in_turn(p, &p->units, a->trial, w->held)
-       || (a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held));
-  return found ? evaluate(w, a, insert) : BERTH_OK;
-}
-
-static berth_status further(berth_i_walk *w, berth_i_starts *a) {
-  const berth_search_options *o = w->p->o;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < o->n_further && st == BERTH_OK && has_calls(w); i++) {
-    const int32_t *device = &o->further[(size_t)i * (size_t)w->p->n];
-    if (!is_legal(w, device)) continue;
-    copy(w->p, a, device);
-    st = evaluate(w, a, challenge);
-  }
-  return st;
 }
 
 double berth_i_starts_value(const berth_i_starts *a) { return fmin(a->value[0], a->rival_value); }
@@ -103,22 +71,46 @@ bool berth_i_starts_near(const berth_i_starts *a, int32_t pick) {
 
 berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone) {
   berth_i_problem *p = w->p;
+  const berth_search_options *o = p->o;
+  bool found = false, own = true;
   if (berth_i_interrupted(p->ctx) != BERTH_OK) return BERTH_EINTERRUPT;
-  berth_status st;
-  if (p->o->start) {
-    st = given_start(w, a);
-    if (st == BERTH_OK && !alone && !isinf(a->rival_value)) st = own(w, a);
-  } else {
-    st = own(w, a);
-    if (st == BERTH_OK) st = further(w, a);
+  berth_status st = BERTH_OK;
+  /* 1. The given start; an illegal one fails with the simulator's message. */
+  if (o->start) {
+    if (!is_legal(w, o->start)) return berth_i_fault_report(p->plan, &w->state->fault);
+    copy(p, a, o->start);
+    if ((st = evaluate(w, a, challenge)) != BERTH_OK) return st;
+    own = !alone && !isinf(a->rival_value);
   }
-  if (st == BERTH_OK && a->n == 0 && !isinf(a->rival_value)) {
+  /* 2. The list-scheduled start, of units; where these do not fit, of single ops. */
+  if (own && has_calls(w)) {
+    st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
+    if (st == BERTH_OK && !found)
+      st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
+    if (st == BERTH_OK && found) st = evaluate(w, a, insert);
+    if (st != BERTH_OK) return st;
+  }
+  /* 3. The one dealt out in turn, likewise. */
+  if (own && has_calls(w)) {
+    found = berth_i_start_dealt(p, &p->units, NULL, a->trial, w->held)
+         || (a->n == 0 && berth_i_start_dealt(p, &p->atoms, NULL, a->trial, w->held));
+    if (found && (st = evaluate(w, a, insert)) != BERTH_OK) return st;
+  }
+  /* 4. The further ones, as far as they are legal. */
+  for (int32_t i = 0; !o->start && i < o->n_further && has_calls(w); i++) {
+    const int32_t *device = &o->further[(size_t)i * (size_t)p->n];
+    if (!is_legal(w, device)) continue;
+    copy(p, a, device);
+    if ((st = evaluate(w, a, challenge)) != BERTH_OK) return st;
+  }
+  /* 5. Without any of units, walks leave from the rival. */
+  if (a->n == 0 && !isinf(a->rival_value)) {
     copy(p, a, a->rival);
     insert(a, a->rival_value);
   }
-  if (st != BERTH_OK || a->n > 0) return st;
+  if (a->n > 0) return BERTH_OK;
   return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                       "search: %s is refused: it runs out of memory, some tensor has no route, or "
                       "the objective does not allow it",
-                      p->o->start ? "the start" : "each start made of units");
+                      o->start ? "the start" : "each start made of units");
 }

@@ -18,7 +18,7 @@ static uint8_t *row(const forest *f, int32_t x) {
   return &f->may[(size_t)x * (size_t)f->p->n_devices];
 }
 
-static bool have_room(const forest *f, int32_t a, int32_t b) {
+static bool fit_together(const forest *f, int32_t a, int32_t b) {
   const berth_device *dev = f->p->cost->t->devices;
   for (int32_t d = 0; d < f->p->n_devices; d++) {
     if (!row(f, a)[d] || !row(f, b)[d]) continue;
@@ -31,7 +31,7 @@ static bool have_room(const forest *f, int32_t a, int32_t b) {
 static void join(forest *f, int32_t a, int32_t b, bool force) {
   a = berth_i_sets_root(f->up, a);
   b = berth_i_sets_root(f->up, b);
-  if (a == b || (!force && !have_room(f, a, b))) return;
+  if (a == b || (!force && !fit_together(f, a, b))) return;
   if (b < a) {
     int32_t swap = a;
     a = b;

@@ -41,7 +41,7 @@ static bool is_over(const breeder *y) {
 }
 
 static bool decode(const breeder *y, berth_i_walk *w, int32_t row) {
-  return berth_i_start_by_keys(y->p, y->b, row_of(y, y->key, row), w->order, w->held);
+  return berth_i_start_dealt(y->p, y->b, row_of(y, y->key, row), w->order, w->held);
 }
 
 static void evaluate_row(void *ud, int32_t thread, int32_t job) {
@@ -78,7 +78,7 @@ static void evaluate_rows(breeder *y) {
 
 BERTH_I_SORT(sort_by_value, ranked, BERTH_I_UP(value) BERTH_I_UP(row))
 
-/* Behind the elites by number: what is above the limit has no rank. */
+/* Behind the elites by number: values above the limit are not exact, so they have no rank. */
 BERTH_I_SORT(sort_by_row, ranked, BERTH_I_UP(row))
 
 static void draw_keys(breeder *y, double *key) {

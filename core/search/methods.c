@@ -33,9 +33,9 @@ static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
   for (int32_t i = 0; i < b->n; i++) {
     for (int32_t d = 0; d < w->p->n_devices; d++) {
       if (!berth_i_walk_continues(w, NULL)) return false;
-      w->failed = 0; /* all are tried once: that ends */
+      w->failed = 0; /* a pass ends by itself */
       berth_i_walk_put_block(w, b, w->order[i], d);
-      berth_i_walk_make_room(w, b);
+      berth_i_walk_evict(w, b);
       improved |= berth_i_walk_try(w, just_below(w->cur));
     }
   }
@@ -73,21 +73,21 @@ static void to_the_bottom(berth_i_walk *w) {
   } while (pass(w, &w->p->atoms) && berth_i_walk_continues(w, NULL));
 }
 
-/* Every unit anywhere; where memory counts and that finds no room, one after the other goes
- * somewhere if others make room.
+/* Every unit on a random device; where memory forbids that, one after the other goes to a random
+ * device if others can be moved off it.
  * @return it is allowed */
 static bool scatter(berth_i_walk *w) {
   const berth_i_clumps *b = &w->p->units;
   for (int32_t i = 0; i < b->n; i++)
     berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
-  if (berth_i_walk_has_room(w)) return berth_i_walk_try(w, INFINITY);
+  if (berth_i_walk_fits(w)) return berth_i_walk_try(w, INFINITY);
   berth_i_walk_undo(w);
   for (int32_t i = 0; i < b->n; i++) {
     int32_t before = w->n_undo, block = berth_rng_below(&w->rng, b->n);
     if (w->touched[b->ops[b->at[block]]]) continue;
     berth_i_walk_put_block(w, b, block, berth_rng_below(&w->rng, w->p->n_devices));
-    berth_i_walk_make_room(w, b);
-    if (!berth_i_walk_has_room(w)) berth_i_walk_undo_to(w, before);
+    berth_i_walk_evict(w, b);
+    if (!berth_i_walk_fits(w)) berth_i_walk_undo_to(w, before);
   }
   return berth_i_walk_try(w, INFINITY);
 }

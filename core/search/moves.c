@@ -1,5 +1,6 @@
 /* Random moves. Weights: a block to a random device 1, to a neighbour's 1, swap 1, rotation 1, a
- * link of the critical chain 3. */
+ * link of the critical chain 3. Invariant: a move is on the walk's stack of changes, to be kept or
+ * undone; pins, types and groups hold. O(size of the blocks + devices), and O(chain) for a link. */
 #include "search_internal.h"
 
 static int32_t below(berth_i_walk *w, int32_t n) { return berth_rng_below(&w->rng, n); }
@@ -80,16 +81,16 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
 }
 
-/* ---- room for what was put ---- */
+/* ---- memory after a move ---- */
 
-static double lacks(const berth_i_walk *w, int32_t d) {
+static double overflow_of(const berth_i_walk *w, int32_t d) {
   return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9);
 }
 
-/* Of a few on the device, that have not moved, the one that comes closest to what is lacking. */
+/* Of a few unmoved blocks on the device the one whose bytes are closest to the overflow. */
 static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d) {
   enum { SOME = 3, DRAWS = 6 };
-  const double need = lacks(w, d);
+  const double need = overflow_of(w, d);
   int32_t seen = 0, best = BERTH_NONE;
   for (int32_t i = 0; i < DRAWS * w->p->n_devices && seen < SOME; i++) {
     int32_t block = below(w, b->n);
@@ -119,12 +120,12 @@ static int32_t place_to_go(berth_i_walk *w, const berth_i_clumps *b, int32_t blo
   return BERTH_NONE;
 }
 
-void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b) {
+void berth_i_walk_evict(berth_i_walk *w, const berth_i_clumps *b) {
   enum { MOST = 8 };
   if (!w->p->bytes || w->n_undo == 0) return;
   int32_t d, block, to;
   for (int32_t i = 0; i < MOST; i++) {
-    for (d = 0; d < w->p->n_devices && !(lacks(w, d) > 0); d++) continue;
+    for (d = 0; d < w->p->n_devices && !(overflow_of(w, d) > 0); d++) continue;
     if (d == w->p->n_devices) return;
     if ((block = pick_to_leave(w, b, d)) == BERTH_NONE) return;
     if ((to = place_to_go(w, b, block, d)) == BERTH_NONE) return;
@@ -144,5 +145,5 @@ void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) 
     rotate(w, b, below(w, b->n), length);
   }
   else along_chain(w, on);
-  berth_i_walk_make_room(w, on);
+  berth_i_walk_evict(w, on);
 }

@@ -1,5 +1,7 @@
-/* What is searched: checked options, the simulation, prices, blocks at three sizes (atoms, units,
- * lines). Read only while walks run. */
+/* The problem of a search: checked options, the simulation plan, mean times, and blocks of ops at
+ * three sizes: atoms (colocation groups alone), units (contracted along heavy tensors), lines (all
+ * that is in line, too). Invariant: read only while walks run. O(ops x devices + edges) and up to
+ * TRIES contractions. */
 #include "search_internal.h"
 
 enum { TRIES = 8 };
@@ -51,8 +53,8 @@ static berth_status price(berth_i_problem *p) {
   return BERTH_OK;
 }
 
-/* Where so much is joined that there is little to move, less is; where blocks find no room side by
- * side, smaller ones are made.  @param device [ops], held [devices] scratch */
+/* Where so much is joined that there is little to move, less is joined; where the blocks do not fit
+ * into the devices together, smaller ones are made.  @param device [ops], held [devices] scratch */
 static berth_status contract(berth_i_problem *p, bool all_lines, int32_t *device, double *held,
                              berth_i_clumps *out) {
   double share = p->work / p->n_devices;
@@ -60,7 +62,7 @@ static berth_status contract(berth_i_problem *p, bool all_lines, int32_t *device
   berth_status st = berth_i_clumps_make(p, &c, out);
   for (int32_t k = 0; st == BERTH_OK && k < TRIES; k++) {
     const bool few = out->n < 2 * p->n_devices && out->n < p->atoms.n;
-    const bool packs = !p->bytes || berth_i_start_in_turn(p, out, device, held);
+    const bool packs = !p->bytes || berth_i_start_dealt(p, out, NULL, device, held);
     if (!few && packs) break;
     if (few) {
       c.heavy *= 2;
@@ -86,65 +88,83 @@ static berth_status make_blocks(berth_i_problem *p) {
   return st;
 }
 
-static berth_status check_brkga(berth_ctx *ctx, const berth_search_options *o) {
-  if (o->population != 0 && (o->population < 3 || o->population > 100000)) {
+/* ---- options ---- */
+
+berth_search_options berth_search_default(void) {
+  berth_search_options o = { 0 };
+  o.method = BERTH_SEARCH_ANNEAL;
+  o.calls = 2000;
+  o.t_start = 0.006;
+  o.t_end = 1e-4;
+  o.elite = 0.2;
+  o.mutants = 0.15;
+  o.bias = 0.7;
+  return o;
+}
+
+static void set_defaults(void *out) { *(berth_search_options *)out = berth_search_default(); }
+
+#define FIELD(name, kind) BERTH_I_OPTION(berth_search_options, name, kind)
+
+const berth_option_table *berth_search_option_table(void) {
+  static const berth_option options[] = {
+    { FIELD(calls, LONG), .text = "placements that are evaluated at most" },
+    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
+      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the "
+              "machine" },
+    { FIELD(restarts, WHOLE), .high = 1000, .fallback = "by the budget",
+      .text = "independent walks that share the budget" },
+    { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core",
+      .text = "threads that share the work" },
+    { FIELD(start, OTHER), .takes = "placement", .fallback = "the best of several constructed ones",
+      .text = "placement to improve" },
+    { FIELD(judge, OTHER), .takes = "table",
+      .fallback = "links, memory, param_multiple and quantum of the call",
+      .text = "options of the simulation that evaluates a placement" },
+    { FIELD(objective, OTHER), .takes = "function", .fallback = "the makespan by judge",
+      .text = "value of a placement, to be minimised" },
+    { FIELD(steepest, FLAG),
+      .text = "the best of all moves each time, not the first that improves" },
+    { FIELD(population, WHOLE), .high = 100000, .fallback = "one per unit, 20 to 100",
+      .text = "placements in a generation" },
+    { FIELD(elite, NUMBER), .high = 1, .above = 1, .text = "share of a generation that stays" },
+    { FIELD(mutants, NUMBER), .high = 1, .text = "share of a generation that is drawn anew" },
+    { FIELD(bias, NUMBER), .low = 0.5, .high = 1,
+      .text = "chance of a key to come from the elite parent" },
+    { .key = NULL }
+  };
+  static const berth_option_table table = { "search", options, sizeof(berth_search_options),
+                                            set_defaults };
+  return &table;
+}
+
+static berth_status check(berth_ctx *ctx, const berth_search_options *o) {
+  berth_status st;
+  if ((st = berth_options_check(ctx, berth_search_option_table(), o)) != BERTH_OK) {
+    berth_i_prefix_error(ctx, "search: ");
+    return st;
+  }
+  if ((unsigned)o->method > BERTH_SEARCH_BRKGA)
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
+  if (o->calls == 0 && (o->seconds == 0 || isinf(o->seconds)))
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: a budget is needed: calls or seconds");
+  if (!(o->t_start > 0) || isinf(o->t_start) || !(o->t_end > 0) || o->t_end > o->t_start)
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "search: temperatures from %g to %g: expected finite ones above 0 that "
+                        "fall", o->t_start, o->t_end);
+  if (o->method == BERTH_SEARCH_BRKGA && o->population > 0 && o->population < 3)
     return berth_i_fail(ctx, BERTH_EINVAL, "search: option population: %d is not from 3 to 100000",
                         (int)o->population);
-  }
-  if (!(o->elite > 0 && o->elite < 1)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option elite: %g is not between 0 and 1",
-                        o->elite);
-  }
-  if (!(o->mutants >= 0 && o->elite + o->mutants < 1)) {
+  if (o->method == BERTH_SEARCH_BRKGA && o->elite + o->mutants >= 1)
     return berth_i_fail(ctx, BERTH_EINVAL,
-                        "search: option mutants: %g is below 0, or 1 and more with elite %g",
-                        o->mutants, o->elite);
-  }
-  if (o->bias >= 0.5 && o->bias <= 1) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "search: option bias: %g is not from 0.5 to 1", o->bias);
-}
-
-static berth_status check_further(berth_ctx *ctx, const berth_search_options *o) {
-  if (o->n_further == 0 || (o->n_further > 0 && o->further)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "search: option n_further: %d placements, but %s",
-                      (int)o->n_further, o->further ? "expected 0 or more" : "none are given");
-}
-
-static berth_status check(berth_cost *cost, const berth_search_options *o) {
-  berth_ctx *ctx = cost->ctx;
-  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL
-      && o->method != BERTH_SEARCH_BRKGA) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
-  }
-  if (o->calls < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option calls: %lld is below 0",
-                        (long long)o->calls);
-  if (!(o->seconds >= 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option seconds: %g is not from 0 on",
-                        o->seconds);
-  if (o->calls == 0 && (o->seconds == 0 || isinf(o->seconds))) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: a budget is needed: calls or seconds");
-  }
-  if (o->restarts < 0 || o->restarts > 1000) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option restarts: %d is not from 0 to 1000",
-                        (int)o->restarts);
-  }
-  if (o->threads < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option threads: %d is below 0",
-                        (int)o->threads);
-  if (!(o->t_start > 0) || isinf(o->t_start) || !(o->t_end > 0) || o->t_end > o->t_start) {
-    return berth_i_fail(
-        ctx, BERTH_EINVAL,
-        "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->t_start,
-        o->t_end);
-  }
-  berth_status st;
-  if (o->method == BERTH_SEARCH_BRKGA && (st = check_brkga(ctx, o)) != BERTH_OK) return st;
-  if ((st = check_further(ctx, o)) != BERTH_OK) return st;
-  if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx)) {
+                        "search: options elite: %g and mutants: %g sum to 1 or more: no children",
+                        o->elite, o->mutants);
+  if (o->n_further < 0 || (o->n_further > 0 && !o->further))
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option n_further: %d placements, but %s",
+                        (int)o->n_further, o->further ? "expected 0 or more" : "none are given");
+  if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx))
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
                         "search: option seconds: the context has no clock");
-  }
   return BERTH_OK;
 }
 
@@ -158,8 +178,9 @@ berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *
   p->n_devices = cost->n_devices;
   p->judge = o->judge ? *o->judge : berth_sim_default(cost->g);
   berth_status st;
-  if ((st = check(cost, o)) != BERTH_OK) return st;
-  if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE; /* the same times, sooner */
+  if ((st = check(p->ctx, o)) != BERTH_OK) return st;
+  /* the same times, sooner */
+  if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE;
   p->any_order = p->judge.memory == BERTH_MEMORY_TOTAL;
   p->apart = may_be_apart(cost);
   st = berth_i_sim_plan_new(cost, &p->judge, false, &p->plan);

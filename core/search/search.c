@@ -1,55 +1,10 @@
-/* A search: starts, walks on threads that share the budget, a polish of the best. */
+/* A search: starts (begin.c), walks on threads that share the budget (methods.c), and a last
+ * annealing from the best (polish). Structure: a team of walks, each with its own random stream and
+ * part of the calls. Invariant: the answer depends on the seed and the calls, not on the number of
+ * threads; with a time limit it depends on the machine. One simulation per call. */
 #include "search_internal.h"
 
 enum { SHORT = 20000, MEDIUM = 50000, MANY = 4, TWO_PHASES = 1000, TWO_FROM_GIVEN = 5000 };
-
-berth_search_options berth_search_default(void) {
-  berth_search_options o = { 0 };
-  o.method = BERTH_SEARCH_ANNEAL;
-  o.calls = 2000;
-  o.t_start = 0.006;
-  o.t_end = 1e-4;
-  o.elite = 0.2;
-  o.mutants = 0.15;
-  o.bias = 0.7;
-  return o;
-}
-
-static void set_defaults(void *out) { *(berth_search_options *)out = berth_search_default(); }
-
-#define FIELD(name, kind) BERTH_I_OPTION(berth_search_options, name, kind)
-
-const berth_option_table *berth_search_option_table(void) {
-  static const berth_option options[] = {
-    { FIELD(calls, LONG), .text = "placements that are evaluated at most" },
-    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
-      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the "
-              "machine" },
-    { FIELD(restarts, WHOLE), .high = 1000, .fallback = "by the budget",
-      .text = "independent walks that share the budget" },
-    { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core",
-      .text = "threads that share the work" },
-    { FIELD(start, OTHER), .takes = "placement", .fallback = "the best of several constructed ones",
-      .text = "placement to improve" },
-    { FIELD(judge, OTHER), .takes = "table",
-      .fallback = "links, memory, param_multiple and quantum of the call",
-      .text = "options of the simulation that evaluates a placement" },
-    { FIELD(objective, OTHER), .takes = "function", .fallback = "the makespan by judge",
-      .text = "value of a placement, to be minimised" },
-    { FIELD(steepest, FLAG),
-      .text = "the best of all moves each time, not the first that improves" },
-    { FIELD(population, WHOLE), .high = 100000, .fallback = "one per unit, 20 to 100",
-      .text = "placements in a generation" },
-    { FIELD(elite, NUMBER), .high = 1, .above = 1, .text = "share of a generation that stays" },
-    { FIELD(mutants, NUMBER), .high = 1, .text = "share of a generation that is drawn anew" },
-    { FIELD(bias, NUMBER), .low = 0.5, .high = 1,
-      .text = "chance of a key to come from the elite parent" },
-    { .key = NULL }
-  };
-  static const berth_option_table table = { "search", options, sizeof(berth_search_options),
-                                            set_defaults };
-  return &table;
-}
 
 /* ---- threads ---- */
 

@@ -1,5 +1,5 @@
-/* What the files of this room share: the problem (read only while walks run), blocks of ops,
- * walks. */
+/* Shared by the files of this room: the problem (read only while walks run), blocks of ops that
+ * move as one, starts, walks. */
 #ifndef BERTH_SEARCH_INTERNAL_H
 #define BERTH_SEARCH_INTERNAL_H
 
@@ -16,7 +16,7 @@ typedef struct berth_i_clumps {
   int32_t *at, *ops;    /* [n + 1], [ops] members in topological order */
   uint8_t *may;         /* [n * devices] some member is not forbidden there */
   double *work;         /* [n] mean s */
-  double *bytes;        /* [n] held for good; all 0 where memory does not count */
+  double *bytes;        /* [n] held permanently; all 0 where memory does not count */
   int32_t *by_bytes;    /* [n] blocks, the largest first */
   int32_t *by_class;    /* [n] blocks, those alike side by side */
   int32_t *class_first; /* [n] where in by_class the class of a block begins */
@@ -33,7 +33,7 @@ typedef struct berth_i_problem {
   int32_t n, n_devices;
   double *comp;                       /* [n] mean s */
   double *comm;                       /* [tensors] mean s */
-  double *bytes;                      /* [n] held for good; NULL: memory does not count */
+  double *bytes;                      /* [n] held permanently; NULL: memory does not count */
   double work;                        /* sum of comp */
   bool any_order;                     /* TOTAL, and memory counts */
   bool apart;                         /* some tensor or collective may find no route */
@@ -52,12 +52,11 @@ void berth_i_problem_release(berth_i_problem *p);
 berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c,
                                  berth_i_clumps *out);
 
-/** Starts; false: some block finds no room. `held` [devices] is scratch. */
-bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device,
-                           double *held);
-/** @param key [blocks] from 0 to below 1: which of the devices that may be */
-bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
-                           int32_t *device, double *held);
+/** Starts. @return, *found: false: some block does not fit. `held` [devices] is scratch.
+ *  Blocks dealt out in turn, or by keys.
+ *  @param key [blocks] from 0 to below 1: which of the devices that may run it; NULL: in turn */
+bool berth_i_start_dealt(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
+                         int32_t *device, double *held);
 berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b,
                                   int32_t *device, double *held, bool *found);
 
@@ -75,8 +74,8 @@ typedef struct berth_i_starts {
 /** What walks share while they run. */
 typedef struct berth_i_search {
   berth_i_problem *p;
-  atomic_bool stopped;     /* the hook said so, or the time is over, or a walk failed */
-  atomic_bool interrupted; /* the hook said so */
+  atomic_bool stopped;     /* by the hook, the time limit, or a walk that failed */
+  atomic_bool interrupted; /* by the hook */
   _Atomic double elapsed;  /* s; set by the calling thread, which alone reads the clock */
   atomic_llong calls;
   double began;
@@ -95,8 +94,8 @@ typedef struct berth_i_walk {
   int32_t *device, *best;    /* [n] */
   int32_t *undo_op, *undo_device, n_undo;
   uint8_t *touched;          /* [n] is to be undone */
-  double *held;              /* [devices] bytes for good */
-  berth_i_any_order room;    /* scratch, where memory has to do in any order */
+  double *held;              /* [devices] permanent bytes */
+  berth_i_any_order sums;    /* scratch, where memory must hold in any order */
   int32_t *chain, n_chain;   /* of the present placement */
   int32_t *order;            /* [n] scratch */
   double cur, best_value;
@@ -125,18 +124,18 @@ void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t bl
 void berth_i_walk_undo(berth_i_walk *w);
 /** The same for all but the first n changes. */
 void berth_i_walk_undo_to(berth_i_walk *w, int32_t n);
-/** No device certainly holds more than it can. */
-bool berth_i_walk_has_room(const berth_i_walk *w);
-/** Where what was put finds no room, blocks that were not touched go elsewhere; gives up after a
- * few. */
-void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b);
-/** What was put becomes the present placement if its value is at most limit, else it is undone. */
+/** No device holds more than its memory, beyond rounding. */
+bool berth_i_walk_fits(const berth_i_walk *w);
+/** While some device holds too much after a move, blocks that the move did not touch go elsewhere;
+ * at most a few. */
+void berth_i_walk_evict(berth_i_walk *w, const berth_i_clumps *b);
+/** The changes are kept if the value is at most limit, else undone. @return they are kept */
 bool berth_i_walk_try(berth_i_walk *w, double limit);
-/** The value of what was put, which is undone; INFINITY: above the limit, or not allowed. */
+/** The value with the changes, which are undone; INFINITY: above the limit, or not allowed. */
 double berth_i_walk_probe(berth_i_walk *w, double limit);
 /** The budget of the phase is not used up. @param done out: the used part; may be NULL */
 bool berth_i_walk_continues(berth_i_walk *w, double *done);
-/** Asks hooks and clock, on the calling thread, now and then. */
+/** Calls hooks and reads the clock, on the calling thread, every few calls. */
 void berth_i_search_poll(berth_i_search *s);
 /** The same, now. */
 void berth_i_search_watch(berth_i_search *s);

@@ -11,7 +11,7 @@ enum { MOST_FAILED = 2000 }; /* moves in a row without a call: there is nothing 
 
 static bool has_base(const berth_i_walk *w) { return w->delta && w->delta->has_base; }
 
-/* What was put differs from the base by what can be undone. */
+/* The changes on the stack are all that differs from the base. */
 static double simulated_moves(berth_i_walk *w, double limit) {
   const berth_i_sim_plan *plan = w->p->plan;
   berth_i_delta_begin(w->delta);
@@ -30,7 +30,7 @@ static berth_status simulated(void *ud, const int32_t *device, double limit, dou
   berth_i_sim_state *s = w->state;
   *out = INFINITY;
   if (p->any_order
-      && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room) != BERTH_NONE)
+      && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->sums) != BERTH_NONE)
     return BERTH_OK;
   if (device == w->device && has_base(w)) {
     *out = simulated_moves(w, limit);
@@ -70,14 +70,14 @@ berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t st
   w->held = berth_i_pool_zalloc(pool, (size_t)p->n_devices, sizeof *w->held);
   berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
-  if (p->any_order && berth_i_any_order_init(p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
+  if (p->any_order && berth_i_any_order_init(p->cost, &w->sums) != BERTH_OK) return BERTH_ENOMEM;
   if ((st = berth_i_sim_state_new(p->plan, &w->state)) != BERTH_OK) return st;
   if (p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast)) return BERTH_OK;
   return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
 }
 
 void berth_i_walk_release(berth_i_walk *w) {
-  if (w->p->any_order) berth_i_any_order_release(w->p->cost, &w->room);
+  if (w->p->any_order) berth_i_any_order_release(w->p->cost, &w->sums);
   berth_i_delta_release(w->delta);
   berth_i_sim_state_release(w->p->plan, w->state);
 }
@@ -102,7 +102,7 @@ static bool all_cross(const berth_i_problem *p, const int32_t *device) {
   return true;
 }
 
-/* What is refused before a user's objective is called. */
+/* Placements that are refused before a user's objective is called. */
 static bool cannot_run(berth_i_walk *w, const int32_t *device) {
   const berth_i_problem *p = w->p;
   if (!p->o->objective) return false;
@@ -165,13 +165,13 @@ static void set_device(berth_i_walk *w, int32_t op, int32_t device) {
   w->device[op] = device;
 }
 
-/* Only who moves needs one. */
+/* Only walks that move need a base; BRKGA does not. */
 static void need_base(berth_i_walk *w) {
   berth_i_verdict unused;
   if (w->delta && !w->delta->has_base) berth_i_delta_base(w->delta, w->device, &unused);
 }
 
-/* There is room for two changes of each op: a move touches a block at most twice. */
+/* The arrays hold two changes of each op: a move touches a block at most twice. */
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
   if (w->device[op] == device) return;
   if (w->n_undo == 0) need_base(w);
@@ -197,8 +197,8 @@ void berth_i_walk_undo_to(berth_i_walk *w, int32_t n) {
 
 void berth_i_walk_undo(berth_i_walk *w) { berth_i_walk_undo_to(w, 0); }
 
-/* Only what is certain: sums that have been added and taken off for long are not exact. */
-bool berth_i_walk_has_room(const berth_i_walk *w) {
+/* With a margin: sums that many changes were added to and subtracted from are not exact. */
+bool berth_i_walk_fits(const berth_i_walk *w) {
   for (int32_t d = 0; w->p->bytes && d < w->p->n_devices; d++) {
     if (w->held[d] > w->p->cost->t->devices[d].memory * (1 + 1e-9)) return false;
   }
@@ -207,7 +207,7 @@ bool berth_i_walk_has_room(const berth_i_walk *w) {
 
 /* @return the value, if it is allowed and at most limit; else INFINITY */
 static double evaluate(berth_i_walk *w, double limit) {
-  if (w->n_undo == 0 || !berth_i_walk_has_room(w)) {
+  if (w->n_undo == 0 || !berth_i_walk_fits(w)) {
     w->failed++;
     return INFINITY;
   }

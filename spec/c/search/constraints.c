@@ -307,7 +307,7 @@ static void refuse(const setup *s, const berth_search_options *o, const char *me
 }
 
 static void bad_generations(void) {
-  TEST("what means nothing for generations is told with its value")
+  TEST("options that are out of range for generations are reported with their values")
   setup s;
   berth_search_options d = berth_search_default();
   constrained(&s, NULL, 1, 0, 0);
@@ -317,16 +317,16 @@ static void bad_generations(void) {
   refuse(&s, &o, "search: option population: 2 is not from 3 to 100000");
   o = d;
   o.elite = 1;
-  refuse(&s, &o, "search: option elite: 1 is not between 0 and 1");
+  refuse(&s, &o, "search: options elite: 1 and mutants: 0.15 sum to 1 or more: no children");
   o = d;
   o.elite = NAN;
   CHECK_STATUS(berth_search(s.cost, &o, NULL, NULL), BERTH_EINVAL);
   o = d;
   o.mutants = 0.9;
-  refuse(&s, &o, "search: option mutants: 0.9 is below 0, or 1 and more with elite 0.2");
+  refuse(&s, &o, "search: options elite: 0.2 and mutants: 0.9 sum to 1 or more: no children");
   o = d;
   o.bias = 0.25;
-  refuse(&s, &o, "search: option bias: 0.25 is not from 0.5 to 1");
+  refuse(&s, &o, "search: option bias is 0.25 (0.5 to 1)");
   o = d;
   o.n_further = 1;
   refuse(&s, &o, "search: option n_further: 1 placements, but none are given");

@@ -43,7 +43,7 @@ describe("search", function()
     opts.threads = 3
     assert.same(one:devices(), assert(berth.place(g, mesh, "brkga", opts)):devices())
     assert.error_matches(function() berth.place(g, mesh, "brkga", { elite = 1 }) end,
-      "option elite: 1 is not between 0 and 1")
+      "options elite: 1 and mutants: 0.15 sum to 1 or more")
     assert.error_matches(function() berth.place(g, mesh, "anneal", { bias = 0.7 }) end,
       "'bias' means nothing to anneal")
   end)
