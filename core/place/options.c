@@ -1,4 +1,5 @@
-/* Options of placers are checked here once for all. */
+/* Checks of a placer's options before it runs: variant, ranges, device, coarse graphs, and the
+ * placer's own check. An option that would have no effect is refused, not ignored. */
 #include "place_internal.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The public list of placers, and berth_place. */
+/* The public list of placers, in the order of BERTH_I_PLACERS, and berth_place. */
 #include "place_internal.h"
 
 #define ABOUT(symbol) &berth_i_placer_##symbol.about,

@@ -1,4 +1,6 @@
-/* The table of placers, and what placers share that only choose devices. */
+/* The table of placers: one descriptor each (berth_i_placer), from which names, help, checks of
+ * options and the members of the portfolio are derived. And the functions that are shared by
+ * placers which only choose devices. */
 #ifndef BERTH_PLACE_INTERNAL_H
 #define BERTH_PLACE_INTERNAL_H
 
@@ -28,8 +30,8 @@ typedef struct berth_i_member_row {
   double weight;    /* transfer_weight; 0: 1 */
 } berth_i_member_row;
 
-/** One placer: all that berth knows of it. A new one is a file with its descriptor and a line of
- *  BERTH_I_PLACERS: spec/recipes/placer.c. */
+/** One placer: its description, its options and its functions. A new one is a file with its
+ *  descriptor and a line of BERTH_I_PLACERS: spec/recipes/placer.c. */
 typedef struct berth_i_placer {
   berth_placer about;
   berth_status (*run)(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
@@ -73,6 +75,17 @@ berth_status berth_i_placer_unknown(berth_ctx *ctx, const char *name);
  * are not so many */
 const berth_i_member_row *berth_i_member_row_at(int32_t k, const berth_i_placer **placer);
 
+/** The defaults, with links and memory of the call. */
+static inline berth_place_options berth_i_plain_options(const berth_graph *g,
+                                                        const berth_place_options *o) {
+  berth_place_options plain = berth_place_default(g);
+  plain.links = o->links;
+  plain.memory = o->memory;
+  plain.param_multiple = o->param_multiple;
+  plain.quantum = o->quantum;
+  return plain;
+}
+
 /* place/placers/coarse.c */
 static inline bool berth_i_is_coarse(const berth_place_options *o) {
   return o->coarsen != BERTH_COARSEN_NONE || o->transfer_weight != 1;
@@ -96,8 +109,8 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
 typedef berth_status (*berth_i_fill_fn)(const berth_i_units *u, const berth_place_options *opts,
                                         int32_t *device, berth_obstacle *why);
 /** By the rule, with a plan that keeps memory: as long as it does not, the rule is run again with
- *  that share of the outputs counted for good that was there at once, or more; then units move away
- *  from where memory runs out, at last all packings are tried, up to a number.
+ *  that share of the outputs counted as permanent that was there at once, or more; then units move
+ *  away from where memory runs out, at last all packings are evaluated, up to a number.
  *  @param sizing by what the units are sized  */
 berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,
                                    const berth_place_options *opts, berth_i_fill_fn fill,

@@ -1,8 +1,8 @@
 /* One placer: options, the run, on a coarser graph where required, and the reason of a refusal. */
 #include "place_internal.h"
 
-/* A placer blames the op at which it got stuck for lack of memory. If nothing can fit at all, that
- * is the better reason. */
+/* A placer reports the op that it could not place for lack of memory. If nothing can fit at all,
+ * that is the better reason. */
 static berth_status give_reason(berth_cost *cost, const berth_i_placer *p,
                                 const berth_place_options *o, berth_obstacle *why) {
   const char *name =

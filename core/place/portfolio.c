@@ -1,4 +1,9 @@
-/* The portfolio: its members, its life, and which answer stays. How they are run: portfolio_run.c,
+/* The portfolio: runs members (placers with options) on one problem, simulates each answer under
+ * one judge, and returns the answer with the least makespan that keeps memory; of equal ones the
+ * first.
+ * Structure: entries (what runs) beside reports (what came out), both by member.
+ * Invariant: a report is complete or BERTH_EINTERRUPT; the baselines run whatever the time limit,
+ * so the answer is never worse than theirs. Threads: portfolio_run.c; one member:
  * portfolio_try.c. */
 #include "portfolio_internal.h"
 #include "sim/rows_internal.h"
@@ -28,11 +33,6 @@ static int32_t count_built_in(void) {
   int32_t n = 0;
   while (berth_i_member_row_at(n, &placer)) n++;
   return n;
-}
-
-static void take_given(const berth_member *m, berth_i_entry *e) {
-  e->member = *m;
-  e->matching = BERTH_I_MATCHING_NONE;
 }
 
 static bool is(const berth_i_entry *e, const char *placer) {
@@ -143,19 +143,18 @@ static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) 
     return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option members: there are not %d",
                         (int)o->n_members);
   }
-  berth_status st = berth_options_check(ctx, berth_portfolio_option_table(), o);
-  return st == BERTH_OK ? check_place(ctx, &o->place) : st;
-}
-
-static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o, bool there) {
-  if (there || o->seconds == 0 || isinf(o->seconds)) return BERTH_OK;
+  berth_status st;
+  if ((st = berth_options_check(ctx, berth_portfolio_option_table(), o)) != BERTH_OK) return st;
+  if ((st = check_place(ctx, &o->place)) != BERTH_OK) return st;
+  if (o->seconds == 0 || isinf(o->seconds) || berth_i_ctx_has_clock(ctx)) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL,
                       "portfolio: option seconds: %g s, but the context has no clock", o->seconds);
 }
 
 /* ---- life ---- */
 
-berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o,
+/* The members of the options, or the built-in ones, checked; reports are empty. */
+static berth_status make_portfolio(berth_cost *cost, const berth_portfolio_options *o,
                                    berth_portfolio **out) {
   bool given = o->n_members > 0;
   int32_t n = given ? o->n_members : count_built_in();
@@ -169,7 +168,7 @@ berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_optio
   p->report = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->report);
   berth_status st = berth_i_pool_status(&p->pool);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-    if (given) take_given(&o->members[i], &p->entry[i]);
+    if (given) p->entry[i].member = o->members[i];
     else take_built_in(i, &o->place, &p->entry[i]);
     if ((st = check_entry(cost, i, &p->entry[i])) == BERTH_OK) st = name_entry(p, i);
   }
@@ -201,20 +200,6 @@ const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int3
 
 /* ---- running ---- */
 
-static void choose(berth_portfolio *p) {
-  for (int32_t i = 0; i < p->n; i++) {
-    const berth_member_report *r = &p->report[i];
-    if (!r->placement || r->oom) continue;
-    if (p->winner == BERTH_NONE || r->makespan < p->report[p->winner].makespan) p->winner = i;
-  }
-}
-
-static bool has_answer(const berth_portfolio *p) {
-  int32_t i = 0;
-  while (i < p->n && !p->report[i].placement) i++;
-  return i < p->n;
-}
-
 static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_options *o) {
   berth_sim_options s = berth_sim_default(cost->g);
   if (o->judge) return *o->judge;
@@ -225,47 +210,43 @@ static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_
   return s;
 }
 
-/* What is proved to fit nowhere need not be tried by the built-in members, each of which would find
- * that out in its own time. */
-static berth_status refuse_at_once(berth_i_run *r, berth_obstacle *why) {
-  berth_status st =
-      berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
-  for (int32_t i = 0; i < r->p->n && st == BERTH_EINFEASIBLE; i++) {
-    r->p->report[i].status = st;
-    r->p->report[i].why = *why;
-    snprintf(r->p->entry[i].text, sizeof r->p->entry[i].text, "%s", berth_errmsg(r->cost->ctx));
-  }
-  return st;
-}
-
-static berth_status run_members(berth_i_run *r, berth_obstacle *why) {
-  berth_status st = r->o->n_members > 0 ? BERTH_OK : refuse_at_once(r, why);
-  r->ran = st == BERTH_EINFEASIBLE;
-  if (st != BERTH_OK) return st;
-  st = berth_i_portfolio_execute(r);
-  choose(r->p);
-  r->ran = st == BERTH_OK || (st == BERTH_EINTERRUPT && has_answer(r->p));
-  return st == BERTH_OK && r->p->winner == BERTH_NONE ? berth_i_portfolio_refuse(r, why) : st;
-}
-
 berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts,
                                  berth_portfolio **out, berth_obstacle *why) {
   berth_portfolio_options o = opts ? *opts : berth_portfolio_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_i_run r = { 0 };
+  berth_i_run r = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .o = &o,
+                    .judge = judge_of(cost, &o) };
   *out = NULL;
-  r.pool = berth_i_pool_empty(cost->ctx);
-  r.cost = cost;
-  r.o = &o;
-  r.judge = judge_of(cost, &o);
   berth_status st;
   if ((st = check_run(cost->ctx, &o)) != BERTH_OK) return st;
-  if ((st = check_clock(cost->ctx, &o, berth_i_ctx_has_clock(cost->ctx))) != BERTH_OK) return st;
-  if ((st = berth_i_portfolio_new(cost, &o, &r.p)) != BERTH_OK) return st;
-  st = run_members(&r, &own);
+  if ((st = make_portfolio(cost, &o, &r.p)) != BERTH_OK) return st;
+  berth_portfolio *p = r.p;
+  /* 1. Where it is proved that nothing fits, the built-in members do not run: each would spend its
+   *    own time to find nothing. */
+  if (o.n_members == 0)
+    st = berth_i_prove_infeasible(cost, "portfolio", r.judge.memory, r.judge.param_multiple, &own);
+  bool reports = st == BERTH_EINFEASIBLE;
+  for (int32_t i = 0; i < p->n && reports; i++) {
+    p->report[i].status = st;
+    p->report[i].why = own;
+    snprintf(p->entry[i].text, sizeof p->entry[i].text, "%s", berth_errmsg(cost->ctx));
+  }
+  if (st == BERTH_OK) {
+    /* 2. All members run, and each answer is simulated by the judge. */
+    st = berth_i_portfolio_execute(&r);
+    reports = st == BERTH_OK;
+    /* 3. The least makespan that keeps memory; of equal ones the first. */
+    for (int32_t i = 0; i < p->n; i++) {
+      const berth_member_report *m = &p->report[i];
+      if (m->placement && st == BERTH_EINTERRUPT) reports = true;
+      if (!m->placement || m->oom) continue;
+      if (p->winner == BERTH_NONE || m->makespan < p->report[p->winner].makespan) p->winner = i;
+    }
+    if (st == BERTH_OK && p->winner == BERTH_NONE) st = berth_i_portfolio_refuse(&r, &own);
+  }
   if (st == BERTH_EINFEASIBLE && why) *why = own;
-  if (r.ran && st != BERTH_ENOMEM) *out = r.p;
-  else berth_portfolio_release(r.p);
+  if (reports && st != BERTH_ENOMEM) *out = p;
+  else berth_portfolio_release(p);
   return st;
 }
 

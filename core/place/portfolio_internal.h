@@ -1,4 +1,6 @@
-/* A run of the portfolio: what is to be done, by whom, and what came out. */
+/* A run of the portfolio: its members, the jobs and workers that run them, and their reports.
+ * Invariant: while jobs run, only the calling thread calls hooks and user functions; each other
+ * worker has a context of its own, and answers move to the caller's context at the end. */
 #ifndef BERTH_PORTFOLIO_INTERNAL_H
 #define BERTH_PORTFOLIO_INTERNAL_H
 
@@ -25,10 +27,6 @@ struct berth_portfolio {
   berth_member_report *report; /* [n] */
 };
 
-/** The list of the options, or the built-in one, checked; reports are empty. */
-berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o,
-                                   berth_portfolio **out);
-
 /** What one thread works with. The calling one has the caller's context and cost; each other one
  *  has a context of its own, and borrowed copies of graph, topology and cost that name it, so that
  *  nothing shared is written. */
@@ -50,7 +48,6 @@ typedef struct berth_i_run {
   berth_cost *cost;             /* the caller's */
   const berth_portfolio_options *o;
   berth_sim_options judge;
-  bool ran;                 /* there is something to report */
   bool own_sequence;        /* the judge runs each answer in its own order */
   berth_hooks hooks;        /* the caller's */
   double deadline;          /* by the clock; INFINITY: none */

@@ -72,7 +72,7 @@ static void write_time(const berth_portfolio *p, char *buf, size_t size) {
   if (late > 0) snprintf(buf, size, "no time left for %d of %d members: ", (int)late, (int)n);
 }
 
-/* Who came closest, and how far that was, in its own words. */
+/* The member that came closest, with its own message. */
 static berth_status say_refusal(berth_ctx *ctx, const berth_member_report *m, const char *late) {
   static const char none[] = "no placement found: ";
   const char *reason = strstr(m->message, none);

@@ -2,7 +2,7 @@
  * the clock. Members that share the linear program run after the job that solves it. */
 #include "portfolio_internal.h"
 
-enum { SMALL = 20000 }; /* ops times members: below, threads cost more than they bring */
+enum { SMALL = 20000 }; /* ops times members: below, threads cost more time than they save */
 
 /* ---- hooks ---- */
 
@@ -93,7 +93,7 @@ static int32_t count_threads(const berth_i_run *r) {
   return berth_i_parallel_width(threads, others < r->n_jobs ? others + 1 : others);
 }
 
-/* What is read only is shared; only the worker counts references to the copies. */
+/* Read-only data is shared; only the worker counts references to the copies. */
 static void borrow(berth_i_worker *w, const berth_cost *cost) {
   w->g = *cost->g;
   w->t = *cost->t;

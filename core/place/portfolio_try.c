@@ -140,7 +140,7 @@ static berth_status answer(berth_i_worker *w, int32_t member) {
   return st;
 }
 
-/* What a user's function makes of being stopped, an error maybe, is no failure of its own. */
+/* A user's function that is stopped may return an error: that is reported as a time limit. */
 static berth_status verdict(berth_i_worker *w, berth_i_entry *e, berth_status st) {
   if (w->timed_out && (st == BERTH_ECALLBACK || st == BERTH_EINTERRUPT)) {
     snprintf(e->text, sizeof e->text, "no time left");

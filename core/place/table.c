@@ -1,4 +1,5 @@
-/* The table of placers, but for the portfolio, which runs them. */
+/* The table of placers without the portfolio, which runs them (and so may depend on this file); and
+ * the order of its members. */
 #include "place_internal.h"
 #include <stdio.h>
 

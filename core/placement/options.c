@@ -52,7 +52,7 @@ const berth_option_table *berth_place_option_table(void) {
     { FIELD(coarsen_ops, WHOLE), .fallback = "16; chains of any length",
       .text = "most ops in one set" },
     { FIELD(transfer_weight, NUMBER), .above = 1,
-      .text = "the placer sees transfers that take so many times their time" },
+      .text = "factor on transfer times while the placer chooses" },
     { FIELD(ties, CHOICE), .first = BERTH_TIES_LEVEL, .choices = ties,
       .fallback = "level; published variants: topological",
       .text = "of ops that could start equally early, which goes first" },

@@ -46,7 +46,7 @@ typedef struct branch {
   double *start, *finish, *early;  /* [n]; earliest finish of what is not placed */
   int32_t *device, *order;         /* [n] */
   double *begin;                   /* [n] starts of a whole schedule */
-  double *free_at, *held, *end;    /* [devices] bytes for good; scratch */
+  double *free_at, *held, *end;    /* [devices] permanent bytes; scratch */
   int32_t *used, *same;            /* [devices] ops on it; lowest device that is like it */
   int32_t *lowest, *place, *name;  /* [devices] scratch of rename_devices */
   int32_t *bound_to, *members;     /* [groups] device, ops placed */
@@ -90,7 +90,7 @@ static bool exchangeable(const branch *b, int32_t d, int32_t e) {
   return true;
 }
 
-/* Of equal devices without ops the lowest stands for all. */
+/* Of equal devices without ops only the lowest is used: the others are symmetric. */
 static bool first_of_idle(const branch *b, int32_t d) {
   if (b->used[d] > 0) return true;
   for (int32_t e = 0; e < d; e++) {
@@ -115,7 +115,7 @@ static bool may(const branch *b, int32_t op, int32_t d) {
       > 0);
 }
 
-/* Earliest start of an op on d, taking of producers that are not placed what is certain. */
+/* Earliest start of an op on d; for producers that are not placed, a lower bound. */
 static double earliest(const branch *b, int32_t op, int32_t d) {
   double ready = fmax(b->free_at[d], b->now);
   for (int32_t k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
@@ -163,7 +163,7 @@ static double least_end(const branch *b, int32_t op) {
   return fmax(least, b->head[op] + b->least[op]);
 }
 
-/* Longest path behind what is placed, and the work that is left, spread evenly. */
+/* Longest path behind the placed ops, and the remaining work, spread evenly. */
 static double bound_of(branch *b) {
   double most = 0, load = 0;
   for (int32_t d = 0; d < b->devices; d++) {
@@ -296,7 +296,7 @@ static void sort_order(const branch *b, int32_t *sequence) {
   }
 }
 
-/* TOTAL promises it for any order. */
+/* Under TOTAL memory holds in any order. */
 static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds) {
   berth_sim_options o = berth_i_fifo_options(b->cost, b->o);
   berth_result *r = NULL;

@@ -1,4 +1,7 @@
-/* berth_exact: bounds, list placers, list schedules on identical devices, branch and bound. */
+/* berth_exact, the best placement with a proof: bounds, list placers, list schedules on identical
+ * devices without transfers, then branch and bound (branch.c), each only while the best schedule is
+ * above the bound. Invariant: b->bound <= the optimum <= b->makespan. Exponential; branch and bound
+ * is limited by nodes or seconds, and up to BERTH_I_EXACT_OPS ops. */
 #include "exact_internal.h"
 #include "sim/rows_internal.h"
 #include <stdio.h>
@@ -98,7 +101,7 @@ static bool done(const berth_i_best *b) {
   return b->interrupted || b->late || berth_i_reaches(b->bound, b->makespan);
 }
 
-/* What one finds, the next may not need to; one that finds nothing does no harm while another does.
+/* Until the bound is reached. A placer that finds nothing is an error only if none finds anything.
  * @return of the first that failed, if none found anything */
 static berth_status list_placers(berth_cost *cost, const berth_place_options *o, bool equal,
                                  berth_i_best *b, berth_obstacle *why) {
@@ -106,12 +109,12 @@ static berth_status list_placers(berth_cost *cost, const berth_place_options *o,
                                                    &berth_i_placer_m_etf, &berth_i_placer_peft,
                                                    &berth_i_placer_minmin };
   /* list schedules of its own follow */
-  size_t tried = equal ? 1 : sizeof placers / sizeof *placers;
+  size_t count = equal ? 1 : sizeof placers / sizeof *placers;
   berth_place_options plain = berth_place_default(cost->g);
   berth_status first = BERTH_OK;
   plain.memory = o->memory;
   plain.param_multiple = o->param_multiple;
-  for (size_t k = 0; k < tried && !done(b); k++) {
+  for (size_t k = 0; k < count && !done(b); k++) {
     berth_placement *p = NULL;
     berth_status st =
         berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
@@ -149,8 +152,8 @@ static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options
   return st;
 }
 
-/* What was searched through to the end has nothing below the best, what was refused for memory and
- * what was left open. */
+/* The search is complete below the least of the best makespan, of those refused for memory and of
+ * the bounds of subtrees that were left open. */
 static void close_bound(const berth_cost *cost, berth_i_best *b) {
   double reached = fmin(fmin(b->makespan, b->refused), b->open);
   if (cost->g->n_ops <= BERTH_I_EXACT_OPS) b->bound = fmax(b->bound, reached);

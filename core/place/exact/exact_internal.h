@@ -1,4 +1,5 @@
-/* What the files of berth_exact share. */
+/* Shared by the files of berth_exact: the best schedule so far with its bound, and the form of the
+ * problem on identical devices without transfers. */
 #ifndef BERTH_EXACT_INTERNAL_H
 #define BERTH_EXACT_INTERNAL_H
 

@@ -1,4 +1,9 @@
-/* Ops without transfers on identical devices: heads, tails and the interval bound. */
+/* Ops without transfers on identical devices: heads, tails and the interval bound. Structure: edges
+ * in CSR both ways. Invariant: no schedule starts an op before its head, nor ends the graph sooner
+ * than its tail after the op. O(n^3) for heads and for a round of the bound, up to 256 ops; else
+ * O(n + edges), paths alone.
+ * Source: Fernandez, Bussell, "Bounds on the number of processors and time for multiprocessor
+ * optimal schedules", 1973 (the interval bound). */
 #include "base/sort_internal.h"
 #include "exact_internal.h"
 

@@ -1,27 +1,19 @@
-/* The placers "anneal", "local" and "brkga": search.h from starts of its own, those of quick
- * placers, or a given one, and the plan of the answer. */
+/* The placers "anneal", "local" and "brkga": a search (search.h) from its own starts and from
+ * answers of quick placers, or from a given start; then the plan of the answer. Invariant: the
+ * estimate is the value of the objective, which the plan's makespan need not be. */
 #include "place/place_internal.h"
 
-
-/* Where the starts made of units do not keep memory, placers that pack do. */
-static berth_status other_start(berth_cost *cost, const berth_place_options *opts,
-                                const berth_search_options *o, berth_placement **out,
-                                berth_obstacle *why) {
-  berth_place_options plan = berth_place_default(cost->g);
-  plan.links = opts->links;
-  plan.memory = opts->memory;
-  plan.param_multiple = opts->param_multiple;
-  plan.quantum = opts->quantum;
-  if (o->start) return berth_place_repair(cost, o->start, &plan, out, why);
-  return berth_i_placer_run(cost, &berth_i_placer_round_robin, &plan, out, why);
-}
-
+/* Where the starts made of units do not keep memory: from the repaired start, or from round-robin,
+ * which packs. */
 static berth_status search_again(berth_cost *cost, const berth_place_options *opts,
                                  const berth_search_options *o, int32_t *device,
                                  berth_search_report *report, berth_obstacle *why) {
+  berth_place_options plan = berth_i_plain_options(cost->g, opts);
   berth_search_options again = *o;
   berth_placement *start = NULL;
-  berth_status st = other_start(cost, opts, o, &start, why);
+  berth_status st = o->start ? berth_place_repair(cost, o->start, &plan, &start, why)
+                             : berth_i_placer_run(cost, &berth_i_placer_round_robin, &plan, &start,
+                                                  why);
   if (st != BERTH_OK) return st;
   again.start = start->device;
   st = berth_search(cost, &again, device, report);
@@ -29,9 +21,9 @@ static berth_status search_again(berth_cost *cost, const berth_place_options *op
   return st;
 }
 
-/* ---- further starts: what quick placers answer ---- */
+/* ---- further starts: answers of quick placers ---- */
 
-/* The trivial ones first: where calls are few, they are what must not be missed. */
+/* The trivial ones first: few calls are spent on these, so that the answer is never worse. */
 static const struct quick {
   const berth_i_placer *placer;
   berth_coarsen coarsen;
@@ -45,7 +37,7 @@ static const struct quick {
 enum {
   QUICK = sizeof quick / sizeof *quick,
   OWN = 2,
-  SOON = 20000 /* ops: up to here the starts take no time worth an interrupt */
+  SOON = 20000 /* ops: up to here the starts are too quick to poll the interrupt */
 };
 
 /* A placer that has no answer leaves one start less.  @param device [most * ops]  @param n out */
@@ -104,7 +96,7 @@ static berth_status finish(berth_cost *cost, const berth_place_options *opts, co
   berth_status st = berth_i_placement_make(cost->ctx, cost->g->n_ops, name, true, &p);
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, device, (size_t)p->n * sizeof *device);
-  /* what has interrupted the search leaves its answer */
+  /* without hooks: an interrupted search still returns its answer */
   berth_hooks before = berth_i_ctx_swap_hooks(cost->ctx, &none);
   berth_oom oom;
   st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);

@@ -1,4 +1,6 @@
-/* The assignment problem, by augmenting paths and by enumeration. */
+/* The assignment problem, by shortest augmenting paths with dual prices (source: the header), and
+ * by enumeration. Invariant of the former: reduced prices are at least 0, and 0 on assigned pairs.
+ * O(rows^2 columns); the enumeration is O(columns! / (columns - rows)!) at worst. */
 #include "assignment_internal.h"
 
 static const berth_i_price nothing = { 0, 0, 0 }, endless = { INFINITY, 0, 0 };
@@ -15,7 +17,7 @@ static bool below(berth_i_price a, berth_i_price b) { return berth_i_price_compa
 
 /* ---- augmenting paths ---- */
 
-/* Rows and columns from 1; column 0 stands for the row that is being assigned. */
+/* Rows and columns from 1; column 0 is the root of the row that is being assigned. */
 typedef struct solver {
   int32_t rows, columns;
   const berth_i_price *price;
@@ -26,40 +28,7 @@ typedef struct solver {
   uint8_t *reached;                          /* [columns + 1] */
 } solver;
 
-static berth_i_price reduced(const solver *s, int32_t row, int32_t column) {
-  berth_i_price p = s->price[(size_t)(row - 1) * (size_t)s->columns + (size_t)(column - 1)];
-  return minus(p, plus(s->of_row[row], s->of_column[column]));
-}
-
-/* Takes the last column of the tree into account.  @return the column nearest to the tree */
-static int32_t extend(solver *s, int32_t last) {
-  int32_t nearest = 0;
-  s->reached[last] = 1;
-  for (int32_t j = 1; j <= s->columns; j++) {
-    if (s->reached[j]) continue;
-    berth_i_price p = reduced(s, s->row[last], j);
-    if (below(p, s->least[j])) {
-      s->least[j] = p;
-      s->before[j] = last;
-    }
-    if (nearest == 0 || below(s->least[j], s->least[nearest])) nearest = j;
-  }
-  return nearest;
-}
-
-/* Potentials move so that the nearest column is reached at no price. */
-static void shift(solver *s, berth_i_price by) {
-  for (int32_t j = 0; j <= s->columns; j++) {
-    if (s->reached[j]) {
-      s->of_row[s->row[j]] = plus(s->of_row[s->row[j]], by);
-      s->of_column[j] = minus(s->of_column[j], by);
-    } else {
-      s->least[j] = minus(s->least[j], by);
-    }
-  }
-}
-
-static void augment(solver *s, int32_t row) {
+static void assign_row(solver *s, int32_t row) {
   int32_t j, column = 0;
   for (j = 0; j <= s->columns; j++) {
     s->least[j] = endless;
@@ -67,25 +36,36 @@ static void augment(solver *s, int32_t row) {
   }
   s->row[0] = row;
   do {
-    int32_t nearest = extend(s, column);
-    shift(s, s->least[nearest]);
+    /* 1. The column enters the tree; columns outside may be reached for less through its row. */
+    const int32_t from = s->row[column];
+    const berth_i_price *p = s->price + (size_t)(from - 1) * (size_t)s->columns;
+    int32_t nearest = 0;
+    s->reached[column] = 1;
+    for (j = 1; j <= s->columns; j++) {
+      if (s->reached[j]) continue;
+      berth_i_price reduced = minus(p[j - 1], plus(s->of_row[from], s->of_column[j]));
+      if (below(reduced, s->least[j])) {
+        s->least[j] = reduced;
+        s->before[j] = column;
+      }
+      if (nearest == 0 || below(s->least[j], s->least[nearest])) nearest = j;
+    }
+    /* 2. Potentials change so that the nearest column is reached at reduced price 0. */
+    const berth_i_price by = s->least[nearest];
+    for (j = 0; j <= s->columns; j++) {
+      if (s->reached[j]) {
+        s->of_row[s->row[j]] = plus(s->of_row[s->row[j]], by);
+        s->of_column[j] = minus(s->of_column[j], by);
+      } else {
+        s->least[j] = minus(s->least[j], by);
+      }
+    }
     column = nearest;
   } while (s->row[column] != 0);
+  /* 3. Augment: rows on the path to the free column move one column on. */
   for (; column != 0; column = j) {
     j = s->before[column];
     s->row[column] = s->row[j];
-  }
-}
-
-static void solve(solver *s, int32_t *column) {
-  for (int32_t i = 0; i <= s->rows; i++) s->of_row[i] = nothing;
-  for (int32_t j = 0; j <= s->columns; j++) {
-    s->of_column[j] = nothing;
-    s->row[j] = 0;
-  }
-  for (int32_t i = 1; i <= s->rows; i++) augment(s, i);
-  for (int32_t j = 1; j <= s->columns; j++) {
-    if (s->row[j] != 0) column[s->row[j] - 1] = j - 1;
   }
 }
 
@@ -102,7 +82,17 @@ berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns,
   s.before = berth_i_pool_zalloc(&scratch, m, sizeof *s.before);
   s.reached = berth_i_pool_alloc(&scratch, m, sizeof *s.reached);
   berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) solve(&s, column);
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
+  for (int32_t i = 0; i <= rows; i++) s.of_row[i] = nothing;
+  for (int32_t j = 0; j <= columns; j++) {
+    s.of_column[j] = nothing;
+    s.row[j] = 0;
+  }
+  for (int32_t i = 1; i <= rows; i++) assign_row(&s, i);
+  for (int32_t j = 1; j <= columns; j++) {
+    if (s.row[j] != 0) column[s.row[j] - 1] = j - 1;
+  }
+done:
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -134,7 +124,7 @@ static void find_twins(trial *t) {
   }
 }
 
-/* Of equal columns that are free, only the first is tried. */
+/* Of equal columns that are free, only the first is evaluated. */
 static bool is_first(const trial *t, int32_t column) {
   for (int32_t j = t->twin[column]; j < column; j++) {
     if (!t->taken[j] && t->twin[j] == t->twin[column]) return false;

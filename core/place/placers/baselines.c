@@ -1,13 +1,14 @@
-/* The trivial answers that every other one is measured against: single, round-robin, random. */
+/* The trivial placements that every other one is compared with: all ops on one device, in turn, at
+ * random. Invariant: colocation groups are units and memory limits hold; round-robin and random
+ * pack with berth_i_packing and fall back to its search for any feasible packing. */
 #include "place/place_internal.h"
-
 
 /* ---- single ---- */
 
 typedef struct single_fit {
   int32_t first_unfit, n_unfit; /* unit that cannot run there; how many */
   double seconds, missing;      /* total time; bytes over the limit */
-  bool tried;
+  bool left_out;
 } single_fit;
 
 static single_fit fit_on(const berth_i_units *u, int32_t device) {
@@ -49,43 +50,35 @@ static berth_status refuse_single(const berth_i_units *u, int32_t device, const 
                       berth_i_device_label(u->cost->t, device, where, sizeof where));
 }
 
-/* @return BERTH_NONE: all are tried */
-static int32_t next_single(const berth_cost *cost, const single_fit *fits) {
-  int32_t best = BERTH_NONE;
-  for (int32_t d = 0; d < cost->n_devices; d++) {
-    if (!fits[d].tried && (best == BERTH_NONE || better_single(&fits[d], &fits[best]))) best = d;
-  }
-  return best;
-}
-
-/* Devices that are alike fare alike. */
-static void mark_tried(const berth_cost *cost, int32_t device, single_fit *fits) {
-  for (int32_t d = 0; d < cost->n_devices; d++) {
-    if (cost->class_of[d] != cost->class_of[device]) continue;
-    if (cost->t->devices[d].memory == cost->t->devices[device].memory) fits[d].tried = true;
-  }
-}
-
-static berth_status run_on(berth_cost *cost, const berth_place_options *opts, int32_t device,
-                           berth_placement *p, berth_oom *oom) {
-  for (int32_t i = 0; i < p->n; i++) p->device[i] = device;
-  return berth_i_plan_fifo(cost, opts, p, oom, NULL);
-}
-
-/* The best device by the sizes first; whether memory holds, the run shows. */
+/* The best device by sums of time and bytes first. Whether memory holds is known only after a run;
+ * where it does not, the next one follows, but for those that are alike. */
 static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts,
                                   single_fit *fits, berth_placement *p, berth_obstacle *why) {
+  const berth_cost *cost = u->cost;
+  const berth_device *device = cost->t->devices;
   berth_oom oom, least = { BERTH_NONE, BERTH_NONE, 0, INFINITY };
-  int32_t d = next_single(u->cost, fits), first = d;
-  berth_status st;
-  for (; d != BERTH_NONE && fits[d].n_unfit == 0 && fits[d].missing == 0;
-       d = next_single(u->cost, fits)) {
-    if ((st = run_on(u->cost, opts, d, p, &oom)) != BERTH_OK || oom.op == BERTH_NONE) return st;
-    if (oom.shortfall < least.shortfall) least = oom;
-    mark_tried(u->cost, d, fits);
+  for (int32_t d = 0; d < cost->n_devices; d++) {
+    fits[d] = fit_on(u, d);
+    fits[d].left_out = opts->device != BERTH_NONE && d != opts->device;
   }
-  if (least.op != BERTH_NONE) return berth_i_runs_out(u->cost, "single", &least, why);
-  return refuse_single(u, first, &fits[first], why);
+  for (;;) {
+    int32_t best = BERTH_NONE;
+    for (int32_t d = 0; d < cost->n_devices; d++) {
+      if (fits[d].left_out) continue;
+      if (best == BERTH_NONE || better_single(&fits[d], &fits[best])) best = d;
+    }
+    bool fails = best == BERTH_NONE || fits[best].n_unfit > 0 || fits[best].missing > 0;
+    if (fails && least.op != BERTH_NONE) return berth_i_runs_out(u->cost, "single", &least, why);
+    if (fails) return refuse_single(u, best, &fits[best], why);
+    for (int32_t i = 0; i < p->n; i++) p->device[i] = best;
+    berth_status st = berth_i_plan_fifo(u->cost, opts, p, &oom, NULL);
+    if (st != BERTH_OK || oom.op == BERTH_NONE) return st;
+    if (least.op == BERTH_NONE || oom.shortfall < least.shortfall) least = oom;
+    for (int32_t d = 0; d < cost->n_devices; d++) {
+      if (cost->class_of[d] == cost->class_of[best] && device[d].memory == device[best].memory)
+        fits[d].left_out = true;
+    }
+  }
 }
 
 static berth_status place_single(const berth_i_units *u, const berth_place_options *opts,
@@ -96,10 +89,6 @@ static berth_status place_single(const berth_i_units *u, const berth_place_optio
   berth_placement *p = NULL;
   berth_status st = fits ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK) st = berth_i_placement_make(ctx, u->n_ops, "single", true, &p);
-  for (int32_t d = 0; d < u->cost->n_devices && st == BERTH_OK; d++) {
-    fits[d] = fit_on(u, d);
-    fits[d].tried = opts->device != BERTH_NONE && d != opts->device;
-  }
   if (st == BERTH_OK) st = choose_single(u, opts, fits, p, why);
   if (st == BERTH_OK) *out = p;
   else berth_placement_release(p);
@@ -119,71 +108,47 @@ static berth_status run_single(berth_cost *cost, const berth_place_options *opts
 
 /* ---- round-robin and random ---- */
 
-typedef bool (*choose_fn)(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
-                          int32_t *fits);
-
-/* place: of the unit's first op in topological order */
-static bool put_in_turn(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
-                        int32_t *fits) {
-  int32_t devices = k->cost->n_devices;
-  (void)rng;
-  (void)fits;
-  for (int32_t i = 0; i < devices; i++) {
-    if (berth_i_packing_try(k, unit, (place + i) % devices) == 0) return true;
-  }
-  return false;
-}
-
-static bool put_at_random(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
-                          int32_t *fits) {
-  int32_t n = 0;
-  (void)place;
-  for (int32_t d = 0; d < k->cost->n_devices; d++) {
-    if (berth_i_packing_try(k, unit, d) != 0) continue;
-    berth_i_packing_pop(k);
-    fits[n++] = d;
-  }
-  return n > 0 && berth_i_packing_try(k, unit, fits[berth_rng_below(rng, n)]) == 0;
-}
-
-static bool put_all(berth_i_packing *k, choose_fn choose, uint64_t seed, int32_t *fits) {
-  const berth_graph *g = k->cost->g;
-  berth_rng rng;
-  int32_t next = 0;
-  berth_rng_init(&rng, seed, 0);
-  for (int32_t i = 0; i < g->n_ops; i++) {
-    if (k->u->of[g->topo[i]] != next) continue;
-    if (!choose(k, next++, i, &rng, fits)) return false;
-  }
-  return true;
-}
-
+/* Units in topological order of their first ops: each on the device whose number is the position of
+ * that op modulo the devices, or the next that it fits on; or on any that it fits on, at random. If
+ * one fits nowhere, any feasible packing. */
 static berth_status pack_by(const berth_i_units *u, const berth_place_options *opts,
-                            const char *name, choose_fn choose, int32_t *device,
+                            const char *name, bool random, int32_t *device,
                             berth_obstacle *why) {
+  const berth_graph *g = u->cost->g;
+  int32_t devices = u->cost->n_devices, next = 0;
   berth_i_packing k;
-  size_t devices = (size_t)u->cost->n_devices;
-  int32_t *fits = NULL;
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
-  if (!(fits = berth_i_alloc(u->cost->ctx, devices, sizeof *fits)))
-    st = berth_i_nomem(u->cost->ctx);
-  else
-    st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK
-                                               : berth_i_packing_find_feasible(&k, name, opts, why);
-  berth_i_free(u->cost->ctx, fits, devices, sizeof *fits);
+  berth_rng rng;
+  berth_rng_init(&rng, opts->seed, 0);
+  int32_t *fits = berth_i_pool_alloc(&k.pool, (size_t)devices, sizeof *fits);
+  if (!fits) st = berth_i_nomem(u->cost->ctx);
+  for (int32_t i = 0; i < g->n_ops && st == BERTH_OK; i++) {
+    if (u->of[g->topo[i]] != next) continue;
+    int32_t unit = next++, n = 0;
+    for (int32_t d = 0; d < devices && (random || n == 0); d++) {
+      int32_t to = random ? d : (i + d) % devices;
+      if (berth_i_packing_try(&k, unit, to) != 0) continue;
+      if (random) berth_i_packing_pop(&k);
+      fits[n++] = to;
+    }
+    if (random && n > 0) berth_i_packing_try(&k, unit, fits[berth_rng_below(&rng, n)]);
+    if (n > 0) continue;
+    st = berth_i_packing_find_feasible(&k, name, opts, why);
+    break;
+  }
   berth_i_pool_free(&k.pool);
   return st;
 }
 
 static berth_status fill_in_turn(const berth_i_units *u, const berth_place_options *opts,
                                  int32_t *device, berth_obstacle *why) {
-  return pack_by(u, opts, "round-robin", put_in_turn, device, why);
+  return pack_by(u, opts, "round-robin", false, device, why);
 }
 
 static berth_status fill_at_random(const berth_i_units *u, const berth_place_options *opts,
                                    int32_t *device, berth_obstacle *why) {
-  return pack_by(u, opts, "random", put_at_random, device, why);
+  return pack_by(u, opts, "random", true, device, why);
 }
 
 static berth_status run_round_robin(berth_cost *cost, const berth_place_options *opts,
@@ -214,7 +179,7 @@ const berth_i_placer berth_i_placer_round_robin = {
               "it; colocation groups as wholes.",
       .source = "trivial baseline",
       .good = "Shows what transfers cost when they are not avoided.",
-      .weak = "Looks at no time and no tensor." }) },
+      .weak = "Ignores times and tensors." }) },
   .run = run_round_robin,
   .members = BERTH_I_MEMBERS({ .order = 20, .name = "round-robin" }),
 };
@@ -225,6 +190,6 @@ const berth_i_placer berth_i_placer_random = {
               "colocation groups as wholes.",
       .source = "trivial baseline",
       .good = "As a floor for comparisons, and as a start for search.",
-      .weak = "Looks at no time and no tensor." }) },
+      .weak = "Ignores times and tensors." }) },
   .run = run_random,
 };

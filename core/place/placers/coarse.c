@@ -1,5 +1,9 @@
-/* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose:
- * its view of the graph, and the way back to the ops and their true times. */
+/* Placing a coarser graph, or one with weighted transfers, by any placer that chooses devices.
+ * Structure: a view, which is a cost whose graph has sets of ops for ops (summed times, only the
+ * tensors that leave their set) and whose transfers are multiplied by a weight.
+ * Steps: coarsen, price, place by the view, give each op the device of its set, repair on the true
+ * cost. Invariant: only the view is weighted; the answer's times are those of the caller's cost.
+ * O(ops + edges) besides the transform and the placer. */
 #include "graph/transforms/transform_internal.h"
 #include "place/place_internal.h"
 #include <stdio.h>
@@ -7,8 +11,8 @@
 enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest device holds at the
                                             least */
 
-/* What a placer sees instead of the cost. Classes of devices, topology and collectives are the
- * cost's own. */
+/* The cost that a placer is given instead of the caller's. Classes of devices, topology and
+ * collectives are the cost's own. */
 typedef struct view {
   berth_i_pool pool;
   berth_cost *cost;   /* the caller's */
@@ -28,38 +32,18 @@ static int32_t graph_type(const berth_graph *g, const char *type) {
   return BERTH_NONE;
 }
 
-static void set_limits(const berth_cost *cost, const berth_place_options *o, int32_t *types,
-                       berth_share_options *share) {
-  double least = INFINITY;
-  for (int32_t d = 0; d < cost->n_devices; d++) {
-    types[d] = graph_type(cost->g, cost->t->devices[d].type);
-    least = fmin(least, cost->t->devices[d].memory);
-  }
-  share->n_devices = cost->n_devices;
-  share->device_type = types;
-  share->max_ops = o->coarsen_ops > 0                   ? o->coarsen_ops
-                   : o->coarsen == BERTH_COARSEN_CHAINS ? INT32_MAX
-                                                        : MOST_OPS;
-  share->param_multiple = o->param_multiple;
-  if (o->memory != BERTH_MEMORY_NONE) share->max_bytes = least / LEAST_SETS;
-}
-
-static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse,
-                                     berth_graph **out, int32_t *map) {
-  berth_coplace_options o = berth_coplace_default();
-  berth_graph *grouped = NULL;
-  o.share = fuse->share;
-  berth_status st;
-  if ((st = berth_graph_coplace(g, &o, &grouped, NULL)) != BERTH_OK) return st;
-  st = berth_graph_fuse(grouped, fuse, out, map);
-  berth_graph_release(grouped);
-  return st;
-}
-
 static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse_options *o,
                              berth_graph **out, int32_t *map) {
   if (how == BERTH_COARSEN_CHAINS) return berth_graph_fuse_chains(g, o, out, map);
-  if (how == BERTH_COARSEN_COPLACE) return coplace_and_fuse(g, o, out, map);
+  if (how == BERTH_COARSEN_COPLACE) {
+    berth_coplace_options c = berth_coplace_default();
+    berth_graph *grouped = NULL;
+    c.share = o->share;
+    berth_status st = berth_graph_coplace(g, &c, &grouped, NULL);
+    if (st == BERTH_OK) st = berth_graph_fuse(grouped, o, out, map);
+    berth_graph_release(grouped);
+    return st;
+  }
   o->scope = BERTH_FUSE_ALL;
   return berth_graph_fuse(g, o, out, map);
 }
@@ -77,16 +61,29 @@ static uint8_t *devices_of_ops(const berth_cost *c, berth_i_pool *pool) {
 static berth_status coarsen(view *v, const berth_place_options *o) {
   berth_cost *cost = v->cost;
   berth_fuse_options fuse = berth_fuse_default();
+  berth_share_options *share = &fuse.share;
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   int32_t *types = berth_i_pool_alloc(&scratch, (size_t)cost->n_devices, sizeof *types);
-  fuse.share.runs = devices_of_ops(cost, &scratch);
+  double least = INFINITY;
+  share->runs = devices_of_ops(cost, &scratch);
   v->map = berth_i_pool_alloc(&v->pool, (size_t)cost->g->n_ops, sizeof *v->map);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(&v->pool);
-  if (st == BERTH_OK) {
-    set_limits(cost, o, types, &fuse.share);
-    st = contract(cost->g, o->coarsen, &fuse, &v->g, v->map);
+  if (st != BERTH_OK) goto done;
+  /* no set is so large that the smallest device holds only a few */
+  for (int32_t d = 0; d < cost->n_devices; d++) {
+    types[d] = graph_type(cost->g, cost->t->devices[d].type);
+    least = fmin(least, cost->t->devices[d].memory);
   }
+  share->n_devices = cost->n_devices;
+  share->device_type = types;
+  share->max_ops = o->coarsen_ops > 0                   ? o->coarsen_ops
+                   : o->coarsen == BERTH_COARSEN_CHAINS ? INT32_MAX
+                                                        : MOST_OPS;
+  share->param_multiple = o->param_multiple;
+  if (o->memory != BERTH_MEMORY_NONE) share->max_bytes = least / LEAST_SETS;
+  st = contract(cost->g, o->coarsen, &fuse, &v->g, v->map);
+done:
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -103,17 +100,13 @@ static berth_status price_ops(view *v) {
     for (size_t cell = 0; cell < classes; cell++)
       sum[cell] += cost->op[(size_t)op * classes + cell];
   }
-  return BERTH_OK;
-}
-
-/* A user's function may forbid what types do not. */
-static berth_status check_ops(const view *v) {
-  char label[160];
+  /* a user's function may forbid what types do not */
   for (int32_t op = 0; op < v->g->n_ops; op++) {
-    int32_t d;
-    for (d = 0; d < v->cost->n_devices && !berth_i_can_run(&v->seen, op, d);) d++;
-    if (d < v->cost->n_devices) continue;
-    return berth_i_fail(v->cost->ctx, BERTH_EUNSUPPORTED,
+    int32_t d = 0;
+    while (d < cost->n_devices && !berth_i_can_run(&v->seen, op, d)) d++;
+    if (d < cost->n_devices) continue;
+    char label[160];
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
                         "coarsen: by the cost function no device runs all ops of set %s",
                         berth_i_op_label(v->g, op, label, sizeof label));
   }
@@ -141,7 +134,7 @@ static berth_status find_tensors(view *v) {
   return BERTH_OK;
 }
 
-/* width times for each tensor, weighed. */
+/* `width` times for each tensor, multiplied by the weight. */
 static berth_status price_tensors(view *v, const double *from, size_t width, double weight,
                                   double **out) {
   const berth_graph *g = v->seen.g;
@@ -156,35 +149,28 @@ static berth_status price_tensors(view *v, const double *from, size_t width, dou
   return BERTH_OK;
 }
 
-static berth_status price(view *v, double weight) {
-  size_t pairs = (size_t)v->cost->n_devices * (size_t)v->cost->n_devices;
-  berth_status st = BERTH_OK;
-  if (v->g && (st = price_ops(v)) != BERTH_OK) return st;
-  if (v->g && (st = check_ops(v)) != BERTH_OK) return st;
-  if (v->g && (st = find_tensors(v)) != BERTH_OK) return st;
-  v->seen.transfer_factor *= weight;
-  if ((st = price_tensors(v, v->cost->uniform, 1, weight, &v->seen.uniform)) != BERTH_OK) return st;
-  return price_tensors(v, v->cost->table, pairs, weight, &v->seen.table);
-}
-
-/* ---- life ---- */
-
 static berth_status make_view(berth_cost *cost, const berth_place_options *o, view *v) {
+  size_t pairs = (size_t)cost->n_devices * (size_t)cost->n_devices;
+  double weight = o->transfer_weight;
   berth_status st = BERTH_OK;
   if (o->coarsen != BERTH_COARSEN_NONE && (st = coarsen(v, o)) != BERTH_OK) return st;
   v->seen = *cost;
   v->seen.refs = 1;
   v->seen.uniform = v->seen.table = NULL;
+  v->seen.transfer_factor *= weight;
   if (v->g) {
     v->seen.g = v->g;
     v->seen.op = NULL;
+    if ((st = price_ops(v)) != BERTH_OK) return st;
+    if ((st = find_tensors(v)) != BERTH_OK) return st;
   }
-  return price(v, o->transfer_weight);
+  if ((st = price_tensors(v, cost->uniform, 1, weight, &v->seen.uniform)) != BERTH_OK) return st;
+  return price_tensors(v, cost->table, pairs, weight, &v->seen.table);
 }
 
 /* ---- placing ---- */
 
-/* Sets that find no place leave it to the ops: nowhere yet. */
+/* If the sets cannot be placed, the ops have no device yet, and repair chooses all of them. */
 static berth_status choose_devices(view *v, const berth_i_placer *p, const berth_place_options *o,
                                    int32_t *device) {
   berth_place_options plain = *o;
@@ -201,13 +187,7 @@ static berth_status choose_devices(view *v, const berth_i_placer *p, const berth
   return BERTH_OK;
 }
 
-static berth_status label(berth_placement *p, const char *placer) {
-  char *own = berth_i_pool_strdup(&p->pool, placer);
-  if (own) p->placer = own;
-  return berth_i_pool_status(&p->pool);
-}
-
-/* A refusal names repair, an inner step: it gets the placer's name. */
+/* An error of the repair step names `repair`; the caller's placer replaces that. */
 static berth_status rename_error(berth_ctx *ctx, berth_status st, const char *placer) {
   static const char own[] = "repair: ";
   char text[1024];
@@ -219,14 +199,14 @@ static berth_status rename_error(berth_ctx *ctx, berth_status st, const char *pl
 static berth_status carry_over(berth_cost *cost, const int32_t *device, const char *placer,
                                const berth_place_options *o, berth_placement **out,
                                berth_obstacle *why) {
-  berth_place_options plain = berth_place_default(cost->g);
+  berth_place_options plain = berth_i_plain_options(cost->g, o);
   berth_placement *p = NULL;
-  plain.links = o->links;
-  plain.memory = o->memory;
-  plain.param_multiple = o->param_multiple;
-  plain.quantum = o->quantum;
   berth_status st;
-  if ((st = berth_place_repair(cost, device, &plain, &p, why)) == BERTH_OK) st = label(p, placer);
+  if ((st = berth_place_repair(cost, device, &plain, &p, why)) == BERTH_OK) {
+    char *own = berth_i_pool_strdup(&p->pool, placer);
+    if (own) p->placer = own;
+    st = berth_i_pool_status(&p->pool);
+  }
   if (st == BERTH_OK) {
     *out = p;
     return st;

@@ -296,7 +296,7 @@ const berth_i_placer berth_i_placer_peft = {
               "of the least that is left to do.",
       .source = "Arabnejad, Barbosa 2014",
       .good = "Where a good finish now costs much later: dear transfers, unlike devices.",
-      .weak = "The table knows no waiting and takes every consumer by itself." }) },
+      .weak = "The table ignores waiting and evaluates every consumer by itself." }) },
   .run = run_peft,
   .members = BERTH_I_MEMBERS(
     { .order = 150, .name = "peft" },

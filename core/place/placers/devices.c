@@ -1,6 +1,8 @@
 /* Placers that only choose devices: from a rule to a placement whose plan keeps memory. Under
  * INFERENCE and TRAINING memory depends on the order of execution, so the rule proposes and the
- * simulator decides. */
+ * simulator decides. Steps: the rule's proposal; further ones with a larger share of the outputs
+ * counted as permanent, by bisection; the closest one repaired. Invariant: `best` is the proposal
+ * with the least shortfall. At most MOST_SHARES + 2 simulations besides the repair. */
 #include "place/place_internal.h"
 
 enum { MOST_SHARES = 8 };

@@ -129,7 +129,7 @@ const berth_i_placer berth_i_placer_enumerative = {
       .source = "Yao et al. 2026 (DOPPLER), its enumerative optimizer; by Kuhn 1955 (assignment) "
                 "in place of enumeration",
       .good = "Graphs whose operators are split into equal blocks, equal devices.",
-      .weak = "Looks at one meta-op at a time; where there are none it deals out ops of one "
+      .weak = "Decides one meta-op at a time; where there are none it deals out ops of one "
               "depth." },
     { .name = "enumerate",
       .rule = "The same by trying all assignments, up to 8 devices: as good in each round, ties "
@@ -150,6 +150,6 @@ const berth_i_placer berth_i_placer_enumerative = {
               "both ends.",
       .source = "einsummable runtime, its function alocate02",
       .good = "As a yardstick of blocks.",
-      .weak = "Loads say nothing about when." }) },
+      .weak = "Loads ignore the order of ops." }) },
   .run = run,
 };

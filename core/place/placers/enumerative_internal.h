@@ -1,5 +1,5 @@
-/* What the rules of the placer enumerative share: a walk over meta-ops, and who has been put
- * where. */
+/* Shared by the rules of the placer enumerative: the walk over meta-ops, and the device of each
+ * unit so far. */
 #ifndef BERTH_ENUMERATIVE_INTERNAL_H
 #define BERTH_ENUMERATIVE_INTERNAL_H
 

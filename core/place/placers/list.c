@@ -1,5 +1,6 @@
-/* ETF, m-ETF, HEFT, MinMin, b-level and critical-path list scheduling, and the user's own policy:
- * settings of the list engine. */
+/* ETF, m-ETF, HEFT, MinMin, b-level and critical-path list scheduling, and the user's own policy.
+ * Each is a berth_policy and a few switches of the list engine (list/engine_internal.h), which has
+ * the loop; here are only priorities, ties and settings. Sources: the descriptor of each placer. */
 #include "list/ranks_internal.h"
 #include "place/place_internal.h"
 
@@ -58,7 +59,7 @@ static berth_status check_published(berth_cost *cost, const berth_place_options 
   if (opts->links == BERTH_LINKS_FREE || opts->links == links) return BERTH_OK;
   return berth_i_fail(
       cost->ctx, BERTH_EINVAL,
-      "variant \"%s\" brings its own links discipline; leave the option links alone",
+      "variant \"%s\" sets its own links discipline; leave the option links alone",
       opts->variant);
 }
 
@@ -115,7 +116,8 @@ static berth_status run_blevel(berth_cost *cost, const berth_place_options *opts
 
 /* ---- critical path ---- */
 
-/* What the tries are compared by: the plan, or, where the plan is none, the published simulator. */
+/* The value by which runs are compared: the plan's makespan; for the published variant, whose plan
+ * has no times, that of the published simulator. */
 static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const berth_placement *p,
                              double *value) {
   *value = p->estimate;
@@ -130,48 +132,35 @@ static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const ber
   return BERTH_OK;
 }
 
-static berth_status keep_better(berth_cost *cost, const berth_i_setup *s, berth_placement *p,
-                                berth_placement **best, double *least) {
-  double value;
-  berth_status st = value_of(cost, s, p, &value);
-  if (st != BERTH_OK || (*best && value >= *least)) {
-    berth_placement_release(p);
-    return st;
-  }
-  berth_placement_release(*best);
-  *best = p;
-  *least = value;
-  return BERTH_OK;
-}
-
-/* Tries may be many and short. */
-static berth_status next_try(berth_ctx *ctx, int32_t i, int32_t tries) {
-  berth_i_progress(ctx, "trying", (double)i / tries);
-  return berth_i_interrupted(ctx);
-}
-
 static berth_status run_critical_path(berth_cost *cost, const berth_place_options *opts,
                                       berth_placement **out, berth_obstacle *why) {
   berth_policy policy = { .name = "critical-path",
                           .prepare = by_b_level,
                           .score = berth_i_score_est };
   berth_i_setup s = berth_i_setup_from("critical-path", &policy, opts);
-  berth_placement *best = NULL;
-  double least = INFINITY;
+  berth_placement *best = NULL, *p;
+  double least = INFINITY, value = 0;
   berth_status st = BERTH_OK;
   s.load_only = strcmp(opts->variant, "code") == 0;
   s.tie = s.load_only ? BERTH_I_TIE_DOPPLER : BERTH_I_TIE_RANDOM;
   if (s.load_only && (st = check_published(cost, opts, BERTH_LINKS_FREE)) != BERTH_OK) return st;
-  berth_placement *p;
-  for (int32_t i = 0; i < opts->tries && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < opts->tries; i++) {
+    /* 1. Runs may be many and short: hooks are called between them. */
+    if (i > 0) berth_i_progress(cost->ctx, "trying", (double)i / opts->tries);
+    if (i > 0 && (st = berth_i_interrupted(cost->ctx)) != BERTH_OK) break;
+    /* 2. A plan with random ties of its own. */
     s.stream = (uint64_t)i;
-    if (i > 0 && (st = next_try(cost->ctx, i, opts->tries)) != BERTH_OK) break;
     if ((st = berth_i_list_place(cost, &s, opts, &p, why)) != BERTH_OK) break;
-    if (opts->tries == 1) {
+    /* 3. The best stays, of equal ones the first. */
+    if (opts->tries > 1) st = value_of(cost, &s, p, &value);
+    if (st == BERTH_OK && (!best || value < least)) {
+      berth_placement_release(best);
       best = p;
+      least = value;
     } else {
-      st = keep_better(cost, &s, p, &best, &least);
+      berth_placement_release(p);
     }
+    if (st != BERTH_OK) break;
   }
   if (st == BERTH_OK) {
     *out = best;
@@ -235,19 +224,24 @@ const berth_i_placer berth_i_placer_etf = {
       .coarsen_ops = 16, .weight = 0.5 }),
 };
 const berth_i_placer berth_i_placer_heft = {
-  .about = { .name = "heft", .reads = "averages coarsen coarsen_ops transfer_weight",
-             .variants = BERTH_I_VARIANTS(
-    { .name = "",
-      .rule = "Ops by the longest remaining path of mean times and mean transfers; each where it "
-              "finishes first, free slots included.",
-      .source = "Topcuoglu, Hariri, Wu 2002",
-      .good = "Devices of different speed; a good first choice.",
-      .weak = "Looks one op ahead; mean times mislead where devices or links differ much." }) },
-  .run = run_heft,
-  .members = BERTH_I_MEMBERS(
-    { .order = 140, .name = "heft" },
-    { .order = 260, .name = "heft coplace, transfers x2", .coarsen = BERTH_COARSEN_COPLACE,
-      .coarsen_ops = 8, .weight = 2 }),
+    .about = {.name = "heft",
+              .reads = "averages coarsen coarsen_ops transfer_weight",
+              .variants = BERTH_I_VARIANTS(
+                  {.name = "",
+                   .rule = "Ops by the longest remaining path of mean times "
+                           "and mean transfers; each where it "
+                           "finishes first, free slots included.",
+                   .source = "Topcuoglu, Hariri, Wu 2002",
+                   .good = "Devices of different speed; a good first choice.",
+                   .weak = "Decides one op at a time; mean times mislead where "
+                           "devices or links differ much."})},
+    .run = run_heft,
+    .members = BERTH_I_MEMBERS({.order = 140, .name = "heft"},
+                               {.order = 260,
+                                .name = "heft coplace, transfers x2",
+                                .coarsen = BERTH_COARSEN_COPLACE,
+                                .coarsen_ops = 8,
+                                .weight = 2}),
 };
 const berth_i_placer berth_i_placer_minmin = {
   .about = { .name = "minmin", .reads = "coarsen coarsen_ops transfer_weight",
@@ -272,7 +266,7 @@ const berth_i_placer berth_i_placer_blevel = {
               "(mean times, no transfers), where it finishes first.",
       .source = "Adam, Chandy, Dickson 1974 (HLFET)",
       .good = "Cheap links, deep graphs.",
-      .weak = "The order does not know transfers; free slots are not filled." }) },
+      .weak = "The order ignores transfers; free slots are not filled." }) },
   .run = run_blevel,
   .members = BERTH_I_MEMBERS(
     { .order = 170, .name = "blevel" },

@@ -326,7 +326,7 @@ const berth_i_placer berth_i_placer_metis = {
               "speeds, little transfer time across the cuts.",
       .source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
       .good = "Wide graphs, and where links are slow: it moves little.",
-      .weak = "Does not know the order of ops: parts of equal work may run one after the "
+      .weak = "Ignores the order of ops: parts of equal work may run one after the "
                "other." }) },
   .run = run_metis,
   .members = BERTH_I_MEMBERS(

@@ -5,7 +5,7 @@
  * Source: Jeon et al., "Baechi: fast device placement of machine learning graphs", 2020, and its
  * two published programs (TensorFlow, PyTorch), which differ in what they count. The default
  * departs from them: whole groups, a share that small devices do not shrink, real limits, and a
- * device that was left is tried again before a refusal. */
+ * device that was left is evaluated again before a refusal. */
 #include "place/place_internal.h"
 
 /* The sizes that are balanced: without accounting as TOTAL, or there would be nothing to
@@ -224,7 +224,7 @@ const berth_i_placer berth_i_placer_m_topo = {
               "memory, within real limits.",
       .source = "Jeon et al. 2020 (Baechi), corrected",
       .good = "Models that one device cannot hold: few crossings, in milliseconds.",
-      .weak = "Looks at no time; devices wait for one another." },
+      .weak = "Ignores times; devices wait for one another." },
     { BERTH_I_BAECHI_TF("the share counts outputs and workspace, real limits are never tested."),
       .weak = "May overfill a device; the simulator then reports it." },
     { BERTH_I_BAECHI_PT("the share counts permanent memory only, ops go by id, real limits are "

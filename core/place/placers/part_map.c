@@ -1,5 +1,5 @@
-/* Maps parts to devices: a partition groups ops, but does not know which devices are near each
- * other. Exchanges of two parts as long as one saves transfer time. O(parts^3) a round, at most
+/* Maps parts to devices: a partition groups ops, but ignores which devices are near each other.
+ * Exchanges of two parts as long as one saves transfer time. O(parts^3) a round, at most
  * MOST_ROUNDS. */
 #include "place/place_internal.h"
 

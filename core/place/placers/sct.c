@@ -1,4 +1,6 @@
-/* m-SCT: small communication times, with memory. */
+/* m-SCT, "small communication times" with memory: the placer and its options. It sets up the list
+ * engine with a favourite child for each op (sct_favourites.c); the loop is list/sct_choose.c.
+ * Source: Jeon et al. 2020 (Baechi); Hanen, Munier 1995. */
 #include "list/ranks_internal.h"
 #include "list/sct_internal.h"
 #include "place/place_internal.h"
@@ -77,7 +79,7 @@ const berth_i_placer berth_i_placer_m_sct = {
               "idle devices. Options favourites, tau, gap, ties.",
       .source = "Jeon et al. 2020 (Baechi); Hanen, Munier 1995; favourites by our own solver",
       .good = "Equal devices, transfers about as long as ops: it keeps chains together.",
-      .weak = "The program knows no memory, no contention and no shared transfers; with very "
+      .weak = "The program ignores memory, contention and shared transfers; with very "
               "long transfers m-etf may be better." },
     { BERTH_I_BAECHI_TF("as m-etf there, with tau 0.1; a device waits once all producers of the "
                         "favourite have finished; an op is urgent only if it could start on "

@@ -1,4 +1,5 @@
-/* Favourite children for m-SCT: given, by path length, or from the linear program. */
+/* Favourite children for m-SCT: given, by path length, or from the linear program (lp/).
+ * Invariant: an op has at most one favourite child, and is that of at most one producer. */
 #include "list/sct_internal.h"
 #include "lp/lp_internal.h"
 
@@ -12,10 +13,10 @@ static bool reads(const berth_graph *g, int32_t op, int32_t from) {
 }
 
 static berth_status refuse(const berth_cost *cost, int32_t op, int32_t child, const char *what) {
-  char who[160], whom[160];
+  char parent[160], favourite[160];
   return berth_i_fail(cost->ctx, BERTH_EINVAL, "m-sct: option favourite: %s has %s, %s",
-                      berth_i_op_label(cost->g, op, who, sizeof who),
-                      berth_i_op_label(cost->g, child, whom, sizeof whom), what);
+                      berth_i_op_label(cost->g, op, parent, sizeof parent),
+                      berth_i_op_label(cost->g, child, favourite, sizeof favourite), what);
 }
 
 /* @param parent [ops] scratch: BERTH_NONE */

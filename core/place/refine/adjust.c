@@ -1,4 +1,6 @@
-/* Groups that a placement has split, each put on one device. */
+/* Groups that a placement has split, each put on one device: the devices of its ops by one of six
+ * rules, best first; with `fit` the first that has enough free memory, then any other.
+ * Invariant: an op without a group keeps its device. O((ops + devices log) + packing). */
 #include "base/sort_internal.h"
 #include "place/place_internal.h"
 #include "sim/rows_internal.h"
@@ -18,7 +20,6 @@ typedef struct adjusting {
   choice *choices;         /* [devices] of the present unit */
   int32_t n_choices;
   int32_t *slot;       /* [devices] place in choices; BERTH_NONE */
-  int32_t *order;      /* [units] */
   berth_placement *p;
 } adjusting;
 
@@ -102,39 +103,34 @@ static bool adds_up(berth_adjust_by by) {
          || by == BERTH_ADJUST_TIME_SUM;
 }
 
-static choice *choice_of(adjusting *a, int32_t device, int32_t op) {
-  if (a->slot[device] == BERTH_NONE) {
-    a->slot[device] = a->n_choices;
-    a->choices[a->n_choices++] =
-        (choice){ -INFINITY, a->o->by == BERTH_ADJUST_FREQUENT ? device : op, device };
-  }
-  return &a->choices[a->slot[device]];
-}
-
-static void weigh(adjusting *a, int32_t op) {
-  choice *x = choice_of(a, a->from[op], op);
-  double weight = weight_of(a, op);
-  if (adds_up(a->o->by)) {
-    x->score = (isinf(x->score) ? 0 : x->score) + weight;
-    if (a->o->by != BERTH_ADJUST_FREQUENT && op < x->tie) x->tie = op;
-  } else if (weight > x->score || (weight == x->score && op < x->tie)) {
-    x->score = weight;
-    x->tie = op;
-  }
-}
-
 BERTH_I_SORT(sort_by_score, choice, BERTH_I_DOWN(score) BERTH_I_UP(tie))
 
 /* The devices of its ops, best first. */
 static void rank_devices(adjusting *a, int32_t unit) {
+  bool frequent = a->o->by == BERTH_ADJUST_FREQUENT, sums = adds_up(a->o->by);
   for (int32_t i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = BERTH_NONE;
   a->n_choices = 0;
-  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) weigh(a, a->units.ops[i]);
+  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) {
+    int32_t op = a->units.ops[i], device = a->from[op];
+    double weight = weight_of(a, op);
+    if (a->slot[device] == BERTH_NONE) {
+      a->slot[device] = a->n_choices;
+      a->choices[a->n_choices++] = (choice){ sums ? 0 : -INFINITY, frequent ? device : op, device };
+    }
+    choice *x = &a->choices[a->slot[device]];
+    if (sums) {
+      x->score += weight;
+      if (!frequent && op < x->tie) x->tie = op;
+    } else if (weight > x->score || (weight == x->score && op < x->tie)) {
+      x->score = weight;
+      x->tie = op;
+    }
+  }
   sort_by_score(a->choices, (size_t)a->n_choices);
   for (int32_t i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = i;
 }
 
-/* The k-th device to try, or BERTH_NONE: it is among the ranked ones already. */
+/* The k-th device in order: the ranked ones, then the others by id. BERTH_NONE: it was ranked. */
 static int32_t kth_device(const adjusting *a, int32_t k) {
   if (k < a->n_choices) return a->choices[k].device;
   return a->slot[k - a->n_choices] == BERTH_NONE ? k - a->n_choices : BERTH_NONE;
@@ -142,22 +138,15 @@ static int32_t kth_device(const adjusting *a, int32_t k) {
 
 /* ---- without memory ---- */
 
-static void put(adjusting *a, int32_t unit, int32_t device) {
+static void choose(adjusting *a, int32_t unit) {
+  int32_t k = 0, device = a->from[a->units.ops[a->units.at[unit]]];
+  if (is_group(&a->units, unit)) {
+    rank_devices(a, unit);
+    do device = kth_device(a, k++);
+    while (device == BERTH_NONE || !berth_i_unit_can_run(&a->units, unit, device));
+  }
   for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++)
     a->p->device[a->units.ops[i]] = device;
-}
-
-static void choose(adjusting *a, int32_t unit) {
-  int32_t k = 0;
-  if (!is_group(&a->units, unit)) {
-    put(a, unit, a->from[a->units.ops[a->units.at[unit]]]);
-    return;
-  }
-  rank_devices(a, unit);
-  int32_t device;
-  do device = kth_device(a, k++);
-  while (device == BERTH_NONE || !berth_i_unit_can_run(&a->units, unit, device));
-  put(a, unit, device);
 }
 
 /* ---- within memory ---- */
@@ -181,18 +170,6 @@ typedef struct sized {
 
 BERTH_I_SORT(sort_by_size, sized, BERTH_I_UP(group) BERTH_I_DOWN(bytes) BERTH_I_UP(unit))
 
-/* Ops that stay first, then groups, the largest first. */
-static berth_status order_units(adjusting *a) {
-  const berth_i_units *u = &a->units;
-  sized *all = berth_i_pool_alloc(&a->pool, (size_t)u->n, sizeof *all);
-  if (!all) return berth_i_nomem(a->cost->ctx);
-  for (int32_t i = 0; i < u->n; i++)
-    all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
-  sort_by_size(all, (size_t)u->n);
-  for (int32_t i = 0; i < u->n; i++) a->order[i] = all[i].unit;
-  return BERTH_OK;
-}
-
 /* An op that stays has one device to be on. */
 static berth_status refuse_fixed(adjusting *a, int32_t unit, berth_obstacle *why) {
   int32_t op = a->units.ops[a->units.at[unit]], device = a->from[op];
@@ -202,13 +179,19 @@ static berth_status refuse_fixed(adjusting *a, int32_t unit, berth_obstacle *why
 }
 
 static berth_status fit(adjusting *a, berth_obstacle *why) {
-  berth_status st = berth_i_packing_init(&a->units, a->o->place.memory, a->p->device, &a->packing);
+  const berth_i_units *u = &a->units;
+  sized *order = berth_i_pool_alloc(&a->pool, (size_t)u->n, sizeof *order);
+  if (!order) return berth_i_nomem(a->cost->ctx);
+  berth_status st = berth_i_packing_init(u, a->o->place.memory, a->p->device, &a->packing);
   if (st != BERTH_OK) return st;
-  st = order_units(a);
-  for (int32_t i = 0; i < a->units.n && st == BERTH_OK; i++) {
-    int32_t unit = a->order[i];
+  /* ops without a group first, then groups, the largest first */
+  for (int32_t i = 0; i < u->n; i++)
+    order[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
+  sort_by_size(order, (size_t)u->n);
+  for (int32_t i = 0; i < u->n && st == BERTH_OK; i++) {
+    int32_t unit = order[i].unit;
     if (put_where_it_fits(a, unit)) continue;
-    st = is_group(&a->units, unit)
+    st = is_group(u, unit)
              ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
              : refuse_fixed(a, unit, why);
   }
@@ -218,23 +201,17 @@ static berth_status fit(adjusting *a, berth_obstacle *why) {
 
 /* ---- the whole ---- */
 
-static berth_status move_groups(adjusting *a, berth_obstacle *why) {
-  if (a->o->fit) return fit(a, why);
-  for (int32_t i = 0; i < a->units.n; i++) choose(a, i);
-  return BERTH_OK;
-}
-
 static berth_status adjust(adjusting *a, berth_obstacle *why) {
   berth_ctx *ctx = a->cost->ctx;
   a->choices = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->choices);
   a->slot = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->slot);
-  a->order = berth_i_pool_alloc(&a->pool, (size_t)a->units.n, sizeof *a->order);
   berth_status st;
   if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   memset(a->slot, 0xff, (size_t)a->cost->n_devices * sizeof *a->slot);
   if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK)
     return st;
-  if ((st = move_groups(a, why)) != BERTH_OK) return st;
+  if (a->o->fit && (st = fit(a, why)) != BERTH_OK) return st;
+  for (int32_t i = 0; !a->o->fit && i < a->units.n; i++) choose(a, i);
   berth_oom oom;
   if ((st = berth_i_plan_fifo(a->cost, &a->o->place, a->p, &oom, NULL)) != BERTH_OK) return st;
   return a->o->fit && oom.op != BERTH_NONE ? berth_i_runs_out(a->cost, "adjust", &oom, why)

@@ -1,6 +1,7 @@
 /* A user's placement, changed as little as is necessary to keep groups, types, pins, routes and
- * memory: packed near the start, else anywhere; under INFERENCE and TRAINING then repaired by what
- * a simulated run overfills. */
+ * memory. Steps: packed near the start, else anywhere; under INFERENCE and TRAINING repaired by
+ * simulated runs (pack/repair.c); else packed so that memory holds in any order. Invariant: the
+ * answer has run within memory. */
 #include "pack/pack_internal.h"
 #include "place/place_internal.h"
 #include "sim/rows_internal.h"
@@ -47,11 +48,7 @@ const berth_option_table *berth_repair_option_table(void) {
 /* The options that are read are those of a placer that chooses devices only. */
 static berth_status check_all(berth_cost *cost, const int32_t *device,
                               const berth_place_options *opts) {
-  berth_place_options read = berth_place_default(cost->g);
-  read.links = opts->links;
-  read.memory = opts->memory;
-  read.param_multiple = opts->param_multiple;
-  read.quantum = opts->quantum;
+  berth_place_options read = berth_i_plain_options(cost->g, opts);
   berth_status st = berth_i_placer_check(cost, &berth_i_placer_m_topo, &read);
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }

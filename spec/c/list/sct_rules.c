@@ -310,7 +310,7 @@ static void wrong_options(berth_ctx *ctx) {
     o.variant = "baechi-pt";
     o.links = BERTH_LINKS_PAIR;
     refused(ctx, &m, "m-sct", o,
-            "variant \"baechi-pt\" brings its own links discipline; leave the option links alone");
+            "variant \"baechi-pt\" sets its own links discipline; leave the option links alone");
   }
   unmake(&m);
 }

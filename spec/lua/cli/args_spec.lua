@@ -105,7 +105,7 @@ describe("berth: usage", function()
     { { "compare", SMALL, "mesh:2,preset=V100", "--placers", "m-sct:tau=1:tau=1" },
       "m-sct: tau is given twice" },
     { { "compare", SMALL, "mesh:2,preset=V100", "--placers", "m-sct:baechi-tf:links=duplex" },
-      "brings its own links" },
+      "sets its own links" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "coplace+fuse" },
       "there is no placer among them" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "coplace:max_bytes=5+heft" },

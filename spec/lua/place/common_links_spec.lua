@@ -36,7 +36,7 @@ describe("links for all placers", function()
   it("are refused where the user gives them to the variant itself", function()
     local g, t = problem()
     local both = { "m-sct", { variant = "baechi-tf", links = "duplex" } }
-    local why = "brings its own links discipline"
+    local why = "sets its own links discipline"
     assert.matches(why, raised(berth.place, g, t, published, { links = "duplex" }))
     assert.matches(why, raised(berth.place, g, t, both))
     assert.matches(why, raised(berth.compare, g, t, { both }))
