@@ -17,8 +17,9 @@ typedef struct levels {
   double *early, *late;        /* [ops] heads, tails in ascending order */
 } levels;
 
-/* With communication ops: the others count on ops of one device to run one after another. */
-static bool knows_paths_only(const berth_cost *cost) {
+/* With communication ops only paths count: the other bounds require that the ops of one device run
+ * one after another. */
+static bool paths_only(const berth_cost *cost) {
   return berth_i_first_communication(cost->g) != BERTH_NONE;
 }
 
@@ -62,7 +63,7 @@ static berth_status fill_levels(const berth_i_units *u, const berth_bounds_optio
     b->critical_path = fmax(b->critical_path, l->tail[i]);
     l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
   }
-  if (o->thorough && !knows_paths_only(u->cost)) {
+  if (o->thorough && !paths_only(u->cost)) {
     st = berth_i_heads_tails(u, o->links, collective_time, l->least, l->head, l->tail);
     if (st == BERTH_OK) st = solve_lp(u->cost, o->gap, &b->lp);
     if (st != BERTH_OK) return st;
@@ -178,25 +179,16 @@ static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool wit
   return st;
 }
 
-static bool any_limit(const berth_i_kinds *k) {
-  for (int32_t j = 0; j < k->n; j++) {
-    if (!isinf(k->limit[j])) return true;
-  }
-  return false;
-}
-
-/* Types and pins are in both bounds; that of memory also has sizes and limits, if there are any.
- */
+/* Types and pins are in both bounds; that of memory also has sizes and limits, if there are any. */
 static berth_status shared_bound(const berth_i_units *u, const levels *l,
                                  berth_memory_policy memory, double *out, berth_obstacle *why) {
   berth_i_kinds k;
   bool limited = memory != BERTH_MEMORY_NONE;
+  if (limited && !berth_i_memory_counts(u->cost, memory)) return BERTH_OK;
   berth_status st = berth_i_kinds_init(u, memory, &k);
   if (st != BERTH_OK) return st;
-  if (!limited || any_limit(&k)) {
-    if (limited) st = berth_i_prove_unfit(u, &k, "bounds", why);
-    if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, limited, l, u->n_ops, out);
-  }
+  if (limited) st = berth_i_prove_unfit(u, &k, "bounds", why);
+  if (st == BERTH_OK) st = price_bound(u->cost->ctx, &k, limited, l, u->n_ops, out);
   berth_i_kinds_release(&k);
   return st;
 }
@@ -277,7 +269,7 @@ static berth_status take_destructive(const berth_i_units *u, const berth_bounds_
   berth_i_kinds k;
   berth_status st;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
-  if (any_limit(&k)) scope.kinds = &k;
+  if (berth_i_memory_counts(u->cost, u->memory)) scope.kinds = &k;
   if (deep) {
     st = berth_i_destructive_bound(u, &scope, &berth_i_destruct_cheap, &cheap);
     if (st == BERTH_OK) st = refuse_endless(u->cost, fmax(cheap.clusters, cheap.intervals), why);
@@ -338,7 +330,7 @@ static berth_status compute(const berth_i_units *u, const berth_bounds_options *
     if ((st = shared_bound(u, &l, u->memory, &b->memory, why)) != BERTH_OK) goto done;
     b->memory = fmax(b->memory, b->work);
   }
-  if (!knows_paths_only(u->cost)) st = take_destructive(u, o, collective_time, b, why);
+  if (!paths_only(u->cost)) st = take_destructive(u, o, collective_time, b, why);
 done:
   berth_i_pool_free(&scratch);
   return st;

@@ -45,17 +45,15 @@ static berth_status alloc_arrays(berth_episodes *e) {
   return berth_i_pool_status(&e->pool);
 }
 
-static void release(berth_episodes *e) {
+void berth_episodes_retain(berth_episodes *e) { e->refs++; }
+
+void berth_episodes_release(berth_episodes *e) {
+  if (!e || --e->refs > 0) return;
   berth_ctx *ctx = e->ctx;
   berth_i_pool_free(&e->log.pool);
   berth_assign_release(e->a);
   berth_i_pool_free(&e->pool);
   berth_ctx_release(ctx);
-}
-
-void berth_episodes_retain(berth_episodes *e) { e->refs++; }
-void berth_episodes_release(berth_episodes *e) {
-  if (e && --e->refs == 0) release(e);
 }
 
 static bool too_large(const berth_assign *a, int32_t n) {
@@ -80,7 +78,7 @@ berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out
   berth_assign_retain(a);
   berth_status st;
   if ((st = alloc_arrays(e)) != BERTH_OK) {
-    release(e);
+    berth_episodes_release(e);
     return st;
   }
   for (int32_t i = 0; i < n; i++) e->episode[i].device = e->placement + (size_t)i * (size_t)a->n;

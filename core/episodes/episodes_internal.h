@@ -1,7 +1,7 @@
 /* Shared by the files of this room: the fixed part (berth_assign), the state of one episode, the
  * record of all. */
-#ifndef BERTH_ASSIGN_INTERNAL_H
-#define BERTH_ASSIGN_INTERNAL_H
+#ifndef BERTH_EPISODES_INTERNAL_H
+#define BERTH_EPISODES_INTERNAL_H
 
 #include "base/pool_internal.h"
 #include "cost/cost_internal.h"

@@ -56,16 +56,12 @@ static double live_share(berth_cost *cost, const berth_result *r, double param_m
   return all > 0 ? fmin(1, fmax(0, live / all)) : 1;
 }
 
-static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts,
-                                  berth_placement *p, berth_oom *oom, double *live) {
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement *p, berth_oom *oom, double *live) {
   berth_sim_options o = berth_i_fifo_options(cost, opts);
   berth_result *r = NULL;
   berth_status st;
   if ((st = berth_simulate(cost, p->device, &o, &r)) != BERTH_OK) return st;
-  if (p->n > 0) {
-    memcpy(p->start, berth_result_start(r), (size_t)p->n * sizeof *p->start);
-    memcpy(p->finish, berth_result_finish(r), (size_t)p->n * sizeof *p->finish);
-  }
   p->estimate = berth_result_makespan(r);
   p->links = (int32_t)opts->links;
   oom->op = oom->device = BERTH_NONE;
@@ -73,14 +69,13 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
     oom->shortfall = berth_result_peak(r)[oom->device] - cost->t->devices[oom->device].memory;
     if (live) *live = live_share(cost, r, opts->param_multiple, oom->device);
   }
+  if (p->n > 0) {
+    size_t n = (size_t)p->n;
+    memcpy(p->start, berth_result_start(r), n * sizeof *p->start);
+    memcpy(p->finish, berth_result_finish(r), n * sizeof *p->finish);
+    memcpy(p->sequence, cost->g->topo, n * sizeof *p->sequence);
+    st = berth_i_order_by_start(p);
+  }
   berth_result_release(r);
-  return BERTH_OK;
-}
-
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts,
-                               berth_placement *p, berth_oom *oom, double *live) {
-  berth_status st = simulate_fifo(cost, opts, p, oom, live);
-  if (st != BERTH_OK || p->n == 0) return st;
-  memcpy(p->sequence, cost->g->topo, (size_t)p->n * sizeof *p->sequence);
-  return berth_i_order_by_start(p);
+  return st;
 }

@@ -1,27 +1,7 @@
 /* The answer of a placer: devices, and, if there is a plan, order and times. Reference counted; all
- * arrays are in one pool. Invariant: sequence, start and finish are all there or all NULL. */
+ * arrays are in one pool. Invariant: with start there is finish and a sequence;
+ * a sequence may be alone. */
 #include "placement_internal.h"
-
-static berth_status alloc_arrays(berth_placement *p, const char *placer, bool planned) {
-  size_t n = (size_t)p->n;
-  p->device = berth_i_pool_alloc(&p->pool, n, sizeof *p->device);
-  p->placer = berth_i_pool_strdup(&p->pool, placer);
-  if (planned) {
-    p->sequence = berth_i_pool_alloc(&p->pool, n, sizeof *p->sequence);
-    p->start = berth_i_pool_alloc(&p->pool, n, sizeof *p->start);
-    p->finish = berth_i_pool_alloc(&p->pool, n, sizeof *p->finish);
-  }
-  return berth_i_pool_status(&p->pool);
-}
-
-static void blank(berth_placement *p) {
-  for (int32_t i = 0; i < p->n; i++) p->device[i] = BERTH_NONE;
-  if (!p->sequence) return;
-  for (int32_t i = 0; i < p->n; i++) {
-    p->sequence[i] = BERTH_NONE;
-    p->start[i] = p->finish[i] = NAN;
-  }
-}
 
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned,
                                     berth_placement **out) {
@@ -33,12 +13,24 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
   p->estimate = p->bound = NAN;
   p->links = BERTH_NONE;
   berth_ctx_retain(ctx);
+  p->device = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->device);
+  p->placer = berth_i_pool_strdup(&p->pool, placer);
+  if (planned) {
+    p->sequence = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->sequence);
+    p->start = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->start);
+    p->finish = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->finish);
+  }
   berth_status st;
-  if ((st = alloc_arrays(p, placer, planned)) != BERTH_OK) {
+  if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) {
     berth_placement_release(p);
     return st;
   }
-  blank(p);
+  for (int32_t i = 0; i < n; i++) {
+    p->device[i] = BERTH_NONE;
+    if (!planned) continue;
+    p->sequence[i] = BERTH_NONE;
+    p->start[i] = p->finish[i] = NAN;
+  }
   *out = p;
   return BERTH_OK;
 }
@@ -56,15 +48,6 @@ void berth_placement_release(berth_placement *p) {
 void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
   berth_i_pool_move(&p->pool, to);
   p->ctx = to;
-}
-
-static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *device) {
-  for (int32_t i = 0; i < n; i++) {
-    if (device[i] < 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i,
-                          (int)device[i]);
-  }
-  return BERTH_OK;
 }
 
 static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *sequence) {
@@ -93,8 +76,12 @@ berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *dev
   if (ops > 0 && !device)
     return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
   if (estimate < 0) return berth_i_fail(ctx, BERTH_EINVAL, "estimate: %g s is negative", estimate);
+  for (int32_t i = 0; i < ops; i++) {
+    if (device[i] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i,
+                          (int)device[i]);
+  }
   berth_status st;
-  if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
   if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK)
     goto done;

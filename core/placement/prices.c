@@ -106,8 +106,8 @@ static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
   return at;
 }
 
-/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and
- * sold almost cancel at times: what rounding may have added is taken off. */
+/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. The sums of bytes
+ * nearly cancel at times: the most that rounding can add is subtracted. */
 static double evaluate(const ascent *a, const double *x, double *slope) {
   int32_t n = a->k->n;
   double sum = 0, sold = 0;
@@ -169,54 +169,45 @@ static double trim_slope(const ascent *a) {
   return norm;
 }
 
-/* A slope that points back is bent along the last step, or steps would oscillate across a ridge
- * (Camerini, Fratta and Maffioli, 1975). @return squared length */
-static double set_course(ascent *a, double norm) {
-  int32_t n = 2 * a->k->n;
-  double dot = 0, old = 0, bend = 0, sum = 0;
-  for (int32_t j = 0; j < n; j++) {
-    dot += a->slope[j] * a->course[j];
-    old += a->course[j] * a->course[j];
-  }
-  if (dot < 0) bend = -1.5 * dot / old;
-  for (int32_t j = 0; j < n; j++) {
-    a->course[j] = a->slope[j] + bend * a->course[j];
-    sum += a->course[j] * a->course[j];
-  }
-  if (sum > 0) return sum;
-  memcpy(a->course, a->slope, (size_t)n * sizeof *a->course);
-  return norm;
-}
-
-static bool step_up(ascent *a, double ahead) {
-  int32_t n = a->k->n;
-  double value = evaluate(a, a->x, a->slope), norm = trim_slope(a);
-  keep_if_better(a, a->x, value);
-  if (norm == 0) return false; /* a maximum */
-  norm = set_course(a, norm);
-  double length = (a->value * (1 + ahead) - value) / norm;
-  for (int32_t j = 0; j < 2 * n; j++) a->x[j] += length * a->course[j];
-  project(a->x, n);
-  for (int32_t j = n; j < 2 * n; j++) a->x[j] = fmin(fmax(a->x[j], 0), HIGHEST);
-  return true;
-}
-
 /* Polyak's step towards a target `ahead` of the best value, which is halved whenever it seems out
- * of reach. */
+ * of reach; in the direction of Camerini, Fratta and Maffioli, 1975. */
 static void climb(ascent *a) {
-  double ahead = 0.5, before = a->value;
-  double work = (double)a->k->units * a->k->n;
-  int32_t idle = 0, steps = (int32_t)fmin(600, fmax(60, 4e7 / fmax(work, 1)));
+  int32_t n = a->k->n, idle = 0;
+  double ahead = 0.5, before = a->value, work = (double)a->k->units * n;
+  int32_t steps = (int32_t)fmin(600, fmax(60, 4e7 / fmax(work, 1)));
   for (int32_t i = 0; i < steps && ahead > 1e-7; i++) {
-    if (!step_up(a, ahead)) return;
+    /* 1. Value and subgradient. */
+    double value = evaluate(a, a->x, a->slope), norm = trim_slope(a);
+    keep_if_better(a, a->x, value);
+    if (norm == 0) return; /* a maximum */
+    /* 2. Direction: a subgradient that points back is bent along the last step, or steps would
+     *    oscillate across a ridge. */
+    double dot = 0, old = 0, sum = 0;
+    for (int32_t j = 0; j < 2 * n; j++) {
+      dot += a->slope[j] * a->course[j];
+      old += a->course[j] * a->course[j];
+    }
+    double bend = dot < 0 ? -1.5 * dot / old : 0;
+    for (int32_t j = 0; j < 2 * n; j++) {
+      a->course[j] = a->slope[j] + bend * a->course[j];
+      sum += a->course[j] * a->course[j];
+    }
+    if (sum > 0) norm = sum;
+    else memcpy(a->course, a->slope, 2 * (size_t)n * sizeof *a->course);
+    /* 3. The step, back onto legal prices. */
+    double length = (a->value * (1 + ahead) - value) / norm;
+    for (int32_t j = 0; j < 2 * n; j++) a->x[j] += length * a->course[j];
+    project(a->x, n);
+    for (int32_t j = n; j < 2 * n; j++) a->x[j] = fmin(fmax(a->x[j], 0), HIGHEST);
+    /* 4. After 12 steps with little gain: a nearer target, from the best prices. */
     idle = a->value > before * (1 + ahead / 8) ? 0 : idle + 1;
     if (idle == 0) before = a->value;
     if (idle < 12) continue;
     ahead /= 2;
     idle = 0;
     before = a->value;
-    memcpy(a->x, a->best, 2 * (size_t)a->k->n * sizeof *a->x);
-    memset(a->course, 0, 2 * (size_t)a->k->n * sizeof *a->course);
+    memcpy(a->x, a->best, 2 * (size_t)n * sizeof *a->x);
+    memset(a->course, 0, 2 * (size_t)n * sizeof *a->course);
   }
 }
 
