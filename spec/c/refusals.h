@@ -4,46 +4,61 @@
 
 #include "must.h"
 
-typedef berth_status refused_job(berth_ctx *ctx, const void *what);
+typedef berth_status refused_job(const void *what);
 
-/* Some refusals are made good by asking for less: success alone does not end it.
+static check_alloc_state refusing;
+static long refused_at; /* the n-th request from where refusals start; negative: and all after it */
+
+/* In a job: what comes next is not refused; from here on requests are counted. */
+static void let_pass(void) { refusing.fail_at = 0; }
+static void refuse_from_here(void) {
+  refusing.fail_at = refused_at > 0 ? refusing.calls + refused_at : refused_at - refusing.calls;
+}
+
+/* Some refusals are made good by asking for less: success alone does not end it. What the job has
+ * from must_X is released for it.
  * @param sign 1: the n-th request is refused; -1: and all after it
  * @param coarse 0: every n; k: steps of n / k more
  * @return how often it ran */
-static inline long refuse_each(refused_job *job, const void *what, int sign, int coarse) {
-  check_alloc_state s = { 0, 0, 0 };
+static long refuse_each(refused_job *job, const void *what, int sign, int coarse) {
   berth_status st = BERTH_ENOMEM;
   long at = 0, runs = 0;
-  for (; s.calls >= sign * s.fail_at && runs < 5000; runs++) {
-    berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
-    s.fail_at = 0;
-    berth_ctx *ctx = must_ctx_new(&h);
+  for (refusing = (check_alloc_state){ 0, 0, 0 };
+       refusing.calls >= sign * refusing.fail_at && runs < 5000; runs++) {
+    let_pass();
+    hooked(&(berth_hooks){ .alloc = check_alloc, .alloc_ud = &refusing });
     at += 1 + (coarse ? at / coarse : 0);
-    s.fail_at = sign * (s.calls + at);
-    st = job(ctx, what);
-    if (!CHECK(st == BERTH_OK || (st == BERTH_ENOMEM && s.calls >= sign * s.fail_at)))
+    refused_at = sign * at;
+    refuse_from_here();
+    st = job(what);
+    if (!CHECK(st == BERTH_OK
+               || (st == BERTH_ENOMEM && refusing.calls >= sign * refusing.fail_at)))
       printf("# allocation %ld: %s\n", at, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", at, s.held);
+    hooked(NULL);
+    if (!CHECK(refusing.held == 0))
+      printf("# allocation %ld leaks %ld bytes\n", at, refusing.held);
   }
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   return runs;
 }
 
-typedef struct bare_job {
-  berth_status (*work)(berth_ctx *ctx);
-} bare_job;
-
-static inline berth_status do_bare_job(berth_ctx *ctx, const void *what) {
-  return ((const bare_job *)what)->work(ctx);
+/* A job that needs nothing but ctx. */
+static berth_status (*refused_work)(void);
+static berth_status do_refused_work(const void *what) {
+  (void)what;
+  return refused_work();
 }
-static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign) {
-  CHECK(refuse_each(do_bare_job, &(bare_job){ work }, sign, 0) > 40);
+static long refuse_bare(berth_status (*work)(void), int sign) {
+  refused_work = work;
+  return refuse_each(do_refused_work, NULL, sign, 0);
 }
-static inline void check_refusals(berth_status (*work)(berth_ctx *ctx)) {
-  TEST("every refused allocation is reported or made good, and leaks nothing");
-  refuse_in_turn(work, 1);
-  refuse_in_turn(work, -1);
+static void refuse_in_turn(berth_status (*work)(void), int sign) {
+  CHECK(refuse_bare(work, sign) > 40);
 }
+#define TEST_REFUSALS(work) \
+  TEST("every refused allocation is reported or made good, and leaks nothing") { \
+    refuse_in_turn(work, 1); \
+    refuse_in_turn(work, -1); \
+  }
 
 #endif

@@ -1,24 +1,18 @@
 /* Pools: arrays that are freed by one call. */
-#include "check.h"
 #include "base/pool_internal.h"
+#include "check.h"
 
-static berth_ctx *make_ctx(check_alloc_state *s) {
-  berth_hooks hooks = { 0 };
-  berth_ctx *ctx = NULL;
-  memset(s, 0, sizeof *s);
-  hooks.alloc = check_alloc;
-  hooks.alloc_ud = s;
-  CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK);
-  return ctx;
+static check_alloc_state s;
+
+SETUP {
+  s = (check_alloc_state){ 0, 0, 0 };
+  hooked(&(berth_hooks){ .alloc = check_alloc, .alloc_ud = &s });
 }
 
-static void arrays(void) {
-  check_alloc_state s;
-  berth_ctx *ctx = make_ctx(&s);
+TEST("arrays of a pool: zeroed, copied, empty, moved, freed by one call") {
   long held = s.held;
   berth_i_pool p = berth_i_pool_empty(ctx);
   double given[3] = { 1, 2, 3 };
-  TEST("arrays of a pool: zeroed, copied, empty, moved, freed by one call");
   double *x = berth_i_pool_copy(&p, given, 3, sizeof *x);
   int32_t *z = berth_i_pool_zalloc(&p, 1000, sizeof *z);
   char *text = berth_i_pool_strdup(&p, "berth");
@@ -34,19 +28,14 @@ static void arrays(void) {
   berth_i_pool_free(&moved);
   CHECK(berth_i_pool_alloc(&moved, 5, 1) != NULL);
   berth_i_pool_free(&moved);
-  berth_ctx_release(ctx);
-  CHECK(s.held == 0);
 }
 
 /* Two arrays grow in turn, so that blocks at both ends and in the middle of the list move. */
-static void growing(void) {
-  check_alloc_state s;
-  berth_ctx *ctx = make_ctx(&s);
+TEST("arrays of a pool grow and keep what they hold") {
   berth_i_pool p = berth_i_pool_empty(ctx);
   void *at[3] = { NULL, NULL, NULL };
   size_t cap[3] = { 0, 0, 0 };
   bool same = true;
-  TEST("arrays of a pool grow and keep what they hold");
   for (int32_t i = 0; i < 3000; i++) {
     int32_t k = i % 3;
     CHECK(berth_i_pool_grow(&p, &at[k], &cap[k], (size_t)i / 3 + 1, sizeof(int32_t)) == BERTH_OK);
@@ -55,17 +44,12 @@ static void growing(void) {
   for (int32_t i = 0; i < 3000; i++) same = same && ((int32_t *)at[i % 3])[i / 3] == i;
   CHECK(same);
   berth_i_pool_free(&p);
-  berth_ctx_release(ctx);
-  CHECK(s.held == 0);
 }
 
-static void refusals(void) {
-  check_alloc_state s;
-  berth_ctx *ctx = make_ctx(&s);
+TEST("a refused request marks the pool, a refused growth does not") {
   berth_i_pool p = berth_i_pool_empty(ctx);
   void *grown = NULL;
   size_t cap = 0;
-  TEST("a refused request marks the pool, a refused growth does not");
   CHECK(berth_i_pool_alloc(&p, 4, 8) != NULL);
   CHECK(berth_i_pool_grow(&p, &grown, &cap, 4, 8) == BERTH_OK);
   s.fail_at = s.calls + 1;
@@ -79,8 +63,6 @@ static void refusals(void) {
   berth_i_pool_free(&p);
   CHECK(berth_i_pool_alloc(&p, SIZE_MAX / 4, 8) == NULL && berth_i_pool_status(&p) == BERTH_ENOMEM);
   berth_i_pool_free(&p);
-  berth_ctx_release(ctx);
-  CHECK(s.held == 0);
 }
 
 typedef struct object {
@@ -88,12 +70,9 @@ typedef struct object {
   int32_t n, *list;
 } object;
 
-static void objects(void) {
-  check_alloc_state s;
-  berth_ctx *ctx = make_ctx(&s);
+TEST("an object is freed with the pool with which it begins") {
   long held = s.held;
   object *o = berth_i_pool_object(ctx, sizeof *o);
-  TEST("an object is freed with the pool with which it begins");
   CHECK(o->n == 0 && o->list == NULL);
   o->list = berth_i_pool_alloc(&o->pool, 7, sizeof *o->list);
   CHECK(o->list && berth_i_pool_copy(&o->pool, NULL, 7, 1) == NULL
@@ -102,14 +81,4 @@ static void objects(void) {
   CHECK(s.held == held);
   s.fail_at = s.calls + 1;
   CHECK(berth_i_pool_object(ctx, sizeof *o) == NULL);
-  berth_ctx_release(ctx);
-  CHECK(s.held == 0);
-}
-
-int main(void) {
-  arrays();
-  objects();
-  growing();
-  refusals();
-  return check_done();
 }

@@ -1,7 +1,6 @@
 /* Bounds: hand-made cases, and against the best of all schedules of small random problems. */
 #include "place/place_help.h"
-
-static berth_ctx *ctx;
+#include "refusals.h"
 
 static berth_bounds_options asked(berth_memory_policy memory, double param_multiple) {
   return (berth_bounds_options){ memory, param_multiple, false, 1e-3, BERTH_LINKS_FREE };
@@ -9,7 +8,7 @@ static berth_bounds_options asked(berth_memory_policy memory, double param_multi
 
 static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b,
                               berth_obstacle *why) {
-  made m = problem_make(ctx, p);
+  made m = problem_make(p);
   berth_bounds_options o = asked(memory, 1);
   berth_status st = berth_bounds_compute(m.c, &o, b, why);
   unmake(&m);
@@ -21,113 +20,111 @@ static void set_time(problem *p, int32_t op, double t0, double t1) {
   p->time[op][1] = t1;
 }
 
-static void test_hand_made(void) {
-  TEST("a chain is bounded by its path, each op at its best device");
+TEST("a chain is bounded by its path, each op at its best device") {
   problem p = clear_problem(3, 2);
   set_time(&p, 0, 4, 3), set_time(&p, 1, 2, 5), set_time(&p, 2, 1, 1);
-  problem_edge(&p, 0, 1, 0), problem_edge(&p, 1, 2, 0);
+  problem_edges(&p, "0>1:0 1>2:0");
   berth_bounds b;
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.critical_path, 6, 1e-12);
   CHECK_NEAR(b.best, 6, 1e-12);
   CHECK_TEXT(b.name, "critical path");
 
-  TEST("independent ops on equal devices: the sum shared, but two of three are on one");
+  CASE("independent ops on equal devices: the sum shared, but two of three are on one");
   problem_clear(&p, 3, 2);
   set_time(&p, 0, 2, 2), set_time(&p, 1, 2, 2), set_time(&p, 2, 2, 2);
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.work, 4, 1e-12); /* 6 / 2 = 3 by the sum alone */
   CHECK_TEXT(b.name, "work");
 
-  TEST("unrelated devices: the fractional assignment");
+  CASE("unrelated devices: the fractional assignment");
   /* 4 ops of (1, 3): device 0 takes 3/4 of the work: T = 3 = 1 x 3 = 3 x 1 */
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 4; i++) set_time(&p, i, 1, 3);
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL));
   CHECK_NEAR(b.work, 3, 1e-6);
   CHECK_NEAR(b.memory, 0, 0);
 
-  TEST("ops that only one type can run");
+  CASE("ops that only one type can run");
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 3; i++) set_time(&p, i, 2, INFINITY);
   set_time(&p, 3, 1, 1);
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL));
   CHECK_NEAR(b.best, 6, 1e-6);
 
-  TEST("a device with room for little gets little work");
+  CASE("a device with room for little gets little work");
   /* 4 ops of 1 s and 1 byte; device 1 holds one: the other runs 3 */
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 4; i++) p.param[i] = 1;
   p.memory[1] = 1;
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.work, 2, 1e-6);
   CHECK_NEAR(b.memory, 3, 1e-4);
   CHECK_TEXT(b.name, "memory");
 
-  TEST("a group runs on one device, between its least head and tail");
+  CASE("a group runs on one device, between its least head and tail");
   problem_clear(&p, 5, 4); /* 0 -> {1, 2, 3} -> 4, middle ones a group */
   for (int32_t i = 1; i < 4; i++)
     problem_edge(&p, 0, i, 0), problem_edge(&p, i, 4, 0), p.group[i] = 0;
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.best, 5, 1e-12);
 
-  TEST("devices wait for a single source");
+  CASE("devices wait for a single source");
   problem_clear(&p, 7, 2); /* 0 (4 s) -> six of 1 s: 4 + 3 */
   set_time(&p, 0, 4, 4);
   for (int32_t i = 1; i < 7; i++) problem_edge(&p, 0, i, 0);
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.best, 7, 1e-12);
 
-  TEST("pinned ops share their device");
+  CASE("pinned ops share their device");
   problem_clear(&p, 3, 3);
   for (int32_t i = 0; i < 3; i++) p.pin[i] = 1;
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.best, 3, 1e-12);
 }
 
-static void test_unfit(void) {
+TEST("infeasible: an op larger than every device") {
   berth_bounds b = { 0 };
   berth_obstacle why = { 7, 7, 7 };
   b.best = -1;
-  TEST("infeasible: an op larger than every device");
   problem p = clear_problem(2, 2);
   p.param[1] = 10, p.memory[0] = 4, p.memory[1] = 7;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == 1 && why.device == 1 && why.missing == 3);
-  CHECK(strstr(berth_errmsg(ctx), "op 1") != NULL);
+  CHECK(says("op 1"));
   CHECK_NEAR(b.best, -1, 0);
-  CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_NONE, &b, &why), BERTH_OK);
+  CHECK_OK(bounds_of(&p, BERTH_MEMORY_NONE, &b, &why));
 
-  TEST("infeasible: the total");
+  CASE("infeasible: the total");
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
   p.memory[0] = 5, p.memory[1] = 6;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == BERTH_NONE && why.device == BERTH_NONE && why.missing == 1);
 
-  TEST("infeasible: three of three in two devices of five");
+  CASE("infeasible: three of three in two devices of five");
   problem_clear(&p, 3, 2);
   for (int32_t i = 0; i < 3; i++) p.param[i] = 3;
   p.memory[0] = p.memory[1] = 5;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op >= 0 && why.missing == 1);
 
-  TEST("infeasible: what only one type can run does not fit on it");
+  CASE("infeasible: what only one type can run does not fit on it");
   problem_clear(&p, 3, 3);
   for (int32_t i = 0; i < 2; i++) p.param[i] = 3, p.time[i][1] = p.time[i][2] = INFINITY;
   p.memory[0] = p.memory[1] = p.memory[2] = 5;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == BERTH_NONE && why.device == 0 && why.missing == 1);
 
-  TEST("infeasible: a group that no device can run as a whole, the odd one named");
+  CASE("infeasible: a group that no device can run as a whole, the odd one named");
   problem_clear(&p, 3, 2);
   p.group[1] = p.group[2] = 0, p.time[1][0] = p.time[2][1] = INFINITY;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == 2 && strstr(berth_errmsg(ctx), "op 2") != NULL);
 
-  TEST("wrong arguments");
+  CASE("wrong arguments");
   problem_clear(&p, 1, 1);
-  made m = problem_make(ctx, &p);
+  made m = problem_make(&p);
   for (int i = 0; i < 7; i++) {
     berth_bounds_options wrong =
         asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1   ? NAN
@@ -139,7 +136,6 @@ static void test_unfit(void) {
     CHECK_STATUS(berth_bounds_compute(m.c, &wrong, &b, NULL), BERTH_EINVAL);
     CHECK_NEAR(b.best, -1, 0);
   }
-  unmake(&m);
 }
 
 typedef struct tally {
@@ -155,7 +151,7 @@ static void check_against_all(const problem *p, tally *sum) {
   if (st == BERTH_EINFEASIBLE) {
     CHECK(isinf(best));
     sum->proved++;
-  } else if (CHECK_STATUS(st, BERTH_OK) && !isinf(best)) {
+  } else if (CHECK_OK(st) && !isinf(best)) {
     CHECK(b.critical_path <= free_best * (1 + 1e-9));
     CHECK(b.work <= free_best * (1 + 1e-9));
     CHECK(b.memory <= best * (1 + 1e-9));
@@ -166,9 +162,8 @@ static void check_against_all(const problem *p, tally *sum) {
   }
 }
 
-static void test_random(void) {
+TEST("no schedule beats a bound, nothing that fits is called infeasible") {
   tally sum = { 0 };
-  TEST("no schedule beats a bound, nothing that fits is called infeasible");
   berth_rng rng = seeded(11, 0);
   for (int32_t i = 0; i < 1500; i++) {
     problem p;
@@ -182,42 +177,17 @@ static void test_random(void) {
          sum.feasible, sum.tight, sum.gap / sum.feasible, sum.proved, sum.unfit);
 }
 
-static void test_refusals(void) {
-  long fail_at;
-  TEST("refused allocations: no leak, no crash");
-  for (fail_at = 1; fail_at < 500; fail_at++) {
-    check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
-    berth_ctx *own, *kept = ctx;
-    CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
-    problem p = clear_problem(5, 3);
-    p.param[0] = 2, p.memory[0] = 3, p.group[1] = p.group[2] = 0, p.pin[3] = 1;
-    problem_edge(&p, 0, 1, 0);
-    ctx = own;
-    made m = problem_make(own, &p);
-    state.calls = 0;
-    state.fail_at = fail_at;
-    berth_bounds_options o = asked(BERTH_MEMORY_TOTAL, 1);
-    o.thorough = 1;
-    berth_bounds b;
-    berth_status st = berth_bounds_compute(m.c, &o, &b, NULL);
-    RELEASE(m.c, m.g, m.t, own);
-    ctx = kept;
-    CHECK(state.held == 0);
-    if (state.calls < fail_at) {
-      CHECK_STATUS(st, BERTH_OK);
-      break;
-    }
-    CHECK_STATUS(st, BERTH_ENOMEM);
-  }
-  CHECK(fail_at > 10 && fail_at < 500);
+static berth_status refuse_bounds(void) {
+  let_pass();
+  problem p = clear_problem(5, 3);
+  p.param[0] = 2, p.memory[0] = 3, p.group[1] = p.group[2] = 0, p.pin[3] = 1;
+  problem_edges(&p, "0>1:0");
+  made m = problem_make(&p);
+  berth_bounds_options o = asked(BERTH_MEMORY_TOTAL, 1);
+  o.thorough = 1;
+  berth_bounds b;
+  refuse_from_here();
+  return berth_bounds_compute(m.c, &o, &b, NULL);
 }
 
-int main(void) {
-  berth_ctx_new(NULL, &ctx);
-  test_hand_made();
-  test_unfit();
-  test_random();
-  test_refusals();
-  return done_with(ctx);
-}
+TEST("refused allocations: no leak, no crash") { CHECK(refuse_bare(refuse_bounds, 1) > 10); }

@@ -1,25 +1,6 @@
 /* Destructive bounds against the best of all schedules of small random problems: all rules, and
  * each alone. */
-#include "place/place_search.h"
-#include "bound/destructive/destructive_internal.h"
-
-static berth_ctx *ctx;
-
-static berth_i_destruct_result destructive(const problem *p, unsigned rules) {
-  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
-  berth_i_destruct_result b = { NAN, NAN, 0 };
-  berth_i_units u;
-  made m = problem_make(ctx, p);
-  CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, &plan, &b), BERTH_OK);
-  berth_i_units_release(&u);
-  unmake(&m);
-  return b;
-}
-
-static double largest(const berth_i_destruct_result *b) {
-  return isnan(b->intervals) ? b->clusters : b->intervals;
-}
+#include "destructive_help.h"
 
 static void check_below(const problem *p, double best, unsigned rules, int round) {
   berth_i_destruct_result b = destructive(p, rules);
@@ -66,7 +47,7 @@ static void random_case(problem *p, berth_rng *rng, int round) {
   if (round % 4 == 0) restrict_ops(p, rng);
 }
 
-int main(int argc, char **argv) {
+TEST("no schedule beats them: joins, forks, uneven devices, pins, groups; each rule alone") {
   static const unsigned rules[] = {
       BERTH_I_DESTRUCT_ALL,
       BERTH_I_DESTRUCT_FORCE,
@@ -82,13 +63,11 @@ int main(int argc, char **argv) {
       BERTH_I_DESTRUCT_DEEP,
       BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_DEEP,
       BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_LOADS | BERTH_I_DESTRUCT_RATES};
-  enum { SETS = sizeof rules / sizeof *rules };
-  int n = argc > 1 ? atoi(argv[1]) : 1600, tight = 0, used = 0;
+  enum { N = 1600, SETS = sizeof rules / sizeof *rules };
+  int tight = 0, used = 0;
   double gap = 0;
-  berth_ctx_new(NULL, &ctx);
-  TEST("no schedule beats them: joins, forks, uneven devices, pins, groups; each rule alone")
   berth_rng rng = seeded(404, 0);
-  for (int i = 0; i < n && !check_bad; i++) {
+  for (int i = 0; i < N && !check_bad; i++) {
     problem p;
     random_case(&p, &rng, i);
     double best = optimum(&p, 0);
@@ -102,5 +81,4 @@ int main(int argc, char **argv) {
   }
   printf("# %d problems: closed %d, mean gap %.4f\n", used, tight, gap / used);
   CHECK(tight > used / 2);
-  return done_with(ctx);
 }

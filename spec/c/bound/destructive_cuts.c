@@ -1,26 +1,22 @@
 /* Link cuts: by hand, and against the best of all schedules on two machines of two devices. */
-#include "place/place_search.h"
 #include "bound/destructive/destructive_internal.h"
-
-static berth_ctx *ctx;
+#include "place/place_search.h"
 
 /* Devices 0 and 1, 2 and 3 are close; memory, types and ops are the problem's. */
 static made make_machines(const problem *p, berth_link close, berth_link far) {
-  made m = { problem_graph(ctx, p), topology_of_pairs(ctx, p, close, far), NULL };
+  made m = { problem_graph(p), topology_of_pairs(p, close, far), NULL };
   m.c = must_cost_new(m.g, m.t, NULL);
   return m;
 }
 
 static berth_bounds bounds_of(const made *m, berth_memory_policy memory, bool thorough) {
   berth_bounds_options o = { memory, 1, thorough, 1e-6, BERTH_LINKS_FREE };
-  berth_bounds b = { 0 };
-  CHECK_STATUS(berth_bounds_compute(m->c, &o, &b, NULL), BERTH_OK);
+  berth_bounds b = must_bounds_compute(m->c, &o);
   return b;
 }
 
-static void by_hand(void) {
+TEST("a join with all its producers is on one machine, if the link between machines is slow") {
   berth_link quick = { INFINITY, 0 }, slow = { 1, 0 }, same = { 10, 0 };
-  TEST("a join with all its producers is on one machine, if the link between machines is slow")
   problem p;
   join_of(&p, 7, 4, 100);
   made m = make_machines(&p, quick, slow);
@@ -31,9 +27,8 @@ static void by_hand(void) {
   CHECK_TEXT(b.name, "link cut");
   b = bounds_of(&m, BERTH_MEMORY_NONE, true);
   CHECK(b.link_cut >= 4.5 * (1 - 1e-3) && b.link_cut <= 5 * (1 + 1e-9));
-  unmake(&m);
 
-  TEST("what one machine does not hold crosses the slow link")
+  CASE("what one machine does not hold crosses the slow link")
   problem_clear(&p, 4, 4);
   for (int32_t i = 0; i < 4; i++) p.param[i] = p.memory[i] = 1;
   for (int32_t i = 0; i < 3; i++) problem_edge(&p, i, i + 1, 10 + i);
@@ -41,33 +36,29 @@ static void by_hand(void) {
   b = bounds_of(&m, BERTH_MEMORY_INFERENCE, false);
   CHECK_NEAR(b.link_cut, 4 + 11, 1e-3 * 15); /* two ops and two */
   CHECK_NEAR(bounds_of(&m, BERTH_MEMORY_NONE, false).link_cut, 4, 1e-3);
-  unmake(&m);
 
-  TEST("nothing is cut where all pairs are as close, or there are two devices")
+  CASE("nothing is cut where all pairs are as close, or there are two devices")
   m = make_machines(&p, same, same);
   CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, true).link_cut));
-  unmake(&m);
   p.devices = 2;
   m = make_machines(&p, quick, slow);
   CHECK(isnan(bounds_of(&m, BERTH_MEMORY_NONE, false).link_cut));
-  unmake(&m);
 }
 
 /* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have
  * an output that nobody reads. */
 static double bound_beside(int unread) {
   berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE };
-  berth_graph *g = must_graph_of_text(ctx, unread ? "4 2 3 4 1 1>4:7 2>4:2 3>4:0 2>:1000"
+  berth_graph *g = must_graph_of_text(unread ? "4 2 3 4 1 1>4:7 2>4:2 3>4:0 2>:1000"
                                                   : "4 2 3 4 1 1>4:7 2>4:2 3>4:0");
-  berth_topology *t = must_topology_of_text(ctx, "1 1 1 0-1:8,1 0-2:1,2 1-2:8,3");
+  berth_topology *t = must_topology_of_text("1 1 1 0-1:8,1 0-2:1,2 1-2:8,3");
   berth_cost *c = must_cost_new(g, t, NULL);
   berth_bounds b = must_bounds_compute(c, &o);
   RELEASE(c, t, g);
   return b.best;
 }
 
-static void unread_tensor(void) {
-  TEST("the tensor that tells what is close is one that somebody reads")
+TEST("the tensor that tells what is close is one that somebody reads") {
   CHECK_NEAR(bound_beside(1), bound_beside(0), 0);
 }
 
@@ -105,11 +96,10 @@ static void random_case(problem *p, berth_rng *rng, int round) {
   }
 }
 
-static void against_all(int n) {
+TEST("no schedule on two machines beats them") {
   int used = 0, cut = 0;
-  TEST("no schedule on two machines beats them")
   berth_rng rng = seeded(407, 0);
-  for (int i = 0; i < n && !check_bad; i++) {
+  for (int i = 0; i < 400 && !check_bad; i++) {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
     bool thorough = i % 2 ? false : true;
@@ -129,12 +119,4 @@ static void against_all(int n) {
   }
   printf("# %d problems, %d of them bounded by the cut\n", used, cut);
   CHECK(cut > used / 20);
-}
-
-int main(int argc, char **argv) {
-  berth_ctx_new(NULL, &ctx);
-  by_hand();
-  unread_tensor();
-  against_all(argc > 1 ? atoi(argv[1]) : 400);
-  return done_with(ctx);
 }

@@ -1,7 +1,7 @@
 /* Destructive bounds on DOPPLER's graphs with perturbed costs: the published bounds to 0.01 %,
  * never above a known schedule. */
-#include "sim/sim_help.h"
 #include "bound/destructive/destructive_internal.h"
+#include "sim/sim_help.h"
 
 /* In units of 1e10: bound and best schedule of any kind, for 4 and 8 devices; the bound expected of
  * the cheap level. */
@@ -32,8 +32,8 @@ static const struct {
 static berth_i_destruct_result destructive(berth_cost *cost, const berth_i_destruct_plan *plan) {
   berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
-  CHECK_STATUS(berth_i_units_init(cost, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
-  CHECK_STATUS(berth_i_destructive_bound(&u, NULL, plan, &b), BERTH_OK);
+  CHECK_OK(berth_i_units_init(cost, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL));
+  CHECK_OK(berth_i_destructive_bound(&u, NULL, plan, &b));
   berth_i_units_release(&u);
   return b;
 }
@@ -64,9 +64,8 @@ static void check_cell(const char *dir, int k, int wide) {
   doppler_free(d);
 }
 
-int main(void) {
+TEST("published bounds reached, no known schedule denied") {
   const char *dir = check_shared();
-  TEST("published bounds reached, no known schedule denied")
   if (dir) {
     for (int k = 0; k < 6; k++) {
       for (int wide = 0; wide < 2; wide++) check_cell(dir, k, wide);
@@ -74,5 +73,4 @@ int main(void) {
   } else {
     SKIP("no test data beside the project");
   }
-  return check_done();
 }

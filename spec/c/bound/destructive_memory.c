@@ -1,22 +1,20 @@
 /* Destructive bounds with memory: by hand, against the best of all schedules that fit, against all
  * simulations that fit. */
-#include "place/place_search.h"
 #include "bound/destructive/destructive_internal.h"
-
-static berth_ctx *ctx;
+#include "place/place_search.h"
 
 /* NaN: proved that nothing fits. */
 static double destructive(const problem *p, berth_memory_policy memory, unsigned rules) {
   berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
   berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
-  made m = problem_make(ctx, p);
-  CHECK_STATUS(berth_i_units_init(m.c, "bounds", memory, 1, &u, NULL), BERTH_OK);
+  made m = problem_make(p);
+  CHECK_OK(berth_i_units_init(m.c, "bounds", memory, 1, &u, NULL));
   berth_i_kinds k;
-  CHECK_STATUS(berth_i_kinds_init(&u, memory, &k), BERTH_OK);
+  CHECK_OK(berth_i_kinds_init(&u, memory, &k));
   if (berth_i_prove_unfit(&u, &k, "bounds", NULL) == BERTH_OK) {
     berth_i_destruct_scope scope = { &k, NULL, 0, BERTH_LINKS_FREE, NULL };
-    CHECK_STATUS(berth_i_destructive_bound(&u, &scope, &plan, &b), BERTH_OK);
+    CHECK_OK(berth_i_destructive_bound(&u, &scope, &plan, &b));
   }
   berth_i_kinds_release(&k);
   berth_i_units_release(&u);
@@ -41,30 +39,29 @@ static void chain(problem *p, int32_t n, int32_t devices, const double *bytes, d
   for (int32_t d = 0; d < devices; d++) p->memory[d] = room;
 }
 
-static void by_hand(void) {
+TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on "
+     "each side") {
   static const double rising[] = { 9, 5, 7, 3, 8 };
   enum {
     FORCE = BERTH_I_DESTRUCT_FORCE | BERTH_I_DESTRUCT_SERIAL | BERTH_I_DESTRUCT_MEMORY,
     DEEP = FORCE | BERTH_I_DESTRUCT_DEEP
   };
-  TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on "
-       "each side")
   problem p;
   chain(&p, 6, 2, rising, 3);
   check_raise(&p, DEEP, 6, 6 + 7);
-  TEST("a third of it: two crossings, after the second and the fourth")
+  CASE("a third of it: two crossings, after the second and the fourth")
   chain(&p, 6, 3, rising, 2);
   check_raise(&p, DEEP, 6, 6 + 5 + 3);
-  TEST("two large ops do not share a device: their tensor crosses")
+  CASE("two large ops do not share a device: their tensor crosses")
   chain(&p, 3, 3, rising, 10);
   p.param[0] = p.param[1] = 6;
   check_raise(&p, FORCE, 3, 3 + 9);
-  TEST("glued pairs of two bytes are packed: three of them do not fit on two devices of three")
+  CASE("glued pairs of two bytes are packed: three of them do not fit on two devices of three")
   chain(&p, 6, 2, rising, 3);
   p.edges = 0;
   for (int32_t i = 0; i < 6; i += 2) problem_edge(&p, i, i + 1, 50);
   check_raise(&p, FORCE, 4, 52);
-  TEST("workspace counts: two ops of one byte with two to work in do not fit into three")
+  CASE("workspace counts: two ops of one byte with two to work in do not fit into three")
   chain(&p, 2, 2, rising, 3);
   p.workspace[1] = 2;
   check_raise(&p, FORCE, 2, 2 + 9);
@@ -109,12 +106,11 @@ static void random_case(problem *p, berth_rng *rng, int round) {
   if (round % 5 == 0) restrict_ops(p, rng);
 }
 
-static void against_schedules(int n) {
+TEST("no schedule that fits beats them: pins, groups, types, uneven memory") {
   int tight = 0, used = 0, unfit = 0, by_memory = 0;
   double gap = 0;
-  TEST("no schedule that fits beats them: pins, groups, types, uneven memory")
   berth_rng rng = seeded(405, 0);
-  for (int i = 0; i < n && !check_bad; i++) {
+  for (int i = 0; i < 1200 && !check_bad; i++) {
     problem p;
     random_case(&p, &rng, i);
     double best = optimum_within(&p);
@@ -152,14 +148,14 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
                                          BERTH_DISPATCH_LIFO };
   int32_t device[MOST_OPS] = { 0 };
   double best = INFINITY;
-  made m = problem_make(ctx, p);
+  made m = problem_make(p);
   berth_sim *sim[3];
   for (int k = 0; k < 3; k++) {
     berth_sim_options o = berth_sim_default(m.g);
     o.memory = memory;
     o.dispatch = rule[k];
     o.links = k == 2 ? BERTH_LINKS_DUPLEX : BERTH_LINKS_FREE;
-    CHECK_STATUS(berth_sim_new(m.c, &o, &sim[k]), BERTH_OK);
+    sim[k] = must_sim_new(m.c, &o);
   }
   do {
     for (int k = 0; k < 3; k++) {
@@ -168,16 +164,15 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
       best = fmin(best, out.makespan);
     }
   } while (next_placement(p, device));
-  for (int k = 0; k < 3; k++) berth_sim_release(sim[k]);
+  for (int k = 0; k < 3; k++) RELEASE(sim[k]);
   unmake(&m);
   return best;
 }
 
-static void against_simulations(int n) {
+TEST("no simulation that fits beats them, outputs and copies counted") {
   int used = 0, tight = 0;
-  TEST("no simulation that fits beats them, outputs and copies counted")
   berth_rng rng = seeded(406, 0);
-  for (int i = 0; i < n && !check_bad; i++) {
+  for (int i = 0; i < 120 && !check_bad; i++) {
     berth_memory_policy memory = i % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     problem p;
     random_case(&p, &rng, i);
@@ -195,14 +190,5 @@ static void against_simulations(int n) {
     tight += bound >= best * (1 - 1e-3);
   }
   printf("# %d problems, %d closed\n", used, tight);
-  CHECK(used > n / 4 && tight > used / 2);
-}
-
-int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 1200;
-  berth_ctx_new(NULL, &ctx);
-  by_hand();
-  against_schedules(n);
-  against_simulations(n / 10);
-  return done_with(ctx);
+  CHECK(used > 30 && tight > used / 2);
 }

@@ -2,59 +2,55 @@
  * problems. */
 #include "place/place_search.h"
 
-static berth_ctx *ctx;
-
 /* ---- bounds by hand ---- */
 
-static void test_transfers(void) {
-  TEST("a join waits for the transfers of those that its device cannot run in time");
+TEST("a join waits for the transfers of those that its device cannot run in time") {
   problem p;
   join_of(&p, 6, 4, 3); /* 4 on its device are done at 4, when the tensors of the other two are
                            there */
-  berth_bounds b = thorough(ctx, &p);
+  berth_bounds b = thorough(&p);
   CHECK_NEAR(b.critical_path, 2, 1e-12);
   CHECK_NEAR(b.transfers, 5, 1e-12);
   CHECK_TEXT(b.name, "transfers");
 
-  TEST("so does a fork, backwards");
+  CASE("so does a fork, backwards");
   problem_clear(&p, 7, 4);
   p.bandwidth = 1;
   for (int32_t i = 1; i < 7; i++) problem_edge(&p, 0, i, 3);
-  CHECK_NEAR(thorough(ctx, &p).transfers, 5, 1e-12);
+  CHECK_NEAR(thorough(&p).transfers, 5, 1e-12);
 
-  TEST("no transfer pays: all on one device, as its heads allow");
+  CASE("no transfer pays: all on one device, as its heads allow");
   join_of(&p, 3, 4, 100);
-  CHECK_NEAR(thorough(ctx, &p).transfers, 4, 1e-12);
+  CHECK_NEAR(thorough(&p).transfers, 4, 1e-12);
 
-  TEST("pinned apart: the transfer is sure; in a group: it never takes place");
+  CASE("pinned apart: the transfer is sure; in a group: it never takes place");
   problem_clear(&p, 2, 2);
   p.bandwidth = 1;
-  problem_edge(&p, 0, 1, 3);
-  CHECK_NEAR(thorough(ctx, &p).transfers, 2, 1e-12);
+  problem_edges(&p, "0>1:3");
+  CHECK_NEAR(thorough(&p).transfers, 2, 1e-12);
   p.pin[0] = 0, p.pin[1] = 1;
-  CHECK_NEAR(thorough(ctx, &p).transfers, 5, 1e-12);
+  CHECK_NEAR(thorough(&p).transfers, 5, 1e-12);
   join_of(&p, 3, 4, 1);
-  CHECK_NEAR(thorough(ctx, &p).transfers, 3, 1e-12); /* one here, and two whose tensors are there at
+  CHECK_NEAR(thorough(&p).transfers, 3, 1e-12); /* one here, and two whose tensors are there at
                                                         2 */
   for (int32_t i = 0; i < 4; i++) p.group[i] = 0;
-  CHECK_NEAR(thorough(ctx, &p).transfers, 4, 1e-12);
+  CHECK_NEAR(thorough(&p).transfers, 4, 1e-12);
 
-  TEST("the linear program sees that a producer has one favourite: a chain of forks and joins");
+  CASE("the linear program sees that a producer has one favourite: a chain of forks and joins");
   problem_clear(&p, 7, 4); /* diamonds 0 -> {1, 2} -> 3 -> {4, 5} -> 6, all times 1 */
   p.bandwidth = 1;
   for (int32_t i = 0; i < 4; i += 3) {
     problem_edge(&p, i, i + 1, 1), problem_edge(&p, i, i + 2, 1);
     problem_edge(&p, i + 1, i + 3, 1), problem_edge(&p, i + 2, i + 3, 1);
   }
-  b = thorough(ctx, &p);
+  b = thorough(&p);
   CHECK(b.lp <= 7 * (1 + 1e-9) && b.lp > b.critical_path + 0.5); /* 7: all on one device */
   CHECK(b.best >= b.lp && b.best <= 7 * (1 + 1e-9));
 
-  TEST("cheap bounds tell that there are no others");
-  made m = problem_make(ctx, &p);
-  CHECK_STATUS(berth_bounds_compute(m.c, NULL, &b, NULL), BERTH_OK);
+  CASE("cheap bounds tell that there are no others");
+  made m = problem_make(&p);
+  b = must_bounds_compute(m.c, NULL);
   CHECK(isnan(b.transfers) && isnan(b.lp) && b.best >= b.critical_path);
-  unmake(&m);
 }
 
 /* ---- bounds ---- */
@@ -73,17 +69,15 @@ static void note_bound(const berth_bounds *b, double best, tally *sum) {
 }
 
 static double cheap_gap(const problem *p, double best) {
-  made m = problem_make(ctx, p);
+  made m = problem_make(p);
   berth_bounds_options o = { BERTH_MEMORY_NONE, 1, false, 1e-3, BERTH_LINKS_FREE };
-  berth_bounds b = { 0 };
-  CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
+  berth_bounds b = must_bounds_compute(m.c, &o);
   unmake(&m);
   return b.best > 0 ? best / b.best - 1 : 0;
 }
 
-static void test_bounds(void) {
+TEST("no schedule with transfers beats a bound: uneven devices, groups, pins, any rho") {
   tally sum = { 0 };
-  TEST("no schedule with transfers beats a bound: uneven devices, groups, pins, any rho");
   berth_rng rng = seeded(21, 0);
   for (int i = 0; i < 500 && !check_bad; i++) {
     problem p = clear_problem(1 + berth_rng_below(&rng, 6), 2 + berth_rng_below(&rng, 2));
@@ -99,7 +93,7 @@ static void test_bounds(void) {
     }
     add_edges(&p, &rng, 1 + berth_rng_below(&rng, 20));
     double best = optimum(&p, 0);
-    berth_bounds b = thorough(ctx, &p);
+    berth_bounds b = thorough(&p);
     CHECK(b.transfers <= best * (1 + 1e-9) && b.lp <= best * (1 + 1e-9)
           && b.work <= best * (1 + 1e-9));
     CHECK(b.transfers >= b.critical_path * (1 - 1e-12) && b.lp >= b.critical_path * (1 - 1e-6));
@@ -134,9 +128,8 @@ static berth_status ask_price(void *ud, int32_t tensor, int32_t src, int32_t dst
   return BERTH_OK;
 }
 
-static void test_table(void) {
+TEST("prices by pair of devices, some pairs without a way: bounds hold, guarantees tell") {
   int cut = 0, feasible = 0;
-  TEST("prices by pair of devices, some pairs without a way: bounds hold, guarantees tell");
   berth_rng rng = seeded(24, 0);
   for (int i = 0; i < 150 && !check_bad; i++) {
     berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
@@ -154,14 +147,14 @@ static void test_table(void) {
       x.table[j] = berth_rng_below(&rng, 12) ? berth_rng_below(&rng, 9) : INFINITY;
       cuts += isinf(x.table[j]) && !diagonal;
     }
-    made m = problem_make(ctx, &p);
+    made m = problem_make(&p);
     model.ud = &x;
     berth_cost *c = must_cost_new(m.g, m.t, &model);
     double best = optimum_by(&p, x.table, 0);
     berth_bounds b = must_bounds_compute(c, &o);
     CHECK(b.best <= best * (1 + 1e-9));
     berth_guarantees k;
-    CHECK_STATUS(berth_guarantees_compute(c, &go, &k), BERTH_OK);
+    CHECK_OK(berth_guarantees_compute(c, &go, &k));
     CHECK(!cuts || !k.of[1].valid);
     cut += cuts && strstr(k.of[0].why, "without a way between them");
     feasible += !isinf(best);
@@ -189,14 +182,14 @@ static void try_devices(world *w) {
   int32_t device[TINY] = { 0 };
   berth_sim *sim = NULL;
   w->so.sequence = w->sequence;
-  if (!CHECK_STATUS(berth_sim_new(w->cost, &w->so, &sim), BERTH_OK)) return;
+  if (!CHECK_OK(berth_sim_new(w->cost, &w->so, &sim))) return;
   int32_t i;
   do {
     berth_sim_summary s;
     if (berth_sim_run(sim, device, &s) == BERTH_OK) w->best = fmin(w->best, s.makespan);
     for (i = 0; i < w->p->ops && ++device[i] == w->p->devices; i++) device[i] = 0;
   } while (i < w->p->ops);
-  berth_sim_release(sim);
+  RELEASE(sim);
 }
 
 static int has_inputs(const world *w, int32_t op) {
@@ -227,17 +220,16 @@ static double best_on(const problem *p, berth_cost *cost, berth_links links, ber
   return w.best;
 }
 
-static void test_links(void) {
-  TEST("contention only makes the best schedule longer: bounds hold on every discipline");
+TEST("contention only makes the best schedule longer: bounds hold on every discipline") {
   berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 40 && !check_bad; i++) {
     problem p = clear_problem(2 + berth_rng_below(&rng, TINY - 1), 2 + i % 2);
     random_times(&p, &rng, berth_rng_below(&rng, 2));
     p.bandwidth = 2;
     add_edges(&p, &rng, 12);
-    berth_bounds b = thorough(ctx, &p);
+    berth_bounds b = thorough(&p);
     double best_free = optimum(&p, 0);
-    made m = problem_make(ctx, &p);
+    made m = problem_make(&p);
     for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
       double push = best_on(&p, m.c, (berth_links)links, BERTH_SEND_PUSH);
       double pull = best_on(&p, m.c, (berth_links)links, BERTH_SEND_PULL);
@@ -249,13 +241,4 @@ static void test_links(void) {
     }
     unmake(&m);
   }
-}
-
-int main(void) {
-  berth_ctx_new(NULL, &ctx);
-  test_transfers();
-  test_bounds();
-  test_table();
-  test_links();
-  return done_with(ctx);
 }

@@ -20,38 +20,37 @@ static void add_op(berth_graph_builder *b, berth_rng *rng, int32_t i, int32_t de
   if (op.group == BERTH_NONE && berth_rng_below(rng, 8) == 0)
     op.pin = berth_rng_below(rng, devices);
   if (i >= 2 && berth_rng_below(rng, 3) == 0) op.twin = i - 2;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
 }
 
-static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices) {
+static berth_graph *tiny_graph(berth_rng *rng, int32_t n, int32_t devices) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, 2, types));
   for (int32_t i = 0; i < n; i++) add_op(b, rng, i, devices);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = berth_rng_below(rng, 3); k > 0; k--) {
       berth_tensor t = { i, berth_rng_below(rng, 3), berth_rng_below(rng, 9), 0 };
-      int32_t id;
-      CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
+      int32_t id = must_add_tensor(b, &t);
       for (int32_t c = i + 1; c < n; c++) {
         if (berth_rng_below(rng, 2))
-          CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+          CHECK_OK(berth_graph_builder_add_consumer(b, id, c));
       }
     }
   }
   return must_graph(b);
 }
 
-static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) {
+static berth_topology *tiny_topology(berth_rng *rng, int32_t n) {
   berth_link l = { 2, 0 };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
+  berth_topology_builder *b = must_topology_builder_new();
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     if (berth_rng_below(rng, 5)) d.memory = 3 + berth_rng_below(rng, 22);
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
     for (int32_t j = 0; j < i; j++)
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
   }
   return must_topology(b);
 }
@@ -71,7 +70,7 @@ static void try_devices(world *w) {
           device[OPS] = { 0 };
   berth_sim *sim = NULL;
   w->so.sequence = w->sequence;
-  if (!CHECK_STATUS(berth_sim_new(w->x->cost, &w->so, &sim), BERTH_OK)) return;
+  if (!CHECK_OK(berth_sim_new(w->x->cost, &w->so, &sim))) return;
   int32_t i;
   do {
     berth_sim_summary s;
@@ -79,7 +78,7 @@ static void try_devices(world *w) {
       w->best = fmin(w->best, s.makespan);
     for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
   } while (i < n);
-  berth_sim_release(sim);
+  RELEASE(sim);
 }
 
 static int is_ready(const world *w, int32_t op) {
@@ -123,8 +122,8 @@ typedef struct tally {
 } tally;
 
 /* No placer may say that nothing can fit. */
-static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy memory,
-                         double param_multiple, double best, tally *count) {
+static void check_claims(const instance *x, berth_memory_policy memory, double param_multiple,
+                         double best, tally *count) {
   static const berth_policy plain = { .name = "plain" };
   berth_place_options o = berth_place_default(NULL);
   o.memory = memory;
@@ -137,12 +136,12 @@ static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy 
       count->claims++;
       if (!CHECK(isinf(best))) printf("# %s\n", berth_errmsg(ctx));
     }
-    berth_placement_release(p);
+    RELEASE(p);
   }
 }
 
-static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_policy memory,
-                           double param_multiple, tally *count) {
+static void check_instance(const instance *x, berth_memory_policy memory, double param_multiple,
+                           tally *count) {
   double best = fmin(best_within(x, memory, param_multiple, BERTH_SEND_PUSH),
                      best_within(x, memory, param_multiple, BERTH_SEND_PULL));
   berth_bounds_options asked = { memory, param_multiple, true, 1e-2, BERTH_LINKS_FREE };
@@ -153,22 +152,22 @@ static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_polic
     count->proved++;
     if (!CHECK(isinf(best)))
       printf("# memory %d: %s, but %g s\n", (int)memory, berth_errmsg(ctx), best);
-  } else if (CHECK_STATUS(st, BERTH_OK)) {
+  } else if (CHECK_OK(st)) {
     if (!CHECK(b.best <= best * (1 + 1e-9)))
       printf("# memory %d: bound %g s, but %g s\n", (int)memory, b.best, best);
   }
-  check_claims(ctx, x, memory, param_multiple, best, count);
+  check_claims(x, memory, param_multiple, best, count);
 }
 
-static void many(berth_ctx *ctx, berth_memory_policy memory, int rounds) {
+static void many(berth_memory_policy memory, int rounds) {
   tally count = { 0, 0, 0, 0 };
   berth_rng rng = seeded(51, (uint64_t)memory);
   for (int i = 0; i < rounds && !check_bad; i++) {
     int32_t devices = 1 + berth_rng_below(&rng, DEVICES),
             n = 1 + berth_rng_below(&rng, devices == DEVICES ? OPS - 1 : OPS);
-    instance x = { tiny_graph(ctx, &rng, n, devices), tiny_topology(ctx, &rng, devices), NULL };
+    instance x = { tiny_graph(&rng, n, devices), tiny_topology(&rng, devices), NULL };
     if (berth_cost_new(x.g, x.t, NULL, &x.cost) == BERTH_OK)
-      check_instance(ctx, &x, memory, i % 2 ? 1 : 1.5, &count);
+      check_instance(&x, memory, i % 2 ? 1 : 1.5, &count);
     if (check_bad) printf("# round %d\n", i);
     release_instance(&x);
   }
@@ -177,10 +176,6 @@ static void many(berth_ctx *ctx, berth_memory_policy memory, int rounds) {
          count.proved, count.claims);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("inference: what is proved is so") many(ctx, BERTH_MEMORY_INFERENCE, check_runs(200, 1200));
-  TEST("training: what is proved is so") many(ctx, BERTH_MEMORY_TRAINING, check_runs(200, 1200));
-  TEST("total: what is proved is so") many(ctx, BERTH_MEMORY_TOTAL, check_runs(200, 1200));
-  return done_with(ctx);
-}
+TEST("inference: what is proved is so") { many(BERTH_MEMORY_INFERENCE, check_runs(200, 1200)); }
+TEST("training: what is proved is so") { many(BERTH_MEMORY_TRAINING, check_runs(200, 1200)); }
+TEST("total: what is proved is so") { many(BERTH_MEMORY_TOTAL, check_runs(200, 1200)); }

@@ -4,34 +4,34 @@
 
 enum { MACHINES = 5, RESOURCES = 2, JOBS = 40 };
 
-typedef struct Book {
+typedef struct job_book {
   berth_job_state state;
   double left, rate, since, held[MACHINES][RESOURCES];
-} Book;
+} job_book;
 
-typedef struct World {
+typedef struct replay_world {
   berth_cluster *c;
   berth_rng rng;
   berth_job job[JOBS];
   double capacity[MACHINES * RESOURCES], wake, slot, now;
-  Book at[JOBS];
+  job_book at[JOBS];
   int last_rank, last_job, done, refused, n;
-} World;
+} replay_world;
 
-static double used(const World *w, int m, int r) {
+static double used(const replay_world *w, int m, int r) {
   double sum = 0;
   for (int j = 0; j < w->n; j++)
     sum += w->at[j].state == BERTH_JOB_RUNNING ? w->at[j].held[m][r] : 0;
   return sum;
 }
 
-static void advance(World *w, int j, double now) {
+static void advance(replay_world *w, int j, double now) {
   w->at[j].left -= w->at[j].rate * (now - w->at[j].since);
   w->at[j].since = now;
 }
 
 /* What the cluster tells is what the books have. */
-static void compare(World *w) {
+static void compare(replay_world *w) {
   const double *room = berth_cluster_free(w->c);
   for (int m = 0; m < MACHINES; m++)
     for (int r = 0; r < RESOURCES; r++) {
@@ -41,7 +41,7 @@ static void compare(World *w) {
     }
   for (int j = 0; j < w->n; j++) {
     berth_job_record r;
-    CHECK_STATUS(berth_cluster_record(w->c, j, &r), BERTH_OK);
+    CHECK_OK(berth_cluster_record(w->c, j, &r));
     CHECK(r.state == w->at[j].state);
     if (r.state == BERTH_JOB_RUNNING)
       CHECK_NEAR(r.left, w->at[j].left - w->at[j].rate * (w->now - w->at[j].since), 1e-9);
@@ -49,7 +49,7 @@ static void compare(World *w) {
   }
 }
 
-static void try_start(World *w, int j) {
+static void try_start(replay_world *w, int j) {
   int32_t list[MACHINES] = { 0, 1, 2, 3, 4 }, n = 1 + (int32_t)berth_rng_below(&w->rng, MACHINES);
   double amount[MACHINES * RESOURCES], rate = 0.2 + 2 * berth_rng_uniform(&w->rng);
   int fits = 1;
@@ -74,12 +74,12 @@ static void try_start(World *w, int j) {
     memcpy(w->at[j].held[list[i]], amount + i * RESOURCES, sizeof w->at[j].held[0]);
 }
 
-static void decide(World *w) {
+static void decide(replay_world *w) {
   int j = (int)berth_rng_below(&w->rng, (uint64_t)w->n), what = (int)berth_rng_below(&w->rng, 12);
-  Book *b = &w->at[j];
+  job_book *b = &w->at[j];
   if (what == 0) {
     w->wake = w->now + floor(4 * berth_rng_uniform(&w->rng)) / 2;
-    CHECK_STATUS(berth_cluster_wake(w->c, w->wake), BERTH_OK);
+    CHECK_OK(berth_cluster_wake(w->c, w->wake));
     return;
   }
   if (what < 7) {
@@ -107,11 +107,11 @@ static void decide(World *w) {
 }
 
 /* Nothing that runs is past its end, and nothing is left out: the earliest of all comes. */
-static void check_event(World *w, const berth_cluster_event *e) {
+static void check_event(replay_world *w, const berth_cluster_event *e) {
   double due = w->wake;
   if (e->kind == BERTH_CLUSTER_OVER) return;
   for (int j = 0; j < w->n; j++) {
-    const Book *b = &w->at[j];
+    const job_book *b = &w->at[j];
     if (b->state == BERTH_JOB_RUNNING) due = fmin(due, b->since + b->left / b->rate);
     if (b->state == BERTH_JOB_COMING) due = fmin(due, w->job[j].arrival);
   }
@@ -133,7 +133,7 @@ static void check_event(World *w, const berth_cluster_event *e) {
 }
 
 /* Without decisions in between, events of one instant come in the order of their kinds. */
-static void check_order(World *w, const berth_cluster_event *e, double before, int decided) {
+static void check_order(replay_world *w, const berth_cluster_event *e, double before, int decided) {
   int same = e->time == before && !decided && e->kind != BERTH_CLUSTER_OVER;
   if (same)
     CHECK((int)e->kind > w->last_rank || ((int)e->kind == w->last_rank && e->job > w->last_job));
@@ -142,15 +142,15 @@ static void check_order(World *w, const berth_cluster_event *e, double before, i
 }
 
 /* Those that wait by the book, in order. */
-static void compare_waiting(const World *w) {
+static void compare_waiting(const replay_world *w) {
   int32_t jobs[JOBS], n = berth_cluster_waiting(w->c, JOBS, jobs), found = 0;
   for (int32_t j = 0; j < JOBS; j++)
     if (w->at[j].state == BERTH_JOB_WAITING) CHECK(found < n && jobs[found++] == j);
   CHECK(found == n);
 }
 
-static void play(berth_ctx *ctx, uint64_t seed) {
-  static World w;
+static void play(uint64_t seed) {
+  static replay_world w;
   berth_cluster_options o = berth_cluster_default(MACHINES);
   double now = 0;
   int decided = 1;
@@ -163,17 +163,17 @@ static void play(berth_ctx *ctx, uint64_t seed) {
   for (int j = 0; j < JOBS; j++) {
     w.job[j] = (berth_job){ now, floor(10 * berth_rng_uniform(&w.rng)), INFINITY, 0 };
     now += floor(3 * berth_rng_uniform(&w.rng)) / 2;
-    w.at[j] = (Book){ .state = BERTH_JOB_COMING, .left = w.job[j].work };
+    w.at[j] = (job_book){ .state = BERTH_JOB_COMING, .left = w.job[j].work };
   }
   o.resources = RESOURCES;
   o.capacity = w.capacity;
   o.slot = w.slot = 1.5;
   o.horizon = 200;
-  if (!CHECK_STATUS(berth_cluster_new(ctx, &o, JOBS, w.job, &w.c), BERTH_OK)) return;
+  if (!CHECK_OK(berth_cluster_new(ctx, &o, JOBS, w.job, &w.c))) return;
   berth_cluster_event e;
   do {
     double before = w.now;
-    CHECK_STATUS(berth_cluster_next(w.c, &e), BERTH_OK);
+    CHECK_OK(berth_cluster_next(w.c, &e));
     check_event(&w, &e);
     check_order(&w, &e, before, decided);
     if (e.kind == BERTH_CLUSTER_OVER) break;
@@ -184,12 +184,9 @@ static void play(berth_ctx *ctx, uint64_t seed) {
   } while (check_bad < 5);
   berth_cluster_summary s = berth_cluster_summarise(w.c);
   CHECK(s.done == w.done && s.refused == w.refused && s.arrived <= JOBS);
-  berth_cluster_release(w.c);
+  RELEASE(w.c);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("random decisions beside a replay")
-  for (uint64_t seed = 0; seed < 300 && check_bad < 5; seed++) play(ctx, seed);
-  return done_with(ctx);
+TEST("random decisions beside a replay") {
+  for (uint64_t seed = 0; seed < 300 && check_bad < 5; seed++) play(seed);
 }

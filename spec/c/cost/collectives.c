@@ -4,13 +4,13 @@
 
 enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
 
-static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
+static berth_graph *members(int32_t n, double bytes) {
   static const int32_t ids[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < n; i++) CHECK_STATUS(add_text(b, "1"), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  for (int32_t i = 0; i < n; i++) must_text(b, "1");
   for (int32_t k = 0; k < KINDS; k++) {
     berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
-    CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+    must_add_collective(b, &c);
   }
   return must_graph(b);
 }
@@ -23,18 +23,18 @@ static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost
 }
 static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {
   berth_cost *c = NULL;
-  CHECK_STATUS(try_cost(g, t, m, &c), BERTH_OK);
-  return c;
+  CHECK_OK(try_cost(g, t, m, &c));
+  return OWNED(c);
 }
-static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
-  return must_mesh(ctx, n, INFINITY, bandwidth, latency);
+static berth_topology *mesh(int32_t n, double bandwidth, double latency) {
+  return must_mesh(n, INFINITY, bandwidth, latency);
 }
 static void check_price(const berth_cost *c, int32_t k, int32_t n, double want,
                         berth_collective_algorithm how) {
   static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
   berth_collective_algorithm got = BERTH_COLLECTIVE_AUTO;
   double s = -1;
-  CHECK_STATUS(berth_cost_collective_by(c, k, n, at, &s, &got), BERTH_OK);
+  CHECK_OK(berth_cost_collective_by(c, k, n, at, &s, &got));
   CHECK_NEAR(s, want, 1e-9 * (1 + want));
   if (!CHECK(got == how)) printf("# kind %d by %s\n", (int)k, berth_collective_algorithm_name(got));
 }
@@ -46,7 +46,7 @@ typedef struct row {
   double seconds[KINDS];
 } row;
 
-static void by_hand(berth_ctx *ctx) {
+TEST("by hand: four devices and less") {
   const double none = (double)NAN, two4 = 2 + 12 + 2 * sqrt(24);
   const row rows[] = {
     { BERTH_COLLECTIVE_RING, 4, { 3 + 18, 1.5 + 36, 1.5 + 9, 1.5 + 12, 1.5 + 9, 3, 75 } },
@@ -59,45 +59,41 @@ static void by_hand(berth_ctx *ctx) {
       { 1 + 12 + 25, 1 + 24, 0.5 + 6 + 1 + 16, 2 + 16, 1 + 8, 1, none } },
     { BERTH_COLLECTIVE_HALVING, 8, { 3 + 21, 1.5 + 84, 1.5 + 10.5, 3 + 21, 1.5 + 18, 1.5, none } },
   };
-  TEST("by hand: four devices and less");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     int32_t n = rows[i].n;
     berth_cost_model m = { .collective_algorithm = rows[i].how };
-    berth_cost *c = price(members(ctx, n, 96), mesh(ctx, 8, 8, 0.5), &m);
-    berth_cost *ring = price(members(ctx, n, 96), mesh(ctx, 8, 8, 0.5), NULL);
+    berth_cost *c = price(members(n, 96), mesh(8, 8, 0.5), &m);
+    berth_cost *ring = price(members(n, 96), mesh(8, 8, 0.5), NULL);
     for (int32_t k = 0; k < KINDS; k++) {
       double other = 0, want = rows[i].seconds[k];
       static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-      CHECK_STATUS(berth_cost_collective(ring, k, n, at, &other), BERTH_OK);
+      CHECK_OK(berth_cost_collective(ring, k, n, at, &other));
       check_price(c, k, n, isnan(want) ? other : want,
                   isnan(want) ? BERTH_COLLECTIVE_RING : rows[i].how);
     }
-    RELEASE(c, ring);
   }
-  TEST("two trees: at least one block");
+  CASE("two trees: at least one block");
   {
     berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_DOUBLE_TREE };
-    berth_cost *c = price(members(ctx, 4, 0.8), mesh(ctx, 4, 8, 0.5), &m);
+    berth_cost *c = price(members(4, 0.8), mesh(4, 8, 0.5), &m);
     check_price(c, BERTH_BROADCAST, 4, 5 * 0.6, BERTH_COLLECTIVE_DOUBLE_TREE);
-    berth_cost_release(c);
   }
 }
 
 /* Two machines of two devices: inside 16 B/s and 0.25 s, across (over a switch) 4 B/s and 1 s. */
-static berth_topology *machines(berth_ctx *ctx) {
-  return must_topology_of_text(ctx, "1 1 1 1 s 0-4:4,0.5 1-4:4,0.5 2-4:4,0.5 3-4:4,0.5 0-1:16,0.25 "
+static berth_topology *machines(void) {
+  return must_topology_of_text("1 1 1 1 s 0-4:4,0.5 1-4:4,0.5 2-4:4,0.5 3-4:4,0.5 0-1:16,0.25 "
                                     "2-3:16,0.25");
 }
 
 /* 96 B: 6 s inside, 24 s across. */
-static void groups(berth_ctx *ctx) {
+TEST("groups: found by bandwidth, or given") {
   static const int32_t given[] = { 0, 0, 7, 7 };
   const double allreduce = 2 * 6.25 + (2 * 1 + 24);
-  TEST("groups: found by bandwidth, or given");
   for (int way = 0; way < 2; way++) {
     berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
                            .device_group = way ? given : NULL };
-    berth_cost *c = price(members(ctx, 4, 96), machines(ctx), &m);
+    berth_cost *c = price(members(4, 96), machines(), &m);
     check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL);
     check_price(c, BERTH_BROADCAST, 4, 6.25 + 25, BERTH_COLLECTIVE_HIERARCHICAL);
     check_price(c, BERTH_REDUCESCATTER, 4, 0.5 + 1.5 + 6 + (1 + 12), BERTH_COLLECTIVE_HIERARCHICAL);
@@ -105,52 +101,46 @@ static void groups(berth_ctx *ctx) {
     check_price(c, BERTH_BARRIER, 4, 0.5 + 2, BERTH_COLLECTIVE_HIERARCHICAL);
     check_price(c, BERTH_ALLTOALL, 4, 3 + 18, BERTH_COLLECTIVE_RING);
     check_price(c, BERTH_PARAMETER_SERVER, 4, 2 * 6.25 + 4 * 25, BERTH_COLLECTIVE_RING);
-    berth_cost_release(c);
   }
-  TEST("groups: all alike are one, and go by ring");
+  CASE("groups: all alike are one, and go by ring");
   {
     berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
-    berth_cost *c = price(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &m);
+    berth_cost *c = price(members(4, 96), mesh(4, 8, 0.5), &m);
     check_price(c, BERTH_ALLREDUCE, 4, 21, BERTH_COLLECTIVE_HIERARCHICAL);
-    berth_cost_release(c);
   }
-  TEST("auto: the least; ties to the first");
+  CASE("auto: the least; ties to the first");
   {
     berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
-    berth_cost *c = price(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &m);
+    berth_cost *c = price(members(4, 96), mesh(4, 8, 0.5), &m);
     check_price(c, BERTH_ALLREDUCE, 4, 20, BERTH_COLLECTIVE_HALVING);
     check_price(c, BERTH_BROADCAST, 4, 13.5, BERTH_COLLECTIVE_RING);
     check_price(c, BERTH_PARAMETER_SERVER, 4, 75, BERTH_COLLECTIVE_RING);
-    berth_cost_release(c);
-    c = price(members(ctx, 4, 96), machines(ctx), &m);
+    c = price(members(4, 96), machines(), &m);
     /* 40 s by halving, 42 s by ring */
     check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL);
-    berth_cost_release(c);
   }
 }
 
 /* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the
  * one that stands apart. */
-static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, double in) {
+static berth_topology *half_slow(int32_t apart, double out, double in) {
   const int one = (apart + 1) % 3, two = (apart + 2) % 3, it = apart;
   char text[200];
   snprintf(text, sizeof text,
            "1 1 1 %d-%d:16,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5 %d>%d:%.17g,0.5",
            one, two, it, one, out, it, two, out, one, it, in, two, it, in);
-  return must_topology_of_text(ctx, text);
+  return must_topology_of_text(text);
 }
 
 /* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two
  * groups, 2 0.5 + 24 s. One group of all three would be a ring of three: 4 0.5 + 4/3 24 = 34 s. */
-static void one_way(berth_ctx *ctx) {
+TEST("groups: a device that is slow one way, out or in, stands apart") {
   berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
-  TEST("groups: a device that is slow one way, out or in, stands apart");
   for (int32_t apart = 0; apart < 3; apart++)
     for (int slow_in = 0; slow_in < 2; slow_in++) {
-      berth_topology *t = half_slow(ctx, apart, slow_in ? 16 : 4, slow_in ? 4 : 16);
-      berth_cost *c = price(members(ctx, 3, 96), t, &m);
+      berth_topology *t = half_slow(apart, slow_in ? 16 : 4, slow_in ? 4 : 16);
+      berth_cost *c = price(members(3, 96), t, &m);
       check_price(c, BERTH_ALLREDUCE, 3, 2 * 6.5 + (1 + 24), BERTH_COLLECTIVE_HIERARCHICAL);
-      berth_cost_release(c);
     }
 }
 
@@ -168,9 +158,8 @@ static char *read_golden(void) {
   return text;
 }
 
-static void tag(berth_ctx *ctx) {
+TEST("lines: TAG's values") {
   int compared = 0;
-  TEST("lines: TAG's values");
   char *text;
   if (!(text = read_golden())) {
     check_skip("no shared data");
@@ -187,10 +176,10 @@ static void tag(berth_ctx *ctx) {
       berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_LINES,
                              .collective_lines = lines };
       berth_cost *c =
-          price(members(ctx, 2, strtod(size->string, NULL) + 1023), mesh(ctx, 2, 8, 0.5), &m);
+          price(members(2, strtod(size->string, NULL) + 1023), mesh(2, 8, 0.5), &m);
       check_price(c, BERTH_ALLREDUCE, 2, size->valuedouble * 1e-6, BERTH_COLLECTIVE_LINES);
       compared++;
-      berth_cost_release(c);
+      RELEASE(c);
     }
   }
   CHECK(compared == 28);
@@ -198,7 +187,7 @@ static void tag(berth_ctx *ctx) {
   free(text);
 }
 
-static void refusals(berth_ctx *ctx) {
+TEST("refused by name") {
   static const double lines[] = { 1, 2, 3, 4 }, bad[] = { 1, INFINITY, 3, 4 };
   static const int32_t group[] = { 0, 0, 0, -1 };
   const struct {
@@ -217,10 +206,9 @@ static void refusals(berth_ctx *ctx) {
     { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group },
       "device_group[3] is -1" },
   };
-  TEST("refused by name");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     berth_cost *c = NULL;
-    CHECK_STATUS(try_cost(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &cases[i].m, &c),
+    CHECK_STATUS(try_cost(members(4, 96), mesh(4, 8, 0.5), &cases[i].m, &c),
                  BERTH_EINVAL);
     if (!CHECK(strstr(berth_errmsg(ctx), cases[i].what) != NULL))
       printf("# %s\n", berth_errmsg(ctx));
@@ -232,16 +220,15 @@ static void refusals(berth_ctx *ctx) {
 
 /* Bytes between every two of five devices, groups { 0, 1, 4 } and { 2, 3 }, each with its leader
  * first. */
-static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
-                               const double (*want)[5]) {
+static void hierarchical_bytes(berth_collective_kind kind, const double (*want)[5]) {
   static const int32_t ops[] = { 0, 1, 2, 3, 4 }, group[] = { 0, 0, 1, 1, 0 };
   berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
                          .device_group = group };
   berth_collective k = { kind, 96, 1, 5, ops, 0, NULL };
-  berth_topology *t = mesh(ctx, 5, 8, 0.5);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(add_text(b, "1 1 1 1 1"), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &k, NULL), BERTH_OK);
+  berth_topology *t = mesh(5, 8, 0.5);
+  berth_graph_builder *b = must_graph_builder_new();
+  must_text(b, "1 1 1 1 1");
+  must_add_collective(b, &k);
   berth_graph *g = must_graph_builder_finish(b);
   berth_cost *c = must_cost_new(g, t, &m);
   berth_result *r = must_simulate(c, ops, NULL);
@@ -252,11 +239,10 @@ static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
       CHECK_NEAR(berth_result_link_bytes(r)[link[0]], want[u][v], 1e-9);
     }
   }
-  RELEASE(r, c, t, g, b);
 }
 
 /* Chains 0 - 1 - 4 and 2 - 3, and a ring of the leaders 0 and 2. */
-static void hierarchical(berth_ctx *ctx) {
+TEST("groups: what goes along chains and around the ring of leaders") {
   static const double allreduce[5][5] = { { 0, 96, 96, 0, 0 },
                                           { 96, 0, 0, 0, 96 },
                                           { 96, 0, 0, 96, 0 },
@@ -267,18 +253,6 @@ static void hierarchical(berth_ctx *ctx) {
                                           { 288, 0, 0, 480, 0 },
                                           { 0, 0, 96, 0, 0 },
                                           { 0, 96, 0, 0, 0 } };
-  TEST("groups: what goes along chains and around the ring of leaders");
-  hierarchical_bytes(ctx, BERTH_ALLREDUCE, allreduce);
-  hierarchical_bytes(ctx, BERTH_ALLGATHER, allgather);
-}
-
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  by_hand(ctx);
-  groups(ctx);
-  one_way(ctx);
-  tag(ctx);
-  hierarchical(ctx);
-  refusals(ctx);
-  return done_with(ctx);
+  hierarchical_bytes(BERTH_ALLREDUCE, allreduce);
+  hierarchical_bytes(BERTH_ALLGATHER, allgather);
 }

@@ -5,7 +5,7 @@
 enum { MOST = 12, MOST_ACTIONS = 600, STATES = 4096 };
 
 /* Sums of amounts per (decision, action) and per pair of neighbours' actions. */
-typedef struct Problem {
+typedef struct sum_problem {
   berth_decisions p;
   double alone[MOST][MOST_ACTIONS], pair[MOST][8];
   uint8_t legal[MOST * MOST_ACTIONS], seen[STATES];
@@ -13,9 +13,9 @@ typedef struct Problem {
   berth_status fault; /* of the call fail_at; 0: ECALLBACK */
   double wall; /* values above are not allowed */
   int endless; /* all values are INFINITY */
-} Problem;
+} sum_problem;
 
-static double value_of(const Problem *x, const int32_t *a) {
+static double value_of(const sum_problem *x, const int32_t *a) {
   double sum = 1;
   for (int32_t i = 0; i < x->p.n; i++) {
     sum += x->alone[i][a[i]];
@@ -24,7 +24,7 @@ static double value_of(const Problem *x, const int32_t *a) {
   return sum;
 }
 
-static int32_t number_of(const Problem *x, const int32_t *a) {
+static int32_t number_of(const sum_problem *x, const int32_t *a) {
   int64_t number = 0;
   for (int32_t i = 0; i < x->p.n; i++) number = number * x->p.n_actions + a[i];
   return number < STATES ? (int32_t)number : BERTH_NONE;
@@ -32,7 +32,7 @@ static int32_t number_of(const Problem *x, const int32_t *a) {
 
 static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
                           double *excess) {
-  Problem *x = ud;
+  sum_problem *x = ud;
   if (k > x->most_at_once) x->most_at_once = k;
   for (int32_t j = 0; j < k; j++) {
     const int32_t *a = assignment + (size_t)j * (size_t)x->p.n, number = number_of(x, a);
@@ -48,16 +48,16 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
 
 /* What each action costs alone. */
 static berth_status prior(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
-  const Problem *x = ud;
+  const sum_problem *x = ud;
   for (int32_t j = 0; j < k; j++)
     for (int32_t a = 0; a < x->p.n_actions; a++)
       p[(size_t)j * (size_t)x->p.n_actions + (size_t)a] = exp(-x->alone[leaf[j].decision][a]);
   return BERTH_OK;
 }
 
-static void released(void *ud) { ((Problem *)ud)->released++; }
+static void released(void *ud) { ((sum_problem *)ud)->released++; }
 
-static void make(Problem *x, uint64_t seed, int32_t n, int32_t actions) {
+static void make(sum_problem *x, uint64_t seed, int32_t n, int32_t actions) {
   memset(x, 0, sizeof *x);
   berth_rng r = seeded(seed, 9);
   x->p.n = n;
@@ -80,7 +80,7 @@ static void make(Problem *x, uint64_t seed, int32_t n, int32_t actions) {
   x->p.ud = x;
 }
 
-static double least(Problem *x) {
+static double least(sum_problem *x) {
   int32_t a[MOST] = { 0 }, i = 0;
   double best = INFINITY;
   while (i >= 0) {
@@ -92,15 +92,11 @@ static double least(Problem *x) {
   return best;
 }
 
-static berth_ctx *context(void) {
-  return must_ctx_new(NULL);
-}
-
 static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE,
                                                BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int32_t *a,
+static berth_status run(sum_problem *x, berth_decide_options o, int32_t *a,
                         berth_decide_report *r) {
   x->calls = x->twice = x->illegal = x->most_at_once = 0;
   memset(x->seen, 0, sizeof x->seen);
@@ -109,9 +105,8 @@ static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int3
 
 /* ---- tests ---- */
 
-static void test_enumeration(berth_ctx *ctx) {
-  static Problem x;
-  TEST("with evaluations enough the best of all is found, each valued once");
+TEST("with evaluations enough the best of all is found, each valued once") {
+  static sum_problem x;
   for (uint64_t seed = 0; seed < (uint64_t)check_runs(10, 30); seed++)
     for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
@@ -122,7 +117,7 @@ static void test_enumeration(berth_ctx *ctx) {
       o.seed = seed;
       berth_decide_report r;
       int32_t a[MOST];
-      CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+      CHECK_OK(run(&x, o, a, &r));
       CHECK(x.twice == 0 && x.illegal == 0 && r.evaluations == x.calls && x.released == 1);
       CHECK(value_of(&x, a) == r.value);
       CHECK(r.value == least(&x));
@@ -137,10 +132,9 @@ static void check_trace(const berth_decider *d, const berth_decide_report *r) {
   for (int32_t i = 1; i < n; i++) CHECK(at[i] > at[i - 1] && v[i] < v[i - 1]);
 }
 
-static void test_budget(berth_ctx *ctx) {
-  static Problem x;
+TEST("budgets are kept exactly; never worse than a start; the trace falls; legal only") {
+  static sum_problem x;
   static const int64_t budgets[] = { 1, 2, 7, 50, 301 };
-  TEST("budgets are kept exactly; never worse than a start; the trace falls; legal only");
   for (int b = 0; b < 5; b++)
     for (int m = 0; m < N_METHODS; m++)
       for (int32_t batch = 1; batch <= 16; batch += 15) {
@@ -148,23 +142,22 @@ static void test_budget(berth_ctx *ctx) {
         make(&x, (uint64_t)b, 10, 9);
         o.method = methods[m];
         o.batch = batch;
-        berth_decider *d = must_decider_new(ctx, &x.p, &o);
-        CHECK_STATUS(berth_decider_search(d, budgets[b], 0), BERTH_OK);
+        berth_decider *d = must_decider_new(&x.p, &o);
+        CHECK_OK(berth_decider_search(d, budgets[b], 0));
         berth_decide_report r = must_decider_best(d, NULL);
         CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0
               && x.most_at_once <= batch);
         CHECK(r.value <= r.start && r.start == value_of(&x, x.start));
         check_trace(d, &r);
-        CHECK_STATUS(berth_decider_search(d, 10, 0), BERTH_OK);
+        CHECK_OK(berth_decider_search(d, 10, 0));
         CHECK(x.calls == budgets[b] + 10);
-        berth_decider_release(d);
+        RELEASE(d);
         CHECK(x.released == 1);
       }
 }
 
-static void test_determined(berth_ctx *ctx) {
-  static Problem x;
-  TEST("one seed, one answer; another seed, another way");
+TEST("one seed, one answer; another seed, another way") {
+  static sum_problem x;
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     make(&x, 3, 10, 9);
@@ -174,7 +167,7 @@ static void test_determined(berth_ctx *ctx) {
     int32_t a[3][MOST];
     for (int k = 0; k < 3; k++) {
       o.seed = k == 2;
-      CHECK_STATUS(run(ctx, &x, o, a[k], &r[k]), BERTH_OK);
+      CHECK_OK(run(&x, o, a[k], &r[k]));
     }
     CHECK(memcmp(a[0], a[1], 10 * sizeof a[0][0]) == 0 && r[0].repeats == r[1].repeats
           && r[0].playouts == r[1].playouts);
@@ -183,9 +176,8 @@ static void test_determined(berth_ctx *ctx) {
   }
 }
 
-static void test_not_allowed(berth_ctx *ctx) {
-  static Problem x;
-  TEST("what is not allowed is no answer, but a way to one");
+TEST("what is not allowed is no answer, but a way to one") {
+  static sum_problem x;
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     o.method = methods[m];
@@ -193,47 +185,45 @@ static void test_not_allowed(berth_ctx *ctx) {
     x.endless = 1;
     berth_decide_report r;
     int32_t a[MOST];
-    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_EINFEASIBLE);
+    CHECK_STATUS(run(&x, o, a, &r), BERTH_EINFEASIBLE);
     CHECK(isinf(r.excess) && isinf(r.start) && strstr(berth_errmsg(ctx), "none of"));
     make(&x, 5, 5, 4);
     double best = least(&x);
     x.wall = best + 0.2;
     CHECK(value_of(&x, x.start) > x.wall);
     o.calls = 1500;
-    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+    CHECK_OK(run(&x, o, a, &r));
     CHECK(r.value <= x.wall && r.excess == 0 && isinf(r.start));
     make(&x, 5, 5, 4);
     x.wall = best - 0.2;
-    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_EINFEASIBLE);
+    CHECK_STATUS(run(&x, o, a, &r), BERTH_EINFEASIBLE);
     CHECK_NEAR(r.excess, 0.2, 1e-9);
   }
 }
 
 static int stop_at(void *ud) { return --*(int *)ud < 0; }
 
-static void test_interrupt(void) {
-  static Problem x;
-  TEST("interrupted, the best so far stays; before anything, there is none");
+TEST("interrupted, the best so far stays; before anything, there is none") {
+  static sum_problem x;
   for (int m = 0; m < N_METHODS; m++)
     for (int after = 0; after < 2; after++) {
       int left = after ? 60 : 0;
       berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, &left };
       berth_decide_options o = berth_decide_default(0);
       berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
-      berth_ctx *ctx = must_ctx_new(&h);
+      hooked(&h);
       make(&x, 1, 10, 9);
       o.method = methods[m];
       int32_t a[MOST];
-      CHECK_STATUS(run(ctx, &x, o, a, &r), after ? BERTH_OK : BERTH_EINTERRUPT);
+      CHECK_STATUS(run(&x, o, a, &r), after ? BERTH_OK : BERTH_EINTERRUPT);
       CHECK(r.interrupted == after
             && (!after || (x.calls > 0 && x.calls <= 60 && r.value == value_of(&x, a))));
-      berth_ctx_release(ctx);
+      hooked(NULL);
     }
 }
 
-static void test_interrupt_within(berth_ctx *ctx) {
-  static Problem x;
-  TEST("interrupted in the midst of a value, the best so far stays, and it can go on");
+TEST("interrupted in the midst of a value, the best so far stays, and it can go on") {
+  static sum_problem x;
   for (int m = 0; m < N_METHODS; m++)
     for (int32_t at = 1; at < 100; at += 7) {
       berth_decide_options o = berth_decide_default(0);
@@ -242,129 +232,121 @@ static void test_interrupt_within(berth_ctx *ctx) {
       x.fault = BERTH_EINTERRUPT;
       o.method = methods[m];
       o.batch = 1 + at % 3;
-      berth_decider *d = must_decider_new(ctx, &x.p, &o);
+      berth_decider *d = must_decider_new(&x.p, &o);
       CHECK_STATUS(berth_decider_search(d, 100, 0), at == 1 ? BERTH_EINTERRUPT : BERTH_OK);
       berth_decide_report r;
       if (at > 1) {
-        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        r = must_decider_best(d, NULL);
         CHECK(r.interrupted && r.evaluations < at);
       }
-      CHECK_STATUS(berth_decider_search(d, 100, 0), BERTH_OK);
-      CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+      CHECK_OK(berth_decider_search(d, 100, 0));
+      r = must_decider_best(d, NULL);
       CHECK(!r.interrupted && r.evaluations >= 100);
-      berth_decider_release(d);
+      RELEASE(d);
     }
 }
 
-static void test_failing(berth_ctx *ctx) {
-  static Problem x;
-  TEST("a function that fails ends it with its status, and it can go on");
+TEST("a function that fails ends it with its status, and it can go on") {
+  static sum_problem x;
   for (int32_t at = 1; at < 120; at += 7) {
     berth_decide_options o = berth_decide_default(0);
     make(&x, 2, 10, 9);
     x.fail_at = at;
     o.batch = 1 + at % 5;
-    berth_decider *d = must_decider_new(ctx, &x.p, &o);
+    berth_decider *d = must_decider_new(&x.p, &o);
     CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_ECALLBACK);
-    CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_OK);
+    CHECK_OK(berth_decider_search(d, 150, 0));
     berth_decide_report r = must_decider_best(d, NULL);
     CHECK(r.evaluations >= 150 && r.evaluations < x.calls);
-    berth_decider_release(d);
+    RELEASE(d);
   }
 }
 
 static double seconds_now(void *ud) { return *(double *)ud += 0.25; }
 
-static void test_seconds(berth_ctx *plain) {
-  static Problem x;
+TEST("a budget in seconds, by the context's clock") {
+  static sum_problem x;
   double now = 0;
   berth_hooks h = { NULL, NULL, seconds_now, NULL, NULL, &now };
   berth_decide_options o = berth_decide_default(0);
-  TEST("a budget in seconds, by the context's clock");
   o.calls = 0;
   o.seconds = 20;
   make(&x, 1, 10, 9);
   berth_decide_report r;
   int32_t a[MOST];
-  CHECK_STATUS(run(plain, &x, o, a, &r), BERTH_EUNSUPPORTED);
-  berth_ctx *ctx = must_ctx_new(&h);
+  CHECK_STATUS(run(&x, o, a, &r), BERTH_EUNSUPPORTED);
+  hooked(&h);
   for (int m = 0; m < N_METHODS; m++) {
     now = 0;
     make(&x, 1, 10, 9);
     o.method = methods[m];
-    CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+    CHECK_OK(run(&x, o, a, &r));
     if (!CHECK(now >= 20 && now < 22 && r.evaluations > 10))
       printf("# method %d: %g s, %d evaluations\n", (int)methods[m], now, (int)r.evaluations);
   }
   o.seconds = 1e-9; /* over before it begins */
-  CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
+  CHECK_OK(run(&x, o, a, &r));
   CHECK(r.evaluations == 1 && r.value == value_of(&x, a));
-  berth_ctx_release(ctx);
+  hooked(NULL);
 }
 
-static void test_any_number(berth_ctx *ctx) {
-  static Problem x;
-  TEST("any number of evaluations, all that there are");
+TEST("any number of evaluations, all that there are") {
+  static sum_problem x;
   for (int m = 0; m < N_METHODS; m++)
     for (int64_t less = 0; less < 2; less++) {
       berth_decide_options o = berth_decide_default(0);
       make(&x, 1, 3, 4);
       o.method = methods[m];
       o.uniform_part = o.informed_part = o.tree_part = 1;
-      berth_decider *d = must_decider_new(ctx, &x.p, &o);
-      CHECK_STATUS(berth_decider_search(d, 3, 0), BERTH_OK);
-      CHECK_STATUS(berth_decider_search(d, INT64_MAX - less, 0), BERTH_OK);
+      berth_decider *d = must_decider_new(&x.p, &o);
+      CHECK_OK(berth_decider_search(d, 3, 0));
+      CHECK_OK(berth_decider_search(d, INT64_MAX - less, 0));
       berth_decide_report r = must_decider_best(d, NULL);
       CHECK(r.evaluations == x.calls && r.evaluations <= 64 && r.evaluations > 16);
-      berth_decider_release(d);
     }
 }
 
-static void wrong(berth_ctx *ctx, const Problem *x, const berth_decide_options *o,
-                  const char *text) {
+static void wrong(const sum_problem *x, const berth_decide_options *o, const char *text) {
   berth_decider *d;
-  CHECK_STATUS(berth_decider_new(ctx, &x->p, o, &d), BERTH_EINVAL);
-  if (!CHECK(strstr(berth_errmsg(ctx), text) != NULL)) printf("# %s\n", berth_errmsg(ctx));
+  CHECK_SAYS(berth_decider_new(ctx, &x->p, o, &d), BERTH_EINVAL, text);
 }
 
-static void test_wrong(berth_ctx *ctx) {
-  static Problem x;
+TEST("what is wrong is told") {
+  static sum_problem x;
   static const int32_t at[] = { 0, 1, 3, 4, 5 }, path[] = { 1, 1, 2, 2, 3 };
   berth_decide_options o = berth_decide_default(0);
   double position[5] = { 0, 1, NAN, 3, 4 };
-  TEST("what is wrong is told");
   make(&x, 1, 5, 4);
   x.p.path_at = at;
   x.p.path = path;
-  wrong(ctx, &x, &o, "begins with");
+  wrong(&x, &o, "begins with");
   make(&x, 1, 5, 4);
   x.p.position = position;
-  wrong(ctx, &x, &o, "position of decision 2");
+  wrong(&x, &o, "position of decision 2");
   make(&x, 1, 5, 4);
   memset(&x.legal[8], 0, 4);
-  wrong(ctx, &x, &o, "decision 2 has no legal action");
+  wrong(&x, &o, "decision 2 has no legal action");
   make(&x, 1, 5, 4);
   x.start[3] = 4;
-  wrong(ctx, &x, &o, "decision 3 action 4");
+  wrong(&x, &o, "decision 3 action 4");
   make(&x, 1, 5, 4);
   o.t_start = 1e-6;
-  wrong(ctx, &x, &o, "t_start");
+  wrong(&x, &o, "t_start");
   o = berth_decide_default(0);
   o.batch = 0;
-  wrong(ctx, &x, &o, "batch");
+  wrong(&x, &o, "batch");
   CHECK(x.released == 2);
-  berth_decider *d = must_decider_new(ctx, &x.p, NULL);
+  berth_decider *d = must_decider_new(&x.p, NULL);
   CHECK_STATUS(berth_decider_search(d, 0, 0), BERTH_EINVAL);
   int32_t a[MOST];
   CHECK_STATUS(berth_decider_best(d, a, NULL), BERTH_EINVAL);
   int32_t decided;
-  CHECK_STATUS(berth_decider_root(d, &decided, a), BERTH_OK);
+  CHECK_OK(berth_decider_root(d, &decided, a));
   CHECK(decided == 0 && memcmp(a, x.start, 5 * sizeof *a) == 0);
-  for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_decider_advance(d, i % 4), BERTH_OK);
+  for (int32_t i = 0; i < 5; i++) CHECK_OK(berth_decider_advance(d, i % 4));
   CHECK_STATUS(berth_decider_advance(d, 0), BERTH_EINVAL);
-  CHECK_STATUS(berth_decider_root(d, &decided, a), BERTH_OK);
+  CHECK_OK(berth_decider_root(d, &decided, a));
   CHECK(decided == 5 && memcmp(a, x.start, 5 * sizeof *a) == 0);
-  berth_decider_release(d);
 }
 
 /* ---- the tree ---- */
@@ -375,7 +357,7 @@ static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
   berth_decide_node x;
   int64_t sum = 0;
   double priors = 0;
-  CHECK_STATUS(berth_decider_node(d, depth, way, &x), BERTH_OK);
+  CHECK_OK(berth_decider_node(d, depth, way, &x));
   if (x.visits == 0 || depth == berth_decider_decisions(d)) return;
   berth_decide_node kid;
   for (way[depth] = 0; way[depth] < berth_decider_actions(d); way[depth]++) {
@@ -388,10 +370,9 @@ static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
   if (depth == 0) CHECK_NEAR(priors, 1, 1e-9);
 }
 
-static void test_tree(berth_ctx *ctx) {
-  static Problem x;
+TEST("visits add up, in steps too; the root goes on with what is known below") {
+  static sum_problem x;
   static int32_t at[MOST_ACTIONS + 1], path[2 * MOST_ACTIONS];
-  TEST("visits add up, in steps too; the root goes on with what is known below");
   for (int steps = 0; steps < 2; steps++) {
     berth_decide_options o = berth_decide_default(1);
     int32_t second[2] = { 1, 2 };
@@ -406,29 +387,28 @@ static void test_tree(berth_ctx *ctx) {
       x.p.path_at = at;
       x.p.path = path;
     }
-    berth_decider *d = must_decider_new(ctx, &x.p, &o);
-    CHECK_STATUS(berth_decider_run(d, 2000), BERTH_OK);
+    berth_decider *d = must_decider_new(&x.p, &o);
+    CHECK_OK(berth_decider_run(d, 2000));
     berth_decide_node before;
-    CHECK_STATUS(berth_decider_node(d, 0, NULL, &before), BERTH_OK);
+    CHECK_OK(berth_decider_node(d, 0, NULL, &before));
     CHECK(before.visits == 2000);
     int32_t way[MOST];
     check_node(d, 0, way);
-    CHECK_STATUS(berth_decider_node(d, 2, second, &before), BERTH_OK);
-    CHECK_STATUS(berth_decider_advance(d, 1), BERTH_OK);
+    CHECK_OK(berth_decider_node(d, 2, second, &before));
+    CHECK_OK(berth_decider_advance(d, 1));
     berth_decide_node after;
-    CHECK_STATUS(berth_decider_node(d, 1, second + 1, &after), BERTH_OK);
+    CHECK_OK(berth_decider_node(d, 1, second + 1, &after));
     CHECK(after.visits == before.visits && after.q == before.q);
-    CHECK_STATUS(berth_decider_run(d, 2500), BERTH_OK);
-    CHECK_STATUS(berth_decider_node(d, 0, NULL, &after), BERTH_OK);
+    CHECK_OK(berth_decider_run(d, 2500));
+    CHECK_OK(berth_decider_node(d, 0, NULL, &after));
     CHECK(after.visits == 2500);
-    berth_decider_release(d);
   }
 }
 
 /* Sets of 8 groups of devices: a bit each; the right set and a number of bits wrong. */
 static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, double *out,
                                double *excess) {
-  const Problem *x = ud;
+  const sum_problem *x = ud;
   (void)excess;
   for (int32_t j = 0; j < k; j++) {
     double sum = 1;
@@ -441,7 +421,7 @@ static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, d
   return BERTH_OK;
 }
 
-static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_method method,
+static double search_sets(sum_problem *x, bool steps, berth_decide_method method,
                           int64_t evaluations) {
   static int32_t at[256], path[8 * 255];
   berth_decide_options o = berth_decide_default(0);
@@ -462,24 +442,23 @@ static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_m
   o.several_part = 0;
   o.tree_part = 0.5;
   int32_t a[MOST];
-  CHECK_STATUS(berth_decide(ctx, &x->p, &o, a, &r), BERTH_OK);
+  CHECK_OK(berth_decide(ctx, &x->p, &o, a, &r));
   return r.value;
 }
 
-static void test_steps(berth_ctx *ctx) {
-  static Problem x;
-  TEST("255 sets of 8 device groups: at once or group by group, trees find more than walking");
-  double whole = search_sets(ctx, &x, false, BERTH_DECIDE_MCTS, 2000);
-  double steps = search_sets(ctx, &x, true, BERTH_DECIDE_MCTS, 2000);
-  double walk = search_sets(ctx, &x, true, BERTH_DECIDE_ANNEAL, 2000);
+TEST("255 sets of 8 device groups: at once or group by group, trees find more than walking") {
+  static sum_problem x;
+  double whole = search_sets(&x, false, BERTH_DECIDE_MCTS, 2000);
+  double steps = search_sets(&x, true, BERTH_DECIDE_MCTS, 2000);
+  double walk = search_sets(&x, true, BERTH_DECIDE_ANNEAL, 2000);
   printf("# whole sets %.2f, in steps %.2f; annealing %.2f\n", whole, steps, walk);
   CHECK(steps < walk && whole < walk);
 }
 
 /* ---- refusals ---- */
 
-static berth_status work(berth_ctx *ctx) {
-  static Problem x;
+static berth_status work(void) {
+  static sum_problem x;
   static const int32_t at[] = { 0, 2, 4, 5, 6 }, path[] = { 0, 0, 0, 1, 1, 2 };
   berth_decide_options o = berth_decide_default(0);
   make(&x, 4, 6, 4);
@@ -493,21 +472,4 @@ static berth_status work(berth_ctx *ctx) {
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = context();
-  test_enumeration(ctx);
-  test_budget(ctx);
-  test_determined(ctx);
-  test_not_allowed(ctx);
-  test_interrupt();
-  test_interrupt_within(ctx);
-  test_failing(ctx);
-  test_seconds(ctx);
-  test_any_number(ctx);
-  test_wrong(ctx);
-  test_tree(ctx);
-  test_steps(ctx);
-  berth_ctx_release(ctx);
-  check_refusals(work);
-  return check_done();
-}
+TEST_REFUSALS(work)

@@ -1,7 +1,7 @@
 /* Analysis, op groups, splits and simplification in C: small cases, properties, refusals,
  * allocation failure. */
-#include "refusals.h"
 #include "deploy/analyse/grouping_internal.h"
+#include "refusals.h"
 
 enum { CHAIN = 200 };
 
@@ -26,7 +26,7 @@ static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, do
 
 /* Placeholder -> Relu -> ...: every tensor has the batch, every op is a base group; bytes[k] cross
  * from k to k + 1. */
-static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group,
+static berth_status chain_with(int32_t n, const double *bytes, const int32_t *group,
                                const double *params, berth_graph **out) {
   berth_graph_builder *b;
   berth_status st = berth_graph_builder_new(ctx, &b);
@@ -37,14 +37,13 @@ static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, c
       st = BERTH_ENOMEM;
     if (k > 0 && st == BERTH_OK) st = connect(b, k - 1, k, bytes ? bytes[k - 1] : 400, 0);
   }
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
-  berth_graph_builder_release(b);
+  TRY(st, berth_graph_builder_finish(b, out));
+  RELEASE(b);
   return st;
 }
 
-static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group,
-                          berth_graph **out) {
-  return chain_with(ctx, n, bytes, group, NULL, out);
+static berth_status chain(int32_t n, const double *bytes, const int32_t *group, berth_graph **out) {
+  return chain_with(n, bytes, group, NULL, out);
 }
 
 /* ---- op groups ---- */
@@ -95,7 +94,7 @@ static void check_balance(int32_t n, const double *seconds, const int32_t *group
   for (int32_t p = 0; p < groups; p++) CHECK(load[p] <= 5 * total / asked + most);
 }
 
-static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
+static void check_random_groups(berth_rng *rng) {
   double bytes[CHAIN];
   int32_t colocated[CHAIN], n = 1 + berth_rng_below(rng, CHAIN);
   berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0,
@@ -105,71 +104,69 @@ static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
     bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
   }
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, n, bytes, colocated, &g), BERTH_OK);
+  CHECK_OK(chain(n, bytes, colocated, &g));
   berth_analysis *a = must_analyse(g, NULL);
   int32_t base;
   berth_analysis_base(a, &base);
   double seconds[BERTH_I_GROUP_TIMES * CHAIN];
   random_seconds(rng, n, seconds);
   int32_t group[CHAIN], groups;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &groups), BERTH_OK);
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &groups));
   CHECK(groups <= o.groups && (base > o.groups || groups == base));
   check_groups(a, n, seconds, group, groups);
   if (!o.top_k && base > o.groups) check_balance(n, seconds, group, groups, o.groups);
   int32_t again[CHAIN], same;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, again, &same), BERTH_OK);
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, again, &same));
   CHECK(same == groups && memcmp(group, again, (size_t)n * sizeof *group) == 0);
-  RELEASE(a, g);
+  RELEASE(g);
 }
 
 /* Times 1 9 1 1 8 1 1 1 us: centres 1 and 4 with three groups; 2 is nearer to 1, 3 to 4. No third
  * group: all are reached. */
-static void check_top_k(berth_ctx *ctx) {
+TEST("top-k: the nearest centre by hops") {
   static const double us[8] = { 1, 9, 1, 1, 8, 1, 1, 1 };
   static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
   double seconds[BERTH_I_GROUP_TIMES * 8];
   const berth_i_grouping o = { 3, true, 0 };
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, 8, NULL, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(8, NULL, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
   int32_t group[8], n;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &n));
   CHECK(n == 2 && memcmp(group, want, sizeof want) == 0);
   seconds[1] = -1;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 takes -1 s");
-  RELEASE(a, g);
+  CHECK_ERROR(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_EINVAL, "op 1 takes -1 s");
+  RELEASE(g);
 }
 
 /* Sets {0}, {1, 2}, {3} of a chain of 4,000, 8, 0 and, from the first set to the last op, 400 and
  * 80 bytes. */
-static void check_elements(berth_ctx *ctx) {
+TEST("between sets of ops: elements, of all tensors, each once per set that reads it") {
   static const int32_t of[] = { 0, 1, 1, 2 }, at[] = { 0, 2, 4, 6 },
                        adjacent[] = { 1, 2, 0, 2, 0, 1 };
   /* unknown: 1,000; 400 / 4 + 80 / 4 */
   static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
-  CHECK_STATUS(connect(b, 0, 1, 4000, 0), BERTH_OK);
+  CHECK_OK(connect(b, 0, 1, 4000, 0));
   /* in the set of op 1: sent there once */
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
-  CHECK_STATUS(connect(b, 1, 2, 8, 0), BERTH_OK);
-  CHECK_STATUS(connect(b, 2, 3, 0, 0), BERTH_OK);
-  CHECK_STATUS(connect(b, 0, 3, 400, 0), BERTH_OK);
-  CHECK_STATUS(connect(b, 0, 3, 80, 0), BERTH_OK);
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 2));
+  CHECK_OK(connect(b, 1, 2, 8, 0));
+  CHECK_OK(connect(b, 2, 3, 0, 0));
+  CHECK_OK(connect(b, 0, 3, 400, 0));
+  CHECK_OK(connect(b, 0, 3, 80, 0));
   berth_graph *g = must_graph(b);
   berth_i_set_graph s;
-  CHECK_STATUS(berth_i_set_graph_new(g, 4, NULL, 3, of, &s), BERTH_OK);
+  CHECK_OK(berth_i_set_graph_new(g, 4, NULL, 3, of, &s));
   CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
   for (int32_t k = 0; k < 6; k++) CHECK_NEAR(s.elements[k], elements[k], 0);
   berth_i_pool_free(&s.pool);
-  berth_graph_release(g);
 }
 
 /* Means over the batch sizes: 0.25 s weighs 1 + sqrt(250,000) = 501; 0.01 s, as 0.02 s at a half
  * and a quarter, 101; 3 us 2; the rest 1. The op groups are what METIS makes of these weights. */
-static void check_weights(berth_ctx *ctx) {
+TEST("op groups are cut by the roots of the mean times of ops") {
   double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
   int32_t of[CHAIN];
   const berth_i_grouping o = { 8, false, 1 };
@@ -184,24 +181,24 @@ static void check_weights(berth_ctx *ctx) {
     }
   }
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, CHAIN, NULL, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(CHAIN, NULL, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
   int32_t group[CHAIN], n;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &n));
   berth_i_set_graph s;
-  CHECK_STATUS(berth_i_set_graph_new(g, CHAIN, NULL, CHAIN, of, &s), BERTH_OK);
+  CHECK_OK(berth_i_set_graph_new(g, CHAIN, NULL, CHAIN, of, &s));
   int32_t part[CHAIN];
-  CHECK_STATUS(berth_i_set_graph_cut(&s, weight, 8, 5, 1, part), BERTH_OK);
+  CHECK_OK(berth_i_set_graph_cut(&s, weight, 8, 5, 1, part));
   for (int32_t k = 0; k < CHAIN; k++) {
     for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
   }
   berth_i_pool_free(&s.pool);
-  RELEASE(a, g);
+  RELEASE(g);
 }
 
 /* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any
  * size, so that is the cut. */
-static void check_cheap_cut(berth_ctx *ctx) {
+TEST("op groups are cut where least crosses") {
   enum { N = 8 };
   double seconds[BERTH_I_GROUP_TIMES * N];
   const berth_i_grouping o = { 2, false, 1 };
@@ -209,40 +206,40 @@ static void check_cheap_cut(berth_ctx *ctx) {
   double bytes[N];
   for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(N, bytes, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
   int32_t group[N], n;
-  CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &n));
   CHECK(n == 2);
   for (int32_t k = 0; k < N - 1; k++) CHECK((group[k] == group[k + 1]) == (k != 2));
-  RELEASE(a, g);
+  RELEASE(g);
 }
 
 /* ---- splits ---- */
 
 /* 40 equal ops, cheap to cut in the middle only: halves. */
-static void check_halves(berth_ctx *ctx, bool published) {
+static void check_halves(bool published) {
   enum { N = 40 };
   double bytes[N], seconds[N];
   int32_t op[N];
   berth_i_dealing o = { 2, 0, published, 1 };
   for (int32_t k = 0; k < N; k++) op[k] = k, seconds[k] = 1e-3, bytes[k] = k == N / 2 - 1 ? 4 : 4e6;
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(N, bytes, NULL, &g));
   int32_t part[N];
-  CHECK_STATUS(berth_i_deploy_split(g, N, op, published ? NULL : seconds, &o, part), BERTH_OK);
+  CHECK_OK(berth_i_deploy_split(g, N, op, published ? NULL : seconds, &o, part));
   for (int32_t k = 0; k < N; k++) CHECK(part[k] == part[k < N / 2 ? 0 : N - 1]);
   CHECK(part[0] != part[N - 1]);
   o.number = 3;
   int32_t turned[N];
-  CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, turned), BERTH_OK);
+  CHECK_OK(berth_i_deploy_split(g, N, op, seconds, &o, turned));
   for (int32_t k = 0; k < N; k++) CHECK(turned[k] == (part[k] + 3) % 2);
-  berth_graph_release(g);
+  RELEASE(g);
 }
 
 /* Ops 1 and 2 of 10 have all the time, or most of the parameters: of two parts none has more than
  * 3/4 of that, so these two are apart, though dear to cut. */
-static void check_heavy_pair(berth_ctx *ctx, bool published) {
+static void check_heavy_pair(bool published) {
   enum { N = 10 };
   double bytes[N], seconds[N], params[N];
   int32_t op[N];
@@ -255,14 +252,14 @@ static void check_heavy_pair(berth_ctx *ctx, bool published) {
     params[k] = heavy == published ? 4e8 : 0; /* weight 1,001 to 1 */
   }
   berth_graph *g;
-  CHECK_STATUS(chain_with(ctx, N, bytes, NULL, params, &g), BERTH_OK);
+  CHECK_OK(chain_with(N, bytes, NULL, params, &g));
   int32_t part[N];
-  CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, part), BERTH_OK);
+  CHECK_OK(berth_i_deploy_split(g, N, op, seconds, &o, part));
   CHECK(part[1] != part[2]);
-  berth_graph_release(g);
+  RELEASE(g);
 }
 
-static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
+static void check_random_split(berth_rng *rng) {
   double seconds[CHAIN];
   int32_t op[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2),
                                        first = berth_rng_below(rng, n);
@@ -276,9 +273,9 @@ static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
     op[k] = k + first;
   }
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, n, NULL, colocated, &g), BERTH_OK);
+  CHECK_OK(chain(n, NULL, colocated, &g));
   int32_t part[CHAIN];
-  CHECK_STATUS(berth_i_deploy_split(g, n - first, op, seconds, &o, part), BERTH_OK);
+  CHECK_OK(berth_i_deploy_split(g, n - first, op, seconds, &o, part));
   for (int32_t k = 0; k < n - first; k++) {
     int32_t group = colocated[op[k]];
     CHECK(part[k] >= 0 && part[k] < o.parts);
@@ -290,22 +287,22 @@ static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
   }
   for (int32_t k = 0; k < CHAIN; k++) most = fmax(most, unit[k]);
   for (int32_t p = 0; p < o.parts; p++) CHECK(load[p] <= 1.5 * total / o.parts + most + 1e-9);
-  berth_graph_release(g);
+  RELEASE(g);
 }
 
 /* ---- rules and refusals ---- */
 
-static void check_refusal(berth_ctx *ctx, const berth_analysis_options *o, const char *text) {
+static void check_refusal(const berth_analysis_options *o, const char *text) {
   berth_graph *g;
   berth_analysis *a = NULL;
-  CHECK_STATUS(chain(ctx, 2, NULL, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(2, NULL, NULL, &g));
   CHECK_STATUS(berth_analyse(g, o, &a), BERTH_EINVAL);
   CHECK(a == NULL);
   CHECK_TEXT(berth_errmsg(ctx), text);
-  berth_graph_release(g);
+  RELEASE(g);
 }
 
-static void check_bad_rules(berth_ctx *ctx) {
+TEST("rules without sense are refused") {
   const berth_kind_rule nameless = { NULL, BERTH_ROLE_AUTO, BERTH_BATCH_AUTO, 0 };
   const berth_kind_rule bad_role = { "a", (berth_role)9, BERTH_BATCH_AUTO, 0 };
   const berth_kind_rule bad_batch = { "a", BERTH_ROLE_AUTO, (berth_batch_rule)8, 0 };
@@ -313,40 +310,40 @@ static void check_bad_rules(berth_ctx *ctx) {
   berth_analysis_options o = berth_analysis_default();
   o.n_rules = 1;
   o.rules = &nameless;
-  check_refusal(ctx, &o, "rule 0 has no kind");
+  check_refusal(&o, "rule 0 has no kind");
   o.rules = &bad_role;
-  check_refusal(ctx, &o, "rule 0: role 9 is unknown");
+  check_refusal(&o, "rule 0: role 9 is unknown");
   o.rules = &bad_batch;
-  check_refusal(ctx, &o, "rule 0: batch rule 8 is unknown");
+  check_refusal(&o, "rule 0: batch rule 8 is unknown");
   o = berth_analysis_default();
   o.n_ops = 1;
   o.op = &op;
   o.op_rule = &nameless;
-  check_refusal(ctx, &o, "there is no op 2, only 2 ops");
+  check_refusal(&o, "there is no op 2, only 2 ops");
   o = berth_analysis_default();
   o.flags = 3;
-  check_refusal(ctx, &o, "option flags is 3 (0 to 2)");
+  check_refusal(&o, "option flags is 3 (0 to 2)");
 }
 
-static void check_two_holders(berth_ctx *ctx) {
+TEST("an analysis lives as long as somebody holds it, and keeps the graph") {
   berth_graph *g;
-  CHECK_STATUS(chain(ctx, 3, NULL, NULL, &g), BERTH_OK);
+  CHECK_OK(chain(3, NULL, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
-  berth_graph_release(g);
+  RELEASE(g);
   berth_analysis_retain(a);
-  berth_analysis_release(a);
+  RELEASE(a);
   CHECK(berth_graph_ops(berth_analysis_graph(a)) == 3);
   int32_t n;
   CHECK(berth_analysis_base(a, &n)[2] == 2 && n == 3);
   CHECK(berth_analysis_role(a)[0] == BERTH_ROLE_INPUT && berth_analysis_from_input(a)[2]);
   CHECK(berth_analysis_batch(a)[1] && !berth_analysis_gradient(a)[1]);
-  berth_analysis_release(a);
+  RELEASE(a);
   berth_analysis_release(NULL);
 }
 
 /* ---- memory ---- */
 
-static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
+static berth_status cost_of(berth_graph *g, berth_cost **out) {
   berth_topology *t = NULL;
   berth_topology_builder *b;
   berth_device d = berth_device_default();
@@ -355,13 +352,13 @@ static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
   d.flops = 1e12;
   if ((st = berth_topology_builder_add_device(b, &d, NULL, NULL)) == BERTH_OK)
     st = berth_topology_builder_finish(b, &t);
-  berth_topology_builder_release(b);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, out);
-  berth_topology_release(t);
+  RELEASE(b);
+  TRY(st, berth_cost_new(g, t, NULL, out));
+  RELEASE(t);
   return st;
 }
 
-static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, berth_analysis **a,
+static berth_status all_of_it(berth_graph *g, berth_cost *c, berth_analysis **a,
                               berth_graph **smaller) {
   enum { N = 30 };
   const berth_i_grouping metis = { 4, false, 1 }, top = { 4, true, 1 };
@@ -376,47 +373,41 @@ static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, ber
   o.cost = c;
   o.cheap = 1;
   int32_t group[N], n;
-  if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &metis, group, &n);
-  if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &top, group, &n);
-  if (st == BERTH_OK) st = berth_i_deploy_split(g, N, op, seconds, &deal, group);
+  TRY(st, berth_i_deploy_group(*a, seconds, &metis, group, &n));
+  TRY(st, berth_i_deploy_group(*a, seconds, &top, group, &n));
+  TRY(st, berth_i_deploy_split(g, N, op, seconds, &deal, group));
   return st == BERTH_OK ? berth_simplify(g, &o, smaller, group) : st;
 }
 
-static berth_status work(berth_ctx *ctx) {
+static berth_status work(void) {
   berth_graph *g = NULL, *smaller = NULL;
   berth_cost *c = NULL;
   berth_analysis *a = NULL;
-  berth_status st = chain(ctx, 30, NULL, NULL, &g);
-  if (st == BERTH_OK) st = cost_of(ctx, g, &c);
-  if (st == BERTH_OK) st = all_of_it(ctx, g, c, &a, &smaller);
+  berth_status st = chain(30, NULL, NULL, &g);
+  TRY(st, cost_of(g, &c));
+  TRY(st, all_of_it(g, c, &a, &smaller));
   if (st == BERTH_OK) CHECK(berth_graph_ops(smaller) == 2); /* the input, and all the rest */
   RELEASE(smaller, a, c, g);
   return st;
 }
 
-int main(void) {
+TEST("op groups hold whole base groups, by falling time, balanced, the same again") {
   berth_rng rng = seeded(11, 0);
-  berth_ctx *ctx;
-  berth_ctx_new(NULL, &ctx);
-  TEST("an analysis lives as long as somebody holds it, and keeps the graph");
-  check_two_holders(ctx);
-  TEST("rules without sense are refused") check_bad_rules(ctx);
-  TEST("top-k: the nearest centre by hops") check_top_k(ctx);
-  TEST("op groups hold whole base groups, by falling time, balanced, the same again");
-  for (int k = 0; k < 60; k++) check_random_groups(ctx, &rng);
-  TEST("between sets of ops: elements, of all tensors, each once per set that reads it");
-  check_elements(ctx);
-  TEST("op groups are cut by the roots of the mean times of ops") check_weights(ctx);
-  TEST("op groups are cut where least crosses") check_cheap_cut(ctx);
-  TEST("a split cuts where least crosses, and turns with the number of the op group");
-  check_halves(ctx, false);
-  check_halves(ctx, true);
-  TEST("splits keep colocation groups together and are balanced");
-  for (int k = 0; k < 100; k++) check_random_split(ctx, &rng);
-  TEST("a split spreads the times of ops, or their parameters if published");
-  check_heavy_pair(ctx, false);
-  check_heavy_pair(ctx, true);
-  berth_ctx_release(ctx);
-  check_refusals(work);
-  return check_done();
+  for (int k = 0; k < 60; k++) check_random_groups(&rng);
 }
+
+TEST("a split cuts where least crosses, and turns with the number of the op group") {
+  check_halves(false);
+  check_halves(true);
+}
+
+TEST("splits keep colocation groups together and are balanced") {
+  berth_rng rng = seeded(11, 0);
+  for (int k = 0; k < 100; k++) check_random_split(&rng);
+}
+
+TEST("a split spreads the times of ops, or their parameters if published") {
+  check_heavy_pair(false);
+  check_heavy_pair(true);
+}
+TEST_REFUSALS(work)

@@ -4,12 +4,12 @@
 
 enum { CASES = 400 };
 
-typedef struct Net {
+typedef struct built_net {
   int32_t n, reader_of[MOST_LAYERS][MOST_LAYERS]; /* layer j reads the output of layer i */
   int32_t act[MOST_LAYERS], grad[MOST_LAYERS][MOST_LAYERS]; /* tensor to i made backward by j */
-} Net;
+} built_net;
 
-static void add_update(Build *x, berth_rng *rng, int32_t i, int32_t back, int32_t variable,
+static void add_update(graph_build *x, berth_rng *rng, int32_t i, int32_t back, int32_t variable,
                        double bytes) {
   bool rows = berth_rng_below(rng, 5) == 0, two = berth_rng_below(rng, 6) == 0;
   int32_t op = add_op(x, rows ? "ScatterSub" : "sgd", 0.1, bytes, rows ? 0 : BERTH_OP_UPDATE,
@@ -20,8 +20,8 @@ static void add_update(Build *x, berth_rng *rng, int32_t i, int32_t back, int32_
     reads(x, op, add_tensor(x, back, bytes, rows ? BERTH_TENSOR_BATCH : BERTH_TENSOR_GRADIENT));
 }
 
-static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t input,
-                             int32_t *variable) {
+static int32_t forward_layer(graph_build *x, berth_rng *rng, built_net *net, int32_t i,
+                             int32_t input, int32_t *variable) {
   double bytes = 4 * (1 + berth_rng_below(rng, 100));
   bool has_op = berth_rng_below(rng, 2) == 0;
   int32_t holder = has_op ? add_op(x, "Variable", 0, bytes, 0, BERTH_NONE) : BERTH_NONE;
@@ -38,7 +38,8 @@ static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int3
   return op;
 }
 
-static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t variable) {
+static void backward_layer(graph_build *x, berth_rng *rng, built_net *net, int32_t i,
+                           int32_t variable) {
   bool apart = berth_rng_below(rng, 2) == 0;
   int32_t op = add_op(x, "back", 1 + berth_rng_below(rng, 4), 0, BERTH_OP_BACKWARD, BERTH_NONE),
           weights = op;
@@ -57,9 +58,9 @@ static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_
   add_update(x, rng, i, weights, variable, 4 * (1 + berth_rng_below(rng, 200)));
 }
 
-static berth_graph *random_net(berth_ctx *ctx, berth_rng *rng) {
-  Build x = { NULL, BERTH_OK, 16 };
-  Net net;
+static berth_graph *random_net(berth_rng *rng) {
+  graph_build x = { NULL, BERTH_OK, 16 };
+  built_net net;
   memset(&net, 0, sizeof net);
   net.n = 1 + berth_rng_below(rng, MOST_LAYERS);
   if (berth_graph_builder_new(ctx, &x.b) != BERTH_OK) return NULL;
@@ -89,13 +90,13 @@ static berth_deploy_options random_options(berth_rng *rng) {
   return o;
 }
 
-static berth_deploy *random_problem(berth_ctx *ctx, berth_rng *rng) {
+static berth_deploy *random_problem(berth_rng *rng) {
   static const double speeds[] = { 1, 1, 2, 3.5 };
   berth_deploy_options o = random_options(rng);
   double speed[MOST_DEVICES];
   int32_t n = 1 + berth_rng_below(rng, MOST_DEVICES);
   for (int32_t k = 0; k < MOST_DEVICES; k++) speed[k] = speeds[berth_rng_below(rng, 4)];
-  return problem(random_net(ctx, rng), devices(ctx, n, speed, berth_rng_below(rng, 2) ? 100 : 0),
+  return problem(random_net(rng), devices(n, speed, berth_rng_below(rng, 2) ? 100 : 0),
                  &o);
 }
 
@@ -114,25 +115,24 @@ static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *acti
 /* What the builder makes of the same ops, tensors, edges and collectives. */
 static berth_graph *built_again(const berth_graph *g) {
   berth_graph *again = NULL;
-  berth_graph_builder *b = must_graph_builder_new(g->ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t i = 0; i < g->n_ops; i++) {
     berth_op op = must_graph_op(g, i);
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int32_t i = 0; i < g->n_tensors; i++) {
     berth_tensor t = must_graph_tensor(g, i);
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
+    must_add_tensor(b, &t);
   }
   for (int32_t i = 0; i < g->n_ops; i++) {
     for (int32_t j = g->in_at[i]; j < g->in_at[i + 1]; j++)
-      CHECK_STATUS(berth_graph_builder_add_consumer(b, g->in[j], i), BERTH_OK);
+      CHECK_OK(berth_graph_builder_add_consumer(b, g->in[j], i));
   }
   for (int32_t i = 0; i < g->n_collectives; i++)
-    CHECK_STATUS(berth_graph_builder_add_collective(b, &g->collectives[i], NULL), BERTH_OK);
-  if (!CHECK_STATUS(berth_graph_builder_finish(b, &again), BERTH_OK))
-    printf("# %s\n", berth_errmsg(g->ctx));
-  berth_graph_builder_release(b);
-  return again;
+    must_add_collective(b, &g->collectives[i]);
+  CHECK_OK(berth_graph_builder_finish(b, &again));
+  RELEASE(b);
+  return OWNED(again);
 }
 
 static int same(const int32_t *a, const int32_t *b, int32_t n) {
@@ -154,51 +154,45 @@ static void check_lists(const berth_graph *g) {
   }
   for (int32_t k = 0; k < g->n_tensors; k++)
     CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
-  berth_graph_release(h);
 }
 
-static void check_random(berth_ctx *ctx, uint64_t seed) {
+static void check_random(uint64_t seed) {
   berth_compiled *c = NULL;
   berth_result *r = NULL;
   berth_rng rng = seeded(seed, 0);
-  berth_deploy *d = random_problem(ctx, &rng);
+  berth_deploy *d = random_problem(&rng);
   int32_t action[16];
   uint8_t duplicate[MOST_LAYERS * 6];
   for (int32_t k = 0; k < 3; k++) {
     random_strategy(d, &rng, action, duplicate);
-    if (!CHECK_STATUS(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c), BERTH_OK))
+    if (!CHECK_OK(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c)))
       break;
-    if (!CHECK_STATUS(berth_compiled_check(c), BERTH_OK))
+    if (!CHECK_OK(berth_compiled_check(c)))
       printf("# seed %d.%d: %s\n", (int)seed, (int)k, berth_errmsg(ctx));
     if (seed % 4 == 0) check_lists(c->g);
-    if (CHECK_STATUS(berth_simulate(c->cost, c->device, NULL, &r), BERTH_OK))
+    if (CHECK_OK(berth_simulate(c->cost, c->device, NULL, &r)))
       CHECK(berth_result_makespan(r) > 0);
     RELEASE(r, c);
   }
-  berth_deploy_release(d);
 }
 
-static berth_status whole_job(berth_ctx *ctx) {
+static berth_status whole_job(void) {
   berth_compiled *c = NULL;
   berth_status st = BERTH_ENOMEM;
   berth_rng rng = seeded(4, 0);
   berth_deploy *d;
-  if (!(d = random_problem(ctx, &rng))) return st;
+  if (!(d = random_problem(&rng))) return st;
   int32_t action[16];
   uint8_t duplicate[MOST_LAYERS * 6];
   random_strategy(d, &rng, action, duplicate);
   st = berth_deploy_compile(d, action, duplicate, &c);
-  if (st == BERTH_OK) st = berth_compiled_check(c);
+  TRY(st, berth_compiled_check(c));
   RELEASE(c, d);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("random strategies on random graphs pass the checker, are as the builder makes them, and "
-       "can be simulated");
-  for (uint64_t seed = 0; seed < CASES; seed++) check_random(ctx, seed);
-  berth_ctx_release(ctx);
-  check_refusals(whole_job);
-  return check_done();
+TEST("random strategies on random graphs pass the checker, are as the builder makes them, and "
+     "can be simulated") {
+  for (uint64_t seed = 0; seed < CASES; seed++) check_random(seed);
 }
+TEST_REFUSALS(whole_job)

@@ -7,14 +7,14 @@
 enum { MOST_DEVICES = 6 };
 
 /* After the first failure nothing more is added. */
-typedef struct Build {
+typedef struct graph_build {
   berth_graph_builder *b;
   berth_status st;
   double workspace; /* of each op, bytes */
-} Build;
+} graph_build;
 
-static inline int32_t add_op(Build *x, const char *kind, double seconds, double params,
-                             uint32_t flags, int32_t group) {
+static int32_t add_op(graph_build *x, const char *kind, double seconds, double params,
+                      uint32_t flags, int32_t group) {
   berth_op op = berth_op_default();
   int32_t id = 0;
   op.kind = kind;
@@ -27,29 +27,28 @@ static inline int32_t add_op(Build *x, const char *kind, double seconds, double 
   return id;
 }
 
-static inline int32_t add_tensor(Build *x, int32_t producer, double bytes, uint32_t flags) {
+static int32_t add_tensor(graph_build *x, int32_t producer, double bytes, uint32_t flags) {
   berth_tensor t = { producer, bytes, -1, flags };
   int32_t id = 0;
   if (x->st == BERTH_OK) x->st = berth_graph_builder_add_tensor(x->b, &t, &id);
   return id;
 }
 
-static inline void reads(Build *x, int32_t op, int32_t tensor) {
+static void reads(graph_build *x, int32_t op, int32_t tensor) {
   if (x->st == BERTH_OK) x->st = berth_graph_builder_add_consumer(x->b, tensor, op);
 }
 
 /* NULL: out of memory */
-static inline berth_graph *finish(Build *x) {
+static berth_graph *finish(graph_build *x) {
   berth_graph *g = NULL;
   if (x->st == BERTH_OK) x->st = berth_graph_builder_finish(x->b, &g);
   CHECK(x->st == BERTH_OK || x->st == BERTH_ENOMEM);
-  berth_graph_builder_release(x->b);
-  return g;
+  RELEASE(x->b);
+  return OWNED(g);
 }
 
 /* NULL: out of memory */
-static inline berth_topology *star_of(berth_ctx *ctx, int32_t n, const berth_device *device,
-                                      berth_link link) {
+static berth_topology *star_of(int32_t n, const berth_device *device, berth_link link) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
   if (berth_topology_builder_new(ctx, &b) != BERTH_OK) return NULL;
@@ -62,8 +61,8 @@ static inline berth_topology *star_of(berth_ctx *ctx, int32_t n, const berth_dev
   }
   if (berth_topology_builder_finish(b, &t) != BERTH_OK) t = NULL;
 done:
-  berth_topology_builder_release(b);
-  return t;
+  RELEASE(b);
+  return OWNED(t);
 }
 
 #endif

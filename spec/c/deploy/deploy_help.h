@@ -9,7 +9,7 @@
 enum { MOST_LAYERS = 10 };
 
 /* Device k is in machine k / 2; speeds 1 or those given; `rate` of memory bandwidth. */
-static inline berth_topology *devices(berth_ctx *ctx, int32_t n, const double *speed, double rate) {
+static berth_topology *devices(int32_t n, const double *speed, double rate) {
   berth_device d[MOST_DEVICES];
   for (int32_t k = 0; k < n; k++) {
     d[k] = berth_device_default();
@@ -17,19 +17,18 @@ static inline berth_topology *devices(berth_ctx *ctx, int32_t n, const double *s
     d[k].machine = k / 2;
     d[k].memory_bandwidth = rate;
   }
-  return star_of(ctx, n, d, (berth_link){ 10, 0.5 });
+  return star_of(n, d, (berth_link){ 10, 0.5 });
 }
 
-static inline berth_deploy *problem(berth_graph *g, berth_topology *t,
-                                    const berth_deploy_options *o) {
+static berth_deploy *problem(berth_graph *g, berth_topology *t, const berth_deploy_options *o) {
   berth_cost *cost = NULL;
   berth_deploy *d = NULL;
   berth_status st = g && t ? berth_cost_new(g, t, NULL, &cost) : BERTH_ENOMEM;
-  if (st == BERTH_OK) st = berth_deploy_new(cost, NULL, o, &d);
+  TRY(st, berth_deploy_new(cost, NULL, o, &d));
   if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# %s\n", berth_errmsg(g->ctx));
   CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
   RELEASE(cost, g, t);
-  return d;
+  return OWNED(d);
 }
 
 #endif

@@ -9,19 +9,19 @@ enum { MOST_OPS = 80, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
 
 /* ---- training graphs ---- */
 
-typedef struct Layer {
+typedef struct layer_row {
   double seconds, activation, weights; /* of the forward op, the backward ops take as long each;
                                           bytes at the full batch; bytes */
-} Layer;
+} layer_row;
 
 enum { INPUT = 0 }; /* op 0; of layer l: 5 l + 1 variable, forward, gradient of the weights, of the
                        input, update */
 enum { VARIABLE = 1, FORWARD, WEIGHTS, BACK, UPDATE, PER_LAYER = 5 };
-static inline int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * layer + what; }
+static int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * layer + what; }
 
 /* A chain of n layers. Op BACK of a layer makes the gradient of what its forward op read. */
-static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *layer) {
-  Build own = { NULL, BERTH_OK, 0 }, *b = &own;
+static berth_graph *chain_of(int32_t n, const layer_row *layer) {
+  graph_build own = { NULL, BERTH_OK, 0 }, *b = &own;
   if (berth_graph_builder_new(ctx, &own.b) != BERTH_OK) return NULL;
   add_op(b, "input", 0, 0, 0, BERTH_NONE);
   for (int32_t l = 0; l < n; l++) {
@@ -55,7 +55,7 @@ static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *laye
 
 /* ---- problems ---- */
 
-typedef struct Setting {
+typedef struct deploy_setting {
   int32_t batch, op_groups, devices;
   double speed[MOST_DEVICES], memory[MOST_DEVICES], bandwidth, latency;
   berth_deploy_options o; /* batch, op_groups and points are put in */
@@ -64,10 +64,10 @@ typedef struct Setting {
   bool points;            /* the graph at half the batch takes `half` of the times */
   double half;
   berth_cost_model model;
-} Setting;
+} deploy_setting;
 
-static inline Setting setting(int32_t devices, int32_t batch, int32_t op_groups) {
-  Setting s;
+static deploy_setting setting(int32_t devices, int32_t batch, int32_t op_groups) {
+  deploy_setting s;
   memset(&s, 0, sizeof s);
   s.batch = batch;
   s.op_groups = op_groups;
@@ -83,19 +83,18 @@ static inline Setting setting(int32_t devices, int32_t batch, int32_t op_groups)
   return s;
 }
 
-static inline berth_topology *star(berth_ctx *ctx, const Setting *s) {
+static berth_topology *star(const deploy_setting *s) {
   berth_device d[MOST_DEVICES];
   for (int32_t k = 0; k < s->devices; k++) {
     d[k] = berth_device_default();
     d[k].speed = s->speed[k];
     d[k].memory = s->memory[k];
   }
-  return star_of(ctx, s->devices, d, (berth_link){ s->bandwidth, s->latency });
+  return star_of(s->devices, d, (berth_link){ s->bandwidth, s->latency });
 }
 
-static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Setting *s,
-                                      berth_deploy **out) {
-  berth_topology *t = star(ctx, s);
+static berth_status problem_of(berth_graph *g, const deploy_setting *s, berth_deploy **out) {
+  berth_topology *t = star(s);
   berth_cost *cost = NULL, *point = NULL;
   berth_cost_model half = s->model;
   berth_deploy_options o = s->o;
@@ -110,23 +109,22 @@ static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Sett
     o.point_cost = &point;
     st = berth_cost_new(g, t, &half, &point);
   }
-  if (st == BERTH_OK) st = berth_deploy_new(cost, s->given ? &s->sim : NULL, &o, out);
+  TRY(st, berth_deploy_new(cost, s->given ? &s->sim : NULL, &o, out));
   RELEASE(point, cost, t);
   return st;
 }
 
-static inline berth_deploy *problem(berth_ctx *ctx, int32_t n, const Layer *layer,
-                                    const Setting *s) {
-  berth_graph *g = chain_of(ctx, n, layer);
+static berth_deploy *problem(int32_t n, const layer_row *layer, const deploy_setting *s) {
+  berth_graph *g = chain_of(n, layer);
   berth_deploy *d = NULL;
-  CHECK_STATUS(g ? problem_of(ctx, g, s, &d) : BERTH_ENOMEM, BERTH_OK);
+  CHECK_OK(g ? problem_of(g, s, &d) : BERTH_ENOMEM);
   if (!d) printf("# %s\n", berth_errmsg(ctx));
-  berth_graph_release(g);
-  return d;
+  RELEASE(g);
+  return OWNED(d);
 }
 
-static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first,
-                                  berth_deploy_option option, berth_deploy_shares shares) {
+static int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first,
+                           berth_deploy_option option, berth_deploy_shares shares) {
   const berth_action *a;
   const int32_t *list;
   int32_t n = berth_deploy_actions(d, &a);
@@ -138,31 +136,31 @@ static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_
   return BERTH_NONE;
 }
 
-static inline void uniform(const berth_deploy *d, int32_t action, int32_t *out) {
+static void uniform(const berth_deploy *d, int32_t action, int32_t *out) {
   for (int32_t g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
 }
 
-static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action,
-                                          const uint8_t *duplicate, double *peak) {
+static berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                   double *peak) {
   berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   berth_status st = berth_deploy_evaluate(d, action, duplicate, peak, &v);
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   return v;
 }
 
 /* ---- at random ---- */
 
-static inline double draw(berth_rng *r, double low, double high) {
+static double draw(berth_rng *r, double low, double high) {
   return low * pow(high / low, berth_rng_uniform(r));
 }
 
-static inline void draw_layers(berth_rng *r, int32_t n, Layer *layer) {
+static void draw_layers(berth_rng *r, int32_t n, layer_row *layer) {
   for (int32_t l = 0; l < n; l++)
-    layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
+    layer[l] = (layer_row){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
 }
 
-static inline Setting draw_setting(berth_rng *r) {
-  Setting s =
+static deploy_setting draw_setting(berth_rng *r) {
+  deploy_setting s =
       setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
   for (int32_t k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
   s.bandwidth = draw(r, 1e8, 1e11);

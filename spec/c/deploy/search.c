@@ -4,7 +4,7 @@
 enum { LAYERS = 3, DEVICES = 3 };
 
 /* A chain of ops over the batch, each with weights and the op that updates them. */
-static berth_graph *chain(berth_ctx *ctx) {
+static berth_graph *chain(void) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_status st = berth_graph_builder_new(ctx, &b);
@@ -19,7 +19,7 @@ static berth_graph *chain(berth_ctx *ctx) {
     st = berth_graph_builder_add_op(b, &x, &forward[l]);
     if (st == BERTH_OK && l > 0) st = berth_graph_builder_add_consumer(b, tensor, forward[l]);
     t.producer = forward[l];
-    if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t, &tensor);
+    TRY(st, berth_graph_builder_add_tensor(b, &t, &tensor));
   }
   int32_t op;
   for (int32_t l = 1; l < LAYERS && st == BERTH_OK; l++) {
@@ -30,60 +30,60 @@ static berth_graph *chain(berth_ctx *ctx) {
     x.seconds = &seconds;
     x.flags = BERTH_OP_UPDATE;
     st = berth_graph_builder_add_op(b, &x, &op);
-    if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t, &tensor);
-    if (st == BERTH_OK) st = berth_graph_builder_add_consumer(b, tensor, op);
+    TRY(st, berth_graph_builder_add_tensor(b, &t, &tensor));
+    TRY(st, berth_graph_builder_add_consumer(b, tensor, op));
   }
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
+  TRY(st, berth_graph_builder_finish(b, &g));
   CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-  berth_graph_builder_release(b);
+  RELEASE(b);
   return g;
 }
 
-static berth_topology *star(berth_ctx *ctx, double memory) {
+static berth_topology *star(double memory) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
   berth_link link = { 2e9, 1e-5 };
   int32_t hub;
   berth_status st = berth_topology_builder_new(ctx, &b);
-  if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "hub", &hub);
+  TRY(st, berth_topology_builder_add_switch(b, "hub", &hub));
   int32_t node;
   for (int32_t k = 0; k < check_runs(2, DEVICES) && st == BERTH_OK; k++) {
     berth_device d = berth_device_default();
     d.speed = 1 + k;
     d.memory = memory;
     st = berth_topology_builder_add_device(b, &d, NULL, &node);
-    if (st == BERTH_OK) st = berth_topology_builder_add_duplex(b, node, hub, &link, NULL);
+    TRY(st, berth_topology_builder_add_duplex(b, node, hub, &link, NULL));
   }
   if (st == BERTH_OK) berth_topology_builder_finish(b, &t);
-  berth_topology_builder_release(b);
-  return t;
+  RELEASE(b);
+  return OWNED(t);
 }
 
-static berth_status make(berth_ctx *ctx, double memory, berth_deploy **out) {
-  berth_graph *g = chain(ctx);
-  berth_topology *t = star(ctx, memory);
+static berth_status make(double memory, berth_deploy **out) {
+  berth_graph *g = chain();
+  berth_topology *t = star(memory);
   berth_cost *cost = NULL;
   berth_deploy_options o = berth_deploy_default(0);
   berth_status st = g && t ? berth_cost_new(g, t, NULL, &cost) : BERTH_ENOMEM;
   o.batch = 12;
   o.op_groups = LAYERS;
-  if (st == BERTH_OK) st = berth_deploy_new(cost, NULL, &o, out);
+  TRY(st, berth_deploy_new(cost, NULL, &o, out));
   RELEASE(cost, t, g);
   return st;
 }
 
-static berth_deploy *problem(berth_ctx *ctx, double memory) {
+static berth_deploy *problem(double memory) {
   berth_deploy *d = NULL;
-  if (!CHECK_STATUS(make(ctx, memory, &d), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
-  return d;
+  CHECK_OK(make(memory, &d));
+  return OWNED(d);
 }
 
 /* Value of a strategy with ops repeated by the rule; INFINITY: it does not fit. */
 static double value_of(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule) {
   uint8_t duplicate[64];
-  CHECK_STATUS(berth_deploy_repeat(d, action, rule, duplicate), BERTH_OK);
+  CHECK_OK(berth_deploy_repeat(d, action, rule, duplicate));
   berth_deploy_value v;
-  CHECK_STATUS(berth_deploy_evaluate(d, action, duplicate, NULL, &v), BERTH_OK);
+  CHECK_OK(berth_deploy_evaluate(d, action, duplicate, NULL, &v));
   return v.over > 0 ? INFINITY : v.seconds;
 }
 
@@ -104,9 +104,9 @@ static double least(berth_deploy *d, berth_deploy_sfb rule, int64_t *count) {
   return best;
 }
 
-static void check_best(berth_ctx *ctx, double memory) {
+static void check_best(double memory) {
   static const berth_deploy_sfb sfb[] = { BERTH_DEPLOY_SFB_NONE, BERTH_DEPLOY_SFB_LOCAL };
-  berth_deploy *d = problem(ctx, memory);
+  berth_deploy *d = problem(memory);
   for (int r = 0; r < 2; r++) {
     int64_t count;
     const double best = least(d, sfb[r], &count);
@@ -116,31 +116,26 @@ static void check_best(berth_ctx *ctx, double memory) {
       o.sfb = sfb[r];
       o.steps = steps;
       berth_decider *s = must_deploy_decider(d, &o);
-      CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
+      CHECK_OK(berth_decider_search(s, 2 * count, 0));
       int32_t action[8];
       berth_decide_report report = must_decider_best(s, action);
       CHECK(report.evaluations <= count && report.value == value_of(d, action, sfb[r]));
       CHECK(report.value == best);
-      berth_decider_release(s);
     }
   }
-  berth_deploy_release(d);
 }
 
-static void test_enumeration(berth_ctx *ctx) {
-  TEST("finds the best strategy of all, with and without memory to spare, in steps or not");
-  check_best(ctx, INFINITY);
-  check_best(ctx, 9e6);
+TEST("finds the best strategy of all, with and without memory to spare, in steps or not") {
+  check_best(INFINITY);
+  check_best(9e6);
 }
 
-static void test_memory(berth_ctx *ctx) {
-  berth_deploy *d = problem(ctx, 1000);
-  TEST("where nothing fits, what lacks least is told");
+TEST("where nothing fits, what lacks least is told") {
+  berth_deploy *d = problem(1000);
   berth_decider *s = must_deploy_decider(d, NULL);
-  berth_deploy_release(d); /* the search holds it */
-  CHECK_STATUS(berth_decider_search(s, 100, 0), BERTH_OK);
+  RELEASE(d); /* the search holds it */
+  CHECK_OK(berth_decider_search(s, 100, 0));
   CHECK_STATUS(berth_decider_best(s, NULL, NULL), BERTH_EINFEASIBLE);
-  berth_decider_release(s);
 }
 
 static void wrong(berth_deploy *d, const berth_deploy_search_options *o) {
@@ -148,11 +143,10 @@ static void wrong(berth_deploy *d, const berth_deploy_search_options *o) {
   CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_EINVAL);
 }
 
-static void test_wrong(berth_ctx *ctx) {
-  berth_deploy *d = problem(ctx, INFINITY);
+TEST("what is wrong is told") {
+  berth_deploy *d = problem(INFINITY);
   berth_deploy_search_options o = berth_deploy_search_default(0);
   int32_t start[8] = { 0 };
-  TEST("what is wrong is told");
   o.temperature = 0;
   wrong(d, &o);
   o = berth_deploy_search_default(0);
@@ -169,27 +163,18 @@ static void test_wrong(berth_ctx *ctx) {
   o = berth_deploy_search_default(0);
   o.decide.batch = 0;
   wrong(d, &o);
-  berth_deploy_release(d);
 }
 
-static berth_status work(berth_ctx *ctx) {
+static berth_status work(void) {
   berth_deploy_search_options o = berth_deploy_search_default(0);
   berth_deploy *d = NULL;
   berth_decider *s = NULL;
-  berth_status st = make(ctx, INFINITY, &d);
+  berth_status st = make(INFINITY, &d);
   o.steps = 1;
-  if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &s);
-  if (st == BERTH_OK) st = berth_decider_search(s, 30, 0);
+  TRY(st, berth_deploy_decider(d, &o, &s));
+  TRY(st, berth_decider_search(s, 30, 0));
   RELEASE(s, d);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test_enumeration(ctx);
-  test_memory(ctx);
-  test_wrong(ctx);
-  berth_ctx_release(ctx);
-  check_refusals(work);
-  return check_done();
-}
+TEST_REFUSALS(work)

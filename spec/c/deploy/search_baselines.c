@@ -6,16 +6,16 @@
 enum { LAYERS = 6, PROBLEMS = 12 };
 
 /* memory: of each device, in parts of three times all weights; 0: any amount */
-static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, double memory) {
+static berth_deploy *draw_problem(uint64_t seed, double memory) {
   double sum = 0;
   berth_rng r = seeded(seed, 3);
-  Setting s = draw_setting(&r);
+  deploy_setting s = draw_setting(&r);
   s.op_groups = 4;
-  Layer layer[LAYERS];
+  layer_row layer[LAYERS];
   draw_layers(&r, LAYERS, layer);
   for (int32_t l = 0; l < LAYERS; l++) sum += 3 * layer[l].weights;
   for (int32_t k = 0; k < s.devices && memory > 0; k++) s.memory[k] = memory * sum;
-  return problem(ctx, LAYERS, layer, &s);
+  return problem(LAYERS, layer, &s);
 }
 
 /* Strategies that a search with this rule can tell apart. */
@@ -42,22 +42,21 @@ static berth_deploy_search_options with_baselines(berth_deploy_sfb rule, int cho
 
 /* ---- kept ---- */
 
-static void test_kept(berth_ctx *ctx) {
-  TEST("the problem keeps its baselines: the same again, without another simulation");
+TEST("the problem keeps its baselines: the same again, without another simulation") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 0);
+    berth_deploy *d = draw_problem(seed, 0);
     berth_deploy_list *l[2];
     int64_t spent = berth_deploy_evaluations(d);
-    CHECK_STATUS(berth_deploy_baselines(d, &l[0]), BERTH_OK);
+    l[0] = must_deploy_baselines(d);
     CHECK(berth_deploy_evaluations(d) > spent);
     spent = berth_deploy_evaluations(d);
-    CHECK_STATUS(berth_deploy_baselines(d, &l[1]), BERTH_OK);
+    l[1] = must_deploy_baselines(d);
     CHECK(berth_deploy_evaluations(d) == spent);
-    berth_deploy_list_release(l[0]);
-    berth_deploy_release(d); /* the list holds it */
+    RELEASE(l[0]);
+    RELEASE(d); /* the list holds it */
     CHECK_TEXT(berth_deploy_list_name(l[1], 0), "dp");
     CHECK(berth_deploy_list_name(l[1], berth_deploy_list_size(l[1])) == NULL);
-    berth_deploy_list_release(l[1]);
+    RELEASE(l[1]);
   }
 }
 
@@ -72,31 +71,30 @@ static int meddle(void *ud) {
   if (!x->d || x->asking || x->calls++ > 20) return 0;
   x->asking = 1;
   berth_deploy_list *l = must_deploy_baselines(x->d);
-  berth_deploy_list_release(l);
+  RELEASE(l);
   berth_decider *s = must_deploy_decider(x->d, NULL);
-  CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
-  berth_decider_release(s);
+  CHECK_OK(berth_decider_search(s, 5, 0));
+  RELEASE(s);
   x->asking = 0;
   return 0;
 }
 
-static void test_meddled(berth_ctx *plain) {
+TEST("hooks may ask the problem that is at work: the same values") {
   meddler x = { NULL, 0, 0 };
   const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, &x };
-  TEST("hooks may ask the problem that is at work: the same values");
-  berth_ctx *ctx = must_ctx_new(&h);
+  hooked(&h);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d[2] = { draw_problem(plain, seed, 0), draw_problem(ctx, seed, 0) };
+    berth_deploy *d[2] = { draw_problem(seed, 0), draw_problem(seed, 0) };
     x = (meddler){ d[1], 0, 0 };
     berth_deploy_list *l[2];
-    for (int k = 0; k < 2; k++) CHECK_STATUS(berth_deploy_baselines(d[k], &l[k]), BERTH_OK);
+    for (int k = 0; k < 2; k++) CHECK_OK(berth_deploy_baselines(d[k], &l[k]));
     CHECK(x.calls > 0 && berth_deploy_list_size(l[0]) == berth_deploy_list_size(l[1]));
     for (int32_t k = 0; k < berth_deploy_list_size(l[0]); k++)
       CHECK(berth_deploy_list_value(l[0], k)->seconds == berth_deploy_list_value(l[1], k)->seconds);
     x.d = NULL;
     for (int k = 0; k < 2; k++) RELEASE(l[k], d[k]);
   }
-  berth_ctx_release(ctx);
+  hooked(NULL);
 }
 
 /* ---- searches that begin with them ---- */
@@ -107,21 +105,19 @@ static void check_begun(berth_deploy *d, const berth_deploy_list *l,
   const double best = best_baseline(l, o->sfb);
   berth_decider *s = must_deploy_decider(d, o);
   CHECK(berth_deploy_evaluations(d) == before);
-  CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
+  CHECK_OK(berth_decider_search(s, 1, 0));
   CHECK(berth_deploy_evaluations(d) == before + 1);
-  CHECK_STATUS(berth_decider_search(s, 19, 0), BERTH_OK);
+  CHECK_OK(berth_decider_search(s, 19, 0));
   berth_decide_report r = must_decider_best(s, NULL);
   CHECK(berth_deploy_evaluations(d) == before + 20 && r.evaluations == 20);
   CHECK(r.start == best && r.value <= best);
-  berth_decider_release(s);
 }
 
-static void test_begun(berth_ctx *ctx) {
-  TEST("baselines are known: not valued again, the best of them is the start, nothing found is "
-       "worse");
+TEST("baselines are known: not valued again, the best of them is the start, nothing found is "
+     "worse") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t k = 0; k < 3; k++) {
-      berth_deploy *d = draw_problem(ctx, seed, 0);
+      berth_deploy *d = draw_problem(seed, 0);
       berth_deploy_search_options o =
           with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
       o.decide.method = (berth_decide_method)(seed % 4);
@@ -131,18 +127,17 @@ static void test_begun(berth_ctx *ctx) {
     }
 }
 
-static void test_valued_again(berth_ctx *ctx) {
+TEST("where a rule holds for whole strategies three of them are valued again, and nothing found "
+     "is worse than any") {
   int32_t repeated = 0;
-  TEST("where a rule holds for whole strategies three of them are valued again, and nothing found "
-       "is worse than any");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t k = 0; k < 3; k++) {
-      berth_deploy *d = draw_problem(ctx, seed, 0);
+      berth_deploy *d = draw_problem(seed, 0);
       const berth_deploy_search_options o =
           with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
       berth_deploy_list *l = must_deploy_baselines(d);
       berth_decider *s = must_deploy_decider(d, &o);
-      CHECK_STATUS(berth_decider_search(s, 3, 0), BERTH_OK);
+      CHECK_OK(berth_decider_search(s, 3, 0));
       berth_decide_report r = must_decider_best(s, NULL);
       CHECK(r.evaluations <= 3 && r.value <= best_baseline(l, BERTH_DEPLOY_SFB_NONE));
       if (k == 0) CHECK(r.value <= best_baseline(l, BERTH_DEPLOY_SFB_LOCAL));
@@ -153,22 +148,21 @@ static void test_valued_again(berth_ctx *ctx) {
   CHECK(repeated > 0);
 }
 
-static void test_starts_too(berth_ctx *ctx) {
-  TEST("starts that are given are valued, the baselines besides");
+TEST("starts that are given are valued, the baselines besides") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 0);
+    berth_deploy *d = draw_problem(seed, 0);
     berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1), plain = o;
     plain.baselines = 0;
     berth_decider *s = must_deploy_decider(d, &plain);
-    CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
+    CHECK_OK(berth_decider_search(s, 60, 0));
     int32_t start[MOST_GROUPS];
     berth_decide_report found = must_decider_best(s, start);
-    berth_decider_release(s);
+    RELEASE(s);
     o.n_starts = 1;
     o.start = start;
-    CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+    s = must_deploy_decider(d, &o);
     memset(start, -1, sizeof start); /* copied */
-    CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
+    CHECK_OK(berth_decider_search(s, 1, 0));
     berth_decide_report r = must_decider_best(s, NULL);
     CHECK(r.evaluations == 1 && r.start <= found.value && r.value <= found.value);
     RELEASE(s, d);
@@ -189,11 +183,10 @@ static void check_excess(berth_deploy *d, const int32_t *action) {
   CHECK((v.excess > 0) == (v.over > 0));
 }
 
-static void test_excess(berth_ctx *ctx) {
+TEST("excess: what devices lack, in parts of their memory, added up") {
   int32_t over = 0;
-  TEST("excess: what devices lack, in parts of their memory, added up");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 0.4);
+    berth_deploy *d = draw_problem(seed, 0.4);
     berth_deploy_list *l = must_deploy_baselines(d);
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
       check_excess(d, berth_deploy_list_action(l, k));
@@ -204,10 +197,9 @@ static void test_excess(berth_ctx *ctx) {
   CHECK(over > 0);
 }
 
-static void test_nothing_fits(berth_ctx *ctx) {
-  TEST("where no baseline fits the search has not more excess than the one of least");
+TEST("where no baseline fits the search has not more excess than the one of least") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 0.02);
+    berth_deploy *d = draw_problem(seed, 0.02);
     const berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
     berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
     double least = INFINITY;
@@ -215,7 +207,7 @@ static void test_nothing_fits(berth_ctx *ctx) {
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
       least = fmin(least, berth_deploy_list_value(l, k)->excess);
     berth_decider *s = must_deploy_decider(d, &o);
-    CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
+    CHECK_OK(berth_decider_search(s, 5, 0));
     CHECK_STATUS(berth_decider_best(s, NULL, &r), least > 0 ? BERTH_EINFEASIBLE : BERTH_OK);
     CHECK(r.excess <= least && (least == 0 || (isinf(r.start) && r.excess > 0)));
     RELEASE(s, l, d);
@@ -224,34 +216,22 @@ static void test_nothing_fits(berth_ctx *ctx) {
 
 /* ---- refusals ---- */
 
-static berth_status work(berth_ctx *ctx) {
-  static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };
+static berth_status work(void) {
+  static const layer_row layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };
   static const int32_t at[] = { 0, 2 }, devices[] = { 0, 1 };
   berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
-  Setting s = setting(2, 8, 2);
-  berth_graph *g = chain_of(ctx, 2, layer);
+  deploy_setting s = setting(2, 8, 2);
+  berth_graph *g = chain_of(2, layer);
   berth_deploy *d = NULL;
   berth_decider *search = NULL;
   s.o.n_sets = 1;
   s.o.set_at = at;
   s.o.set_device = devices;
-  berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
-  if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &search);
-  if (st == BERTH_OK) st = berth_decider_search(search, 10, 0);
+  berth_status st = g ? problem_of(g, &s, &d) : BERTH_ENOMEM;
+  TRY(st, berth_deploy_decider(d, &o, &search));
+  TRY(st, berth_decider_search(search, 10, 0));
   RELEASE(search, d, g);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test_kept(ctx);
-  test_meddled(ctx);
-  test_begun(ctx);
-  test_valued_again(ctx);
-  test_starts_too(ctx);
-  test_excess(ctx);
-  test_nothing_fits(ctx);
-  berth_ctx_release(ctx);
-  check_refusals(work);
-  return check_done();
-}
+TEST_REFUSALS(work)

@@ -7,14 +7,14 @@ enum { MOST_CHOICES = 2 * MOST_ACTIONS, PROBLEMS = 40 };
 
 /* ---- the space, as the header has it ---- */
 
-typedef struct Space {
+typedef struct action_space {
   berth_deploy *d;
   berth_deploy_search_options o;
   int32_t groups, actions, n, base[MOST_CHOICES]; /* n: with those that repeat ops */
-} Space;
+} action_space;
 
-static Space space_of(berth_deploy *d, const berth_deploy_search_options *o) {
-  Space x;
+static action_space space_of(berth_deploy *d, const berth_deploy_search_options *o) {
+  action_space x;
   memset(&x, 0, sizeof x);
   x.d = d;
   x.o = *o;
@@ -31,47 +31,46 @@ static Space space_of(berth_deploy *d, const berth_deploy_search_options *o) {
   return x;
 }
 
-static bool base_legal(const Space *x, int32_t group, int32_t k) {
+static bool base_legal(const action_space *x, int32_t group, int32_t k) {
   return berth_deploy_legal(x->d)[group * x->actions + x->base[k]];
 }
 
-static void some_strategy(const Space *x, int32_t *action) {
+static void some_strategy(const action_space *x, int32_t *action) {
   for (int32_t g = 0; g < x->groups; g++)
     for (action[g] = 0; !base_legal(x, g, action[g]);) action[g]++;
 }
 
 /* The rule LOCAL repeats an op of the group, if it has the action. */
-static bool repeats(const Space *x, int32_t group, int32_t action) {
+static bool repeats(const action_space *x, int32_t group, int32_t action) {
   int32_t all[MOST_GROUPS], ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d)));
   bool any = false;
   some_strategy(x, all);
   all[group] = action;
   uint8_t duplicate[MOST_OPS];
-  CHECK_STATUS(berth_deploy_repeat(x->d, all, BERTH_DEPLOY_SFB_LOCAL, duplicate), BERTH_OK);
+  CHECK_OK(berth_deploy_repeat(x->d, all, BERTH_DEPLOY_SFB_LOCAL, duplicate));
   for (int32_t i = 0; i < ops; i++)
     any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
   return any;
 }
 
-static bool is_legal(const Space *x, int32_t group, int32_t k) {
+static bool is_legal(const action_space *x, int32_t group, int32_t k) {
   return base_legal(x, group, k) && (k < x->actions || repeats(x, group, x->base[k]));
 }
 
-static void draw_assignment(const Space *x, berth_rng *r, int32_t *out) {
+static void draw_assignment(const action_space *x, berth_rng *r, int32_t *out) {
   for (int32_t g = 0; g < x->groups; g++)
     do out[g] = berth_rng_below(r, x->n);
     while (!is_legal(x, g, out[g]));
 }
 
-static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, int32_t layers, int32_t groups,
-                                  int32_t devices) {
+static berth_deploy *draw_problem(uint64_t seed, int32_t layers, int32_t groups, int32_t devices) {
   berth_rng r = seeded(seed, 3);
-  Setting s = draw_setting(&r);
-  Layer layer[6];
+  deploy_setting s = draw_setting(&r);
+  layer_row layer[6];
   draw_layers(&r, layers, layer);
   if (groups > 0) s.op_groups = groups;
   if (devices > 0) s.devices = devices;
-  return problem(ctx, layers, layer, &s);
+  return problem(layers, layer, &s);
 }
 
 static berth_deploy_search_options options(berth_deploy_sfb rule, int choose) {
@@ -83,14 +82,13 @@ static berth_deploy_search_options options(berth_deploy_sfb rule, int choose) {
 
 /* ---- actions and strategies ---- */
 
-static void test_legal(berth_ctx *ctx) {
+TEST("each AllReduce once more with repeated ops, legal where the rule repeats any") {
   int32_t more = 0, fewer = 0;
-  TEST("each AllReduce once more with repeated ops, legal where the rule repeats any");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t rule = 0; rule < 6; rule++) {
-      berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
+      berth_deploy *d = draw_problem(seed, 6, 0, 0);
       const berth_deploy_search_options o = options((berth_deploy_sfb)(rule % 3), rule / 3);
-      const Space x = space_of(d, &o);
+      const action_space x = space_of(d, &o);
       CHECK(berth_deploy_search_actions(d, &o) == x.n && (x.n > x.actions) == (rule == 4));
       int32_t a[MOST_GROUPS], action[MOST_GROUPS];
       uint8_t duplicate[MOST_OPS];
@@ -106,50 +104,49 @@ static void test_legal(berth_ctx *ctx) {
           more += fine && k >= x.actions;
           fewer += !fine && k >= x.actions && k < x.n;
         }
-      berth_deploy_release(d);
+      RELEASE(d);
     }
   CHECK(more > 0 && fewer > 0);
 }
 
-static void check_strategy(const Space *x, const int32_t *assignment, const int32_t *action,
+static void check_strategy(const action_space *x, const int32_t *assignment, const int32_t *action,
                            const uint8_t *duplicate) {
   const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d))),
                 *group = berth_deploy_group(x->d);
   uint8_t all[MOST_OPS];
-  CHECK_STATUS(berth_deploy_repeat(x->d, action, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
+  CHECK_OK(berth_deploy_repeat(x->d, action, BERTH_DEPLOY_SFB_LOCAL, all));
   for (int32_t g = 0; g < x->groups; g++) CHECK(action[g] == x->base[assignment[g]]);
   for (int32_t i = 0; i < ops; i++)
     CHECK(duplicate[i] == (assignment[group[i]] >= x->actions ? all[i] : 0));
 }
 
-static void test_round_trip(berth_ctx *ctx) {
+TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to "
+     "it") {
   int32_t repeated = 0;
-  TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to "
-       "it");
   berth_rng r = seeded(4, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
+    berth_deploy *d = draw_problem(seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
-    const Space x = space_of(d, &o);
+    const action_space x = space_of(d, &o);
     for (int32_t k = 0; k < 30; k++) {
       int32_t a[MOST_GROUPS];
       draw_assignment(&x, &r, a);
       int32_t action[MOST_GROUPS];
       uint8_t duplicate[MOST_OPS];
-      CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate), BERTH_OK);
+      CHECK_OK(berth_deploy_strategy(d, &o, a, action, duplicate));
       check_strategy(&x, a, action, duplicate);
       int32_t back[MOST_GROUPS];
-      CHECK_STATUS(berth_deploy_assignment(d, &o, action, duplicate, back), BERTH_OK);
+      CHECK_OK(berth_deploy_assignment(d, &o, action, duplicate, back));
       CHECK(memcmp(a, back, (size_t)x.groups * sizeof *a) == 0);
       for (int32_t g = 0; g < x.groups; g++) repeated += a[g] >= x.actions;
     }
-    berth_deploy_release(d);
+    RELEASE(d);
   }
   CHECK(repeated > 100);
 }
 
 /* PS where it is illegal is the AllReduce of the same set and shares. */
-static int32_t instead(const Space *x, int32_t group, int32_t k) {
+static int32_t instead(const action_space *x, int32_t group, int32_t k) {
   const berth_action *a;
   int32_t b = 0;
   berth_deploy_actions(x->d, &a);
@@ -162,7 +159,7 @@ static int32_t instead(const Space *x, int32_t group, int32_t k) {
   return b < x->actions && base_legal(x, group, b) ? b : BERTH_NONE;
 }
 
-static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
+static void check_nearest(const action_space *x, berth_rng *r, const int32_t *action) {
   const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d)));
   uint8_t marked[MOST_GROUPS] = { 0 };
   int32_t extra[MOST_ACTIONS];
@@ -171,9 +168,9 @@ static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
   for (int32_t i = 0; i < ops; i++)
     if ((duplicate[i] = berth_rng_below(r, 5) == 0)) marked[berth_deploy_group(x->d)[i]] = 1;
   int32_t out[MOST_GROUPS];
-  CHECK_STATUS(berth_deploy_assignment(x->d, &x->o, action, duplicate, out), BERTH_OK);
+  CHECK_OK(berth_deploy_assignment(x->d, &x->o, action, duplicate, out));
   int32_t none[MOST_GROUPS];
-  CHECK_STATUS(berth_deploy_assignment(x->d, &x->o, action, NULL, none), BERTH_OK);
+  CHECK_OK(berth_deploy_assignment(x->d, &x->o, action, NULL, none));
   for (int32_t g = 0; g < x->groups; g++) {
     const int32_t a = instead(x, g, action[g]);
     const berth_action *list;
@@ -185,15 +182,14 @@ static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
   }
 }
 
-static void test_nearest(berth_ctx *ctx) {
+TEST("strategies at random: what stands for illegal actions, all that the rule repeats or "
+     "nothing") {
   int32_t moved = 0;
-  TEST("strategies at random: what stands for illegal actions, all that the rule repeats or "
-       "nothing");
   berth_rng r = seeded(5, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
+    berth_deploy *d = draw_problem(seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
-    const Space x = space_of(d, &o);
+    const action_space x = space_of(d, &o);
     for (int32_t k = 0; k < 30; k++) {
       int32_t a[MOST_GROUPS];
       for (int32_t g = 0; g < x.groups; g++) {
@@ -203,7 +199,7 @@ static void test_nearest(berth_ctx *ctx) {
       }
       check_nearest(&x, &r, a);
     }
-    berth_deploy_release(d);
+    RELEASE(d);
   }
   CHECK(moved > 0);
 }
@@ -213,42 +209,39 @@ static void test_nearest(berth_ctx *ctx) {
 static void check_found(berth_deploy *d, const berth_deploy_search_options *o) {
   berth_decider *s = must_deploy_decider(d, o);
   CHECK(berth_decider_actions(s) == berth_deploy_search_actions(d, o));
-  CHECK_STATUS(berth_decider_search(s, 40, 0), BERTH_OK);
+  CHECK_OK(berth_decider_search(s, 40, 0));
   int32_t a[MOST_GROUPS];
   berth_decide_report r = must_decider_best(s, a);
   int32_t action[MOST_GROUPS];
   uint8_t duplicate[MOST_OPS];
-  CHECK_STATUS(berth_deploy_strategy(d, o, a, action, duplicate), BERTH_OK);
+  CHECK_OK(berth_deploy_strategy(d, o, a, action, duplicate));
   berth_deploy_value v = value_of(d, action, duplicate, NULL);
   CHECK(v.seconds == r.value && v.over == 0 && r.value <= r.start);
-  berth_decider_release(s);
 }
 
-static void test_values(berth_ctx *ctx) {
-  TEST("what a search finds is worth what the simulation says, to the bit");
+TEST("what a search finds is worth what the simulation says, to the bit") {
   for (uint64_t seed = 0; seed < 12; seed++)
     for (int32_t k = 0; k < 8; k++) {
-      berth_deploy *d = draw_problem(ctx, seed, 5, 0, 0);
+      berth_deploy *d = draw_problem(seed, 5, 0, 0);
       berth_deploy_search_options o = options((berth_deploy_sfb)(k % 3), k != 3);
       o.decide.method = (berth_decide_method)(seed % 4);
       o.steps = k % 2;
       o.baselines = k / 4;
       check_found(d, &o);
-      berth_deploy_release(d);
     }
 }
 
 /* ---- enumeration ---- */
 
-static double seconds_of(const Space *x, const int32_t *assignment, const uint8_t *all) {
+static double seconds_of(const action_space *x, const int32_t *assignment, const uint8_t *all) {
   int32_t action[MOST_GROUPS];
   uint8_t duplicate[MOST_OPS];
-  CHECK_STATUS(berth_deploy_strategy(x->d, &x->o, assignment, action, duplicate), BERTH_OK);
+  CHECK_OK(berth_deploy_strategy(x->d, &x->o, assignment, action, duplicate));
   return value_of(x->d, action, all ? all : duplicate, NULL).seconds;
 }
 
 /* The best of all; and of those that repeat all or none of what the rule says. */
-static double least(const Space *x, int64_t *count, double *all_or_none) {
+static double least(const action_space *x, int64_t *count, double *all_or_none) {
   int32_t a[MOST_GROUPS] = { 0 }, i = 0;
   double best = *all_or_none = INFINITY;
   for (*count = 0; i >= 0;) {
@@ -261,7 +254,7 @@ static double least(const Space *x, int64_t *count, double *all_or_none) {
     }
     if (legal && plain) {
       uint8_t all[MOST_OPS];
-      CHECK_STATUS(berth_deploy_repeat(x->d, a, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
+      CHECK_OK(berth_deploy_repeat(x->d, a, BERTH_DEPLOY_SFB_LOCAL, all));
       *all_or_none = fmin(*all_or_none, fmin(seconds_of(x, a, NULL), seconds_of(x, a, all)));
     }
     for (i = x->groups - 1; i >= 0 && ++a[i] == x->n; i--) a[i] = 0;
@@ -272,51 +265,47 @@ static double least(const Space *x, int64_t *count, double *all_or_none) {
 /* @return by how much of all or none the best is better */
 static double check_best(berth_deploy *d) {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
-  const Space x = space_of(d, &o);
+  const action_space x = space_of(d, &o);
   int64_t count;
   double all_or_none, best = least(&x, &count, &all_or_none);
   berth_decider *s = must_deploy_decider(d, &o);
-  CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
+  CHECK_OK(berth_decider_search(s, 2 * count, 0));
   berth_decide_report r = must_decider_best(s, NULL);
   CHECK(r.value == best && r.evaluations <= count && best <= all_or_none);
-  berth_decider_release(s);
+  RELEASE(s);
   return 1 - best / all_or_none;
 }
 
-static void test_enumeration(berth_ctx *ctx) {
-  TEST("small problems: the best of all, at least as good as all or none");
+TEST("small problems: the best of all, at least as good as all or none") {
   for (uint64_t seed = 0; seed < 15; seed++) {
-    berth_deploy *d = draw_problem(ctx, seed, 3, 3, 2);
+    berth_deploy *d = draw_problem(seed, 3, 3, 2);
     check_best(d);
-    berth_deploy_release(d);
   }
 }
 
 /* The AllReduce of the last layer goes on beside the backward ops of the long one before it: to
  * repeat its op only costs time. That of the first has nothing beside it. By itself each pays. */
-static void test_some(berth_ctx *ctx) {
+TEST("where it pays for one op group and not for another, some is better than all and none") {
   static const int32_t at[] = { 0, 4 }, devices[] = { 0, 1, 2, 3 };
-  static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 40e-3, 1e4, 10 }, { 2e-3, 1e4, 1.2e7 } };
-  Setting s = setting(4, 16, 4);
-  TEST("where it pays for one op group and not for another, some is better than all and none");
+  static const layer_row layer[] = { { 2e-3, 1e4, 4e6 }, { 40e-3, 1e4, 10 }, { 2e-3, 1e4, 1.2e7 } };
+  deploy_setting s = setting(4, 16, 4);
   s.o.n_sets = 1;
   s.o.set_at = at;
   s.o.set_device = devices;
   berth_deploy *d;
-  if (!(d = problem(ctx, 3, layer, &s))) return;
+  if (!(d = problem(3, layer, &s))) return;
   CHECK(check_best(d) > 0.01);
-  berth_deploy_release(d);
 }
 
 /* ---- a prior of one's own ---- */
 
-typedef struct Watch {
+typedef struct value_watch {
   berth_deploy *d;
   int32_t leaves, wrong, fail;
-} Watch;
+} value_watch;
 
 static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
-  Watch *w = ud;
+  value_watch *w = ud;
   const int32_t n = berth_deploy_actions(w->d, NULL), groups = berth_deploy_groups(w->d);
   const uint8_t *legal = berth_deploy_legal(w->d);
   for (int32_t j = 0; j < k; j++, w->leaves++) {
@@ -333,7 +322,7 @@ static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p
 }
 
 /* In steps: of actions whose choices were all met. */
-static void check_halves(berth_decider *s, const Space *x) {
+static void check_halves(berth_decider *s, const action_space *x) {
   double weight[MOST_CHOICES] = { 0 }, sum = 0;
   for (int32_t k = 0; k < x->n; k++)
     if (base_legal(x, 0, k) && k < x->actions) sum += weight[k] = 1 + k % 3;
@@ -342,32 +331,31 @@ static void check_halves(berth_decider *s, const Space *x) {
   for (int32_t k = 0; k < x->n; k++) {
     if (!is_legal(x, 0, k)) continue;
     berth_decide_node node;
-    CHECK_STATUS(berth_decider_node(s, 1, &k, &node), BERTH_OK);
+    CHECK_OK(berth_decider_node(s, 1, &k, &node));
     if (!x->o.steps || node.visits > 0) CHECK_NEAR(node.prior, weight[k] / sum, 1e-12);
   }
 }
 
-static void test_own_prior(berth_ctx *ctx) {
-  TEST("a prior of one's own sees strategies; half of its weight is for repeated ops");
+TEST("a prior of one's own sees strategies; half of its weight is for repeated ops") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t batch = 1; batch < 8; batch += 3) {
-      berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
-      Watch w = { d, 0, 0, 0 };
+      berth_deploy *d = draw_problem(seed, 6, 0, 0);
+      value_watch w = { d, 0, 0, 0 };
       berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, batch != 4);
       o.prior = BERTH_DEPLOY_PRIOR_OWN;
       o.own = watch;
       o.ud = &w;
       o.steps = seed % 2;
       o.decide.batch = batch;
-      Space x = space_of(d, &o);
+      action_space x = space_of(d, &o);
       berth_decider *s = must_deploy_decider(d, &o);
-      CHECK_STATUS(berth_decider_run(s, 20), BERTH_OK);
+      CHECK_OK(berth_decider_run(s, 20));
       check_halves(s, &x);
-      CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
+      CHECK_OK(berth_decider_search(s, 60, 0));
       CHECK(w.leaves > 0 && w.wrong == 0);
-      berth_decider_release(s);
+      RELEASE(s);
       w.fail = 1;
-      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      s = must_deploy_decider(d, &o);
       CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_ECALLBACK);
       RELEASE(s, d);
     }
@@ -375,25 +363,23 @@ static void test_own_prior(berth_ctx *ctx) {
 
 /* ---- refusals ---- */
 
-static void test_wrong(berth_ctx *ctx) {
+TEST("what is no assignment, and no strategy, is told") {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
-  berth_deploy *d = draw_problem(ctx, 2, 4, 3, 3);
+  berth_deploy *d = draw_problem(2, 4, 3, 3);
   int32_t a[MOST_GROUPS] = { 0 };
-  TEST("what is no assignment, and no strategy, is told");
   a[1] = berth_deploy_search_actions(d, &o);
   int32_t action[MOST_GROUPS];
   uint8_t duplicate[MOST_OPS];
-  CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate), BERTH_EINVAL);
-  CHECK(strstr(berth_errmsg(ctx), "op group 1: action") != NULL);
+  CHECK_SAYS(berth_deploy_strategy(d, &o, a, action, duplicate), BERTH_EINVAL,
+             "op group 1: action");
   CHECK_STATUS(berth_deploy_assignment(d, &o, a, NULL, action), BERTH_EINVAL);
   a[1] = -1;
   CHECK_STATUS(berth_deploy_assignment(d, &o, a, NULL, action), BERTH_EINVAL);
-  berth_deploy_release(d);
 }
 
 static berth_status search_by(berth_deploy *d, berth_deploy_search_options o,
                               const int32_t *start) {
-  Watch w = { d, 0, 0, 0 };
+  value_watch w = { d, 0, 0, 0 };
   berth_decider *s = NULL;
   o.prior = BERTH_DEPLOY_PRIOR_OWN;
   o.own = watch;
@@ -401,19 +387,19 @@ static berth_status search_by(berth_deploy *d, berth_deploy_search_options o,
   o.start = start;
   o.n_starts = 1;
   berth_status st = berth_deploy_decider(d, &o, &s);
-  if (st == BERTH_OK) st = berth_decider_search(s, 10, 0);
-  berth_decider_release(s);
+  TRY(st, berth_decider_search(s, 10, 0));
+  RELEASE(s);
   return st;
 }
 
-static berth_status work(berth_ctx *ctx) {
-  static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };
+static berth_status work(void) {
+  static const layer_row layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
-  Setting s = setting(2, 8, 2);
-  berth_graph *g = chain_of(ctx, 2, layer);
+  deploy_setting s = setting(2, 8, 2);
+  berth_graph *g = chain_of(2, layer);
   berth_deploy *d = NULL;
   uint8_t all[MOST_OPS];
-  berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
+  berth_status st = g ? problem_of(g, &s, &d) : BERTH_ENOMEM;
   memset(all, 1, sizeof all);
   int32_t a[MOST_GROUPS], action[MOST_GROUPS];
   if (st == BERTH_OK) {
@@ -421,23 +407,10 @@ static berth_status work(berth_ctx *ctx) {
     st = berth_deploy_assignment(d, &o, action, all, a);
   }
   uint8_t duplicate[MOST_OPS];
-  if (st == BERTH_OK) st = berth_deploy_strategy(d, &o, a, action, duplicate);
-  if (st == BERTH_OK) st = search_by(d, o, a);
+  TRY(st, berth_deploy_strategy(d, &o, a, action, duplicate));
+  TRY(st, search_by(d, o, a));
   RELEASE(d, g);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test_legal(ctx);
-  test_round_trip(ctx);
-  test_nearest(ctx);
-  test_values(ctx);
-  test_enumeration(ctx);
-  test_some(ctx);
-  test_own_prior(ctx);
-  test_wrong(ctx);
-  berth_ctx_release(ctx);
-  check_refusals(work);
-  return check_done();
-}
+TEST_REFUSALS(work)

@@ -6,10 +6,10 @@
 /* ---- by hand ---- */
 
 /* One layer of 4 ops of 8 s (the update takes 0.08 s) on devices at speed 1. */
-static void one_device_takes_all_times(berth_ctx *ctx) {
-  const Layer layer = { 8, 100, 40 };
-  Setting s = setting(2, 8, 4);
-  berth_deploy *d = problem(ctx, 1, &layer, &s);
+TEST("one device takes all times, two take half") {
+  const layer_row layer = { 8, 100, 40 };
+  deploy_setting s = setting(2, 8, 4);
+  berth_deploy *d = problem(1, &layer, &s);
   double bound = 0;
   const char *which = NULL;
   if (!d) return;
@@ -24,25 +24,24 @@ static void one_device_takes_all_times(berth_ctx *ctx) {
   CHECK(v.over == 0 && v.worst == BERTH_NONE && v.shortfall == 0 && v.repeated == 0);
   CHECK_NEAR(peak[0], 0, 0);
   CHECK(v.peak == peak[1] && v.peak >= 140);
-  CHECK_STATUS(berth_deploy_bound(d, &bound, &which), BERTH_OK);
+  CHECK_OK(berth_deploy_bound(d, &bound, &which));
   CHECK_NEAR(bound, 12.04, 1e-7); /* 24.08 / 2; the path: 2 x 8 / 2 + 0.08 */
   CHECK_TEXT(which, "work");
   double seconds[MOST_ACTIONS];
-  CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_OK);
+  CHECK_OK(berth_deploy_local(d, action, 0, seconds));
   CHECK(seconds[both] < seconds[one]);
   uniform(d, both, action);
   v = value_of(d, action, NULL, peak);
   CHECK(v.seconds >= bound && v.seconds < 12.081);
-  berth_deploy_release(d);
 }
 
-static void local_costs_by_hand(berth_ctx *ctx) {
-  const Layer layer = { 8, 100, 4e6 };
-  Setting s = setting(2, 8, 1);
+TEST("local costs by hand") {
+  const layer_row layer = { 8, 100, 4e6 };
+  deploy_setting s = setting(2, 8, 1);
   s.latency = 0;
   s.bandwidth = 1e6;
   berth_deploy *d;
-  if (!(d = problem(ctx, 1, &layer, &s))) return;
+  if (!(d = problem(1, &layer, &s))) return;
   CHECK(berth_deploy_groups(d) == 1);
   int32_t one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   int32_t ps = find_action(d, 2, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
@@ -50,22 +49,21 @@ static void local_costs_by_hand(berth_ctx *ctx) {
   int32_t action[MOST_GROUPS];
   uniform(d, one, action);
   double seconds[MOST_ACTIONS];
-  CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_OK);
+  CHECK_OK(berth_deploy_local(d, action, 0, seconds));
   CHECK_NEAR(seconds[one], 24.08, 1e-9);
   CHECK_NEAR(seconds[ps], 12.08 + 4 + 4, 1e-9); /* 4 MB to the server at 1 MB/s, and back */
   CHECK_NEAR(seconds[both], 12.08 + 4, 1e-9);   /* repeated: 4 s longer, and 2 x 50 B gathered,
                                                    instead of 4 s: no */
-  berth_deploy_release(d);
 }
 
 /* The second layer reads 2 MB of the first one, which reads 3 MB of it; 1 MB/s. */
-static void neighbours_count(berth_ctx *ctx) {
-  const Layer layers[2] = { { 2, 2e6, 1 }, { 1, 3e6, 1 } };
-  Setting s = setting(2, 8, 3);
+TEST("local costs count what crosses to neighbours") {
+  const layer_row layers[2] = { { 2, 2e6, 1 }, { 1, 3e6, 1 } };
+  deploy_setting s = setting(2, 8, 3);
   s.latency = 0;
   s.bandwidth = 1e6;
   berth_deploy *d;
-  if (!(d = problem(ctx, 2, layers, &s))) return;
+  if (!(d = problem(2, layers, &s))) return;
   int32_t here = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   int32_t there = find_action(d, 1, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
@@ -73,15 +71,14 @@ static void neighbours_count(berth_ctx *ctx) {
   int32_t action[MOST_GROUPS];
   uniform(d, here, action);
   double seconds[MOST_ACTIONS];
-  CHECK_STATUS(berth_deploy_local(d, action, 1, seconds), BERTH_OK);
+  CHECK_OK(berth_deploy_local(d, action, 1, seconds));
   CHECK_NEAR(seconds[here], 3.01, 1e-6);
   CHECK_NEAR(seconds[there], 3.01 + 5, 1e-6);
   CHECK_NEAR(seconds[both], 1.51 + 2.5 + 1e-6, 1e-6); /* half of each crosses; 1 B by AllReduce */
   action[0] = both;
-  CHECK_STATUS(berth_deploy_local(d, action, 1, seconds), BERTH_OK);
+  CHECK_OK(berth_deploy_local(d, action, 1, seconds));
   CHECK_NEAR(seconds[both], 1.51 + 1e-6, 1e-6);
   CHECK_NEAR(seconds[there], 3.01 + 2.5, 1e-6);
-  berth_deploy_release(d);
 }
 
 /* ---- against the compiled graph ---- */
@@ -101,7 +98,7 @@ static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8
   berth_compiled *c = NULL;
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_status st = berth_deploy_compile(d, action, duplicate, &c);
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   if (st != BERTH_OK) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
     o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
@@ -111,7 +108,7 @@ static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8
        k++) {
     CHECK_NEAR(berth_result_peak(r)[k], peak[k], 0);
   }
-  RELEASE(r, c);
+  RELEASE(c);
 }
 
 /* Latest end less earliest start, and least wait, by brute force. */
@@ -124,8 +121,8 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
   berth_deploy_value v;
   berth_compiled *c = NULL;
   int32_t n = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
-  CHECK_STATUS(berth_deploy_simulate(d, action, duplicate, &f, &v), BERTH_OK);
-  CHECK_STATUS(berth_deploy_compile(d, action, duplicate, &c), BERTH_OK);
+  CHECK_OK(berth_deploy_simulate(d, action, duplicate, &f, &v));
+  CHECK_OK(berth_deploy_compile(d, action, duplicate, &c));
   if (!c) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
     o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
@@ -147,32 +144,32 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
     CHECK(busy[i] >= 0 && busy[i] <= 1 + 1e-12);
     CHECK_NEAR(busy[i] * v.seconds, berth_result_busy(r)[i], 1e-9 * v.seconds);
   }
-  RELEASE(r, c);
+  RELEASE(c);
 }
 
 enum { PROBLEMS = 60, STRATEGIES = 50 };
 
 /* Thousands of strategies of random problems: none below the bound; all as compiled and simulated;
  * rules cover what they may. */
-static void random_strategies(berth_ctx *ctx) {
+TEST("random strategies: as compiled and simulated, and none below the bound") {
   int32_t below = 0, n = 0, wrong = 0;
   double closest = 0;
   berth_rng r = seeded(5, 0);
   for (int32_t p = 0; p < PROBLEMS; p++) {
-    Layer layer[8];
-    Setting s = draw_setting(&r);
+    layer_row layer[8];
+    deploy_setting s = draw_setting(&r);
     int32_t layers = 1 + berth_rng_below(&r, 8);
     double bound = 0;
     draw_layers(&r, layers, layer);
     berth_deploy *d;
-    if (!(d = problem(ctx, layers, layer, &s))) continue;
-    CHECK_STATUS(berth_deploy_bound(d, &bound, NULL), BERTH_OK);
+    if (!(d = problem(layers, layer, &s))) continue;
+    CHECK_OK(berth_deploy_bound(d, &bound, NULL));
     int32_t action[MOST_GROUPS];
     double peak[MOST_DEVICES];
     uint8_t duplicate[MOST_OPS];
     for (int32_t k = 0; k < STRATEGIES; k++, n++) {
       draw_strategy(&r, d, action);
-      CHECK_STATUS(berth_deploy_repeat(d, action, (berth_deploy_sfb)(k % 3), duplicate), BERTH_OK);
+      CHECK_OK(berth_deploy_repeat(d, action, (berth_deploy_sfb)(k % 3), duplicate));
       berth_deploy_value v = value_of(d, action, duplicate, peak);
       below += !(v.seconds >= bound);
       closest = fmax(closest, bound / v.seconds);
@@ -180,7 +177,7 @@ static void random_strategies(berth_ctx *ctx) {
       if (k == 3) check_feedback(d, action, duplicate);
     }
     wrong += !(bound > 0);
-    berth_deploy_release(d);
+    RELEASE(d);
   }
   CHECK(below == 0 && wrong == 0);
   printf("# %d strategies, the closest to its bound at %.3f of its time\n", (int)n, closest);
@@ -188,24 +185,23 @@ static void random_strategies(berth_ctx *ctx) {
 
 /* ---- features ---- */
 
-static void features_by_hand(berth_ctx *ctx) {
-  const Layer layers[2] = { { 2, 2e6, 3e6 }, { 1, 4e6, 1e6 } };
-  Setting s = setting(3, 8, 3);
+TEST("features by hand") {
+  const layer_row layers[2] = { { 2, 2e6, 3e6 }, { 1, 4e6, 1e6 } };
+  deploy_setting s = setting(3, 8, 3);
   float op[3 * 13], device[2 * 5], edge[6], link[4], place[3 * 2 * 5];
   berth_deploy_features f = { op, device, edge, link, place };
   s.bandwidth = 1e6;
   s.speed[2] = 2;
   s.memory[0] = s.memory[1] = 1e9;
   berth_deploy *d;
-  if (!(d = problem(ctx, 2, layers, &s))) return;
+  if (!(d = problem(2, layers, &s))) return;
   berth_deploy_shape shape;
-  CHECK_STATUS(berth_deploy_features_shape(d, &shape), BERTH_OK);
+  CHECK_OK(berth_deploy_features_shape(d, &shape));
   CHECK(shape.groups == 3 && shape.device_groups == 2 && shape.edges == 3);
   int32_t action[MOST_GROUPS];
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
   berth_deploy_value v;
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v),
-               BERTH_OK);
+  CHECK_OK(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v));
   double norm = hypot(op[0], op[13]);
   CHECK_NEAR(norm, 1, 1e-6);
   for (int32_t k = 0; k < 2; k++) {
@@ -221,51 +217,45 @@ static void features_by_hand(berth_ctx *ctx) {
   /* forward, and back; the input: the heaviest first, then numbered */
   CHECK(shape.from[0] == 0 && shape.to[0] == 1 && shape.from[1] == 1 && shape.to[1] == 0);
   CHECK(shape.from[2] == 2 && shape.to[2] == 0 && edge[2] == edge[0] && edge[1] == 2 * edge[0]);
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 4, 0, BERTH_DEPLOY_SCALE_RAW, 0, &f, NULL),
-               BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "4 op groups decided: there are 3");
+  CHECK_ERROR(berth_deploy_features_of(d, action, NULL, 4, 0, BERTH_DEPLOY_SCALE_RAW, 0, &f, NULL),
+              BERTH_EINVAL, "4 op groups decided: there are 3");
   CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, 7, BERTH_DEPLOY_SCALE_LOG, 0, &f, NULL),
                BERTH_EINVAL);
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, BERTH_NONE, BERTH_DEPLOY_SCALE_LOG, 0,
-                                        &f, NULL),
-               BERTH_OK);
+  CHECK_OK(berth_deploy_features_of(d, action, NULL, 0, BERTH_NONE, BERTH_DEPLOY_SCALE_LOG, 0, &f,
+           NULL));
   CHECK(op[9] == 0 && op[0] <= 1 && device[4] == 0 && link[0] == 1);
-  berth_deploy_release(d);
 }
 
 /* ---- refusals, allocation failure ---- */
 
-static void refusals(berth_ctx *ctx) {
-  const Layer layer = { 1, 1, 1 };
-  Setting s = setting(2, 8, 1);
-  berth_deploy *d = problem(ctx, 1, &layer, &s);
+TEST("what is refused") {
+  const layer_row layer = { 1, 1, 1 };
+  deploy_setting s = setting(2, 8, 1);
+  berth_deploy *d = problem(1, &layer, &s);
   int32_t action[MOST_GROUPS] = { 0 };
   uint8_t duplicate[MOST_OPS] = { 0 };
   if (!d) return;
   double seconds[MOST_ACTIONS];
-  CHECK_STATUS(berth_deploy_local(d, action, 1, seconds), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op group 1: there are 1");
-  CHECK_STATUS(berth_deploy_repeat(d, action, (berth_deploy_sfb)9, duplicate), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "there is no rule 9 for repeated ops");
+  CHECK_ERROR(berth_deploy_local(d, action, 1, seconds), BERTH_EINVAL, "op group 1: there are 1");
+  CHECK_ERROR(berth_deploy_repeat(d, action, (berth_deploy_sfb)9, duplicate), BERTH_EINVAL,
+              "there is no rule 9 for repeated ops");
   action[0] = 1000;
   berth_deploy_value v;
   CHECK_STATUS(berth_deploy_evaluate(d, action, NULL, NULL, &v), BERTH_EINVAL);
   CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_EINVAL);
   CHECK_STATUS(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_CUT, duplicate), BERTH_EINVAL);
-  berth_deploy_release(d);
   s.given = true;
   s.sim = berth_sim_default(NULL);
   s.sim.noise = 0.1;
-  if (!(d = problem(ctx, 1, &layer, &s))) return;
+  if (!(d = problem(1, &layer, &s))) return;
   CHECK_STATUS(berth_deploy_bound(d, seconds, NULL), BERTH_EUNSUPPORTED);
-  berth_deploy_release(d);
 }
 
-static berth_status whole_job(berth_ctx *ctx, const void *what) {
+static berth_status whole_job(const void *what) {
   (void)what;
-  const Layer layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
-  Setting s = setting(3, 9, 3);
-  berth_graph *g = chain_of(ctx, 3, layers);
+  const layer_row layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
+  deploy_setting s = setting(3, 9, 3);
+  berth_graph *g = chain_of(3, layers);
   berth_deploy *d = NULL;
   berth_deploy_list *l = NULL;
   int32_t action[MOST_GROUPS] = { 0 };
@@ -273,46 +263,46 @@ static berth_status whole_job(berth_ctx *ctx, const void *what) {
   float op[3 * 13];
   berth_deploy_feedback f = { makespan, NULL, NULL, NULL, NULL, NULL };
   berth_deploy_features features = { op, NULL, NULL, NULL, NULL };
-  berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
+  berth_status st = g ? problem_of(g, &s, &d) : BERTH_ENOMEM;
   int32_t a =
       st == BERTH_OK ? find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN) : BERTH_NONE;
   if (a != BERTH_NONE) uniform(d, a, action);
   uint8_t duplicate[MOST_OPS];
-  if (st == BERTH_OK) st = berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate);
-  if (st == BERTH_OK) st = berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_CUT, duplicate);
+  TRY(st, berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate));
+  TRY(st, berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_CUT, duplicate));
   berth_deploy_value v;
-  if (st == BERTH_OK) st = berth_deploy_evaluate(d, action, duplicate, NULL, &v);
-  if (st == BERTH_OK) st = berth_deploy_simulate(d, action, duplicate, &f, &v);
-  if (st == BERTH_OK) st = berth_deploy_guard(d, action, duplicate, 4, &v);
+  TRY(st, berth_deploy_evaluate(d, action, duplicate, NULL, &v));
+  TRY(st, berth_deploy_simulate(d, action, duplicate, &f, &v));
+  TRY(st, berth_deploy_guard(d, action, duplicate, 4, &v));
   double seconds[MOST_ACTIONS];
-  if (st == BERTH_OK) st = berth_deploy_local(d, action, 0, seconds);
-  if (st == BERTH_OK) st = berth_deploy_bound(d, seconds, NULL);
+  TRY(st, berth_deploy_local(d, action, 0, seconds));
+  TRY(st, berth_deploy_bound(d, seconds, NULL));
   berth_deploy_shape shape;
-  if (st == BERTH_OK) st = berth_deploy_features_shape(d, &shape);
+  TRY(st, berth_deploy_features_shape(d, &shape));
   if (st == BERTH_OK)
     st =
         berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
-  if (st == BERTH_OK) st = berth_deploy_baselines(d, &l);
+  TRY(st, berth_deploy_baselines(d, &l));
   RELEASE(l, d, g);
   return st;
 }
 
 /* Whatever runs out of memory on the way, the answer is that. */
-static void guard_reports_failures(void) {
-  const Layer layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
+TEST("the guard of repeated ops reports what fails on the way") {
+  const layer_row layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
   check_alloc_state x = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &x, NULL, NULL, NULL, NULL };
-  Setting s = setting(3, 9, 3);
+  deploy_setting s = setting(3, 9, 3);
   int32_t action[MOST_GROUPS] = { 0 };
   berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   long n = 0;
-  berth_ctx *ctx = must_ctx_new(&hooks);
+  hooked(&hooks);
   berth_deploy *d;
-  if (!(d = problem(ctx, 3, layers, &s))) return;
+  if (!(d = problem(3, layers, &s))) return;
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
   uint8_t all[MOST_OPS];
-  CHECK_STATUS(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
-  CHECK_STATUS(berth_deploy_evaluate(d, action, all, NULL, &v), BERTH_OK);
+  CHECK_OK(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, all));
+  CHECK_OK(berth_deploy_evaluate(d, action, all, NULL, &v));
   CHECK(v.repeated > 0);
   uint8_t duplicate[MOST_OPS];
   berth_status st;
@@ -324,22 +314,10 @@ static void guard_reports_failures(void) {
   } while (x.calls >= x.fail_at && n < 5000);
   CHECK(n > 40);
   x.fail_at = 0;
-  RELEASE(d, ctx);
+  RELEASE(d);
+  hooked(NULL);
   CHECK(x.held == 0);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("one device takes all times, two take half") one_device_takes_all_times(ctx);
-  TEST("local costs by hand") local_costs_by_hand(ctx);
-  TEST("local costs count what crosses to neighbours") neighbours_count(ctx);
-  TEST("random strategies: as compiled and simulated, and none below the bound");
-  random_strategies(ctx);
-  TEST("features by hand") features_by_hand(ctx);
-  TEST("what is refused") refusals(ctx);
-  berth_ctx_release(ctx);
-  TEST("the guard of repeated ops reports what fails on the way") guard_reports_failures();
-  TEST("every allocation refused in turn") refuse_each(whole_job, NULL, 1, 200);
-  TEST("every allocation refused from one on") refuse_each(whole_job, NULL, -1, 200);
-  return check_done();
-}
+TEST("every allocation refused in turn") { refuse_each(whole_job, NULL, 1, 200); }
+TEST("every allocation refused from one on") { refuse_each(whole_job, NULL, -1, 200); }

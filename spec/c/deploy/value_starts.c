@@ -5,37 +5,36 @@
 
 /* A 1024 x 1024 layer whose gradient takes 40 us, at a batch of 6 on 2 devices, saves 1.46 ms; one
  * with large activations and few weights nothing. */
-static void gradients_are_repeated_where_it_pays(berth_ctx *ctx) {
-  const Layer thin = { 40e-6, 6 * 1024 * 4, 4 << 20 }, thick = { 40e-6, 4 << 20, 6 * 1024 * 4 };
-  Setting s = setting(2, 6, 1);
+TEST("gradients are repeated where it pays") {
+  const layer_row thin = { 40e-6, 6 * 1024 * 4, 4 << 20 }, thick = { 40e-6, 4 << 20, 6 * 1024 * 4 };
+  deploy_setting s = setting(2, 6, 1);
   s.bandwidth = 2.81e9;
   s.latency = 0;
   int32_t action[MOST_GROUPS];
   for (int32_t k = 0; k < 2; k++) {
-    berth_deploy *d = problem(ctx, 1, k ? &thick : &thin, &s);
+    berth_deploy *d = problem(1, k ? &thick : &thin, &s);
     if (!d) continue;
     uniform(d, find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
     for (berth_deploy_sfb rule = BERTH_DEPLOY_SFB_LOCAL; rule <= BERTH_DEPLOY_SFB_CUT; rule++) {
       uint8_t duplicate[MOST_OPS];
       int32_t sum = 0;
-      CHECK_STATUS(berth_deploy_repeat(d, action, rule, duplicate), BERTH_OK);
+      CHECK_OK(berth_deploy_repeat(d, action, rule, duplicate));
       for (int32_t i = 0; i < 6; i++) sum += duplicate[i];
       CHECK(sum == (k ? 0 : 1) && duplicate[op_of(0, WEIGHTS)] == (k ? 0 : 1));
     }
-    berth_deploy_release(d);
   }
 }
 
-static void guard_keeps_the_better(berth_ctx *ctx) {
+TEST("the guard keeps the better") {
   int32_t gained = 0;
   berth_rng r = seeded(9, 0);
   for (int32_t p = 0; p < 30; p++) {
-    Layer layer[6];
-    Setting s = draw_setting(&r);
+    layer_row layer[6];
+    deploy_setting s = draw_setting(&r);
     int32_t n = PER_LAYER * 6 + 1;
     draw_layers(&r, 6, layer);
     berth_deploy *d;
-    if (!(d = problem(ctx, 6, layer, &s))) continue;
+    if (!(d = problem(6, layer, &s))) continue;
     int32_t action[MOST_GROUPS];
     uniform(d, find_action(d, s.devices, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
     uint8_t duplicate[MOST_OPS];
@@ -45,13 +44,12 @@ static void guard_keeps_the_better(berth_ctx *ctx) {
     berth_deploy_value none = value_of(d, action, NULL, NULL);
     berth_deploy_value every = value_of(d, action, all, NULL);
     berth_deploy_value kept;
-    CHECK_STATUS(berth_deploy_guard(d, action, duplicate, 20, &kept), BERTH_OK);
+    CHECK_OK(berth_deploy_guard(d, action, duplicate, 20, &kept));
     CHECK(kept.seconds <= none.seconds && kept.seconds <= every.seconds);
     CHECK(value_of(d, action, duplicate, NULL).seconds == kept.seconds);
     gained += kept.seconds < none.seconds;
-    CHECK_STATUS(berth_deploy_guard(d, action, duplicate, 1, &kept), BERTH_EINVAL);
-    CHECK_TEXT(berth_errmsg(ctx), "1 evaluations: it takes at least 2");
-    berth_deploy_release(d);
+    CHECK_ERROR(berth_deploy_guard(d, action, duplicate, 1, &kept), BERTH_EINVAL,
+                "1 evaluations: it takes at least 2");
   }
   CHECK(gained > 0);
 }
@@ -67,17 +65,17 @@ static int32_t find_name(const berth_deploy_list *l, const char *name) {
 
 /* Eight layers of 1 MB of weights, held as parameters and as what their op makes, on four devices
  * of some 6.5 MB. */
-static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
+TEST("a chain fits where replicas do not") {
   static const char *const names[] = { "dp",     "dp-speed", "dp-ps", "model-parallel",
                                        "single", "heterog",  "chain", "uniform-1" };
-  Layer layer[8];
-  Setting s = setting(4, 8, 8);
+  layer_row layer[8];
+  deploy_setting s = setting(4, 8, 8);
   int32_t k;
-  for (k = 0; k < 8; k++) layer[k] = (Layer){ 1e-3, 1e4, 1e6 };
+  for (k = 0; k < 8; k++) layer[k] = (layer_row){ 1e-3, 1e4, 1e6 };
   for (k = 0; k < 4; k++) s.memory[k] = 6.5e6 + 1e5 * k;
   s.speed[1] = 2;
   berth_deploy *d;
-  if (!(d = problem(ctx, 8, layer, &s))) return;
+  if (!(d = problem(8, layer, &s))) return;
   berth_deploy_list *l = must_deploy_baselines(d);
   for (k = 0; l && k < (int32_t)(sizeof names / sizeof *names); k++) {
     int32_t at = find_name(l, names[k]);
@@ -92,14 +90,13 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
     CHECK(v.over == 0 && v.shortfall == 0 && v.seconds == berth_deploy_list_value(l, k)->seconds);
   }
   CHECK(berth_deploy_list_name(l, -1) == NULL && berth_deploy_list_action(l, 1000) == NULL);
-  RELEASE(l, d);
 }
 
 /* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be
  * counted. */
-static void what_never_ends_is_passed_over(berth_ctx *ctx) {
-  const Layer layer = { 1e-3, 100, 40 };
-  Setting s = setting(2, 8, 1);
+TEST("what never ends is passed over") {
+  const layer_row layer = { 1e-3, 100, 40 };
+  deploy_setting s = setting(2, 8, 1);
   berth_deploy_search_options o = berth_deploy_search_default(0);
   berth_deploy_value v = { -1, 0, 0, BERTH_NONE, 0, 0, 0 };
   s.speed[1] = 1e-13;
@@ -108,7 +105,7 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   s.sim = berth_sim_default(NULL);
   s.sim.quantum = 1e-6;
   berth_deploy *d;
-  if (!(d = problem(ctx, 1, &layer, &s))) return;
+  if (!(d = problem(1, &layer, &s))) return;
   int32_t one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
   int32_t action[MOST_GROUPS];
@@ -129,19 +126,8 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   for (o.baselines = 0; o.baselines < 2; o.baselines++) {
     berth_decider *search = must_deploy_decider(d, &o);
     if (!search) continue;
-    CHECK_STATUS(berth_decider_search(search, 40, 0), BERTH_OK);
+    CHECK_OK(berth_decider_search(search, 40, 0));
     berth_decide_report r = must_decider_best(search, action);
     CHECK_NEAR(r.value, 3.01e-3, 1e-5);
-    berth_decider_release(search);
   }
-  RELEASE(l, d);
-}
-
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("gradients are repeated where it pays") gradients_are_repeated_where_it_pays(ctx);
-  TEST("the guard keeps the better") guard_keeps_the_better(ctx);
-  TEST("a chain fits where replicas do not") chain_fits_where_replicas_do_not(ctx);
-  TEST("what never ends is passed over") what_never_ends_is_passed_over(ctx);
-  return done_with(ctx);
 }

@@ -10,29 +10,20 @@ typedef struct episode_setup {
   berth_episodes *e;
 } episode_setup;
 
-static inline void episode_begin(episode_setup *x, const setup *s, const berth_assign_options *o,
-                                 int32_t n) {
-  memset(x, 0, sizeof *x);
-  if (!CHECK_STATUS(berth_assign_new(s->cost, o, &x->a), BERTH_OK)
-      || !CHECK_STATUS(berth_episodes_new(x->a, n, &x->e), BERTH_OK)) {
-    printf("# %s\n", berth_errmsg(s->ctx));
-    exit(1);
-  }
+MUST(berth_assign *, assign_new, (berth_cost *c, const berth_assign_options *o), c, o, &out)
+MUST(berth_episodes *, episodes_new, (berth_assign *a, int32_t n), a, n, &out)
+
+static episode_setup episodes_of(const setup *s, const berth_assign_options *o, int32_t n) {
+  berth_assign *a = must_assign_new(s->cost, o);
+  return (episode_setup){ a, must_episodes_new(a, n) };
 }
 
-static inline episode_setup episodes_of(const setup *s, const berth_assign_options *o, int32_t n) {
-  episode_setup x;
-  episode_begin(&x, s, o, n);
-  return x;
-}
-
-static inline void check_doubles(const double *got, const double *want, int32_t n,
-                                 const char *what) {
+static void check_doubles(const double *got, const double *want, int32_t n, const char *what) {
   for (int32_t i = 0; i < n; i++) {
     if (!CHECK_NEAR(got[i], want[i], 1e-12)) printf("# %s, number %d\n", what, (int)i);
   }
 }
-static inline void check_ids(const int32_t *got, const int32_t *want, int32_t n, const char *what) {
+static void check_ids(const int32_t *got, const int32_t *want, int32_t n, const char *what) {
   for (int32_t i = 0; i < n; i++) {
     if (!CHECK(got[i] == want[i]))
       printf("# %s, number %d: %d, not %d\n", what, (int)i, (int)got[i], (int)want[i]);
@@ -40,17 +31,17 @@ static inline void check_ids(const int32_t *got, const int32_t *want, int32_t n,
 }
 
 /* Of a single episode. */
-static inline void check_candidates(const berth_episodes *e, int32_t n, const int32_t *want) {
+static void check_candidates(const berth_episodes *e, int32_t n, const int32_t *want) {
   const int32_t *first, *ops;
   if (CHECK(berth_episodes_candidates(e, &first, &ops) == n)) check_ids(ops, want, n, "candidates");
 }
-static inline void check_devices(berth_episodes *e, int32_t op, int32_t n, const double *want) {
+static void check_devices(berth_episodes *e, int32_t op, int32_t n, const double *want) {
   double got[64];
-  if (CHECK_STATUS(berth_episodes_devices(e, &op, got), BERTH_OK))
+  if (CHECK_OK(berth_episodes_devices(e, &op, got)))
     check_doubles(got, want, n, "devices");
 }
-static inline void put(berth_episodes *e, int32_t op, int32_t device) {
-  CHECK_STATUS(berth_episodes_assign(e, &op, &device), BERTH_OK);
+static void put(berth_episodes *e, int32_t op, int32_t device) {
+  CHECK_OK(berth_episodes_assign(e, &op, &device));
 }
 
 #endif

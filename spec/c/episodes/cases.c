@@ -7,7 +7,7 @@ static void diamond(setup *s) {
   setup_text(s, "2 3 1 4 0>1,2:5 0>2:1 1>3:2 2>3:7", 2, INFINITY);
 }
 
-static void static_features(void) {
+TEST("features of ops, both kinds of t-levels") {
   static const double code[] = { 2, 20, 2, 0, 12, 3, 9, 7, 6, 2, 1, 12, 10, 6, 7, 4, 4, 14, 9, 0 };
   static const double textbook[] = {
     2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0
@@ -22,11 +22,11 @@ static void static_features(void) {
     check_doubles(berth_assign_op_features(x.a), t ? textbook : code, 20, "features");
     check_ids(berth_assign_b_next(x.a), b_next, 4, "b-paths");
     check_ids(berth_assign_t_next(x.a), t_next, 4, "t-paths");
-    SETUP_END(&s, x.e, x.a);
+    RELEASE(x.e, x.a);
   }
 }
 
-static void edges(void) {
+TEST("edges, both kinds of costs") {
   static const int32_t src[] = { 1, 2, 0, 3, 0, 3, 1, 2 }, dst[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
   static const double seconds[2][8] = { { 6, 6, 6, 2, 6, 7, 2, 7 }, { 2, 7, 6, 0, 6, 0, 2, 7 } };
   for (int t = 0; t < 2; t++) {
@@ -42,11 +42,11 @@ static void edges(void) {
       check_ids(to, dst, 8, "destinations");
       check_doubles(c, seconds[t], 8, "edges");
     }
-    SETUP_END(&s, x.e, x.a);
+    RELEASE(x.e, x.a);
   }
 }
 
-static void device_features(void) {
+TEST("features of devices, both kinds of estimates") {
   static const double of_c[] = { 2, 2, 0, 2, 2, 0, 0, 0, 0, 7 };
   static const double of_b[2][10] = { { 2, 2, 0, 2, 2, 1, 0, 0, 0, 8 },
                                       { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
@@ -70,15 +70,15 @@ static void device_features(void) {
     put(x.e, 3, 1);
     check_candidates(x.e, 0, NULL);
     check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 0, 1, 1 }, 4, "placement");
-    SETUP_END(&s, x.e, x.a);
+    RELEASE(x.e, x.a);
   }
 }
 
 /* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and
  * from 3. */
-static void path_ties(void) {
+TEST("the first of equal paths") {
   setup s = setup_started();
-  for (int i = 0; i < 4; i++) setup_op(&s, 1);
+  setup_add(&s, "1 1 1 1");
   int32_t t = setup_tensor(&s, 0, 1);
   setup_use(&s, t, 2);
   setup_use(&s, t, 1);
@@ -87,12 +87,12 @@ static void path_ties(void) {
   episode_setup x = episodes_of(&s, NULL, 1);
   check_ids(berth_assign_b_next(x.a), (const int32_t[]){ 2, 3, 3, BERTH_NONE }, 4, "b-paths");
   check_ids(berth_assign_t_next(x.a), (const int32_t[]){ BERTH_NONE, 0, 0, 2 }, 4, "t-paths");
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is
  * placed. */
-static void pins(void) {
+TEST("pins") {
   static const double want[] = { 0, 0, 0, 0, 0, 3, 0, 0, 0, 3 };
   berth_op pinned = berth_op_default();
   double three = 3;
@@ -100,8 +100,8 @@ static void pins(void) {
   pinned.seconds = &three;
   pinned.pin = 1;
   setup s = setup_started();
-  setup_op(&s, 2);
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+  setup_add(&s, "2");
+  must_add_op(s.b, &pinned);
   setup_add(&s, "0>1:4 1 1>2:1");
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
@@ -109,21 +109,21 @@ static void pins(void) {
   check_candidates(x.e, 1, (const int32_t[]){ 0 });
   check_devices(x.e, 0, 10, want);
   uint8_t may[2];
-  CHECK_STATUS(berth_episodes_allowed(x.e, &op, may), BERTH_OK);
+  CHECK_OK(berth_episodes_allowed(x.e, &op, may));
   CHECK(may[0] && may[1]);
   uint8_t best[2];
-  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_devices(x.e, &op, best));
   CHECK(best[0] && !best[1]);
   put(x.e, 0, 0);
   check_candidates(x.e, 1, (const int32_t[]){ 2 });
   check_devices(x.e, 2, 10, (const double[]){ 2, 0, 0, 0, 10, 3, 3, 6, 9, 9 });
   put(x.e, 2, 1);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 0, 1, 1 }, 3, "placement");
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* Everything is pinned: an episode without steps. */
-static void all_pinned(void) {
+TEST("an episode without decisions") {
   berth_op pinned = berth_op_default();
   double one = 1;
   int32_t op = 0, device = 0;
@@ -131,21 +131,21 @@ static void all_pinned(void) {
   pinned.pin = 1;
   setup s = setup_started();
   for (int i = 0; i < 3; i++)
-    CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+    must_add_op(s.b, &pinned);
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 2);
   CHECK(berth_assign_steps(x.a) == 0);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 1, 1, 1, 1, 1 }, 6, "placement");
-  CHECK_STATUS(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: all 0 steps are taken");
+  CHECK_ERROR(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL,
+              "episodes: all 0 steps are taken");
   berth_episode_log log;
-  if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK))
+  if (CHECK_OK(berth_episodes_log(x.e, &log)))
     CHECK(log.n_rows == 0 && log.first[0] == 0);
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* A chain of four: 0 and 2 are a colocation group, 1 and 3 have one unit. */
-static void groups_and_units(void) {
+TEST("groups and units") {
   static const int32_t unit[] = { 4, INT32_MAX, 9, INT32_MAX };
   berth_assign_options o = berth_assign_default();
   double one = 1;
@@ -155,7 +155,7 @@ static void groups_and_units(void) {
     berth_op op = berth_op_default();
     op.seconds = &one;
     op.group = i % 2 ? BERTH_NONE : 0;
-    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    must_add_op(s.b, &op);
     if (i > 0) setup_edge(&s, i - 1, i, 1);
   }
   setup_mesh(&s, 2, INFINITY);
@@ -168,10 +168,10 @@ static void groups_and_units(void) {
   put(x.e, 1, 0);
   CHECK(berth_episodes_step(x.e) == 2);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 0, 1, 0 }, 4, "placement");
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
-static void impossible_units(void) {
+TEST("units that cannot be") {
   static const int32_t together[] = { 3, 3 }, negative[] = { 0, -2 };
   berth_assign *a = NULL;
   berth_assign_options o = berth_assign_default();
@@ -181,33 +181,31 @@ static void impossible_units(void) {
     berth_op op = berth_op_default();
     op.seconds = &one;
     op.pin = i;
-    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    must_add_op(s.b, &op);
   }
   setup_mesh(&s, 2, INFINITY);
   o.unit = together;
-  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINFEASIBLE);
-  CHECK_TEXT(berth_errmsg(s.ctx), "assignment: no device can run all of the unit of op 0");
+  CHECK_ERROR(berth_assign_new(s.cost, &o, &a), BERTH_EINFEASIBLE,
+              "assignment: no device can run all of the unit of op 0");
   o.unit = negative;
-  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "assignment: unit -2 of op 1 is negative");
+  CHECK_ERROR(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL,
+              "assignment: unit -2 of op 1 is negative");
   o = berth_assign_default();
   o.estimates = (berth_estimates)7;
-  CHECK_STATUS(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "option estimates is 7 (0 to 1)");
+  CHECK_ERROR(berth_assign_new(s.cost, &o, &a), BERTH_EINVAL, "option estimates is 7 (0 to 1)");
   CHECK(!a);
-  setup_end(&s);
 }
 
 /* a (2 s) -> communication (4 s) -> b (1 s), and c (5 s) by itself: communication holds no
  * device. */
-static void communication(void) {
+TEST("communication holds no device") {
   berth_op op = berth_op_default();
   double four = 4;
   op.seconds = &four;
   op.flags = BERTH_OP_COMMUNICATION;
   setup s = setup_started();
-  setup_op(&s, 2);
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  setup_add(&s, "2");
+  must_add_op(s.b, &op);
   setup_add(&s, "1 5 0>1:3 1>2:3");
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
@@ -217,21 +215,21 @@ static void communication(void) {
   check_devices(x.e, 1, 10, (const double[]){ 5, 0, 0, 0, 5, 2, 2, 0, 2, 2 });
   put(x.e, 1, 1);
   check_devices(x.e, 2, 10, (const double[]){ 5, 0, 0, 0, 9, 2, 4, 2, 6, 6 });
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* A device of speed 1, one of speed 2; op 1 (3 s) only runs on type "cpu", which is the slow
  * one. */
-static void different_devices(void) {
+TEST("devices of different kinds") {
   static const char *const types[] = { "cpu", "gpu" };
   const double anywhere[] = { 4, 4 }, cpu_only[] = { 3, BERTH_UNSUPPORTED };
   int32_t one = 1;
   setup s = setup_started();
-  CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
+  CHECK_OK(berth_graph_builder_types(s.b, 2, types));
   for (int i = 0; i < 2; i++) {
     berth_op op = berth_op_default();
     op.seconds = i ? cpu_only : anywhere;
-    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    must_add_op(s.b, &op);
   }
   setup_edge(&s, 0, 1, 1);
   setup_wires(&s, "1:cpu 2:gpu 0-1:1");
@@ -241,68 +239,65 @@ static void different_devices(void) {
   put(x.e, 0, 1);
   check_devices(x.e, 1, 10, (const double[]){ 0, 0, 0, 0, 3, 2, 2, 0, 2, INFINITY });
   uint8_t may[2];
-  CHECK_STATUS(berth_episodes_allowed(x.e, &one, may), BERTH_OK);
+  CHECK_OK(berth_episodes_allowed(x.e, &one, may));
   CHECK(may[0] && !may[1]);
-  CHECK_STATUS(berth_episodes_assign(x.e, &one, &one), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 1 cannot run on device 1");
+  CHECK_ERROR(berth_episodes_assign(x.e, &one, &one), BERTH_EINVAL,
+              "episodes: op 1 cannot run on device 1");
   put(x.e, 1, 0);
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* 0 and 1 meet at both 2 and 3: what is known of 0 (2 s) counts twice for 1. */
-static void partners(void) {
+TEST("partners") {
   berth_assign_options o = berth_assign_default();
   o.partners = 1;
   setup s = setup_started();
-  for (int i = 0; i < 4; i++) setup_op(&s, 2);
+  setup_add(&s, "2 2 2 2");
   for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, &o, 1);
   CHECK(berth_assign_device_features(x.a) == 6);
   put(x.e, 0, 1);
   check_devices(x.e, 1, 12, (const double[]){ 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 4 });
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates
  * are 0 and 1. */
-static void teacher(void) {
-  setup s;
+TEST("the teacher") {
   int32_t op = 0;
-  setup_text(&s, "1 5 5", 2, INFINITY);
+  setup s = setup_of("1 5 5", 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
   uint8_t best[3];
-  CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_TEXTBOOK, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_TEXTBOOK, best));
   CHECK(!best[0] && best[1] && best[2]);
-  CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_CODE, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_CODE, best));
   CHECK(best[0] && best[1] && !best[2]);
-  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_devices(x.e, &op, best));
   CHECK(best[0] && best[1]);
   put(x.e, 1, 0);
-  CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_devices(x.e, &op, best));
   CHECK(!best[0] && best[1]);
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* What the teacher says of one op does not disturb what was told of another. */
-static void log_keeps_what_was_told(void) {
-  setup s;
+TEST("the log has what was told") {
   int32_t asked = 0, other = 1;
-  setup_text(&s, "1 2", 2, INFINITY);
+  setup s = setup_of("1 2", 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
   berth_episode_log log;
-  CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: only 0 of 2 steps are taken");
+  CHECK_ERROR(berth_episodes_log(x.e, &log), BERTH_EINVAL, "episodes: only 0 of 2 steps are taken");
   double told[10];
   uint8_t best[2];
   for (int round = 0; round < 2; round++) {
     berth_episodes_start(x.e, 1, 0);
-    CHECK_STATUS(berth_episodes_devices(x.e, &asked, told), BERTH_OK);
-    CHECK_STATUS(berth_episodes_teacher_devices(x.e, &other, best), BERTH_OK);
+    CHECK_OK(berth_episodes_devices(x.e, &asked, told));
+    CHECK_OK(berth_episodes_teacher_devices(x.e, &other, best));
     put(x.e, asked, 0);
-    if (round == 0) CHECK_STATUS(berth_episodes_devices(x.e, &other, told), BERTH_OK);
+    if (round == 0) CHECK_OK(berth_episodes_devices(x.e, &other, told));
     put(x.e, other, 1);
-    if (!CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK)) continue;
+    if (!CHECK_OK(berth_episodes_log(x.e, &log))) continue;
     check_ids(log.op, (const int32_t[]){ 0, 1 }, 2, "ops");
     check_ids(log.device, (const int32_t[]){ 0, 1 }, 2, "devices");
     check_ids(log.first, (const int32_t[]){ 0, 2, 3 }, 3, "first");
@@ -311,21 +306,19 @@ static void log_keeps_what_was_told(void) {
     if (round == 0 && CHECK(log.devices)) check_doubles(log.devices + 10, told, 10, "told");
     if (round == 1) CHECK(!log.devices);
   }
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
-static void choices(void) {
+TEST("choices") {
   static const int32_t first[] = { 0, 3 };
   const float score[] = { -INFINITY, 1, 1 };
-  setup s;
   int32_t seen[3] = { 0 };
-  setup_text(&s, "1", 2, INFINITY);
+  setup s = setup_of("1", 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
   int32_t at;
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
     for (int i = 0; i < 1000; i++) {
-      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at),
-                   BERTH_OK);
+      CHECK_OK(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at));
       seen[at]++;
     }
     /* the ruled-out one never; greedy the first, but for half of the quarter */
@@ -334,81 +327,43 @@ static void choices(void) {
     else CHECK(seen[2] > 400 && seen[2] < 600);
     memset(seen, 0, sizeof seen);
   }
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
-static void refused_choices(void) {
+TEST("choices refused") {
   static const int32_t first[] = { 0, 2 };
   const float none[] = { -INFINITY, -INFINITY }, nan[] = { 1, NAN }, infinite[] = { INFINITY, 0 },
               fine[] = { 0, 0 };
-  setup s;
   int32_t at = 7;
-  setup_text(&s, "1", 2, INFINITY);
+  setup s = setup_of("1", 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);
-  CHECK_STATUS(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "choose: segment 0 leaves nothing to choose from");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, nan, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is NaN");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, infinite, BERTH_CHOICE_SAMPLE, 0, &at),
-               BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is infinite");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at),
-               BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "choose: epsilon 1.5 is not from 0 to 1");
+  CHECK_ERROR(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL,
+              "choose: segment 0 leaves nothing to choose from");
+  CHECK_ERROR(berth_episodes_choose(x.e, first, nan, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL,
+              "choose: a score of segment 0 is NaN");
+  CHECK_ERROR(berth_episodes_choose(x.e, first, infinite, BERTH_CHOICE_SAMPLE, 0, &at),
+              BERTH_EINVAL, "choose: a score of segment 0 is infinite");
+  CHECK_ERROR(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at), BERTH_EINVAL,
+              "choose: epsilon 1.5 is not from 0 to 1");
   CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_episodes_choice)9, 0, &at),
                BERTH_EINVAL);
   CHECK(at == 7);
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
-static void refusals(void) {
+TEST("steps refused") {
   setup s;
   berth_episodes *none = NULL;
   int32_t op = 3, device = 2, zero = 0;
   diamond(&s);
   episode_setup x = episodes_of(&s, NULL, 1);
   double told[10];
-  CHECK_STATUS(berth_episodes_devices(x.e, &op, told), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 3 is no candidate of episode 0");
-  CHECK_STATUS(berth_episodes_assign(x.e, &zero, &device), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "episodes: device 2 of episode 0 is not among devices 0..1");
+  CHECK_ERROR(berth_episodes_devices(x.e, &op, told), BERTH_EINVAL,
+              "episodes: op 3 is no candidate of episode 0");
+  CHECK_ERROR(berth_episodes_assign(x.e, &zero, &device), BERTH_EINVAL,
+              "episodes: device 2 of episode 0 is not among devices 0..1");
   CHECK_STATUS(berth_episodes_new(x.a, 0, &none), BERTH_EINVAL);
   CHECK_STATUS(berth_episodes_new(x.a, INT32_MAX, &none), BERTH_EINVAL);
   CHECK(!none && berth_episodes_step(x.e) == 0);
-  SETUP_END(&s, x.e, x.a);
-}
-
-int main(void) {
-  static const struct { const char *name; void (*run)(void);
-  } all[] = {
-    { "features of ops, both kinds of t-levels", static_features },
-    { "edges, both kinds of "
-      "costs",
-      edges },
-    { "features of devices, both kinds of estimates", device_features },
-    { "the first of equal "
-      "paths",
-      path_ties },
-    { "pins", pins },
-    { "an episode without decisions", all_pinned },
-    { "groups and units", groups_and_units },
-    { "units that cannot be", impossible_units },
-    { "communication holds no device", communication },
-    { "devices of different kinds", different_devices },
-    { "partners", partners },
-    { "the "
-      "teacher",
-      teacher },
-    { "the log has what was told", log_keeps_what_was_told },
-    { "choices", choices },
-    { "choices "
-      "refused",
-      refused_choices },
-    { "steps refused", refusals },
-  };
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    TEST(all[k].name);
-    all[k].run();
-  }
-  return check_done();
+  RELEASE(x.e, x.a);
 }

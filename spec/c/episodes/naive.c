@@ -14,7 +14,7 @@ static void random_op(setup *s, berth_rng *rng, int32_t devices, int ties) {
   if (berth_rng_below(rng, 6) == 0) op.flags = BERTH_OP_COMMUNICATION;
   if (berth_rng_below(rng, 8) == 0) op.pin = berth_rng_below(rng, devices);
   else if (berth_rng_below(rng, 4) == 0) op.group = berth_rng_below(rng, 3);
-  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+  must_add_op(s->b, &op);
 }
 
 static void random_case(setup *s, berth_rng *rng, int32_t devices) {
@@ -137,9 +137,9 @@ static void naive_begin(naive *v, const setup *s, const berth_assign_options *o,
   for (int32_t i = 0; i < v->n; i++) v->unit[i] = i;
   naive_edges(v);
   naive_units(v, o->unit, found);
-  CHECK_STATUS(berth_cost_mean_ops(s->cost, v->comp), BERTH_OK);
+  CHECK_OK(berth_cost_mean_ops(s->cost, v->comp));
   double mean[MOST * 4];
-  CHECK_STATUS(berth_cost_mean_transfers(s->cost, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
+  CHECK_OK(berth_cost_mean_transfers(s->cost, BERTH_AVERAGE_TEXTBOOK, mean));
   for (int32_t k = 0; k < berth_graph_tensors(s->g) && v->devices > 1; k++) {
     berth_tensor t = must_graph_tensor(s->g, k);
     v->comm[t.producer] += mean[k];
@@ -267,9 +267,9 @@ static void same_marks(const naive *v, berth_episodes *e, const int32_t *ops, in
   uint8_t textbook[MOST];
   double most = 0;
   int32_t k = 0;
-  CHECK_STATUS(berth_episodes_teacher_ops(e, BERTH_TEACHER_TEXTBOOK, textbook), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_ops(e, BERTH_TEACHER_TEXTBOOK, textbook));
   uint8_t code[MOST];
-  CHECK_STATUS(berth_episodes_teacher_ops(e, BERTH_TEACHER_CODE, code), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_ops(e, BERTH_TEACHER_CODE, code));
   for (int32_t i = 0; i < n; i++) most = fmax(most, v->b[ops[i]]);
   for (int32_t i = 0; i < n; i++) k += v->b[ops[i]] == most;
   for (int32_t i = 0; i < n; i++) {
@@ -283,9 +283,9 @@ static void same_marks(const naive *v, berth_episodes *e, const int32_t *ops, in
 static void same_devices(const naive *v, berth_episodes *e, int32_t op) {
   double got[DEVICES * WIDTH], least = INFINITY;
   int32_t width = v->o.partners ? WIDTH : WIDTH - 1;
-  CHECK_STATUS(berth_episodes_devices(e, &op, got), BERTH_OK);
+  CHECK_OK(berth_episodes_devices(e, &op, got));
   uint8_t best[DEVICES];
-  CHECK_STATUS(berth_episodes_teacher_devices(e, &op, best), BERTH_OK);
+  CHECK_OK(berth_episodes_teacher_devices(e, &op, best));
   double want[DEVICES * WIDTH];
   naive_devices(v, op, want);
   for (int32_t i = 0; i < v->devices * width; i++) CHECK_NEAR(got[i], want[i], 1e-9);
@@ -330,7 +330,7 @@ static void walk(naive *v, const episode_setup *x, berth_rng *rng) {
     same_marks(v, x->e, ops, n);
     op[step] = ops[berth_rng_below(rng, n)];
     uint8_t may[DEVICES];
-    CHECK_STATUS(berth_episodes_allowed(x->e, &op[step], may), BERTH_OK);
+    CHECK_OK(berth_episodes_allowed(x->e, &op[step], may));
     do device[step] = berth_rng_below(rng, v->devices);
     while (!may[device[step]]);
     same_devices(v, x->e, op[step]);
@@ -353,7 +353,7 @@ static void as_the_plain_version(berth_rng *rng) {
     berth_episodes_start(x.e, 1, 0);
     walk(&v, &x, rng);
   }
-  SETUP_END(&s, x.e, x.a);
+  RELEASE(x.e, x.a);
 }
 
 /* ---- lock-step ---- */
@@ -371,15 +371,14 @@ static void sampled(berth_episodes *e, const berth_assign *a, uint64_t seed, int
     const int32_t *first, *ops;
     int32_t k = berth_episodes_candidates(e, &first, &ops);
     for (int32_t i = 0; i < k; i++) score[i] = 0.1f * (float)ops[i];
-    CHECK_STATUS(berth_episodes_choose(e, first, score, BERTH_CHOICE_SAMPLE, 0.1, op), BERTH_OK);
+    CHECK_OK(berth_episodes_choose(e, first, score, BERTH_CHOICE_SAMPLE, 0.1, op));
     for (int32_t i = 0; i < n; i++) op[i] = ops[first[i] + op[i]];
     for (int32_t i = 0; i <= n; i++) at[i] = i * devices;
-    CHECK_STATUS(berth_episodes_allowed(e, op, may), BERTH_OK);
-    CHECK_STATUS(berth_episodes_devices(e, op, told), BERTH_OK);
+    CHECK_OK(berth_episodes_allowed(e, op, may));
+    CHECK_OK(berth_episodes_devices(e, op, told));
     for (int32_t i = 0; i < n * devices; i++) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
-    CHECK_STATUS(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device),
-                 BERTH_OK);
-    CHECK_STATUS(berth_episodes_assign(e, op, device), BERTH_OK);
+    CHECK_OK(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device));
+    CHECK_OK(berth_episodes_assign(e, op, device));
   }
 }
 
@@ -411,18 +410,17 @@ static void together_as_alone(berth_rng *rng) {
   sampled(x.e, x.a, 1, 100); /* leaves no trace */
   sampled(x.e, x.a, 7, 3);
   berth_episode_log all;
-  CHECK_STATUS(berth_episodes_log(x.e, &all), BERTH_OK);
+  CHECK_OK(berth_episodes_log(x.e, &all));
   berth_episode_log one;
   for (int32_t i = 0; i < TOGETHER; i++) {
     sampled(alone.e, alone.a, 7, 3 + i);
-    if (CHECK_STATUS(berth_episodes_log(alone.e, &one), BERTH_OK)) {
+    if (CHECK_OK(berth_episodes_log(alone.e, &one))) {
       same_rows(&all, &one, i, devices * berth_assign_device_features(x.a));
     }
     check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g),
               berth_episodes_placement(alone.e), berth_graph_ops(s.g), "placement");
   }
   RELEASE(x.e, x.a, alone.e, alone.a);
-  setup_end(&s);
 }
 
 /* ---- refused allocations ---- */
@@ -438,13 +436,13 @@ static berth_status all_steps(berth_episodes *e, const berth_assign *a) {
     op[1] = ops[first[2] - 1];
     double told[2 * 2 * WIDTH];
     st = berth_episodes_devices(e, op, told);
-    if (st == BERTH_OK) st = berth_episodes_assign(e, op, (const int32_t[]){ 0, 1 });
+    TRY(st, berth_episodes_assign(e, op, (const int32_t[]){ 0, 1 }));
     CHECK(berth_episodes_step(e) == before + (st == BERTH_OK));
   }
   return st;
 }
 
-static berth_status whole_job(berth_ctx *ctx, const void *contracted) {
+static berth_status whole_job(const void *contracted) {
   const int contract = *(const int *)contracted;
   static const int32_t unit[] = { 0, 1, 1, 2 };
   berth_assign_options o = berth_assign_default();
@@ -452,12 +450,12 @@ static berth_status whole_job(berth_ctx *ctx, const void *contracted) {
   berth_assign *a = NULL;
   berth_episodes *e = NULL;
   berth_status st =
-      cost_of_text(ctx, "10 20 30 5 0>1,2:40 1>3:80 2>3:120", 2, INFINITY, 1, &cost);
+      cost_of_text("10 20 30 5 0>1,2:40 1>3:80 2>3:120", 2, INFINITY, 1, &cost);
   o.partners = 1;
   o.contract = contract;
   o.unit = contract ? NULL : unit;
-  if (st == BERTH_OK) st = berth_assign_new(cost, &o, &a);
-  if (st == BERTH_OK) st = berth_episodes_new(a, 2, &e);
+  TRY(st, berth_assign_new(cost, &o, &a));
+  TRY(st, berth_episodes_new(a, 2, &e));
   berth_episode_log log;
   for (int round = 0; round < 2 && st == BERTH_OK; round++) {
     berth_episodes_start(e, 1, 0);
@@ -467,16 +465,19 @@ static berth_status whole_job(berth_ctx *ctx, const void *contracted) {
   return st;
 }
 
-int main(void) {
+TEST("as a version that replays all decisions") {
   berth_rng rng = seeded(5, 0);
-  TEST("as a version that replays all decisions");
   for (int i = 0; i < check_runs(1000, 4000); i++) as_the_plain_version(&rng);
-  TEST("episodes side by side are as each alone");
+}
+
+TEST("episodes side by side are as each alone") {
+  berth_rng rng = seeded(5, 0);
   for (int i = 0; i < check_runs(250, 1000); i++) together_as_alone(&rng);
-  TEST("refused allocations");
+}
+
+TEST("refused allocations") {
   for (int contract = 0; contract < 2; contract++) {
     refuse_each(whole_job, &contract, 1, 0);
     refuse_each(whole_job, &contract, -1, 0);
   }
-  return check_done();
 }

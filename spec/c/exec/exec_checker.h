@@ -15,7 +15,7 @@ typedef struct traced {
   const berth_exec_turns *turns;
 } traced;
 
-static inline traced trace_of(const berth_execution *r) {
+static traced trace_of(const berth_execution *r) {
   traced x = { .r = r };
   x.g = berth_cost_graph(berth_execution_cost(r));
   x.n = berth_graph_ops(x.g);
@@ -28,12 +28,12 @@ static inline traced trace_of(const berth_execution *r) {
   return x;
 }
 
-static inline int32_t made_by(const traced *x, int32_t tensor) {
+static int32_t made_by(const traced *x, int32_t tensor) {
   berth_tensor t = must_graph_tensor(x->g, tensor);
   return t.producer;
 }
 
-static inline const berth_transfer *sent_to(const traced *x, int32_t tensor, int32_t dst) {
+static const berth_transfer *sent_to(const traced *x, int32_t tensor, int32_t dst) {
   const berth_transfer *found = NULL;
   for (int32_t i = 0; i < x->n_sent; i++) {
     if (x->sent[i].tensor != tensor || x->sent[i].dst != dst) continue;
@@ -43,7 +43,7 @@ static inline const berth_transfer *sent_to(const traced *x, int32_t tensor, int
   return found;
 }
 
-static inline void check_precedence(const traced *x) {
+static void check_precedence(const traced *x) {
   for (int32_t op = 0; op < x->n; op++) {
     const int32_t *in;
     int32_t n = berth_graph_inputs(x->g, op, &in);
@@ -60,12 +60,11 @@ static inline void check_precedence(const traced *x) {
   }
 }
 
-static inline int apart(double start_a, double finish_a, double start_b, double finish_b) {
+static int apart(double start_a, double finish_a, double start_b, double finish_b) {
   return finish_a <= start_b || finish_b <= start_a;
 }
 
-static inline int share_channel(const berth_transfer *a, const berth_transfer *b,
-                                berth_links links) {
+static int share_channel(const berth_transfer *a, const berth_transfer *b, berth_links links) {
   int pair = a->src == b->src && a->dst == b->dst;
   int duplex = a->src == b->src || a->dst == b->dst;
   if (links == BERTH_LINKS_PAIR) return pair;
@@ -73,7 +72,7 @@ static inline int share_channel(const berth_transfer *a, const berth_transfer *b
   return links == BERTH_LINKS_CHANNEL && (duplex || a->src == b->dst || a->dst == b->src);
 }
 
-static inline void check_one_at_a_time(const traced *x, berth_links links) {
+static void check_one_at_a_time(const traced *x, berth_links links) {
   for (int32_t a = 0; a < x->n; a++) {
     for (int32_t b = 0; b < a; b++) {
       if (x->device[a] == x->device[b])
@@ -90,7 +89,7 @@ static inline void check_one_at_a_time(const traced *x, berth_links links) {
 
 /* The turn in which the device could start an op, given that those in `done` have run there: when
  * the one before ends or, if none of the others is ready by then, when the first of them is. */
-static inline void check_work_conserving(const traced *x) {
+static void check_work_conserving(const traced *x) {
   for (int32_t b = 0; b < x->n; b++) {
     int64_t free_at = 0, first = INT64_MAX;
     for (int32_t a = 0; a < x->n; a++) {
@@ -108,7 +107,7 @@ static inline void check_work_conserving(const traced *x) {
 
 /* A transfer leaves at once if no other holds a channel that it needs. Times of one turn are one
  * time. */
-static inline void check_sends_promptly(const traced *x, berth_links links) {
+static void check_sends_promptly(const traced *x, berth_links links) {
   for (int32_t k = 0; k < x->n_sent; k++) {
     double from = x->finish[made_by(x, x->sent[k].tensor)];
     int excused = x->sent[k].start == from;
@@ -121,7 +120,7 @@ static inline void check_sends_promptly(const traced *x, berth_links links) {
 }
 
 /* Of two that were both ready when one was chosen. */
-static inline void check_dispatch(const traced *x, berth_dispatch dispatch) {
+static void check_dispatch(const traced *x, berth_dispatch dispatch) {
   for (int32_t a = 0; a < x->n; a++) {
     for (int32_t b = 0; b < x->n; b++) {
       int both = x->device[a] == x->device[b] && x->turns[b].ready <= x->turns[a].start
@@ -133,7 +132,7 @@ static inline void check_dispatch(const traced *x, berth_dispatch dispatch) {
   }
 }
 
-static inline void check_sums(const traced *x) {
+static void check_sums(const traced *x) {
   double last = 0, *busy = calloc((size_t)x->devices, sizeof *busy);
   for (int32_t op = 0; op < x->n; op++) {
     busy[x->device[op]] += x->finish[op] - x->start[op];
@@ -145,7 +144,7 @@ static inline void check_sums(const traced *x) {
   free(busy);
 }
 
-static inline void check_execution(const berth_execution *r, const berth_exec_options *o) {
+static void check_execution(const berth_execution *r, const berth_exec_options *o) {
   traced x = trace_of(r);
   check_precedence(&x);
   check_one_at_a_time(&x, o->links);

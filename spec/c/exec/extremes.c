@@ -1,6 +1,6 @@
 /* The executor at the ends of the numbers, with more threads than cores, and beside itself. */
-#include "exec_checker.h"
 #include "exec/exec_internal.h"
+#include "exec_checker.h"
 
 /* ---- numbers ---- */
 
@@ -17,13 +17,11 @@ static void check_new(double seconds, const berth_exec_options *o, const char *t
   berth_executor *x = NULL;
   setup s;
   make_pair(&s, seconds, 0);
-  CHECK_STATUS(berth_executor_new(s.cost, o, &x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), text);
+  CHECK_ERROR(berth_executor_new(s.cost, o, &x), BERTH_EINVAL, text);
   CHECK(x == NULL);
-  setup_end(&s);
 }
 
-static void scales(void) {
+TEST("no scale that is 0 or infinite") {
   berth_exec_options o = berth_exec_default();
   check_new(5e-324, NULL, "seconds: 0.1 for 9.88131e-324 s of ops is a scale of inf: give a scale");
   check_new(1e308, NULL, "seconds: 0.1 for inf s of ops is a scale of 0: give a scale");
@@ -40,12 +38,12 @@ static void check_run(double seconds, double bytes, const berth_exec_options *o,
   make_pair(&s, seconds, bytes);
   berth_executor *x = must_executor_new(s.cost, o);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), want);
-  if (text) CHECK_TEXT(berth_errmsg(s.ctx), text);
+  if (text) CHECK_TEXT(berth_errmsg(ctx), text);
   else CHECK(berth_execution_wrong(r) == BERTH_NONE && berth_execution_makespan(r) >= 0);
-  SETUP_END(&s, r, x);
+  RELEASE(r);
 }
 
-static void times(void) {
+TEST("times near 0 run, times without end are refused") {
   berth_exec_options o = berth_exec_default();
   o.scale = 1;
   check_run(5e-324, 0, &o, BERTH_OK, NULL);
@@ -61,7 +59,7 @@ static void times(void) {
   check_run(1, 1, &o, BERTH_OK, NULL);
 }
 
-static void sizes(void) {
+TEST("sizes near the end of the numbers are scaled down") {
   berth_exec_options o = berth_exec_default();
   o.scale = 1e-320;
   o.memory = 1e5;
@@ -75,7 +73,7 @@ static void *poor(void *ud, void *p, size_t old, size_t size) {
   return size > (size_t)1 << 30 ? NULL : check_alloc(ud, p, old, size);
 }
 
-static void arenas_that_nobody_has(void) {
+TEST("sizes that no memory has are refused") {
   check_alloc_state state = { 0, 0, 0 };
   berth_hooks hooks = { poor, &state, NULL, NULL, NULL, NULL };
   berth_exec_options o = berth_exec_default();
@@ -84,23 +82,22 @@ static void arenas_that_nobody_has(void) {
   for (double memory = 1e10; memory <= 1e300; memory *= 1e58) {
     berth_execution *r = NULL;
     setup s;
-    memset(&s, 0, sizeof s);
     o.memory = memory;
-    CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
+    hooked(&hooks);
+    setup_begin(&s);
     setup_add(&s, "1 1");
     setup_edge(&s, 0, 1, memory);
     setup_mesh(&s, 2, INFINITY);
     berth_executor *x = must_executor_new(s.cost, &o);
-    CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_ENOMEM);
-    CHECK_TEXT(berth_errmsg(s.ctx), "out of memory");
+    CHECK_ERROR(berth_executor_run(x, device, 1, &r), BERTH_ENOMEM, "out of memory");
     SETUP_END(&s, x);
+    hooked(NULL);
     CHECK(state.held == 0);
   }
 }
 
 /* Two tensors that are infinite together share what there is. */
-static void infinite_together(void) {
+TEST("tensors that are infinite together") {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 0, 0 };
   setup s = setup_of("0 0 0 0>2:1.7e308 1>2:1.7e308", 1, INFINITY);
@@ -110,7 +107,6 @@ static void infinite_together(void) {
   CHECK(x->length[0] == 425 || x->length[0] == 424);
   berth_execution *r = must_executor_run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  SETUP_END(&s, r, x);
 }
 
 /* ---- many ---- */
@@ -124,7 +120,7 @@ static void make_wide(setup *s, int32_t n, int32_t width) {
   }
 }
 
-static void many(void) {
+TEST("thousands of ops, a thread for each of many pairs") {
   enum { N = 2000, D = 24 };
   berth_exec_options o = berth_exec_default();
   int32_t device[N];
@@ -141,7 +137,6 @@ static void many(void) {
   berth_execution *r = must_executor_run(x, device, 1);
   check_execution(r, &o);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  SETUP_END(&s, r, x);
 }
 
 /* ---- side by side ---- */
@@ -172,16 +167,18 @@ static void *run_side(void *ud) {
       d->sum = berth_execution_checksums(r)[59];
       if (berth_execution_wrong(r) != BERTH_NONE) d->wrong = berth_execution_wrong(r);
     }
-    RELEASE(r, x);
+    berth_execution_release(r);
+    berth_executor_release(x);
   }
   return NULL;
 }
 
-static void contexts_in_threads(void) {
+TEST("executors of two contexts in two threads") {
   enum { SIDES = 2 };
   side d[SIDES];
   for (int i = 0; i < SIDES; i++) {
     memset(&d[i], 0, sizeof d[i]);
+    hooked(NULL); /* a context for each */
     make_wide(&d[i].s, 60, 5);
     setup_mesh(&d[i].s, 3, INFINITY);
   }
@@ -189,7 +186,7 @@ static void contexts_in_threads(void) {
   for (int i = 0; i < SIDES; i++) CHECK(pthread_create(&id[i], NULL, run_side, &d[i]) == 0);
   for (int i = 0; i < SIDES; i++) CHECK(pthread_join(id[i], NULL) == 0);
   for (int i = 0; i < SIDES; i++) {
-    CHECK_STATUS(d[i].status, BERTH_OK);
+    CHECK_OK(d[i].status);
     CHECK(d[i].wrong == BERTH_NONE && d[i].sum == d[0].sum);
     setup_end(&d[i].s);
   }
@@ -210,40 +207,23 @@ static int run_inner(void *ud) {
   if (!n->inner || n->calls++ != 1) return 0; /* once, in the midst of the outer run */
   n->status = berth_executor_run(n->inner, device, 1, &r);
   if (r) n->wrong = berth_execution_wrong(r);
-  berth_execution_release(r);
+  RELEASE(r);
   return 0;
 }
 
-static void one_within_another(void) {
+TEST("an executor runs within the run of another") {
   nested n = { NULL, 0, BERTH_ECALLBACK, 0 };
   berth_hooks hooks = { NULL, NULL, NULL, run_inner, NULL, &n };
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 };
   berth_executor *x = NULL, *inner = NULL;
-  setup s;
-  memset(&s, 0, sizeof s);
-  CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-  setup_add(&s, "1 1 0>1:1");
-  setup_mesh(&s, 2, INFINITY);
+  hooked(&hooks);
+  setup s = setup_of("1 1 0>1:1", 2, INFINITY);
   o.mode = BERTH_EXEC_PACED;
-  CHECK_STATUS(berth_executor_new(s.cost, &o, &inner), BERTH_OK);
-  CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+  inner = must_executor_new(s.cost, &o);
+  x = must_executor_new(s.cost, &o);
   n.inner = inner;
   berth_execution *r = must_executor_run(x, device, 1);
-  CHECK_STATUS(n.status, BERTH_OK);
+  CHECK_OK(n.status);
   CHECK(n.wrong == BERTH_NONE && berth_execution_wrong(r) == BERTH_NONE);
-  SETUP_END(&s, r, x, inner);
-}
-
-int main(void) {
-  TEST("no scale that is 0 or infinite") scales();
-  TEST("times near 0 run, times without end are refused") times();
-  TEST("sizes near the end of the numbers are scaled down") sizes();
-  TEST("sizes that no memory has are refused") arenas_that_nobody_has();
-  TEST("tensors that are infinite together") infinite_together();
-  TEST("thousands of ops, a thread for each of many pairs") many();
-  TEST("executors of two contexts in two threads") contexts_in_threads();
-  TEST("an executor runs within the run of another") one_within_another();
-  return check_done();
 }

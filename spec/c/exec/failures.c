@@ -1,6 +1,6 @@
 /* What the executor refuses, what stops it, and that nothing is left behind. */
-#include "exec_checker.h"
 #include "exec/exec_internal.h"
+#include "exec_checker.h"
 #include "refusals.h"
 
 static void make_small(setup *s) {
@@ -10,12 +10,11 @@ static void make_small(setup *s) {
 static void refuse(const setup *s, const berth_exec_options *o, berth_status want,
                    const char *text) {
   berth_executor *x = NULL;
-  CHECK_STATUS(berth_executor_new(s->cost, o, &x), want);
-  CHECK_TEXT(berth_errmsg(s->ctx), text);
+  CHECK_ERROR(berth_executor_new(s->cost, o, &x), want, text);
   CHECK(x == NULL);
 }
 
-static void options(void) {
+TEST("options are checked, with their values") {
   setup s = setup_started();
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
@@ -35,17 +34,16 @@ static void options(void) {
   WITH(dispatch = BERTH_DISPATCH_PLANNED, BERTH_EUNSUPPORTED,
        "dispatch planned requires option sequence, which the executor does not have");
 #undef WITH
-  setup_end(&s);
 }
 
-static void graphs(void) {
+TEST("collectives and communication ops are refused") {
   int32_t member = 0;
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
   berth_op async = berth_op_default();
   double second = 1;
   setup s = setup_started();
   make_small(&s);
-  CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+  must_add_collective(s.b, &c);
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, NULL, BERTH_EUNSUPPORTED, "1 collectives in the graph: expand them first");
   setup_end(&s);
@@ -53,7 +51,7 @@ static void graphs(void) {
   make_small(&s);
   async.seconds = &second;
   async.flags = BERTH_OP_COMMUNICATION;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &async, NULL), BERTH_OK);
+  must_add_op(s.b, &async);
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, NULL, BERTH_EUNSUPPORTED,
          "op 3 is a communication op that takes time: the executor has none");
@@ -61,15 +59,14 @@ static void graphs(void) {
   setup_begin(&s);
   make_small(&s);
   second = 0;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &async, NULL), BERTH_OK);
+  must_add_op(s.b, &async);
   setup_mesh(&s, 2, INFINITY);
   /* in no time it is an op like others */
-  berth_executor *x = must_executor_new(s.cost, NULL);
-  SETUP_END(&s, x);
+  must_executor_new(s.cost, NULL);
 }
 
 /* What the simulator says of a placement, it says. */
-static void placements(void) {
+TEST("placements are refused as by the simulator") {
   int32_t bad[] = { 0, 2, 1 }, good[] = { 0, 1, 0 };
   berth_execution *r = NULL;
   berth_result *simulated = NULL;
@@ -79,18 +76,16 @@ static void placements(void) {
   berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_simulate(s.cost, bad, NULL, &simulated), BERTH_EINVAL);
   char text[200];
-  snprintf(text, sizeof text, "%s", berth_errmsg(s.ctx));
+  snprintf(text, sizeof text, "%s", berth_errmsg(ctx));
   CHECK(strstr(text, "op 1: device 2") != NULL);
-  CHECK_STATUS(berth_executor_run(x, bad, 1, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), text);
-  CHECK_STATUS(berth_executor_run(x, good, 0, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "repeats: 0 is not positive");
+  CHECK_ERROR(berth_executor_run(x, bad, 1, &r), BERTH_EINVAL, text);
+  CHECK_ERROR(berth_executor_run(x, good, 0, &r), BERTH_EINVAL, "repeats: 0 is not positive");
   CHECK(r == NULL);
-  CHECK_STATUS(berth_executor_run(x, good, 1, &r), BERTH_OK);
-  SETUP_END(&s, r, x);
+  r = must_executor_run(x, good, 1);
+  RELEASE(r);
 }
 
-static void no_way(void) {
+TEST("devices without a way between them are told") {
   int32_t device[] = { 0, 1, 0 };
   berth_execution *r = NULL;
   setup s = setup_started();
@@ -98,7 +93,6 @@ static void no_way(void) {
   setup_wires(&s, "1 1");
   berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_EUNREACHABLE);
-  SETUP_END(&s, x);
 }
 
 /* ---- threads that cannot be had ---- */
@@ -110,23 +104,23 @@ static int spawn(pthread_t *id, const pthread_attr_t *attr, void *(*body)(void *
   return pthread_create(id, attr, body, ud);
 }
 
-static void few_threads(void) {
+TEST("threads that cannot be had") {
   setup s = setup_started();
   make_small(&s);
   setup_mesh(&s, 3, INFINITY);
   for (int n = 0; n <= 6; n++) {
     berth_executor *x = NULL;
-    size_t held = berth_ctx_memory(s.ctx);
+    size_t held = berth_ctx_memory(ctx);
     allowed = n;
     CHECK_STATUS(berth_i_executor_new(s.cost, NULL, spawn, &x),
                  n < 6 ? BERTH_EUNSUPPORTED : BERTH_OK);
+    if (n == 6) RELEASE(x);
     if (n == 6) break;
     char text[60];
     snprintf(text, sizeof text, "%d of 6 threads can be had", n);
-    CHECK_TEXT(berth_errmsg(s.ctx), text);
-    CHECK(x == NULL && berth_ctx_memory(s.ctx) == held);
+    CHECK_TEXT(berth_errmsg(ctx), text);
+    CHECK(x == NULL && berth_ctx_memory(ctx) == held);
   }
-  setup_end(&s);
 }
 
 /* ---- stopping ---- */
@@ -161,10 +155,9 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
   int32_t device[] = { 0, 1 }, alone[] = { 0, 0 };
   berth_execution *r = NULL;
   setup s;
-  memset(&s, 0, sizeof s);
-  CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-  setup_op(&s, 1e-6);
+  hooked(&hooks);
+  setup_begin(&s);
+  setup_add(&s, "1e-6");
   setup_op(&s, op);
   setup_edge(&s, 0, 1, bytes);
   setup_mesh(&s, 2, INFINITY);
@@ -174,14 +167,13 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
   stop.x = x;
   for (int k = 0; k < 2; k++) {
     stop.calls = 0;
-    CHECK_STATUS(berth_executor_run(x, bytes > 0 ? device : alone, 1, &r), BERTH_EINTERRUPT);
-    CHECK_TEXT(berth_errmsg(s.ctx), "interrupted");
+    CHECK_ERROR(berth_executor_run(x, bytes > 0 ? device : alone, 1, &r), BERTH_EINTERRUPT,
+                "interrupted");
     CHECK(r == NULL);
   }
-  SETUP_END(&s, x);
 }
 
-static void stopping(void) {
+TEST("an interrupt ends what is under way; the executor stays") {
   stops(BERTH_EXEC_PACED, 60, 0);
   stops(BERTH_EXEC_COMPUTE, 60, 0);
   stops(BERTH_EXEC_COMPUTE, 1e-6, 60);
@@ -189,7 +181,7 @@ static void stopping(void) {
 
 /* ---- memory ---- */
 
-static berth_status whole_job(berth_ctx *ctx) {
+static berth_status whole_job(void) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1, 0 }, all[] = { 1, 1, 1 };
   berth_cost *cost = NULL;
@@ -197,25 +189,16 @@ static berth_status whole_job(berth_ctx *ctx) {
   berth_execution *r = NULL;
   o.dispatch = BERTH_DISPATCH_BLEVEL;
   o.scale = 1e-4;
-  berth_status st = cost_of_text(ctx, "1 1 1 0>1:1 0>2:1", 2, INFINITY, 1, &cost);
-  if (st == BERTH_OK) st = berth_executor_new(cost, &o, &x);
-  if (st == BERTH_OK) st = berth_executor_run(x, device, 2, &r);
-  berth_execution_release(r);
+  berth_status st = cost_of_text("1 1 1 0>1:1 0>2:1", 2, INFINITY, 1, &cost);
+  TRY(st, berth_executor_new(cost, &o, &x));
+  TRY(st, berth_executor_run(x, device, 2, &r));
+  RELEASE(r);
   r = NULL;
-  if (st == BERTH_OK) st = berth_executor_run(x, all, 1, &r);
+  TRY(st, berth_executor_run(x, all, 1, &r));
   if (st == BERTH_OK) CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  berth_executor_release(x); /* before what it has made */
+  RELEASE(x); /* before what it has made */
   RELEASE(r, cost);
   return st;
 }
 
-int main(void) {
-  TEST("options are checked, with their values") options();
-  TEST("collectives and communication ops are refused") graphs();
-  TEST("placements are refused as by the simulator") placements();
-  TEST("devices without a way between them are told") no_way();
-  TEST("threads that cannot be had") few_threads();
-  TEST("an interrupt ends what is under way; the executor stays") stopping();
-  check_refusals(whole_job);
-  return check_done();
-}
+TEST_REFUSALS(whole_job)

@@ -1,15 +1,7 @@
 /* The executor on small graphs: what must hold of times (never how short they are), of results, of
  * order. */
-#include "exec_checker.h"
 #include "exec/exec_internal.h"
-
-static berth_execution *run(berth_executor *x, const int32_t *device, int32_t repeats) {
-  return must_executor_run(x, device, repeats);
-}
-
-static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {
-  return must_executor_new(cost, o);
-}
+#include "exec_checker.h"
 
 /* ---- by hand ---- */
 
@@ -21,12 +13,12 @@ static berth_exec_options paced(double scale) {
 }
 
 /* a (2 s), 8 bytes at 1 byte/s, b (1 s); a second is 2 ms */
-static void chain(void) {
+TEST("a chain takes its time") {
   berth_exec_options o = paced(0.002);
   int32_t apart_[] = { 0, 1 }, together[] = { 1, 1 };
   setup s = setup_of("2 1 0>1:8", 2, INFINITY);
-  berth_executor *x = executor(s.cost, &o);
-  berth_execution *r = run(x, apart_, 1);
+  berth_executor *x = must_executor_new(s.cost, &o);
+  berth_execution *r = must_executor_run(x, apart_, 1);
   CHECK(berth_execution_finish(r)[0] >= 0.004);
   CHECK(berth_execution_start(r)[1] >= 0.020);
   CHECK(berth_execution_makespan(r) >= 0.022);
@@ -36,33 +28,30 @@ static void chain(void) {
         && sent[0].finish - sent[0].start >= 0.016 - 1e-9);
   CHECK(berth_execution_busy(r)[1] >= 0.002);
   check_execution(r, &o);
-  berth_execution_release(r);
-  r = run(x, together, 1);
+  r = must_executor_run(x, together, 1);
   CHECK(berth_execution_makespan(r) >= 0.006 && berth_execution_transfers(r, &sent) == 0);
   CHECK(berth_execution_busy(r)[0] == 0);
   CHECK_NEAR(berth_executor_scale(x), 0.002, 0);
   CHECK(berth_executor_threads(x) == 4);
-  SETUP_END(&s, r, x);
 }
 
 /* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s.
  * a's tensor is one. */
-static void diamond(void) {
+TEST("a diamond takes its time, and a tensor crosses once") {
   berth_exec_options o = paced(0.002);
   int32_t device[] = { 0, 1, 0, 0 };
   setup s = setup_started();
   for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
   setup_add(&s, "0>1,2:1 1>3:1 2>3:1");
   setup_mesh(&s, 2, INFINITY);
-  berth_executor *x = executor(s.cost, &o);
-  berth_execution *r = run(x, device, 3);
+  berth_executor *x = must_executor_new(s.cost, &o);
+  berth_execution *r = must_executor_run(x, device, 3);
   CHECK(berth_execution_start(r)[1] >= 0.004);
   CHECK(berth_execution_start(r)[3] >= 0.010);
   CHECK(berth_execution_makespan(r) >= 0.012);
   const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 2);
   check_execution(r, &o);
-  SETUP_END(&s, r, x);
 }
 
 /* ---- at random ---- */
@@ -78,7 +67,7 @@ static void make_mixed(setup *s, berth_rng *rng, int32_t n, int32_t devices, int
     double seconds = berth_rng_below(rng, 4) * 0.25;
     op.seconds = &seconds;
     op.kind = kinds[berth_rng_below(rng, 5)];
-    CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+    must_add_op(s->b, &op);
   }
   for (int32_t i = 0; i < n - 1; i++) {
     int32_t tensors = berth_rng_below(rng, 3);
@@ -118,7 +107,7 @@ static berth_exec_options variant(int k) {
   return o;
 }
 
-static void random_runs(void) {
+TEST("any placement, dispatch and links: order, exclusion, work conservation, results") {
   enum { N = 40, DEVICES = 3 };
   berth_rng rng = seeded(11, 0);
   for (int k = 0; k < 20; k++) {
@@ -126,21 +115,19 @@ static void random_runs(void) {
     uint64_t sums[N] = { 0 };
     setup s;
     make_mixed(&s, &rng, N, DEVICES, k % 3 == 0);
-    berth_executor *x = executor(s.cost, &o);
+    berth_executor *x = must_executor_new(s.cost, &o);
     int32_t device[N];
     for (int round = 0; round < 3; round++) {
       random_devices(&rng, N, round == 2 ? 1 : DEVICES, device);
-      berth_execution *r = run(x, device, 2);
+      berth_execution *r = must_executor_run(x, device, 2);
       check_execution(r, &o);
       check_same_sums(r, N, sums);
-      berth_execution_release(r);
     }
-    SETUP_END(&s, x);
   }
 }
 
 /* Results depend on the graph, the sizes and the seed alone. */
-static void same_results(void) {
+TEST("results do not depend on mode, order and links, but on the seed") {
   enum { N = 30 };
   uint64_t sums[N] = { 0 };
   int32_t differ = 0;
@@ -153,18 +140,16 @@ static void same_results(void) {
     berth_exec_options o = variant(k);
     o.memory = 65536;
     o.seed = k == 4 ? 6 : 5;
-    berth_executor *x = executor(s.cost, &o);
-    berth_execution *r = run(x, device, 1);
+    berth_executor *x = must_executor_new(s.cost, &o);
+    berth_execution *r = must_executor_run(x, device, 1);
     CHECK(berth_execution_wrong(r) == BERTH_NONE);
     for (int32_t i = 0; k == 4 && i < N; i++) differ += sums[i] != berth_execution_checksums(r)[i];
     if (k < 4) check_same_sums(r, N, sums);
-    RELEASE(r, x);
   }
   CHECK(differ > N / 2);
-  setup_end(&s);
 }
 
-static void spoilt(void) {
+TEST("a wrong result is found") {
   enum { N = 30 };
   berth_exec_options o = variant(0);
   berth_rng rng = seeded(13, 0);
@@ -172,66 +157,62 @@ static void spoilt(void) {
   make_mixed(&s, &rng, N, 2, 0);
   int32_t device[N];
   random_devices(&rng, N, 2, device);
-  berth_executor *x = executor(s.cost, &o);
+  berth_executor *x = must_executor_new(s.cost, &o);
   berth_execution *r;
   for (int32_t op = 0; op < N; op += 7) {
     x->corrupt = op;
-    r = run(x, device, 1);
+    r = must_executor_run(x, device, 1);
     CHECK(berth_execution_wrong(r) == op); /* ids are topological here, so no earlier op reads it */
-    berth_execution_release(r);
+    RELEASE(r);
   }
   x->corrupt = BERTH_NONE;
-  r = run(x, device, 1);
+  r = must_executor_run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  SETUP_END(&s, r, x);
 }
 
 /* A copy that is not what was sent. */
-static void spoilt_copy(void) {
+TEST("a wrong copy is found") {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0, 1 };
   setup s = setup_of("1 1 0>1:1", 2, INFINITY);
-  berth_executor *x = executor(s.cost, &o);
-  berth_execution *r = run(x, device, 1);
+  berth_executor *x = must_executor_new(s.cost, &o);
+  must_executor_run(x, device, 1);
   x->device = device;
   uint64_t sums[2];
   CHECK(berth_i_exec_compare(x, sums) == BERTH_NONE);
   x->copy_at[0][3] += 1;
   CHECK(berth_i_exec_compare(x, sums) == 0);
   x->device = NULL;
-  SETUP_END(&s, r, x);
 }
 
-static void medians(void) {
+TEST("several runs: the median") {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0 }, below = 0;
   setup s = setup_of("1", 1, INFINITY);
-  berth_executor *x = executor(s.cost, &o);
+  berth_executor *x = must_executor_new(s.cost, &o);
   CHECK(berth_executor_threads(x) == 1);
-  berth_execution *r = run(x, device, 6);
+  berth_execution *r = must_executor_run(x, device, 6);
   int32_t n;
   const double *times = berth_execution_times(r, &n);
   CHECK(n == 6);
   for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
   CHECK(below <= 2);
-  SETUP_END(&s, r, x);
 }
 
 /* The same kernel: kind, times, sizes. */
-static void classes(void) {
+TEST("ops of one class run one kernel") {
   setup s = setup_of("1 2 1 1 1 0>1:64 2>3:64 4>3:640", 1, INFINITY);
-  berth_executor *x = executor(s.cost, NULL);
+  berth_executor *x = must_executor_new(s.cost, NULL);
   int32_t class_of[5];
   CHECK(berth_executor_kernels(x, class_of) == 4);
   CHECK(class_of[0] == 0 && class_of[1] == 1 && class_of[2] == 0 && class_of[3] == 2
         && class_of[4] == 3);
   CHECK_NEAR(berth_executor_scale(x), 0.1 / 6, 1e-15);
   CHECK_NEAR(berth_executor_byte_scale(x), 1, 0);
-  SETUP_END(&s, x);
 }
 
 /* Longer than what is written between two looks at `stop`. */
-static void stopped_kernel(void) {
+TEST("a kernel that is stopped writes its output once") {
   enum { LENGTH = 50000 };
   static float one = 1, out[LENGTH];
   const float *in = &one;
@@ -246,18 +227,4 @@ static void stopped_kernel(void) {
   berth_i_kernel_run(&mean, &x, 1e9, &stop);
   for (int64_t i = 0; i < LENGTH; i++) written += out[i] == 1;
   CHECK(written == LENGTH);
-}
-
-int main(void) {
-  TEST("a chain takes its time") chain();
-  TEST("a diamond takes its time, and a tensor crosses once") diamond();
-  TEST("any placement, dispatch and links: order, exclusion, work conservation, results")
-  random_runs();
-  TEST("results do not depend on mode, order and links, but on the seed") same_results();
-  TEST("a wrong result is found") spoilt();
-  TEST("a wrong copy is found") spoilt_copy();
-  TEST("several runs: the median") medians();
-  TEST("ops of one class run one kernel") classes();
-  TEST("a kernel that is stopped writes its output once") stopped_kernel();
-  return check_done();
 }

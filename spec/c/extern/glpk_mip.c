@@ -4,8 +4,6 @@
 
 enum { ROWS = 3, COLUMNS = 4, MOST = 3 };
 
-static berth_ctx *ctx;
-
 typedef struct sample {
   double bound[ROWS], cost[COLUMNS], least[COLUMNS], most[COLUMNS], value[ROWS * COLUMNS];
   uint8_t sense[ROWS], whole[COLUMNS];
@@ -81,7 +79,7 @@ static double best_of_all(const sample *s) {
   return best;
 }
 
-static void check_brute(void) {
+TEST("programs of whole numbers have the best of all answers") {
   const int32_t n = check_runs(100, 300);
   int32_t feasible = 0;
   berth_rng rng = seeded(7, 1);
@@ -92,7 +90,7 @@ static void check_brute(void) {
     draw(&s, &rng);
     double best = best_of_all(&s);
     double sign = s.p.minimise ? -1 : 1;
-    CHECK_STATUS(berth_i_glpk_solve(ctx, &s.p, &a), BERTH_OK);
+    CHECK_OK(berth_i_glpk_solve(ctx, &s.p, &a));
     CHECK(a.proved && a.feasible == !isnan(best));
     if (!a.feasible) {
       CHECK(isnan(a.value) && a.bound == (s.p.minimise ? INFINITY : -INFINITY));
@@ -103,7 +101,7 @@ static void check_brute(void) {
     CHECK_NEAR(a.bound, best, 1e-6);
     CHECK(holds(&s, x));
     s.p.whole = NULL;
-    CHECK_STATUS(berth_i_glpk_solve(ctx, &s.p, &l), BERTH_OK);
+    CHECK_OK(berth_i_glpk_solve(ctx, &s.p, &l));
     CHECK(l.feasible && l.proved && holds(&s, relaxed) && sign * l.value >= sign * best - 1e-7);
   }
   CHECK(feasible > n / 3 && feasible < n - n / 30);
@@ -111,7 +109,7 @@ static void check_brute(void) {
 
 /* Market split: two equal halves cannot be had, and it takes many nodes to see that; a shortfall is
  * dear. */
-static void check_limit(void) {
+TEST("a limit on nodes leaves a bound") {
   enum { N = 30 };
   double cost[N + 1] = { 0 }, least[N + 1] = { 0 }, most[N + 1], value[3 * (N + 1)], bound[3],
                   x[N + 1];
@@ -136,51 +134,51 @@ static void check_limit(void) {
   }
   cost[N] = 1000;
   at[N + 1] = 3 * (N + 1);
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK(!a.proved && a.nodes > 20 && a.nodes < 40 && a.bound > 0);
   CHECK(!a.feasible || a.bound <= a.value);
   p.nodes = 0;
   {
     double limited = a.bound;
-    CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+    CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
     CHECK(a.proved && a.feasible && limited <= a.value * (1 + 1e-9));
   }
 }
 
 /* max 3x + 2y, x + y <= 4, x + 3y <= 9, x <= 3: (3, 1), duals 2 and 0. */
-static void check_linear(void) {
+TEST("linear programs: value, duals, infeasible, unbounded, empty") {
   double bound[2] = { 4, 9 }, cost[2] = { 3, 2 }, most[2] = { 3, INFINITY },
          value[4] = { 1, 1, 1, 3 }, x[2], dual[2];
   uint8_t sense[2] = { BERTH_I_AT_MOST, BERTH_I_AT_MOST };
   int32_t at[3] = { 0, 2, 4 }, row[4] = { 0, 1, 0, 1 };
   berth_i_glpk_mip p = { false, 2, 2, sense, bound, cost, NULL, most, NULL, at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x, .dual = dual };
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK_NEAR(a.value, 11, 1e-9);
   CHECK_NEAR(x[0], 3, 1e-9);
   CHECK_NEAR(dual[0], 2, 1e-9);
   CHECK_NEAR(dual[1], 0, 1e-9);
   bound[0] = -1;
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK(!a.feasible && a.proved);
   p.rows = 0;
   at[1] = at[2] = 0;
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "nothing bounds the optimum of this program");
+  CHECK_ERROR(berth_i_glpk_solve(ctx, &p, &a), BERTH_EINVAL,
+              "nothing bounds the optimum of this program");
   most[1] = 3;
   p.whole = sense;
   sense[0] = sense[1] = 1;
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK_NEAR(a.value, 15, 1e-9);
   p.columns = 0;
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK(a.feasible && a.value == 0);
 }
 
 static int stop(void *ud) { return ++*(int *)ud > 2; }
 
 /* Whole numbers that no two halves of equal sum: it would take for ever. */
-static void check_interrupt(void) {
+TEST("branch and bound stops when asked") {
   enum { N = 60 };
   double bound[1], cost[N], most[N], value[N], x[N];
   uint8_t sense[1] = { BERTH_I_EQUAL }, whole[N];
@@ -197,17 +195,7 @@ static void check_interrupt(void) {
   }
   at[N] = N;
   bound[0] = 7001;
-  berth_ctx *own = must_ctx_new(&hooks);
-  CHECK_STATUS(berth_i_glpk_solve(own, &p, &a), BERTH_EINTERRUPT);
-  CHECK_TEXT(berth_errmsg(own), "interrupted");
-  berth_ctx_release(own);
-}
-
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("programs of whole numbers have the best of all answers") check_brute();
-  TEST("a limit on nodes leaves a bound") check_limit();
-  TEST("linear programs: value, duals, infeasible, unbounded, empty") check_linear();
-  TEST("branch and bound stops when asked") check_interrupt();
-  return done_with(ctx);
+  hooked(&hooks);
+  CHECK_ERROR(berth_i_glpk_solve(ctx, &p, &a), BERTH_EINTERRUPT, "interrupted");
+  hooked(NULL);
 }

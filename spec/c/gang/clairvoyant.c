@@ -5,8 +5,6 @@
 
 enum { JOBS = 40, CHOICES = 4 };
 
-static berth_ctx *ctx;
-
 typedef struct instance {
   berth_clairvoyant_jobs jobs;
   double arrival[JOBS];
@@ -46,8 +44,8 @@ static instance *random_instance(berth_rng *rng, int32_t n) {
 
 static berth_clairvoyant *solve(const instance *k) {
   berth_clairvoyant *c = NULL;
-  CHECK_STATUS(berth_clairvoyant_new(ctx, &k->jobs, &c), BERTH_OK);
-  return c;
+  CHECK_OK(berth_clairvoyant_new(ctx, &k->jobs, &c));
+  return OWNED(c);
 }
 
 /* By definition: in use at the arrival of job `at`. */
@@ -162,7 +160,7 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
   CHECK_NEAR(a->bound, optimum, 1e-9 * (1 + optimum));
   CHECK_NEAR(a->value, optimum, 1e-9 * (1 + optimum));
   CHECK_NEAR(proved(k, price), a->bound, 1e-12 * (1 + a->bound));
-  CHECK_STATUS(berth_clairvoyant_prove(ctx, &k->jobs, price, &again), BERTH_OK);
+  CHECK_OK(berth_clairvoyant_prove(ctx, &k->jobs, price, &again));
   CHECK(again == a->bound);
   for (int32_t i = 0; i < k->jobs.n; i++) {
     CHECK(price[i] >= 0);
@@ -176,7 +174,7 @@ static void check_any_prices(const instance *k, double optimum, berth_rng *rng) 
   double price[JOBS], bound = -1;
   for (int32_t i = 0; i < k->jobs.n; i++)
     price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
-  CHECK_STATUS(berth_clairvoyant_prove(ctx, &k->jobs, price, &bound), BERTH_OK);
+  CHECK_OK(berth_clairvoyant_prove(ctx, &k->jobs, price, &bound));
   CHECK_NEAR(bound, proved(k, price), 1e-12 * (1 + bound));
   CHECK(bound >= optimum - 1e-9);
 }
@@ -185,8 +183,7 @@ static void check_any_prices(const instance *k, double optimum, berth_rng *rng) 
 
 static void refuse(const instance *k, const char *text) {
   berth_clairvoyant *s = NULL;
-  CHECK_STATUS(berth_clairvoyant_new(ctx, &k->jobs, &s), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), text);
+  CHECK_ERROR(berth_clairvoyant_new(ctx, &k->jobs, &s), BERTH_EINVAL, text);
   CHECK(s == NULL);
 }
 
@@ -197,7 +194,7 @@ static instance *one_job(double arrival, int32_t servers, double seconds) {
   return k;
 }
 
-static void check_errors(void) {
+TEST("nonsense is refused") {
   instance *k = empty(0);
   double price[2] = { -1, 0 }, bound = 7;
   refuse(k, "0 servers: expected at least 1");
@@ -217,23 +214,19 @@ static void check_errors(void) {
   add_job(k, 2);
   k->first[2] = 0;
   refuse(k, "job 1: its choices end before they begin");
-  CHECK_STATUS(berth_clairvoyant_prove(ctx, &one_job(0, 1, 1)->jobs, price, &bound), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "price 0 is -1: expected a finite number of at least 0");
+  CHECK_ERROR(berth_clairvoyant_prove(ctx, &one_job(0, 1, 1)->jobs, price, &bound), BERTH_EINVAL,
+              "price 0 is -1: expected a finite number of at least 0");
   CHECK(bound == 7);
 }
 
-static berth_status solve_instance(berth_ctx *own, const void *k) {
+static berth_status solve_instance(const void *k) {
   berth_clairvoyant *c = NULL;
-  berth_status st = berth_clairvoyant_new(own, &((const instance *)k)->jobs, &c);
-  berth_clairvoyant_release(c);
+  berth_status st = berth_clairvoyant_new(ctx, &((const instance *)k)->jobs, &c);
+  RELEASE(c);
   return st;
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  berth_rng rng = seeded(11, 0);
-
-  TEST("two servers, three jobs of one server for ever: two")
+TEST("two servers, three jobs of one server for ever: two") {
   instance *k = empty(2);
   for (int32_t i = 0; i < 3; i++) {
     add_job(k, i);
@@ -243,74 +236,74 @@ int main(void) {
   CHECK_NEAR(berth_clairvoyant_get(s)->bound, 2, 1e-12);
   CHECK(berth_clairvoyant_get(s)->jobs == 2);
   check_solution(k, s);
-  berth_clairvoyant_release(s);
+}
 
-  TEST("three servers, jobs of two: one and a half in the relaxation, one job")
-  k = empty(3);
+TEST("three servers, jobs of two: one and a half in the relaxation, one job") {
+  instance *k = empty(3);
   for (int32_t i = 0; i < 2; i++) {
     add_job(k, 5);
     add_choice(k, 2, 1);
   }
-  s = solve(k);
+  berth_clairvoyant *s = solve(k);
   CHECK_NEAR(berth_clairvoyant_get(s)->bound, 1.5, 1e-12);
   CHECK(berth_clairvoyant_get(s)->jobs == 1 && berth_clairvoyant_get(s)->moments == 1);
-  berth_clairvoyant_release(s);
+}
 
-  TEST("a job that ends at an arrival is gone by then, and so is one within the slack")
-  k = empty(1);
+TEST("a job that ends at an arrival is gone by then, and so is one within the slack") {
+  instance *k = empty(1);
   add_job(k, 0);
   add_choice(k, 1, 1 + 1e-8);
   add_job(k, 1);
   add_choice(k, 1, 1);
-  s = solve(k);
+  berth_clairvoyant *s = solve(k);
   CHECK_NEAR(berth_clairvoyant_get(s)->bound, 1, 1e-12);
-  berth_clairvoyant_release(s);
   k->jobs.slack = 1e-7;
   s = solve(k);
   CHECK_NEAR(berth_clairvoyant_get(s)->bound, 2, 1e-12);
-  berth_clairvoyant_release(s);
+}
 
-  TEST("choices that others make useless are left out")
-  k = one_job(0, 2, 5);
+TEST("choices that others make useless are left out") {
+  instance *k = one_job(0, 2, 5);
   add_choice(k, 2, 6); /* as good: nobody comes in between */
   add_choice(k, 3, 5);
   add_choice(k, 9, 1); /* more than there are */
-  s = solve(k);
+  berth_clairvoyant *s = solve(k);
   CHECK(berth_clairvoyant_get(s)->columns == 1 && berth_clairvoyant_share(s)[0] == 1);
-  berth_clairvoyant_release(s);
+}
 
-  TEST("no jobs, and jobs without choices")
-  k = empty(3);
-  s = solve(k);
+TEST("no jobs, and jobs without choices") {
+  instance *k = empty(3);
+  berth_clairvoyant *s = solve(k);
   CHECK(berth_clairvoyant_get(s)->bound == 0 && berth_clairvoyant_get(s)->jobs == 0);
-  berth_clairvoyant_release(s);
   add_job(k, 1);
   s = solve(k);
   CHECK(berth_clairvoyant_get(s)->bound == 0);
-  berth_clairvoyant_release(s);
+}
 
-  TEST("300 random instances of up to 7 jobs: no schedule found by enumeration beats the bound")
+TEST("300 random instances of up to 7 jobs: no schedule found by enumeration beats the bound") {
+  berth_rng rng = seeded(11, 0);
   int32_t taken[JOBS];
   for (int32_t i = 0; i < 300; i++) {
-    k = random_instance(&rng, berth_rng_below(&rng, 8));
-    s = solve(k);
+    instance *k = random_instance(&rng, berth_rng_below(&rng, 8));
+    berth_clairvoyant *s = solve(k);
     CHECK(most_jobs(k, taken, 0, 0) <= berth_clairvoyant_get(s)->jobs);
-    berth_clairvoyant_release(s);
+    RELEASE(s);
   }
+}
 
-  TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and "
-       "shares that hold")
+TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and "
+     "shares that hold") {
+  berth_rng rng = seeded(11, 0);
   for (int32_t i = 0; i < 200; i++) {
-    k = random_instance(&rng, 1 + berth_rng_below(&rng, JOBS));
-    s = solve(k);
+    instance *k = random_instance(&rng, 1 + berth_rng_below(&rng, JOBS));
+    berth_clairvoyant *s = solve(k);
     check_solution(k, s);
     check_any_prices(k, berth_clairvoyant_get(s)->value, &rng);
-    berth_clairvoyant_release(s);
+    RELEASE(s);
   }
+}
 
-  TEST("each refused allocation is orderly, and leaks nothing")
+TEST("each refused allocation is orderly, and leaks nothing") {
+  berth_rng rng = seeded(11, 0);
   CHECK(refuse_each(solve_instance, random_instance(&rng, 20), 1, 0) > 15);
-
-  TEST("nonsense is refused") check_errors();
-  return done_with(ctx);
 }

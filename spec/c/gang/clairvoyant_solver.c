@@ -3,8 +3,6 @@
 #include "must.h"
 #include <glpk.h>
 
-static berth_ctx *ctx;
-
 static int stop(void *ud) { return ++*(int *)ud > 1; }
 
 static void many_jobs(berth_clairvoyant_jobs *k, double *arrival, int32_t *first,
@@ -39,19 +37,18 @@ static berth_status in_memory(int32_t megabytes, double *value) {
   return st;
 }
 
-static void check_solver(void) {
+TEST("the solver's errors do not abort, and leave the caller's use of it alone") {
   glp_prob *own = glp_create_prob(); /* the caller's, on the caller's thread */
   glp_add_rows(own, 3);
   double value;
-  CHECK_STATUS(in_memory(1, &value), BERTH_ENOMEM);
-  CHECK_TEXT(berth_errmsg(ctx), "GLPK is out of memory");
-  CHECK_STATUS(in_memory(0, &value), BERTH_OK);
+  CHECK_ERROR(in_memory(1, &value), BERTH_ENOMEM, "GLPK is out of memory");
+  CHECK_OK(in_memory(0, &value));
   CHECK_NEAR(value, 5, 1e-9);
   CHECK(glp_get_num_rows(own) == 3);
   glp_delete_prob(own);
 }
 
-static void check_interrupt(void) {
+TEST("it can be interrupted") {
   enum { N = 3000 };
   static double arrival[N];
   static int32_t first[N + 1];
@@ -61,13 +58,12 @@ static void check_interrupt(void) {
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_clairvoyant *s = NULL;
   many_jobs(&k, arrival, first, choice, N);
-  berth_ctx *own = must_ctx_new(&hooks);
-  CHECK_STATUS(berth_clairvoyant_new(own, &k, &s), BERTH_EINTERRUPT);
-  CHECK_TEXT(berth_errmsg(own), "interrupted");
-  berth_ctx_release(own);
+  hooked(&hooks);
+  CHECK_ERROR(berth_clairvoyant_new(ctx, &k, &s), BERTH_EINTERRUPT, "interrupted");
+  hooked(NULL);
 }
 
-static void check_large(void) {
+TEST("1001 arrivals with nine choices each are solved, with a proof") {
   enum { N = 1001 };
   static double arrival[N];
   static int32_t first[N + 1];
@@ -75,22 +71,9 @@ static void check_large(void) {
   berth_clairvoyant_jobs k;
   berth_clairvoyant *s = NULL;
   many_jobs(&k, arrival, first, choice, N);
-  CHECK_STATUS(berth_clairvoyant_new(ctx, &k, &s), BERTH_OK);
+  CHECK_OK(berth_clairvoyant_new(ctx, &k, &s));
   const berth_clairvoyant_summary *a = berth_clairvoyant_get(s);
   CHECK_NEAR(a->value, a->bound, 1e-7 * a->bound);
   CHECK(a->jobs == (int32_t)floor(a->bound) && a->moments == N);
-  berth_clairvoyant_release(s);
-}
-
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-
-  TEST("the solver's errors do not abort, and leave the caller's use of it alone")
-  check_solver();
-
-  TEST("it can be interrupted")
-  check_interrupt();
-
-  TEST("1001 arrivals with nine choices each are solved, with a proof") check_large();
-  return done_with(ctx);
+  RELEASE(s);
 }

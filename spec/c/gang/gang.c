@@ -2,20 +2,18 @@
  * allocations. */
 #include "refusals.h"
 
-static berth_ctx *ctx;
-
 enum { MANY = 120, MOST = 6, TYPES = 2 };
 
-static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot,
-                           int32_t n, const berth_job *jobs) {
+static berth_cluster *pool(int32_t machines, const double *capacity, double slot, int32_t n,
+                           const berth_job *jobs) {
   berth_cluster_options o = berth_cluster_default(machines);
   berth_cluster *c = NULL;
   o.capacity = capacity;
   o.slot = slot;
-  return berth_cluster_new(own, &o, n, jobs, &c) == BERTH_OK ? c : NULL;
+  return berth_cluster_new(ctx, &o, n, jobs, &c) == BERTH_OK ? c : NULL;
 }
 
-static void test_backfill(void) {
+TEST("backfill") {
   /* on 4: 1 waits for all until 10; 2 ends at 8, and begins; 3 would end at 14, and must wait until
    * 1 is done */
   static const berth_job jobs[] = {
@@ -24,20 +22,18 @@ static void test_backfill(void) {
   static const int32_t size[] = { 2, 4, 1, 1 };
   static const double start[] = { 0, 10, 2, 12 }, four = 4;
   berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
-  berth_cluster *c = pool(ctx, 1, &four, 0, 4, jobs);
-  berth_gang *g = NULL;
-  TEST("backfill")
+  berth_cluster *c = pool(1, &four, 0, 4, jobs);
   o.amounts = 1;
-  CHECK_STATUS(berth_gang_new(ctx, 4, size, &o, &g), BERTH_OK);
+  berth_gang *g = must_gang_new(4, size, &o);
   berth_scheduler s = berth_gang_scheduler(g);
-  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  CHECK_OK(berth_cluster_run(c, &s));
   int32_t n;
   const berth_gang_run *run = berth_gang_runs(g, &n);
   const int32_t *amount;
   const int32_t *machine = berth_gang_places(g, &amount);
   CHECK(n == 4);
   berth_gang_bound bound;
-  CHECK_STATUS(berth_gang_bounds(g, c, &bound), BERTH_OK);
+  CHECK_OK(berth_gang_bounds(g, c, &bound));
   CHECK(bound.makespan == 14 && bound.mean_jct > 0 && bound.mean_jct < (10 + 11 + 6 + 20) / 4.0);
   for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(run[i].start, start[run[i].job], 1e-12);
@@ -48,7 +44,7 @@ static void test_backfill(void) {
   CHECK(n > 3 && count[0].time == 0 && count[0].idle == 0 && count[0].waiting == 0
         && count[1].time == 1 && count[1].waiting == 1);
   CHECK(count[n - 1].time == 23 && count[n - 1].idle == 1);
-  RELEASE(c, g);
+  RELEASE(c);
 }
 
 /* The gang is an amount of the first of two resources. */
@@ -61,27 +57,25 @@ static berth_status rate_of_first(void *ud, int32_t job, int32_t n, const int32_
   return BERTH_OK;
 }
 
-static void test_other_resources(void) {
+TEST("a gang takes none of the other resources") {
   static const berth_job job = { 0, 10, INFINITY, 0 };
   static const double capacity[] = { 3, 5, 2, 5 };
   static const int32_t size = 4;
   berth_cluster_options k = berth_cluster_default(2);
   berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
   berth_cluster *c = NULL;
-  berth_gang *g = NULL;
   int asked = 0;
-  TEST("a gang takes none of the other resources")
   k.capacity = capacity;
   k.resources = 2;
-  CHECK_STATUS(berth_cluster_new(ctx, &k, 1, &job, &c), BERTH_OK);
+  CHECK_OK(berth_cluster_new(ctx, &k, 1, &job, &c));
   o.amounts = 1;
   o.rate = rate_of_first;
   o.ud = &asked;
-  CHECK_STATUS(berth_gang_new(ctx, 1, &size, &o, &g), BERTH_OK);
+  berth_gang *g = must_gang_new(1, &size, &o);
   berth_scheduler s = berth_gang_scheduler(g);
-  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  CHECK_OK(berth_cluster_run(c, &s));
   CHECK(asked > 0);
-  RELEASE(c, g);
+  RELEASE(c);
 }
 
 /* ---- random runs ---- */
@@ -100,7 +94,7 @@ static void draw(uint64_t seed, berth_job *jobs, int32_t *size) {
 static double speed[MANY * MOST], throughput[MANY * TYPES];
 static int32_t first[MANY + 1];
 
-static void draw_speeds(void) {
+SETUP {
   berth_rng rng = seeded(9, 1);
   for (int32_t j = 0; j < MANY; j++) {
     double power = berth_rng_uniform(&rng);
@@ -154,7 +148,7 @@ static berth_gang_options options(int rule, int placement, own_options *own) {
   return o;
 }
 
-static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_cluster_summary *sum) {
+static berth_status whole_run(int rule, int placement, berth_cluster_summary *sum) {
   static const double capacity[] = { 4, 4, 3 };
   own_options mine;
   berth_gang_options o = options(rule, placement, &mine);
@@ -164,14 +158,14 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
   berth_status st = BERTH_ENOMEM;
   draw(5, jobs, size);
   berth_cluster *c;
-  if (!(c = pool(own, 3, capacity,
+  if (!(c = pool(3, capacity,
                  rule == BERTH_GANG_GAVEL                       ? 40
                  : rule >= BERTH_GANG_OPTIMUS && placement == 1 ? 2
                                                                 : 0,
                  MANY, jobs)))
     return st;
   berth_gang_bound bound;
-  if ((st = berth_gang_new(own, MANY, size, &o, &g)) == BERTH_OK) {
+  if ((st = berth_gang_new(ctx, MANY, size, &o, &g)) == BERTH_OK) {
     berth_scheduler s = berth_gang_scheduler(g);
     st = berth_cluster_run(c, &s);
     *sum = berth_cluster_summarise(c);
@@ -181,31 +175,29 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
   return st;
 }
 
-static void test_random(void) {
-  TEST("random jobs: all are done, by every rule, on every kind of places")
+TEST("random jobs: all are done, by every rule, on every kind of places") {
   for (int rule = 0; berth_gang_describe(rule); rule++) {
     for (int placement = 0; placement < 3; placement++) {
       berth_cluster_summary sum = { 0 };
-      CHECK_STATUS(whole_run(ctx, rule, placement, &sum), BERTH_OK);
+      CHECK_OK(whole_run(rule, placement, &sum));
       CHECK(sum.done + sum.refused == MANY && sum.waiting == 0);
     }
   }
 }
 
-static berth_status every_rule(berth_ctx *own) {
+static berth_status every_rule(void) {
   berth_cluster_summary sum;
   berth_status st = BERTH_OK;
   for (int rule = BERTH_GANG_BACKFILL; rule < BERTH_GANG_OPTIMUS && st == BERTH_OK; rule += 2)
-    st = whole_run(own, rule, rule % 3, &sum);
-  if (st == BERTH_OK) st = whole_run(own, BERTH_GANG_OPTIMUS, 1, &sum);
+    st = whole_run(rule, rule % 3, &sum);
+  TRY(st, whole_run(BERTH_GANG_OPTIMUS, 1, &sum));
   return st;
 }
 
 /* ---- errors ---- */
 
 static void refused(berth_status got, const char *text) {
-  CHECK_STATUS(got, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), text);
+  CHECK_ERROR(got, BERTH_EINVAL, text);
 }
 
 static const int32_t one[] = { 1 };
@@ -218,13 +210,12 @@ static void refused_own(berth_gang_rule rule, const void *own, const char *text)
   CHECK(g == NULL);
 }
 
-static void test_errors(void) {
+TEST("mistakes are told, with the value") {
   static const int32_t none[] = { 0 };
   static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 } };
   berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
   berth_gang *g = NULL;
-  berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
-  TEST("mistakes are told, with the value")
+  berth_cluster *c = pool(1, NULL, 0, 2, jobs);
   refused(berth_gang_new(ctx, 1, none, &o, &g), "gang: job 0: size: expected at least 1, got 0");
   refused(berth_gang_new(ctx, -1, none, &o, &g), "gang: jobs: expected at least 0, got -1");
   o.placement = (berth_gang_placement)3;
@@ -234,22 +225,21 @@ static void test_errors(void) {
   CHECK(strncmp(berth_errmsg(ctx), "option rule is 99 (0 to ", 24) == 0);
   CHECK(g == NULL);
   o = berth_gang_default(BERTH_GANG_FIFO);
-  CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_OK);
+  g = must_gang_new(1, one, &o);
   berth_scheduler s = berth_gang_scheduler(g);
   refused(berth_cluster_run(c, &s), "gang: the cluster has 2 jobs, expected 1");
-  berth_gang_release(g);
+  RELEASE(g);
   berth_gang_release(NULL);
-  berth_cluster_release(c);
+  RELEASE(c);
 }
 
-static void test_own_ranges(void) {
+TEST("options of a rule out of their range are told") {
   static const double falling[] = { 7, 3 }, minus[] = { 1, -1 };
   static const int32_t two[] = { 0, 2 };
   berth_gang_las_options las = berth_gang_las_default();
   berth_gang_gittins_options gittins = berth_gang_gittins_default();
   berth_gang_resize_options resize = berth_gang_resize_default();
   berth_gang_gavel_options gavel = berth_gang_gavel_default();
-  TEST("options of a rule out of their range are told")
   las.promote = 0;
   refused_own(BERTH_GANG_LAS, &las, "option promote is 0 (a number above 0)");
   las = berth_gang_las_default();
@@ -284,23 +274,21 @@ static double finish_of_two(const void *own) {
   static const berth_job jobs[] = { { 0, 5000, INFINITY, 0 }, { 4000, 100, INFINITY, 0 } };
   static const int32_t size[] = { 1, 1 };
   berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
-  berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
+  berth_cluster *c = pool(1, NULL, 0, 2, jobs);
   berth_job_record r = { 0 };
-  berth_gang *g = NULL;
   o.own = own;
-  CHECK_STATUS(berth_gang_new(ctx, 2, size, &o, &g), BERTH_OK);
+  berth_gang *g = must_gang_new(2, size, &o);
   berth_scheduler s = berth_gang_scheduler(g);
-  CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
+  CHECK_OK(berth_cluster_run(c, &s));
   berth_cluster_summary sum = berth_cluster_summarise(c);
   CHECK(sum.done == 2);
-  CHECK_STATUS(berth_cluster_record(c, 1, &r), BERTH_OK);
+  CHECK_OK(berth_cluster_record(c, 1, &r));
   RELEASE(c, g);
   return r.end;
 }
 
-static void test_own_defaults(void) {
+TEST("NULL for options of a rule stands for its defaults") {
   berth_gang_las_options las = berth_gang_las_default();
-  TEST("NULL for options of a rule stands for its defaults")
   CHECK(berth_gang_default(BERTH_GANG_LAS).own == NULL);
   CHECK(las.n_limits == 2 && las.limits[0] == 3250 && las.limits[1] == 7200 && isinf(las.promote)
         && las.tick == 0);
@@ -329,9 +317,8 @@ static void check_reads(const berth_gang_about *about) {
   }
 }
 
-static void test_descriptors(void) {
+TEST("each rule has one descriptor, and a name of its own") {
   int n = 0;
-  TEST("each rule has one descriptor, and a name of its own")
   for (const berth_gang_about *about; (about = berth_gang_describe(n)); n++) {
     CHECK(about->choice.name[0] && about->choice.text[0]);
     for (int k = 0; k < n; k++) {
@@ -346,7 +333,7 @@ static void test_descriptors(void) {
 
 /* ---- asked alone ---- */
 
-static berth_status ask_alone(berth_ctx *own) {
+static berth_status ask_alone(void) {
   static const double left[] = { 5, 9, 2 }, elapsed[] = { 0, 3, 1 }, alone[] = { 2, 9, 1 };
   static const int32_t gpus[] = { 2, 3 };
   berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone };
@@ -354,25 +341,13 @@ static berth_status ask_alone(berth_ctx *own) {
   for (int i = 0; i < 3; i++)
     jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };
   int32_t count[3];
-  berth_status st = berth_elastic_optimus(own, 3, jobs, 10, count);
+  berth_status st = berth_elastic_optimus(ctx, 3, jobs, 10, count);
   for (int k = 0; k < 20 && st == BERTH_OK; k++)
-    st = berth_elastic_pollux(own, 3, jobs, 10, -1, 0.01, count);
+    st = berth_elastic_pollux(ctx, 3, jobs, 10, -1, 0.01, count);
   double share[3 * TYPES], objective;
-  return st == BERTH_OK ? berth_gavel_allocate(own, &p, BERTH_GAVEL_FINISH_TIME, share, &objective)
+  return st == BERTH_OK ? berth_gavel_allocate(ctx, &p, BERTH_GAVEL_FINISH_TIME, share, &objective)
                         : st;
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  draw_speeds();
-  test_backfill();
-  test_other_resources();
-  test_random();
-  test_errors();
-  test_own_ranges();
-  test_own_defaults();
-  test_descriptors();
-  check_refusals(every_rule);
-  check_refusals(ask_alone);
-  return done_with(ctx);
-}
+TEST_REFUSALS(every_rule)
+TEST_REFUSALS(ask_alone)

@@ -5,8 +5,6 @@
 
 enum { MOST_DEVICES = 13, MOST_MEMBERS = 24, FULL_BLOCKS = 16 };
 
-static berth_ctx *ctx;
-
 typedef struct job {
   berth_collective_kind kind;
   double bytes;
@@ -15,12 +13,12 @@ typedef struct job {
   int32_t group[MOST_DEVICES];
 } job;
 
-static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
+static berth_graph *build(const job *j, berth_status *status) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   int32_t members[MOST_MEMBERS], consumers[MOST_MEMBERS];
   berth_collective c = { j->kind, j->bytes, 1, j->members, members, j->consumers, consumers };
-  berth_status st = berth_graph_builder_new(in, &b);
+  berth_status st = berth_graph_builder_new(ctx, &b);
   for (int32_t i = 0; i < j->members + j->consumers && st == BERTH_OK; i++) {
     double seconds = i < j->members ? 1 : 0;
     berth_op op = berth_op_default();
@@ -31,11 +29,11 @@ static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
   }
   if (st == BERTH_OK && j->consumers > 0)
     st = berth_graph_builder_connect(b, 0, j->members, 3, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  berth_graph_builder_release(b);
+  TRY(st, berth_graph_builder_add_collective(b, &c, NULL));
+  TRY(st, berth_graph_builder_finish(b, &g));
+  RELEASE(b);
   *status = st;
-  return g;
+  return OWNED(g);
 }
 
 static job random_job(berth_rng *rng, berth_collective_kind kind) {
@@ -141,7 +139,7 @@ static void replay_op(replay *r, int32_t op) {
     for (int32_t i = 0; i < n; i++) {
       berth_tensor t = must_graph_tensor(r->g, in[i]);
       berth_piece p;
-      CHECK_STATUS(berth_expansion_piece(r->x, in[i], &p), BERTH_OK);
+      CHECK_OK(berth_expansion_piece(r->x, in[i], &p));
       CHECK(p.collective == of[op]);
       if (p.step == BERTH_NONE && pass == 0) {
         CHECK(t.bytes == 0 && device[t.producer] == device[op]);
@@ -188,7 +186,7 @@ static void check_consumer(const replay *r, int32_t op) {
 static void check_waiting(const replay *r, int32_t op) {
   int32_t own = r->position[berth_expansion_device(r->x)[op]];
   uint8_t *before = calloc((size_t)berth_graph_ops(r->g), 1);
-  CHECK_STATUS(berth_reach(r->g, op, 0, before), BERTH_OK);
+  CHECK_OK(berth_reach(r->g, op, 0, before));
   for (int32_t i = 0; i < r->j->members; i++) {
     int32_t position = r->position[r->j->device[i]];
     if (r->j->kind != BERTH_BROADCAST || position == r->root || position == own) CHECK(before[i]);
@@ -250,27 +248,26 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   berth_expand_options o = berth_expand_default();
   replay r = { .j = j, .how = how };
   berth_status st;
-  berth_graph *g = build(ctx, j, &st);
+  berth_graph *g = build(j, &st);
   o.algorithm = how;
   o.groups = grouped ? j->group : NULL;
   find_positions(&r, grouped);
-  if (!CHECK_STATUS(st, BERTH_OK)) return;
-  if (!CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, &o, &r.x), BERTH_OK)) return;
+  if (!CHECK_OK(st)) return;
+  if (!CHECK_OK(berth_graph_expand(g, j->devices, j->device, &o, &r.x))) return;
   r.g = berth_expansion_graph(r.x);
   r.has = calloc((size_t)berth_graph_ops(r.g) * FULL_BLOCKS, sizeof *r.has);
   int32_t *order = malloc((size_t)berth_graph_ops(r.g) * sizeof *order);
-  CHECK_STATUS(berth_topo_order(r.g, order), BERTH_OK);
+  CHECK_OK(berth_topo_order(r.g, order));
   check_originals(&r, g);
   for (int32_t i = 0; i < berth_graph_ops(r.g); i++) replay_op(&r, order[i]);
   for (int32_t i = 0; i < j->consumers; i++) check_consumer(&r, j->members + i);
   for (int32_t i = 0; i < j->consumers; i++) check_waiting(&r, j->members + i);
   check_bytes(&r);
-  RELEASE(order, r.has, r.x, g);
+  RELEASE(order, r.has, r.x);
 }
 
-static void every_contribution_once(void) {
-  TEST("every consumer gets what it is due, every contribution is added once, and the bytes are "
-       "those of the textbook");
+TEST("every consumer gets what it is due, every contribution is added once, and the bytes are "
+     "those of the textbook") {
   berth_rng rng = seeded(5, 0);
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
     for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
@@ -282,8 +279,7 @@ static void every_contribution_once(void) {
   }
 }
 
-static void every_number_of_devices(void) {
-  TEST("the same for 1 to 13 devices with a member each, in groups of two");
+TEST("the same for 1 to 13 devices with a member each, in groups of two") {
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
     for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
       for (int32_t n = 1; n <= MOST_DEVICES; n++) {
@@ -296,19 +292,18 @@ static void every_number_of_devices(void) {
 
 /* ---- times ---- */
 
-static berth_topology *mesh(berth_ctx *in, int32_t n) {
-  return must_mesh(in, n, INFINITY, 7, 0.375);
+static berth_topology *mesh(int32_t n) {
+  return must_mesh(n, INFINITY, 7, 0.375);
 }
 
 /* Seconds from the end of the members to the end of all. */
 static double expanded_seconds(const job *j, const berth_expand_options *o, berth_links links) {
   berth_sim_options sim = berth_sim_default(NULL);
-  berth_topology *t = mesh(ctx, j->devices);
-  berth_expansion *x = NULL;
+  berth_topology *t = mesh(j->devices);
   berth_status st;
-  berth_graph *g = build(ctx, j, &st);
+  berth_graph *g = build(j, &st);
   sim.links = links;
-  CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, o, &x), BERTH_OK);
+  berth_expansion *x = must_graph_expand(g, j->devices, j->device, o);
   berth_cost *cost = must_cost_new(berth_expansion_graph(x), t, NULL);
   berth_result *r = must_simulate(cost, berth_expansion_device(x), &sim);
   double seconds = berth_result_makespan(r) - 1;
@@ -318,12 +313,12 @@ static double expanded_seconds(const job *j, const berth_expand_options *o, bert
 
 static double priced_seconds(const job *j, berth_collective_algorithm by) {
   berth_cost_model model = { .collective_algorithm = by };
-  berth_topology *t = mesh(ctx, j->devices);
+  berth_topology *t = mesh(j->devices);
   berth_status st;
-  berth_graph *g = build(ctx, j, &st);
+  berth_graph *g = build(j, &st);
   double seconds = NAN;
   berth_cost *cost = must_cost_new(g, t, &model);
-  CHECK_STATUS(berth_cost_collective(cost, 0, j->members, j->device, &seconds), BERTH_OK);
+  CHECK_OK(berth_cost_collective(cost, 0, j->members, j->device, &seconds));
   RELEASE(cost, g, t);
   return seconds;
 }
@@ -342,9 +337,8 @@ static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm 
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_FREE), want, 1e-9 * want);
 }
 
-static void as_priced(void) {
-  TEST("on a uniform mesh rings take what they are priced, and so do trees and halving where they "
-       "are the same algorithm");
+TEST("on a uniform mesh rings take what they are priced, and so do trees and halving where they "
+     "are the same algorithm") {
   for (int32_t n = 2; n <= 9; n++) {
     agree(BERTH_ALLREDUCE, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
     agree(BERTH_ALLGATHER, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
@@ -364,40 +358,37 @@ static void as_priced(void) {
   }
 }
 
-static void pipelined(void) {
+TEST("a broadcast along a chain of 5 in 8 segments of 14 B: 4 + 7 hops of 0.375 + 2 s") {
   const job j = one_each(BERTH_BROADCAST, 112, 5);
   berth_expand_options o = berth_expand_default();
-  TEST("a broadcast along a chain of 5 in 8 segments of 14 B: 4 + 7 hops of 0.375 + 2 s");
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX), 11 * 2.375, 1e-9);
 }
 
-static void reducing(void) {
+TEST("a ring that adds 35 B at 70 B/s in each of its first 3 steps takes 1.5 s longer") {
   const job j = one_each(BERTH_ALLREDUCE, 140, 4);
   berth_expand_options o = berth_expand_default();
-  TEST("a ring that adds 35 B at 70 B/s in each of its first 3 steps takes 1.5 s longer");
   o.reduce_rate = 70;
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX), 6 * (0.375 + 5) + 3 * 0.5, 1e-9);
 }
 
 /* ---- refusals ---- */
 
-static void bad_input(void) {
+TEST("bad devices and options are named, and nothing is made") {
   job j = one_each(BERTH_ALLREDUCE, 8, 4);
   berth_expand_options o = berth_expand_default();
   berth_expansion *x = NULL;
   berth_status st;
-  berth_graph *g = build(ctx, &j, &st);
-  TEST("bad devices and options are named, and nothing is made");
+  berth_graph *g = build(&j, &st);
   j.device[2] = 4;
-  CHECK_STATUS(berth_graph_expand(g, 4, j.device, NULL, &x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "expand: op 2 is on device 4 of 4");
+  CHECK_ERROR(berth_graph_expand(g, 4, j.device, NULL, &x), BERTH_EINVAL,
+              "expand: op 2 is on device 4 of 4");
   j.device[2] = -1;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, NULL, &x), BERTH_EINVAL);
   j.device[2] = 2;
   CHECK_STATUS(berth_graph_expand(g, 0, j.device, NULL, &x), BERTH_EINVAL);
   o.algorithm = BERTH_EXPAND_HIERARCHICAL;
-  CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "expand: hierarchical needs groups of devices");
+  CHECK_ERROR(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL,
+              "expand: hierarchical needs groups of devices");
   o.algorithm = (berth_expand_algorithm)5;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
   o = berth_expand_default();
@@ -409,63 +400,50 @@ static void bad_input(void) {
   o.segments = 0;
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
   CHECK(!x);
-  CHECK_STATUS(berth_graph_expand(g, 4, j.device, NULL, &x), BERTH_OK);
+  x = must_graph_expand(g, 4, j.device, NULL);
   berth_piece piece;
-  CHECK_STATUS(berth_expansion_piece(x, 0, &piece), BERTH_OK);
+  CHECK_OK(berth_expansion_piece(x, 0, &piece));
   CHECK(piece.collective == BERTH_NONE);
   CHECK_STATUS(berth_expansion_piece(x, -1, &piece), BERTH_EINVAL);
   CHECK_STATUS(berth_expansion_piece(x, berth_graph_tensors(berth_expansion_graph(x)), &piece),
                BERTH_EINVAL);
-  berth_expansion_release(x);
+  RELEASE(x);
   berth_expansion_release(NULL);
-  berth_graph_release(g);
 }
 
-static void pins_hold(void) {
+TEST("pins of the graph are kept") {
   int32_t members[] = { 0, 1 }, device[] = { 1, 0 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   berth_expansion *x = NULL;
   berth_op op = berth_op_default();
-  TEST("pins of the graph are kept");
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   op.pin = 1;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
   op.name = "late";
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  must_add_op(b, &op);
+  must_add_collective(b, &c);
   berth_graph *g = must_graph(b);
-  CHECK_STATUS(berth_graph_expand(g, 2, device, NULL, &x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "expand: op 1 \"late\" is pinned to device 1, not device 0");
+  CHECK_ERROR(berth_graph_expand(g, 2, device, NULL, &x), BERTH_EINVAL,
+              "expand: op 1 \"late\" is pinned to device 1, not device 0");
   device[1] = 1;
-  CHECK_STATUS(berth_graph_expand(g, 2, device, NULL, &x), BERTH_OK);
+  x = must_graph_expand(g, 2, device, NULL);
   CHECK(berth_graph_ops(berth_expansion_graph(x)) == 3);
-  RELEASE(x, g);
+  RELEASE(x);
 }
 
-static berth_status expand_each(berth_ctx *in) {
+static berth_status expand_each(void) {
   berth_status st = BERTH_OK;
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_BROADCAST && st == BERTH_OK; kind += 3) {
     const job j = one_each((berth_collective_kind)kind, 8, 3);
     berth_expand_options o = berth_expand_default();
     berth_expansion *x = NULL;
-    berth_graph *g = build(in, &j, &st);
+    berth_graph *g = build(&j, &st);
     o.algorithm = BERTH_EXPAND_HIERARCHICAL;
     o.groups = j.group;
-    if (st == BERTH_OK) st = berth_graph_expand(g, j.devices, j.device, &o, &x);
+    TRY(st, berth_graph_expand(g, j.devices, j.device, &o, &x));
     RELEASE(x, g);
   }
   return st;
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  every_contribution_once();
-  every_number_of_devices();
-  as_priced();
-  pipelined();
-  reducing();
-  bad_input();
-  pins_hold();
-  check_refusals(expand_each);
-  return done_with(ctx);
-}
+TEST_REFUSALS(expand_each)

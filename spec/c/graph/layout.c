@@ -4,7 +4,7 @@
 enum { OPS = 40 };
 
 /* Op i > 0 reads from op (i - 1) / 2: a binary tree, so that layers have several ops. */
-static berth_status tree(berth_ctx *ctx, berth_graph **out) {
+static berth_status tree(berth_graph **out) {
   berth_op op = berth_op_default();
   berth_graph_builder *b = NULL;
   berth_status st = berth_graph_builder_new(ctx, &b);
@@ -20,27 +20,27 @@ static berth_status tree(berth_ctx *ctx, berth_graph **out) {
     if ((st = berth_graph_builder_add_tensor(b, &t, &id)) == BERTH_OK)
       st = berth_graph_builder_add_consumer(b, id, i);
   }
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
-  berth_graph_builder_release(b);
+  TRY(st, berth_graph_builder_finish(b, out));
+  RELEASE(b);
   return st;
 }
 
-static berth_status lay_out(berth_ctx *ctx) {
+static berth_status lay_out(void) {
   berth_graph *g = NULL;
   double x[OPS], y[OPS];
-  berth_status st = tree(ctx, &g);
-  if (st == BERTH_OK) st = berth_graph_layout(g, NULL, x, y);
-  berth_graph_release(g);
+  berth_status st = tree(&g);
+  TRY(st, berth_graph_layout(g, NULL, x, y));
+  RELEASE(g);
   return st;
 }
 
-static void layers(berth_ctx *ctx) {
+TEST("ops stand in layers, apart; wrong and far layers are refused") {
   berth_graph *g = NULL;
-  CHECK_STATUS(tree(ctx, &g), BERTH_OK);
+  CHECK_OK(tree(&g));
   int32_t depth[OPS];
-  CHECK_STATUS(berth_depth(g, depth), BERTH_OK);
+  CHECK_OK(berth_depth(g, depth));
   double x[OPS], y[OPS];
-  CHECK_STATUS(berth_graph_layout(g, NULL, x, y), BERTH_OK);
+  CHECK_OK(berth_graph_layout(g, NULL, x, y));
   for (int32_t i = 0; i < OPS; i++) {
     CHECK(y[i] == depth[i]);
     for (int32_t j = 0; j < i; j++) CHECK(y[i] != y[j] || fabs(x[i] - x[j]) >= 1 - 1e-9);
@@ -51,14 +51,7 @@ static void layers(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_layout(g, depth, x, y), BERTH_EINVAL);
   depth[OPS - 1] = -1;
   CHECK_STATUS(berth_graph_layout(g, depth, x, y), BERTH_EINVAL);
-  berth_graph_release(g);
+  RELEASE(g);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("ops stand in layers, apart; wrong and far layers are refused") layers(ctx);
-  CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  check_refusals(lay_out);
-  return check_done();
-}
+TEST_REFUSALS(lay_out)

@@ -49,13 +49,13 @@ static void random_times(berth_rng *rng, const flat *f, times *x) {
 
 static void check_levels(const berth_graph *g, const flat *f, const times *x) {
   double bl[SMALL], longest = 0;
-  CHECK_STATUS(berth_b_level(g, x->comp, x->comm, bl), BERTH_OK);
+  CHECK_OK(berth_b_level(g, x->comp, x->comm, bl));
   double tl[SMALL];
-  CHECK_STATUS(berth_t_level(g, x->comp, x->comm, tl), BERTH_OK);
+  CHECK_OK(berth_t_level(g, x->comp, x->comm, tl));
   double slack[SMALL];
-  CHECK_STATUS(berth_slack(g, x->comp, x->comm, slack), BERTH_OK);
+  CHECK_OK(berth_slack(g, x->comp, x->comm, slack));
   int32_t depth[SMALL];
-  CHECK_STATUS(berth_depth(g, depth), BERTH_OK);
+  CHECK_OK(berth_depth(g, depth));
   for (int32_t v = 0; v < f->n_ops; v++)
     longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
   for (int32_t v = 0; v < f->n_ops; v++) {
@@ -91,7 +91,7 @@ static int32_t best_next(const flat *f, const times *x, int32_t v) {
 static void check_path(const berth_graph *g, const flat *f, const times *x) {
   int32_t n, path[SMALL], first = BERTH_NONE;
   double length;
-  CHECK_STATUS(berth_critical_path(g, x->comp, x->comm, path, &n, &length), BERTH_OK);
+  CHECK_OK(berth_critical_path(g, x->comp, x->comm, path, &n, &length));
   int32_t v;
   for (v = 0; v < f->n_ops; v++) {
     if (!has_edge_into(f, v) && (first == BERTH_NONE || onward(f, x, v) > onward(f, x, first)))
@@ -101,7 +101,7 @@ static void check_path(const berth_graph *g, const flat *f, const times *x) {
   int32_t i;
   for (v = first, i = 0; v != BERTH_NONE; v = best_next(f, x, v), i++) CHECK(i < n && path[i] == v);
   CHECK(i == n);
-  CHECK_STATUS(berth_critical_path(g, x->comp, NULL, NULL, NULL, NULL), BERTH_OK);
+  CHECK_OK(berth_critical_path(g, x->comp, NULL, NULL, NULL, NULL));
 }
 
 /* Queue as an array, one edge at a time. Edges of a source: by tensor, then by collective, as they
@@ -121,7 +121,7 @@ static void naive_order(const flat *f, int32_t *order) {
 
 static void check_order(const berth_graph *g, const flat *f) {
   int32_t order[SMALL];
-  CHECK_STATUS(berth_topo_order(g, order), BERTH_OK);
+  CHECK_OK(berth_topo_order(g, order));
   int32_t want[SMALL];
   naive_order(f, want);
   CHECK(memcmp(order, want, (size_t)f->n_ops * sizeof *order) == 0);
@@ -133,10 +133,10 @@ static void check_reach(const berth_graph *g, const flat *f) {
   uint8_t down[SMALL], up[SMALL];
   int yes;
   for (int32_t a = 0; a < f->n_ops; a++) {
-    CHECK_STATUS(berth_reach(g, a, 1, down), BERTH_OK);
-    CHECK_STATUS(berth_reach(g, a, 0, up), BERTH_OK);
+    CHECK_OK(berth_reach(g, a, 1, down));
+    CHECK_OK(berth_reach(g, a, 0, up));
     for (int32_t b = 0; b < f->n_ops; b++) {
-      CHECK_STATUS(berth_reachable(g, a, b, &yes), BERTH_OK);
+      CHECK_OK(berth_reachable(g, a, b, &yes));
       CHECK(yes == (a == b || reach[a][b]));
       CHECK(down[b] == (a == b || reach[a][b]));
       CHECK(up[b] == (a == b || reach[b][a]));
@@ -152,7 +152,7 @@ static void check_components(const berth_graph *g, const flat *f) {
     flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
   berth_collective c;
   for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
-    CHECK_STATUS(berth_graph_collective(g, k, &c), BERTH_OK);
+    c = must_graph_collective(g, k);
     for (int32_t j = 1; j < c.n_members; j++) {
       flat_add(&both, c.members[0], c.members[j], BERTH_NONE);
       flat_add(&both, c.members[j], c.members[0], BERTH_NONE);
@@ -161,7 +161,7 @@ static void check_components(const berth_graph *g, const flat *f) {
   uint8_t reach[SMALL][SMALL];
   closure(&both, reach);
   int32_t n, component[SMALL];
-  CHECK_STATUS(berth_components(g, component, &n), BERTH_OK);
+  CHECK_OK(berth_components(g, component, &n));
   for (int32_t a = 0; a < f->n_ops; a++) {
     for (int32_t b = 0; b < f->n_ops; b++)
       CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
@@ -172,99 +172,94 @@ static void check_components(const berth_graph *g, const flat *f) {
   CHECK(n == count);
 }
 
-static void random_graphs(berth_ctx *ctx) {
+TEST("order, levels, path, reach and components equal enumeration") {
   berth_rng rng = seeded(7, 0);
   for (int32_t k = 0; k < GRAPHS; k++) {
-    berth_graph_builder *b = must_graph_builder_new(ctx);
+    berth_graph_builder *b = must_graph_builder_new();
     flat f;
     random_graph(b, &rng, 0, &f);
     berth_graph *g;
     times x;
-    if (CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK)) {
+    if (CHECK_OK(berth_graph_builder_finish(b, &g))) {
       random_times(&rng, &f, &x);
       check_order(g, &f);
       check_levels(g, &f, &x);
       check_path(g, &f, &x);
       check_reach(g, &f);
       check_components(g, &f);
-      berth_graph_release(g);
+      RELEASE(g);
     }
-    berth_graph_builder_release(b);
+    RELEASE(b);
   }
 }
 
 /* a (2) -> b (3) with transfer 4; a -> c (1) with transfer 0 */
-static berth_graph *fork_graph(berth_ctx *ctx) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+static berth_graph *fork_graph(void) {
+  berth_graph_builder *b = must_graph_builder_new();
   add_plain_op(b, "a", 2);
   add_plain_op(b, "b", 3);
   add_plain_op(b, "c", 1);
-  CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 8, NULL), BERTH_OK);
+  must_text(b, "0>1:8 0>2:8");
   return must_graph(b);
 }
 
-static void by_hand(berth_ctx *ctx) {
-  berth_graph *g = fork_graph(ctx);
+TEST("levels, slack and path of a fork, by hand") {
+  berth_graph *g = fork_graph();
   const double comp[] = { 2, 3, 1 }, comm[] = { 4, 0 };
   double x[3];
-  CHECK_STATUS(berth_b_level(g, comp, comm, x), BERTH_OK);
+  CHECK_OK(berth_b_level(g, comp, comm, x));
   CHECK(x[0] == 9 && x[1] == 3 && x[2] == 1);
-  CHECK_STATUS(berth_t_level(g, comp, comm, x), BERTH_OK);
+  CHECK_OK(berth_t_level(g, comp, comm, x));
   CHECK(x[0] == 0 && x[1] == 6 && x[2] == 2);
-  CHECK_STATUS(berth_slack(g, comp, comm, x), BERTH_OK);
+  CHECK_OK(berth_slack(g, comp, comm, x));
   CHECK(x[0] == 0 && x[1] == 0 && x[2] == 6);
   double length;
   int32_t path[3], n;
-  CHECK_STATUS(berth_critical_path(g, comp, comm, path, &n, &length), BERTH_OK);
+  CHECK_OK(berth_critical_path(g, comp, comm, path, &n, &length));
   CHECK(n == 2 && path[0] == 0 && path[1] == 1 && length == 9);
-  CHECK_STATUS(berth_b_level(g, comp, NULL, x), BERTH_OK);
+  CHECK_OK(berth_b_level(g, comp, NULL, x));
   CHECK(x[0] == 5);
-  berth_graph_release(g);
 }
 
-static void bad_times(berth_ctx *ctx) {
-  berth_graph *g = fork_graph(ctx);
+TEST("wrong times and ids are refused with their values") {
+  berth_graph *g = fork_graph();
   const double comp[] = { 2, -3, 1 }, nan_comm[] = { 4, NAN }, good[] = { 2, 3, 1 },
                inf[] = { 2, INFINITY, 1 };
   double x[3] = { 77, 77, 77 };
   int yes = 5;
   uint8_t mark[3] = { 9, 9, 9 };
-  CHECK_STATUS(berth_b_level(g, comp, NULL, x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 \"b\": time -3 s is negative");
-  CHECK_STATUS(berth_t_level(g, good, nan_comm, x), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"a\": transfer time of its tensor 1 is not a number");
+  CHECK_ERROR(berth_b_level(g, comp, NULL, x), BERTH_EINVAL, "op 1 \"b\": time -3 s is negative");
+  CHECK_ERROR(berth_t_level(g, good, nan_comm, x), BERTH_EINVAL,
+              "op 0 \"a\": transfer time of its tensor 1 is not a number");
   CHECK(x[0] == 77);
   CHECK_STATUS(berth_reach(g, 3, 1, mark), BERTH_EINVAL);
   CHECK_STATUS(berth_reachable(g, 0, -1, &yes), BERTH_EINVAL);
   CHECK(mark[0] == 9 && yes == 5);
-  CHECK_STATUS(berth_slack(g, inf, NULL, x), BERTH_OK);
+  CHECK_OK(berth_slack(g, inf, NULL, x));
   CHECK(x[0] == 0 && x[1] == 0 && isinf(x[2]));
-  berth_graph_release(g);
 }
 
 /* Sums that differ in the last bit depending on their order must not leave slack on the longest
  * path. */
-static void rounding(berth_ctx *ctx) {
+TEST("rounding leaves no slack on the longest path") {
   enum { CHAIN = 1000 };
   int32_t bad = 0;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   double comp[CHAIN];
   for (int32_t v = 0; v < CHAIN; v++) {
     comp[v] = 0.1 + v % 7 * 0.3;
     add_plain_op(b, NULL, comp[v]);
-    if (v > 0) CHECK_STATUS(berth_graph_builder_connect(b, v - 1, v, 0, NULL), BERTH_OK);
+    if (v > 0) must_add_edge(b, v - 1, v, 0);
   }
   berth_graph *g = must_graph_builder_finish(b);
   double slack[CHAIN];
-  CHECK_STATUS(berth_slack(g, comp, NULL, slack), BERTH_OK);
+  CHECK_OK(berth_slack(g, comp, NULL, slack));
   for (int32_t v = 0; v < CHAIN; v++) bad += slack[v] != 0;
   CHECK(bad == 0);
-  RELEASE(g, b);
 }
 
 /* 100 000 members and as many consumers would be 10^10 edges. */
-static void wide_collective(berth_ctx *ctx) {
+TEST("collectives are not spread into edges") {
   enum { SIDE = 100000 };
   int32_t *ids = malloc(2 * SIDE * sizeof *ids), *path = malloc(2 * SIDE * sizeof *path);
   double *comp = malloc(2 * SIDE * sizeof *comp), *out = malloc(2 * SIDE * sizeof *out);
@@ -272,7 +267,7 @@ static void wide_collective(berth_ctx *ctx) {
   berth_collective c = {
     .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE
   };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t v = 0; v < 2 * SIDE; v++) {
     berth_op op = berth_op_default();
     CHECK(berth_graph_builder_add_op(b, &op, NULL) == BERTH_OK);
@@ -281,31 +276,20 @@ static void wide_collective(berth_ctx *ctx) {
   }
   c.members = ids;
   c.consumers = ids + SIDE;
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  must_add_collective(b, &c);
   berth_graph *g = must_graph_builder_finish(b);
-  CHECK_STATUS(berth_b_level(g, comp, NULL, out), BERTH_OK);
+  CHECK_OK(berth_b_level(g, comp, NULL, out));
   CHECK(out[0] == 3 && out[SIDE - 1] == 4 && out[SIDE] == 1);
-  CHECK_STATUS(berth_t_level(g, comp, NULL, out), BERTH_OK);
+  CHECK_OK(berth_t_level(g, comp, NULL, out));
   CHECK(out[0] == 0 && out[SIDE] == 2);
   int32_t n;
   double length;
-  CHECK_STATUS(berth_critical_path(g, comp, NULL, path, &n, &length), BERTH_OK);
+  CHECK_OK(berth_critical_path(g, comp, NULL, path, &n, &length));
   CHECK(n == 2 && path[0] == SIDE - 1 && path[1] == SIDE + 5 && length == 4);
-  CHECK_STATUS(berth_reach(g, 3, 1, mark), BERTH_OK);
+  CHECK_OK(berth_reach(g, 3, 1, mark));
   CHECK(mark[3] == 1 && mark[4] == 0 && mark[2 * SIDE - 1] == 1);
-  CHECK_STATUS(berth_components(g, path, &n), BERTH_OK);
+  CHECK_OK(berth_components(g, path, &n));
   CHECK(n == 1);
   RELEASE(g, b);
   free(ids), free(path), free(comp), free(out), free(mark);
-}
-
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("levels, slack and path of a fork, by hand") by_hand(ctx);
-  TEST("order, levels, path, reach and components equal enumeration") random_graphs(ctx);
-  TEST("wrong times and ids are refused with their values") bad_times(ctx);
-  TEST("rounding leaves no slack on the longest path") rounding(ctx);
-  TEST("collectives are not spread into edges") wide_collective(ctx);
-  CHECK(berth_ctx_memory(ctx) == 0);
-  return done_with(ctx);
 }

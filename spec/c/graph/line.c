@@ -1,6 +1,6 @@
 /* Order maintenance: labels rise along the list, however often one place is inserted at. */
-#include "must.h"
 #include "graph/transforms/line_internal.h"
+#include "must.h"
 
 enum { THINGS = 40 };
 
@@ -24,14 +24,13 @@ static void move(berth_i_line *l, int32_t *want, int32_t from, int32_t after) {
   want[after + 1] = x;
 }
 
-static void test(berth_ctx *ctx, const char *name, int32_t after) {
+static void check_moves(int32_t after) {
   berth_i_pool pool = berth_i_pool_empty(ctx);
-  TEST(name);
   berth_rng rng = seeded(1, 0);
   int32_t want[THINGS];
   for (int32_t i = 0; i < THINGS; i++) want[i] = i;
   berth_i_line l;
-  CHECK_STATUS(berth_i_line_init(&pool, THINGS, want, &l), BERTH_OK);
+  CHECK_OK(berth_i_line_init(&pool, THINGS, want, &l));
   for (int32_t i = 0; i < 400; i++) {
     move(&l, want, berth_rng_below(&rng, THINGS),
          after >= 0 ? after : berth_rng_below(&rng, THINGS - 1));
@@ -41,11 +40,7 @@ static void test(berth_ctx *ctx, const char *name, int32_t after) {
   berth_i_pool_free(&pool);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test(ctx, "400 things in turn put behind the first", 0);
-  test(ctx, "400 things in turn put behind the tenth", 9);
-  test(ctx, "400 things in turn put at the end", THINGS - 2);
-  test(ctx, "400 things in turn put anywhere", -1);
-  return done_with(ctx);
-}
+TEST("400 things in turn put behind the first") { check_moves(0); }
+TEST("400 things in turn put behind the tenth") { check_moves(9); }
+TEST("400 things in turn put at the end") { check_moves(THINGS - 2); }
+TEST("400 things in turn put anywhere") { check_moves(-1); }

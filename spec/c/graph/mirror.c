@@ -1,25 +1,26 @@
 /* Mirroring a forward graph into forward + backward. */
 #include "graph_help.h"
+#include "refusals.h"
 
 /* a (1 s, 10 FLOP, 4 B of parameters) --8 B--> b (2 s), c (cannot run); b --3 B--> d; c has no
  * output */
-static berth_graph *forward_graph(berth_ctx *ctx) {
+static berth_graph *forward_graph(void) {
   const double one = 1, two = 2, never = BERTH_UNSUPPORTED;
   const berth_tensor t = { 0, 8, 16, BERTH_TENSOR_BATCH };
   berth_op op = berth_op_default();
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_name(b, "net"), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_name(b, "net"));
   op = (berth_op){ "a", "conv", &one, 10, 20, 4, 5, 2, BERTH_NONE, 1, BERTH_OP_SPLITTABLE };
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
   add_plain_op(b, "b", two);
   add_plain_op(b, "c", never);
   op = berth_op_default();
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 3, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &(berth_tensor){ 3, 7, -1, 0 }, NULL), BERTH_OK);
+  must_add_op(b, &op);
+  must_add_tensor(b, &t);
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 1));
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 2));
+  must_add_edge(b, 1, 3, 3);
+  must_add_tensor(b, &(berth_tensor){ 3, 7, -1, 0 });
   return must_graph(b);
 }
 
@@ -34,7 +35,7 @@ static void check_tensor(const berth_graph *g, int32_t k, int32_t producer, doub
   berth_tensor t;
   const int32_t *ids;
   int32_t count = berth_graph_consumers(g, k, &ids);
-  if (!CHECK_STATUS(berth_graph_tensor(g, k, &t), BERTH_OK)) return;
+  if (!CHECK_OK(berth_graph_tensor(g, k, &t))) return;
   CHECK(t.producer == producer && t.bytes == bytes);
   check_ids(count, ids, n, consumers);
 }
@@ -43,24 +44,24 @@ static void check_ops(const berth_graph *m) {
   berth_op op = must_graph_op(m, 0);
   CHECK(op.twin == 7 && op.seconds[0] == 1 && op.flags == BERTH_OP_SPLITTABLE
         && op.param_bytes == 4);
-  CHECK_STATUS(berth_graph_op(m, 7, &op), BERTH_OK);
+  op = must_graph_op(m, 7);
   CHECK_TEXT(op.name, "a.backward");
   CHECK_TEXT(op.kind, "conv");
   CHECK(op.seconds[0] == 2 && op.flop == 20 && op.bytes == 40 && op.param_bytes == 0
         && op.workspace_bytes == 5);
   CHECK(op.twin == 0 && op.group == 2 && op.pin == 1
         && op.flags == (BERTH_OP_SPLITTABLE | BERTH_OP_BACKWARD));
-  CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
+  op = must_graph_op(m, 5);
   CHECK(op.seconds[0] == BERTH_UNSUPPORTED && op.group == BERTH_NONE && op.twin == 2);
-  CHECK_STATUS(berth_graph_op(m, 4, &op), BERTH_OK);
+  op = must_graph_op(m, 4);
   CHECK(!op.name && !op.seconds && op.flags == BERTH_OP_BACKWARD);
 }
 
-static void defaults(berth_ctx *ctx) {
-  berth_graph *g = forward_graph(ctx), *m = NULL;
+TEST("a mirrored graph, by hand") {
+  berth_graph *g = forward_graph(), *m = NULL;
   int32_t origin[8];
-  CHECK_STATUS(berth_graph_mirror(g, NULL, &m, origin), BERTH_OK);
-  berth_graph_release(g);
+  CHECK_OK(berth_graph_mirror(g, NULL, &m, origin));
+  RELEASE(g);
   CHECK_TEXT(berth_graph_name(m), "net");
   CHECK(berth_graph_ops(m) == 8 && berth_graph_tensors(m) == 7);
   for (int32_t v = 0; v < 8; v++) CHECK(origin[v] == (v < 4 ? v : 7 - v));
@@ -72,11 +73,11 @@ static void defaults(berth_ctx *ctx) {
   check_tensor(m, 4, 6, 8, LIST(7)); /* gradients, one for each use */
   check_tensor(m, 5, 5, 8, LIST(7));
   check_tensor(m, 6, 4, 3, LIST(6));
-  berth_graph_release(m);
+  RELEASE(m);
 }
 
-static void options(berth_ctx *ctx) {
-  berth_graph *g = forward_graph(ctx), *m = NULL;
+TEST("given times, one join, parameters, no activations") {
+  berth_graph *g = forward_graph(), *m = NULL;
   const double seconds[] = { 5, 6, 7, 8 };
   berth_mirror_options o = berth_mirror_default();
   o.ratio = 0;
@@ -85,7 +86,7 @@ static void options(berth_ctx *ctx) {
   o.activations = 0;
   o.params = 1;
   o.gradients = BERTH_GRADIENT_AS_OUTPUT;
-  CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK);
+  m = must_graph_mirror(g, &o);
   CHECK(berth_graph_tensors(m) == 6);
   check_tensor(m, 0, 0, 8, LIST(1, 2));
   check_tensor(m, 2, 3, 7, LIST(4)); /* the only join */
@@ -94,40 +95,35 @@ static void options(berth_ctx *ctx) {
   check_tensor(m, 5, 4, 7, LIST(6));
   berth_op op = must_graph_op(m, 7);
   CHECK(op.seconds[0] == 5 && op.flop == 0 && op.param_bytes == 4);
-  CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
+  op = must_graph_op(m, 5);
   CHECK(op.seconds[0] == 7);
-  berth_graph_release(m);
   o.seconds = NULL;
-  CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
+  m = must_graph_mirror(g, &o);
+  op = must_graph_op(m, 5);
   CHECK(op.seconds[0] == BERTH_UNSUPPORTED); /* not 0 * inf */
-  RELEASE(m, g);
 }
 
-static void two_types(berth_ctx *ctx) {
+TEST("times of several device types are scaled each") {
   const double profile[] = { 1, 3 };
   berth_op op = berth_op_default();
   berth_mirror_options o = berth_mirror_default();
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "cpu", "gpu" }), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, 2, (const char *const[]){ "cpu", "gpu" }));
   op.seconds = profile;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
   berth_graph *g = must_graph_builder_finish(b);
-  berth_graph *m;
-  CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_op(m, 1, &op), BERTH_OK);
+  berth_graph *m = must_graph_mirror(g, NULL);
+  op = must_graph_op(m, 1);
   CHECK(op.seconds[0] == 2 && op.seconds[1] == 6);
   CHECK_TEXT(berth_graph_type(m, 1), "gpu");
-  berth_graph_release(m);
+  RELEASE(m);
   o.seconds = profile;
-  CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx),
-             "mirror: backward times need a graph of one device type, this has 2");
-  RELEASE(g, b);
+  CHECK_ERROR(berth_graph_mirror(g, &o, &m, NULL), BERTH_EINVAL,
+              "mirror: backward times need a graph of one device type, this has 2");
 }
 
-static void refusals(berth_ctx *ctx) {
-  berth_graph *g = forward_graph(ctx), *m = NULL, *again = NULL;
+TEST("what cannot be mirrored is refused") {
+  berth_graph *g = forward_graph(), *m = NULL, *again = NULL;
   const double seconds[] = { 1, -1, 1, 1 };
   int32_t origin[16] = { 99 }, members[] = { 0 };
   berth_mirror_options o = berth_mirror_default();
@@ -146,19 +142,18 @@ static void refusals(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
   o.gradients = BERTH_GRADIENT_AS_INPUT;
   o.seconds = seconds;
-  CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "mirror: op 1 \"b\": backward time -1 s is negative");
+  CHECK_ERROR(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL,
+              "mirror: op 1 \"b\": backward time -1 s is negative");
   CHECK(origin[0] == 99 && !m);
-  CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_mirror(m, NULL, &again, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "mirror: op 0 \"a\" has a twin already");
-  RELEASE(m, g);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  m = must_graph_mirror(g, NULL);
+  CHECK_ERROR(berth_graph_mirror(m, NULL, &again, NULL), BERTH_EINVAL,
+              "mirror: op 0 \"a\" has a twin already");
+  RELEASE(m);
+  berth_graph_builder *b = must_graph_builder_new();
   add_plain_op(b, NULL, 1);
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  must_add_collective(b, &c);
+  g = must_graph_builder_finish(b);
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_EINVAL);
-  RELEASE(g, b);
 }
 
 /* Twins reach one another exactly the other way round, and every backward op comes after its
@@ -168,27 +163,27 @@ static void check_reversal(const berth_graph *g, const berth_graph *m) {
   int yes, back;
   for (int32_t u = 0; u < n; u++) {
     for (int32_t v = 0; v < n; v++) {
-      CHECK_STATUS(berth_reachable(g, u, v, &yes), BERTH_OK);
-      CHECK_STATUS(berth_reachable(m, 2 * n - 1 - v, 2 * n - 1 - u, &back), BERTH_OK);
+      CHECK_OK(berth_reachable(g, u, v, &yes));
+      CHECK_OK(berth_reachable(m, 2 * n - 1 - v, 2 * n - 1 - u, &back));
       CHECK(yes == back);
     }
-    CHECK_STATUS(berth_reachable(m, u, 2 * n - 1 - u, &yes), BERTH_OK);
+    CHECK_OK(berth_reachable(m, u, 2 * n - 1 - u, &yes));
     CHECK(yes);
   }
 }
 
-static void random_mirrors(berth_ctx *ctx) {
+TEST("the backward pass is the forward pass reversed") {
   berth_rng rng = seeded(5, 0);
   for (int32_t k = 0; k < 200; k++) {
     berth_graph *m = NULL;
     berth_mirror_options o = berth_mirror_default();
-    berth_graph_builder *b = must_graph_builder_new(ctx);
+    berth_graph_builder *b = must_graph_builder_new();
     flat f;
     random_graph(b, &rng, 0, &f);
     berth_graph *g = must_graph_builder_finish(b);
     o.activations = k % 2;
     if (berth_graph_collectives(g) == 0
-        && CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK))
+        && CHECK_OK(berth_graph_mirror(g, &o, &m, NULL)))
       check_reversal(g, m);
     RELEASE(m, g, b);
   }
@@ -197,21 +192,22 @@ static void random_mirrors(berth_ctx *ctx) {
 /* Order, levels and the rest, with the n-th request refused. */
 static berth_status use_all(const berth_graph *g) {
   double comp[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, x[8];
-  berth_status st;
-  if ((st = berth_b_level(g, comp, NULL, x)) != BERTH_OK) return st;
-  if ((st = berth_t_level(g, comp, NULL, x)) != BERTH_OK) return st;
-  if ((st = berth_slack(g, comp, NULL, x)) != BERTH_OK) return st;
+  berth_status st = BERTH_OK;
+  TRY(st, berth_b_level(g, comp, NULL, x));
+  TRY(st, berth_t_level(g, comp, NULL, x));
+  TRY(st, berth_slack(g, comp, NULL, x));
   int32_t ids[8], n;
-  if ((st = berth_critical_path(g, comp, NULL, ids, &n, x)) != BERTH_OK) return st;
-  if ((st = berth_depth(g, ids)) != BERTH_OK) return st;
+  TRY(st, berth_critical_path(g, comp, NULL, ids, &n, x));
+  TRY(st, berth_depth(g, ids));
   uint8_t mark[8];
-  if ((st = berth_reach(g, 0, 1, mark)) != BERTH_OK) return st;
+  TRY(st, berth_reach(g, 0, 1, mark));
   int yes;
-  if ((st = berth_reachable(g, 0, 1, &yes)) != BERTH_OK) return st;
-  return berth_components(g, ids, &n);
+  TRY(st, berth_reachable(g, 0, 1, &yes));
+  TRY(st, berth_components(g, ids, &n));
+  return st;
 }
 
-static berth_status one_collective(berth_ctx *ctx, berth_graph **out) {
+static berth_status one_collective(berth_graph **out) {
   const int32_t members[] = { 0, 1 }, consumers[] = { 2 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 1, consumers };
   const berth_op op = berth_op_default();
@@ -219,47 +215,25 @@ static berth_status one_collective(berth_ctx *ctx, berth_graph **out) {
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st != BERTH_OK) return st;
   for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_graph_builder_add_op(b, &op, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
-  berth_graph_builder_release(b);
+  TRY(st, berth_graph_builder_add_collective(b, &c, NULL));
+  TRY(st, berth_graph_builder_finish(b, out));
+  RELEASE(b);
   return st;
 }
 
-static void refused_memory(void) {
-  check_alloc_state state = { 0, 0, 0 };
-  berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &state };
-  long n;
-  int done = 0;
-  for (n = 1; !done; n++) {
-    berth_graph *m = NULL, *c = NULL;
-    int32_t origin[8] = { 99 };
-    state.fail_at = 0;
-    berth_ctx *ctx = must_ctx_new(&hooks);
-    berth_graph *g = forward_graph(ctx);
-    state.calls = 0;
-    state.fail_at = n;
-    berth_status st;
-    if ((st = berth_graph_mirror(g, NULL, &m, origin)) == BERTH_OK
-        && (st = one_collective(ctx, &c)) == BERTH_OK && (st = use_all(c)) == BERTH_OK) {
-      st = use_all(m);
-    }
-    done = state.calls < n;
-    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    CHECK(m || origin[0] == 99);
-    RELEASE(m, c, g, ctx);
-    CHECK(state.held == 0);
-  }
-  CHECK(n > 30);
+static berth_status mirror_all(void) {
+  berth_graph *m = NULL, *c = NULL;
+  int32_t origin[8] = { 99 };
+  let_pass();
+  berth_graph *g = forward_graph();
+  refuse_from_here();
+  berth_status st = berth_graph_mirror(g, NULL, &m, origin);
+  TRY(st, one_collective(&c));
+  TRY(st, use_all(c));
+  TRY(st, use_all(m));
+  CHECK(m || origin[0] == 99);
+  RELEASE(m, c, g);
+  return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("a mirrored graph, by hand") defaults(ctx);
-  TEST("given times, one join, parameters, no activations") options(ctx);
-  TEST("times of several device types are scaled each") two_types(ctx);
-  TEST("what cannot be mirrored is refused") refusals(ctx);
-  TEST("the backward pass is the forward pass reversed") random_mirrors(ctx);
-  TEST("every refused allocation is survived") refused_memory();
-  CHECK(berth_ctx_memory(ctx) == 0);
-  return done_with(ctx);
-}
+TEST("every refused allocation is survived") { CHECK(refuse_bare(mirror_all, 1) > 30); }

@@ -3,135 +3,104 @@
 #include "refusals.h"
 #include "transform_help.h"
 
-static berth_ctx *ctx;
-
 static int32_t group_of(const berth_graph *g, int32_t op) {
   berth_op x;
   return berth_graph_op(g, op, &x) == BERTH_OK ? x.group : -9;
 }
 
-/* ---- colocation ---- */
-
-static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
-  double seconds = 1;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t k = 0; k < n; k++) {
-    berth_op op = berth_op_default();
-    op.seconds = &seconds;
-    op.group = group ? group[k] : BERTH_NONE;
-    op.pin = pin ? pin[k] : BERTH_NONE;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  return must_graph(b);
+/* @param text the group of each op, - for none */
+static void check_groups(const berth_graph *g, const char *text) {
+  char got[17] = "";
+  for (int32_t i = 0; i < berth_graph_ops(g); i++)
+    got[i] = group_of(g, i) == BERTH_NONE ? '-' : (char)('0' + group_of(g, i));
+  CHECK_TEXT(got, text);
 }
 
-static void colocates_by_names(void) {
-  static const int32_t group[] = { -1, -1, 2000000000, -1, 2000000000, -1, 7 };
+/* ---- colocation ---- */
+
+static berth_graph *colocated(const berth_graph *g, int32_t n, const int32_t *op,
+                              const char *const *name, int32_t *same) {
+  berth_graph *f = NULL;
+  CHECK_OK(berth_graph_colocate(g, n, op, name, &f, same));
+  own_graph(&f);
+  return f;
+}
+
+TEST("names that appear together are one group, with those that are there") {
   static const int32_t op[] = { 0, 1, 1, 2, 5, 3 };
   static const char *const name[] = { "loc:/a", "loc:/a", "zz", "zz", "alone", "alone too" };
-  berth_graph *g = plain(7, group, NULL), *f = NULL;
-  TEST("names that appear together are one group, with those that are there");
   int32_t same[6];
-  CHECK_STATUS(berth_graph_colocate(g, 6, op, name, &f, same), BERTH_OK);
-  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 4) == 0);
-  CHECK(group_of(f, 3) == BERTH_NONE && group_of(f, 5) == BERTH_NONE
-        && group_of(f, 6) == BERTH_NONE);
+  berth_graph *g = must_graph_of_text("1 1 1g2000000000 1 1g2000000000 1 1g7");
+  berth_graph *f = colocated(g, 6, op, name, same);
+  check_groups(f, "000-0--");
   CHECK(berth_graph_groups(f) == 1);
   CHECK_TEXT(name[same[0]], "zz");
   CHECK_TEXT(name[same[3]], "zz");
   CHECK_TEXT(name[same[4]], "alone");
-  RELEASE(f, g);
 }
 
-static void chooses_the_shortest_name(void) {
+TEST("the shortest name stands for a group, then the lexically smallest") {
   static const int32_t op[] = { 0, 0, 0, 1 };
   static const char *const name[] = { "abc", "bb", "ba", "abc" };
-  berth_graph *g = plain(2, NULL, NULL), *f = NULL;
-  TEST("the shortest name stands for a group, then the lexically smallest");
+  berth_graph *g = must_graph_of_text("1 1");
   int32_t same[4];
-  CHECK_STATUS(berth_graph_colocate(g, 4, op, name, &f, same), BERTH_OK);
+  colocated(g, 4, op, name, same);
   for (int32_t k = 0; k < 4; k++) CHECK_TEXT(name[same[k]], "ba");
-  berth_graph_release(f);
-  CHECK_STATUS(berth_graph_colocate(g, 0, NULL, NULL, &f, NULL), BERTH_OK);
-  CHECK(berth_graph_groups(f) == 0);
-  RELEASE(f, g);
+  CHECK(berth_graph_groups(colocated(g, 0, NULL, NULL, NULL)) == 0);
 }
 
-static void refuses_names_that_cannot_be(void) {
-  static const int32_t pin[] = { 0, -1, 1 }, op[] = { 0, 1, 2 };
+TEST("names that bind ops to different devices, unknown ops, empty names are refused") {
+  static const int32_t op[] = { 0, 1, 2 }, wrong[] = { 0, 3 };
   static const char *const name[] = { "x", "x", "x" }, *const empty[] = { "x", "" };
-  static const int32_t wrong[] = { 0, 3 };
-  berth_graph *g = plain(3, NULL, pin), *f = NULL;
-  TEST("names that bind ops to different devices, unknown ops, empty names are refused");
-  CHECK_STATUS(berth_graph_colocate(g, 3, op, name, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx),
-             "colocate: op 0 and op 2 must share a device, but one is bound to device 0, the "
-             "other to device 1");
-  CHECK_STATUS(berth_graph_colocate(g, 2, wrong, name, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "colocate: pair 1: op 3 does not exist (there are 3)");
+  berth_graph *g = must_graph_of_text("1@0 1 1@1"), *f = NULL;
+  CHECK_ERROR(berth_graph_colocate(g, 3, op, name, &f, NULL), BERTH_EINVAL,
+              "colocate: op 0 and op 2 must share a device, but one is bound to device 0, the "
+              "other to device 1");
+  CHECK_ERROR(berth_graph_colocate(g, 2, wrong, name, &f, NULL), BERTH_EINVAL,
+              "colocate: pair 1: op 3 does not exist (there are 3)");
   CHECK_STATUS(berth_graph_colocate(g, 2, op, empty, &f, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_graph_colocate(g, -1, op, name, &f, NULL), BERTH_EINVAL);
   CHECK(f == NULL);
-  berth_graph_release(g);
 }
 
-static void refuses_types_that_cannot_be(void) {
-  static const char *const types[] = { "cpu", "gpu" }, *const name[] = { "x", "x" };
+TEST("names that no type of device can keep together are refused") {
+  static const char *const name[] = { "x", "x" };
   static const int32_t op[] = { 0, 1 };
-  const double cpu[] = { 1, BERTH_UNSUPPORTED }, gpu[] = { BERTH_UNSUPPORTED, 1 };
-  berth_graph *g = NULL, *f = NULL;
-  berth_op one = berth_op_default(), two = berth_op_default();
-  TEST("names that no type of device can keep together are refused");
-  one.seconds = cpu;
-  two.seconds = gpu;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  berth_graph_builder_types(b, 2, types);
-  berth_graph_builder_add_op(b, &one, NULL);
-  berth_graph_builder_add_op(b, &two, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_graph_colocate(g, 2, op, name, &f, NULL), BERTH_EINFEASIBLE);
-  CHECK(strstr(berth_errmsg(ctx), "op 0 and op 1 must share a device, but no type") != NULL);
-  RELEASE(g, b);
+  berth_graph *f = NULL;
+  CHECK_SAYS(berth_graph_colocate(must_graph_of_text("#cpu #gpu 1,- -,1"), 2, op, name, &f, NULL),
+             BERTH_EINFEASIBLE, "op 0 and op 1 must share a device, but no type");
 }
 
 /* ---- co-placement ---- */
 
-/* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
-static berth_graph *funnel(void) {
-  return must_graph_of_text(ctx, "1p10 2p10 3p10 4p10 5p10 0>1:5 0>1:4 1>2:8 3>2:7 4>2:0 4>1:6");
+static void check_coplace(const berth_graph *g, const berth_coplace_options *o, const char *groups,
+                          int32_t want) {
+  berth_graph *f = NULL;
+  int32_t joined;
+  CHECK_OK(berth_graph_coplace(g, o, &f, &joined));
+  own_graph(&f);
+  check_groups(f, groups);
+  CHECK(joined == want);
 }
 
-static void coplaces(void) {
-  berth_graph *g = funnel(), *f = NULL;
+/* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
+TEST("ops with one consumer join it, most bytes first, within limits") {
+  berth_graph *g =
+      must_graph_of_text("1p10 2p10 3p10 4p10 5p10 0>1:5 0>1:4 1>2:8 3>2:7 4>2:0 4>1:6");
   berth_coplace_options o = berth_coplace_default();
-  TEST("ops with one consumer join it, most bytes first, within limits");
-  int32_t joined;
-  CHECK_STATUS(berth_graph_coplace(g, NULL, &f, &joined), BERTH_OK);
-  for (int32_t k = 0; k < 4; k++) CHECK(group_of(f, k) == 0);
-  CHECK(group_of(f, 4) == BERTH_NONE && joined == 3);
-  berth_graph_release(f);
+  check_coplace(g, NULL, "0000-", 3);
   o.control = 0; /* e's edge of no bytes is not seen: it has one consumer */
-  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 4) == 0 && joined == 4);
-  berth_graph_release(f);
+  check_coplace(g, &o, "00000", 4);
   o = berth_coplace_default();
   o.share.max_ops = 2; /* a, b: 9 bytes; c, d: 7, since b is full */
-  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 1 && group_of(f, 3) == 1
-        && joined == 2);
-  berth_graph_release(f);
+  check_coplace(g, &o, "0011-", 2);
   o = berth_coplace_default();
   o.share.max_seconds = 4; /* a + b = 3; b + c = 5; d + c = 7 */
-  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == BERTH_NONE && joined == 1);
-  berth_graph_release(f);
+  check_coplace(g, &o, "00---", 1);
   o = berth_coplace_default();
   o.share.param_multiple = 2;
   o.share.max_bytes = 56; /* a + b: 40 + 9 + 8 is more; then b + c: 40 + 8; d has no room left */
-  CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 0) == BERTH_NONE && group_of(f, 1) == 0 && group_of(f, 2) == 0
-        && group_of(f, 3) == BERTH_NONE);
-  RELEASE(f, g);
+  check_coplace(g, &o, "-00--", 1);
 }
 
 /* Plain reference: ops' sets as labels, joined to a fixpoint. */
@@ -165,8 +134,7 @@ static void label_sets(const berth_graph *g, int control, int32_t *label) {
   }
 }
 
-static void random_coplacements(void) {
-  TEST("random graphs: co-placement is the published fixpoint, all else as it was");
+TEST("random graphs: co-placement is the published fixpoint, all else as it was") {
   berth_rng rng = seeded(8, 0);
   int32_t label[40];
   for (int32_t k = 0; k < 150; k++) {
@@ -175,10 +143,10 @@ static void random_coplacements(void) {
                  .types = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng),
                  .reach = 10 };
-    berth_graph *g = random_transformable(ctx, &rng, &r), *f = NULL;
+    berth_graph *g = random_transformable(&rng, &r), *f = NULL;
     berth_coplace_options o = berth_coplace_default();
     o.control = k % 2;
-    CHECK_STATUS(berth_graph_coplace(g, &o, &f, NULL), BERTH_OK);
+    CHECK_OK(berth_graph_coplace(g, &o, &f, NULL));
     label_sets(g, o.control, label);
     for (int32_t a = 0; a < r.ops; a++) {
       for (int32_t b = 0; b < a; b++) {
@@ -213,11 +181,8 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
   static const uint32_t flags[] = { 0, 0, 0, 1, 1, 2, 2, 0, 2 };
   static const double param[] = { 0, 100, 40, 0, 0, 200, 80, 0, 0 },
                       workspace[] = { 0, 5, 5, 0, 0, 0, 0, 0, 0 };
-  static const int32_t edges[][3] = { { X, F1, 8 },   { F1, F2, 16 }, { F2, B2, 4 },
-                                      { F1, B2, 16 }, { B2, B1, 16 }, { B1, U1, 50 },
-                                      { B2, U2, 20 }, { U1, SUM, 1 }, { RATE, U2, 0 } };
   double seconds = 1;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (size_t k = 0; k < N_OPS; k++) {
     berth_op op = berth_op_default();
     op.name = name[k];
@@ -228,22 +193,18 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
     op.workspace_bytes = workspace[k];
     op.pin = k == U2 ? pin_of_u2 : BERTH_NONE;
     op.group = k == U1 || k == U2 ? group_of_u1_and_u2 : BERTH_NONE;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
-  for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
-    CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL),
-                 BERTH_OK);
-  }
+  must_text(b, "0>1:8 1>2:16 2>3:4 1>3:16 3>4:16 4>5:50 3>6:20 5>7:1 8>6:0");
   return must_graph(b);
 }
 
-static void takes_the_forward_ops(void) {
+TEST("forward ops, and where the others go") {
   static const int32_t expected[] = { 0, 1, 2, 2, 1, 1, 2, 1, 2 };
-  berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
+  berth_graph *g = training(BERTH_NONE, BERTH_NONE);
   berth_forward_options o = berth_forward_default();
-  TEST("forward ops, and where the others go");
   int32_t map[N_OPS];
-  CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
+  berth_graph *f = must_graph_forward(g, NULL, map);
   CHECK(berth_graph_ops(f) == 3 && memcmp(map, expected, sizeof map) == 0);
   CHECK(berth_graph_tensors(f) == 4 && berth_graph_edges(f) == 2);
   const int32_t *to;
@@ -253,69 +214,59 @@ static void takes_the_forward_ops(void) {
   CHECK(op.twin == BERTH_NONE);
   CHECK_NEAR(op.param_bytes, 300, 0);
   CHECK_NEAR(op.workspace_bytes, 66, 0); /* b1: writes 50, reads 16 from b2 */
-  berth_graph_op(f, 2, &op);
+  op = must_graph_op(f, 2);
   CHECK_NEAR(op.param_bytes, 120, 0);
   CHECK_NEAR(op.workspace_bytes, 36, 0); /* b2: 16 + 20 */
-  berth_graph_release(f);
   o.memory = BERTH_FORWARD_ONLY;
   o.memory_fraction = 0.5;
-  CHECK_STATUS(berth_graph_forward(g, &o, &f, map), BERTH_OK);
-  berth_graph_op(f, 1, &op);
+  f = must_graph_forward(g, &o, map);
+  op = must_graph_op(f, 1);
   CHECK_NEAR(op.param_bytes, 200, 0);
   CHECK_NEAR(op.workspace_bytes, 10, 0);
-  RELEASE(f, g);
 }
 
-static void keeps_what_binds_the_others(void) {
-  berth_graph *g = training(1, 4), *f = NULL;
-  TEST("pins and groups of what is left out hold for what it goes with");
+TEST("pins and groups of what is left out hold for what it goes with") {
   int32_t map[N_OPS];
-  CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
+  berth_graph *f = must_graph_forward(training(1, 4), NULL, map);
   berth_op one = must_graph_op(f, 1);
   berth_op two = must_graph_op(f, 2);
   CHECK(one.group == 0 && two.group == 0 && one.pin == 1 && two.pin == 1);
-  RELEASE(f, g);
 }
 
-static void refuses_forward(void) {
+TEST("forward: bad options, nothing forward, collectives across") {
   berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
   berth_forward_options o = berth_forward_default();
   berth_op op = berth_op_default();
   int32_t members[] = { 0, 1 };
   berth_collective c = { .kind = BERTH_ALLREDUCE, .count = 1, .n_members = 2, .members = members };
-  TEST("forward: bad options, nothing forward, collectives across");
   o.memory_fraction = 0;
-  CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "option memory_fraction is 0 (above 0 to 1)");
+  CHECK_ERROR(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL,
+              "option memory_fraction is 0 (above 0 to 1)");
   o.memory_fraction = NAN;
   CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
-  berth_graph_release(g);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   op.flags = BERTH_OP_BACKWARD;
   berth_graph_builder_add_op(b, &op, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "forward: no op is a forward op");
-  berth_graph_release(g);
+  g = must_graph_builder_finish(b);
+  CHECK_ERROR(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL,
+              "forward: no op is a forward op");
   berth_graph_builder_add_op(b, &op, NULL);
   op.flags = 0;
   berth_graph_builder_add_op(b, &op, NULL);
   berth_graph_builder_add_collective(b, &c, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "forward: collective 0 has forward and other members: op 1, op 0");
-  RELEASE(g, b);
+  g = must_graph_builder_finish(b);
+  CHECK_ERROR(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL,
+              "forward: collective 0 has forward and other members: op 1, op 0");
 }
 
-static void random_forward(void) {
-  TEST("the forward graph of a mirrored graph is the graph; twins go together");
+TEST("the forward graph of a mirrored graph is the graph; twins go together") {
   berth_rng rng = seeded(9, 0);
   for (int32_t k = 0; k < 60; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 20), .types = 1, .density = 0.2, .reach = 6 };
-    berth_graph *g = random_transformable(ctx, &rng, &r), *m = NULL, *f = NULL;
-    CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
+    berth_graph *g = random_transformable(&rng, &r), *m = NULL, *f = NULL;
+    m = must_graph_mirror(g, NULL);
     int32_t map[64];
-    CHECK_STATUS(berth_graph_forward(m, NULL, &f, map), BERTH_OK);
+    f = must_graph_forward(m, NULL, map);
     CHECK(berth_graph_ops(f) == r.ops);
     for (int32_t v = 0; v < r.ops; v++) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
     matrix x = new_matrix(g);
@@ -324,52 +275,25 @@ static void random_forward(void) {
     CHECK(berth_graph_edges(f) == berth_graph_edges(g));
     free_matrix(&x);
     free_matrix(&y);
-    RELEASE(f, m, g);
   }
 }
 
-static berth_status transform_all(berth_ctx *other) {
+static berth_status transform_all(void) {
   static const int32_t op[] = { 0, 1 };
   static const char *const name[] = { "x", "x" };
-  berth_graph_builder *b = NULL;
   berth_graph *g = NULL, *m = NULL, *f = NULL, *c = NULL, *l = NULL;
-  berth_op x = berth_op_default();
   berth_coplace_options o = berth_coplace_default();
-  double seconds = 1;
-  berth_status st = berth_graph_builder_new(other, &b);
-  x.seconds = &seconds;
-  x.name = "x";
-  x.group = 3;
-  for (int32_t k = 0; k < 4 && st == BERTH_OK; k++) {
-    st = berth_graph_builder_add_op(b, &x, NULL);
-    if (st == BERTH_OK && k > 0) st = berth_graph_builder_connect(b, k - 1, k, k, NULL);
-  }
+  berth_status st = graph_of_text("1g3 1g3 1g3 1g3 0>1:1 1>2:2 2>3:3", &g);
   o.share.max_bytes = 1e6;
   o.share.max_seconds = 1e6;
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  if (st == BERTH_OK) st = berth_graph_mirror(g, NULL, &m, NULL);
+  TRY(st, berth_graph_mirror(g, NULL, &m, NULL));
   int32_t same[2];
-  if (st == BERTH_OK) st = berth_graph_colocate(m, 2, op, name, &l, same);
-  if (st == BERTH_OK) st = berth_graph_coplace(m, &o, &c, NULL);
+  TRY(st, berth_graph_colocate(m, 2, op, name, &l, same));
+  TRY(st, berth_graph_coplace(m, &o, &c, NULL));
   int32_t map[8];
-  if (st == BERTH_OK) st = berth_graph_forward(m, NULL, &f, map);
-  RELEASE(l, c, f, m, g, b);
+  TRY(st, berth_graph_forward(m, NULL, &f, map));
+  RELEASE(l, c, f, m, g);
   return st;
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  colocates_by_names();
-  chooses_the_shortest_name();
-  refuses_names_that_cannot_be();
-  refuses_types_that_cannot_be();
-  coplaces();
-  random_coplacements();
-  takes_the_forward_ops();
-  keeps_what_binds_the_others();
-  refuses_forward();
-  random_forward();
-  berth_ctx_release(ctx);
-  check_refusals(transform_all);
-  return check_done();
-}
+TEST_REFUSALS(transform_all)

@@ -12,14 +12,13 @@ typedef struct recipe {
   int32_t reach;
 } recipe;
 
-static inline void *must_have(size_t n, size_t size) {
+static void *must_have(size_t n, size_t size) {
   void *p = calloc(n ? n : 1, size);
   if (!p) exit(3);
   return p;
 }
 
-static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *r,
-                                 int32_t id) {
+static void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *r, int32_t id) {
   static const char *const kinds[] = { "matmul", "relu" };
   char name[32];
   berth_op op = berth_op_default();
@@ -37,31 +36,30 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const r
   op.group = r->groups > 0 && berth_rng_below(rng, 5) > 0 ? 3 * berth_rng_below(rng, r->groups)
                                                           : BERTH_NONE;
   if (r->twins && id % 2 == 1 && berth_rng_below(rng, 2)) op.twin = id - 1;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
 }
 
 /* Edges lead from lower to higher `rank`, so ids are in no order. */
-static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r,
-                                      const int32_t *by_rank) {
+static void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r,
+                               const int32_t *by_rank) {
   for (int32_t k = 0; k < r->ops; k++) {
     int32_t n = berth_rng_below(rng, 3);
     for (int32_t t = 0; t < n; t++) {
-      int32_t id;
       berth_tensor x = { .producer = by_rank[k],
                          .bytes = berth_rng_below(rng, 6),
                          .resident_bytes = berth_rng_below(rng, 6) };
-      CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, &id), BERTH_OK);
+      int32_t id = must_add_tensor(b, &x);
       int32_t most = k + 1 + r->reach < r->ops ? k + 1 + r->reach : r->ops;
       for (int32_t j = k + 1; j < most; j++) {
         if (berth_rng_uniform(rng) < r->density)
-          CHECK_STATUS(berth_graph_builder_add_consumer(b, id, by_rank[j]), BERTH_OK);
+          CHECK_OK(berth_graph_builder_add_consumer(b, id, by_rank[j]));
       }
     }
   }
 }
 
-static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng, const recipe *r,
-                                         const int32_t *by_rank) {
+static void add_random_collective(berth_graph_builder *b, berth_rng *rng, const recipe *r,
+                                  const int32_t *by_rank) {
   int32_t cut = 1 + berth_rng_below(rng, r->ops - 1), members[4], consumers[3], n = 0, m = 0;
   berth_collective c = {
     .kind = BERTH_ALLREDUCE, .bytes = 4, .count = 1, .members = members, .consumers = consumers
@@ -74,14 +72,14 @@ static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng,
   }
   c.n_members = n;
   c.n_consumers = m;
-  if (n > 0) CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  if (n > 0) must_add_collective(b, &c);
 }
 
-static inline berth_graph *random_transformable(berth_ctx *ctx, berth_rng *rng, const recipe *r) {
+static berth_graph *random_transformable(berth_rng *rng, const recipe *r) {
   static const char *const types[] = { "cpu", "gpu" };
   int32_t *by_rank = must_have((size_t)r->ops, sizeof *by_rank);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  if (r->types > 1) CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  if (r->types > 1) CHECK_OK(berth_graph_builder_types(b, 2, types));
   for (int32_t k = 0; k < r->ops; k++) {
     add_random_op(b, rng, r, k);
     by_rank[k] = k;
@@ -103,11 +101,11 @@ typedef struct matrix {
   uint8_t *path; /* [n * n] of one edge or more */
 } matrix;
 
-static inline uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) {
+static uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) {
   return of + (size_t)a * (size_t)m->n + b;
 }
 
-static inline void fill_edges(const berth_graph *g, matrix *m) {
+static void fill_edges(const berth_graph *g, matrix *m) {
   const int32_t *to;
   for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_tensor x = must_graph_tensor(g, t);
@@ -121,7 +119,7 @@ static inline void fill_edges(const berth_graph *g, matrix *m) {
   }
 }
 
-static inline matrix new_matrix(const berth_graph *g) {
+static matrix new_matrix(const berth_graph *g) {
   matrix m = { .ops = berth_graph_ops(g) };
   m.n = m.ops + berth_graph_collectives(g);
   m.edge = must_have((size_t)m.n * (size_t)m.n, 1);
@@ -137,18 +135,18 @@ static inline matrix new_matrix(const berth_graph *g) {
   return m;
 }
 
-static inline void free_matrix(matrix *m) {
+static void free_matrix(matrix *m) {
   RELEASE(m->edge, m->path);
 }
 
-static inline int has_detour(const matrix *m, int32_t a, int32_t b) {
+static int has_detour(const matrix *m, int32_t a, int32_t b) {
   for (int32_t k = 0; k < m->n; k++) {
     if (k != a && k != b && *cell(m, m->path, a, k) && *cell(m, m->path, k, b)) return 1;
   }
   return 0;
 }
 
-static inline int is_cyclic(const matrix *m) {
+static int is_cyclic(const matrix *m) {
   for (int32_t k = 0; k < m->n; k++) {
     if (*cell(m, m->path, k, k)) return 1;
   }
@@ -158,7 +156,7 @@ static inline int is_cyclic(const matrix *m) {
 /* ---- what a contraction must keep ---- */
 
 /* Bytes moved: each tensor once to each other device that reads it. */
-static inline double cut_bytes(const berth_graph *g, const int32_t *device, int32_t devices) {
+static double cut_bytes(const berth_graph *g, const int32_t *device, int32_t devices) {
   double sum = 0;
   const int32_t *to;
   uint8_t *there = must_have((size_t)devices, 1);
@@ -176,8 +174,8 @@ static inline double cut_bytes(const berth_graph *g, const int32_t *device, int3
   return sum;
 }
 
-static inline void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t *map,
-                              berth_rng *rng) {
+static void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t *map,
+                       berth_rng *rng) {
   int32_t n = berth_graph_ops(f), *new_device = must_have((size_t)n, sizeof *new_device);
   int32_t *old_device = must_have((size_t)berth_graph_ops(g), sizeof *old_device);
   for (int32_t v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);
@@ -186,7 +184,7 @@ static inline void check_cuts(const berth_graph *g, const berth_graph *f, const 
   RELEASE(new_device, old_device);
 }
 
-static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
+static void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
   int32_t next = 0;
   for (int32_t v = 0; v < ops; v++) {
     CHECK(map[v] >= 0 && map[v] <= next && map[v] < n);
@@ -195,7 +193,7 @@ static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
   CHECK(next == n);
 }
 
-static inline void check_sums(const berth_graph *g, const berth_graph *f, const int32_t *map) {
+static void check_sums(const berth_graph *g, const berth_graph *f, const int32_t *map) {
   for (int32_t k = 0; k < berth_graph_ops(f); k++) {
     double seconds[2] = { 0, 0 }, flop = 0, param = 0, workspace = 0;
     berth_op x = must_graph_op(f, k);
@@ -217,7 +215,7 @@ static inline void check_sums(const berth_graph *g, const berth_graph *f, const 
   }
 }
 
-static inline double all_resident(const berth_graph *g) {
+static double all_resident(const berth_graph *g) {
   double sum = 0;
   berth_tensor x;
   for (int32_t t = 0; t < berth_graph_tensors(g); t++) {

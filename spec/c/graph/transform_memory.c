@@ -4,10 +4,8 @@
 
 enum { DEVICES = 3, MOST = 40 };
 
-static berth_ctx *ctx;
-
 static berth_topology *mesh(int32_t n) {
-  return must_mesh(ctx, n, INFINITY, 10, 0.25);
+  return must_mesh(n, INFINITY, 10, 0.25);
 }
 
 static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device,
@@ -19,7 +17,7 @@ static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *
   if (sequence) o.dispatch = BERTH_DISPATCH_PLANNED;
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_result *r = must_simulate(cost, device, &o);
-  berth_cost_release(cost);
+  RELEASE(cost);
   return r;
 }
 
@@ -30,8 +28,8 @@ static berth_graph *timed(berth_rng *rng, int twins) {
                .types = 1,
                .density = 0.25,
                .reach = 8 };
-  berth_graph *g = random_transformable(ctx, rng, &r), *scaled = NULL, *m = NULL;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph *g = random_transformable(rng, &r), *scaled = NULL, *m = NULL;
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_op op = must_graph_op(g, v);
     double seconds;
@@ -47,29 +45,27 @@ static berth_graph *timed(berth_rng *rng, int twins) {
     for (int32_t j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);
   }
   scaled = must_graph(b);
-  berth_graph_release(g);
+  RELEASE(g);
   if (!twins) return scaled;
-  CHECK_STATUS(berth_graph_mirror(scaled, NULL, &m, NULL), BERTH_OK);
-  berth_graph_release(scaled);
+  m = must_graph_mirror(scaled, NULL);
+  RELEASE(scaled);
   return m;
 }
 
 static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner inner,
                           int32_t *map) {
   berth_fuse_options o = berth_fuse_default();
-  berth_graph *f = NULL;
   o.scope = BERTH_FUSE_ALL;
   o.share.max_ops = 2 + berth_rng_below(rng, 5);
   o.inner = inner;
-  CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
+  berth_graph *f = must_graph_fuse(g, &o, map);
   return f;
 }
 
-static void total_is_the_same(void) {
+TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it "
+     "counts less") {
   int32_t less = 0;
   berth_topology *t = mesh(DEVICES);
-  TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it "
-       "counts less");
   berth_rng rng = seeded(11, 0);
   int32_t map[MOST], here[MOST], there[MOST];
   for (int32_t k = 0; k < 60; k++) {
@@ -92,19 +88,17 @@ static void total_is_the_same(void) {
       else CHECK(after <= before + 1e-9);
       less += after < before - 1e-9;
     }
-    RELEASE(a, b, f, g);
   }
   CHECK(less > 10);
-  berth_topology_release(t);
 }
 
 /* The ops of each fused op in a row, in topological order. */
 static void expand(const berth_graph *g, const berth_graph *f, const int32_t *map,
                    int32_t *sequence) {
   int32_t order[MOST], n = 0;
-  CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
+  CHECK_OK(berth_topo_order(f, order));
   int32_t old[MOST];
-  CHECK_STATUS(berth_topo_order(g, old), BERTH_OK);
+  CHECK_OK(berth_topo_order(g, old));
   for (int32_t i = 0; i < berth_graph_ops(f); i++) {
     for (int32_t j = 0; j < berth_graph_ops(g); j++) {
       if (map[old[j]] == order[i]) sequence[n++] = old[j];
@@ -112,19 +106,18 @@ static void expand(const berth_graph *g, const berth_graph *f, const int32_t *ma
   }
 }
 
-static void never_less_on_one_device(void) {
+TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no "
+     "instant") {
   static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING,
                                                   BERTH_MEMORY_TOTAL };
   int32_t zero[MOST] = { 0 };
   berth_topology *t = mesh(1);
-  TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no "
-       "instant");
   berth_rng rng = seeded(12, 0);
   int32_t map[MOST], sequence[MOST], order[MOST];
   for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2), *f = fused(&rng, g, BERTH_INNER_KEEP, map);
     expand(g, f, map, sequence);
-    CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
+    CHECK_OK(berth_topo_order(f, order));
     for (int32_t p = 0; p < 3; p++) {
       berth_result *a = simulate(g, t, zero, policies[p], sequence),
                    *b = simulate(f, t, zero, policies[p], order);
@@ -136,16 +129,6 @@ static void never_less_on_one_device(void) {
         while (i + 1 < nb && tb[i + 1] <= ta[v] + 1e-9) i++;
         CHECK(ya[v] <= yb[i] + 1e-9 || ta[v] >= berth_result_makespan(a) - 1e-9);
       }
-      RELEASE(a, b);
     }
-    RELEASE(f, g);
   }
-  berth_topology_release(t);
-}
-
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  total_is_the_same();
-  never_less_on_one_device();
-  return done_with(ctx);
 }

@@ -1,17 +1,13 @@
 /* A document of JSON, value by value. */
-#include "check.h"
-
-#include <berth/berth.h>
-
-static berth_ctx *ctx;
+#include "refusals.h"
 
 /* Each value as depth, index, key and what it is. */
-static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
+static const char *listed(const char *text, berth_status *st) {
   static char buf[512];
   char *p = buf;
   berth_json *json = NULL;
   *buf = 0;
-  *st = berth_json_open(in, "x", text, strlen(text), &json);
+  *st = berth_json_open(ctx, "x", text, strlen(text), &json);
   if (*st != BERTH_OK) return buf;
   berth_json_item x;
   while (berth_json_next(json, &x)) {
@@ -23,27 +19,25 @@ static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
     else p += sprintf(p, "%d", (int)x.kind);
   }
   CHECK(!berth_json_next(json, &x));
-  berth_json_release(json);
+  RELEASE(json);
   return buf;
 }
 
-static void values(void) {
+TEST("values come in the order of the text") {
   berth_status st;
-  CHECK_TEXT(listed(ctx,
-                    "{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {}, \"e\": "
+  CHECK_TEXT(listed("{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {}, \"e\": "
                     "-1.5e3, \"f\": {\"g\": {\"h\": 0}}}",
                     &st),
              "0.0=5 1.0 a=4 2.0=2:1 2.1=4 2.2=5 3.0 b=0 2.3=1:1 1.1 c='\xc3\xa9' 1.2 d=5 1.3 "
              "e=2:-1500 1.4 f=5 2.0 g=5 3.0 h=2:0");
-  CHECK_TEXT(listed(ctx, " 7 ", &st), "0.0=2:7");
-  CHECK_TEXT(listed(ctx, "[[[[[[[1]]]]],2],3]", &st),
+  CHECK_TEXT(listed(" 7 ", &st), "0.0=2:7");
+  CHECK_TEXT(listed("[[[[[[[1]]]]],2],3]", &st),
              "0.0=4 1.0=4 2.0=4 3.0=4 4.0=4 5.0=4 6.0=4 7.0=2:1 2.1=2:2 1.1=2:3");
-  listed(ctx, "[1\n}", &st);
-  CHECK_STATUS(st, BERTH_EPARSE);
-  CHECK_TEXT(berth_errmsg(ctx), "x:2: not valid JSON here (})");
+  listed("[1\n}", &st);
+  CHECK_ERROR(st, BERTH_EPARSE, "x:2: not valid JSON here (})");
 }
 
-static void deep(void) {
+TEST("values lie deep in each other") {
   enum { DEEPEST = 1000 };
   static char text[2 * DEEPEST + 3];
   berth_json *json = NULL;
@@ -51,34 +45,18 @@ static void deep(void) {
   int n = 0;
   memset(text, '[', DEEPEST);
   memset(text + DEEPEST, ']', DEEPEST);
-  if (!CHECK_STATUS(berth_json_open(ctx, "x", text, strlen(text), &json), BERTH_OK)) return;
+  if (!CHECK_OK(berth_json_open(ctx, "x", text, strlen(text), &json))) return;
   while (berth_json_next(json, &x)) CHECK(x.depth == n++);
   CHECK(n == DEEPEST);
-  berth_json_release(json);
+  RELEASE(json);
 }
 
-static void starved(void) {
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM && n < 100; n++) {
-    check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &state };
-    berth_ctx *own = NULL;
-    if (!CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK)) return;
-    state.fail_at = state.calls + n;
-    listed(own, "{\"a\": [1, \"b\"], \"c\": [{}]}", &st);
-    state.fail_at = 0;
-    berth_ctx_release(own);
-    CHECK(state.held == 0);
-  }
-  CHECK_STATUS(st, BERTH_OK);
+static berth_status list_some(const void *text) {
+  berth_status st;
+  listed(text, &st);
+  return st;
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("values come in the order of the text") values();
-  TEST("values lie deep in each other") deep();
-  TEST("memory is refused") starved();
-  CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  return check_done();
+TEST("memory is refused") {
+  refuse_each(list_some, "{\"a\": [1, \"b\"], \"c\": [{}]}", 1, 0);
 }

@@ -49,27 +49,27 @@ static const char *const TEXTS[] = {
   "key=\"n\">g</data></graph></graphml>",
 };
 
-static berth_status read_text(berth_ctx *ctx, const void *what) {
+static berth_status read_text(const void *what) {
   berth_bundle b = { 0 };
   berth_status st = berth_parse(ctx, "x", what, strlen(what), NULL, &b);
-  berth_bundle_release(&b);
+  RELEASE(&b);
   return st;
 }
 
-static berth_status read_file(berth_ctx *ctx, const void *what) {
+static berth_status read_file(const void *what) {
   berth_bundle b = { 0 };
   berth_status st = berth_load(ctx, what, NULL, &b);
-  berth_bundle_release(&b);
+  RELEASE(&b);
   return st == BERTH_EPARSE ? BERTH_OK : st; /* the file is refused in the end */
 }
 
-static berth_status write_everything(berth_ctx *ctx, const void *format) {
+static berth_status write_everything(const void *format) {
   const int32_t device[] = { 0, 1, 0, 1, 1 };
   berth_bundle b = { 0 };
   berth_text text = { 0 };
-  berth_status st = full_graph(ctx, &b.graph);
-  if (st == BERTH_OK) st = full_topology(ctx, &b.topology);
-  if (st == BERTH_OK) st = berth_placement_new(ctx, 5, device, NULL, "by hand", 1.5, &b.placement);
+  berth_status st = full_graph(&b.graph);
+  TRY(st, full_topology(&b.topology));
+  TRY(st, berth_placement_new(ctx, 5, device, NULL, "by hand", 1.5, &b.placement));
   if (st == BERTH_OK)
     st =
         format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
@@ -77,7 +77,7 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
   return st;
 }
 
-static berth_status write_trace(berth_ctx *ctx, const void *what) {
+static berth_status write_trace(const void *what) {
   const int32_t device[] = { 0, 1 };
   const berth_collective both = { BERTH_BARRIER, 0, 1, 2, device, 0, NULL };
   berth_graph_builder *b = NULL;
@@ -88,27 +88,24 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   berth_text text = { 0 };
   (void)what;
   berth_status st = berth_graph_builder_new(ctx, &b);
-  if (st == BERTH_OK) st = add_text(b, "1 1 0>1:5");
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &both, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  if (st == BERTH_OK) st = mesh_of(ctx, 2, INFINITY, 1, 0, &t);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
-  if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
-  if (st == BERTH_OK) st = berth_write_trace(r, &text);
+  TRY(st, add_text(b, "1 1 0>1:5"));
+  TRY(st, berth_graph_builder_add_collective(b, &both, NULL));
+  TRY(st, berth_graph_builder_finish(b, &g));
+  TRY(st, mesh_of(2, INFINITY, 1, 0, &t));
+  TRY(st, berth_cost_new(g, t, NULL, &cost));
+  TRY(st, berth_simulate(cost, device, NULL, &r));
+  TRY(st, berth_write_trace(r, &text));
   RELEASE(&text, r, cost, t, g, b);
   return st;
 }
 
-int main(void) {
-  for (size_t k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
-    TEST("reading") refuse_each(read_text, TEXTS[k], 1, 0);
-  }
-  TEST("reading a file, packed") refuse_each(read_file, "spec/bad/gzip_cut.gz", 1, 0);
-  TEST("reading a broken file") refuse_each(read_file, "spec/bad/berth_negative.json", 1, 0);
-  TEST("writing a bundle") refuse_each(write_everything, NULL, 1, 0);
-  TEST("writing GraphML") refuse_each(write_everything, "graphml", 1, 0);
-  TEST("writing DOT") refuse_each(write_everything, "dot", 1, 0);
-  TEST("writing a placed graph") refuse_each(write_everything, "berth", 1, 0);
-  TEST("writing a timeline") refuse_each(write_trace, NULL, 1, 0);
-  return check_done();
+TEST("reading") {
+  for (size_t k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) refuse_each(read_text, TEXTS[k], 1, 0);
 }
+TEST("reading a file, packed") { refuse_each(read_file, "spec/bad/gzip_cut.gz", 1, 0); }
+TEST("reading a broken file") { refuse_each(read_file, "spec/bad/berth_negative.json", 1, 0); }
+TEST("writing a bundle") { refuse_each(write_everything, NULL, 1, 0); }
+TEST("writing GraphML") { refuse_each(write_everything, "graphml", 1, 0); }
+TEST("writing DOT") { refuse_each(write_everything, "dot", 1, 0); }
+TEST("writing a placed graph") { refuse_each(write_everything, "berth", 1, 0); }
+TEST("writing a timeline") { refuse_each(write_trace, NULL, 1, 0); }

@@ -4,8 +4,6 @@
 
 #include <dirent.h>
 
-static berth_ctx *ctx;
-
 static double sum_seconds(const berth_graph *g, int32_t type) {
   double sum = 0;
   berth_op op;
@@ -41,21 +39,20 @@ static int load(const char *format, const char *name, const berth_load_options *
   memset(out, 0, sizeof *out);
   berth_status st = berth_load(ctx, path, opts, out);
   if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
-  return CHECK_STATUS(st, BERTH_OK);
+  return CHECK_OK(st);
 }
 
 /* Text of a bundle, in berth JSON. */
 static berth_text text_of(const berth_bundle *b) {
   berth_text t = { 0 };
-  CHECK_STATUS(berth_write_bundle(b, &t), BERTH_OK);
+  CHECK_OK(berth_write_bundle(b, &t));
   return t;
 }
 
 static void check_round_trip(const berth_bundle *b) {
   berth_text first = text_of(b), second = { 0 };
   berth_bundle again = { 0 };
-  if (!CHECK_STATUS(berth_parse(ctx, "again", first.data, first.len, NULL, &again), BERTH_OK))
-    printf("# %s\n", berth_errmsg(ctx));
+  CHECK_OK(berth_parse(ctx, "again", first.data, first.len, NULL, &again));
   if (again.graph) second = text_of(&again);
   CHECK(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
   RELEASE(&first, &second, &again);
@@ -66,11 +63,11 @@ static void check_round_trip(const berth_bundle *b) {
 static void check_graphml(const berth_bundle *b) {
   berth_text first = { 0 }, second = { 0 }, third = { 0 };
   berth_bundle again = { 0 }, last = { 0 };
-  CHECK_STATUS(berth_write_graph(b->graph, "graphml", &first), BERTH_OK);
-  if (!CHECK_STATUS(berth_parse(ctx, "ml", first.data, first.len, NULL, &again), BERTH_OK)) return;
-  CHECK_STATUS(berth_write_graph(again.graph, "graphml", &second), BERTH_OK);
-  CHECK_STATUS(berth_parse(ctx, "ml", second.data, second.len, NULL, &last), BERTH_OK);
-  CHECK_STATUS(berth_write_graph(last.graph, "graphml", &third), BERTH_OK);
+  CHECK_OK(berth_write_graph(b->graph, "graphml", &first));
+  if (!CHECK_OK(berth_parse(ctx, "ml", first.data, first.len, NULL, &again))) return;
+  CHECK_OK(berth_write_graph(again.graph, "graphml", &second));
+  CHECK_OK(berth_parse(ctx, "ml", second.data, second.len, NULL, &last));
+  CHECK_OK(berth_write_graph(last.graph, "graphml", &third));
   CHECK(second.len == third.len && memcmp(second.data, third.data, second.len) == 0);
   CHECK(berth_graph_edges(again.graph) == berth_graph_edges(b->graph));
   CHECK(sum_edge_bytes(again.graph) == sum_edge_bytes(b->graph));
@@ -86,7 +83,13 @@ static void check_sizes(const berth_bundle *b, const char *format, int ops, int 
 
 /* ---- one test per set ---- */
 
-static void doppler(void) {
+static int shared_there(void) {
+  if (!check_shared()) SKIP("the folder of test data, ../shared, is not there");
+  return check_shared() != NULL;
+}
+
+TEST("all 10 DOPPLER graphs, the damaged ones as they are") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     int ops, edges;
@@ -118,7 +121,7 @@ static void doppler(void) {
     CHECK(!b.topology);
     check_round_trip(&b);
     check_graphml(&b);
-    berth_bundle_release(&b);
+    RELEASE(&b);
   }
 }
 
@@ -154,13 +157,14 @@ static void check_physical(const berth_graph *g, int several_sinks) {
   const int32_t *in;
   berth_op op;
   for (int32_t v = n / 2; v < n; v++) {
-    CHECK_STATUS(berth_graph_op(g, v, &op), BERTH_OK);
+    op = must_graph_op(g, v);
     CHECK(op.twin == n - 1 - v && op.param_bytes == 0);
     CHECK(berth_graph_inputs(g, v, &in) > 0);
   }
 }
 
-static void pipedream(void) {
+TEST("all 5 PipeDream profiles, mirrored and forward only") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     int ops, edges;
@@ -183,7 +187,7 @@ static void pipedream(void) {
     check_physical(physical.graph, strcmp(files[k].name, "gnmt") == 0);
     CHECK_NEAR(sum_seconds(physical.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
     check_round_trip(&physical);
-    berth_bundle_release(&physical);
+    RELEASE(&physical);
     berth_bundle both, forward;
     if (!load("pipedream/%s.txt", files[k].name, &pacml, &both)
         || !load("pipedream/%s.txt", files[k].name, &forward_only, &forward))
@@ -204,7 +208,8 @@ static void pipedream(void) {
   }
 }
 
-static void dnn_partitioning(void) {
+TEST("all 24 dnn-partitioning inputs, with and without CPUs") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     int ops, edges, accelerators;
@@ -265,7 +270,8 @@ static void dnn_partitioning(void) {
 }
 
 /* Single-device times of the operator graphs, ms. */
-static void dnn_sums(void) {
+TEST("single-device times of the operator graphs") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     double ms;
@@ -280,11 +286,12 @@ static void dnn_sums(void) {
       continue;
     /* documented with times of at least 1 us each */
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3);
-    berth_bundle_release(&b);
+    RELEASE(&b);
   }
 }
 
-static void stg(void) {
+TEST("180 random STG graphs: work and critical path") {
+  if (!shared_there()) return;
   char path[4096];
   int seen = 0;
   double last_work = 0;
@@ -311,20 +318,21 @@ static void stg(void) {
       berth_op op;
       for (int32_t v = 0; v < n + 2; v++)
         if (berth_graph_op(b.graph, v, &op) == BERTH_OK) comp[v] = op.seconds[0];
-      CHECK_STATUS(berth_b_level(b.graph, comp, NULL, order), BERTH_OK);
+      CHECK_OK(berth_b_level(b.graph, comp, NULL, order));
       for (int32_t v = 0; v < n + 2; v++) top = order[v] > top ? order[v] : top;
       CHECK_NEAR(top, path_length, 0);
     }
     last_work = work;
     seen++;
     if (seen % 20 == 0) check_round_trip(&b);
-    berth_bundle_release(&b);
+    RELEASE(&b);
   }
   fclose(f);
   CHECK(seen == 180 && last_work > 0);
 }
 
-static void stg_applications(void) {
+TEST("3 STG applications") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     int tasks;
@@ -336,11 +344,12 @@ static void stg_applications(void) {
     CHECK(berth_graph_ops(b.graph) == files[k].tasks + 2);
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].work, 0);
     check_round_trip(&b);
-    berth_bundle_release(&b);
+    RELEASE(&b);
   }
 }
 
-static void saga(void) {
+TEST("all 12 SAGA instances") {
+  if (!shared_there()) return;
   static const struct {
     const char *name;
     int ops, devices, types;
@@ -373,11 +382,12 @@ static void saga(void) {
     }
     check_round_trip(&b);
     check_graphml(&b);
-    berth_bundle_release(&b);
+    RELEASE(&b);
   }
 }
 
-static void wfcommons(void) {
+TEST("all 13 workflows") {
+  if (!shared_there()) return;
   char path[4096];
   int seen = 0;
   snprintf(path, sizeof path, "%s/data/wfcommons/index.csv", check_shared());
@@ -400,34 +410,9 @@ static void wfcommons(void) {
     CHECK_NEAR(sum_edge_bytes(b.graph), bytes, 0.5);
     check_round_trip(&b);
     check_graphml(&b);
-    berth_bundle_release(&b);
+    RELEASE(&b);
     seen++;
   }
   fclose(f);
   CHECK(seen == 13);
-}
-
-int main(void) {
-  static const struct {
-    const char *name;
-    void (*run)(void);
-  } tests[] = {
-    { "all 10 DOPPLER graphs, the damaged ones as they are", doppler },
-    { "all 5 PipeDream profiles, mirrored and forward only", pipedream },
-    { "all 24 dnn-partitioning inputs, with and without CPUs", dnn_partitioning },
-    { "single-device times of the operator graphs", dnn_sums },
-    { "180 random STG graphs: work and critical path", stg },
-    { "3 STG applications", stg_applications },
-    { "all 12 SAGA instances", saga },
-    { "all 13 workflows", wfcommons },
-  };
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  for (size_t k = 0; k < sizeof tests / sizeof *tests; k++) {
-    TEST(tests[k].name);
-    if (check_shared()) tests[k].run();
-    else SKIP("the folder of test data, ../shared, is not there");
-  }
-  TEST("nothing is left in memory");
-  CHECK(berth_ctx_memory(ctx) < 4096);
-  return done_with(ctx);
 }

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static berth_ctx *ctx;
-
 /* ---- timelines ---- */
 
 /* a(2 s, dev 0) --8 B at 4 B/s--> b(1 s, dev 1), c(3 s, dev 0) */
@@ -16,20 +14,20 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   const double seconds[] = { 2, 1, 3 };
   static const char *const names[] = { "a \"x\"", "b", "" };
   berth_tensor x = { 0, 8, -1, 0 };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t k = 0; k < 3; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[k];
     op.name = names[k];
     op.param_bytes = 100 * (k + 1);
     op.workspace_bytes = 5;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
-  CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
+  must_add_tensor(b, &x);
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 1));
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 2));
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_mesh(ctx, 2, INFINITY, 4, 0);
+  berth_topology *t = must_mesh(2, INFINITY, 4, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_sim_options o = berth_sim_default(g);
   o.memory = memory;
@@ -51,14 +49,14 @@ static double number_of(const cJSON *event, const char *key) {
 
 static cJSON *trace_of(berth_result *r) {
   berth_text text = { 0 };
-  CHECK_STATUS(berth_write_trace(r, &text), BERTH_OK);
+  CHECK_OK(berth_write_trace(r, &text));
   cJSON *root = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1);
   CHECK(root != NULL);
-  berth_text_release(&text);
+  RELEASE(&text);
   return root;
 }
 
-static void trace(void) {
+TEST("chrome trace: slices, rows, arrows, names") {
   berth_result *r = small_result(BERTH_MEMORY_INFERENCE, 1);
   cJSON *root = trace_of(r), *event;
   int slices = 0, arrows = 0, names = 0;
@@ -79,12 +77,11 @@ static void trace(void) {
   }
   CHECK(slices == 5 && arrows == 4 && names == 2);
   cJSON_Delete(root);
-  berth_result_release(r);
 }
 
 /* The counter is the timeline, entry by entry, so it reaches exactly the peaks that the simulator
  * reports. */
-static void counters(void) {
+TEST("chrome trace: counters reach the simulator's peaks") {
   static const struct {
     berth_memory_policy policy;
     double multiple;
@@ -114,26 +111,25 @@ static void counters(void) {
       CHECK(peak[d] == berth_result_peak(r)[d]);
     }
     cJSON_Delete(root);
-    berth_result_release(r);
   }
 }
 
 /* Many transfers at once: no two slices of one row overlap. */
-static void lanes(void) {
+TEST("chrome trace: no slices of one row overlap") {
   enum { N = 60 };
   double seconds = 1;
   int rows = 0;
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   int32_t device[N + 1];
   for (int32_t k = 0; k <= N; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds;
     device[k] = k == 0 ? 0 : 1 + k % 3;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-    if (k > 0) CHECK_STATUS(berth_graph_builder_connect(b, 0, k, k, NULL), BERTH_OK);
+    must_add_op(b, &op);
+    if (k > 0) must_add_edge(b, 0, k, k);
   }
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_mesh(ctx, 4, INFINITY, 1, 0);
+  berth_topology *t = must_mesh(4, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   berth_result *r = must_simulate(cost, device, NULL);
   cJSON *root = trace_of(r);
@@ -151,18 +147,17 @@ static void lanes(void) {
   }
   CHECK(rows == N); /* all leave at once */
   cJSON_Delete(root);
-  RELEASE(r, cost, t, g, b);
 }
 
 /* ---- pictures ---- */
 
-static void dot(void) {
+TEST("dot: labels, sizes, collectives, colours") {
   const int32_t device[] = { 0, 1, 0, 1, 2 };
   berth_graph *g = NULL;
   berth_text plain = { 0 }, placed = { 0 };
-  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
-  CHECK_STATUS(berth_write_graph(g, "dot", &plain), BERTH_OK);
-  CHECK_STATUS(berth_write_placed(g, "dot", device, &placed), BERTH_OK);
+  CHECK_OK(full_graph(&g));
+  CHECK_OK(berth_write_graph(g, "dot", &plain));
+  CHECK_OK(berth_write_placed(g, "dot", device, &placed));
   CHECK(strncmp(plain.data, "digraph \"full ", 14) == 0);
   CHECK(strstr(plain.data, "n3 [label=\"tab new line<>&\\\"") != NULL);
   CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n")
@@ -174,72 +169,71 @@ static void dot(void) {
   RELEASE(&plain, &placed, g);
 }
 
-static void graphml(void) {
+TEST("graphml: a placement goes and comes, types are told, digits are kept") {
   const int32_t device[] = { 0, 1, 0, 1, 2 };
   berth_graph *g = NULL;
   berth_text text = { 0 };
   berth_bundle b = { 0 };
-  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
-  CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
+  CHECK_OK(full_graph(&g));
+  CHECK_OK(berth_write_placed(g, "graphml", device, &text));
   CHECK(strstr(text.data, "attr.name=\"device\" attr.type=\"int\"/>")
         && strstr(text.data, "attr.name=\"backward\" attr.type=\"boolean\"/>"));
   CHECK(strstr(text.data, "0.30000000000000004") && !strstr(text.data, "></data>"));
-  CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK);
+  CHECK_OK(berth_parse(ctx, "x", text.data, text.len, NULL, &b));
   CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
   RELEASE(&b, &text, g);
 }
 
 /* Numbers below the normal ones, and infinities. */
-static void tiny_numbers(void) {
+TEST("graphml: the smallest numbers and infinity go and come") {
   static const double seconds[] = { 5e-324, 1e-310, INFINITY, 2 };
   const int32_t device[] = { 1, 0, 2, 0 };
   berth_text text = { 0 };
   berth_bundle b = { 0 };
   berth_op op = berth_op_default();
-  berth_graph_builder *builder = must_graph_builder_new(ctx);
+  berth_graph_builder *builder = must_graph_builder_new();
   for (int32_t v = 0; v < 4; v++) {
     op.seconds = &seconds[v];
     op.flop = v == 3 ? 2.3e-308 : 3e-320;
-    CHECK_STATUS(berth_graph_builder_add_op(builder, &op, NULL), BERTH_OK);
+    must_add_op(builder, &op);
   }
-  CHECK_STATUS(berth_graph_builder_connect(builder, 0, 1, 7e-315, NULL), BERTH_OK);
+  must_add_edge(builder, 0, 1, 7e-315);
   berth_graph *g = must_graph_builder_finish(builder);
-  CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
+  CHECK_OK(berth_write_placed(g, "graphml", device, &text));
   berth_tensor t;
-  if (CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK)) {
+  if (CHECK_OK(berth_parse(ctx, "x", text.data, text.len, NULL, &b))) {
     for (int32_t v = 0; v < 4; v++) {
-      CHECK_STATUS(berth_graph_op(b.graph, v, &op), BERTH_OK);
+      op = must_graph_op(b.graph, v);
       CHECK(*op.seconds == seconds[v] && op.flop == (v == 3 ? 2.3e-308 : 3e-320));
     }
     CHECK(berth_graph_tensor(b.graph, 0, &t) == BERTH_OK && t.bytes == 7e-315);
     CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
   }
-  RELEASE(&b, &text, g, builder);
+  RELEASE(&b, &text);
 }
 
 /* Characters that XML has not do not make the files wrong; bytes that are not UTF-8 come into no
  * graph. */
-static void odd_names(void) {
+TEST("odd names become U+FFFD") {
   berth_op op = berth_op_default();
   static const char *const formats[] = { "berth", "graphml" };
   op.name = "\xff";
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
   op.name = "\x01 \xef\xbf\xbf \xf0\x9f\x98\x80";
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
   berth_graph *g = must_graph_builder_finish(b);
   for (int k = 0; k < 2; k++) {
     berth_text text = { 0 };
     berth_bundle back = { 0 };
-    CHECK_STATUS(berth_write_graph(g, formats[k], &text), BERTH_OK);
-    CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &back), BERTH_OK);
-    CHECK_STATUS(berth_graph_op(back.graph, 0, &op), BERTH_OK);
+    CHECK_OK(berth_write_graph(g, formats[k], &text));
+    CHECK_OK(berth_parse(ctx, "x", text.data, text.len, NULL, &back));
+    op = must_graph_op(back.graph, 0);
     CHECK(strstr(op.name, k == 0 ? "\xef\xbf\xbf" : "\xef\xbf\xbd")
           && strstr(op.name, k == 0 ? "\x01" : "\xe2\x90\x81")
           && strstr(op.name, "\xf0\x9f\x98\x80"));
     RELEASE(&back, &text);
   }
-  RELEASE(g, b);
 }
 
 /* ---- files ---- */
@@ -251,7 +245,7 @@ static void read_back(const char *path, char *buf, size_t size) {
   if (f) fclose(f);
 }
 
-static void saving(void) {
+TEST("saving: replaces whole, keeps mode and links, leaves nothing behind") {
   char dir[] = "/tmp/berth-io-XXXXXX";
   berth_text one = { ctx, "one\n", 4, 0 }, two = { ctx, "two\n", 4, 0 };
   if (!CHECK(mkdtemp(dir) != NULL)) return;
@@ -259,9 +253,9 @@ static void saving(void) {
   snprintf(path, sizeof path, "%s/file", dir);
   char link[128];
   snprintf(link, sizeof link, "%s/link", dir);
-  CHECK_STATUS(berth_save(ctx, path, &one), BERTH_OK);
+  CHECK_OK(berth_save(ctx, path, &one));
   CHECK(chmod(path, 0640) == 0 && symlink("file", link) == 0);
-  CHECK_STATUS(berth_save(ctx, link, &two), BERTH_OK);
+  CHECK_OK(berth_save(ctx, link, &two));
   char buf[64];
   read_back(path, buf, sizeof buf);
   CHECK_TEXT(buf, "two\n");
@@ -269,24 +263,24 @@ static void saving(void) {
   CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
   CHECK_STATUS(berth_save(ctx, dir, &one), BERTH_EIO);
-  CHECK_STATUS(berth_save(ctx, "/nowhere/at/all", &one), BERTH_EIO);
-  CHECK_TEXT(berth_errmsg(ctx), "/nowhere/at/all: cannot be written: No such file or directory");
-  CHECK_STATUS(berth_save(ctx, "/dev/null", &one), BERTH_OK);
+  CHECK_ERROR(berth_save(ctx, "/nowhere/at/all", &one), BERTH_EIO,
+              "/nowhere/at/all: cannot be written: No such file or directory");
+  CHECK_OK(berth_save(ctx, "/dev/null", &one));
   CHECK_STATUS(berth_save(ctx, "/dev/full", &one), BERTH_EIO);
   CHECK(unlink(link) == 0 && unlink(path) == 0);
   CHECK(rmdir(dir) == 0); /* no temporary file is left */
 }
 
 /* Text of earlier writes stays before that of later ones, and is untouched when one fails. */
-static void appending(void) {
+TEST("writers append, and leave the text alone on failure") {
   berth_graph *g = NULL;
   berth_text text = { 0 };
   const int32_t bad[] = { -1, 0, 0, 0, 0 };
-  CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
-  CHECK_STATUS(berth_write_graph(g, "dot", &text), BERTH_OK);
+  CHECK_OK(full_graph(&g));
+  CHECK_OK(berth_write_graph(g, "dot", &text));
   size_t len;
   len = text.len;
-  CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
+  CHECK_OK(berth_write_graph(g, "berth", &text));
   CHECK(text.len > len && strncmp(text.data, "digraph", 7) == 0
         && strncmp(text.data + len, "{\"berth\": 1", 11) == 0);
   len = text.len;
@@ -295,7 +289,7 @@ static void appending(void) {
   RELEASE(&text, g);
 }
 
-static void numbers(void) {
+TEST("numbers as text") {
   const struct { double x; int digits; const char *text;
   } list[] = { { 0.1, 0, "0.1" },
                { 5e-8, 0, "5e-08" },
@@ -315,21 +309,4 @@ static void numbers(void) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     CHECK(strcmp(berth_number_text(list[i].x, list[i].digits, buf, sizeof buf), list[i].text) == 0);
   CHECK(strcmp(berth_number_text(1.25, 0, buf, 3), "1.") == 0);
-}
-
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("chrome trace: slices, rows, arrows, names") trace();
-  TEST("chrome trace: counters reach the simulator's peaks") counters();
-  TEST("chrome trace: no slices of one row overlap") lanes();
-  TEST("dot: labels, sizes, collectives, colours") dot();
-  TEST("graphml: a placement goes and comes, types are told, digits are kept") graphml();
-  TEST("graphml: the smallest numbers and infinity go and come") tiny_numbers();
-  TEST("odd names become U+FFFD") odd_names();
-  TEST("saving: replaces whole, keeps mode and links, leaves nothing behind") saving();
-  TEST("numbers as text") numbers();
-  TEST("writers append, and leave the text alone on failure") appending();
-  TEST("nothing is left in memory");
-  CHECK(berth_ctx_memory(ctx) < 4096);
-  return done_with(ctx);
 }

@@ -11,8 +11,8 @@ typedef struct edge {
 } edge;
 
 /* The loader of one tensor per edge: what the published small cases mean. */
-static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, const double *memory,
-                                const edge *edges, int m) {
+static berth_graph *small_graph(int n, const double *times, const double *memory, const edge *edges,
+                                int m) {
   berth_graph_builder *b;
   berth_graph_builder_new(ctx, &b);
   int32_t id;
@@ -29,87 +29,80 @@ static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, cons
   }
   berth_graph *g;
   berth_graph_builder_finish(b, &g);
-  berth_graph_builder_release(b);
-  return g;
+  RELEASE(b);
+  return OWNED(g);
 }
 
-static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double memory,
-                           double bandwidth) {
+static berth_cost *on_mesh(berth_graph *g, int devices, double memory, double bandwidth) {
   berth_topology *t;
-  mesh_of(ctx, devices, memory, bandwidth, 0, &t);
+  mesh_of(devices, memory, bandwidth, 0, &t);
   berth_cost *cost;
   berth_cost_new(g, t, NULL, &cost);
   RELEASE(t, g);
-  return cost;
+  return OWNED(cost);
 }
 
-static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const int32_t *device,
-                   double makespan) {
+static void expect(berth_cost *cost, const char *variant, const int32_t *device, double makespan) {
   berth_place_options o = berth_place_default(NULL);
-  berth_placement *p = NULL;
   o.variant = variant;
   o.quantum = 1; /* the cases count whole seconds */
-  if (!CHECK_STATUS(berth_place(cost, "m-etf", &o, &p, NULL), BERTH_OK)) {
-    printf("# %s\n", berth_errmsg(ctx));
-    return;
-  }
+  berth_placement *p = must_place(cost, "m-etf", &o);
   for (int i = 0; i < berth_placement_ops(p); i++) {
     if (!CHECK(berth_placement_device(p)[i] == device[i]))
       printf("# op %d on %d\n", i, berth_placement_device(p)[i]);
   }
   CHECK_NEAR(berth_placement_estimate(p), makespan, 1e-9);
-  berth_placement_release(p);
 }
 
 #define N(a) ((int)(sizeof(a) / sizeof *(a)))
 
-static void case_a(berth_ctx *ctx) {
+TEST("published m-ETF, case A: memory turns an op away") {
   static const double times[] = { 1, 3, 3, 1, 3, 1 }, memory[] = { 1, 2, 2, 1, 1, 1 };
   static const edge edges[] = { { 0, 1, 1 }, { 0, 4, 1 }, { 1, 2, 1 },
                                 { 2, 3, 1 }, { 4, 5, 1 }, { 5, 3, 1 } };
   static const int32_t device[] = { 0, 0, 1, 1, 1, 0 };
   berth_cost *cost =
-      on_mesh(ctx, small_graph(ctx, N(times), times, memory, edges, N(edges)), 2, 4, 1);
-  expect(ctx, cost, "baechi-tf", device, 9);
-  expect(ctx, cost, "baechi-pt", device, 9);
-  berth_cost_release(cost);
+      on_mesh(small_graph(N(times), times, memory, edges, N(edges)), 2, 4, 1);
+  expect(cost, "baechi-tf", device, 9);
+  expect(cost, "baechi-pt", device, 9);
+  RELEASE(cost);
 }
 
-static void case_b(berth_ctx *ctx) {
+TEST("published m-ETF, case B: idling would win, it does not idle") {
   static const double times[] = { 5, 4, 7, 4 };
   static const edge edges[] = { { 0, 2, 1 }, { 1, 2, 3 }, { 1, 3, 1 } };
   static const int32_t device[] = { 0, 1, 0, 1 };
   berth_cost *cost =
-      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
-  expect(ctx, cost, "baechi-tf", device, 14);
-  berth_cost_release(cost);
+      on_mesh(small_graph(N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
+  expect(cost, "baechi-tf", device, 14);
+  RELEASE(cost);
 }
 
-static void case_c(berth_ctx *ctx) {
+TEST("published m-ETF, case C: two components") {
   static const double times[] = { 9, 9, 8, 5, 6, 4 };
   static const edge edges[] = { { 0, 2, 2 }, { 1, 2, 3 }, { 1, 3, 1 }, { 4, 5, 3 } };
   static const int32_t device[] = { 0, 1, 1, 1, 0, 0 };
   berth_cost *cost =
-      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
-  expect(ctx, cost, "baechi-tf", device, 22);
-  berth_cost_release(cost);
+      on_mesh(small_graph(N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
+  expect(cost, "baechi-tf", device, 22);
+  RELEASE(cost);
 }
 
-static void case_d(berth_ctx *ctx) {
+TEST("published m-ETF, case D: both disciplines, and the published simulator") {
   static const double times[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
   static const edge edges[] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
                                 { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
                                 { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   static const int32_t device[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 };
   berth_cost *cost =
-      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
-  expect(ctx, cost, "baechi-tf", device, 29);
-  expect(ctx, cost, "baechi-pt", device, 29);
-  berth_sim_options o = must_sim_preset(ctx, "baechi-tf");
+      on_mesh(small_graph(N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
+  expect(cost, "baechi-tf", device, 29);
+  expect(cost, "baechi-pt", device, 29);
+  berth_sim_options o = must_sim_preset("baechi-tf");
   o.quantum = 1;
   berth_result *r = must_simulate(cost, device, &o);
   CHECK_NEAR(berth_result_makespan(r), 34, 1e-9);
-  RELEASE(r, cost);
+  RELEASE(cost);
 }
 
 /* ---- training graphs ---- */
@@ -132,7 +125,7 @@ static double number(const cJSON *o, const char *key) {
 
 /* Times max(1, trunc(1000 latency)) us; one tensor per producer, round(1000 cost) us for each
  * destination; parameters = size. */
-static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
+static berth_graph *read_training(const cJSON *root) {
   const cJSON *nodes = cJSON_GetObjectItem(root, "nodes"), *o;
   int n = cJSON_GetArraySize(nodes), most = 0, i = 0;
   cJSON_ArrayForEach(o, nodes) most = number(o, "id") > most ? (int)number(o, "id") : most;
@@ -140,7 +133,6 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
   int32_t *tensor = malloc((size_t)n * sizeof *tensor);
   berth_graph_builder *b;
   berth_graph_builder_new(ctx, &b);
-  int32_t id;
   cJSON_ArrayForEach(o, nodes) {
     berth_op op = berth_op_default();
     double seconds = 1e-6 * fmax(1, trunc(1000 * number(o, "fpgaLatency")));
@@ -148,21 +140,21 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
     op.param_bytes = number(o, "size");
     by_id[(int)number(o, "id")] = i;
     tensor[i++] = -1;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+    must_add_op(b, &op);
   }
   cJSON_ArrayForEach(o, cJSON_GetObjectItem(root, "edges")) {
     int src = by_id[(int)number(o, "sourceId")], dst = by_id[(int)number(o, "destId")];
     berth_tensor t = { src, nearbyint(1000 * number(o, "cost")), 0, 0 };
     if (tensor[src] < 0)
-      CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &tensor[src]), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_add_consumer(b, tensor[src], dst), BERTH_OK);
+      tensor[src] = must_add_tensor(b, &t);
+    CHECK_OK(berth_graph_builder_add_consumer(b, tensor[src], dst));
   }
   berth_graph *g = must_graph(b);
   RELEASE(by_id, tensor);
   return g;
 }
 
-static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char *name) {
+static berth_cost *training_cost(const char *shared, const char *name) {
   char path[4096];
   snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared,
            name);
@@ -172,7 +164,7 @@ static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char 
     CHECK(!"the file can be read");
     return NULL;
   }
-  berth_cost *cost = on_mesh(ctx, read_training(ctx, root), (int)number(root, "maxFPGAs"),
+  berth_cost *cost = on_mesh(read_training(root), (int)number(root, "maxFPGAs"),
                              number(root, "maxSizePerFPGA"), 1e6);
   cJSON_Delete(root);
   free(text);
@@ -180,50 +172,43 @@ static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char 
 }
 
 /* The published simulator's step time of the queue plan, and the parallel plan's own, in ms. */
-static void expect_training(berth_ctx *ctx, const char *shared, const char *name, double queue_ms,
+static void expect_training(const char *shared, const char *name, double queue_ms,
                             double parallel_ms) {
-  berth_cost *cost = training_cost(ctx, shared, name);
+  berth_cost *cost = training_cost(shared, name);
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   berth_result *r = NULL;
   if (!cost) return;
   o.variant = "baechi-tf";
   berth_sim_options so;
-  if (CHECK_STATUS(berth_place(cost, "m-etf", &o, &p, NULL), BERTH_OK)) {
-    CHECK_STATUS(berth_sim_preset(ctx, "baechi-tf", &so), BERTH_OK);
-    CHECK_STATUS(berth_simulate(cost, berth_placement_device(p), &so, &r), BERTH_OK);
+  if (CHECK_OK(berth_place(cost, "m-etf", &o, &p, NULL))) {
+    so = must_sim_preset("baechi-tf");
+    r = must_simulate(cost, berth_placement_device(p), &so);
     CHECK_NEAR(1e3 * berth_result_makespan(r), queue_ms, 0.0501);
-    RELEASE(r, p);
+    RELEASE(p);
   } else {
     printf("# %s\n", berth_errmsg(ctx));
   }
   o.variant = "baechi-pt";
-  if (!isnan(parallel_ms) && CHECK_STATUS(berth_place(cost, "m-etf", &o, &p, NULL), BERTH_OK)) {
+  if (!isnan(parallel_ms) && CHECK_OK(berth_place(cost, "m-etf", &o, &p, NULL))) {
     CHECK_NEAR(1e3 * berth_placement_estimate(p), parallel_ms, 0.0501);
-    berth_placement_release(p);
+    RELEASE(p);
   }
-  berth_cost_release(cost);
 }
 
-static void training(berth_ctx *ctx, const char *name, double queue_ms, double parallel_ms) {
+static void training(const char *name, double queue_ms, double parallel_ms) {
   const char *shared = check_shared();
   if (!shared) {
     SKIP("no folder ../shared beside the project");
     return;
   }
-  expect_training(ctx, shared, name, queue_ms, parallel_ms);
+  expect_training(shared, name, queue_ms, parallel_ms);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("published m-ETF, case A: memory turns an op away") case_a(ctx);
-  TEST("published m-ETF, case B: idling would win, it does not idle") case_b(ctx);
-  TEST("published m-ETF, case C: two components") case_c(ctx);
-  TEST("published m-ETF, case D: both disciplines, and the published simulator") case_d(ctx);
-  TEST("BERT-3 training") training(ctx, "bert_l-3_training", 199.9, 121.0);
-  TEST("BERT-6 training") training(ctx, "bert_l-6_training", 338.7, 190.1);
-  TEST("ResNet-50 training") training(ctx, "resnet50_training", 879.3, 729.9);
-  TEST("BERT-12 training: 23 GB of parameters on six devices");
-  training(ctx, "bert_L-12_training", 2800.8, NAN);
-  return done_with(ctx);
+TEST("BERT-3 training") { training("bert_l-3_training", 199.9, 121.0); }
+TEST("BERT-6 training") { training("bert_l-6_training", 338.7, 190.1); }
+TEST("ResNet-50 training") { training("resnet50_training", 879.3, 729.9); }
+
+TEST("BERT-12 training: 23 GB of parameters on six devices") {
+  training("bert_L-12_training", 2800.8, NAN);
 }

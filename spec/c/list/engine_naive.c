@@ -224,10 +224,10 @@ static void compare(const instance *x, const char *placer, const berth_place_opt
   berth_status st = berth_place(x->cost, placer, o, &p, NULL);
   naive_begin(&v, x, o);
   if (!place_naively(&v, placer)) { /* the placer may still find a way by packing */
-    berth_placement_release(p);
+    RELEASE(p);
     return;
   }
-  if (!CHECK_STATUS(st, BERTH_OK)) return;
+  if (!CHECK_OK(st)) return;
   for (int32_t i = 0; i < v.n && !check_bad; i++) {
     if (berth_placement_device(p)[i] == v.device[i]
         && near(berth_placement_start(p)[i], v.start[i]))
@@ -237,7 +237,7 @@ static void compare(const instance *x, const char *placer, const berth_place_opt
            (int)i, (int)berth_placement_device(p)[i], berth_placement_start(p)[i], (int)v.device[i],
            v.start[i]);
   }
-  berth_placement_release(p);
+  RELEASE(p);
 }
 
 /* ---- the engine against itself ---- */
@@ -270,7 +270,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
   policy.prepare = strcmp(placer, "minmin") == 0 ? NULL : static_level;
   own.policy = &policy;
   if (berth_place(x->cost, "policy", &own, &q, NULL) != BERTH_OK) return;
-  if (CHECK_STATUS(berth_place(x->cost, placer, o, &p, NULL), BERTH_OK)) {
+  if (CHECK_OK(berth_place(x->cost, placer, o, &p, NULL))) {
     for (int32_t i = 0; i < n; i++) {
       CHECK(berth_placement_device(p)[i] == berth_placement_device(q)[i]);
       CHECK(near(berth_placement_start(p)[i], berth_placement_start(q)[i]));
@@ -293,12 +293,11 @@ static void one_round(const instance *x, int what) {
   }
 }
 
-static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
-  check_begin(name);
+static void many(int what, int rounds) {
   berth_rng rng = seeded(5, (uint64_t)what);
   instance x;
   for (int i = 0; i < rounds && !check_bad; i++) {
-    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 30),
+    if (!random_instance(&rng, what, 1 + berth_rng_below(&rng, 30),
                          1 + berth_rng_below(&rng, 4), &x))
       continue;
     one_round(&x, what);
@@ -307,12 +306,8 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   }
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  many(ctx, "plain graphs", 0, 20);
-  many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 20);
-  many(ctx, "ties", WITH_TIES, 20);
-  many(ctx, "ties and uneven links", WITH_TIES | WITH_UNEVEN | WITH_TYPES, 20);
-  many(ctx, "memory limits", WITH_MEMORY, 20);
-  return done_with(ctx);
-}
+TEST("plain graphs") { many(0, 20); }
+TEST("two types of device, uneven links") { many(WITH_TYPES | WITH_UNEVEN, 20); }
+TEST("ties") { many(WITH_TIES, 20); }
+TEST("ties and uneven links") { many(WITH_TIES | WITH_UNEVEN | WITH_TYPES, 20); }
+TEST("memory limits") { many(WITH_MEMORY, 20); }

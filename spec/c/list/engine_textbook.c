@@ -4,7 +4,7 @@
 
 /* ---- the ten tasks of the HEFT paper (Topcuoglu, Hariri, Wu 2002) ---- */
 
-static berth_cost *topcuoglu(berth_ctx *ctx) {
+static berth_cost *topcuoglu(void) {
   static const double times[10][3] = { { 14, 16, 9 }, { 13, 19, 18 }, { 11, 13, 19 },
                                        { 13, 8, 17 }, { 12, 13, 10 }, { 13, 16, 9 },
                                        { 7, 15, 11 }, { 5, 11, 14 },  { 18, 12, 20 },
@@ -21,7 +21,7 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
   for (int i = 0; i < 10; i++) {
     berth_op op = berth_op_default();
     op.seconds = times[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int i = 0; i < 15; i++)
     berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
@@ -40,36 +40,29 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
   return cost;
 }
 
-static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer,
-                       berth_average averages) {
+static double estimate(berth_cost *cost, const char *placer, berth_average averages) {
   berth_place_options o = berth_place_default(NULL);
-  berth_placement *p = NULL;
   o.averages = averages;
-  if (!CHECK_STATUS(berth_place(cost, placer, &o, &p, NULL), BERTH_OK)) {
-    printf("# %s\n", berth_errmsg(ctx));
-    return NAN;
-  }
+  berth_placement *p = must_place(cost, placer, &o);
   double value = berth_placement_estimate(p);
-  berth_placement_release(p);
+  RELEASE(p);
   return value;
 }
 
-static void published_examples(berth_ctx *ctx) {
-  berth_cost *cost = topcuoglu(ctx);
-  CHECK_NEAR(estimate(ctx, cost, "heft", BERTH_AVERAGE_TEXTBOOK), 80, 1e-9);
-  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 86, 1e-9);
-  CHECK_NEAR(estimate(ctx, cost, "peft", BERTH_AVERAGE_TEXTBOOK), 85, 1e-9);
-  berth_cost_release(cost);
+TEST("published example: HEFT 80, CPOP 86; PEFT 85") {
+  berth_cost *cost = topcuoglu();
+  CHECK_NEAR(estimate(cost, "heft", BERTH_AVERAGE_TEXTBOOK), 80, 1e-9);
+  CHECK_NEAR(estimate(cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 86, 1e-9);
+  CHECK_NEAR(estimate(cost, "peft", BERTH_AVERAGE_TEXTBOOK), 85, 1e-9);
 }
 
 /* x (1 s) -> w (2 s, pinned to device 1) -5 s-> y (1 s). By SAGA's ranks x and y are equal, 10 s,
  * and w is above: only x and y are critical, and they go to device 0, which costs y the transfer.
  * By the textbook all three are, and device 1 alone can run them. */
-static void cpop_critical_ops(berth_ctx *ctx) {
-  berth_cost *cost = must_cost_of_text(ctx, "1 2@1 1 0>1:0 1>2:5", 2, INFINITY, 1);
-  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
-  CHECK_NEAR(estimate(ctx, cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
-  berth_cost_release(cost);
+TEST("CPOP, by SAGA's averages: ops of the entry's rank are critical") {
+  berth_cost *cost = must_cost_of_text("1 2@1 1 0>1:0 1>2:5", 2, INFINITY, 1);
+  CHECK_NEAR(estimate(cost, "cpop", BERTH_AVERAGE_SAGA), 9, 0);
+  CHECK_NEAR(estimate(cost, "cpop", BERTH_AVERAGE_TEXTBOOK), 4, 0);
 }
 
 /* ---- tables ---- */
@@ -93,8 +86,7 @@ static const char *placer_of(const char *algorithm) {
 }
 
 /* @return rows that were compared */
-static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
-                      berth_average averages) {
+static int saga_table(const char *shared, const char *table, berth_average averages) {
   char path[4096];
   int rows = 0;
   snprintf(path, sizeof path, "%s/data/saga_reference/%s", shared, table);
@@ -110,9 +102,9 @@ static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
         && strcmp(placer, "cpop") != 0)
       continue;
     snprintf(path, sizeof path, "%s/data/saga_reference/%s.json", shared, field[0]);
-    if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)
-        && CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK)) {
-      if (!CHECK_NEAR(estimate(ctx, cost, placer, averages), atof(field[4]), 1e-6))
+    if (CHECK_OK(berth_load(ctx, path, NULL, &b))
+        && CHECK_OK(berth_cost_new(b.graph, b.topology, NULL, &cost))) {
+      if (!CHECK_NEAR(estimate(cost, placer, averages), atof(field[4]), 1e-6))
         printf("# %s %s\n", field[0], placer);
       rows++;
     }
@@ -122,34 +114,34 @@ static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
   return rows;
 }
 
-static void saga(berth_ctx *ctx, const char *table, berth_average averages, int rows) {
+static void saga(const char *table, berth_average averages, int rows) {
   const char *shared = check_shared();
   if (!shared) {
     SKIP("no folder ../shared beside the project");
     return;
   }
-  CHECK(saga_table(ctx, shared, table, averages) == rows);
+  CHECK(saga_table(shared, table, averages) == rows);
 }
 
 /* ---- Standard Task Graphs ---- */
 
-static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int procs, double want) {
+static void stg_row(const char *shared, const char *file, int procs, double want) {
   char path[4096];
   berth_bundle b = { NULL, NULL, NULL, NULL };
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { INFINITY, 0 };
   snprintf(path, sizeof path, "%s/data/stg/%s", shared, file);
-  berth_topology *t = must_topology_mesh(ctx, procs, &d, &l);
-  if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)
-      && CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
-    if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0))
+  berth_topology *t = must_topology_mesh(procs, &d, &l);
+  if (CHECK_OK(berth_load(ctx, path, NULL, &b))
+      && CHECK_OK(berth_cost_new(b.graph, t, NULL, &cost))) {
+    if (!CHECK_NEAR(estimate(cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0))
       printf("# %s on %d\n", file, procs);
   }
-  RELEASE(cost, t, &b);
+  RELEASE(cost, &b);
 }
 
-static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
+static void stg(const char *table, int column, int rows) {
   const char *shared = check_shared();
   int n = 0;
   if (!shared) {
@@ -163,7 +155,7 @@ static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
   char line[512], *field[12];
   while (fgets(line, sizeof line, f)) {
     if (split(line, field, 12) <= column || atoi(field[2]) < 1) continue;
-    stg_row(ctx, shared, field[0], atoi(field[2]), atof(field[column]));
+    stg_row(shared, field[0], atoi(field[2]), atof(field[column]));
     n++;
   }
   fclose(f);
@@ -172,28 +164,26 @@ static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
 
 /* ---- critical path ---- */
 
-static void critical_path(berth_ctx *ctx) {
-  berth_cost *cost = topcuoglu(ctx);
+TEST("critical path: more tries are never worse, the same seed gives the same answer") {
+  berth_cost *cost = topcuoglu();
   berth_place_options o = berth_place_default(NULL);
   double last = INFINITY;
   for (o.tries = 1; o.tries <= 64; o.tries *= 4) {
     berth_placement *p = NULL, *q = NULL;
-    CHECK_STATUS(berth_place(cost, "critical-path", &o, &p, NULL), BERTH_OK);
-    CHECK_STATUS(berth_place(cost, "critical-path", &o, &q, NULL), BERTH_OK);
+    p = must_place(cost, "critical-path", &o);
+    q = must_place(cost, "critical-path", &o);
     CHECK(berth_placement_estimate(p) <= last);
     CHECK(memcmp(berth_placement_device(p), berth_placement_device(q), 10 * sizeof(int32_t)) == 0);
     last = berth_placement_estimate(p);
-    RELEASE(p, q);
   }
-  berth_cost_release(cost);
 }
 
 /* By load alone three equal ops without inputs take turns on three devices, and so do their
  * consumers, wherever their inputs are. */
-static void load_only(berth_ctx *ctx) {
+TEST("critical path, variant code: places by load alone") {
   berth_place_options o = berth_place_default(NULL);
   int count[3] = { 0, 0, 0 };
-  berth_cost *cost = must_cost_of_text(ctx, "1 1 1", 3, INFINITY, 1);
+  berth_cost *cost = must_cost_of_text("1 1 1", 3, INFINITY, 1);
   o.variant = "code";
   berth_placement *p = must_place(cost, "critical-path", &o);
   for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
@@ -201,22 +191,17 @@ static void load_only(berth_ctx *ctx) {
   CHECK_NEAR(berth_placement_estimate(p), 1, 0);
   /* order is none of its business */
   CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL);
-  RELEASE(p, cost);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("published example: HEFT 80, CPOP 86; PEFT 85") published_examples(ctx);
-  TEST("CPOP, by SAGA's averages: ops of the entry's rank are critical") cpop_critical_ops(ctx);
-  TEST("textbook makespans of twelve instances");
-  saga(ctx, "textbook_makespans.csv", BERTH_AVERAGE_TEXTBOOK, 60);
-  TEST("SAGA's makespans of HEFT and CPOP by SAGA's averages");
-  saga(ctx, "saga_makespans.csv", BERTH_AVERAGE_SAGA, 20);
-  TEST("list scheduling by b-level: 720 rows of the Standard Task Graph Set");
-  stg(ctx, "optimum.csv", 9, 720);
-  TEST("list scheduling by b-level: application graphs") stg(ctx, "applications.csv", 6, 15);
-  TEST("critical path: more tries are never worse, the same seed gives the same answer");
-  critical_path(ctx);
-  TEST("critical path, variant code: places by load alone") load_only(ctx);
-  return done_with(ctx);
+TEST("textbook makespans of twelve instances") {
+  saga("textbook_makespans.csv", BERTH_AVERAGE_TEXTBOOK, 60);
 }
+
+TEST("SAGA's makespans of HEFT and CPOP by SAGA's averages") {
+  saga("saga_makespans.csv", BERTH_AVERAGE_SAGA, 20);
+}
+
+TEST("list scheduling by b-level: 720 rows of the Standard Task Graph Set") {
+  stg("optimum.csv", 9, 720);
+}
+TEST("list scheduling by b-level: application graphs") { stg("applications.csv", 6, 15); }

@@ -22,12 +22,12 @@ enum { /* what a random instance may have */
   WITH_COLLECTIVES = 128
 };
 
-static inline double random_time(berth_rng *rng, int what) {
+static double random_time(berth_rng *rng, int what) {
   return what & WITH_TIES ? 0.25 * berth_rng_below(rng, 8) : 0.1 + 4 * berth_rng_uniform(rng);
 }
 
-static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int32_t i,
-                                 int32_t devices) {
+static void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int32_t i,
+                          int32_t devices) {
   berth_op op = berth_op_default();
   double seconds[2];
   int32_t odd = berth_rng_below(rng, 8);
@@ -40,26 +40,25 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int wha
   if ((what & WITH_GROUPS) && odd >= 5) op.group = berth_rng_below(rng, 4);
   if ((what & WITH_PINS) && odd == 2) op.pin = berth_rng_below(rng, devices);
   if ((what & WITH_TWINS) && i % 4 == 3) op.twin = i - 2;
-  CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  must_add_op(b, &op);
 }
 
-static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what,
-                                      int32_t from, int32_t n) {
+static void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from,
+                               int32_t n) {
   int32_t id, tensors = berth_rng_below(rng, 3);
   for (int32_t k = 0; k < tensors; k++) {
     double bytes = what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng);
     berth_tensor t = { from, bytes, berth_rng_below(rng, 6), 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
+    id = must_add_tensor(b, &t);
     for (int32_t c = from + 1; c < n && c < from + 14; c++) {
       if (berth_rng_below(rng, 6) == 0)
-        CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+        CHECK_OK(berth_graph_builder_add_consumer(b, id, c));
     }
   }
 }
 
 /* Members come before consumers by id; some have none of these. */
-static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what,
-                                          int32_t n) {
+static void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what, int32_t n) {
   int32_t members[8], consumers[8];
   for (int32_t k = 0; k < 1 + n / 8 && n > 1; k++) {
     berth_collective c = {
@@ -73,22 +72,21 @@ static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng
     for (int32_t i = cut; i < n && c.n_consumers < 5; i++) {
       if (berth_rng_below(rng, 4) == 0) consumers[c.n_consumers++] = i;
     }
-    if (c.n_members > 0) CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+    if (c.n_members > 0) must_add_collective(b, &c);
   }
 }
 
-static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
-                                      int32_t devices) {
+static berth_graph *random_ops(berth_rng *rng, int what, int32_t n, int32_t devices) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, 2, types));
   for (int32_t i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
   for (int32_t i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
   if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
   return must_graph(b);
 }
 
-static inline double total_bytes(const berth_graph *g) {
+static double total_bytes(const berth_graph *g) {
   berth_op op;
   double sum = 0;
   for (int32_t i = 0; i < berth_graph_ops(g); i++) {
@@ -103,47 +101,69 @@ static inline double total_bytes(const berth_graph *g) {
   return sum;
 }
 
-static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
-                                             double memory) {
-  berth_topology_builder *b = must_topology_builder_new(ctx);
+static berth_topology *random_devices(berth_rng *rng, int what, int32_t n, double memory) {
+  berth_topology_builder *b = must_topology_builder_new();
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     if (what & WITH_MEMORY)
       d.memory = floor(memory / n * (1.1 + 0.8 * berth_rng_uniform(rng))) + 12;
     if (what & WITH_TYPES) d.speed = 1 + 0.5 * berth_rng_below(rng, 2);
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
   }
   for (int32_t i = 0; i < n; i++) {
     for (int32_t j = i + 1; j < n; j++) {
       berth_link l = { 2, 0.25 };
       if (what & WITH_UNEVEN) l.bandwidth = 1 + berth_rng_below(rng, 3);
       if ((what & WITH_UNEVEN) && j > i + 1 && berth_rng_below(rng, 3) == 0) continue;
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &l, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_duplex(b, i, j, &l, NULL));
     }
   }
   return must_topology(b);
 }
 
 /* @return 0: an op that no device can run was drawn; nothing is made */
-static inline int random_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
-                                  int32_t devices, instance *x) {
-  x->g = random_ops(ctx, rng, what, n, devices);
-  x->t = random_devices(ctx, rng, what, devices, total_bytes(x->g));
+static int random_instance(berth_rng *rng, int what, int32_t n, int32_t devices, instance *x) {
+  x->g = random_ops(rng, what, n, devices);
+  x->t = random_devices(rng, what, devices, total_bytes(x->g));
   if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
   RELEASE(x->g, x->t);
   return 0;
 }
 
-static inline void release_instance(instance *x) {
+static void release_instance(instance *x) {
   RELEASE(x->cost, x->g, x->t);
+}
+
+/* The n-th request is refused, then the n-th and all after it; s is the context's allocator.
+ * @param coarse 0: every n; k: steps of n / k more */
+static void refuse_placing(check_alloc_state *s, const instance *x, const char *placer,
+                           const berth_place_options *o, long coarse) {
+  berth_status st[2] = { BERTH_ENOMEM, BERTH_ENOMEM };
+  for (long n = 1; st[0] == BERTH_ENOMEM && !check_bad; n += 1 + (coarse ? n / coarse : 0)) {
+    for (int k = 0; k < 2; k++) {
+      berth_placement *p = NULL;
+      long held = s->held;
+      s->calls = 0;
+      s->fail_at = k ? -n : n;
+      st[k] = berth_place(x->cost, placer, o, &p, NULL);
+      s->fail_at = 0;
+      CHECK((st[k] == BERTH_OK) == (p != NULL));
+      RELEASE(p);
+      CHECK(s->held == held);
+    }
+    CHECK_STATUS(st[1], st[0]);
+  }
+  CHECK(st[0] == BERTH_OK || st[0] == BERTH_EINFEASIBLE || st[0] == BERTH_EUNREACHABLE);
+  if (check_bad)
+    printf("# %s \"%s\", links %d, memory %d\n", placer, o->variant, (int)o->links, (int)o->memory);
 }
 
 /* ---- the checker ---- */
 
-static inline int near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(a)); }
+static int near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(a)); }
 
-static inline int check_inputs(const instance *x, const berth_placement *p, int32_t op) {
+static int check_inputs(const instance *x, const berth_placement *p, int32_t op) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *in;
   int32_t n = berth_graph_inputs(x->g, op, &in);
@@ -156,7 +176,7 @@ static inline int check_inputs(const instance *x, const berth_placement *p, int3
   return 1;
 }
 
-static inline double collective_end(const instance *x, const berth_placement *p, int32_t k) {
+static double collective_end(const instance *x, const berth_placement *p, int32_t k) {
   berth_collective c;
   double end = 0, seconds = NAN;
   berth_graph_collective(x->g, k, &c);
@@ -165,13 +185,13 @@ static inline double collective_end(const instance *x, const berth_placement *p,
     device[i] = berth_placement_device(p)[c.members[i]];
     end = fmax(end, berth_placement_finish(p)[c.members[i]]);
   }
-  CHECK_STATUS(berth_cost_collective(x->cost, k, c.n_members, device, &seconds), BERTH_OK);
+  CHECK_OK(berth_cost_collective(x->cost, k, c.n_members, device, &seconds));
   return end + seconds;
 }
 
 /* @return 0: a consumer starts before one is over. @param last the end of the last one, at least
  *         what it is */
-static inline int check_collectives(const instance *x, const berth_placement *p, double *last) {
+static int check_collectives(const instance *x, const berth_placement *p, double *last) {
   int32_t ok = 1;
   for (int32_t k = 0; k < berth_graph_collectives(x->g); k++) {
     double end = collective_end(x, p, k);
@@ -183,7 +203,7 @@ static inline int check_collectives(const instance *x, const berth_placement *p,
   return ok;
 }
 
-static inline int check_ops(const instance *x, const berth_placement *p) {
+static int check_ops(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p);
   int32_t n = berth_graph_ops(x->g), at[64], ok = 1;
@@ -203,7 +223,7 @@ static inline int check_ops(const instance *x, const berth_placement *p) {
 
 /* The sequence holds every op once, starts do not fall in it, and ops of one device follow one
  * another. */
-static inline int check_order(const instance *x, const berth_placement *p) {
+static int check_order(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *sequence = berth_placement_sequence(p);
   int32_t n = berth_graph_ops(x->g), ok = 1;
@@ -227,8 +247,8 @@ static inline int check_order(const instance *x, const berth_placement *p) {
 
 /* In order of the plan on contention-free links: memory holds, and nothing is later than
  * planned. */
-static inline int check_replay(const instance *x, const berth_placement *p,
-                               const berth_place_options *o, int exact) {
+static int check_replay(const instance *x, const berth_placement *p, const berth_place_options *o,
+                        int exact) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_result *r = NULL;
   so.dispatch = BERTH_DISPATCH_PLANNED;
@@ -236,7 +256,7 @@ static inline int check_replay(const instance *x, const berth_placement *p,
   so.memory = o->memory;
   so.param_multiple = o->param_multiple;
   so.quantum = o->quantum;
-  int ok = CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK);
+  int ok = CHECK_OK(berth_simulate(x->cost, berth_placement_device(p), &so, &r));
   if (!ok) return 0;
   berth_oom oom;
   if (berth_result_oom(r, &oom)) {
@@ -253,12 +273,12 @@ static inline int check_replay(const instance *x, const berth_placement *p,
   }
   if (exact && o->links == BERTH_LINKS_FREE)
     ok &= CHECK(near(berth_result_makespan(r), berth_placement_estimate(p)));
-  berth_result_release(r);
+  RELEASE(r);
   return ok;
 }
 
-static inline int check_plan(const instance *x, const berth_placement *p,
-                             const berth_place_options *o, int append) {
+static int check_plan(const instance *x, const berth_placement *p, const berth_place_options *o,
+                      int append) {
   int ok = check_ops(x, p);
   ok = check_order(x, p) && ok;
   /* frees depend on times, which other links than those of the replay change */

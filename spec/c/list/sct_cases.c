@@ -74,21 +74,21 @@ static const small_case cases[] = { { "A",
                                       "010211021" } };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static berth_cost *make(berth_ctx *ctx, const small_case *k) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+static berth_cost *make(const small_case *k) {
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
     op.param_bytes = k->memory[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int32_t e = 0; e < k->m; e++) {
     berth_tensor x = { k->src[e], k->c[e], 0, 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, NULL), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_add_consumer(b, e, k->dst[e]), BERTH_OK);
+    must_add_tensor(b, &x);
+    CHECK_OK(berth_graph_builder_add_consumer(b, e, k->dst[e]));
   }
   berth_graph *g = must_graph(b);
-  berth_topology *t = must_mesh(ctx, k->devices, k->limit, 1, 0);
+  berth_topology *t = must_mesh(k->devices, k->limit, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   RELEASE(g, t);
   return cost;
@@ -137,7 +137,6 @@ static void try_matching(hunt *h) {
     h->found++;
     h->seen_at = makespan;
   }
-  berth_placement_release(p);
 }
 
 static void search(hunt *h, int32_t e) {
@@ -165,17 +164,17 @@ static hunt all_matchings(berth_cost *cost, const small_case *k, const char *var
   return h;
 }
 
-static void published_answers(berth_ctx *ctx) {
+TEST("some matching gives the published answer of each case") {
   for (int i = 0; i < CASES; i++) {
     const small_case *k = &cases[i];
-    berth_cost *cost = make(ctx, k);
+    berth_cost *cost = make(k);
     hunt pt = all_matchings(cost, k, "baechi-pt"), tf = all_matchings(cost, k, "baechi-tf");
     if (!CHECK(pt.found > 0) || !CHECK(tf.found > 0)) printf("# case %s\n", k->name);
     CHECK_NEAR(pt.seen_at, k->makespan, 0);
     CHECK_NEAR(tf.seen_at, strcmp(k->name, "D") == 0 ? 40 : k->makespan, 0);
     printf("# %s: %d (parallel) and %d (queue) matchings give %s; makespans %g..%g, %g..%g\n",
            k->name, pt.found, tf.found, k->placed, pt.best, pt.worst, tf.best, tf.worst);
-    berth_cost_release(cost);
+    RELEASE(cost);
   }
 }
 
@@ -188,15 +187,16 @@ static int gives(berth_cost *cost, const small_case *k, const double *x, const c
   berth_placement *p = place(cost, variant, BERTH_FAVOURITES_GIVEN, child);
   int same = p && strcmp(vector(p, text), k->placed) == 0 && n == k->favourites;
   if (same) CHECK_NEAR(berth_placement_estimate(p), makespan, 0);
-  berth_placement_release(p);
+  RELEASE(p);
   return same;
 }
 
 /* The solver's own vertex, then such as are least by random weights. */
-static void simplex_vertices(berth_ctx *ctx) {
+TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the "
+     "published answer") {
   for (int i = 0; i < CASES; i++) {
     const small_case *k = &cases[i];
-    berth_cost *cost = make(ctx, k);
+    berth_cost *cost = make(k);
     vertex_problem v = program(k);
     int parallel = 0, queue = 0;
     berth_rng rng = seeded(7, (uint64_t)i);
@@ -210,33 +210,23 @@ static void simplex_vertices(berth_ctx *ctx) {
     }
     if (!CHECK(parallel && queue)) printf("# case %s\n", k->name);
     printf("# %s: after %d vertices\n", k->name, tries);
-    berth_cost_release(cost);
+    RELEASE(cost);
   }
 }
 
 /* The best of all schedules is not what any of them finds; but neither is it far above the
  * program's value. */
-static void corrected(berth_ctx *ctx) {
+TEST("our rule is no worse on them") {
   const double most[CASES] = { 9, 14, 24, 30 };
   for (int i = 0; i < CASES; i++) {
-    berth_cost *cost = make(ctx, &cases[i]);
+    berth_cost *cost = make(&cases[i]);
     for (int from = BERTH_FAVOURITES_LP; from <= BERTH_FAVOURITES_NONE; from++) {
       berth_placement *p = place(cost, "", (berth_favourites)from, NULL);
       if (p && !CHECK(berth_placement_estimate(p) <= most[i]))
         printf("# case %s, favourites %d\n", cases[i].name, from);
       if (p) printf("# %s, favourites %d: %g\n", cases[i].name, from, berth_placement_estimate(p));
-      berth_placement_release(p);
+      RELEASE(p);
     }
-    berth_cost_release(cost);
+    RELEASE(cost);
   }
-}
-
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("some matching gives the published answer of each case") published_answers(ctx);
-  TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the "
-       "published answer");
-  simplex_vertices(ctx);
-  TEST("our rule is no worse on them") corrected(ctx);
-  return done_with(ctx);
 }

@@ -37,23 +37,23 @@ static void try_options(const instance *x, const berth_place_options *o, tally *
     return;
   }
   count->placed++;
-  if (!CHECK_STATUS(st, BERTH_OK)) return;
+  if (!CHECK_OK(st)) return;
   if (!check_plan(x, p, o, 1)) {
     printf("# links %d, memory %d, favourites %d, ties %d\n", (int)o->links, (int)o->memory,
            (int)o->favourites, (int)o->ties);
   }
-  CHECK_STATUS(berth_place(x->cost, "m-sct", o, &again, NULL), BERTH_OK);
+  again = must_place(x->cost, "m-sct", o);
   CHECK(memcmp(berth_placement_device(p), berth_placement_device(again),
                sizeof(int32_t) * (size_t)berth_placement_ops(p))
         == 0);
   CHECK(berth_placement_estimate(p) == berth_placement_estimate(again));
-  RELEASE(p, again);
+  RELEASE(p);
 }
 
-static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
+static void try_instance(berth_rng *rng, int what, tally *count) {
   instance x;
   berth_place_options o = berth_place_default(NULL);
-  if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4),
+  if (!random_instance(rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4),
                        &x))
     return;
   int32_t child[MOST_GIVEN];
@@ -74,12 +74,11 @@ static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count)
   release_instance(&x);
 }
 
-static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
+static void many(int what, int rounds) {
   tally count = { 0, 0 };
-  check_begin(name);
   berth_rng rng = seeded(21, (uint64_t)what);
   int i;
-  for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
+  for (i = 0; i < rounds && !check_bad; i++) try_instance(&rng, what, &count);
   if (check_bad) printf("# round %d\n", i - 1);
   CHECK(count.placed > 2 * count.refused);
   printf("# %d plans, %d refusals\n", count.placed, count.refused);
@@ -87,7 +86,7 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 
 /* ---- published: everything is placed, or refused; transfers arrive ---- */
 
-static void published(berth_ctx *ctx) {
+TEST("the published variants place or refuse") {
   int placed = 0, refused = 0;
   berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 120 && !check_bad; i++) {
@@ -95,7 +94,7 @@ static void published(berth_ctx *ctx) {
     berth_place_options o = berth_place_default(NULL);
     int what = WITH_GROUPS | WITH_MEMORY | (i % 3 ? WITH_PINS | WITH_TYPES | WITH_UNEVEN : 0)
                | (i % 2 ? WITH_TIES : 0);
-    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40),
+    if (!random_instance(&rng, what, 1 + berth_rng_below(&rng, 40),
                          1 + berth_rng_below(&rng, 4), &x))
       continue;
     int32_t child[MOST_GIVEN];
@@ -112,9 +111,9 @@ static void published(berth_ctx *ctx) {
         continue;
       }
       placed++;
-      if (CHECK_STATUS(st, BERTH_OK))
+      if (CHECK_OK(st))
         CHECK(v ? check_order(&x, p) : check_ops(&x, p) && check_order(&x, p));
-      berth_placement_release(p);
+      RELEASE(p);
     }
     release_instance(&x);
   }
@@ -150,13 +149,13 @@ static double busy(const berth_placement *p, int32_t d, double from, double to) 
   return sum;
 }
 
-static void urgency(berth_ctx *ctx) {
+TEST("no device is idle while an op waits whose inputs are everywhere") {
   int seen = 0;
   berth_rng rng = seeded(23, 0);
   for (int round = 0; round < 200 && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    if (!random_instance(ctx, &rng, round % 2 ? WITH_TIES : WITH_UNEVEN,
+    if (!random_instance(&rng, round % 2 ? WITH_TIES : WITH_UNEVEN,
                          1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 5), &x))
       continue;
     int32_t child[MOST_GIVEN];
@@ -178,19 +177,19 @@ static void urgency(berth_ctx *ctx) {
 
 /* ---- nobody's favourite: m-ETF ---- */
 
-static void like_etf(berth_ctx *ctx) {
+TEST("without favourites it plans what m-ETF plans") {
   berth_rng rng = seeded(24, 0);
   for (int round = 0; round < 120 && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     berth_placement *a = NULL, *b = NULL;
-    if (!random_instance(ctx, &rng, round % 3 ? WITH_UNEVEN | WITH_TYPES : 0,
+    if (!random_instance(&rng, round % 3 ? WITH_UNEVEN | WITH_TYPES : 0,
                          1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 5), &x))
       continue;
     o.ties = (berth_ties)(round % 3);
-    CHECK_STATUS(berth_place(x.cost, "m-etf", &o, &a, NULL), BERTH_OK);
+    a = must_place(x.cost, "m-etf", &o);
     o.favourites = BERTH_FAVOURITES_NONE;
-    CHECK_STATUS(berth_place(x.cost, "m-sct", &o, &b, NULL), BERTH_OK);
+    b = must_place(x.cost, "m-sct", &o);
     for (int32_t i = 0; a && b && i < berth_graph_ops(x.g); i++) {
       CHECK(berth_placement_device(a)[i] == berth_placement_device(b)[i]);
       CHECK(berth_placement_start(a)[i] == berth_placement_start(b)[i]);
@@ -214,14 +213,14 @@ static void small_transfers(problem *p, berth_rng *rng) {
   }
 }
 
-static void guarantee(berth_ctx *ctx) {
+TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule") {
   double worst = 0;
   berth_rng rng = seeded(25, 0);
   for (int round = 0; round < 150 && !check_bad; round++) {
     problem q;
     berth_place_options o = berth_place_default(NULL);
     small_transfers(&q, &rng);
-    made m = problem_make(ctx, &q);
+    made m = problem_make(&q);
     o.gap = 1e-7;
     for (int tau = 0; tau < 2; tau++) {
       double best = best_makespan(&q, 0), limit = 7.0 / 3 - 4.0 / (3 * q.devices);
@@ -232,25 +231,17 @@ static void guarantee(berth_ctx *ctx) {
       CHECK(found >= best - 1e-9);
       CHECK(found <= limit * best + 1e-9);
       worst = fmax(worst, found / best);
-      berth_placement_release(p);
+      RELEASE(p);
     }
     unmake(&m);
   }
   printf("# at most %.3f times the best\n", worst);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  many(ctx, "plain graphs", 0, 20);
-  many(ctx, "ties and ops of no length", WITH_TIES, 20);
-  many(ctx, "two types of device, uneven links", WITH_TYPES | WITH_UNEVEN, 20);
-  many(ctx, "pins and groups", WITH_PINS | WITH_GROUPS | WITH_TIES, 20);
-  many(ctx, "memory limits", WITH_MEMORY, 30);
-  many(ctx, "memory limits, twins, ties", WITH_MEMORY | WITH_TWINS | WITH_TIES, 30);
-  many(ctx, "everything at once", WITH_ALL, 50);
-  TEST("the published variants place or refuse") published(ctx);
-  TEST("no device is idle while an op waits whose inputs are everywhere") urgency(ctx);
-  TEST("without favourites it plans what m-ETF plans") like_etf(ctx);
-  TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule") guarantee(ctx);
-  return done_with(ctx);
-}
+TEST("plain graphs") { many(0, 20); }
+TEST("ties and ops of no length") { many(WITH_TIES, 20); }
+TEST("two types of device, uneven links") { many(WITH_TYPES | WITH_UNEVEN, 20); }
+TEST("pins and groups") { many(WITH_PINS | WITH_GROUPS | WITH_TIES, 20); }
+TEST("memory limits") { many(WITH_MEMORY, 30); }
+TEST("memory limits, twins, ties") { many(WITH_MEMORY | WITH_TWINS | WITH_TIES, 30); }
+TEST("everything at once") { many(WITH_ALL, 50); }

@@ -17,14 +17,14 @@ typedef struct vertex_problem {
 } vertex_problem;
 
 /* Columns: s_1..s_n, w, x_1..x_m. */
-static inline void vertex_columns(glp_prob *lp, const vertex_problem *v) {
+static void vertex_columns(glp_prob *lp, const vertex_problem *v) {
   glp_add_cols(lp, v->n + 1 + v->m);
   for (int k = 1; k <= v->n + 1; k++) glp_set_col_bnds(lp, k, GLP_LO, 0, 0);
   for (int e = 0; e < v->m; e++) glp_set_col_bnds(lp, v->n + 2 + e, GLP_DB, 0, 1);
   glp_set_obj_coef(lp, v->n + 1, 1);
 }
 
-static inline void vertex_times(glp_prob *lp, const vertex_problem *v, double unit) {
+static void vertex_times(glp_prob *lp, const vertex_problem *v, double unit) {
   for (int e = 0; e < v->m; e++) {
     int at[4] = { 0, v->src[e] + 1, v->dst[e] + 1, v->n + 2 + e }, row = glp_add_rows(lp, 1);
     double by[4] = { 0, 1, -1, v->c[e] / unit };
@@ -40,7 +40,7 @@ static inline void vertex_times(glp_prob *lp, const vertex_problem *v, double un
 }
 
 /* One favour for each end of edges: sum of x >= number - 1.  @param end src, dst */
-static inline void vertex_favours(glp_prob *lp, const vertex_problem *v, const int32_t *end) {
+static void vertex_favours(glp_prob *lp, const vertex_problem *v, const int32_t *end) {
   int *at = malloc(((size_t)v->m + 1) * sizeof *at);
   double *by = malloc(((size_t)v->m + 1) * sizeof *by);
   for (int i = 0; i < v->n; i++) {
@@ -55,10 +55,11 @@ static inline void vertex_favours(glp_prob *lp, const vertex_problem *v, const i
     glp_set_mat_row(lp, row, k, at, by);
     glp_set_row_bnds(lp, row, GLP_LO, k - 1, 0);
   }
-  RELEASE(at, by);
+  free(at);
+  free(by);
 }
 
-static inline void vertex_run(glp_prob *lp, int presolve) {
+static void vertex_run(glp_prob *lp, int presolve) {
   glp_smcp how;
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_OFF;
@@ -69,7 +70,7 @@ static inline void vertex_run(glp_prob *lp, int presolve) {
 /* A vertex of the optimal face: that which the solver comes to, or with `weight` [m] the one that
  * is least by it.
  * @param x [m] out  @return the value; NAN: not solved */
-static inline double sct_vertex(const vertex_problem *v, const double *weight, double *x) {
+static double sct_vertex(const vertex_problem *v, const double *weight, double *x) {
   glp_prob *lp = glp_create_prob();
   double unit = 0, value = NAN;
   glp_term_out(GLP_OFF);
@@ -96,8 +97,8 @@ static inline double sct_vertex(const vertex_problem *v, const double *weight, d
 
 /* Published rounding: edges with x <= tau, in order; a later one takes over. @param child [n] out
  * @return how many */
-static inline int32_t vertex_favourites(const vertex_problem *v, const double *x, double tau,
-                                        int32_t *child) {
+static int32_t vertex_favourites(const vertex_problem *v, const double *x, double tau,
+                                 int32_t *child) {
   int32_t *parent = malloc(((size_t)v->n + 1) * sizeof *parent), count = 0;
   for (int32_t i = 0; i < v->n; i++) child[i] = parent[i] = -1;
   for (int32_t e = 0; e < v->m; e++) {

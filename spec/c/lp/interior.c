@@ -60,9 +60,9 @@ static double optimum(const berth_i_lp_problem *q) {
   return value;
 }
 
-static void compare(berth_ctx *ctx, Draft *d, double gap) {
+static void compare(lp_draft *d, double gap) {
   berth_i_lp_problem q;
-  CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
+  CHECK_OK(make_problem(d->n, d->p, d->m, d->edge, &q));
   double want = optimum(&q);
   double got = solve(&q, gap);
   CHECK_NEAR(got, want, 1e-7 * want + gap * want);
@@ -71,15 +71,17 @@ static void compare(berth_ctx *ctx, Draft *d, double gap) {
 
 /* ---- values ---- */
 
-typedef struct Golden {
+typedef struct golden_case {
   int32_t n, m;
   double p[9];
-  Edge edge[12];
+  lp_edge edge[12];
   double value;
-} Golden;
+} golden_case;
 
-static void test_golden(berth_ctx *ctx, Draft *d) {
-  static const Golden cases[] = {
+static lp_draft draft;
+
+TEST("published small cases: 8, 12.5, 18.2, 25.667") {
+  static const golden_case cases[] = {
     { 6,
       6,
       { 1, 3, 3, 3, 1, 1 },
@@ -104,106 +106,102 @@ static void test_golden(berth_ctx *ctx, Draft *d) {
         { 4, 8, 1 } },
       77.0 / 3 },
   };
-  TEST("published small cases: 8, 12.5, 18.2, 25.667");
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    const Golden *g = &cases[k];
-    *d = (Draft){ .n = g->n, .m = g->m };
-    memcpy(d->p, g->p, sizeof g->p);
-    memcpy(d->edge, g->edge, sizeof g->edge);
-    CHECK_NEAR(value_of(ctx, d, 1e-10), g->value, 1e-8);
+    const golden_case *g = &cases[k];
+    draft = (lp_draft){ .n = g->n, .m = g->m };
+    memcpy(draft.p, g->p, sizeof g->p);
+    memcpy(draft.edge, g->edge, sizeof g->edge);
+    CHECK_NEAR(value_of(&draft, 1e-10), g->value, 1e-8);
   }
 }
 
-static void test_shapes(berth_ctx *ctx, Draft *d) {
+TEST("no op, one op, ops without edges, a time of nothing") {
   berth_rng rng = seeded(3, 0);
-  TEST("no op, one op, ops without edges, a time of nothing");
-  *d = (Draft){ .n = 0 };
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 0, 0);
-  *d = (Draft){ .n = 1, .p = { 4 } };
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 4, 0);
-  *d = (Draft){ .n = 3, .p = { 4, 7, 5 } };
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 7, 0);
-  *d = (Draft){ .n = 2, .m = 1, .edge = { { 0, 1, 0 } } };
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 0, 0);
-  TEST("a chain pays for no transfer");
-  *d = (Draft){ .n = 60 };
-  for (int32_t k = 0; k < 60; k++) d->p[k] = k % 7;
-  for (int32_t k = 0; k < 59; k++) draft_edge(d, k, k + 1, 100);
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 174, 1e-6);
-  TEST("two children share what one favourite saves: c/2 each");
-  *d = (Draft){ .n = 3, .m = 2, .edge = { { 0, 1, 3 }, { 0, 2, 3 } } };
-  CHECK_NEAR(value_of(ctx, d, 1e-10), 1.5, 1e-9);
-  TEST("a fork of 200 like branches: 1 + c (1 - 1/200) + 1; of 1500 the same way");
-  *d = (Draft){ .n = 201, .p = { 1 } };
+  draft = (lp_draft){ .n = 0 };
+  CHECK_NEAR(value_of(&draft, 1e-9), 0, 0);
+  draft = (lp_draft){ .n = 1, .p = { 4 } };
+  CHECK_NEAR(value_of(&draft, 1e-9), 4, 0);
+  draft = (lp_draft){ .n = 3, .p = { 4, 7, 5 } };
+  CHECK_NEAR(value_of(&draft, 1e-9), 7, 0);
+  draft = (lp_draft){ .n = 2, .m = 1, .edge = { { 0, 1, 0 } } };
+  CHECK_NEAR(value_of(&draft, 1e-9), 0, 0);
+  CASE("a chain pays for no transfer");
+  draft = (lp_draft){ .n = 60 };
+  for (int32_t k = 0; k < 60; k++) draft.p[k] = k % 7;
+  for (int32_t k = 0; k < 59; k++) draft_edge(&draft, k, k + 1, 100);
+  CHECK_NEAR(value_of(&draft, 1e-9), 174, 1e-6);
+  CASE("two children share what one favourite saves: c/2 each");
+  draft = (lp_draft){ .n = 3, .m = 2, .edge = { { 0, 1, 3 }, { 0, 2, 3 } } };
+  CHECK_NEAR(value_of(&draft, 1e-10), 1.5, 1e-9);
+  CASE("a fork of 200 like branches: 1 + c (1 - 1/200) + 1; of 1500 the same way");
+  draft = (lp_draft){ .n = 201, .p = { 1 } };
   for (int32_t k = 1; k <= 200; k++) {
-    d->p[k] = 1;
-    draft_edge(d, 0, k, 10);
+    draft.p[k] = 1;
+    draft_edge(&draft, 0, k, 10);
   }
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 2 + 10 * (1 - 1 / 200.0), 1e-7);
-  *d = (Draft){ .n = 1501 };
-  for (int32_t k = 1; k <= 1500; k++) draft_edge(d, 0, k, 10);
-  CHECK_NEAR(value_of(ctx, d, 1e-9), 10 * (1 - 1 / 1500.0), 1e-7);
-  TEST("a fork and a join of 200 branches is what an independent solver says");
-  draft_fork_join(d, &rng, 200);
-  compare(ctx, d, 1e-8);
-  TEST("a binary tree is, too");
-  *d = (Draft){ .n = 255 };
-  for (int32_t k = 0; k < d->n; k++) {
-    d->p[k] = draw_p(&rng, EVEN);
-    if (k > 0) draft_edge(d, (k - 1) / 2, k, draw_c(&rng, EVEN));
+  CHECK_NEAR(value_of(&draft, 1e-9), 2 + 10 * (1 - 1 / 200.0), 1e-7);
+  draft = (lp_draft){ .n = 1501 };
+  for (int32_t k = 1; k <= 1500; k++) draft_edge(&draft, 0, k, 10);
+  CHECK_NEAR(value_of(&draft, 1e-9), 10 * (1 - 1 / 1500.0), 1e-7);
+  CASE("a fork and a join of 200 branches is what an independent solver says");
+  draft_fork_join(&draft, &rng, 200);
+  compare(&draft, 1e-8);
+  CASE("a binary tree is, too");
+  draft = (lp_draft){ .n = 255 };
+  for (int32_t k = 0; k < draft.n; k++) {
+    draft.p[k] = draw_p(&rng, EVEN);
+    if (k > 0) draft_edge(&draft, (k - 1) / 2, k, draw_c(&rng, EVEN));
   }
-  compare(ctx, d, 1e-8);
-  TEST("and so are two parts that know nothing of each other, one of them slight");
-  draft_random(d, &rng, 60, 10, 0.3, EVEN);
-  for (int32_t k = 30; k < 60; k++) d->p[k] *= 1e-3;
-  for (int32_t k = d->m - 1; k >= 0; k--) {
-    if (d->edge[k].tail < 30 && d->edge[k].head >= 30) d->edge[k] = d->edge[--d->m];
+  compare(&draft, 1e-8);
+  CASE("and so are two parts that know nothing of each other, one of them slight");
+  draft_random(&draft, &rng, 60, 10, 0.3, EVEN);
+  for (int32_t k = 30; k < 60; k++) draft.p[k] *= 1e-3;
+  for (int32_t k = draft.m - 1; k >= 0; k--) {
+    if (draft.edge[k].tail < 30 && draft.edge[k].head >= 30) draft.edge[k] = draft.edge[--draft.m];
   }
-  compare(ctx, d, 1e-8);
+  compare(&draft, 1e-8);
 }
 
-static void test_random(berth_ctx *ctx, Draft *d) {
+TEST("random graphs have the value of an independent solver, certified to 1e-8") {
   static const char *const name[] = {
-    "random graphs have the value of an independent solver, certified to 1e-8",
+    NULL,
     "with lognormal transfers too",
-    "with transfers of ten "
-    "times the ops too",
+    "with transfers of ten times the ops too",
     "with times of zero too"
   };
   berth_rng rng = seeded(11, 0);
   for (int32_t taste = EVEN; taste <= GAPPY; taste++) {
-    TEST(name[taste]);
+    if (taste > EVEN) CASE(name[taste]);
     for (int32_t k = 0; k < 40; k++) {
-      draft_random(d, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12),
-                   between(&rng, 0.05, 0.7), (Taste)taste);
-      compare(ctx, d, 1e-8);
+      draft_random(&draft, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12),
+                   between(&rng, 0.05, 0.7), (edge_taste)taste);
+      compare(&draft, 1e-8);
     }
-    draft_layers(d, &rng, 8, 8, 3, (Taste)taste);
-    compare(ctx, d, 1e-9);
+    draft_layers(&draft, &rng, 8, 8, 3, (edge_taste)taste);
+    compare(&draft, 1e-9);
   }
 }
 
-static void test_scales(berth_ctx *ctx, Draft *d) {
+TEST("the value scales with the unit of time") {
   static const double unit[] = { 1e-9, 1e9, 1e-150 };
-  static Draft other;
+  static lp_draft other;
   berth_rng rng = seeded(5, 0);
-  draft_layers(d, &rng, 10, 8, 2, EVEN);
-  double want = value_of(ctx, d, 1e-9);
-  TEST("the value scales with the unit of time");
+  draft_layers(&draft, &rng, 10, 8, 2, EVEN);
+  double want = value_of(&draft, 1e-9);
   for (int32_t k = 0; k < 3; k++) {
-    other = *d;
-    for (int32_t i = 0; i < d->n; i++) other.p[i] *= unit[k];
-    for (int32_t i = 0; i < d->m; i++) other.edge[i].c *= unit[k];
-    CHECK_NEAR(value_of(ctx, &other, 1e-9) / unit[k], want, 1e-8 * want);
+    other = draft;
+    for (int32_t i = 0; i < draft.n; i++) other.p[i] *= unit[k];
+    for (int32_t i = 0; i < draft.m; i++) other.edge[i].c *= unit[k];
+    CHECK_NEAR(value_of(&other, 1e-9) / unit[k], want, 1e-8 * want);
   }
-  TEST("a gap of 1e-11 can be had on a layered graph; of 0 it stops where rounding begins");
-  value_of(ctx, d, 1e-11);
+  CASE("a gap of 1e-11 can be had on a layered graph; of 0 it stops where rounding begins");
+  value_of(&draft, 1e-11);
   {
     berth_i_lp_problem q;
-    CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
+    CHECK_OK(make_problem(draft.n, draft.p, draft.m, draft.edge, &q));
     berth_i_lp_point pt;
-    CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
-    CHECK_STATUS(berth_i_lp_interior(&q, -1, 0, false, &pt), BERTH_OK);
+    CHECK_OK(berth_i_lp_point_init(ctx, &q, &pt));
+    CHECK_OK(berth_i_lp_interior(&q, -1, 0, false, &pt));
     CHECK(pt.iterations < 100 && fabs(berth_i_lp_gap(&pt)) < 1e-12);
     berth_i_pool_free(&pt.pool);
     free_problem(&q);
@@ -231,11 +229,11 @@ static double field(const berth_i_json_value *v, const char *key) {
 
 /* Op time max(1, trunc(1000 fpgaLatency)) us, transfer round(1000 cost) us. Edges may go against
  * the order of ids. */
-static void draft_operators(Draft *d, const berth_i_json *doc) {
+static void draft_operators(lp_draft *d, const berth_i_json *doc) {
   const berth_i_json_value *root = berth_i_json_root(doc);
   enum { IDS = 2100 };
   int32_t rank[IDS] = { 0 }, there[IDS] = { 0 }, changed = 1, n = 0;
-  *d = (Draft){ .n = 0 };
+  *d = (lp_draft){ .n = 0 };
   for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v;
        v = berth_i_json_next(v), n++) {
     if (CHECK(field(v, "id") < IDS)) there[(int32_t)field(v, "id")] = 1;
@@ -269,7 +267,7 @@ static void draft_operators(Draft *d, const berth_i_json *doc) {
   }
 }
 
-static void test_operators(berth_ctx *ctx, Draft *d) {
+TEST("operator graphs of published networks to 1e-7") {
   static const struct {
     const char *name;
     double value;
@@ -277,7 +275,6 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
                  { "resnet50_training", 984615.574 }, { "bert_l-3_inference", 50507.669 },
                  { "bert_l-6_inference", 79835.669 }, { "bert_l-12_inference", 665213.691 },
                  { "resnet50_inference", 433005.333 } };
-  TEST("operator graphs of published networks to 1e-7");
   if (!check_shared()) {
     SKIP("no test data");
     return;
@@ -290,21 +287,10 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
              check_shared(), graphs[k].name);
     char *text;
     if (!(text = read_all(path, &len))) continue;
-    CHECK_STATUS(berth_i_json_parse(ctx, path, text, len, &doc), BERTH_OK);
-    draft_operators(d, doc);
-    CHECK_NEAR(value_of(ctx, d, 1e-7), graphs[k].value, 1e-6 * graphs[k].value);
+    CHECK_OK(berth_i_json_parse(ctx, path, text, len, &doc));
+    draft_operators(&draft, doc);
+    CHECK_NEAR(value_of(&draft, 1e-7), graphs[k].value, 1e-6 * graphs[k].value);
     berth_i_json_release(doc);
     free(text);
   }
-}
-
-int main(void) {
-  static Draft d;
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test_golden(ctx, &d);
-  test_shapes(ctx, &d);
-  test_random(ctx, &d);
-  test_scales(ctx, &d);
-  test_operators(ctx, &d);
-  return done_with(ctx);
 }

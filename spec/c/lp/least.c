@@ -108,21 +108,21 @@ static double best_schedule(const small *k) {
 
 /* ---- the same for berth ---- */
 
-static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
+static berth_graph *graph_of(const small *k) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, k->devices, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, k->devices, types));
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = k->p[i];
     op.pin = k->pin[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int32_t t = 0; t < k->tensors; t++) {
     berth_tensor tensor = { k->producer[t], k->bytes[t], -1, 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &tensor, NULL), BERTH_OK);
+    must_add_tensor(b, &tensor);
     for (int32_t i = 0; i < k->n; i++) {
-      if (k->reads[t][i]) CHECK_STATUS(berth_graph_builder_add_consumer(b, t, i), BERTH_OK);
+      if (k->reads[t][i]) CHECK_OK(berth_graph_builder_add_consumer(b, t, i));
     }
   }
   return must_graph(b);
@@ -136,21 +136,21 @@ static berth_status priced_transfer(void *ud, int32_t tensor, int32_t src, int32
 
 /* @param table prices by a function, in which a pair may have no way; else by links, where routes
  *        lead round gaps */
-static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
+static berth_cost *cost_of(small *k, int table) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
-  berth_graph *g = graph_of(ctx, k);
+  berth_graph *g = graph_of(k);
   berth_cost_model model = { 0 };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
+  berth_topology_builder *b = must_topology_builder_new();
   for (int32_t i = 0; i < k->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
   }
   for (int32_t i = 0; i < k->devices; i++)
     for (int32_t j = 0; j < k->devices; j++) {
       berth_link link = { k->rate[i][j], table ? 1 : k->latency[i][j] };
       if (i == j || (!table && isinf(k->latency[i][j]))) continue;
-      CHECK_STATUS(berth_topology_builder_add_link(b, i, j, &link, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_link(b, i, j, &link, NULL));
     }
   berth_topology *t = must_topology_builder_finish(b);
   model.transfer = priced_transfer;
@@ -173,13 +173,13 @@ static void read_prices(small *k, berth_cost *cost) {
     }
 }
 
-static int check_one(berth_ctx *ctx, berth_rng *rng) {
+static int check_one(berth_rng *rng) {
   static const berth_lp_method methods[] = { BERTH_LP_AUTO, BERTH_LP_ENTROPIC, BERTH_LP_INTERIOR };
   small k;
   double lower = 0;
   random_small(&k, rng);
   int table = berth_rng_below(rng, 2);
-  berth_cost *cost = cost_of(ctx, &k, table);
+  berth_cost *cost = cost_of(&k, table);
   if (!table) read_prices(&k, cost);
   double best = best_schedule(&k);
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -188,19 +188,15 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
     lower = berth_lp_get(lp)->lower;
     if (!CHECK(lower <= best * (1 + 1e-9)))
       printf("# %d ops on %d devices: %g > %g\n", (int)k.n, (int)k.devices, lower, best);
-    berth_lp_release(lp);
   }
-  berth_cost_release(cost);
+  RELEASE(cost);
   return lower >= best * (1 - 1e-6) && k.n > 2;
 }
 
-int main(void) {
+TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices") {
   int tight = 0;
-  berth_ctx *ctx = must_ctx_new(NULL);
   berth_rng rng = seeded(7, 0);
-  TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices")
-  for (int i = 0; i < GRAPHS; i++) tight += check_one(ctx, &rng);
-  TEST("and often a tight one")
+  for (int i = 0; i < GRAPHS; i++) tight += check_one(&rng);
+  CASE("and often a tight one")
   if (!CHECK(tight > GRAPHS / 10)) printf("# %d of %d\n", tight, (int)GRAPHS);
-  return done_with(ctx);
 }

@@ -15,7 +15,7 @@ typedef struct lp_case {
   int32_t src[LP_PAIRS], dst[LP_PAIRS];
 } lp_case;
 
-static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
+static void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
   k->src[k->m] = src;
   k->dst[k->m] = dst;
   k->c[k->m++] = c;
@@ -23,22 +23,21 @@ static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
 
 /* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third
  * edge is two tensors. */
-static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+static berth_cost *lp_cost(const lp_case *k) {
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int32_t i = 0; i < k->m; i++) {
     double part = i % 3 == 0 ? k->c[i] / 4 : 0;
-    CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], k->c[i] - part, NULL),
-                 BERTH_OK);
+    must_add_edge(b, k->src[i], k->dst[i], k->c[i] - part);
     if (part > 0)
-      CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
+      must_add_edge(b, k->src[i], k->dst[i], part);
   }
   berth_graph *g = must_graph_builder_finish(b);
-  berth_topology *t = must_mesh(ctx, 2, INFINITY, 1, 0);
+  berth_topology *t = must_mesh(2, INFINITY, 1, 0);
   berth_cost *cost = must_cost_new(g, t, NULL);
   RELEASE(b, g, t);
   return cost;
@@ -46,7 +45,7 @@ static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
 
 /* ---- random problems ---- */
 
-static inline double lp_random_c(berth_rng *rng, int kind, double scale) {
+static double lp_random_c(berth_rng *rng, int kind, double scale) {
   double u = berth_rng_uniform(rng);
   if (kind == 1 && u < 0.2) return 0;                                           /* some are free */
   if (kind == 2) return scale * exp(berth_rng_normal(rng));                     /* heavy tail */
@@ -56,7 +55,7 @@ static inline double lp_random_c(berth_rng *rng, int kind, double scale) {
 
 /* shape 0: layers, 1: any, 2: out-tree, 3: fork-joins; kind of c as above; zero op times now and
  * then. */
-static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
+static void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   int shape = berth_rng_below(rng, 4), kind = berth_rng_below(rng, 4);
   int zeros = berth_rng_below(rng, 3) == 0;
   int32_t width = 2 + berth_rng_below(rng, 8);
@@ -84,7 +83,7 @@ static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
 
 /* ---- oracles ---- */
 
-static inline double lp_run_simplex(glp_prob *lp) {
+static double lp_run_simplex(glp_prob *lp) {
   glp_smcp opts;
   glp_init_smcp(&opts);
   opts.msg_lev = GLP_MSG_OFF;
@@ -99,7 +98,7 @@ static inline double lp_run_simplex(glp_prob *lp) {
 /* x = 1 - y: as Hanen and Munier write it, of the edges of an op all but one count; else: sums of y
  * are at most 1.
  * Columns: edges from 1, starts from m + 1, makespan last. */
-static inline double lp_simplex(const lp_case *k, int x) {
+static double lp_simplex(const lp_case *k, int x) {
   glp_prob *lp = glp_create_prob();
   int32_t row = 0, out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
   int w = k->m + k->n + 1;
@@ -139,7 +138,7 @@ static inline double lp_simplex(const lp_case *k, int x) {
 }
 
 /* Largest sum of weights of a matching. */
-static inline double lp_matching(const lp_case *k, const double *weight) {
+static double lp_matching(const lp_case *k, const double *weight) {
   glp_prob *lp = glp_create_prob();
   glp_set_obj_dir(lp, GLP_MAX);
   glp_add_cols(lp, k->m);
@@ -165,13 +164,13 @@ typedef struct lp_answer {
   int32_t m;
 } lp_answer;
 
-static inline lp_answer lp_read(const berth_lp *lp) {
+static lp_answer lp_read(const berth_lp *lp) {
   lp_answer a = { lp, NULL, NULL, NULL, NULL, NULL, 0 };
   a.m = berth_lp_edges(lp, &a.src, &a.dst, &a.c, &a.y, &a.flow);
   return a;
 }
 
-static inline void lp_check_feasible(const lp_answer *a, int32_t n) {
+static void lp_check_feasible(const lp_answer *a, int32_t n) {
   double out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
   for (int32_t e = 0; e < a->m; e++) {
     CHECK(a->y[e] >= 0 && a->y[e] <= 1 + 1e-12);
@@ -183,7 +182,7 @@ static inline void lp_check_feasible(const lp_answer *a, int32_t n) {
 }
 
 /* Longest path with what c leaves under y; ops are numbered along edges. */
-static inline double lp_longest(const lp_answer *a, int32_t n, const double *p) {
+static double lp_longest(const lp_answer *a, int32_t n, const double *p) {
   double end[LP_OPS], most = 0;
   for (int32_t i = 0; i < n; i++) {
     double start = 0;
@@ -198,7 +197,7 @@ static inline double lp_longest(const lp_answer *a, int32_t n, const double *p) 
 
 /* What the flow proves: the best that a matching can take off its length. Ops where more leaves
  * than comes are its sources. */
-static inline double lp_proved(const lp_answer *a, const lp_case *k) {
+static double lp_proved(const lp_answer *a, const lp_case *k) {
   double in[LP_OPS] = { 0 }, out[LP_OPS] = { 0 }, length = 0, begun = 0, most = 0;
   lp_case same = *k;
   double weight[LP_PAIRS];
@@ -221,7 +220,7 @@ static inline double lp_proved(const lp_answer *a, const lp_case *k) {
   return length - lp_matching(&same, weight);
 }
 
-static inline void lp_check_children(const lp_answer *a, int32_t n, const int32_t *child) {
+static void lp_check_children(const lp_answer *a, int32_t n, const int32_t *child) {
   uint8_t taken[LP_OPS] = { 0 };
   int32_t e;
   for (int32_t i = 0; i < n; i++) {

@@ -8,18 +8,18 @@
 
 /* ---- problems ---- */
 
-typedef struct Edge {
+typedef struct lp_edge {
   int32_t tail, head;
   double c;
-} Edge;
+} lp_edge;
 
-static inline int by_head(const void *a, const void *b) {
-  const Edge *x = a, *y = b;
+static int by_head(const void *a, const void *b) {
+  const lp_edge *x = a, *y = b;
   return x->head != y->head ? (x->head < y->head ? -1 : 1)
                             : (x->tail > y->tail) - (x->tail < y->tail);
 }
 
-static inline void free_problem(berth_i_lp_problem *q) {
+static void free_problem(berth_i_lp_problem *q) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
   berth_i_free(q->ctx, q->p, n, sizeof *q->p);
   berth_i_free(q->ctx, q->tail, m, sizeof *q->tail);
@@ -30,7 +30,7 @@ static inline void free_problem(berth_i_lp_problem *q) {
   berth_i_free(q->ctx, q->out, m, sizeof *q->out);
 }
 
-static inline double bare_length(const berth_i_lp_problem *q, double *end) {
+static double bare_length(const berth_i_lp_problem *q, double *end) {
   double most = 0;
   for (int32_t j = 0; j < q->n; j++) {
     end[j] = 0;
@@ -41,8 +41,8 @@ static inline double bare_length(const berth_i_lp_problem *q, double *end) {
   return most;
 }
 
-static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge, int32_t *next,
-                        double *end) {
+static void fill(berth_i_lp_problem *q, const double *p, const lp_edge *edge, int32_t *next,
+                 double *end) {
   for (int32_t i = 0; i < q->n; i++) q->p[i] = p[i];
   for (int32_t e = 0; e < q->m; e++) {
     q->tail[e] = edge[e].tail;
@@ -61,8 +61,8 @@ static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge
 }
 
 /* Edges are sorted in place; a pair that comes twice is not expected. */
-static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double *p, int32_t m,
-                                        Edge *edge, berth_i_lp_problem *q) {
+static berth_status make_problem(int32_t n, const double *p, int32_t m, lp_edge *edge,
+                                 berth_i_lp_problem *q) {
   int32_t *next = malloc(sizeof *next * (size_t)(n + 1));
   double *end = malloc(sizeof *end * (size_t)(n + 1));
   size_t nodes = (size_t)n, edges = (size_t)m;
@@ -85,37 +85,37 @@ static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double 
   return st;
 }
 
-typedef struct Draft {
+typedef struct lp_draft {
   int32_t n, m;
   double p[2000];
-  Edge edge[8000];
-} Draft;
+  lp_edge edge[8000];
+} lp_draft;
 
-static inline void draft_edge(Draft *d, int32_t tail, int32_t head, double c) {
-  d->edge[d->m++] = (Edge){ tail, head, c };
+static void draft_edge(lp_draft *d, int32_t tail, int32_t head, double c) {
+  d->edge[d->m++] = (lp_edge){ tail, head, c };
 }
 
-static inline double between(berth_rng *rng, double low, double high) {
+static double between(berth_rng *rng, double low, double high) {
   return low + (high - low) * berth_rng_uniform(rng);
 }
 
-typedef enum Taste { EVEN, HEAVY, COSTLY, GAPPY } Taste; /* of c and p */
+typedef enum edge_taste { EVEN, HEAVY, COSTLY, GAPPY } edge_taste; /* of c and p */
 
-static inline double draw_c(berth_rng *rng, Taste taste) {
+static double draw_c(berth_rng *rng, edge_taste taste) {
   if (taste == HEAVY) return exp(1.5 * berth_rng_normal(rng));
   if (taste == COSTLY) return between(rng, 0, 100);
   if (taste == GAPPY && berth_rng_below(rng, 3) == 0) return 0;
   return between(rng, 0, 5);
 }
 
-static inline double draw_p(berth_rng *rng, Taste taste) {
+static double draw_p(berth_rng *rng, edge_taste taste) {
   return taste == GAPPY && berth_rng_below(rng, 3) == 0 ? 0 : between(rng, 0, 10);
 }
 
 /* Every pair within `reach` is an edge with the given probability. */
-static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t reach, double share,
-                                Taste taste) {
-  *d = (Draft){ .n = n };
+static void draft_random(lp_draft *d, berth_rng *rng, int32_t n, int32_t reach, double share,
+                         edge_taste taste) {
+  *d = (lp_draft){ .n = n };
   for (int32_t j = 0; j < n; j++) {
     d->p[j] = draw_p(rng, taste);
     for (int32_t i = j > reach ? j - reach : 0; i < j; i++) {
@@ -124,9 +124,9 @@ static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t rea
   }
 }
 
-static inline void draft_layers(Draft *d, berth_rng *rng, int32_t layers, int32_t width,
-                                int32_t parents, Taste taste) {
-  *d = (Draft){ .n = layers * width };
+static void draft_layers(lp_draft *d, berth_rng *rng, int32_t layers, int32_t width,
+                         int32_t parents, edge_taste taste) {
+  *d = (lp_draft){ .n = layers * width };
   int32_t before[1000];
   for (int32_t v = 0; v < d->n; v++) {
     d->p[v] = draw_p(rng, taste);
@@ -137,8 +137,8 @@ static inline void draft_layers(Draft *d, berth_rng *rng, int32_t layers, int32_
   }
 }
 
-static inline void draft_fork_join(Draft *d, berth_rng *rng, int32_t branches) {
-  *d = (Draft){ .n = branches + 2 };
+static void draft_fork_join(lp_draft *d, berth_rng *rng, int32_t branches) {
+  *d = (lp_draft){ .n = branches + 2 };
   for (int32_t k = 0; k < d->n; k++) d->p[k] = draw_p(rng, EVEN);
   for (int32_t k = 1; k <= branches; k++) {
     draft_edge(d, 0, k, draw_c(rng, EVEN));
@@ -149,7 +149,7 @@ static inline void draft_fork_join(Draft *d, berth_rng *rng, int32_t branches) {
 /* ---- certificates ---- */
 
 /* The upper bound from y alone. */
-static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
+static void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
   double *out = calloc((size_t)q->n + 1, sizeof *out), *in = calloc((size_t)q->n + 1, sizeof *in);
   double *end = calloc((size_t)q->n + 1, sizeof *end), most = 0;
   int32_t bad = 0;
@@ -169,7 +169,7 @@ static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_poi
   RELEASE(out, in, end);
 }
 
-static inline double longest_alone(const berth_i_lp_problem *q) {
+static double longest_alone(const berth_i_lp_problem *q) {
   double most = 0;
   for (int32_t i = 0; i < q->n; i++) {
     if (q->in_at[i] == q->in_at[i + 1] && q->out_at[i] == q->out_at[i + 1])
@@ -180,7 +180,7 @@ static inline double longest_alone(const berth_i_lp_problem *q) {
 
 /* The lower bound from flow, u and v: what no path and no matching can gain on. A bound that is the
  * floor needs no flow; what the edges lack of a unit runs through ops without edges. */
-static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
+static void check_lower(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
   double *balance = calloc((size_t)q->n + 1, sizeof *balance), length = 0, begun = 0,
          tol = 1e-12 * (pt->upper + 1e-300);
   int32_t bad = 0;
@@ -205,11 +205,10 @@ static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_poi
 }
 
 /* Solves to `gap` and checks what came out. */
-static inline double solve(const berth_i_lp_problem *q, double gap) {
+static double solve(const berth_i_lp_problem *q, double gap) {
   berth_i_lp_point pt;
-  CHECK_STATUS(berth_i_lp_point_init(q->ctx, q, &pt), BERTH_OK);
-  if (!CHECK_STATUS(berth_i_lp_interior(q, gap, 0, false, &pt), BERTH_OK))
-    printf("# %s\n", berth_errmsg(q->ctx));
+  CHECK_OK(berth_i_lp_point_init(q->ctx, q, &pt));
+  CHECK_OK(berth_i_lp_interior(q, gap, 0, false, &pt));
   if (!CHECK(berth_i_lp_gap(&pt) <= gap)) {
     printf("# gap %g, %d iterations, n %d m %d\n", berth_i_lp_gap(&pt), (int)pt.iterations,
            (int)q->n, (int)q->m);
@@ -222,9 +221,9 @@ static inline double solve(const berth_i_lp_problem *q, double gap) {
   return upper;
 }
 
-static inline double value_of(berth_ctx *ctx, Draft *d, double gap) {
+static double value_of(lp_draft *d, double gap) {
   berth_i_lp_problem q;
-  CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
+  CHECK_OK(make_problem(d->n, d->p, d->m, d->edge, &q));
   double value = solve(&q, gap);
   free_problem(&q);
   return value;

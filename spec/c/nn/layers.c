@@ -1,18 +1,19 @@
 /* Softmax, normalisation and losses; what all layers refuse; no numbers, and no memory. */
-#include "nn/vector_internal.h"
 
+#include "nn/vector_internal.h"
 #include "refusals.h"
 #include "nn_layer_help.h"
 
 /* ---- exponentials ---- */
 
+SETUP { berth_rng_init(&rng, 11, 0); }
+
 static double off(double got, double want) {
   return want == 0 ? fabs(got) : fabs(got - want) / fabs(want);
 }
 
-static void exponentials(void) {
+TEST("e^x, sigmoid and tanh are exact to a few units in the last place") {
   double worst[3] = { 0, 0, 0 };
-  TEST("e^x, sigmoid and tanh are exact to a few units in the last place");
   for (double x = -86; x < 88.7; x += 0.00137) {
     float f = (float)x;
     worst[0] = fmax(worst[0], off(berth_i_exp(f), exp(f)));
@@ -34,7 +35,7 @@ static void exponentials(void) {
 
 /* ---- softmax ---- */
 
-static void naive_rows(const Case *c, const double *const *in, double *out) {
+static void naive_rows(const layer_case *c, const double *const *in, double *out) {
   int64_t m = last_of(c->in[0]), n = berth_array_size(c->in[0]) / m;
   int whole = c->mask && berth_array_rank(c->mask) > 1;
   for (int64_t i = 0; i < n; i++) {
@@ -42,12 +43,12 @@ static void naive_rows(const Case *c, const double *const *in, double *out) {
                1, c->k, out + i * m);
   }
 }
-static berth_status run_rows(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_rows(const layer_case *c, berth_tape *t, berth_array **out) {
   return c->k ? berth_nn_log_softmax(t, c->in[0], c->mask, out)
               : berth_nn_softmax(t, c->in[0], c->mask, out);
 }
 
-static void naive_segments(const Case *c, const double *const *in, double *out) {
+static void naive_segments(const layer_case *c, const double *const *in, double *out) {
   int64_t m = berth_array_rank(c->in[0]) > 1 ? extent(c->in[0], 1) : 1;
   const int32_t *first = berth_segments_first(c->segments);
   for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
@@ -57,71 +58,59 @@ static void naive_segments(const Case *c, const double *const *in, double *out) 
     }
   }
 }
-static berth_status run_segments(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_segments(const layer_case *c, berth_tape *t, berth_array **out) {
   if (c->k) return berth_nn_segment_log_softmax(t, c->in[0], c->segments, out);
   return berth_nn_segment_softmax(t, c->in[0], c->segments, out);
 }
 
-static void softmaxes(void) {
+TEST("softmax of rows, with and without a mask") {
   static const int32_t lengths[] = { 3, 0, 1, 9, 17 };
   for (int k = 0; k < 2; k++) {
-    TEST(k ? "log softmax of rows, with and without a mask"
-           : "softmax of rows, with and without a mask");
-    CHECK_LAYER(rows, .k = k, .in = { normal_array(2, 5, 19, 0) });
-    CHECK_LAYER(rows, .k = k, .in = { normal_array(1, 8, 0, 0) });
-    CHECK_LAYER(rows, .k = k, .in = { normal_array(3, 2, 3, 11) }, .mask = mask_array(3, 2, 3, 11));
-    CHECK_LAYER(rows, .k = k, .in = { normal_array(2, 4, 6, 0) }, .mask = mask_array(1, 6, 0, 0));
-    TEST(k ? "log softmax of segments" : "softmax of segments");
-    CHECK_LAYER(segments, .k = k, .in = { normal_array(1, 30, 0, 0) },
-                .segments = segments_of(5, lengths));
-    CHECK_LAYER(segments, .k = k, .in = { normal_array(2, 30, 7, 0) },
-                .segments = segments_of(5, lengths));
+    if (k) CASE("log softmax of rows, with and without a mask");
+    CHECK_LAYER(rows, .k = k, .in = { normal("5x19") });
+    CHECK_LAYER(rows, .k = k, .in = { normal("8") });
+    CHECK_LAYER(rows, .k = k, .in = { normal("2x3x11") }, .mask = mask_of("2x3x11"));
+    CHECK_LAYER(rows, .k = k, .in = { normal("4x6") }, .mask = mask_of("6"));
+    CASE(k ? "log softmax of segments" : "softmax of segments");
+    CHECK_LAYER(segments, .k = k, .in = { normal("30") }, .segments = segments_of(5, lengths));
+    CHECK_LAYER(segments, .k = k, .in = { normal("30x7") }, .segments = segments_of(5, lengths));
   }
 }
 
-static void softmax_edges(void) {
-  berth_array *a = normal_array(2, 3, 3, 0), *out = NULL;
+TEST("softmax of what is large, and of -infinity, is no NaN") {
+  berth_array *a = normal("3x3");
   const float x[] = { 1e4f, 1e4f, -1e4f, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 3, -INFINITY };
   const float want[] = { 0.5f, 0.5f, 0, 0, 0, 0, 0, 1, 0 };
   berth_segments *s = segments_of(1, (const int32_t[]){ 3 });
   memcpy(berth_array_data(a), x, sizeof x);
-  TEST("softmax of what is large, and of -infinity, is no NaN");
-  CHECK_STATUS(berth_nn_softmax(NULL, a, NULL, &out), BERTH_OK);
+  berth_array *out = NN(softmax, NULL, a, NULL);
   CHECK(memcmp(berth_array_data(out), want, sizeof want) == 0);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_log_softmax(NULL, a, NULL, &out), BERTH_OK);
+  out = NN(log_softmax, NULL, a, NULL);
   CHECK_NEAR(berth_array_data(out)[0], -log(2), 1e-6);
   CHECK_NEAR(berth_array_data(out)[2], -20000 - log(2), 2e-3);
   CHECK(berth_array_data(out)[4] == -INFINITY && berth_array_data(out)[7] == 0);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_segment_softmax(NULL, a, s, &out), BERTH_OK);
+  out = NN(segment_softmax, NULL, a, s);
   CHECK(berth_array_data(out)[0] == 1 && berth_array_data(out)[1] == 1
         && berth_array_data(out)[2] == 1);
   CHECK(berth_array_data(out)[5] == 0);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_segment_log_softmax(NULL, a, s, &out), BERTH_OK);
+  out = NN(segment_log_softmax, NULL, a, s);
   CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[3] == -INFINITY
         && berth_array_data(out)[2] == 0);
-  RELEASE(out, a, s);
 }
 
-static void softmax_of_nan(void) {
-  berth_array *a = normal_array(2, 2, 11, 0), *mask = mask_array(1, 11, 0, 0), *out = NULL;
-  TEST("NaN comes through softmax, unless the mask hides it");
+TEST("NaN comes through softmax, unless the mask hides it") {
+  berth_array *a = normal("2x11"), *mask = mask_of("11");
   for (int j = 0; j < 11; j++) berth_array_data(mask)[j] = j != 3;
   berth_array_data(a)[3] = NAN;
-  CHECK_STATUS(berth_nn_softmax(NULL, a, NULL, &out), BERTH_OK);
+  berth_array *out = NN(softmax, NULL, a, NULL);
   for (int j = 0; j < 11; j++)
     CHECK(isnan(berth_array_data(out)[j]) && !isnan(berth_array_data(out)[11 + j]));
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_softmax(NULL, a, mask, &out), BERTH_OK);
+  out = NN(softmax, NULL, a, mask);
   CHECK_NEAR(berth_i_sum(berth_array_data(out), 11), 1, 1e-6);
   CHECK(berth_array_data(out)[3] == 0);
-  berth_array_release(out);
   for (int j = 0; j < 11; j++) berth_array_data(a)[j] = j == 9 ? NAN : -INFINITY;
-  CHECK_STATUS(berth_nn_softmax(NULL, a, NULL, &out), BERTH_OK);
+  out = NN(softmax, NULL, a, NULL);
   CHECK(isnan(berth_array_data(out)[0]));
-  RELEASE(out, a, mask);
 }
 
 /* ---- normalisation ---- */
@@ -132,7 +121,7 @@ static void naive_column(const double *x, int64_t n, int64_t m, double epsilon, 
   for (int64_t i = 0; i < n; i++) variance += (x[i * m] - mean) * (x[i * m] - mean) / (double)n;
   for (int64_t i = 0; i < n; i++) out[i * m] = (x[i * m] - mean) / (sqrt(variance) + epsilon);
 }
-static void naive_zscore(const Case *c, const double *const *in, double *out) {
+static void naive_zscore(const layer_case *c, const double *const *in, double *out) {
   int64_t rows = extent(c->in[0], 0), m = berth_array_size(c->in[0]) / rows;
   int32_t whole[2] = { 0, (int32_t)rows },
           count = c->segments ? berth_segments_count(c->segments) : 1;
@@ -144,44 +133,39 @@ static void naive_zscore(const Case *c, const double *const *in, double *out) {
     }
   }
 }
-static berth_status run_zscore(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_zscore(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_zscore(t, c->in[0], c->segments, c->p, out);
 }
 
-static void zscores(void) {
+TEST("z-score over all rows, through mean and deviation") {
   static const int32_t lengths[] = { 3, 0, 2, 8, 7 };
-  TEST("z-score over all rows, through mean and deviation");
-  CHECK_LAYER(zscore, .p = 1e-6, .in = { normal_array(2, 12, 5, 0) });
-  CHECK_LAYER(zscore, .p = 0.5, .in = { normal_array(3, 6, 2, 3) });
-  CHECK_LAYER(zscore, .p = 0, .in = { normal_array(1, 9, 0, 0) });
-  TEST("z-score of segments");
-  CHECK_LAYER(zscore, .p = 0.1, .in = { normal_array(2, 20, 6, 0) },
-              .segments = segments_of(5, lengths));
-  CHECK_LAYER(zscore, .p = 0.1, .in = { normal_array(1, 20, 0, 0) },
-              .segments = segments_of(5, lengths));
+  CHECK_LAYER(zscore, .p = 1e-6, .in = { normal("12x5") });
+  CHECK_LAYER(zscore, .p = 0.5, .in = { normal("6x2x3") });
+  CHECK_LAYER(zscore, .p = 0, .in = { normal("9") });
+  CASE("z-score of segments");
+  CHECK_LAYER(zscore, .p = 0.1, .in = { normal("20x6") }, .segments = segments_of(5, lengths));
+  CHECK_LAYER(zscore, .p = 0.1, .in = { normal("20") }, .segments = segments_of(5, lengths));
 }
 
-static void constant_columns(void) {
-  berth_array *a = normal_array(2, 7, 2, 0), *out = NULL, *square = NULL, *loss = NULL;
+TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0, whatever "
+     "epsilon is") {
+  berth_array *a = normal("7x2");
   berth_segments *s = segments_of(3, (const int32_t[]){ 1, 4, 2 });
-  TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0, whatever "
-       "epsilon is");
   for (int i = 0; i < 7; i++) berth_array_data(a)[2 * i] = 0.1f;
-  berth_tape *t = must_tape_new(ctx);
-  CHECK_STATUS(berth_tape_watch(t, a), BERTH_OK);
-  CHECK_STATUS(berth_nn_zscore(t, a, s, 0, &out), BERTH_OK);
+  berth_tape *t = must_tape_new();
+  CHECK_OK(berth_tape_watch(t, a));
+  berth_array *out = NN(zscore, t, a, s, 0);
   for (int i = 0; i < 7; i++) CHECK(berth_array_data(out)[2 * i] == 0);
   CHECK(berth_array_data(out)[1] == 0);
-  CHECK_STATUS(berth_nn_apply(t, BERTH_NN_EXP, 0, out, &square), BERTH_OK);
-  CHECK_STATUS(berth_nn_reduce(t, BERTH_NN_SUM, square, BERTH_NONE, &loss), BERTH_OK);
-  CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
+  berth_array *square = NN(apply, t, BERTH_NN_EXP, 0, out);
+  berth_array *loss = NN(reduce, t, BERTH_NN_SUM, square, BERTH_NONE);
+  CHECK_OK(berth_tape_backward(t, loss));
   for (int i = 0; i < 7; i++) CHECK(berth_array_data(berth_tape_gradient(t, a))[2 * i] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[1] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[3] != 0);
-  RELEASE(out, square, loss, a, s, t);
 }
 
-static void naive_layer_norm(const Case *c, const double *const *in, double *out) {
+static void naive_layer_norm(const layer_case *c, const double *const *in, double *out) {
   int64_t m = last_of(c->in[0]), n = berth_array_size(c->in[0]) / m;
   for (int64_t i = 0; i < n; i++) {
     double mean = 0, variance = 0;
@@ -194,23 +178,19 @@ static void naive_layer_norm(const Case *c, const double *const *in, double *out
     }
   }
 }
-static berth_status run_layer_norm(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_layer_norm(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_layer_norm(t, c->in[0], c->in[1], c->in[2], c->p, out);
 }
 
-static void layer_norms(void) {
-  TEST("layer norm, with and without gain and bias");
-  CHECK_LAYER(layer_norm, .p = 1e-5,
-              .in = { normal_array(2, 6, 13, 0), normal_array(1, 13, 0, 0),
-                     normal_array(1, 13, 0, 0) });
-  CHECK_LAYER(layer_norm, .p = 1e-5, .in = { normal_array(3, 2, 3, 5) });
-  CHECK_LAYER(layer_norm, .p = 1,
-              .in = { normal_array(1, 5, 0, 0), NULL, normal_array(1, 5, 0, 0) });
+TEST("layer norm, with and without gain and bias") {
+  CHECK_LAYER(layer_norm, .p = 1e-5, .in = { normal("6x13"), normal("13"), normal("13") });
+  CHECK_LAYER(layer_norm, .p = 1e-5, .in = { normal("2x3x5") });
+  CHECK_LAYER(layer_norm, .p = 1, .in = { normal("5"), NULL, normal("5") });
 }
 
 /* ---- losses ---- */
 
-static void naive_loss_of(const Case *c, const double *const *in, double *out) {
+static void naive_loss_of(const layer_case *c, const double *const *in, double *out) {
   int64_t n = berth_array_size(c->in[0]);
   out[0] = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -218,12 +198,12 @@ static void naive_loss_of(const Case *c, const double *const *in, double *out) {
     out[0] += (c->p == 0 ? d * d : d <= c->p ? d * d / 2 : c->p * (d - c->p / 2)) / (double)n;
   }
 }
-static berth_status run_loss_of(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_loss_of(const layer_case *c, berth_tape *t, berth_array **out) {
   return c->p == 0 ? berth_nn_mse(t, c->in[0], c->in[1], out)
                    : berth_nn_huber(t, c->in[0], c->in[1], c->p, out);
 }
 
-static void naive_cross(const Case *c, const double *const *in, double *out) {
+static void naive_cross(const layer_case *c, const double *const *in, double *out) {
   int64_t n = extent(c->in[0], 0), m = extent(c->in[0], 1);
   out[0] = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -232,45 +212,40 @@ static void naive_cross(const Case *c, const double *const *in, double *out) {
     out[0] -= (in[0][i * m + berth_index_ids(c->index)[i]] - log(sum)) / (double)n;
   }
 }
-static berth_status run_cross(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_cross(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_cross_entropy(t, c->in[0], c->index, out);
 }
 
-static void losses(void) {
+TEST("losses by hand: of differences 1 and 3") {
   static const int32_t answers[] = { 2, 0, 6, 6 };
   berth_array *a = array(1, (const int32_t[]){ 2 }), *b = array(1, (const int32_t[]){ 2 }),
               *out = NULL;
-  TEST("losses by hand: of differences 1 and 3");
   berth_array_data(a)[0] = 1;
   berth_array_data(b)[1] = 3;
-  CHECK_STATUS(berth_nn_mse(NULL, a, b, &out), BERTH_OK);
+  out = NN(mse, NULL, a, b);
   CHECK(berth_array_data(out)[0] == 5);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_huber(NULL, a, b, 2, &out), BERTH_OK);
+  out = NN(huber, NULL, a, b, 2);
   CHECK(berth_array_data(out)[0] == 2.25f); /* (1/2 + 2 (3 - 1)) / 2 */
-  RELEASE(out, a, b);
-  TEST("squared error, Huber's loss and cross entropy");
-  CHECK_LAYER(loss_of, .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) });
-  CHECK_LAYER(loss_of, .p = 0.7, .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) });
-  CHECK_LAYER(cross, .in = { normal_array(2, 4, 7, 0) }, .index = index_of(4, answers));
+  CASE("squared error, Huber's loss and cross entropy");
+  CHECK_LAYER(loss_of, .in = { normal("4x5"), normal("4x5") });
+  CHECK_LAYER(loss_of, .p = 0.7, .in = { normal("4x5"), normal("4x5") });
+  CHECK_LAYER(cross, .in = { normal("4x7") }, .index = index_of(4, answers));
 }
 
 /* ---- refusals ---- */
 
 static void refuse(berth_status got, const char *why) {
-  CHECK_STATUS(got, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), why);
+  CHECK_ERROR(got, BERTH_EINVAL, why);
 }
 
-static void refusals(void) {
-  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0),
-              *v = normal_array(1, 4, 0, 0);
-  berth_array *w = normal_array(2, 4, 12, 0);
+TEST("shapes that do not match are refused, with both") {
+  berth_array *a = normal("3x4"), *b = normal("3x5"),
+              *v = normal("4");
+  berth_array *w = normal("4x12");
   berth_array *out = NULL;
   berth_segments *two = segments_of(1, (const int32_t[]){ 2 });
   berth_index *x = index_of(2, (const int32_t[]){ 0, 5 }),
               *three = index_of(3, (const int32_t[]){ 0, 4, 1 });
-  TEST("shapes that do not match are refused, with both");
   refuse(berth_nn_softmax(NULL, a, b, &out), "softmax: 3 x 4 and 3 x 5 do not match");
   refuse(berth_nn_layer_norm(NULL, b, v, NULL, 1e-5, &out),
          "layer_norm: 3 x 5 and 4 do not match");
@@ -301,49 +276,38 @@ static void refusals(void) {
   CHECK_STATUS(berth_nn_cross_entropy(NULL, a, three, &out), BERTH_EINVAL);
   CHECK_STATUS(berth_nn_running_sum(NULL, a, two, x, x, 6, &out), BERTH_EINVAL);
   CHECK(out == NULL);
-  RELEASE(a, b, v, w, two, x, three);
 }
 
 /* ---- nothing at all, and no memory ---- */
 
-static void empties(void) {
+TEST("arrays without numbers go through") {
   int32_t none[2] = { 0, 4 }, narrow[2] = { 4, 0 };
   berth_array *a = array(2, none), *b = array(2, narrow), *out = NULL;
   berth_segments *s = segments_of(0, none);
   berth_index *x = index_of(0, none);
-  TEST("arrays without numbers go through");
   for (int k = 0; k < 2; k++) {
-    CHECK_STATUS(berth_nn_softmax(NULL, k ? a : b, NULL, &out), BERTH_OK);
-    berth_array_release(out);
-    CHECK_STATUS(berth_nn_zscore(NULL, k ? a : b, NULL, 0, &out), BERTH_OK);
-    berth_array_release(out);
-    CHECK_STATUS(berth_nn_layer_norm(NULL, k ? a : b, NULL, NULL, 0, &out), BERTH_OK);
-    berth_array_release(out);
-    CHECK_STATUS(berth_nn_mse(NULL, k ? a : b, k ? a : b, &out), BERTH_OK);
+    out = NN(softmax, NULL, k ? a : b, NULL);
+    out = NN(zscore, NULL, k ? a : b, NULL, 0);
+    out = NN(layer_norm, NULL, k ? a : b, NULL, NULL, 0);
+    out = NN(mse, NULL, k ? a : b, k ? a : b);
     CHECK(berth_array_data(out)[0] == 0);
-    berth_array_release(out);
   }
-  CHECK_STATUS(berth_nn_segment_softmax(NULL, a, s, &out), BERTH_OK);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_OK);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_running_sum(NULL, b, s, x, x, 3, &out), BERTH_OK);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_cross_entropy(NULL, a, x, &out), BERTH_OK);
+  out = NN(segment_softmax, NULL, a, s);
+  out = NN(path_sum, NULL, a, x);
+  out = NN(running_sum, NULL, b, s, x, x, 3);
+  out = NN(cross_entropy, NULL, a, x);
   CHECK(berth_array_data(out)[0] == 0);
-  berth_array_release(out);
-  CHECK_STATUS(berth_nn_attention(NULL, a, a, a, 2, NULL, &out), BERTH_OK);
-  RELEASE(out, a, b, s, x);
+  out = NN(attention, NULL, a, a, a, 2, NULL);
 }
 
 /* Arrays that a job has made, released together at its end. */
-typedef struct Job {
+typedef struct made_arrays {
   berth_array *made[32];
   int n;
   berth_status st;
-} Job;
+} made_arrays;
 
-static berth_array **next_of(Job *j) { return &j->made[j->n++]; }
+static berth_array **next_of(made_arrays *j) { return &j->made[j->n++]; }
 
 #define DO(call) \
   do { \
@@ -351,19 +315,19 @@ static berth_array **next_of(Job *j) { return &j->made[j->n++]; }
   } while (0)
 
 /* A little of everything, on one tape. */
-static berth_status whole_job(berth_ctx *c) {
+static berth_status whole_job(void) {
   const int32_t square[2] = { 4, 4 }, wide[2] = { 4, 12 }, two_two[2] = { 2, 2 },
                 ids[4] = { BERTH_NONE, 0, 1, 1 };
-  Job j = { { NULL }, 0, BERTH_OK };
+  made_arrays j = { { NULL }, 0, BERTH_OK };
   berth_array **m = j.made;
   berth_segments *s = NULL;
   berth_index *x = NULL;
   berth_tape *t = NULL;
-  DO(berth_tape_new(c, &t));
-  DO(berth_array_new(c, 2, square, next_of(&j)));
-  DO(berth_array_new(c, 2, wide, next_of(&j)));
-  DO(berth_segments_new(c, 2, two_two, &s));
-  DO(berth_index_new(c, 4, ids, &x));
+  DO(berth_tape_new(ctx, &t));
+  DO(berth_array_new(ctx, 2, square, next_of(&j)));
+  DO(berth_array_new(ctx, 2, wide, next_of(&j)));
+  DO(berth_segments_new(ctx, 2, two_two, &s));
+  DO(berth_index_new(ctx, 4, ids, &x));
   for (int i = 0; j.st == BERTH_OK && i < 16; i++) berth_array_data(m[0])[i] = (float)(i % 5);
   DO(berth_tape_watch(t, m[0]));
   DO(berth_tape_watch(t, m[1]));
@@ -377,26 +341,12 @@ static berth_status whole_job(berth_ctx *c) {
   DO(berth_nn_running_sum(t, m[8], s, x, x, 4, next_of(&j)));
   DO(berth_nn_huber(t, m[9], m[9], 1, next_of(&j)));
   DO(berth_tape_backward(t, m[10]));
-  for (int i = 0; i < j.n; i++) berth_array_release(m[i]);
+  for (int i = 0; i < j.n; i++) RELEASE(m[i]);
   RELEASE(s, x, t);
   return j.st;
 }
 
-int main(void) {
-  berth_rng_init(&rng, 11, 0);
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  exponentials();
-  softmaxes();
-  softmax_edges();
-  softmax_of_nan();
-  zscores();
-  constant_columns();
-  layer_norms();
-  losses();
-  refusals();
-  empties();
-  TEST("every allocation refused in turn: an orderly end, no leak");
+TEST("every allocation refused in turn: an orderly end, no leak") {
   refuse_in_turn(whole_job, 1);
   refuse_in_turn(whole_job, -1);
-  return finish_layers();
 }

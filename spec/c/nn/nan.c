@@ -51,110 +51,88 @@ static void each_place(run_fn run, int k, int inputs, int64_t expected, const ch
           berth_array_data(in[i])[j] = 0.5f + (float)(j * 5 % 7 + i);
       }
       berth_array_data(in[which])[at] = NAN;
-      berth_tape *t = must_tape_new(ctx);
-      CHECK_STATUS(berth_tape_watch(t, in[which]), BERTH_OK);
-      CHECK_STATUS(run(t, in, k, &out), BERTH_OK);
+      berth_tape *t = must_tape_new();
+      CHECK_OK(berth_tape_watch(t, in[which]));
+      CHECK_OK(run(t, in, k, &out));
       if (!CHECK(count_nan(out) == expected))
         printf("# %s %d: %d at %d\n", what, k, (int)count_nan(out), (int)at);
-      CHECK_STATUS(berth_nn_reduce(t, BERTH_NN_SUM, out, BERTH_NONE, &loss), BERTH_OK);
+      loss = NN(reduce, t, BERTH_NN_SUM, out, BERTH_NONE);
       CHECK(isnan(berth_array_data(loss)[0]));
-      CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
-      for (int i = 0; i < 2; i++) berth_array_release(in[i]);
+      CHECK_OK(berth_tape_backward(t, loss));
+      for (int i = 0; i < 2; i++) RELEASE(in[i]);
       RELEASE(out, loss, t);
     }
   }
 }
 
-static void all_operations(void) {
-  TEST("functions of one number pass a NaN on");
+SETUP { two_rows_and_one = segments_of(2, (const int32_t[]){ 2, 1 }); }
+
+TEST("functions of one number pass a NaN on") {
   for (int f = 0; f <= BERTH_NN_GELU; f++) each_place(unary, f, 1, 1, "unary");
-  TEST("functions of two numbers pass it on from either side");
+  CASE("functions of two numbers pass it on from either side");
   for (int f = 0; f <= BERTH_NN_MIN; f++) each_place(binary, f, 2, 1, "binary");
-  TEST("sums, means and maxima pass it on, along axes and of segments");
+  CASE("sums, means and maxima pass it on, along axes and of segments");
   for (int k = 0; k < 9; k++) each_place(reduced, k, 1, 1, "reduce");
   for (int f = 0; f < 3; f++) each_place(by_segment, f, 1, 1, "segment reduce");
-  TEST("normalising passes it to the whole row or column");
+  CASE("normalising passes it to the whole row or column");
   for (int k = 0; k < 2; k++) each_place(soft, k, 1, COLUMNS, "softmax");
   each_place(normal_rows, 0, 1, ROWS, "zscore");
   each_place(normal_rows, 1, 1, COLUMNS, "layer_norm");
-  TEST("losses pass it on");
+  CASE("losses pass it on");
   for (int k = 0; k < 2; k++) each_place(distance, k, 2, 1, "distance");
 }
 
-static void segment_softmax(void) {
-  TEST("a softmax of segments passes it to the column of the segment");
+TEST("a softmax of segments passes it to the column of the segment") {
   for (int k = 0; k < 2; k++) {
     for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
       berth_array *a = array(2, extents), *out = NULL;
       berth_array_data(a)[at] = NAN;
-      CHECK_STATUS(soft_segment(NULL, &a, k, &out), BERTH_OK);
+      CHECK_OK(soft_segment(NULL, &a, k, &out));
       CHECK(count_nan(out) == (at < 2 * COLUMNS ? 2 : 1));
-      RELEASE(a, out);
+      RELEASE(out);
     }
   }
 }
 
-static void masked(void) {
-  berth_array *a = array(2, extents), *mask = array(2, extents), *out = NULL;
-  TEST("what a mask hides is not read");
+TEST("what a mask hides is not read") {
+  berth_array *a = array(2, extents), *mask = array(2, extents);
   for (int64_t j = 0; j < ROWS * COLUMNS; j++) berth_array_data(mask)[j] = j != 5;
   berth_array_data(a)[5] = NAN;
-  CHECK_STATUS(berth_nn_softmax(NULL, a, mask, &out), BERTH_OK);
+  berth_array *out = NN(softmax, NULL, a, mask);
   CHECK(count_nan(out) == 0 && berth_array_data(out)[5] == 0);
   CHECK_NEAR(berth_array_data(out)[0], 1.0 / (COLUMNS - 1), 1e-6);
-  RELEASE(a, mask, out);
 }
 
 /* At a NaN the side that was taken has the gradient. */
-static void sides(void) {
+TEST("the gradient goes to the NaN") {
   const int32_t one = 1;
-  TEST("the gradient goes to the NaN");
   for (int f = BERTH_NN_MAX; f <= BERTH_NN_MIN; f++) {
     for (int which = 0; which < 2; which++) {
       berth_array *in[2] = { array(1, &one), array(1, &one) }, *out = NULL;
       berth_array_data(in[which])[0] = NAN;
-      berth_tape *t = must_tape_new(ctx);
-      for (int i = 0; i < 2; i++) CHECK_STATUS(berth_tape_watch(t, in[i]), BERTH_OK);
-      CHECK_STATUS(binary(t, in, f, &out), BERTH_OK);
-      CHECK_STATUS(berth_tape_backward(t, out), BERTH_OK);
+      berth_tape *t = must_tape_new();
+      for (int i = 0; i < 2; i++) CHECK_OK(berth_tape_watch(t, in[i]));
+      CHECK_OK(binary(t, in, f, &out));
+      CHECK_OK(berth_tape_backward(t, out));
       for (int i = 0; i < 2; i++)
         CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
-      for (int i = 0; i < 2; i++) berth_array_release(in[i]);
-      RELEASE(out, t);
+      for (int i = 0; i < 2; i++) RELEASE(in[i]);
+      RELEASE(out);
     }
   }
 }
 
-
-static void scores(void) {
+TEST("cross entropy and attention pass it on") {
   const int32_t ids[ROWS] = { 0, 1, 2 };
   berth_index *x = index_of(ROWS, ids);
-  TEST("cross entropy and attention pass it on");
   for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
-    berth_array *a = array(2, extents), *b = array(2, extents), *out = NULL;
+    berth_array *a = array(2, extents), *b = array(2, extents);
     berth_array_data(a)[at] = NAN;
-    CHECK_STATUS(berth_nn_cross_entropy(NULL, a, x, &out), BERTH_OK);
+    berth_array *out = NN(cross_entropy, NULL, a, x);
     CHECK(count_nan(out) == 1);
-    berth_array_release(out);
-    CHECK_STATUS(berth_nn_attention(NULL, a, b, b, 1, NULL, &out), BERTH_OK);
+    out = NN(attention, NULL, a, b, b, 1, NULL);
     CHECK(count_nan(out) == COLUMNS);
-    berth_array_release(out);
-    CHECK_STATUS(berth_nn_attention(NULL, b, a, b, 1, NULL, &out), BERTH_OK);
+    out = NN(attention, NULL, b, a, b, 1, NULL);
     CHECK(count_nan(out) == ROWS * COLUMNS);
-    RELEASE(a, b, out);
   }
-  berth_index_release(x);
-}
-
-int main(void) {
-  const int32_t lengths[2] = { 2, 1 };
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  two_rows_and_one = segments_of(2, lengths);
-  all_operations();
-  segment_softmax();
-  masked();
-  sides();
-  scores();
-  berth_segments_release(two_rows_and_one);
-  return finish_layers();
 }

@@ -4,11 +4,9 @@
 
 #include "must.h"
 
-static berth_ctx *ctx;
 
 static berth_params *new_params(void) {
-  berth_params *p = NULL;
-  CHECK_STATUS(berth_params_new(ctx, &p), BERTH_OK);
+  berth_params *p = must_params_new();
   return p;
 }
 
@@ -17,7 +15,7 @@ static berth_array *add2(berth_params *p, const char *name, int32_t n, int32_t m
   int32_t shape[2] = { n, m };
   berth_array *a = NULL;
   berth_rng rng = seeded(seed, 0);
-  CHECK_STATUS(berth_params_add(p, name, 2, shape, init, v, &rng, &a), BERTH_OK);
+  CHECK_OK(berth_params_add(p, name, 2, shape, init, v, &rng, &a));
   return a;
 }
 

@@ -5,34 +5,34 @@
 
 enum { MOST_VALUES = 40, MOST_NUMBERS = 64, MOST_EXTENT = 6, GRAPHS = 300, STEPS = 12 };
 
-typedef enum Kind {
+typedef enum value_kind {
   LEAF, ADD, SUB, MUL, DIV, SIGMOID, TANH, SOFTPLUS, GELU, SCALE, MATMUL, LINEAR, GROUPED,
   TRANSPOSE, RESHAPE, CONCAT, SLICE,
   GATHER,
   SCATTER, GATHER_MEAN, SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_REPEAT, SOFTMAX, LOG_SOFTMAX,
   SEGMENT_SOFTMAX, ZSCORE, LAYER_NORM,
   PATH_SUM, COLUMN_SUMS, ROW_MEANS, KINDS
-} Kind;
+} value_kind;
 
 /* A value [n, m] and how it comes about: from values a and b, a list of ids, or lengths of
  * segments. */
-typedef struct Value {
-  Kind kind;
+typedef struct graph_value {
+  value_kind kind;
   int a, b, n, m, from;
   int ids[MOST_NUMBERS], n_ids;
   double x[MOST_NUMBERS];
-} Value;
+} graph_value;
 
-typedef struct Graph {
-  Value v[MOST_VALUES];
+typedef struct value_graph {
+  graph_value v[MOST_VALUES];
   int count;
-} Graph;
+} value_graph;
 
 static int below(int n) { return berth_rng_below(&rng, n); }
 
 /* ---- in double ---- */
 
-static double function_of(Kind k, double x) {
+static double function_of(value_kind k, double x) {
   switch (k) {
     case SIGMOID: return 1 / (1 + exp(-x));
     case TANH: return tanh(x);
@@ -42,7 +42,7 @@ static double function_of(Kind k, double x) {
   }
 }
 
-static double both(Kind k, double x, double y) {
+static double both(value_kind k, double x, double y) {
   return k == ADD ? x + y : k == SUB ? x - y : k == MUL ? x * y : x / (y * y + 1);
 }
 
@@ -59,7 +59,7 @@ static void normalise(const double *x, int n, int step, int layer, double *out) 
   for (int i = 0; i < n; i++) out[i * step] = (x[i * step] - mean) / by;
 }
 
-static void by_segments(const Value *a, Value *v) {
+static void by_segments(const graph_value *a, graph_value *v) {
   for (int s = 0, row = 0; s < v->n_ids; row += v->ids[s++]) {
     for (int j = 0; j < a->m; j++) {
       double sum = 0;
@@ -71,7 +71,7 @@ static void by_segments(const Value *a, Value *v) {
   }
 }
 
-static void by_rows(const Value *a, Value *v) {
+static void by_rows(const graph_value *a, graph_value *v) {
   memset(v->x, 0, sizeof v->x);
   for (int i = 0; i < v->n_ids; i++) {
     for (int j = 0; j < a->m; j++) {
@@ -85,7 +85,7 @@ static void by_rows(const Value *a, Value *v) {
   }
 }
 
-static void product(const Value *a, const Value *b, Value *v) {
+static void product(const graph_value *a, const graph_value *b, graph_value *v) {
   for (int i = 0; i < v->n; i++) {
     for (int j = 0; j < v->m; j++) {
       double sum = 0;
@@ -95,7 +95,7 @@ static void product(const Value *a, const Value *b, Value *v) {
   }
 }
 
-static void repeat(const Value *a, Value *v) {
+static void repeat(const graph_value *a, graph_value *v) {
   int row = 0;
   for (int s = 0; s < v->n_ids; s++) {
     for (int k = 0; k < v->ids[s]; k++, row++)
@@ -103,9 +103,9 @@ static void repeat(const Value *a, Value *v) {
   }
 }
 
-static void evaluate(Graph *g, int i) {
-  Value *v = &g->v[i];
-  const Value *a = &g->v[v->a], *b = &g->v[v->b];
+static void evaluate(value_graph *g, int i) {
+  graph_value *v = &g->v[i];
+  const graph_value *a = &g->v[v->a], *b = &g->v[v->b];
   int size = v->n * v->m;
   switch (v->kind) {
     case LEAF: break;
@@ -150,7 +150,7 @@ static void evaluate(Graph *g, int i) {
 }
 
 /* Sum of tanh of all numbers, those of value i by 1 / (1 + i). */
-static double loss_of(Graph *g) {
+static double loss_of(value_graph *g) {
   double sum = 0;
   for (int i = 0; i < g->count; i++) evaluate(g, i);
   for (int i = 0; i < g->count; i++) {
@@ -161,15 +161,15 @@ static double loss_of(Graph *g) {
 
 /* ---- making ---- */
 
-static int leaf(Graph *g, int n, int m) {
-  Value *v = &g->v[g->count];
-  *v = (Value){ .kind = LEAF, .n = n, .m = m };
+static int leaf(value_graph *g, int n, int m) {
+  graph_value *v = &g->v[g->count];
+  *v = (graph_value){ .kind = LEAF, .n = n, .m = m };
   for (int k = 0; k < n * m; k++) v->x[k] = (float)berth_rng_normal(&rng);
   return g->count++;
 }
 
 /* Lengths of segments that have n rows in all, some of them empty. */
-static void cut(Value *v, int n) {
+static void cut(graph_value *v, int n) {
   v->n_ids = 0;
   while (n > 0) {
     int k = below(n + 1);
@@ -179,12 +179,12 @@ static void cut(Value *v, int n) {
   }
 }
 
-static void draw_ids(Value *v, int n, int limit) {
+static void draw_ids(graph_value *v, int n, int limit) {
   v->n_ids = n;
   for (int i = 0; i < n; i++) v->ids[i] = below(limit + 1) - 1;
 }
 
-static int partner(Graph *g, int n, int m) {
+static int partner(value_graph *g, int n, int m) {
   int start = below(g->count);
   for (int k = 0; k < g->count; k++) {
     int i = (start + k) % g->count;
@@ -194,8 +194,8 @@ static int partner(Graph *g, int n, int m) {
 }
 
 /* Extents, ids and the second input of an operation on v->a. */
-static void complete(Graph *g, Value *v) {
-  const Value *a = &g->v[v->a];
+static void complete(value_graph *g, graph_value *v) {
+  const graph_value *a = &g->v[v->a];
   v->n = a->n;
   v->m = a->m;
   switch (v->kind) {
@@ -243,24 +243,24 @@ static void complete(Graph *g, Value *v) {
   }
 }
 
-static bool small(const Graph *g, int i) {
+static bool small(const value_graph *g, int i) {
   for (int k = 0; k < g->v[i].n * g->v[i].m; k++) {
     if (fabs(g->v[i].x[k]) > 4) return false;
   }
   return true;
 }
 
-static void grow(Graph *g) {
-  Value v = { 0 };
+static void grow(value_graph *g) {
+  graph_value v = { 0 };
   v.a = below(g->count);
-  v.kind = small(g, v.a) ? (Kind)(1 + below(KINDS - 1)) : TANH;
+  v.kind = small(g, v.a) ? (value_kind)(1 + below(KINDS - 1)) : TANH;
   complete(g, &v);
   if (v.n > MOST_EXTENT + 2 || v.n * v.m > MOST_NUMBERS) return;
   g->v[g->count] = v;
   evaluate(g, g->count++);
 }
 
-static void make_graph(Graph *g) {
+static void make_graph(value_graph *g) {
   g->count = 0;
   leaf(g, 1 + below(MOST_EXTENT), 1 + below(MOST_EXTENT));
   leaf(g, 1 + below(MOST_EXTENT), 1 + below(MOST_EXTENT));
@@ -272,8 +272,8 @@ static void make_graph(Graph *g) {
 static berth_status divide(berth_tape *t, berth_array *a, berth_array *b, berth_array **out) {
   berth_array *square = NULL, *more = NULL;
   berth_status st = berth_nn_apply(t, BERTH_NN_SQUARE, 0, b, &square);
-  if (st == BERTH_OK) st = berth_nn_scale(t, square, 1, 1, &more);
-  if (st == BERTH_OK) st = berth_nn_apply2(t, BERTH_NN_DIV, a, more, out);
+  TRY(st, berth_nn_scale(t, square, 1, 1, &more));
+  TRY(st, berth_nn_apply2(t, BERTH_NN_DIV, a, more, out));
   RELEASE(square, more);
   return st;
 }
@@ -284,23 +284,25 @@ static berth_status grouped(berth_tape *t, berth_array *a, berth_array *b, berth
   berth_segments *s = segments_of(1, &rows);
   berth_array *w = NULL;
   berth_status st = berth_nn_reshape(t, b, 3, shape, &w);
-  if (st == BERTH_OK) st = berth_nn_grouped_matmul(t, a, s, w, out);
+  TRY(st, berth_nn_grouped_matmul(t, a, s, w, out));
   RELEASE(w, s);
   return st;
 }
 
 /* Reduced along an axis, which stays with an extent of 1. */
-static berth_status reduce_to(berth_tape *t, berth_array *a, const Value *v, berth_array **out) {
+static berth_status reduce_to(berth_tape *t, berth_array *a, const graph_value *v,
+                              berth_array **out) {
   const int32_t shape[2] = { v->n, v->m };
   berth_array *flat = NULL;
   berth_status st = v->kind == ROW_MEANS ? berth_nn_reduce(t, BERTH_NN_MEAN, a, 1, &flat)
                                          : berth_nn_reduce(t, BERTH_NN_SUM, a, 0, &flat);
-  if (st == BERTH_OK) st = berth_nn_reshape(t, flat, 2, shape, out);
-  berth_array_release(flat);
+  TRY(st, berth_nn_reshape(t, flat, 2, shape, out));
+  RELEASE(flat);
   return st;
 }
 
-static berth_status run_rows(berth_tape *t, const Value *v, berth_array *a, berth_array **out) {
+static berth_status run_rows(berth_tape *t, const graph_value *v, berth_array *a,
+                             berth_array **out) {
   const int32_t all = v->n_ids;
   berth_index *x = index_of(v->n_ids, v->ids);
   berth_segments *s = segments_of(1, &all);
@@ -312,17 +314,18 @@ static berth_status run_rows(berth_tape *t, const Value *v, berth_array *a, bert
   return st;
 }
 
-static berth_status run_segments(berth_tape *t, const Value *v, berth_array *a, berth_array **out) {
+static berth_status run_segments(berth_tape *t, const graph_value *v, berth_array *a,
+                                 berth_array **out) {
   berth_segments *s = segments_of(v->n_ids, v->ids);
   berth_status st = v->kind == SEGMENT_SUM    ? berth_nn_segment_reduce(t, BERTH_NN_SUM, a, s, out)
                     : v->kind == SEGMENT_MEAN ? berth_nn_segment_reduce(t, BERTH_NN_MEAN, a, s, out)
                     : v->kind == SEGMENT_SOFTMAX ? berth_nn_segment_softmax(t, a, s, out)
                                                  : berth_nn_segment_repeat(t, a, s, out);
-  berth_segments_release(s);
+  RELEASE(s);
   return st;
 }
 
-static berth_status run_value(berth_tape *t, const Value *v, berth_array *a, berth_array *b,
+static berth_status run_value(berth_tape *t, const graph_value *v, berth_array *a, berth_array *b,
                               berth_array **out) {
   static const berth_nn_unary functions[] = { BERTH_NN_SIGMOID, BERTH_NN_TANH, BERTH_NN_SOFTPLUS,
                                               BERTH_NN_GELU };
@@ -358,11 +361,11 @@ static berth_status run_value(berth_tape *t, const Value *v, berth_array *a, ber
 static berth_status add_loss(berth_tape *t, int i, berth_array *x, berth_array **total) {
   berth_array *bounded = NULL, *sum = NULL, *part = NULL, *more = NULL;
   berth_status st = berth_nn_apply(t, BERTH_NN_TANH, 0, x, &bounded);
-  if (st == BERTH_OK) st = berth_nn_reduce(t, BERTH_NN_SUM, bounded, BERTH_NONE, &sum);
-  if (st == BERTH_OK) st = berth_nn_scale(t, sum, 1.0 / (1 + i), 0, &part);
+  TRY(st, berth_nn_reduce(t, BERTH_NN_SUM, bounded, BERTH_NONE, &sum));
+  TRY(st, berth_nn_scale(t, sum, 1.0 / (1 + i), 0, &part));
   if (st == BERTH_OK && *total) st = berth_nn_apply2(t, BERTH_NN_ADD, *total, part, &more);
   if (st == BERTH_OK && *total) {
-    berth_array_release(*total);
+    RELEASE(*total);
     *total = more;
   } else if (st == BERTH_OK) {
     berth_array_retain(*total = part);
@@ -371,24 +374,24 @@ static berth_status add_loss(berth_tape *t, int i, berth_array *x, berth_array *
   return st;
 }
 
-static void run_graph(berth_tape *t, const Graph *g, berth_array **made, berth_array **loss) {
+static void run_graph(berth_tape *t, const value_graph *g, berth_array **made, berth_array **loss) {
   for (int i = 0; i < g->count; i++) {
-    const Value *v = &g->v[i];
+    const graph_value *v = &g->v[i];
     const int32_t shape[2] = { v->n, v->m };
     if (v->kind == LEAF) {
       made[i] = array(2, shape);
       for (int k = 0; k < v->n * v->m; k++) berth_array_data(made[i])[k] = (float)v->x[k];
-      CHECK_STATUS(berth_tape_watch(t, made[i]), BERTH_OK);
+      CHECK_OK(berth_tape_watch(t, made[i]));
     } else {
-      CHECK_STATUS(run_value(t, v, made[v->a], made[v->b], &made[i]), BERTH_OK);
+      CHECK_OK(run_value(t, v, made[v->a], made[v->b], &made[i]));
     }
-    CHECK_STATUS(add_loss(t, i, made[i], loss), BERTH_OK);
+    CHECK_OK(add_loss(t, i, made[i], loss));
   }
 }
 
-static void check_leaf(Graph *g, int i, berth_array *gradient) {
+static void check_leaf(value_graph *g, int i, berth_array *gradient) {
   const double step = 1e-5;
-  Value *v = &g->v[i];
+  graph_value *v = &g->v[i];
   if (!CHECK(gradient != NULL)) return;
   for (int k = 0; k < v->n * v->m; k++) {
     double x = v->x[k];
@@ -402,41 +405,39 @@ static void check_leaf(Graph *g, int i, berth_array *gradient) {
   }
 }
 
-static void print_graph(const Graph *g) {
+static void print_graph(const value_graph *g) {
   for (int i = 0; i < g->count; i++) {
     printf("#   %d: kind %d of %d, %d: %d x %d\n", i, (int)g->v[i].kind, g->v[i].a, g->v[i].b,
            g->v[i].n, g->v[i].m);
   }
 }
 
-static int check_graph(Graph *g) {
+static int check_graph(value_graph *g) {
   berth_array *made[MOST_VALUES] = { NULL }, *loss = NULL;
   int bad = check_bad;
   double want = loss_of(g);
-  berth_tape *t = must_tape_new(ctx);
+  berth_tape *t = must_tape_new();
   run_graph(t, g, made, &loss);
   CHECK_NEAR(berth_array_data(loss)[0], want, 1e-4 * (1 + fabs(want)));
-  CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
+  CHECK_OK(berth_tape_backward(t, loss));
   for (int i = 0; i < g->count; i++) {
     if (g->v[i].kind == LEAF) check_leaf(g, i, berth_tape_gradient(t, made[i]));
   }
-  for (int i = 0; i < g->count; i++) berth_array_release(made[i]);
+  for (int i = 0; i < g->count; i++) RELEASE(made[i]);
   RELEASE(loss, t);
   if (bad != check_bad) print_graph(g);
   return bad == check_bad;
 }
 
-int main(void) {
-  static Graph g;
+SETUP { berth_rng_init(&rng, 41, 0); }
+
+TEST("gradients of random graphs of operations agree with central differences") {
+  static value_graph g;
   int used[KINDS] = { 0 }, most = 0;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  berth_rng_init(&rng, 41, 0);
-  TEST("gradients of random graphs of operations agree with central differences");
   for (int k = 0; k < GRAPHS && most < 3; k++) {
     make_graph(&g);
     most += !check_graph(&g);
     for (int i = 0; i < g.count; i++) used[g.v[i].kind]++;
   }
   for (int k = 0; k < KINDS; k++) CHECK(used[k] >= 20);
-  return finish_layers();
 }

@@ -3,7 +3,7 @@
 
 /* ---- paths and running sums ---- */
 
-static void naive_paths(const Case *c, const double *const *in, double *out) {
+static void naive_paths(const layer_case *c, const double *const *in, double *out) {
   int64_t n = extent(c->in[0], 0), m = berth_array_size(c->in[0]) / n;
   const int32_t *next = berth_index_ids(c->index);
   for (int64_t v = 0; v < n; v++) {
@@ -13,7 +13,7 @@ static void naive_paths(const Case *c, const double *const *in, double *out) {
     }
   }
 }
-static berth_status run_paths(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_paths(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_path_sum(t, c->in[0], c->index, out);
 }
 
@@ -29,37 +29,36 @@ static berth_index *random_forest(int32_t n) {
   return index_of(n, ids);
 }
 
-static void path_sums(void) {
+SETUP { berth_rng_init(&rng, 12, 0); }
+
+TEST("path sums over forests") {
   enum { LONG = 100000 };
   int32_t shape[2] = { LONG, 1 }, *chain = malloc(sizeof *chain * LONG);
-  berth_array *a = array(2, shape), *out = NULL;
-  TEST("path sums over forests");
+  berth_array *a = array(2, shape);
   for (int k = 0; k < 5; k++) {
-    CHECK_LAYER(paths, .in = { normal_array(2, 40, 3, 0) }, .index = random_forest(40));
+    CHECK_LAYER(paths, .in = { normal("40x3") }, .index = random_forest(40));
   }
-  CHECK_LAYER(paths, .in = { normal_array(1, 7, 0, 0) }, .index = random_forest(7));
-  TEST("a path of 100000 rows is one pass");
+  CHECK_LAYER(paths, .in = { normal("7") }, .index = random_forest(7));
+  CASE("a path of 100000 rows is one pass");
   for (int32_t i = 0; i < LONG; i++) {
     chain[i] = i - 1;
     berth_array_data(a)[i] = 1;
   }
   berth_index *x = index_of(LONG, chain);
-  CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_OK);
+  berth_array *out = NN(path_sum, NULL, a, x);
   CHECK(berth_array_data(out)[LONG - 1] == LONG && berth_array_data(out)[0] == 1);
-  RELEASE(out, x);
-  TEST("a path that comes back is refused");
+  CASE("a path that comes back is refused");
   chain[0] = 2;
   x = index_of(LONG, chain);
-  CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_ECYCLE);
-  CHECK_TEXT(berth_errmsg(ctx), "path_sum: 3 of 100000 rows are on a cycle");
-  berth_index_release(x);
+  CHECK_ERROR(berth_nn_path_sum(NULL, a, x, &out), BERTH_ECYCLE,
+              "path_sum: 3 of 100000 rows are on a cycle");
   x = index_of(3, chain);
-  CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "path_sum: 100000 rows, but 3 ids of the next");
-  RELEASE(x, a, chain);
+  CHECK_ERROR(berth_nn_path_sum(NULL, a, x, &out), BERTH_EINVAL,
+              "path_sum: 100000 rows, but 3 ids of the next");
+  RELEASE(chain);
 }
 
-static void naive_running(const Case *c, const double *const *in, double *out) {
+static void naive_running(const layer_case *c, const double *const *in, double *out) {
   const int32_t *first = berth_segments_first(c->segments), *row = berth_index_ids(c->index),
                 *bin = berth_index_ids(c->index2);
   int64_t m = extent(c->in[0], 1), bins = c->k;
@@ -74,21 +73,19 @@ static void naive_running(const Case *c, const double *const *in, double *out) {
     }
   }
 }
-static berth_status run_running(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_running(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_running_sum(t, c->in[0], c->segments, c->index, c->index2, c->k, out);
 }
 
-static void running_sums(void) {
+TEST("running sums: what lay in each bin before each step") {
   static const int32_t lengths[] = { 5, 0, 1, 9 };
   int32_t row[15], bin[15];
   for (int k = 0; k < 15; k++) {
     row[k] = k % 6 == 5 ? BERTH_NONE : berth_rng_below(&rng, 8);
     bin[k] = k == 9 ? BERTH_NONE : berth_rng_below(&rng, 3);
   }
-  TEST("running sums: what lay in each bin before each step");
-  CHECK_LAYER(running, .in = { normal_array(2, 8, 5, 0) }, .k = 3,
-              .segments = segments_of(4, lengths), .index = index_of(15, row),
-              .index2 = index_of(15, bin));
+  CHECK_LAYER(running, .in = { normal("8x5") }, .k = 3, .segments = segments_of(4, lengths),
+              .index = index_of(15, row), .index2 = index_of(15, bin));
 }
 
 /* ---- GRU ---- */
@@ -102,7 +99,7 @@ static double affine(const double *x, const double *w, const double *b, int64_t 
   for (int64_t c = 0; c < k; c++) sum += x[i * k + c] * w[c * m + j];
   return sum;
 }
-static void naive_gru(const Case *c, const double *const *in, double *out) {
+static void naive_gru(const layer_case *c, const double *const *in, double *out) {
   int64_t n = extent(c->in[0], 0), k = extent(c->in[0], 1), m = extent(c->in[1], 1);
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < m; j++) {
@@ -116,13 +113,13 @@ static void naive_gru(const Case *c, const double *const *in, double *out) {
     }
   }
 }
-static berth_status run_gru(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_gru(const layer_case *c, berth_tape *t, berth_array **out) {
   berth_array *const *in = c->in;
   return berth_nn_gru(t, in[0], in[1], in[2], in[3], in[4], in[5], out);
 }
 
 /* Rounds with the same input and weights, as message passing has them. */
-static void naive_rounds(const Case *c, const double *const *in, double *out) {
+static void naive_rounds(const layer_case *c, const double *const *in, double *out) {
   const double *now[MOST_IN];
   memcpy(now, in, sizeof now);
   double h[MOST_OUT];
@@ -132,47 +129,40 @@ static void naive_rounds(const Case *c, const double *const *in, double *out) {
     now[1] = h;
   }
 }
-static berth_status run_rounds(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_rounds(const layer_case *c, berth_tape *t, berth_array **out) {
   berth_array *h = c->in[1], *next = NULL;
   berth_status st = BERTH_OK;
   berth_array_retain(h);
   for (int k = 0; st == BERTH_OK && k < c->k; k++) {
     st = berth_nn_gru(t, c->in[0], h, c->in[2], c->in[3], c->in[4], c->in[5], &next);
-    berth_array_release(h);
+    RELEASE(h);
     h = next;
   }
   *out = h;
   return st;
 }
 
-static void grus(void) {
-  berth_array *x = normal_array(2, 4, 5, 0);
-  TEST("GRU, with and without biases");
-  CHECK_LAYER(gru,
-              .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
-                     normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
-                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
-  CHECK_LAYER(gru, .in = { normal_array(2, 2, 3, 0), normal_array(2, 2, 1, 0),
-                          normal_array(2, 3, 3, 0), normal_array(2, 1, 3, 0) });
-  TEST("GRU whose input is its state");
-  CHECK_LAYER(gru, .tol = 4e-6,
-              .in = { x, x, normal_array(2, 5, 15, 0), normal_array(2, 5, 15, 0),
-                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
-  TEST("six rounds of a GRU with shared weights");
-  CHECK_LAYER(rounds, .k = 6, .tol = 1e-5,
-              .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
-                     normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
-                     normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) });
+TEST("GRU, with and without biases") {
+  berth_array *x = normal("4x5");
+  CHECK_LAYER(gru, .in = { normal("4x3"), normal("4x5"), normal("3x15"), normal("5x15"),
+              normal("15"), normal("15") });
+  CHECK_LAYER(gru, .in = { normal("2x3"), normal("2x1"), normal("3x3"), normal("1x3") });
+  CASE("GRU whose input is its state");
+  CHECK_LAYER(gru, .tol = 4e-6, .in = { x, x, normal("5x15"), normal("5x15"), normal("15"),
+              normal("15") });
+  CASE("six rounds of a GRU with shared weights");
+  CHECK_LAYER(rounds, .k = 6, .tol = 1e-5, .in = { normal("4x3"), normal("4x5"), normal("3x15"),
+              normal("5x15"), normal("15"), normal("15") });
 }
 
 /* ---- attention ---- */
 
-typedef struct View {
+typedef struct array_view {
   int64_t batch, heads, n, m, d, e; /* d, e: of one head */
-} View;
+} array_view;
 
-static void naive_query(const Case *c, const View *w, const double *const *in, int64_t b, int64_t h,
-                        int64_t i, double *out) {
+static void naive_query(const layer_case *c, const array_view *w, const double *const *in,
+                        int64_t b, int64_t h, int64_t i, double *out) {
   int64_t dd = w->d * w->heads, ee = w->e * w->heads;
   const float *mask = NULL;
   if (c->mask)
@@ -194,9 +184,9 @@ static void naive_query(const Case *c, const View *w, const double *const *in, i
     out[(b * w->n + i) * ee + k] = sum;
   }
 }
-static void naive_attention(const Case *c, const double *const *in, double *out) {
+static void naive_attention(const layer_case *c, const double *const *in, double *out) {
   int32_t r = berth_array_rank(c->in[0]);
-  View w = { r == 3 ? extent(c->in[0], 0) : 1, c->k,
+  array_view w = { r == 3 ? extent(c->in[0], 0) : 1, c->k,
              extent(c->in[0], r - 2),          extent(c->in[1], r - 2),
              last_of(c->in[0]) / c->k,         last_of(c->in[2]) / c->k };
   for (int64_t b = 0; b < w.batch; b++) {
@@ -205,40 +195,22 @@ static void naive_attention(const Case *c, const double *const *in, double *out)
     }
   }
 }
-static berth_status run_attention(const Case *c, berth_tape *t, berth_array **out) {
+static berth_status run_attention(const layer_case *c, berth_tape *t, berth_array **out) {
   return berth_nn_attention(t, c->in[0], c->in[1], c->in[2], c->k, c->mask, out);
 }
 
-static void attentions(void) {
-  berth_array *x = normal_array(2, 5, 6, 0);
-  TEST("attention of one head and of several");
-  CHECK_LAYER(attention, .k = 1,
-              .in = { normal_array(2, 3, 4, 0), normal_array(2, 5, 4, 0),
-                     normal_array(2, 5, 2, 0) });
-  CHECK_LAYER(attention, .k = 2,
-              .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0),
-                     normal_array(2, 5, 4, 0) });
-  TEST("attention with a mask, a row of which sees nothing");
-  CHECK_LAYER(attention, .k = 2, .mask = mask_array(2, 3, 5, 0),
-              .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0),
-                     normal_array(2, 5, 4, 0) });
-  TEST("attention in batches, with a mask for each and one for all");
-  CHECK_LAYER(attention, .k = 2, .mask = mask_array(3, 2, 3, 5),
-              .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4),
-                     normal_array(3, 2, 5, 6) });
-  CHECK_LAYER(attention, .k = 1, .mask = mask_array(2, 3, 5, 0),
-              .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4),
-                     normal_array(3, 2, 5, 6) });
-  TEST("attention to itself: one array three times");
+TEST("attention of one head and of several") {
+  berth_array *x = normal("5x6");
+  CHECK_LAYER(attention, .k = 1, .in = { normal("3x4"), normal("5x4"), normal("5x2") });
+  CHECK_LAYER(attention, .k = 2, .in = { normal("3x6"), normal("5x6"), normal("5x4") });
+  CASE("attention with a mask, a row of which sees nothing");
+  CHECK_LAYER(attention, .k = 2, .mask = mask_of("3x5"), .in = { normal("3x6"), normal("5x6"),
+              normal("5x4") });
+  CASE("attention in batches, with a mask for each and one for all");
+  CHECK_LAYER(attention, .k = 2, .mask = mask_of("2x3x5"), .in = { normal("2x3x4"), normal("2x5x4"),
+              normal("2x5x6") });
+  CHECK_LAYER(attention, .k = 1, .mask = mask_of("3x5"), .in = { normal("2x3x4"), normal("2x5x4"),
+              normal("2x5x6") });
+  CASE("attention to itself: one array three times");
   CHECK_LAYER(attention, .k = 3, .in = { x, x, x }, .tol = 5e-6);
-}
-
-int main(void) {
-  berth_rng_init(&rng, 12, 0);
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  path_sums();
-  running_sums();
-  grus();
-  attentions();
-  return finish_layers();
 }

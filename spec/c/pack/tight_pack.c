@@ -111,10 +111,10 @@ static void draw(problem *p, berth_rng *rng, int what) {
   draw_limits(p, rng, what);
 }
 
-static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
+static berth_graph *build_graph(const problem *p) {
   const char *types[] = { "x", "y" };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, 2, types));
   for (int32_t i = 0; i < p->n; i++) {
     double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED,
                           p->types[i] & 2 ? 2 + i % 3 : BERTH_UNSUPPORTED };
@@ -124,30 +124,30 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
     op.workspace_bytes = p->workspace[i];
     op.group = p->group[i];
     op.pin = p->pin[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   int32_t id;
   for (int32_t i = 0; i < p->n_tensors; i++) {
     berth_tensor t = { p->producer[i], p->bytes[i], p->bytes[i], 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
+    id = must_add_tensor(b, &t);
     for (int32_t c = 0; c < p->n; c++) {
       if (p->readers[i] >> c & 1)
-        CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+        CHECK_OK(berth_graph_builder_add_consumer(b, id, c));
     }
   }
   return must_graph(b);
 }
 
-static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *limit) {
+static berth_topology *build_devices(int32_t n, const double *limit) {
   berth_link l = { 4, 0 };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
+  berth_topology_builder *b = must_topology_builder_new();
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     d.memory = limit[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
     for (int32_t j = 0; j < i; j++)
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
   }
   return must_topology(b);
 }
@@ -163,15 +163,15 @@ static void holds(const instance *x, const berth_placement *p) {
     berth_result *r = NULL;
     so.dispatch = dispatches[i];
     so.links = (berth_links)(i + 1);
-    if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK))
+    if (!CHECK_OK(berth_simulate(x->cost, berth_placement_device(p), &so, &r)))
       return;
     berth_oom oom;
     CHECK(!berth_result_oom(r, &oom));
-    berth_result_release(r);
+    RELEASE(r);
   }
 }
 
-static void try_all(berth_ctx *ctx, const instance *x, int found, int *proved) {
+static void try_all(const instance *x, int found, int *proved) {
   berth_place_options o = berth_place_default(NULL);
   int told = 0;
   for (int i = 0; i < PLACERS; i++) {
@@ -184,25 +184,25 @@ static void try_all(berth_ctx *ctx, const instance *x, int found, int *proved) {
     if (st == BERTH_EINFEASIBLE) told += strstr(berth_errmsg(ctx), "cannot fit") != NULL;
     if (st == BERTH_EINFEASIBLE)
       CHECK(why.op >= BERTH_NONE && why.device >= BERTH_NONE && why.missing >= 0);
-    berth_placement_release(p);
+    RELEASE(p);
   }
   *proved += told == PLACERS;
 }
 
-static void agrees(berth_ctx *ctx, int what, int rounds) {
+static void agrees(int what, int rounds) {
   int fit = 0, unfit = 0, proved = 0;
   berth_rng rng = seeded(71, (uint64_t)what);
   for (int round = 0; round < rounds && !check_bad; round++) {
     problem p;
     instance x = { NULL, NULL, NULL };
     draw(&p, &rng, what);
-    x.g = build_graph(ctx, &p);
-    x.t = build_devices(ctx, p.devices, p.limit);
-    CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+    x.g = build_graph(&p);
+    x.t = build_devices(p.devices, p.limit);
+    x.cost = must_cost_new(x.g, x.t, NULL);
     int found = exists(&p, 0);
     fit += found;
     unfit += !found;
-    try_all(ctx, &x, found, &proved);
+    try_all(&x, found, &proved);
     if (check_bad) printf("# round %d: %d ops, %d devices\n", round, (int)p.n, (int)p.devices);
     release_instance(&x);
   }
@@ -229,25 +229,25 @@ static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, doub
   }
 }
 
-static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, int32_t room) {
+static int find_planted(berth_rng *rng, int32_t n, int32_t devices, int32_t room) {
   double size[1200], second = 1;
   instance x = { NULL, NULL, NULL };
   berth_placement *p = NULL;
   berth_place_options o = berth_place_default(NULL);
   plant(rng, n, devices, room, size);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
+  berth_graph_builder *b = must_graph_builder_new();
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
     op.param_bytes = size[(i * 7 + n / 3) % n]; /* n is no multiple of 7 */
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-    if (i > 0) CHECK_STATUS(berth_graph_builder_connect(b, i - 1, i, 0, NULL), BERTH_OK);
+    must_add_op(b, &op);
+    if (i > 0) must_add_edge(b, i - 1, i, 0);
   }
   x.g = must_graph(b);
   double limit[16];
   for (int32_t i = 0; i < devices; i++) limit[i] = room;
-  x.t = build_devices(ctx, devices, limit);
-  CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+  x.t = build_devices(devices, limit);
+  x.cost = must_cost_new(x.g, x.t, NULL);
   berth_status st = berth_place(x.cost, "m-topo", &o, &p, NULL);
   CHECK(st == BERTH_OK
         || (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "no placement found")));
@@ -256,28 +256,25 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
   return st == BERTH_OK;
 }
 
-static void planted(berth_ctx *ctx, int32_t n, int32_t devices, int32_t room, int rounds,
-                    int least) {
+static void planted(int32_t n, int32_t devices, int32_t room, int rounds, int least) {
   int found = 0;
   berth_rng rng = seeded(72, (uint64_t)(n * 100 + devices));
-  for (int i = 0; i < rounds; i++) found += find_planted(ctx, &rng, n, devices, room);
+  for (int i = 0; i < rounds; i++) found += find_planted(&rng, n, devices, room);
   printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices,
          (int)room, found, rounds);
   CHECK(found >= least);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("a placement is found exactly if there is one: parameters alone") agrees(ctx, 0, 250);
-  TEST("... on unequal devices, with types, pins and groups") agrees(ctx, CHOICES | UNEQUAL, 250);
-  TEST("... with workspaces") agrees(ctx, WORKSPACES | UNEQUAL, 250);
-  TEST("... with copies") agrees(ctx, COPIES, 250);
-  TEST("... with everything") agrees(ctx, COPIES | WORKSPACES | CHOICES | UNEQUAL, 250);
-  TEST("perfect packings that were planted are found");
-  planted(ctx, 50, 4, 10000, 8, 6);
-  planted(ctx, 100, 4, 100000, 8, 7);
-  planted(ctx, 200, 8, 100000, 6, 5);
-  planted(ctx, 500, 8, 1000000, 4, 4);
-  planted(ctx, 1000, 6, 10000000, 3, 3);
-  return done_with(ctx);
+TEST("a placement is found exactly if there is one: parameters alone") { agrees(0, 250); }
+TEST("... on unequal devices, with types, pins and groups") { agrees(CHOICES | UNEQUAL, 250); }
+TEST("... with workspaces") { agrees(WORKSPACES | UNEQUAL, 250); }
+TEST("... with copies") { agrees(COPIES, 250); }
+TEST("... with everything") { agrees(COPIES | WORKSPACES | CHOICES | UNEQUAL, 250); }
+
+TEST("perfect packings that were planted are found") {
+  planted(50, 4, 10000, 8, 6);
+  planted(100, 4, 100000, 8, 7);
+  planted(200, 8, 100000, 6, 5);
+  planted(500, 8, 1000000, 4, 4);
+  planted(1000, 6, 10000000, 3, 3);
 }

@@ -1,7 +1,7 @@
 /* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and
  * planners, interrupted learning. */
-#include "refusals.h"
 #include "pacml/ahead_internal.h"
+#include "refusals.h"
 
 static const char profile[] =
     "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, "
@@ -16,34 +16,34 @@ enum { JOBS = 40 };
 
 static const double beta[] = { 0.2, 0.5, 1 }, mass[] = { 1, 2, 1 };
 
-typedef struct World {
+typedef struct planner_world {
   berth_ramp *ramp;
   berth_ramp_model *model;
   berth_pacml *pacml;
   berth_pacml_ahead *ahead;
-} World;
+} planner_world;
 
-static berth_status make(berth_ctx *ctx, World *w) {
+static berth_status make(planner_world *w) {
   berth_pacml_process p = { 20, 40, 3, beta, mass };
   berth_ramp_options o = berth_ramp_default(1);
   berth_graph *g = NULL;
-  berth_status st = graph_of_profile(ctx, profile, &g);
-  *w = (World){ NULL, NULL, NULL, NULL };
+  berth_status st = graph_of_profile(profile, &g);
+  *w = (planner_world){ NULL, NULL, NULL, NULL };
   o.time_scale = 1;
-  if (st == BERTH_OK) st = berth_ramp_new(ctx, &o, &w->ramp);
-  if (st == BERTH_OK) st = berth_ramp_model_new(w->ramp, g, NULL, &w->model);
-  if (st == BERTH_OK) st = berth_pacml_new(w->ramp, 1, &w->model, 50, 16, &w->pacml);
-  if (st == BERTH_OK) st = berth_pacml_ahead_new(w->pacml, 4, 3, 0.9, &p, &w->ahead);
-  berth_graph_release(g);
+  TRY(st, berth_ramp_new(ctx, &o, &w->ramp));
+  TRY(st, berth_ramp_model_new(w->ramp, g, NULL, &w->model));
+  TRY(st, berth_pacml_new(w->ramp, 1, &w->model, 50, 16, &w->pacml));
+  TRY(st, berth_pacml_ahead_new(w->pacml, 4, 3, 0.9, &p, &w->ahead));
+  RELEASE(g);
   return st;
 }
 
 /* The ramp first: the others hold it. */
-static void drop(World *w) {
+static void drop(planner_world *w) {
   RELEASE(w->ramp, w->ahead, w->pacml, w->model);
 }
 
-static berth_status decide_all(const World *w, berth_pacml_run *r) {
+static berth_status decide_all(const planner_world *w, berth_pacml_run *r) {
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_status st = BERTH_OK;
   o.futures = 2;
@@ -51,101 +51,96 @@ static berth_status decide_all(const World *w, berth_pacml_run *r) {
   int32_t decision, n, block[32];
   while (st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE) {
     st = berth_pacml_ahead_decide(w->ahead, r, &o, &decision, &n, block);
-    if (st == BERTH_OK) st = berth_pacml_decide_on(r, decision, n, block, NULL);
+    TRY(st, berth_pacml_decide_on(r, decision, n, block, NULL));
   }
   return st;
 }
 
-static berth_status play(const World *w, berth_pacml_report *out) {
+static berth_status play(const planner_world *w, berth_pacml_report *out) {
   berth_pacml_run *r = NULL;
   berth_rng rng = seeded(1, 0);
   berth_pacml_job jobs[JOBS];
   berth_pacml_ahead_draw(w->ahead, &rng, JOBS, jobs);
   berth_status st = berth_pacml_run_new(w->pacml, JOBS, jobs, &r);
-  if (st == BERTH_OK) st = decide_all(w, r);
-  if (st == BERTH_OK) st = berth_pacml_run_report(r, INFINITY, out);
-  berth_pacml_run_release(r);
+  TRY(st, decide_all(w, r));
+  TRY(st, berth_pacml_run_report(r, INFINITY, out));
+  RELEASE(r);
   return st;
 }
 
-static berth_status learn(const World *w, int32_t jobs, double *blocked) {
+static berth_status learn(const planner_world *w, int32_t jobs, double *blocked) {
   berth_pacml_learn_options o = berth_pacml_learn_default();
   berth_rng rng = seeded(2, 0);
   o.jobs = jobs;
   return berth_pacml_ahead_learn(w->ahead, &o, &rng, blocked);
 }
 
-static berth_status whole(berth_ctx *ctx) {
+static berth_status whole(void) {
   double blocked;
-  World w;
-  berth_status st = make(ctx, &w);
-  if (st == BERTH_OK) st = learn(&w, 50, &blocked);
+  planner_world w;
+  berth_status st = make(&w);
+  TRY(st, learn(&w, 50, &blocked));
   berth_pacml_report report;
-  if (st == BERTH_OK) st = play(&w, &report);
+  TRY(st, play(&w, &report));
   drop(&w);
   return st;
 }
 
-static void run_once(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  World w;
-  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+TEST("a planner decides about all jobs") {
+  planner_world w;
+  CHECK_OK(make(&w));
   berth_pacml_report report;
-  CHECK_STATUS(play(&w, &report), BERTH_OK);
+  CHECK_OK(play(&w, &report));
   CHECK(report.arrived == JOBS);
   CHECK(report.completed + report.rejected == JOBS && report.late == 0 && report.unplaced == 0);
   CHECK_NEAR(report.blocking_rate, (double)report.rejected / JOBS, 1e-12);
   drop(&w);
-  berth_ctx_release(ctx);
 }
 
 /* No server is ever free: each job is blocked, the one turned away now and those that come. The
  * discount is 0.9. Three arrivals: 1 + 0.9 + 0.81 + 0.729 = 3.439. The network, weights 0 but the
  * last, expects 10 more, an arrival later: 0.9^4 10 = 6.561. */
-static void discount_futures(void) {
+TEST("a future counts blocked jobs, and what the network expects, the less the later they "
+     "arrive") {
   const double expected[] = { 0, 10 }, blocked[] = { 3.439, 3.439 + 6.561 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state full = { .now = 0 };
-  berth_ctx *ctx = must_ctx_new(NULL);
-  World w;
-  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  planner_world w;
+  CHECK_OK(make(&w));
   for (int32_t v = 0; v < BERTH_I_FAST_SERVERS; v++) full.free_at[v] = INFINITY;
   o.depth = 3;
   for (int i = 0; i < 2; i++) {
     int32_t n = berth_pacml_ahead_weights(w.ahead);
     double *weights = calloc((size_t)n, sizeof *weights);
     weights[n - 1] = expected[i];
-    CHECK_STATUS(berth_pacml_ahead_set(w.ahead, weights), BERTH_OK);
+    CHECK_OK(berth_pacml_ahead_set(w.ahead, weights));
     CHECK_NEAR(berth_i_ahead_future(w.ahead, &full, NULL, &o, 0), blocked[i], 1e-12);
     free(weights);
   }
   drop(&w);
-  berth_ctx_release(ctx);
 }
 
 /* A job that would end behind the horizon is blocked; nothing comes before it. */
-static void beyond_the_horizon(void) {
+TEST("what would end behind the horizon is blocked") {
   const berth_i_choice late = { 0, 0, 0, 5 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state empty = { .now = 0 };
-  berth_ctx *ctx = must_ctx_new(NULL);
-  World w;
-  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  planner_world w;
+  CHECK_OK(make(&w));
   o.horizon = 1e-9;
   CHECK(berth_i_ahead_future(w.ahead, &empty, &late, &o, 0) == 1);
   drop(&w);
-  berth_ctx_release(ctx);
 }
 
 static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 
 /* What was learned until then stays: weights are not zero any more. */
-static void interrupt_learning(void) {
+TEST("learning can be interrupted") {
   int asked = 0, changed = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, &asked };
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  World w;
-  CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  hooked(&hooks);
+  planner_world w;
+  CHECK_OK(make(&w));
   asked = 0;
   double blocked;
   CHECK_STATUS(learn(&w, 1000000, &blocked), BERTH_EINTERRUPT);
@@ -155,16 +150,7 @@ static void interrupt_learning(void) {
   CHECK(changed > 0);
   free(weights);
   drop(&w);
-  berth_ctx_release(ctx);
+  hooked(NULL);
 }
 
-int main(void) {
-  TEST("a planner decides about all jobs") run_once();
-  TEST("a future counts blocked jobs, and what the network expects, the less the later they "
-       "arrive");
-  discount_futures();
-  TEST("what would end behind the horizon is blocked") beyond_the_horizon();
-  check_refusals(whole);
-  TEST("learning can be interrupted") interrupt_learning();
-  return check_done();
-}
+TEST_REFUSALS(whole)

@@ -21,17 +21,16 @@ static const char *const profiles[MODELS] = {
   "\tnode1 -- node2\n"
 };
 
-static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text,
-                              berth_ramp_model **out) {
+static berth_status add_model(berth_ramp *ramp, const char *text, berth_ramp_model **out) {
   berth_graph *g = NULL;
-  berth_status st = graph_of_profile(ctx, text, &g);
-  if (st == BERTH_OK) st = berth_ramp_model_new(ramp, g, NULL, out);
-  berth_graph_release(g);
+  berth_status st = graph_of_profile(text, &g);
+  TRY(st, berth_ramp_model_new(ramp, g, NULL, out));
+  RELEASE(g);
   return st;
 }
 
 /* Slow enough that the servers on which the pieces are make a difference. */
-static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
+static berth_status make(int compat, berth_pacml **out) {
   berth_ramp_options o = berth_ramp_default(compat);
   berth_ramp *ramp = NULL;
   berth_ramp_model *model[MODELS] = { NULL, NULL };
@@ -40,10 +39,10 @@ static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
   o.quantum = 0.05;
   berth_status st = berth_ramp_new(ctx, &o, &ramp);
   for (int i = 0; st == BERTH_OK && i < MODELS; i++)
-    st = add_model(ctx, ramp, profiles[i], &model[i]);
-  if (st == BERTH_OK) st = berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out);
-  for (int i = 0; i < MODELS; i++) berth_ramp_model_release(model[i]);
-  berth_ramp_release(ramp);
+    st = add_model(ramp, profiles[i], &model[i]);
+  TRY(st, berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out));
+  for (int i = 0; i < MODELS; i++) RELEASE(model[i]);
+  RELEASE(ramp);
   return st;
 }
 
@@ -59,17 +58,17 @@ static void draw(berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
 
 /* ---- the replay ---- */
 
-typedef struct Book {
+typedef struct job_book {
   double end[JOBS];              /* NAN: not accepted */
   berth_pacml_cause cause[JOBS];
   double free_at[SERVERS];
   int owner[SERVERS];
-} Book;
+} job_book;
 
-static int is_free(const Book *b, int32_t s, double now) { return b->free_at[s] <= now + 1e-7; }
+static int is_free(const job_book *b, int32_t s, double now) { return b->free_at[s] <= now + 1e-7; }
 
 /* Servers that the run says are busy are those that the book knows of. */
-static int same_servers(const Book *b, const berth_pacml_run *r, double now) {
+static int same_servers(const job_book *b, const berth_pacml_run *r, double now) {
   const uint8_t *busy = berth_pacml_run_busy(r);
   for (int32_t s = 0; s < SERVERS; s++)
     if (busy[s] == is_free(b, s, now)) return 0;
@@ -82,7 +81,7 @@ static int legal(berth_pacml_run *r, int32_t d) {
 }
 
 /* What an outcome must be, whatever was decided. */
-static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *job, int32_t d,
+static void check_outcome(berth_pacml *p, const job_book *b, const berth_pacml_job *job, int32_t d,
                           const berth_pacml_outcome *o, const int32_t *servers) {
   double limit = job->beta * berth_pacml_sequential(p, job->model);
   CHECK((o->cause == BERTH_PACML_REJECTED) == (d == 0));
@@ -97,8 +96,8 @@ static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *
   }
 }
 
-static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth_pacml_outcome *o,
-                  const int32_t *servers) {
+static void enter(job_book *b, int32_t job, const berth_pacml_job *jobs,
+                  const berth_pacml_outcome *o, const int32_t *servers) {
   b->cause[job] = o->cause;
   b->end[job] = o->cause == BERTH_PACML_ACCEPTED ? jobs[job].arrival + o->jct : NAN;
   if (o->cause != BERTH_PACML_ACCEPTED) return;
@@ -106,7 +105,7 @@ static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth
 }
 
 static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs,
-                       berth_rng *rng, Book *b) {
+                       berth_rng *rng, job_book *b) {
   int32_t job = berth_pacml_run_job(r), d = (int32_t)berth_rng_below(rng, MOST / 2 + 2);
   d = d < 2 ? d : 2 * (d - 1);
   if (berth_rng_below(rng, 8) != 0 && !legal(r, d)) d = 1;
@@ -114,21 +113,21 @@ static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job
   CHECK(same_servers(b, r, jobs[job].arrival));
   int32_t servers[SERVERS];
   berth_pacml_outcome seen;
-  CHECK_STATUS(berth_pacml_look(r, d, &seen, servers), BERTH_OK);
+  CHECK_OK(berth_pacml_look(r, d, &seen, servers));
   check_outcome(p, b, &jobs[job], d, &seen, servers);
   berth_pacml_outcome done;
-  CHECK_STATUS(berth_pacml_decide(r, d, &done), BERTH_OK);
+  CHECK_OK(berth_pacml_decide(r, d, &done));
   CHECK(done.cause == seen.cause && done.n_servers == seen.n_servers
         && (done.jct == seen.jct || isnan(seen.jct)));
   enter(b, job, jobs, &seen, servers);
 }
 
-static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b,
+static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const job_book *b,
                          double horizon, int compat) {
   int32_t arrived = 0, completed = 0, unfinished = 0, count[4] = { 0, 0, 0, 0 };
   berth_pacml_report o;
   double jct = 0;
-  CHECK_STATUS(berth_pacml_run_report(r, horizon, &o), BERTH_OK);
+  CHECK_OK(berth_pacml_run_report(r, horizon, &o));
   CHECK(o.time <= horizon);
   for (int32_t j = 0; j < JOBS && jobs[j].arrival <= horizon; j++) {
     arrived++;
@@ -149,82 +148,75 @@ static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const 
 
 static void replay(int compat, uint64_t seed) {
   berth_pacml *p = NULL;
-  berth_pacml_run *r = NULL;
-  Book b = { .free_at = { 0 } };
+  job_book b = { .free_at = { 0 } };
   int seen[4] = { 0, 0, 0, 0 };
-  berth_ctx *ctx = must_ctx_new(NULL);
-  CHECK_STATUS(make(ctx, compat, &p), BERTH_OK);
+  CHECK_OK(make(compat, &p));
   berth_rng rng = seeded(seed, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
-  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  berth_pacml_run *r = must_pacml_run_new(p, JOBS, jobs);
   while (berth_pacml_run_job(r) != BERTH_NONE) decide_one(p, r, jobs, &rng, &b);
   for (int32_t j = 0; j < JOBS; j++) seen[b.cause[j]]++;
   CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[3] > 0);
   check_counts(r, jobs, &b, INFINITY, compat);
   check_counts(r, jobs, &b, jobs[JOBS / 2].arrival, compat);
   check_counts(r, jobs, &b, jobs[JOBS - 1].arrival, compat);
-  berth_pacml_release(p); /* the run holds it */
-  RELEASE(r, ctx);
+  RELEASE(p); /* the run holds it */
 }
 
 /* ---- compat: the first decision for a model in so many pieces sets its time ---- */
 
-static void first_holds(void) {
+TEST("the first decision sets the time of a model in so many pieces") {
   double jct[MODELS][MOST + 1] = { { 0 } };
   berth_pacml *p = NULL;
-  berth_pacml_run *r = NULL;
-  berth_ctx *ctx = must_ctx_new(NULL);
-  CHECK_STATUS(make(ctx, 1, &p), BERTH_OK);
+  CHECK_OK(make(1, &p));
   berth_rng rng = seeded(5, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
-  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  berth_pacml_run *r = must_pacml_run_new(p, JOBS, jobs);
   for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) {
     berth_pacml_outcome o;
-    CHECK_STATUS(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o),
-                 BERTH_OK);
+    CHECK_OK(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o));
     if (isnan(o.jct)) continue;
     double *first = &jct[jobs[j].model][o.pieces];
     CHECK(*first == 0 || *first == o.jct);
     *first = o.jct;
   }
-  RELEASE(r, p, ctx);
+  RELEASE(p);
 }
 
 /* ---- allocation failure ---- */
 
-static berth_status whole_job(berth_ctx *ctx) {
+static berth_status whole_job(void) {
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_status st = make(ctx, 0, &p);
+  berth_status st = make(0, &p);
   berth_rng rng = seeded(1, 1);
   berth_pacml_job jobs[20];
   draw(&rng, 20, jobs);
-  if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
+  TRY(st, berth_pacml_run_new(p, 20, jobs, &r));
   uint8_t mask[MOST + 1];
   for (int32_t d = 0; st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE;
        d = d < 8 ? d + 2 : 0) {
     st = berth_pacml_accepted(r, mask);
-    if (st == BERTH_OK) st = berth_pacml_decide(r, d, NULL);
+    TRY(st, berth_pacml_decide(r, d, NULL));
   }
   berth_pacml_report report;
-  if (st == BERTH_OK) st = berth_pacml_run_report(r, 50, &report);
+  TRY(st, berth_pacml_run_report(r, 50, &report));
   RELEASE(r, p);
   return st;
 }
 
 /* A decision that was refused memory can be taken again, and comes to the same. */
-static void decide_after_refusal(void) {
+TEST("a decision that failed can be taken again") {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_pacml_job jobs[2] = { { 0, 1, 0 }, { 1, 1, 1 } };
   berth_pacml *p = NULL;
-  berth_pacml_run *r = NULL;
   berth_status st = BERTH_ENOMEM;
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  CHECK_STATUS(make(ctx, 0, &p), BERTH_OK);
-  CHECK_STATUS(berth_pacml_run_new(p, 2, jobs, &r), BERTH_OK);
+  hooked(&hooks);
+  CHECK_OK(make(0, &p));
+  berth_pacml_run *r = must_pacml_run_new(p, 2, jobs);
   berth_pacml_outcome o;
   for (long n = 1; st == BERTH_ENOMEM && n < 1000; n++) {
     s.calls = 0;
@@ -232,28 +224,29 @@ static void decide_after_refusal(void) {
     st = berth_pacml_decide(r, 8, &o);
     CHECK(st == BERTH_OK || berth_pacml_run_job(r) == 0);
   }
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   CHECK(o.cause == BERTH_PACML_ACCEPTED && berth_pacml_run_job(r) == 1);
-  RELEASE(r, p, ctx);
+  RELEASE(p);
+  hooked(NULL);
 }
 
 /* ---- played ---- */
 
 /* Decides by number; stops in between when it is told to. */
-typedef struct Player {
+typedef struct run_player {
   int32_t jobs, ended, silent, fails_at, asks; /* silent: the job that is not decided about */
   char text[100];
-} Player;
+} run_player;
 
 static int32_t choice(int32_t job) { return 2 * (job % 8); }
 
 static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t job) {
-  Player *w = ud;
+  run_player *w = ud;
   CHECK(berth_pacml_run_job(r) == job);
   if (job == w->fails_at) return w->fails_at = BERTH_NONE, BERTH_ECALLBACK;
   w->jobs++;
   if (job == w->silent) return BERTH_OK;
-  CHECK_STATUS(berth_pacml_decide(r, choice(job), NULL), BERTH_OK);
+  CHECK_OK(berth_pacml_decide(r, choice(job), NULL));
   CHECK(berth_pacml_run_job(r) == BERTH_NONE);
   return BERTH_OK;
 }
@@ -264,30 +257,28 @@ static berth_status on_end(void *ud, berth_pacml_run *r, int32_t job) {
         && o.cause == BERTH_PACML_ACCEPTED);
   CHECK(berth_pacml_decide(r, 0, NULL) == BERTH_EINVAL
         && berth_pacml_run_play(r, &(berth_pacml_decider){ 0 }) == BERTH_EINVAL);
-  ((Player *)ud)->ended++;
+  ((run_player *)ud)->ended++;
   return BERTH_OK;
 }
-static int stops(void *ud) { return ++((Player *)ud)->asks % 7 == 0; }
+static int stops(void *ud) { return ++((run_player *)ud)->asks % 7 == 0; }
 
 static void played(int compat) {
-  Player w = { .silent = BERTH_NONE, .fails_at = 20 };
+  run_player w = { .silent = BERTH_NONE, .fails_at = 20 };
   berth_pacml_decider decider = { on_arrival, on_end, &w };
   berth_hooks hooks = { .interrupt = stops, .ud = &w };
   berth_pacml *p = NULL;
   int stopped = 0;
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  while (make(ctx, compat, &p) == BERTH_EINTERRUPT) stopped++;
+  hooked(&hooks);
+  while (make(compat, &p) == BERTH_EINTERRUPT) stopped++;
   berth_rng rng = seeded(7, 1);
   berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
-  berth_pacml_run *r;
-  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  berth_pacml_run *r = must_pacml_run_new(p, JOBS, jobs);
   for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;)
     berth_pacml_decide(r, choice(j), NULL);
   berth_pacml_report pulled;
-  CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pulled), BERTH_OK);
-  berth_pacml_run_release(r);
-  CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  CHECK_OK(berth_pacml_run_report(r, INFINITY, &pulled));
+  r = must_pacml_run_new(p, JOBS, jobs);
   berth_status st;
   for (stopped = 0;
        (st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT || st == BERTH_ECALLBACK;
@@ -295,28 +286,27 @@ static void played(int compat) {
     CHECK(st != BERTH_ECALLBACK || berth_pacml_run_job(r) == 20);
   CHECK(st == BERTH_OK && stopped > 1 && w.fails_at == BERTH_NONE);
   berth_pacml_report pushed;
-  CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pushed), BERTH_OK);
+  CHECK_OK(berth_pacml_run_report(r, INFINITY, &pushed));
   CHECK(memcmp(&pulled, &pushed, sizeof pulled) == 0 && w.jobs == JOBS
         && w.ended <= pushed.completed && w.ended > 0);
-  berth_pacml_run_release(r);
-  CHECK_STATUS(berth_pacml_run_new(p, 1, jobs, &r), BERTH_OK);
+  r = must_pacml_run_new(p, 1, jobs);
   w.silent = 0;
   while ((st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT) stopped++;
-  CHECK_STATUS(st, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "pacml: job 0: the decider did not decide about it");
-  CHECK_STATUS(berth_pacml_decide(r, 0, NULL), BERTH_OK);
-  RELEASE(r, p, ctx);
+  CHECK_ERROR(st, BERTH_EINVAL, "pacml: job 0: the decider did not decide about it");
+  CHECK_OK(berth_pacml_decide(r, 0, NULL));
+  RELEASE(p);
+  hooked(NULL);
 }
 
-int main(void) {
-  TEST("runs keep to what a replay says, as published")
+TEST("runs keep to what a replay says, as published") {
   for (uint64_t seed = 1; seed <= 8; seed++) replay(1, seed);
-  TEST("runs keep to what a replay says, exact")
-  for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
-  TEST("the first decision sets the time of a model in so many pieces") first_holds();
-  TEST("a run that is played is one that is pulled, also if it is stopped on the way")
-  played(0), played(1);
-  check_refusals(whole_job);
-  TEST("a decision that failed can be taken again") decide_after_refusal();
-  return check_done();
 }
+
+TEST("runs keep to what a replay says, exact") {
+  for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
+}
+
+TEST("a run that is played is one that is pulled, also if it is stopped on the way") {
+  played(0), played(1);
+}
+TEST_REFUSALS(whole_job)

@@ -3,7 +3,6 @@
 #include "pdors_help.h"
 #include "ps/ps_checker.h"
 
-static berth_ctx *ctx;
 static berth_rng rng;
 
 static double pick(const double *list, int32_t n) { return list[berth_rng_below(&rng, n)]; }
@@ -72,27 +71,24 @@ static void play(berth_ps *ps, berth_pdors_options o) {
   CHECK(st == BERTH_OK || (st == BERTH_EUNSUPPORTED && o.exact_work));
   ps_judge(r, 0);
   berth_pdors_certificate c;
-  CHECK_STATUS(berth_pdors_certify(d, berth_ps_run_report(r).utility, 10, &c), BERTH_OK);
+  CHECK_OK(berth_pdors_certify(d, berth_ps_run_report(r).utility, 10, &c));
   CHECK(c.utility <= c.bound * (1 + 1e-9) + 1e-12);
   played += berth_ps_run_report(r).done;
-  RELEASE(r, d);
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  berth_rng_init(&rng, 77, 0);
-  TEST("extreme numbers");
+SETUP { berth_rng_init(&rng, 77, 0); }
+
+TEST("extreme numbers") {
   for (int32_t k = 0; k < 400; k++) {
     extreme e;
     draw(&e);
     berth_ps_options po = berth_ps_default(e.machines, 2, e.slots, e.capacity);
     po.rack = k % 3 == 0 ? e.rack : NULL;
     po.comm = k % 5 == 4 ? BERTH_PS_SHARED : BERTH_PS_CASES;
-    berth_ps *ps = must_ps_new(ctx, &po, e.jobs, e.job);
+    berth_ps *ps = must_ps_new(&po, e.jobs, e.job);
     play(ps, options(&e, k));
-    berth_ps_release(ps);
+    RELEASE(ps);
   }
   printf("# %d jobs done\n", played);
   CHECK(played > 100);
-  return done_with(ctx);
 }

@@ -18,7 +18,7 @@ static const vector vectors[] = {
   { BERTH_PDORS_COVERING, 2, 0.05, 200, 1.244046, 1.235044 },
 };
 
-static void check_vectors(void) {
+TEST("the note's vectors to six digits") {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     const vector *v = &vectors[i];
     CHECK_NEAR(berth_gdelta(v->favour, BERTH_GDELTA_FORMULA, v->n, v->delta, v->w), v->formula,
@@ -28,7 +28,7 @@ static void check_vectors(void) {
 }
 
 /* G - 1 - ln G = ln(3 n / delta) / w, on the right side of 1. */
-static void check_roots(void) {
+TEST("the tight form solves its equation") {
   for (double w = 0.05; w < 1e6; w *= 1.7)
     for (int favour = 0; favour < 2; favour++) {
       double g = berth_gdelta((berth_pdors_favour)favour, BERTH_GDELTA_TIGHT, 41, 0.2, w),
@@ -38,7 +38,7 @@ static void check_roots(void) {
     }
 }
 
-static void check_edges(void) {
+TEST("what is no argument gives NAN; limits") {
   for (int f = 0; f < 2; f++)
     for (int k = 0; k < 2; k++) {
       berth_pdors_favour favour = (berth_pdors_favour)f;
@@ -55,11 +55,4 @@ static void check_edges(void) {
     }
   CHECK_NEAR(berth_gdelta(BERTH_PDORS_PACKING, BERTH_GDELTA_FORMULA, 5, 0.5, 1e-300), 0, 1e-200);
   CHECK_NEAR(berth_gdelta(BERTH_PDORS_PACKING, BERTH_GDELTA_TIGHT, 5, 0.5, 1e-300), 0, 1e-200);
-}
-
-int main(void) {
-  TEST("the note's vectors to six digits") check_vectors();
-  TEST("the tight form solves its equation") check_roots();
-  TEST("what is no argument gives NAN; limits") check_edges();
-  return check_done();
 }

@@ -3,8 +3,6 @@
  * samples. */
 #include "pdors_help.h"
 
-static berth_ctx *ctx;
-
 typedef struct naive {
   const small_problem *p;
   berth_pdors_algorithm algorithm;
@@ -150,7 +148,7 @@ static int decided[2];
 static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   naive n = { .p = p, .algorithm = algorithm, .low = 0.05, .high = 30 };
   berth_pdors_options o = berth_pdors_default();
-  berth_ps *ps = make_problem(ctx, p);
+  berth_ps *ps = make_problem(p);
   o.algorithm = algorithm;
   o.mode = BERTH_PDORS_EXACT;
   o.exact_work = true;
@@ -172,20 +170,20 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
     commit(&n, &p->job[i], &plan);
   }
   check_slots(&n, d);
-  RELEASE(d, ps);
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
+TEST("PD-ORS decides as the algorithms written down") {
   berth_rng rng = seeded(11, 0);
-  TEST("PD-ORS decides as the algorithms written down");
   for (int32_t k = 0; k < 60; k++) {
     small_problem p =
         random_problem(&rng, 5, 1 + berth_rng_below(&rng, 3), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_PDORS);
   }
   CHECK(decided[0] > 20 && decided[1] > 60);
-  TEST("OASiS decides as the algorithms written down");
+}
+
+TEST("OASiS decides as the algorithms written down") {
+  berth_rng rng = seeded(11, 0);
   for (int32_t k = 0; k < 60; k++) {
     small_problem p =
         random_problem(&rng, 5, 2 + berth_rng_below(&rng, 2), 2 + berth_rng_below(&rng, 4));
@@ -193,5 +191,4 @@ int main(void) {
   }
   CHECK(decided[0] > 40 && decided[1] > 100);
   printf("# %d admitted, %d refused\n", decided[1], decided[0]);
-  return done_with(ctx);
 }

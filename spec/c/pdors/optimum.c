@@ -2,8 +2,6 @@
  * every certificate above it. */
 #include "pdors_help.h"
 
-static berth_ctx *ctx;
-
 /* ---- brute force: in every slot all that fits, for all jobs ---- */
 
 enum { CELLS = 2 * PDORS_KINDS, OPTIONS = 400 };
@@ -83,9 +81,8 @@ static double brute_force(const small_problem *p) {
   return best_from(&b, 0, 0, left);
 }
 
-static void beside_brute_force(void) {
+TEST("the integer program finds what brute force finds") {
   int32_t above = 0;
-  TEST("the integer program finds what brute force finds");
   berth_rng rng = seeded(3, 1);
   int32_t k;
   for (k = 0; k < check_runs(15, 40); k++) {
@@ -94,16 +91,16 @@ static void beside_brute_force(void) {
       p.job[i].batch = 1 + berth_rng_below(&rng, 2);
       if (k % 8 == 7) p.job[i].across = 2 * p.job[i].inside; /* faster apart than together */
     }
-    berth_ps *ps = make_problem(ctx, &p);
+    berth_ps *ps = make_problem(&p);
     berth_pdors_optimum best;
     double each[2];
-    CHECK_STATUS(berth_pdors_offline(ps, 100000, &best, each), BERTH_OK);
+    CHECK_OK(berth_pdors_offline(ps, 100000, &best, each));
     double found = brute_force(&p);
     CHECK(best.proved);
     CHECK_NEAR(best.utility, found, 1e-6 * (1 + found));
     CHECK_NEAR(each[0] + each[1], best.utility, 1e-6 * (1 + found));
     above += found > 0;
-    berth_ps_release(ps);
+    RELEASE(ps);
   }
   CHECK(above > k / 2);
 }
@@ -114,25 +111,24 @@ static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate 
   berth_pdors *d = make_pdors(ps, o);
   berth_ps_policy policy = berth_pdors_policy(d);
   berth_ps_run *r = must_ps_run_new(ps);
-  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  CHECK_OK(berth_ps_run_play(r, &policy));
   double utility;
   utility = berth_ps_run_report(r).utility;
-  CHECK_STATUS(berth_pdors_certify(d, utility, 40, c), BERTH_OK);
+  CHECK_OK(berth_pdors_certify(d, utility, 40, c));
   RELEASE(r, d);
   return utility;
 }
 
-static void between_run_and_bound(void) {
+TEST("run <= optimum <= certificate; the certificate of any run") {
   double sum = 0, sum_best = 0, sum_bound = 0;
   const int32_t n = check_runs(20, 30);
   int32_t proved = 0;
-  TEST("run <= optimum <= certificate; the certificate of any run");
   berth_rng rng = seeded(5, 1);
   for (int32_t k = 0; k < n; k++) {
     small_problem p = random_problem(&rng, 3, 2, 3);
-    berth_ps *ps = make_problem(ctx, &p);
+    berth_ps *ps = make_problem(&p);
     berth_pdors_optimum best;
-    CHECK_STATUS(berth_pdors_offline(ps, check_runs(2000, 20000), &best, NULL), BERTH_OK);
+    CHECK_OK(berth_pdors_offline(ps, check_runs(2000, 20000), &best, NULL));
     CHECK(best.utility <= best.bound * (1 + 1e-9) + 1e-9);
     proved += best.proved;
     for (int32_t m = 0; m < 4; m++) {
@@ -150,7 +146,7 @@ static void between_run_and_bound(void) {
       sum_best += best.utility;
       sum_bound += c.bound;
     }
-    berth_ps_release(ps);
+    RELEASE(ps);
   }
   CHECK(proved >= n - 4);
   printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of %d proved\n", sum / sum_best,
@@ -159,60 +155,47 @@ static void between_run_and_bound(void) {
 
 /* ---- certificates ---- */
 
-static void by_hand(void) {
+TEST("two jobs, room for one: the certificate is what the better one is worth") {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 1, .capacity = { 2, 2 } };
-  TEST("two jobs, room for one: the certificate is what the better one is worth");
   p.job[0] = plain_job(0, 1, 1);
   p.job[1] = plain_job(0, 1, 1);
   p.job[1].importance = 30;
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors *d = make_pdors(ps, berth_pdors_default());
   berth_pdors_optimum best;
-  CHECK_STATUS(berth_pdors_offline(ps, 100, &best, NULL), BERTH_OK);
+  CHECK_OK(berth_pdors_offline(ps, 100, &best, NULL));
   CHECK(best.proved);
   CHECK_NEAR(best.utility, 15, 1e-9);
   berth_pdors_certificate c;
-  CHECK_STATUS(berth_pdors_certify(d, 15, 200, &c), BERTH_OK);
+  CHECK_OK(berth_pdors_certify(d, 15, 200, &c));
   CHECK(c.bound >= 15 && c.bound <= 15.2);
-  TEST("without steps it stands on the prices as they are");
-  CHECK_STATUS(berth_pdors_certify(d, 0, 0, &c), BERTH_OK);
+  CASE("without steps it stands on the prices as they are");
+  CHECK_OK(berth_pdors_certify(d, 0, 0, &c));
   CHECK_NEAR(c.prices, 4 * berth_pdors_price(d, 0, 0, 0), 1e-9);
   CHECK_NEAR(c.jobs, 20 - 8 * berth_pdors_price(d, 0, 0, 0), 1e-7);
   CHECK_NEAR(c.ratio, 0, 0);
-  TEST("wrong arguments");
-  CHECK_STATUS(berth_pdors_certify(d, -1, 0, &c), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "pdors: a certificate of utility -1 in 0 steps: both at least 0");
+  CASE("wrong arguments");
+  CHECK_ERROR(berth_pdors_certify(d, -1, 0, &c), BERTH_EINVAL,
+              "pdors: a certificate of utility -1 in 0 steps: both at least 0");
   CHECK_STATUS(berth_pdors_offline(ps, -1, &best, NULL), BERTH_EINVAL);
-  RELEASE(d, ps);
 }
 
 /* More kinds of machines than there are prices for. */
-static void many_types(void) {
+TEST("a certificate of forty different machines") {
   enum { MANY = 40 };
   double capacity[2 * MANY] = { 0 };
   berth_ps_options po = berth_ps_default(MANY, 2, 2, capacity);
-  TEST("a certificate of forty different machines");
   berth_rng rng = seeded(9, 1);
   berth_ps_job job[3];
   for (int32_t k = 0; k < 3; k++) {
     for (int32_t i = 0; i < 2 * MANY; i++)
       capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
     for (int32_t i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
-    berth_ps *ps = must_ps_new(ctx, &po, 3, job);
+    berth_ps *ps = must_ps_new(&po, 3, job);
     berth_pdors_optimum best;
-    CHECK_STATUS(berth_pdors_offline(ps, 2000, &best, NULL), BERTH_OK);
+    CHECK_OK(berth_pdors_offline(ps, 2000, &best, NULL));
     berth_pdors_certificate c;
     play(ps, berth_pdors_default(), &c);
     CHECK(best.utility <= c.bound * (1 + 1e-6));
-    berth_ps_release(ps);
   }
-}
-
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  by_hand();
-  beside_brute_force();
-  between_run_and_bound();
-  many_types();
-  return done_with(ctx);
 }

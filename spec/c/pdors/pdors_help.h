@@ -14,7 +14,7 @@ typedef struct small_problem {
 
 /* A worker does a sample in a slot inside, half of one across; takes 1 of each of two resources, as
  * does a server. */
-static inline berth_ps_job plain_job(int32_t arrival, double samples, int32_t batch) {
+static berth_ps_job plain_job(int32_t arrival, double samples, int32_t batch) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
   j.epochs = 1;
@@ -33,11 +33,11 @@ static inline berth_ps_job plain_job(int32_t arrival, double samples, int32_t ba
   return j;
 }
 
-static inline double between(berth_rng *rng, double low, double high) {
+static double between(berth_rng *rng, double low, double high) {
   return low + (high - low) * berth_rng_uniform(rng);
 }
 
-static inline berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
+static berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
   berth_ps_job j = plain_job(arrival, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 4));
   j.tau = between(rng, 0.2, 0.8);
   j.ratio = 1 + berth_rng_below(rng, 3);
@@ -53,8 +53,7 @@ static inline berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
   return j;
 }
 
-static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machines,
-                                           int32_t slots) {
+static small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machines, int32_t slots) {
   small_problem p = {
     .jobs = jobs, .machines = machines, .resources = PDORS_KINDS, .slots = slots
   };
@@ -70,19 +69,19 @@ static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t
   return p;
 }
 
-static inline berth_ps *make_problem(berth_ctx *c, const small_problem *p) {
+static berth_ps *make_problem(const small_problem *p) {
   berth_ps_options o = berth_ps_default(p->machines, p->resources, p->slots, p->capacity);
-  return must_ps_new(c, &o, p->jobs, p->job);
+  return must_ps_new(&o, p->jobs, p->job);
 }
 
-static inline berth_pdors *make_pdors(berth_ps *ps, berth_pdors_options o) {
+static berth_pdors *make_pdors(berth_ps *ps, berth_pdors_options o) {
   berth_pdors *d = NULL;
-  CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_OK);
-  return d;
+  CHECK_OK(berth_pdors_new(ps, &o, &d));
+  return OWNED(d);
 }
 
 /* Options by a number, so that all come up. */
-static inline berth_pdors_options some_options(int32_t k) {
+static berth_pdors_options some_options(int32_t k) {
   berth_pdors_options o = berth_pdors_default();
   o.algorithm = k % 4 == 3 ? BERTH_OASIS : BERTH_PDORS;
   o.mode = (berth_pdors_mode)(k % 3);
@@ -103,7 +102,7 @@ typedef struct big_problem {
   int32_t rack[RUN_MACHINES];
 } big_problem;
 
-static inline berth_ps_job big_job(berth_rng *rng, int32_t arrival) {
+static berth_ps_job big_job(berth_rng *rng, int32_t arrival) {
   berth_ps_job j = plain_job(arrival, 1000 * between(rng, 0.1, 20), 1 + berth_rng_below(rng, 30));
   j.epochs = between(rng, 0.5, 3);
   j.tau = between(rng, 1e-3, 5e-3);
@@ -123,7 +122,7 @@ static inline berth_ps_job big_job(berth_rng *rng, int32_t arrival) {
   return j;
 }
 
-static inline void fill(big_problem *p, berth_rng *rng) {
+static void fill(big_problem *p, berth_rng *rng) {
   int32_t k = 1 + berth_rng_below(rng, 3);
   for (int32_t i = 0; i < RUN_JOBS; i++) p->job[i] = big_job(rng, i * RUN_SLOTS / RUN_JOBS);
   for (int32_t i = 0; i < RUN_MACHINES; i++) {

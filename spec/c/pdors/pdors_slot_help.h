@@ -50,8 +50,7 @@ static void draw_state(slot_case *c, berth_rng *rng, double size, int32_t kinds)
   c->state = (berth_i_slot_state){ c->price, c->left };
 }
 
-static berth_status open_case(berth_ctx *ctx, slot_case *c, const berth_pdors_options *o,
-                              int racks) {
+static berth_status open_case(slot_case *c, const berth_pdors_options *o, int racks) {
   berth_ps_options p = berth_ps_default(c->machines, RESOURCES, 10, c->capacity);
   c->p = NULL;
   c->s = NULL;
@@ -62,14 +61,14 @@ static berth_status open_case(berth_ctx *ctx, slot_case *c, const berth_pdors_op
 }
 
 /* In slot 0. */
-static void begin_case(berth_ctx *ctx, slot_case *c, const berth_pdors_options *o, int racks) {
-  CHECK_STATUS(open_case(ctx, c, o, racks), BERTH_OK);
-  CHECK_STATUS(berth_i_slot_begin(c->s, 0, &c->state), BERTH_OK);
+static void begin_case(slot_case *c, const berth_pdors_options *o, int racks) {
+  CHECK_OK(open_case(c, o, racks));
+  CHECK_OK(berth_i_slot_begin(c->s, 0, &c->state));
 }
 
 static void close_case(slot_case *c) {
   berth_i_slot_solver_release(c->s);
-  berth_ps_release(c->p);
+  RELEASE(c->p);
 }
 
 static void draw_case(slot_case *c, berth_rng *rng, int32_t machines, int32_t batch, double size,
@@ -107,8 +106,7 @@ static int32_t workers_for(double samples, double slots) {
 
 /* The published program, machine by machine: columns w and s of each. @return its value; INFINITY:
  * infeasible */
-static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double servers, int whole,
-                      double *x) {
+static double by_glpk(const slot_case *c, double workers, double servers, int whole, double *x) {
   enum { ROWS = 2 + CELLS, COLUMNS = 2 * MOST_MACHINES };
   static double bound[ROWS], cost[COLUMNS], most[COLUMNS], value[COLUMNS * (RESOURCES + 1)];
   static uint8_t sense[ROWS], integer[COLUMNS];
@@ -155,6 +153,6 @@ static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double
       }
     }
   at[2 * c->machines] = n;
-  CHECK_STATUS(berth_i_glpk_solve(ctx, &p, &a), BERTH_OK);
+  CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   return a.feasible ? a.value : INFINITY;
 }

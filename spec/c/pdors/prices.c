@@ -1,8 +1,6 @@
 /* L, U and prices: computed by hand, in the three ways; what is committed and given back. */
 #include "pdors_help.h"
 
-static berth_ctx *ctx;
-
 /* Two machines of 4 and 4; one job: 4 samples, 2 workers. */
 static small_problem hand(void) {
   small_problem p = {
@@ -17,16 +15,15 @@ static double sigmoid(double urgency, double slots) {
   return 10 / (1 + exp(urgency * (slots - 5)));
 }
 
-static void by_hand(void) {
+TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share") {
   small_problem p = hand();
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors_options o = berth_pdors_default();
   berth_pdors *d = make_pdors(ps, o);
   /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2)
    * worker-slots, each 4 in all: 32; all capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu
    * 32). */
   double high = sigmoid(0.5, 2) / 2, low = sigmoid(0.5, 8) / (2 * 4 * 32);
-  TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 1, 1, 7), low, 1e-12 * low);
   berth_pdors_plan plan = must_pdors_admit(d, 0);
@@ -39,77 +36,66 @@ static void by_hand(void) {
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), high, 1e-12 * high);
   CHECK_NEAR(berth_pdors_price(d, 1, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 2), low, 1e-12 * low);
-  TEST("L and U can be asked for, and scaled");
+  CASE("L and U can be asked for, and scaled");
   double got_low, got_high;
-  CHECK_STATUS(berth_pdors_range(d, 1, 0, &got_low, &got_high), BERTH_OK);
+  CHECK_OK(berth_pdors_range(d, 1, 0, &got_low, &got_high));
   CHECK_NEAR(got_low, low, 1e-12 * low);
   CHECK_NEAR(got_high, high, 1e-12 * high);
   CHECK_STATUS(berth_pdors_range(d, 0, 2, &got_low, &got_high), BERTH_EINVAL);
   o.low_scale = 8;
   o.high_scale = 0.5;
   berth_pdors *scaled = make_pdors(ps, o);
-  CHECK_STATUS(berth_pdors_range(scaled, 0, 0, &got_low, &got_high), BERTH_OK);
+  CHECK_OK(berth_pdors_range(scaled, 0, 0, &got_low, &got_high));
   CHECK_NEAR(got_low, 8 * low, 1e-12 * low);
   CHECK_NEAR(got_high, high / 2, 1e-12 * high);
-  berth_pdors_release(scaled);
-  TEST("by job: worth per unit of all that it takes");
+  CASE("by job: worth per unit of all that it takes");
   /* At best 4 worker-slots, each with a server; at worst 8, each 4 of all. */
   o = berth_pdors_default();
   o.per_job = true;
   scaled = make_pdors(ps, o);
-  CHECK_STATUS(berth_pdors_range(scaled, 0, 0, &got_low, &got_high), BERTH_OK);
+  CHECK_OK(berth_pdors_range(scaled, 0, 0, &got_low, &got_high));
   CHECK_NEAR(got_low, sigmoid(0.5, 8) / 32, 1e-12);
   CHECK_NEAR(got_high, sigmoid(0.5, 2) / 8, 1e-12);
-  berth_pdors_release(scaled);
-  TEST("there is no price outside the cluster");
+  CASE("there is no price outside the cluster");
   CHECK(isnan(berth_pdors_price(d, 2, 0, 0)) && isnan(berth_pdors_price(d, 0, -1, 0))
         && isnan(berth_pdors_price(d, 0, 0, 8)));
   CHECK(!berth_pdors_committed(d, 8));
-  TEST("a job is decided about once");
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "pdors: job 0 was admitted before");
-  CHECK_STATUS(berth_pdors_admit(d, 3, &plan), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "pdors: there is no job 3");
-  RELEASE(d, ps);
+  CASE("a job is decided about once");
+  CHECK_ERROR(berth_pdors_admit(d, 0, &plan), BERTH_EINVAL, "pdors: job 0 was admitted before");
+  CHECK_ERROR(berth_pdors_admit(d, 3, &plan), BERTH_EINVAL, "pdors: there is no job 3");
 }
 
-static void corners(void) {
+TEST("what nobody takes costs nothing, what a machine has none of is not to be had") {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
   p.job[0].worker[0] = p.job[0].server[0] = 0;
   p.capacity[3] = 0;
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors *d = make_pdors(ps, o);
-  TEST("what nobody takes costs nothing, what a machine has none of is not to be had");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 0, 0);
   CHECK(berth_pdors_price(d, 0, 1, 0) > 0 && isinf(berth_pdors_price(d, 1, 1, 0)));
-  RELEASE(d, ps);
-  TEST("late utilities count at least `floor`; U is at least e L");
+  CASE("late utilities count at least `floor`; U is at least e L");
   p = hand();
   p.job[0].urgency = 50;
   p.job[0].target = 0.5;
-  ps = make_problem(ctx, &p);
+  ps = make_problem(&p);
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 10 * 1e-6 / 256, 1e-18);
-  berth_pdors_release(d);
   o.floor = 1;
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 10.0 / 256, 1e-12);
-  RELEASE(d, ps);
 }
 
-static void given_and_learned(void) {
+TEST("given bounds are the prices of an empty and of a full machine") {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
   p.jobs = 2;
   p.job[1] = p.job[0];
   p.job[1].importance = 1000;
   p.job[1].arrival = 3;
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors *d = make_pdors(ps, o);
   double oracle = berth_pdors_price(d, 0, 0, 0);
-  berth_pdors_release(d);
-  TEST("given bounds are the prices of an empty and of a full machine");
   o.bounds = BERTH_PDORS_PRIOR;
   o.low = 1e-3;
   o.high[0] = 2;
@@ -119,27 +105,24 @@ static void given_and_learned(void) {
   berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 2, 1e-12);
   CHECK_NEAR(berth_pdors_price(d, 0, 1, 0), 3, 1e-12);
-  berth_pdors_release(d);
-  TEST("learned bounds come from jobs seen, and reach those of all jobs but for `safety`");
+  CASE("learned bounds come from jobs seen, and reach those of all jobs but for `safety`");
   o.bounds = BERTH_PDORS_ONLINE;
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 0, 0);
-  CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
+  CHECK_OK(berth_pdors_decide(d, 0, &plan));
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), sigmoid(0.5, 8) / 256 / 2, 1e-12);
-  CHECK_STATUS(berth_pdors_decide(d, 1, &plan), BERTH_OK);
+  CHECK_OK(berth_pdors_decide(d, 1, &plan));
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), oracle / 2, 1e-12);
-  RELEASE(d, ps);
 }
 
-static void pools(void) {
+TEST("OASiS: two of three machines have workers, the last has servers; each pool has its prices") {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
   p.machines = 3;
   p.capacity[4] = p.capacity[5] = 8;
   o.algorithm = BERTH_OASIS;
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors *d = make_pdors(ps, o);
-  TEST("OASiS: two of three machines have workers, the last has servers; each pool has its prices");
   /* ceil(4 * 2) worker-slots, 2 each; the first pool has 8 * 16 in all, so has the other: L = u(8)
    * / (4 * 8 * 2) * 16 / 128 */
   double low = sigmoid(0.5, 8) / (4 * 128);
@@ -153,22 +136,19 @@ static void pools(void) {
   /* half of machine 0, a quarter of machine 2; U = u(ceil(4 * 2 / 2)) per 1 of each */
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low * pow(sigmoid(0.5, 4) / low, 0.5), 1e-12);
   CHECK_NEAR(berth_pdors_price(d, 2, 0, 0), low * pow(sigmoid(0.5, 4) / low, 0.25), 1e-12);
-  RELEASE(d, ps);
 }
 
 static void refuses(berth_ps *ps, berth_pdors_options o, const char *text) {
   berth_pdors *d = NULL;
-  CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), text);
+  CHECK_ERROR(berth_pdors_new(ps, &o, &d), BERTH_EINVAL, text);
   CHECK(!d);
 }
 
-static void wrong_options(void) {
+TEST("wrong options are refused, with their values") {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
   p.machines = 1;
-  berth_ps *ps = make_problem(ctx, &p);
-  TEST("wrong options are refused, with their values");
+  berth_ps *ps = make_problem(&p);
   o.delta = 1;
   refuses(ps, o, "option delta is 1 (below 1)");
   o = berth_pdors_default();
@@ -185,15 +165,4 @@ static void wrong_options(void) {
   o = berth_pdors_default();
   o.algorithm = BERTH_OASIS;
   refuses(ps, o, "pdors: OASiS has machines for workers and others for servers: at least 2");
-  berth_ps_release(ps);
-}
-
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  by_hand();
-  corners();
-  given_and_learned();
-  pools();
-  wrong_options();
-  return done_with(ctx);
 }

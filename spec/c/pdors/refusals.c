@@ -10,29 +10,26 @@ static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
   berth_ps_policy policy = berth_pdors_policy(d);
   if ((st = berth_ps_run_new(ps, &r)) == BERTH_OK) st = berth_ps_run_play(r, &policy);
   berth_pdors_certificate c;
-  if (st == BERTH_OK) st = berth_pdors_certify(d, berth_ps_run_report(r).utility, 2, &c);
+  TRY(st, berth_pdors_certify(d, berth_ps_run_report(r).utility, 2, &c));
   RELEASE(r, d);
   return st;
 }
 
-static berth_status work(berth_ctx *c) {
+static berth_status work(void) {
   berth_ps *ps = NULL;
   berth_rng rng = seeded(5, 2);
   small_problem p = random_problem(&rng, 3, 3, 4);
   berth_ps_options po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
   berth_status st;
-  if ((st = berth_ps_new(c, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
+  if ((st = berth_ps_new(ctx, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
   for (int32_t k = 0; k < 4 && st == BERTH_OK; k++) {
     berth_pdors_options o = some_options(k);
     st = run_of(ps, &o);
   }
   berth_pdors_optimum best;
-  if (st == BERTH_OK) st = berth_pdors_offline(ps, 100, &best, NULL);
-  berth_ps_release(ps);
+  TRY(st, berth_pdors_offline(ps, 100, &best, NULL));
+  RELEASE(ps);
   return st;
 }
 
-int main(void) {
-  check_refusals(work);
-  return check_done();
-}
+TEST_REFUSALS(work)

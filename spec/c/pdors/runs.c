@@ -3,13 +3,11 @@
 #include "pdors_help.h"
 #include "ps/ps_checker.h"
 
-static berth_ctx *ctx;
-
 static berth_ps *make_big(const big_problem *p, berth_ps_comm comm, int racks) {
   berth_ps_options o = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
   o.comm = comm;
   if (racks) o.rack = p->rack;
-  return must_ps_new(ctx, &o, RUN_JOBS, p->job);
+  return must_ps_new(&o, RUN_JOBS, p->job);
 }
 
 /* The policy with its plans noted. */
@@ -46,7 +44,7 @@ static berth_ps_run *play(berth_ps *ps, berth_pdors_options o, noted *n) {
   n->d = make_pdors(ps, o);
   n->inner = berth_pdors_policy(n->d);
   berth_ps_run *r = must_ps_run_new(ps);
-  if (!CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  CHECK_OK(berth_ps_run_play(r, &policy));
   return r;
 }
 
@@ -110,15 +108,15 @@ static void early_end(bool reclaim) {
   berth_pdors_options o = berth_pdors_default();
   p.job[0] = plain_job(0, 4, 2);
   p.job[1] = plain_job(5, 1, 1);
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   p.job[0].tau += 1;
-  berth_ps *thought = make_problem(ctx, &p);
+  berth_ps *thought = make_problem(&p);
   o.reclaim = reclaim;
   berth_pdors *d = make_pdors(thought, o);
   double before = berth_pdors_price(d, 0, 0, 4);
   berth_ps_policy policy = berth_pdors_policy(d);
   berth_ps_run *r = must_ps_run_new(ps);
-  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  CHECK_OK(berth_ps_run_play(r, &policy));
   berth_ps_record k = must_ps_run_record(r, 0);
   CHECK(k.done == 1);
   for (int32_t t = 0; t < 4; t++) {
@@ -126,7 +124,6 @@ static void early_end(bool reclaim) {
     CHECK_NEAR(berth_pdors_committed(d, t)[0], kept ? 4 : 0, 0);
     if (!kept) CHECK_NEAR(berth_pdors_price(d, 0, 0, t), before, 0);
   }
-  RELEASE(r, d, ps, thought);
 }
 
 /* Planned with half the time that a sample takes. */
@@ -143,7 +140,7 @@ static int32_t done_when_slower(bool extend) {
   berth_pdors *d = make_pdors(thought, o);
   berth_ps_policy policy = berth_pdors_policy(d);
   berth_ps_run *r = must_ps_run_new(ps);
-  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  CHECK_OK(berth_ps_run_play(r, &policy));
   ps_judge(r, 1);
   int32_t done;
   done = berth_ps_run_report(r).done;
@@ -152,17 +149,16 @@ static int32_t done_when_slower(bool extend) {
 }
 
 /* Two samples in each slot, and no move: 5 take three slots, though six are planned at first. */
-static void check_trim(void) {
+TEST("a plan where moves cost time ends when it is done without those that it does not have") {
   small_problem p = { .jobs = 1, .machines = 1, .resources = 2, .slots = 6, .capacity = { 4, 4 } };
   p.job[0] = plain_job(0, 5, 2);
   p.job[0].moving = 0.5;
-  berth_ps *ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(&p);
   berth_pdors *d = make_pdors(ps, berth_pdors_default());
   berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
   CHECK_NEAR(berth_pdors_committed(d, 3)[0], 0, 0);
-  RELEASE(d, ps);
 }
 
 /* On an empty cluster all slots are equal: how many there are makes no difference. */
@@ -170,10 +166,10 @@ static int64_t solved_of(int32_t slots) {
   double capacity[8] = { 9, 9, 9, 9, 7, 7, 7, 7 };
   berth_ps_options po = berth_ps_default(4, 2, slots, capacity);
   berth_ps_job j = plain_job(0, 60, 12);
-  berth_ps *ps = must_ps_new(ctx, &po, 1, &j);
+  berth_ps *ps = must_ps_new(&po, 1, &j);
   berth_pdors *d = make_pdors(ps, berth_pdors_default());
   berth_pdors_plan plan;
-  CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
+  CHECK_OK(berth_pdors_decide(d, 0, &plan));
   CHECK(plan.admitted && plan.payoff <= plan.bound);
   int64_t n = berth_pdors_counted(d).slots_solved;
   RELEASE(d, ps);
@@ -186,49 +182,49 @@ static int stop(void *ud) {
   return stop_after-- <= 0;
 }
 
-static void interrupts(void) {
+TEST("a decision and a certificate can be interrupted, and asked again") {
   static big_problem p;
   berth_hooks hooks = { .interrupt = stop };
   berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
   berth_pdors *d = NULL;
   berth_pdors_options o = berth_pdors_default();
-  TEST("a decision and a certificate can be interrupted, and asked again");
   berth_rng rng = seeded(1, 1);
   fill(&p, &rng);
   p.job[0] = plain_job(0, 4, 2);
-  berth_ctx *own = must_ctx_new(&hooks);
-  berth_ps *ps = must_ps_new(own, &po, RUN_JOBS, p.job);
+  hooked(&hooks);
+  berth_ps *ps = must_ps_new(&po, RUN_JOBS, p.job);
   stop_after = 1000000;
-  CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_OK);
+  CHECK_OK(berth_pdors_new(ps, &o, &d));
   stop_after = 0;
   berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_EINTERRUPT);
   berth_pdors_certificate c;
   CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_EINTERRUPT);
   stop_after = 1000000;
-  CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
-  CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_OK);
+  plan = must_pdors_admit(d, 0);
+  CHECK_OK(berth_pdors_certify(d, 0, 10, &c));
   CHECK(plan.admitted);
-  RELEASE(d, ps, own);
+  RELEASE(d);
+  hooked(NULL);
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  TEST("within capacity, done as planned or before, the same twice: all modes");
+TEST("within capacity, done as planned or before, the same twice: all modes") {
   runs(42, 0, 0, BERTH_PS_CASES);
-  TEST("the same with racks") runs(12, 1, 0, BERTH_PS_CASES);
-  TEST("the same where moves cost time") runs(12, 0, 0.3, BERTH_PS_CASES);
-  TEST("shared links: within capacity") runs(6, 1, 0, BERTH_PS_SHARED);
-  TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` "
-       "is off");
+}
+TEST("the same with racks") { runs(12, 1, 0, BERTH_PS_CASES); }
+TEST("the same where moves cost time") { runs(12, 0, 0.3, BERTH_PS_CASES); }
+TEST("shared links: within capacity") { runs(6, 1, 0, BERTH_PS_SHARED); }
+
+TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` "
+     "is off") {
   early_end(true);
   early_end(false);
-  TEST("what is slower than thought is planned on, if `extend` is on");
+}
+
+TEST("what is slower than thought is planned on, if `extend` is on") {
   CHECK(done_when_slower(true) > done_when_slower(false) + 2);
-  TEST("a plan where moves cost time ends when it is done without those that it does not have");
-  check_trim();
-  TEST("equal slots are looked at once");
+}
+
+TEST("equal slots are looked at once") {
   CHECK(solved_of(20) <= 12 && solved_of(20) == solved_of(400));
-  interrupts();
-  return done_with(ctx);
 }

@@ -2,8 +2,6 @@
  * are few, and against its own bounds. */
 #include "pdors_slot_help.h"
 
-static berth_ctx *ctx;
-
 /* ---- what every answer must be ---- */
 
 static void check_answer(const slot_case *c, double samples, const berth_i_slot_answer *a) {
@@ -71,13 +69,13 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
   double x[2 * MOST_MACHINES];
   for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, machines, batch, size, kinds);
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= batch; k += by_mip ? 5 : 1) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
-      best = fmin(best, by_mip ? by_glpk(ctx, &c, k, servers_for(&c, k), 1, x)
+      best = fmin(best, by_mip ? by_glpk(&c, k, servers_for(&c, k), 1, x)
                                : brute(&c, 0, k, servers_for(&c, k)));
-      CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, samples, 1, &a));
       check_answer(&c, samples, &a);
       CHECK_NEAR(a.cost, best, 1e-7 * best);
       several += a.n > 1;
@@ -110,17 +108,17 @@ static void check_amount(slot_case *c, int32_t k, gaps *g) {
   berth_ps_place place[MOST_MACHINES], best_place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place }, best = { .place = best_place };
   double samples = work_of(c, k);
-  CHECK_STATUS(berth_i_slot_solve(c->s, samples, (uint64_t)k, &a), BERTH_OK);
+  CHECK_OK(berth_i_slot_solve(c->s, samples, (uint64_t)k, &a));
   check_answer(c, samples, &a);
   CHECK(a.feasible || !greedy_can(c, k));
   c->s->o.mode = BERTH_PDORS_EXACT;
-  CHECK_STATUS(berth_i_slot_solve(c->s, samples, (uint64_t)k, &best), BERTH_OK);
+  CHECK_OK(berth_i_slot_solve(c->s, samples, (uint64_t)k, &best));
   c->s->o.mode = BERTH_PDORS_REPAIRED;
   CHECK(best.cost <= a.cost && a.bound <= best.cost);
   if (!a.feasible || a.inside) return;
   g->best = fmax(g->best, a.cost / best.cost);
   double x[2 * MOST_MACHINES];
-  g->published = fmax(g->published, a.cost / by_glpk(ctx, c, k, servers_for(c, k), 0, x));
+  g->published = fmax(g->published, a.cost / by_glpk(c, k, servers_for(c, k), 0, x));
   g->n++;
 }
 
@@ -133,7 +131,7 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
   slot_case c;
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 40, size, kinds);
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 40; k += 3) check_amount(&c, k, &g);
     CHECK(berth_i_slot_counts(c.s)->unproved == 0);
     close_case(&c);
@@ -145,7 +143,7 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
 
 /* ---- faithful ---- */
 
-static void check_faithful(void) {
+TEST("faithful: what it finds is valid, and it counts what it does not") {
   berth_pdors_options o = berth_pdors_default();
   int32_t found = 0, several = 0;
   int64_t never = 0;
@@ -158,11 +156,11 @@ static void check_faithful(void) {
   berth_ps_place place[MOST_MACHINES];
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 20, 30, 12, 20);
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 30; k += 4) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k);
-      CHECK_STATUS(berth_i_slot_solve(c.s, samples, (uint64_t)k, &a), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, samples, (uint64_t)k, &a));
       check_answer(&c, samples, &a);
       found += a.feasible;
       several += a.n > 1;
@@ -175,7 +173,7 @@ static void check_faithful(void) {
 
 /* ---- racks, ties, streams ---- */
 
-static void check_racks(void) {
+TEST("racks are a third case") {
   berth_pdors_options o = berth_pdors_default();
   int32_t in_rack = 0, apart = 0;
   o.mode = BERTH_PDORS_EXACT;
@@ -188,7 +186,7 @@ static void check_racks(void) {
     c.job.tau = 1e-6; /* the links decide */
     c.job.rack = 4e3;
     for (h = 0; h < c.machines; h++) c.rack[h] = h * 7 % 3;
-    begin_case(ctx, &c, &o, 1);
+    begin_case(&c, &o, 1);
     for (int32_t k = 1; k <= 12; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
@@ -201,7 +199,7 @@ static void check_racks(void) {
           part.left[h] = c.rack[h / RESOURCES] == r ? c.left[h] : 0;
         best = fmin(best, brute(&part, 0, w, servers_for(&c, w)));
       }
-      CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, samples, 1, &a));
       check_answer(&c, samples, &a);
       CHECK_NEAR(a.cost, best, 1e-7 * best);
       for (h = 1, r = 0; h < a.n; h++)
@@ -215,7 +213,7 @@ static void check_racks(void) {
 }
 
 /* Equal prices: the first machine that has room, and one machine rather than two. */
-static void check_ties(void) {
+TEST("ties: one machine, the lowest") {
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
@@ -229,17 +227,17 @@ static void check_ties(void) {
     c.left[i] = i / RESOURCES == 0 ? 0 : 20;
   }
   for (int32_t i = 0; i < RESOURCES; i++) c.job.worker[i] = c.job.server[i] = 1;
-  begin_case(ctx, &c, &o, 0);
-  CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
+  begin_case(&c, &o, 0);
+  CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a));
   CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12
         && a.place[0].servers == 4);
   CHECK_NEAR(a.bound, a.cost, 0);
   /* 16 units: the first four of those that have room */
   for (int32_t i = RESOURCES; i < 6 * RESOURCES; i++) c.left[i] = 4;
-  CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-  CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
+  CHECK_OK(berth_i_slot_begin(c.s, 0, &c.state));
+  CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a));
   CHECK(a.n == 4 && a.place[0].machine == 1 && a.place[3].machine == 4);
-  CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12.5), 1, &a), BERTH_OK);
+  CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 12.5), 1, &a));
   CHECK(!a.feasible && a.n == 0 && isinf(a.cost) && isinf(a.bound)); /* above the batch */
   close_case(&c);
 }
@@ -261,22 +259,22 @@ static void check_streams(berth_pdors_mode mode) {
     draw_case(&c, &rng, 20, 40, 9, 20);
     other = c;
     draw_state(&other, &rng, 5, 3);
-    begin_case(ctx, &c, &o, 0);
-    CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &a), BERTH_OK);
+    begin_case(&c, &o, 0);
+    CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &a));
     other.state = (berth_i_slot_state){ other.price, other.left };
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &other.state), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 9), 4, &b), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
+    CHECK_OK(berth_i_slot_begin(c.s, 0, &other.state));
+    CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 9), 4, &b));
+    CHECK_OK(berth_i_slot_begin(c.s, 0, &c.state));
     for (int32_t k = 40; k > 17; k -= 4)
-      CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &b), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b));
+    CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &b));
     CHECK(same(&a, &b));
     close_case(&c);
   }
 }
 
 /* What is not to be had at any price. */
-static void check_infinite(void) {
+TEST("infinite prices") {
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
@@ -287,8 +285,8 @@ static void check_infinite(void) {
     c.job.worker[0] = 1; /* servers take none of it */
     for (int32_t h = 0; h < 12; h++)
       if (h % 2) c.price[h * RESOURCES] = INFINITY;
-    begin_case(ctx, &c, &o, 0);
-    CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 10), 1, &a), BERTH_OK);
+    begin_case(&c, &o, 0);
+    CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 10), 1, &a));
     check_answer(&c, work_of(&c, 10), &a);
     for (int32_t h = 0; h < a.n; h++) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
     close_case(&c);
@@ -310,12 +308,12 @@ static void check_extremes(berth_pdors_mode mode) {
       if (i % 5 < 2) c.job.worker[r] = 0;
       if (i % 5 > 0 && i % 5 < 4) c.job.server[r] = 0;
     }
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= c.job.batch + 1; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
       if (k <= c.job.batch) best = fmin(best, brute(&c, 0, k, servers_for(&c, k)));
-      CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, samples, 1, &a));
       check_answer(&c, samples, &a);
       if (mode != BERTH_PDORS_FAITHFUL) CHECK_NEAR(a.cost, best, 1e-7 * best);
     }
@@ -338,9 +336,9 @@ static void check_vast(berth_pdors_mode mode) {
       c.job.worker[r] = r == 0 ? 0 : c.job.worker[r] * 1e-8;
       c.job.server[r] *= 1e-8;
     }
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (double amount = 1; amount <= INT32_MAX; amount = amount * 7 + 1) {
-      CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, amount), 1, &a), BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, amount), 1, &a));
       check_answer(&c, work_of(&c, amount), &a);
       CHECK(a.feasible || amount > 1e8);
     }
@@ -348,27 +346,23 @@ static void check_vast(berth_pdors_mode mode) {
   }
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("exact: the best of all placements on tiny clusters") check_exact(1, 3, 6, 6, 3, 0);
-  TEST("exact: machines that are alike") check_exact(2, 4, 6, 5, 2, 0);
-  TEST("exact: GLPK's branch and bound on larger ones") check_exact(3, 12, 30, 6, 12, 1);
-  TEST("repaired: feasible when greedy is, within 1.25 of the published program where machines "
-       "have room for several")
+TEST("exact: the best of all placements on tiny clusters") { check_exact(1, 3, 6, 6, 3, 0); }
+TEST("exact: machines that are alike") { check_exact(2, 4, 6, 5, 2, 0); }
+TEST("exact: GLPK's branch and bound on larger ones") { check_exact(3, 12, 30, 6, 12, 1); }
+
+TEST("repaired: feasible when greedy is, within 1.25 of the published program where machines "
+     "have room for several") {
   check_repaired(4, 20, 24, 20, (gaps){ 1.25, 1.03, 100 });
-  TEST("repaired: small machines, where that program says little")
-  check_repaired(5, 20, 8, 20, (gaps){ 4, 1.03, 100 });
-  TEST("repaired: machines that are alike") check_repaired(6, 40, 6, 5, (gaps){ 4, 1.03, 100 });
-  TEST("faithful: what it finds is valid, and it counts what it does not") check_faithful();
-  TEST("racks are a third case") check_racks();
-  TEST("ties: one machine, the lowest") check_ties();
-  TEST("one stream, one answer: repaired") check_streams(BERTH_PDORS_REPAIRED);
-  TEST("one stream, one answer: faithful") check_streams(BERTH_PDORS_FAITHFUL);
-  TEST("infinite prices") check_infinite();
-  TEST("extremes: exact") check_extremes(BERTH_PDORS_EXACT);
-  TEST("extremes: faithful") check_extremes(BERTH_PDORS_FAITHFUL);
-  TEST("billions of workers: repaired") check_vast(BERTH_PDORS_REPAIRED);
-  TEST("billions of workers: exact") check_vast(BERTH_PDORS_EXACT);
-  TEST("billions of workers: faithful") check_vast(BERTH_PDORS_FAITHFUL);
-  return done_with(ctx);
 }
+
+TEST("repaired: small machines, where that program says little") {
+  check_repaired(5, 20, 8, 20, (gaps){ 4, 1.03, 100 });
+}
+TEST("repaired: machines that are alike") { check_repaired(6, 40, 6, 5, (gaps){ 4, 1.03, 100 }); }
+TEST("one stream, one answer: repaired") { check_streams(BERTH_PDORS_REPAIRED); }
+TEST("one stream, one answer: faithful") { check_streams(BERTH_PDORS_FAITHFUL); }
+TEST("extremes: exact") { check_extremes(BERTH_PDORS_EXACT); }
+TEST("extremes: faithful") { check_extremes(BERTH_PDORS_FAITHFUL); }
+TEST("billions of workers: repaired") { check_vast(BERTH_PDORS_REPAIRED); }
+TEST("billions of workers: exact") { check_vast(BERTH_PDORS_EXACT); }
+TEST("billions of workers: faithful") { check_vast(BERTH_PDORS_FAITHFUL); }

@@ -1,8 +1,6 @@
 /* The linear program of one slot, against GLPK machine by machine. */
 #include "pdors_slot_help.h"
 
-static berth_ctx *ctx;
-
 /* The answer, machine by machine: feasible, and of that cost. */
 static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double workers,
                          double servers) {
@@ -23,9 +21,9 @@ static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double wo
 
 static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_t *feasible) {
   berth_i_slot_want want = { { workers, servers } };
-  double x[2 * MOST_MACHINES], value = by_glpk(ctx, c, workers, servers, 0, x);
+  double x[2 * MOST_MACHINES], value = by_glpk(c, workers, servers, 0, x);
   c->s->whole = c->s->drawn = false;
-  CHECK_STATUS(berth_i_slot_relax(c->s, c->s->region, want), BERTH_OK);
+  CHECK_OK(berth_i_slot_relax(c->s, c->s->region, want));
   if (isinf(value)) {
     CHECK(isinf(c->s->lp.bound));
     return;
@@ -36,7 +34,7 @@ static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_
   check_shares(c, &c->s->lp, workers, servers);
   c->s->whole = true;
   c->s->drawn = false;
-  CHECK_STATUS(berth_i_slot_relax(c->s, c->s->region, want), BERTH_OK);
+  CHECK_OK(berth_i_slot_relax(c->s, c->s->region, want));
   CHECK(c->s->lp.bound >= value * (1 - 1e-7));
   if (!isinf(c->s->lp.bound)) check_shares(c, &c->s->lp, workers, servers);
 }
@@ -50,7 +48,7 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
   for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 60, size, kinds);
     for (int32_t k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9))
       check_program(&c, k, servers_for(&c, k), &feasible);
     close_case(&c);
@@ -68,11 +66,11 @@ static void check_spread(double deviation) {
   for (int32_t i = 0; i < 200; i++) {
     draw_case(&c, &rng, 40, 100, 20, 40);
     for (int32_t k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     c.s->whole = i % 2 == 0;
     for (int32_t k = 1; k <= 100; k += 9) {
       berth_i_slot_want want = { { k, servers_for(&c, k) } };
-      CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, want), BERTH_OK);
+      CHECK_OK(berth_i_slot_relax(c.s, c.s->region, want));
       if (isinf(c.s->lp.bound)) continue;
       CHECK(c.s->lp.solved);
       check_shares(&c, &c.s->lp, want.units[0], want.units[1]);
@@ -84,18 +82,18 @@ static void check_spread(double deviation) {
 }
 
 /* The same program after others: the same answer. */
-static void check_order(void) {
+TEST("an answer does not depend on what was asked before") {
   berth_pdors_options o = berth_pdors_default();
   int32_t n = 0;
   berth_rng rng = seeded(5, 0);
   slot_case c;
   draw_case(&c, &rng, 20, 60, 10, 7);
-  begin_case(ctx, &c, &o, 0);
+  begin_case(&c, &o, 0);
   berth_i_slot_share first[CELLS];
   for (int32_t i = 0; i < 2; i++) {
     for (int32_t k = 60; k > 12 && i == 1; k -= 5)
-      CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }), BERTH_OK);
+      CHECK_OK(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }));
+    CHECK_OK(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }));
     if (i == 0) memcpy(first, c.s->lp.share, (size_t)(n = c.s->lp.shares) * sizeof *first);
   }
   CHECK(n > 0 && n == c.s->lp.shares
@@ -103,14 +101,9 @@ static void check_order(void) {
   close_case(&c);
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("different machines: GLPK's value") check_random(1, 20, 8, 40, 0);
-  TEST("classes of machines that are alike") check_random(2, 30, 8, 3, 0);
-  TEST("small machines, many of them full") check_random(3, 40, 2.5, 11, 0);
-  TEST("equal prices everywhere") check_random(4, 20, 6, 40, 1);
-  TEST("prices over many orders of magnitude") check_spread(3);
-  TEST("prices over too many") check_spread(12);
-  TEST("an answer does not depend on what was asked before") check_order();
-  return done_with(ctx);
-}
+TEST("different machines: GLPK's value") { check_random(1, 20, 8, 40, 0); }
+TEST("classes of machines that are alike") { check_random(2, 30, 8, 3, 0); }
+TEST("small machines, many of them full") { check_random(3, 40, 2.5, 11, 0); }
+TEST("equal prices everywhere") { check_random(4, 20, 6, 40, 1); }
+TEST("prices over many orders of magnitude") { check_spread(3); }
+TEST("prices over too many") { check_spread(12); }

@@ -4,8 +4,6 @@
 
 enum { STATES = 20, ROUNDINGS = 100, WANTED = 200 };
 
-static berth_ctx *ctx;
-
 typedef struct kept {
   int packing, covering, all;
   double factor;
@@ -33,15 +31,14 @@ static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size
   slot_case c;
   for (int32_t i = 0; i < STATES; i++) {
     draw_case(&c, &rng, 20, 400, size, 20);
-    begin_case(ctx, &c, &o, 0);
+    begin_case(&c, &o, 0);
     double g = berth_i_slot_factor(c.s, c.s->region,
                                    (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
     CHECK(favour == BERTH_PDORS_PACKING ? g < 1 : g > 1);
     k.factor += g / STATES;
     for (int32_t n = 0; n < ROUNDINGS && (form == BERTH_GDELTA_TIGHT || g >= 0.5); n++) {
-      CHECK_STATUS(berth_i_slot_solve(c.s, WANTED / berth_ps_worker_slots(&c.job, c.job.across),
-                                      (uint64_t)n, &a),
-                   BERTH_OK);
+      CHECK_OK(berth_i_slot_solve(c.s, WANTED / berth_ps_worker_slots(&c.job, c.job.across),
+               (uint64_t)n, &a));
       if (berth_i_slot_counts(c.s)->roundings == n + 1) look(&c, &c.s->draft, &k);
     }
     close_case(&c);
@@ -63,12 +60,13 @@ static void check_favour(berth_pdors_favour favour, berth_pdors_gdelta form, dou
   check_kept(favour == BERTH_PDORS_PACKING ? k.packing : k.covering, k.all);
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("favouring packing, tight") check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_TIGHT, 200);
-  TEST("favouring packing, formula, where it is 1/2 or more")
+TEST("favouring packing, tight") { check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_TIGHT, 200); }
+
+TEST("favouring packing, formula, where it is 1/2 or more") {
   check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_FORMULA, 2000);
-  TEST("favouring covering, tight") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_TIGHT, 100);
-  TEST("favouring covering, formula") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_FORMULA, 100);
-  return done_with(ctx);
+}
+TEST("favouring covering, tight") { check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_TIGHT, 100); }
+
+TEST("favouring covering, formula") {
+  check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_FORMULA, 100);
 }

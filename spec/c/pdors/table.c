@@ -4,8 +4,6 @@
 #include "pdors/pdors_internal.h"
 #include "pdors_help.h"
 
-static berth_ctx *ctx;
-
 enum { MOST_QUANTA = 300 };
 
 typedef struct table {
@@ -23,10 +21,8 @@ static double ask(table *t, int32_t job, int32_t slot, int32_t v, double samples
     berth_i_oasis_begin(t->d, job, &state);
     berth_i_oasis_solve(t->d, samples, &a);
   } else {
-    CHECK_STATUS(berth_i_slot_begin(t->solver, job, &state), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_solve(t->solver, samples, berth_i_pdors_stream(t->d, job, slot, v),
-                                    &a),
-                 BERTH_OK);
+    CHECK_OK(berth_i_slot_begin(t->solver, job, &state));
+    CHECK_OK(berth_i_slot_solve(t->solver, samples, berth_i_pdors_stream(t->d, job, slot, v), &a));
   }
   return a.feasible ? a.cost : INFINITY;
 }
@@ -62,7 +58,7 @@ static int decided[2];
 static void play(berth_ps *ps, berth_pdors_options o) {
   static table t;
   t.d = make_pdors(ps, o);
-  CHECK_STATUS(berth_i_slot_solver_new(ps, &t.d->o, &t.solver), BERTH_OK);
+  CHECK_OK(berth_i_slot_solver_new(ps, &t.d->o, &t.solver));
   for (int32_t i = 0; i < RUN_JOBS; i++) {
     int32_t done = BERTH_NONE;
     berth_i_pdors_note_job(t.d, i);
@@ -80,14 +76,12 @@ static void play(berth_ps *ps, berth_pdors_options o) {
     CHECK(plan.done == done);
   }
   berth_i_slot_solver_release(t.solver);
-  berth_pdors_release(t.d);
+  RELEASE(t.d);
 }
 
-int main(void) {
+TEST("bounds and classes of slots change nothing") {
   static big_problem p;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
   berth_rng rng = seeded(29, 0);
-  TEST("bounds and classes of slots change nothing");
   for (int32_t k = 0; k < 24; k++) {
     berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
     berth_pdors_options o = some_options(k);
@@ -95,11 +89,9 @@ int main(void) {
     o.quanta = 5 + 4 * (k % 9);
     fill(&p, &rng);
     if (k % 6 == 5) p.job[k].moving = 0.2;
-    berth_ps *ps = must_ps_new(ctx, &po, RUN_JOBS, p.job);
+    berth_ps *ps = must_ps_new(&po, RUN_JOBS, p.job);
     play(ps, o);
-    berth_ps_release(ps);
   }
   printf("# %d admitted, %d refused\n", decided[1], decided[0]);
   CHECK(decided[1] > 100);
-  return done_with(ctx);
 }

@@ -17,14 +17,13 @@ static void like(problem *q, int32_t ops, int32_t devices) {
 
 /* a > b, a > c: apart they take 1 + 1.5 + 4 with the transfer, together 9; seen twice as long, 1 +
  * 3 + 4 is less still; at 8 they stay. */
-static void weighs_transfers(berth_ctx *ctx) {
+TEST("weighed transfers decide, true ones count") {
   static const double weight[] = { 1, 2, 8, 0.5 };
   problem q;
   like(&q, 3, 2);
   for (int32_t d = 0; d < 2; d++) q.time[1][d] = q.time[2][d] = 4;
-  problem_edge(&q, 0, 1, 1.5);
-  problem_edge(&q, 0, 2, 1.5);
-  made m = problem_make(ctx, &q);
+  problem_edges(&q, "0>1:1.5 0>2:1.5");
+  made m = problem_make(&q);
   for (int k = 0; k < 4; k++) {
     berth_place_options o = berth_place_default(m.g);
     o.transfer_weight = weight[k];
@@ -33,9 +32,7 @@ static void weighs_transfers(berth_ctx *ctx) {
     CHECK_NEAR(berth_placement_estimate(p), weight[k] == 8 ? 9 : 6.5, 0);
     CHECK_TEXT(berth_placement_placer(p), "heft");
     CHECK((berth_placement_device(p)[1] == berth_placement_device(p)[2]) == (weight[k] == 8));
-    berth_placement_release(p);
   }
-  unmake(&m);
 }
 
 static berth_status costly_way(void *ud, int32_t tensor, int32_t src, int32_t dst,
@@ -47,35 +44,31 @@ static berth_status costly_way(void *ud, int32_t tensor, int32_t src, int32_t ds
 
 /* 0 > 1 is a chain, 2 > 3 too; 3 reads what 1 makes. Of the priced tensors the third, from 1 to 3,
  * crosses to device 2 only. */
-static void prices_by_function(berth_ctx *ctx) {
+TEST("prices by a user's function follow their tensors into the coarse graph") {
   problem q;
   berth_cost_model model = { 0 };
   like(&q, 6, 3);
   for (int32_t i = 0; i < 6; i++) q.pin[i] = BERTH_NONE;
-  problem_edge(&q, 0, 1, 1);
-  problem_edge(&q, 2, 3, 1);
-  problem_edge(&q, 1, 4, 1); /* tensor 2 */
-  problem_edge(&q, 3, 4, 1);
-  problem_edge(&q, 4, 5, 1);
+  problem_edges(&q, "0>1:1 2>3:1 1>4:1"); /* tensor 2 */
+  problem_edges(&q, "3>4:1 4>5:1");
   q.pin[0] = 0;
   q.pin[2] = 1;
   /* the chain 4 > 5 runs on device 2 */
   for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED;
-  made m = problem_make(ctx, &q);
+  made m = problem_make(&q);
   model.transfer = costly_way;
   berth_cost *c = must_cost_new(m.g, m.t, &model);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_CHAINS;
   berth_placement *p;
   for (int k = 0; takers[k]; k++) {
-    CHECK_STATUS(berth_place(c, takers[k], &o, &p, NULL), BERTH_OK);
+    p = must_place(c, takers[k], &o);
     const int32_t *device = berth_placement_device(p);
     CHECK(device[0] == 0 && device[1] == 0 && device[2] == 1 && device[3] == 1 && device[4] == 2
           && device[5] == 2);
     CHECK_NEAR(berth_placement_estimate(p), 5, 0); /* 2, then 1 of the transfer from 3, then 2 */
-    berth_placement_release(p);
+    RELEASE(p);
   }
-  RELEASE(c, m.c, m.g, m.t);
 }
 
 static berth_status nowhere_together(void *ud, int32_t op, int32_t device, double *seconds) {
@@ -84,41 +77,37 @@ static berth_status nowhere_together(void *ud, int32_t op, int32_t device, doubl
   return BERTH_OK;
 }
 
-static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
+TEST("what the user's function lets run nowhere together stays apart") {
   problem q;
   berth_cost_model model = { 0 };
   like(&q, 2, 2);
-  problem_edge(&q, 0, 1, 1);
-  made m = problem_make(ctx, &q);
+  problem_edges(&q, "0>1:1");
+  made m = problem_make(&q);
   model.op = nowhere_together;
   berth_cost *c = must_cost_new(m.g, m.t, &model);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_FUSE;
   berth_placement *p = must_place(c, "heft", &o);
   CHECK(berth_placement_device(p)[0] == 0 && berth_placement_device(p)[1] == 1);
-  RELEASE(p, c, m.c, m.g, m.t);
 }
 
 /* Sets larger than what is left anywhere do not make it infeasible. */
-static void packs_ops_where_sets_do_not_fit(berth_ctx *ctx) {
+TEST("ops are packed where their sets do not fit") {
   problem q;
   like(&q, 4, 2);
   for (int32_t i = 0; i < 4; i++) q.param[i] = i < 2 ? 3 : 2;
   q.memory[0] = q.memory[1] = 5;
-  problem_edge(&q, 0, 1, 0);
-  problem_edge(&q, 1, 2, 0);
-  problem_edge(&q, 2, 3, 0);
-  made m = problem_make(ctx, &q);
+  problem_edges(&q, "0>1:0 1>2:0 2>3:0");
+  made m = problem_make(&q);
   for (int how = BERTH_COARSEN_CHAINS; how <= BERTH_COARSEN_FUSE; how++) {
     berth_place_options o = berth_place_default(m.g);
     o.coarsen = (berth_coarsen)how;
     for (int k = 0; takers[k]; k++) {
       berth_placement *p = must_place(m.c, takers[k], &o);
       CHECK(p && berth_placement_device(p)[0] != berth_placement_device(p)[1]);
-      berth_placement_release(p);
+      RELEASE(p);
     }
   }
-  unmake(&m);
 }
 
 /* ---- at random ---- */
@@ -138,10 +127,9 @@ static void check_answer(const problem *q, const made *m, const berth_placement 
   berth_oom oom;
   CHECK(!berth_result_oom(r, &oom));
   CHECK(berth_result_makespan(r) == berth_placement_estimate(p));
-  berth_result_release(r);
 }
 
-static void at_random(berth_ctx *ctx) {
+TEST("random problems: groups, pins, types, memory; the estimate is the simulator's") {
   static const double weight[] = { 0.5, 1, 3 };
   int answers = 0, refusals = 0;
   berth_rng rng = seeded(41, 0);
@@ -152,7 +140,7 @@ static void at_random(berth_ctx *ctx) {
     random_problem(&q, &rng);
     q.bandwidth = 1;
     for (int32_t e = 0; e < q.edges; e++) q.bytes[e] = berth_rng_below(&rng, 4);
-    made m = problem_make(ctx, &q);
+    made m = problem_make(&q);
     berth_place_options o = berth_place_default(m.g);
     o.memory = seed % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     o.links = (berth_links)(seed % 4);
@@ -187,12 +175,12 @@ static void at_random(berth_ctx *ctx) {
     CHECK_TEXT(berth_errmsg(ctx), want); \
   } while (0)
 
-static void wrong_options(berth_ctx *ctx) {
+TEST("wrong options are refused, by name and value") {
   static const int32_t child[] = { 1, BERTH_NONE };
   problem q;
   like(&q, 2, 2);
-  problem_edge(&q, 0, 1, 1);
-  made m = problem_make(ctx, &q);
+  problem_edges(&q, "0>1:1");
+  made m = problem_make(&q);
   berth_place_options o;
   REFUSED(o.coarsen = (berth_coarsen)4, "heft", "option coarsen is 4 (0 to 3)");
   REFUSED(o.coarsen_ops = 3, "heft", "option coarsen_ops: 3 means nothing without coarsen");
@@ -211,8 +199,7 @@ static void wrong_options(berth_ctx *ctx) {
           "m-sct", "option favourite: it is of ops, and coarsen makes sets of them");
   q.param[0] = q.param[1] = 2;
   q.memory[0] = q.memory[1] = 1;
-  unmake(&m);
-  m = problem_make(ctx, &q);
+  m = problem_make(&q);
   {
     berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
     berth_placement *p = NULL;
@@ -222,10 +209,9 @@ static void wrong_options(berth_ctx *ctx) {
     CHECK(strncmp(berth_errmsg(ctx), "etf: ", 5) == 0 && why.op == 0 && why.missing == 1);
     if (strncmp(berth_errmsg(ctx), "etf: ", 5) != 0) printf("# %s\n", berth_errmsg(ctx));
   }
-  unmake(&m);
 }
 
-static berth_status place_all(berth_ctx *ctx) {
+static berth_status place_all(void) {
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
   berth_bundle b = { NULL, NULL, NULL, NULL };
@@ -236,34 +222,18 @@ static berth_status place_all(berth_ctx *ctx) {
       "10,40,einsummable\n20,80,einsummable\n30,120,formation\n5,20,einsummable\n";
   berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
   device.memory = 1e6;
-  if (st == BERTH_OK) st = berth_topology_ring(ctx, 3, &device, &link, &t);
-  if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &c);
+  TRY(st, berth_topology_ring(ctx, 3, &device, &link, &t));
+  TRY(st, berth_cost_new(b.graph, t, NULL, &c));
   for (int how = BERTH_COARSEN_NONE; how <= BERTH_COARSEN_FUSE && st == BERTH_OK; how++) {
     berth_place_options o = berth_place_default(b.graph);
     berth_placement *p = NULL;
     o.coarsen = (berth_coarsen)how;
     o.transfer_weight = 2;
     st = berth_place(c, "etf", &o, &p, NULL);
-    berth_placement_release(p);
+    RELEASE(p);
   }
   RELEASE(c, t, &b);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("weighed transfers decide, true ones count") weighs_transfers(ctx);
-  TEST("prices by a user's function follow their tensors into the coarse graph");
-  prices_by_function(ctx);
-  TEST("what the user's function lets run nowhere together stays apart");
-  joins_nothing_that_runs_nowhere_together(ctx);
-  TEST("ops are packed where their sets do not fit") packs_ops_where_sets_do_not_fit(ctx);
-  TEST("random problems: groups, pins, types, memory; the estimate is the simulator's");
-  at_random(ctx);
-  TEST("wrong options are refused, by name and value");
-  wrong_options(ctx);
-  CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-  check_refusals(place_all);
-  return check_done();
-}
+TEST_REFUSALS(place_all)

@@ -2,8 +2,6 @@
 #include "list/place_engine_help.h"
 #include "refusals.h"
 
-static berth_ctx *ctx;
-
 static const char *const placers[] = { "single", "round-robin",   "random",      "metis",
                                        "m-topo", "m-etf",         "m-sct",       "etf",
                                        "heft",   "cpop",          "peft",        "minmin",
@@ -17,11 +15,11 @@ static double simulated(const instance *x, const int32_t *device, berth_memory_p
   berth_oom oom = { .op = BERTH_NONE };
   double makespan = NAN;
   o.memory = memory;
-  if (!CHECK_STATUS(berth_simulate(x->cost, device, &o, &r), BERTH_OK)) return NAN;
+  if (!CHECK_OK(berth_simulate(x->cost, device, &o, &r))) return NAN;
   makespan = berth_result_makespan(r);
   berth_result_oom(r, &oom);
   if (oom_op) *oom_op = oom.op;
-  berth_result_release(r);
+  RELEASE(r);
   return makespan;
 }
 
@@ -49,24 +47,23 @@ static void place_all(const instance *x) {
                               : BERTH_SEARCH_ANNEAL;
     berth_status st = berth_place(x->cost, placers[i], &o, &p, NULL);
     if (st == BERTH_EINFEASIBLE && strcmp(placers[i], "single") == 0) continue; /* types and pins */
-    if (!CHECK_STATUS(st, BERTH_OK)) {
+    if (!CHECK_OK(st)) {
       printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
       continue;
     }
     double makespan = simulated(x, berth_placement_device(p), BERTH_MEMORY_NONE, NULL);
     check_bounds(x, makespan, false);
     check_bounds(x, makespan, true);
-    berth_placement_release(p);
+    RELEASE(p);
   }
 }
 
-static void everything_places(void) {
+TEST("all placers take collectives; no bound is above what the simulator finds") {
   static const int whats[] = { 0, WITH_TIES, WITH_TYPES | WITH_UNEVEN, WITH_PINS | WITH_GROUPS };
-  TEST("all placers take collectives; no bound is above what the simulator finds");
   berth_rng rng = seeded(21, 0);
   for (int i = 0; i < 4 && !check_bad; i++) {
     instance x;
-    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20),
+    if (!random_instance(&rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20),
                          2 + i % 3, &x))
       continue;
     place_all(&x);
@@ -75,14 +72,13 @@ static void everything_places(void) {
 }
 
 /* The best of all placements of few ops on two devices is no better than any bound. */
-static void brute_force(void) {
-  TEST("bounds are below the best of all placements");
+TEST("bounds are below the best of all placements") {
   berth_rng rng = seeded(22, 0);
   for (int i = 0; i < 10 && !check_bad; i++) {
     instance x;
     double best = INFINITY;
     int32_t n = 3 + berth_rng_below(&rng, 4);
-    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | (i % 2 ? WITH_TIES : 0), n, 2, &x)) continue;
+    if (!random_instance(&rng, WITH_COLLECTIVES | (i % 2 ? WITH_TIES : 0), n, 2, &x)) continue;
     int32_t device[8];
     for (int code = 0; code < 1 << n; code++) {
       for (int v = 0; v < n; v++) device[v] = code >> v & 1;
@@ -94,16 +90,15 @@ static void brute_force(void) {
   }
 }
 
-static void mending(void) {
+TEST("repair and adjust take collectives, and answers keep memory") {
   int placed = 0;
-  TEST("repair and adjust take collectives, and answers keep memory");
   berth_rng rng = seeded(23, 0);
   for (int i = 0; i < 30 && !check_bad; i++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     int32_t n = 6 + berth_rng_below(&rng, 20), oom = BERTH_NONE;
     berth_placement *p = NULL, *q = NULL;
-    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x))
+    if (!random_instance(&rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x))
       continue;
     int32_t device[32];
     for (int d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
@@ -117,7 +112,7 @@ static void mending(void) {
       CHECK(oom == BERTH_NONE);
       a = berth_adjust_default(x.g);
       a.place.memory = BERTH_MEMORY_NONE;
-      CHECK_STATUS(berth_adjust(x.cost, berth_placement_device(p), &a, &q, NULL), BERTH_OK);
+      q = must_adjust(x.cost, berth_placement_device(p), &a);
     }
     RELEASE(q, p, x.cost, x.t, x.g);
   }
@@ -128,43 +123,41 @@ static void mending(void) {
 
 /* Two members of 1 s, an all-reduce of 8 B, two consumers of 2 s; on two devices, 4 B/s and 0.5 s
  * apart. */
-static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, instance *x) {
+static berth_status data_parallel(const berth_cost_model *model, instance *x) {
   static const int32_t members[] = { 0, 1 }, consumers[] = { 2, 3 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 2, consumers };
   const berth_link link = { 4, 0.5 };
   berth_device device = berth_device_default();
   berth_graph_builder *b = NULL;
-  berth_status st = berth_graph_builder_new(in, &b);
+  berth_status st = berth_graph_builder_new(ctx, &b);
   memset(x, 0, sizeof *x);
-  if (st == BERTH_OK) st = add_text(b, "1@0 1@1 2@0 2@1");
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &x->g);
-  if (st == BERTH_OK) st = berth_topology_mesh(in, 2, &device, &link, &x->t);
-  if (st == BERTH_OK) st = berth_cost_new(x->g, x->t, model, &x->cost);
-  berth_graph_builder_release(b);
+  TRY(st, add_text(b, "1@0 1@1 2@0 2@1"));
+  TRY(st, berth_graph_builder_add_collective(b, &c, NULL));
+  TRY(st, berth_graph_builder_finish(b, &x->g));
+  TRY(st, berth_topology_mesh(ctx, 2, &device, &link, &x->t));
+  TRY(st, berth_cost_new(x->g, x->t, model, &x->cost));
+  RELEASE(b);
   return st;
 }
 
-static void by_hand(void) {
+TEST("consumers start at 1 + 2 (0.5 + 4/4) s, however candidates become ready") {
   berth_placement *p = NULL;
   berth_place_options o = berth_place_default(NULL);
-  TEST("consumers start at 1 + 2 (0.5 + 4/4) s, however candidates become ready");
   instance x;
-  CHECK_STATUS(data_parallel(ctx, NULL, &x), BERTH_OK);
+  CHECK_OK(data_parallel(NULL, &x));
   for (int i = 5; i < 14; i++) {
-    CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK);
+    p = must_place(x.cost, placers[i], &o);
     CHECK_NEAR(berth_placement_start(p)[2], 4, 1e-12);
     CHECK_NEAR(berth_placement_start(p)[3], 4, 1e-12);
     CHECK_NEAR(berth_placement_estimate(p), 6, 1e-12);
-    berth_placement_release(p);
+    RELEASE(p);
   }
   o.quantum = 0.75; /* ops of 1 and 3 quanta, the collective of 4 */
-  CHECK_STATUS(berth_place(x.cost, "etf", &o, &p, NULL), BERTH_OK);
+  p = must_place(x.cost, "etf", &o);
   CHECK_NEAR(berth_placement_start(p)[2], 5 * 0.75, 1e-12);
-  berth_placement_release(p);
-  CHECK_STATUS(berth_place(x.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
-  CHECK_TEXT(berth_errmsg(ctx),
-             "exact: the graph has 1 collectives; search (anneal, local) takes them");
+  RELEASE(p);
+  CHECK_ERROR(berth_place(x.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED,
+              "exact: the graph has 1 collectives; search (anneal, local) takes them");
   release_instance(&x);
 }
 
@@ -177,74 +170,62 @@ static berth_status ask(void *ud, int32_t collective, int32_t n, const int32_t *
   return *calls == -1 ? BERTH_ECALLBACK : BERTH_OK;
 }
 
-static void by_function(void) {
+TEST("a function prices them, on the calling thread, and its failure comes back") {
   int calls = 0;
   const berth_cost_model model = { .collective = ask, .ud = &calls };
   berth_placement *p = NULL;
   berth_portfolio *all = NULL;
-  TEST("a function prices them, on the calling thread, and its failure comes back");
   instance x;
-  CHECK_STATUS(data_parallel(ctx, &model, &x), BERTH_OK);
+  CHECK_OK(data_parallel(&model, &x));
   berth_portfolio_options o = berth_portfolio_default(x.g);
   o.threads = 4;
-  if (CHECK_STATUS(berth_portfolio_run(x.cost, &o, &all, NULL), BERTH_OK)) {
+  if (CHECK_OK(berth_portfolio_run(x.cost, &o, &all, NULL))) {
     CHECK_NEAR(berth_placement_estimate(berth_portfolio_best(all)), 1 + 7 + 2, 1e-12);
   }
-  berth_portfolio_release(all);
+  RELEASE(all);
   calls = -2;
   CHECK_STATUS(berth_place(x.cost, "etf", NULL, &p, NULL), BERTH_ECALLBACK);
   release_instance(&x);
 }
 
-static void unreachable(void) {
+TEST("members stay within reach of one another") {
   berth_placement *p = NULL;
   static const int32_t members[] = { 0, 1 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
-  TEST("members stay within reach of one another");
   instance x;
   memset(&x, 0, sizeof x);
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(add_text(b, "1@2 1"), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  must_text(b, "1@2 1");
+  must_add_collective(b, &c);
   x.g = must_graph(b);
-  x.t = must_topology_of_text(ctx, "1 1 1 1-2:4,0.5");
-  CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
+  x.t = must_topology_of_text("1 1 1 1-2:4,0.5");
+  x.cost = must_cost_new(x.g, x.t, NULL);
   for (int32_t i = 5; i < 14; i++) {
-    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) {
+    if (!CHECK_OK(berth_place(x.cost, placers[i], NULL, &p, NULL))) {
       printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
       continue;
     }
     CHECK(berth_placement_device(p)[1] != 0);
-    berth_placement_release(p);
+    RELEASE(p);
   }
   release_instance(&x);
 }
 
-static berth_status whole_job(berth_ctx *in) {
+static berth_status whole_job(void) {
   static const char *const each[] = { "peft", "cpop", "m-sct", NULL };
   instance x;
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
-  berth_status st = data_parallel(in, NULL, &x);
+  berth_status st = data_parallel(NULL, &x);
   o.averages = BERTH_AVERAGE_SAGA;
   for (int i = 0; each[i] && st == BERTH_OK; i++) {
     st = berth_place(x.cost, each[i], &o, &p, NULL);
     if (st != BERTH_OK) break;
-    berth_placement_release(p);
+    RELEASE(p);
     p = NULL;
   }
   release_instance(&x);
   return st;
 }
 
-int main(void) {
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  everything_places();
-  brute_force();
-  mending();
-  by_hand();
-  by_function();
-  unreachable();
-  check_refusals(whole_job);
-  return done_with(ctx);
-}
+TEST_REFUSALS(whole_job)

@@ -1,9 +1,8 @@
 /* The enumerative optimizer: meta-ops, the assignment problem beside enumeration, and worked
  * placements. */
-#include "place_help.h"
 #include "place/placers/assignment_internal.h"
-
-static berth_ctx *ctx;
+#include "place_help.h"
+#include "refusals.h"
 
 /* ---- assignment ---- */
 
@@ -30,8 +29,7 @@ static void random_prices(berth_rng *rng, int32_t n, berth_i_price *price) {
   }
 }
 
-static void test_assignment(void) {
-  TEST("assignment: as few refusals, as little cost and as low ties as by trying all");
+TEST("assignment: as few refusals, as little cost and as low ties as by trying all") {
   berth_rng rng = seeded(5, 0);
   berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
   int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
@@ -39,139 +37,131 @@ static void test_assignment(void) {
     int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8),
             rows = 1 + berth_rng_below(&rng, columns);
     random_prices(&rng, rows * columns, price);
-    CHECK_STATUS(berth_i_assignment(ctx, rows, columns, price, fast), BERTH_OK);
+    CHECK_OK(berth_i_assignment(ctx, rows, columns, price, fast));
     berth_i_assignment_enumerate(rows, columns, price, slow);
     if (!CHECK(berth_i_price_compare(sum_of(rows, columns, price, fast),
                                      sum_of(rows, columns, price, slow))
                == 0))
       return;
   }
-  TEST("assignment: the first choice of each is not the best of all");
+  CASE("assignment: the first choice of each is not the best of all");
   {
     /* 2 + 1 < 1 + 9 */
     const berth_i_price two[] = { { 0, 1, 0 }, { 0, 2, 0 }, { 0, 1, 0 }, { 0, 9, 0 } };
-    CHECK_STATUS(berth_i_assignment(ctx, 2, 2, two, fast), BERTH_OK);
+    CHECK_OK(berth_i_assignment(ctx, 2, 2, two, fast));
     CHECK(fast[0] == 1 && fast[1] == 0);
   }
-  CHECK_STATUS(berth_i_assignment(ctx, 0, 3, NULL, fast), BERTH_OK);
+  CHECK_OK(berth_i_assignment(ctx, 0, 3, NULL, fast));
 }
 
 /* ---- meta-ops ---- */
 
-static void test_meta_ops(void) {
+TEST("meta-ops: runs of equal time, depth and number of inputs") {
   int32_t n = 0;
   double comp[MOST_OPS] = { 1, 1, 1, 1, 2, 2.01, 1, 1 };
   static const int32_t equal[] = { 0, 0, 1, 1, 2, 3, 4, 5 }, near[] = { 0, 0, 1, 1, 2, 2, 3, 4 };
-  TEST("meta-ops: runs of equal time, depth and number of inputs");
   problem p;
   /* 0 1 sources; 2 3 read one each; 4 5 read both; 6 reads 4, 7 reads 4 and 5 */
   problem_clear(&p, 8, 1);
-  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 3, 1), problem_edge(&p, 2, 4, 1),
-      problem_edge(&p, 3, 4, 1);
-  problem_edge(&p, 2, 5, 1), problem_edge(&p, 3, 5, 1), problem_edge(&p, 4, 6, 1),
-      problem_edge(&p, 4, 7, 1);
-  problem_edge(&p, 5, 7, 1);
-  berth_graph *g = problem_graph(ctx, &p);
+  problem_edges(&p, "0>2:1 1>3:1 2>4:1"),
+      problem_edges(&p, "3>4:1 2>5:1 3>5:1 4>6:1"),
+      problem_edges(&p, "4>7:1 5>7:1");
+  berth_graph *g = problem_graph(&p);
   int32_t set[MOST_OPS];
-  CHECK_STATUS(berth_meta_ops(g, comp, 0, set, &n), BERTH_OK);
+  CHECK_OK(berth_meta_ops(g, comp, 0, set, &n));
   CHECK(n == 6 && memcmp(set, equal, sizeof equal) == 0);
-  CHECK_STATUS(berth_meta_ops(g, comp, 0.01, set, &n), BERTH_OK);
+  CHECK_OK(berth_meta_ops(g, comp, 0.01, set, &n));
   CHECK(n == 5 && memcmp(set, near, sizeof near) == 0);
   comp[0] = comp[1] = INFINITY;
-  CHECK_STATUS(berth_meta_ops(g, comp, 0.01, set, NULL), BERTH_OK);
+  CHECK_OK(berth_meta_ops(g, comp, 0.01, set, NULL));
   CHECK(memcmp(set, near, sizeof near) == 0);
-  CHECK_STATUS(berth_meta_ops(g, comp, 1, set, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "meta-ops: tolerance 1 is not in 0..1");
+  CHECK_ERROR(berth_meta_ops(g, comp, 1, set, NULL), BERTH_EINVAL,
+              "meta-ops: tolerance 1 is not in 0..1");
   comp[3] = NAN;
-  CHECK_STATUS(berth_meta_ops(g, comp, 0, set, NULL), BERTH_EINVAL);
-  CHECK(strstr(berth_errmsg(ctx), "op 3") != NULL);
-  berth_graph_release(g);
+  CHECK_SAYS(berth_meta_ops(g, comp, 0, set, NULL), BERTH_EINVAL, "op 3");
 }
 
 /* ---- placements ---- */
 
 static void expect(const problem *p, const char *variant, const char *digits) {
-  made m = problem_make(ctx, p);
+  made m = problem_make(p);
   berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   o.variant = variant;
-  if (CHECK_STATUS(berth_place(m.c, "enumerative", &o, &r, NULL), BERTH_OK)) {
+  if (CHECK_OK(berth_place(m.c, "enumerative", &o, &r, NULL))) {
     char found[MOST_OPS + 1] = "";
     for (int32_t i = 0; i < p->ops; i++) found[i] = (char)('0' + berth_placement_device(r)[i]);
     CHECK_TEXT(found, digits);
     CHECK_TEXT(berth_placement_placer(r), "enumerative");
   }
-  RELEASE(r, m.c, m.g, m.t);
+  RELEASE(r);
 }
 
 /* Two operators of two blocks, crossed: 0 feeds 3 and 1 feeds 2. Then their sum. */
 static void crossed(problem *p) {
   problem_clear(p, 5, 2);
   p->bandwidth = 1;
-  problem_edge(p, 0, 3, 4), problem_edge(p, 1, 2, 4), problem_edge(p, 2, 4, 1),
-      problem_edge(p, 3, 4, 2);
+  problem_edges(p, "0>3:4 1>2:4 2>4:1"),
+      problem_edges(p, "3>4:2");
 }
 
-static void test_worked(void) {
-  TEST("blocks go to different devices, each to its inputs");
+TEST("blocks go to different devices, each to its inputs") {
   problem p;
   crossed(&p);
   expect(&p, "", "01100"); /* 3 on 0, 2 on 1: nothing crosses; the sum to 3, which sends more */
   expect(&p, "enumerate", "01100");
-  TEST("a block less free to move goes first where it must");
+  CASE("a block less free to move goes first where it must");
   p.pin[3] = 1;
   expect(&p, "", "01011"); /* 3 is pinned to 1, so 2 goes to 0 */
-  TEST("a group is one block, wherever its members are");
+  CASE("a group is one block, wherever its members are");
   crossed(&p);
   p.group[0] = p.group[2] = 0;
   expect(&p, "", "01011"); /* 2 with 0: 3 is left for device 1; the sum: 2 s from 3, 1 s from 2 */
-  TEST("more blocks than devices: in rounds");
+  CASE("more blocks than devices: in rounds");
   problem_clear(&p, 6, 2);
   expect(&p, "", "010101");
-  TEST("a slow device counts like a transfer");
+  CASE("a slow device counts like a transfer");
   problem_clear(&p, 1, 2);
   p.time[0][0] = 3;
   expect(&p, "", "1");
-  TEST("memory comes before an even spread");
+  CASE("memory comes before an even spread");
   problem_clear(&p, 4, 2);
   for (int32_t i = 0; i < 4; i++) p.param[i] = 1;
   p.memory[0] = 1;
   expect(&p, "", "0111");
 }
 
-static void test_relatives(void) {
-  TEST("blocks: partial products that are dear to move are made where their sum is");
+TEST("blocks: partial products that are dear to move are made where their sum is") {
   problem p = clear_problem(6, 2);
   p.bandwidth = 1;
-  problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9),
-      problem_edge(&p, 3, 5, 9);
+  problem_edges(&p, "0>4:9 1>4:9 2>5:9"),
+      problem_edges(&p, "3>5:9");
   expect(&p, "blocks", "001101");
-  TEST("blocks: cheap ones are dealt out"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
+  CASE("blocks: cheap ones are dealt out"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
   problem_clear(&p, 3, 2);
   p.bandwidth = 10;
-  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  problem_edges(&p, "0>2:1 1>2:1");
   expect(&p, "blocks", "010");
-  TEST("blocks: an op that reads from another twice is no sum of it");
+  CASE("blocks: an op that reads from another twice is no sum of it");
   problem_clear(&p, 3, 2);
   p.bandwidth = 10;
-  problem_edge(&p, 0, 2, 1), problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  problem_edges(&p, "0>2:1 0>2:1 1>2:1");
   expect(&p, "blocks", "010");
-  TEST("greedy: where the largest load grows least");
+  CASE("greedy: where the largest load grows least");
   problem_clear(&p, 3, 2);
   p.bandwidth = 10;
-  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 2, 1);
+  problem_edges(&p, "0>2:1 1>2:1");
   expect(&p, "greedy", "010");
   problem_clear(&p, 2, 2);
   p.bandwidth = 1;
-  problem_edge(&p, 0, 1, 9);
+  problem_edges(&p, "0>1:9");
   expect(&p, "greedy", "00");
 }
 
 /* Every variant keeps what the plain form keeps: an answer wherever round-robin has one. */
-static void test_random(void) {
+TEST("an answer wherever another placer has one, the same each time") {
   static const char *const variants[] = { "", "enumerate", "blocks", "greedy" };
   int answers = 0;
-  TEST("an answer wherever another placer has one, the same each time");
   berth_rng rng = seeded(9, 0);
   for (int i = 0; i < 400; i++) {
     problem p;
@@ -181,15 +171,15 @@ static void test_random(void) {
     for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
     if (p.edges > 0 && i % 2) problem_edge(&p, p.src[0], p.dst[0], 1);
     p.bandwidth = 1;
-    made m = problem_make(ctx, &p);
+    made m = problem_make(&p);
     berth_status st = berth_place(m.c, "round-robin", &o, &other, NULL);
     for (int v = 0; v < 4; v++) {
       berth_placement *a = NULL, *b = NULL;
       o.variant = variants[v];
-      if (st == BERTH_OK) CHECK_STATUS(berth_place(m.c, "enumerative", &o, &a, NULL), BERTH_OK);
+      if (st == BERTH_OK) CHECK_OK(berth_place(m.c, "enumerative", &o, &a, NULL));
       if (!a) continue;
       answers++;
-      CHECK_STATUS(berth_place(m.c, "enumerative", &o, &b, NULL), BERTH_OK);
+      b = must_place(m.c, "enumerative", &o);
       CHECK(memcmp(berth_placement_device(a), berth_placement_device(b),
                    (size_t)p.ops * sizeof(int32_t))
             == 0);
@@ -206,39 +196,22 @@ static void test_random(void) {
 
 /* ---- allocation failure ---- */
 
-static void test_memory(void) {
-  static const char *const variants[] = { "", "blocks", "greedy" };
-  TEST("enumerative: allocation failure at every allocation, no leak");
+static berth_status place_crossed(const void *variant) {
+  let_pass();
   problem p;
   crossed(&p);
-  for (int v = 0; v < 3; v++) {
-    berth_status st = BERTH_ENOMEM;
-    for (size_t fail_at = 1; st != BERTH_OK && fail_at < 1000; fail_at++) {
-      check_alloc_state state = { 0, 0, 0 };
-      berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
-      berth_place_options o = berth_place_default(NULL);
-      berth_placement *r = NULL;
-      berth_ctx *own = must_ctx_new(&hooks);
-      made m = problem_make(own, &p);
-      o.variant = variants[v];
-      state.calls = 0;
-      state.fail_at = fail_at;
-      st = berth_place(m.c, "enumerative", &o, &r, NULL);
-      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-      RELEASE(r, m.c, m.g, m.t, own);
-      CHECK(state.held == 0);
-    }
-    CHECK_STATUS(st, BERTH_OK);
-  }
+  made m = problem_make(&p);
+  berth_place_options o = berth_place_default(NULL);
+  berth_placement *r = NULL;
+  o.variant = variant;
+  refuse_from_here();
+  berth_status st = berth_place(m.c, "enumerative", &o, &r, NULL);
+  RELEASE(r);
+  return st;
 }
 
-int main(void) {
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  test_assignment();
-  test_meta_ops();
-  test_worked();
-  test_relatives();
-  test_random();
-  test_memory();
-  return done_with(ctx);
+TEST("enumerative: allocation failure at every allocation, no leak") {
+  refuse_each(place_crossed, "", 1, 0);
+  refuse_each(place_crossed, "blocks", 1, 0);
+  refuse_each(place_crossed, "greedy", 1, 0);
 }

@@ -26,10 +26,10 @@ typedef struct made {
   berth_cost *c;
 } made;
 
-static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
+static berth_graph *problem_graph(const problem *p) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, p->devices, types), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new();
+  CHECK_OK(berth_graph_builder_types(b, p->devices, types));
   for (int32_t i = 0; i < p->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = p->time[i];
@@ -37,52 +37,51 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
     op.workspace_bytes = p->workspace[i];
     op.group = p->group[i];
     op.pin = p->pin[i];
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+    must_add_op(b, &op);
   }
   for (int32_t i = 0; i < p->edges; i++) {
     berth_tensor t = { p->src[i], p->bytes[i], p->resident ? -1 : 0, 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_add_consumer(b, i, p->dst[i]), BERTH_OK);
+    must_add_tensor(b, &t);
+    CHECK_OK(berth_graph_builder_add_consumer(b, i, p->dst[i]));
   }
   return must_graph(b);
 }
 
 /* Devices 2 k and 2 k + 1 are close. */
-static inline berth_topology *topology_of_pairs(berth_ctx *ctx, const problem *p, berth_link close,
-                                                berth_link far) {
+static berth_topology *topology_of_pairs(const problem *p, berth_link close, berth_link far) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_topology_builder *b = must_topology_builder_new(ctx);
+  berth_topology_builder *b = must_topology_builder_new();
   for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     d.memory = p->memory[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
   }
   for (int32_t i = 0; i < p->devices; i++) {
     for (int32_t j = i + 1; j < p->devices; j++) {
       const berth_link *l = i / 2 == j / 2 ? &close : &far;
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, l, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_duplex(b, i, j, l, NULL));
     }
   }
   return must_topology(b);
 }
-static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
+static berth_topology *problem_topology(const problem *p) {
   const berth_link link = { p->bandwidth, p->latency };
-  return topology_of_pairs(ctx, p, link, link);
+  return topology_of_pairs(p, link, link);
 }
 
-static inline made problem_make(berth_ctx *ctx, const problem *p) {
-  made m = { problem_graph(ctx, p), problem_topology(ctx, p), NULL };
-  CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
-  return m;
+static made problem_make(const problem *p) {
+  berth_graph *g = problem_graph(p);
+  berth_topology *t = problem_topology(p);
+  return (made){ g, t, must_cost_new(g, t, NULL) };
 }
 
-static inline void unmake(made *m) {
+static void unmake(made *m) {
   RELEASE(m->c, m->g, m->t);
 }
 
 /* Defaults: one op time everywhere, no groups, no pins, no limits, free links. */
-static inline void problem_clear(problem *p, int32_t ops, int32_t devices) {
+static void problem_clear(problem *p, int32_t ops, int32_t devices) {
   memset(p, 0, sizeof *p);
   p->ops = ops;
   p->devices = devices;
@@ -94,19 +93,27 @@ static inline void problem_clear(problem *p, int32_t ops, int32_t devices) {
   for (int32_t d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
 }
 
-static inline problem clear_problem(int32_t ops, int32_t devices) {
+static problem clear_problem(int32_t ops, int32_t devices) {
   problem p;
   problem_clear(&p, ops, devices);
   return p;
 }
 
-static inline void problem_edge(problem *p, int32_t src, int32_t dst, double bytes) {
+static void problem_edge(problem *p, int32_t src, int32_t dst, double bytes) {
   p->src[p->edges] = src;
   p->dst[p->edges] = dst;
   p->bytes[p->edges++] = bytes;
 }
 
-static inline void random_times(problem *p, berth_rng *rng, int alike) {
+/* As in graph_of_text: "0>1:8 1>2:4". */
+static void problem_edges(problem *p, const char *text) {
+  for (char *t = (char *)text; *t; t += strspn(t, " ")) {
+    int32_t src = (int32_t)strtol(t, &t, 10), dst = (int32_t)strtol(t + 1, &t, 10);
+    problem_edge(p, src, dst, strtod(t + 1, &t));
+  }
+}
+
+static void random_times(problem *p, berth_rng *rng, int alike) {
   for (int32_t i = 0; i < p->ops; i++) {
     double t = berth_rng_below(rng, 10);
     int32_t keep = berth_rng_below(rng, p->devices);
@@ -119,7 +126,7 @@ static inline void random_times(problem *p, berth_rng *rng, int alike) {
 
 /* Integer sizes, so that sums are exact; limits around the share of each device. Edges carry
  * nothing: memory is the ops'. */
-static inline void random_problem(problem *p, berth_rng *rng) {
+static void random_problem(problem *p, berth_rng *rng) {
   int32_t alike = berth_rng_below(rng, 2), density = 2 + berth_rng_below(rng, 6);
   double total = 0;
   problem_clear(p, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 3));
@@ -154,21 +161,21 @@ typedef struct search {
   int limits; /* memory counts: parameters, and the largest workspace */
 } search;
 
-static inline double crossing(const search *s, int32_t edge, int32_t from, int32_t to) {
+static double crossing(const search *s, int32_t edge, int32_t from, int32_t to) {
   int32_t n = s->p->devices;
   if (from == to) return 0;
   return s->table ? s->table[(edge * n + from) * n + to]
                   : s->p->latency + s->p->bytes[edge] / s->p->bandwidth;
 }
 
-static inline int has_producers(const search *s, int32_t op) {
+static int has_producers(const search *s, int32_t op) {
   for (int32_t i = 0; i < s->p->edges; i++) {
     if (s->p->dst[i] == op && s->device[s->p->src[i]] == BERTH_NONE) return 0;
   }
   return 1;
 }
 
-static inline double arrival(const search *s, int32_t op, int32_t d) {
+static double arrival(const search *s, int32_t op, int32_t d) {
   double ready = 0;
   for (int32_t i = 0; i < s->p->edges; i++) {
     int32_t from = s->p->src[i];
@@ -178,7 +185,7 @@ static inline double arrival(const search *s, int32_t op, int32_t d) {
   return ready;
 }
 
-static inline int has_room(const search *s, int32_t op, int32_t d) {
+static int has_room(const search *s, int32_t op, int32_t d) {
   double sum = s->p->param[op], most = s->p->workspace[op];
   for (int32_t i = 0; i < s->p->ops; i++) {
     if (s->device[i] != d) continue;
@@ -188,7 +195,7 @@ static inline int has_room(const search *s, int32_t op, int32_t d) {
   return !s->limits || sum + most <= s->p->memory[d];
 }
 
-static inline int may_run(const search *s, int32_t op, int32_t d) {
+static int may_run(const search *s, int32_t op, int32_t d) {
   if (isinf(s->p->time[op][d]) || (s->p->pin[op] != BERTH_NONE && s->p->pin[op] != d)) return 0;
   for (int32_t i = 0; i < s->p->ops && s->p->group[op] != BERTH_NONE; i++) {
     if (s->p->group[i] == s->p->group[op] && s->device[i] != BERTH_NONE && s->device[i] != d)
@@ -201,7 +208,7 @@ static inline int may_run(const search *s, int32_t op, int32_t d) {
 }
 
 /* No schedule is left out: sorted by start, its ops append in this way, none later than there. */
-static inline void extend(search *s, int32_t placed, double end) {
+static void extend(search *s, int32_t placed, double end) {
   if (end >= s->best) return;
   if (placed == s->p->ops) s->best = end;
   for (int32_t op = 0; op < s->p->ops; op++) {
@@ -219,21 +226,21 @@ static inline void extend(search *s, int32_t placed, double end) {
 }
 
 /* INFINITY: nothing fits. */
-static inline double best_schedule(const problem *p, const double *table, int alike, int limits) {
+static double best_schedule(const problem *p, const double *table, int alike, int limits) {
   search s = { p, table, alike, { 0 }, { 0 }, { 0 }, INFINITY, limits };
   for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }
 
-static inline double optimum_by(const problem *p, const double *table, int alike) {
+static double optimum_by(const problem *p, const double *table, int alike) {
   return best_schedule(p, table, alike, 0);
 }
-static inline double optimum(const problem *p, int alike) { return optimum_by(p, NULL, alike); }
-static inline double optimum_within(const problem *p) { return best_schedule(p, NULL, 0, 1); }
+static double optimum(const problem *p, int alike) { return optimum_by(p, NULL, alike); }
+static double optimum_within(const problem *p) { return best_schedule(p, NULL, 0, 1); }
 
 /* No transfer takes time. */
-static inline double best_makespan(const problem *p, int limits) {
+static double best_makespan(const problem *p, int limits) {
   problem free_of_transfers = *p;
   free_of_transfers.bandwidth = INFINITY;
   free_of_transfers.latency = 0;

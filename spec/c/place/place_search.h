@@ -4,13 +4,13 @@
 
 #include "place_help.h"
 
-static inline void join_of(problem *p, int32_t producers, int32_t devices, double transfer) {
+static void join_of(problem *p, int32_t producers, int32_t devices, double transfer) {
   problem_clear(p, producers + 1, devices);
   p->bandwidth = 1;
   for (int32_t i = 0; i < producers; i++) problem_edge(p, i, producers, transfer);
 }
 
-static inline void add_edges(problem *p, berth_rng *rng, int most_bytes) {
+static void add_edges(problem *p, berth_rng *rng, int most_bytes) {
   int32_t density = 1 + berth_rng_below(rng, 3);
   for (int32_t i = 1; i < p->ops; i++) {
     for (int32_t j = 0; j < i; j++) {
@@ -22,11 +22,10 @@ static inline void add_edges(problem *p, berth_rng *rng, int most_bytes) {
   }
 }
 
-static inline berth_bounds thorough(berth_ctx *ctx, const problem *p) {
-  made m = problem_make(ctx, p);
+static berth_bounds thorough(const problem *p) {
+  made m = problem_make(p);
   berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
-  berth_bounds b = { 0 };
-  CHECK_STATUS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_OK);
+  berth_bounds b = must_bounds_compute(m.c, &o);
   unmake(&m);
   return b;
 }

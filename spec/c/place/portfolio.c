@@ -36,7 +36,7 @@ static void check_report_alone(berth_cost *c, const berth_member_report *r,
   berth_oom oom;
   CHECK(berth_result_makespan(run) == r->makespan && berth_result_oom(run, &oom) == r->oom);
   if (r->oom) CHECK(r->why.op == oom.op && r->why.device == oom.device && r->why.missing > 0);
-  RELEASE(run, p);
+  RELEASE(p);
 }
 
 static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, berth_links links) {
@@ -58,32 +58,28 @@ static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, b
   CHECK((first == BERTH_NONE) == (st == BERTH_EINFEASIBLE));
   CHECK(berth_portfolio_best(p)
         == (first == BERTH_NONE ? NULL : berth_portfolio_report(p, first)->placement));
-  berth_portfolio_release(p);
+  RELEASE(p);
 }
 
-static void test_never_worse(void) {
+TEST("never worse than a member; every report is what the member gives alone") {
   static const double tight[] = { INFINITY, 4, 2.6, 2.2 }; /* memory, shares of the parameters */
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX };
-  TEST("never worse than a member; every report is what the member gives alone");
   for (uint64_t seed = 0; seed < (uint64_t)check_runs(6, 12); seed++) {
-    berth_ctx *ctx = must_ctx_new(NULL);
-    instance probe = make(ctx, 48, 3, INFINITY, seed);
+    instance probe = make(48, 3, INFINITY, seed);
     double share = total_params(probe.g) / 3;
     drop(&probe);
-    instance m = make(ctx, 48, 3, tight[seed % 4] * share, seed);
+    instance m = make(48, 3, tight[seed % 4] * share, seed);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     o.place.links = links[seed % 3];
     o.threads = 1 + (int32_t)(seed % 2);
     check_never_worse(m.c, &o, links[seed % 3]);
     drop(&m);
-    CHECK(berth_ctx_memory(ctx) == 0);
-    berth_ctx_release(ctx);
   }
   if (!CHECK(refusals > check_runs(3, 20) && overruns > 0))
     printf("# %d refusals, %d overruns\n", refusals, overruns);
 }
 
-static void test_list(void) {
+TEST("the built-in members, in their order; ties go to the first") {
   static const char *const names[] = { "single",
                                        "round-robin",
                                        "m-etf",
@@ -118,40 +114,34 @@ static void test_list(void) {
                                        "metis fuse",
                                        "blevel, transfers x0.5",
                                        "m-sct through, transfers x4" };
-  TEST("the built-in members, in their order; ties go to the first");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 1, 2, INFINITY, 1);
+  instance m = make(1, 2, INFINITY, 1);
   berth_portfolio *p = must_portfolio_run(m.c, NULL);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
   for (int32_t i = 0; i < berth_portfolio_members(p); i++)
     CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
   CHECK(berth_portfolio_winner(p) == 0 && isnan(berth_portfolio_report(p, 0)->seconds));
   CHECK(!berth_portfolio_report(p, -1) && !berth_portfolio_report(p, berth_portfolio_members(p)));
-  berth_portfolio_release(p);
+  RELEASE(p);
   berth_portfolio_release(NULL);
-  RELEASE(m.c, m.g, m.t, ctx);
+  RELEASE(m.c, m.g, m.t);
 }
 
-static void test_as_placer(void) {
-  TEST("the placer \"portfolio\" is the run with defaults");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 60, 3, INFINITY, 5);
+TEST("the placer \"portfolio\" is the run with defaults") {
+  instance m = make(60, 3, INFINITY, 5);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.place.links = BERTH_LINKS_DUPLEX;
   berth_portfolio *p = must_portfolio_run(m.c, &o);
   berth_placement *q = must_place(m.c, "portfolio", &o.place);
   CHECK(same_placement(q, berth_portfolio_best(p)));
-  berth_portfolio_release(p);
+  RELEASE(p);
   CHECK(berth_placement_device(q)[0] >= 0); /* outlives the run */
-  RELEASE(q, m.c, m.g, m.t, ctx);
+  RELEASE(m.c, m.g, m.t);
 }
 
 /* ---- the judge ---- */
 
-static void test_judge(void) {
-  TEST("the judge's options decide, each answer in its own order if the judge plans");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 60, 3, INFINITY, 4);
+TEST("the judge's options decide, each answer in its own order if the judge plans") {
+  instance m = make(60, 3, INFINITY, 4);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   berth_sim_options judge = berth_sim_default(m.g);
   berth_place_options plain = berth_place_default(m.g), code = plain;
@@ -173,23 +163,21 @@ static void test_judge(void) {
   for (int32_t i = 0; i < 3; i += 2) {
     const berth_member_report *r = berth_portfolio_report(p, i);
     judge.sequence = berth_placement_sequence(r->placement);
-    CHECK_STATUS(berth_simulate(m.c, berth_placement_device(r->placement), &judge, &run), BERTH_OK);
+    run = must_simulate(m.c, berth_placement_device(r->placement), &judge);
     CHECK(berth_result_makespan(run) == r->makespan);
-    berth_result_release(run);
   }
-  berth_portfolio_release(p);
+  RELEASE(p);
   judge.sequence = NULL;
   judge.dispatch = BERTH_DISPATCH_FIFO;
   judge.noise = -1;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINVAL);
   CHECK(strncmp(berth_errmsg(ctx), "portfolio: judge: ", 18) == 0);
-  RELEASE(m.c, m.g, m.t, ctx);
+  RELEASE(m.c, m.g, m.t);
 }
 
 /* ---- members of the user's ---- */
 
 typedef struct own_member {
-  berth_ctx *ctx;
   berth_status status;
   int32_t ops; /* of the placement that it gives; 0: none */
   const char *message;
@@ -203,7 +191,7 @@ static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
   CHECK(why->op == BERTH_NONE && why->device == BERTH_NONE && why->missing == 0 && !*message);
   if (m->message) snprintf(message, size, "%s", m->message);
   if (m->ops > 0) {
-    CHECK_STATUS(berth_placement_new(m->ctx, m->ops, device, NULL, "own", NAN, out), BERTH_OK);
+    CHECK_OK(berth_placement_new(ctx, m->ops, device, NULL, "own", NAN, out));
   }
   return m->status;
 }
@@ -213,79 +201,71 @@ static void check_refusal(const instance *m, berth_member *list, const char *mes
   berth_portfolio *p = NULL;
   o.members = list;
   o.n_members = 2;
-  if (!CHECK_STATUS(berth_portfolio_run(m->c, &o, &p, NULL), BERTH_OK)) return;
+  if (!CHECK_OK(berth_portfolio_run(m->c, &o, &p, NULL))) return;
   CHECK(berth_portfolio_winner(p) == 1);
   CHECK_TEXT(berth_portfolio_report(p, 0)->message, message);
   CHECK(!berth_portfolio_report(p, 0)->placement);
-  berth_portfolio_release(p);
+  RELEASE(p);
 }
 
-static void test_own_members(void) {
-  TEST("a user's member: each way not to answer is told in its own words, not in those of who "
-       "spoke before");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 20, 2, INFINITY, 1);
-  own_member own = { ctx, BERTH_OK, 0, NULL };
+TEST("a user's member: each way not to answer is told in its own words, not in those of who "
+     "spoke before") {
+  instance m = make(20, 2, INFINITY, 1);
+  own_member own = { BERTH_OK, 0, NULL };
   berth_member list[] = { { "mine", NULL, berth_place_default(m.g), place_own, &own },
                           { NULL, "etf", berth_place_default(m.g), NULL, NULL } };
   check_refusal(&m, list, "there is no placement");
   own.ops = 19;
   check_refusal(&m, list, "the placement is of 19 ops, not 20, or of another context");
-  own = (own_member){ ctx, BERTH_EINFEASIBLE, 0, NULL };
+  own = (own_member){ BERTH_EINFEASIBLE, 0, NULL };
   check_refusal(&m, list, "infeasible");
-  own = (own_member){ ctx, BERTH_EINVAL, 20, "not today" };
+  own = (own_member){ BERTH_EINVAL, 20, "not today" };
   check_refusal(&m, list, "not today");
-  RELEASE(m.c, m.g, m.t, ctx);
+  RELEASE(m.c, m.g, m.t);
 }
 
 /* ---- nothing fits ---- */
 
-static void run_chains(berth_ctx *ctx, double memory, const char *message, double missing) {
+static void run_chains(double memory, const char *message, double missing) {
   berth_obstacle why = { 9, 9, 9 };
   berth_cost *c = must_cost_of_text(
-      ctx, "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10", 1, memory, 10);
+      "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10", 1, memory, 10);
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, NULL, &p, &why), BERTH_EINFEASIBLE);
   CHECK(p && !berth_portfolio_best(p) && berth_portfolio_winner(p) == BERTH_NONE);
   CHECK_TEXT(berth_errmsg(ctx), message);
   CHECK(why.missing == missing && why.device == 0);
-  RELEASE(p, c);
+  RELEASE(p);
 }
 
-static void test_infeasible(void) {
-  TEST("nothing fits: the proof, or what came closest, and what would help");
-  berth_ctx *ctx = must_ctx_new(NULL);
+TEST("nothing fits: the proof, or what came closest, and what would help") {
   run_chains(
-      ctx, 5,
+      5,
       "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing",
       5);
   run_chains(
-      ctx, 25,
+      25,
       "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
       "device 0 \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory",
       15);
-  berth_ctx_release(ctx);
 }
 
 /* ---- the door ---- */
 
-static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options *o,
-                    const char *message) {
+static void refused(berth_cost *c, const berth_portfolio_options *o, const char *message) {
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, o, &p, NULL), BERTH_EINVAL);
   CHECK(!p);
   CHECK_TEXT(berth_errmsg(ctx), message);
 }
 
-static void test_bad_options(void) {
-  TEST("bad options are refused by name");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 40, 3, INFINITY, 2);
+TEST("bad options are refused by name") {
+  instance m = make(40, 3, INFINITY, 2);
   berth_portfolio_options good = berth_portfolio_default(m.g);
   berth_place_options plain = berth_place_default(m.g);
   berth_member list[] = { { "a", "etf", plain, NULL, NULL }, { "b", "heft", plain, NULL, NULL } };
   good.members = list;
-#define REFUSED(change, message) o = good, change, refused(ctx, m.c, &o, message)
+#define REFUSED(change, message) o = good, change, refused(m.c, &o, message)
   berth_portfolio_options o;
   REFUSED(o.threads = -1, "option threads is -1 (0 to 4096)");
   REFUSED(o.seconds = NAN, "option seconds is nan (a number from 0)");
@@ -318,16 +298,4 @@ static void test_bad_options(void) {
 #undef REFUSED
   drop(&m);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
-}
-
-int main(void) {
-  test_list();
-  test_as_placer();
-  test_never_worse();
-  test_judge();
-  test_own_members();
-  test_infeasible();
-  test_bad_options();
-  return check_done();
 }

@@ -25,11 +25,9 @@ enum { OPS = 300 };
 enum { OPS = 1200 };
 #endif
 
-static void test_threads(void) {
-  TEST("the same bytes for any number of threads, and no memory left");
-  berth_ctx *ctx = must_ctx_new(NULL);
+TEST("the same bytes for any number of threads, and no memory left") {
   for (int k = 0; k < 2; k++) {
-    instance m = make(ctx, OPS, 4, k ? 7.5 * OPS : INFINITY, 7);
+    instance m = make(OPS, 4, k ? 7.5 * OPS : INFINITY, 7);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     berth_portfolio *alone, *several;
     o.place.links = BERTH_LINKS_DUPLEX;
@@ -42,12 +40,11 @@ static void test_threads(void) {
       CHECK_STATUS(berth_portfolio_run(m.c, &o, &several, NULL), st);
       if (st != BERTH_OK) CHECK_TEXT(berth_errmsg(ctx), text);
       check_same_run(alone, several);
-      berth_portfolio_release(several);
+      RELEASE(several);
     }
     RELEASE(alone, m.c, m.g, m.t);
     CHECK(berth_ctx_memory(ctx) == 0);
   }
-  berth_ctx_release(ctx);
 }
 
 /* An allocator of the user's that is not for many threads, and tells if it was called from another
@@ -66,19 +63,18 @@ static void *alloc_at_home(void *ud, void *ptr, size_t osize, size_t nsize) {
   return NULL;
 }
 
-static void test_own_allocator(void) {
+TEST("a user's allocator is called on the calling thread only") {
   own_alloc a = { pthread_self(), 0 };
   berth_hooks hooks = { alloc_at_home, &a, NULL, NULL, NULL, NULL };
-  TEST("a user's allocator is called on the calling thread only");
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
+  hooked(&hooks);
+  instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.threads = 4;
   berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(a.strangers == 0);
   RELEASE(p, m.c, m.g, m.t);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
+  hooked(NULL);
 }
 
 /* ---- hooks ---- */
@@ -112,21 +108,19 @@ static double on_clock(void *ud) {
   return now;
 }
 
-static berth_ctx *watched(watcher *w, int stop_at, double step) {
-  berth_hooks hooks = { NULL, NULL, on_clock, on_interrupt, on_progress, w };
+static void watched(watcher *w, int stop_at, double step) {
   memset(w, 0, sizeof *w);
   w->home = pthread_self();
   w->stop_at = stop_at;
   w->step = step;
-  return must_ctx_new(&hooks);
+  hooked(&(berth_hooks){ NULL, NULL, on_clock, on_interrupt, on_progress, w });
 }
 
-static void test_progress(void) {
-  TEST("progress and interrupt are asked on the calling thread, once for each member that is done");
+TEST("progress and interrupt are asked on the calling thread, once for each member that is done") {
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     watcher w;
-    berth_ctx *ctx = watched(&w, 1 << 30, 0.25);
-    instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
+    watched(&w, 1 << 30, 0.25);
+    instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     o.threads = threads;
     w.progress = w.asked = 0;
@@ -136,18 +130,18 @@ static void test_progress(void) {
     CHECK(w.strangers == 0 && w.asked > 0);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       CHECK(berth_portfolio_report(p, i)->seconds > 0);
-    RELEASE(p, m.c, m.g, m.t, ctx);
+    RELEASE(m.c, m.g, m.t);
+    hooked(NULL);
   }
 }
 
-static void test_interrupt(void) {
+TEST("the hook stops the run: what has answered stays") {
   int answered[2] = { 0, 0 };
-  TEST("the hook stops the run: what has answered stays");
   for (int stop_at = 1; stop_at < 42; stop_at += 10) {
     for (int32_t threads = 1; threads <= 3; threads += 2) {
       watcher w;
-      berth_ctx *ctx = watched(&w, 1 << 30, 0.25);
-      instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
+      watched(&w, 1 << 30, 0.25);
+      instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
       berth_portfolio_options o = berth_portfolio_default(m.g);
       berth_portfolio *p;
       o.threads = threads;
@@ -162,21 +156,21 @@ static void test_interrupt(void) {
         CHECK(r->status == BERTH_OK || r->status == BERTH_EINTERRUPT);
         CHECK_TEXT(r->message, r->status == BERTH_OK ? "" : "interrupted");
       }
-      berth_portfolio_release(p);
+      RELEASE(p);
       w.stop_at = 1 << 30;
-      CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK); /* all goes on afterwards */
-      RELEASE(p, m.c, m.g, m.t, ctx);
+      p = must_portfolio_run(m.c, &o); /* all goes on afterwards */
+      RELEASE(p, m.c, m.g, m.t);
+    hooked(NULL);
     }
   }
   CHECK(answered[0] > 0 && answered[1] > 0);
 }
 
-static void test_time(void) {
-  TEST("when the time has passed only the baselines run, and those that run are stopped");
+TEST("when the time has passed only the baselines run, and those that run are stopped") {
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     watcher w;
-    berth_ctx *ctx = watched(&w, 1 << 30, 1);
-    instance m = make(ctx, check_runs(2000, 5000), 3, INFINITY, 3);
+    watched(&w, 1 << 30, 1);
+    instance m = make(check_runs(2000, 5000), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     int late = 0;
     o.threads = threads;
@@ -188,27 +182,25 @@ static void test_time(void) {
       CHECK_STATUS(r->status, i < 2 ? BERTH_OK : BERTH_EINTERRUPT);
       CHECK_TEXT(r->message, i < 2 ? "" : "no time left");
     }
-    berth_portfolio_release(p);
     w.step = 0.001;
     o.seconds = 0.04; /* some looks: somebody is stopped on the way */
-    CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+    p = must_portfolio_run(m.c, &o);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       late += berth_portfolio_report(p, i)->status == BERTH_EINTERRUPT;
     /* who looks first is chance there */
     CHECK(late > 0 && (threads > 1 || late < berth_portfolio_members(p) - 2));
-    berth_portfolio_release(p);
     o.seconds = 1e9;
-    CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+    p = must_portfolio_run(m.c, &o);
     for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
-    RELEASE(p, m.c, m.g, m.t, ctx);
+    RELEASE(m.c, m.g, m.t);
+    hooked(NULL);
   }
 }
 
 /* ---- members of the user's ---- */
 
 typedef struct own_member {
-  berth_ctx *ctx;
   int32_t device;
   berth_status answer;
   int calls, strangers;
@@ -222,7 +214,7 @@ static void use_library(own_member *m, berth_cost *cost) {
   berth_status st = berth_place(cost, "single", NULL, &p, NULL);
   CHECK_STATUS(st, m->late ? BERTH_EINTERRUPT : BERTH_OK);
   if (p) CHECK(berth_placement_device(p)[0] == 0);
-  berth_placement_release(p);
+  RELEASE(p);
 }
 
 static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
@@ -233,7 +225,7 @@ static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
   m->strangers += !pthread_equal(pthread_self(), m->home);
   use_library(m, cost);
   for (int32_t i = 0; i < n; i++) device[i] = m->device;
-  if (m->answer == BERTH_OK) return berth_placement_new(m->ctx, n, device, NULL, "own", NAN, out);
+  if (m->answer == BERTH_OK) return berth_placement_new(ctx, n, device, NULL, "own", NAN, out);
   snprintf(message, size, "own reason");
   if (m->answer == BERTH_EINFEASIBLE) *why = (berth_obstacle){ 1, 0, 4 };
   return m->answer;
@@ -253,14 +245,12 @@ static berth_status never(void *ud, const berth_plan *p, double *priority) {
   return BERTH_ECALLBACK;
 }
 
-static void test_members(void) {
+TEST("members of the user's: placers with options, policies, functions") {
   pthread_t home = pthread_self();
   berth_policy policy = { .name = "last", .score = last_device, .ud = &home };
-  TEST("members of the user's: placers with options, policies, functions");
-  berth_ctx *ctx = must_ctx_new(NULL);
-  instance m = make(ctx, 40, 3, INFINITY, 2);
-  own_member own = { ctx, 1, BERTH_OK, 0, 0, home, NULL },
-             refuses = { ctx, 0, BERTH_EINFEASIBLE, 0, 0, home, NULL };
+  instance m = make(40, 3, INFINITY, 2);
+  own_member own = { 1, BERTH_OK, 0, 0, home, NULL },
+             refuses = { 0, BERTH_EINFEASIBLE, 0, 0, home, NULL };
   berth_place_options plain = berth_place_default(m.g), with_policy = plain, on_two = plain;
   with_policy.policy = &policy;
   on_two.device = 2;
@@ -285,7 +275,7 @@ static void test_members(void) {
   CHECK(berth_portfolio_report(p, 2)->why.op == 1
         && berth_portfolio_report(p, 2)->why.missing == 4);
   CHECK(berth_portfolio_winner(p) == 4);
-  berth_portfolio_release(p);
+  RELEASE(p);
   own.answer = BERTH_ECALLBACK;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_ECALLBACK);
   CHECK(!p);
@@ -301,20 +291,18 @@ static void test_members(void) {
   CHECK_TEXT(berth_portfolio_report(p, 0)->message, berth_errmsg(ctx) + 17);
   RELEASE(p, m.c, m.g, m.t);
   CHECK(berth_ctx_memory(ctx) == 0);
-  berth_ctx_release(ctx);
 }
 
-static void test_late_member(void) {
+TEST("what a user's function makes of being stopped by the time is no failure") {
   watcher w;
-  berth_ctx *ctx = watched(&w, 1 << 30, 0);
-  instance m = make(ctx, 40, 3, INFINITY, 2);
-  own_member late = { ctx, 1, BERTH_ECALLBACK, 0, 0, pthread_self(), &w };
+  watched(&w, 1 << 30, 0);
+  instance m = make(40, 3, INFINITY, 2);
+  own_member late = { 1, BERTH_ECALLBACK, 0, 0, pthread_self(), &w };
   berth_place_options plain = berth_place_default(m.g);
   berth_member list[] = { { NULL, "etf", plain, NULL, NULL },
                           { "late", NULL, plain, place_own, &late },
                           { NULL, "heft", plain, NULL, NULL } };
   berth_portfolio_options o = berth_portfolio_default(m.g);
-  TEST("what a user's function makes of being stopped by the time is no failure");
   o.members = list;
   o.n_members = 3;
   o.threads = 1;
@@ -325,23 +313,24 @@ static void test_late_member(void) {
     CHECK_STATUS(berth_portfolio_report(p, i)->status, BERTH_EINTERRUPT);
     CHECK_TEXT(berth_portfolio_report(p, i)->message, "no time left");
   }
-  berth_portfolio_release(p);
+  RELEASE(p);
   o.members = &list[1];
   o.n_members = 1;
   w.now = 0;
-  CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINTERRUPT);
-  CHECK_TEXT(berth_errmsg(ctx), "portfolio: no time left before any member answered");
-  RELEASE(p, m.c, m.g, m.t, ctx);
+  CHECK_ERROR(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINTERRUPT,
+              "portfolio: no time left before any member answered");
+  RELEASE(p, m.c, m.g, m.t);
+    hooked(NULL);
 }
 
 /* ---- allocation ---- */
 
-static berth_status small_run(berth_ctx *ctx) {
+static berth_status small_run(void) {
   static const char *const placers[] = { "single", "etf", "m-sct" };
   berth_cost *c = NULL;
   berth_portfolio *p = NULL;
   berth_member list[3];
-  berth_status st = cost_of_text(ctx, "1 2 3 4", 2, 1e6, 10, &c);
+  berth_status st = cost_of_text("1 2 3 4", 2, 1e6, 10, &c);
   if (st == BERTH_OK) {
     berth_portfolio_options o = berth_portfolio_default(berth_cost_graph(c));
     for (int i = 0; i < 3; i++) list[i] = (berth_member){ NULL, placers[i], o.place, NULL, NULL };
@@ -354,14 +343,4 @@ static berth_status small_run(berth_ctx *ctx) {
   return st;
 }
 
-int main(void) {
-  test_threads();
-  test_own_allocator();
-  test_progress();
-  test_interrupt();
-  test_time();
-  test_members();
-  test_late_member();
-  check_refusals(small_run);
-  return check_done();
-}
+TEST_REFUSALS(small_run)

@@ -9,22 +9,22 @@ static berth_ps_scheduler *fifo(berth_ps *p, bool backfill, int32_t most) {
   o.backfill = backfill;
   o.most = most;
   berth_ps_fifo_new(p, &o, &s);
-  return s;
+  return OWNED(s);
 }
 static berth_ps_scheduler *drf(berth_ps *p) {
   berth_ps_scheduler *s = NULL;
   berth_ps_drf_new(p, &s);
-  return s;
+  return OWNED(s);
 }
 static berth_ps_scheduler *dorm(berth_ps *p, const berth_ps_dorm_options *o) {
   berth_ps_scheduler *s = NULL;
   berth_ps_dorm_options standard = berth_ps_dorm_default();
   berth_ps_dorm_new(p, o ? o : &standard, &s);
-  return s;
+  return OWNED(s);
 }
 /* ---- FIFO ---- */
 
-static void fifo_order(berth_ctx *ctx) {
+TEST("fifo: the head of the line blocks, unless others may go ahead; what never fits is refused") {
   /* one worker each; the second needs more than the cluster has beside the first, the fourth than
    * it has at all */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0), ps_plain(0), ps_plain(1) };
@@ -32,26 +32,24 @@ static void fifo_order(berth_ctx *ctx) {
   j[1].samples = 8;
   j[2].samples = 4;
   j[3].worker[0] = 3;
-  berth_ps *p = ps_problem(ctx, 1, 20, 2, 2, 4, j);
-  TEST("fifo: the head of the line blocks, unless others may go ahead; what never fits is refused");
+  berth_ps *p = ps_problem(1, 20, 2, 2, 4, j);
   berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
   CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11
         && ps_record_of(r, 1).first == 12 && ps_record_of(r, 1).done == 13);
   CHECK(ps_record_of(r, 2).first == 14 && ps_record_of(r, 2).done == 14);
   CHECK(ps_record_of(r, 3).state == BERTH_JOB_REFUSED && ps_record_of(r, 3).cause == 1);
-  berth_ps_run_release(r);
+  RELEASE(r);
   r = ps_judged_play(p, fifo(p, true, 1));
   CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12
         && ps_record_of(r, 2).first == 0 && ps_record_of(r, 2).done == 0);
-  RELEASE(r, p);
+  RELEASE(r);
 }
 
-static void fifo_turns(berth_ctx *ctx) {
+TEST("fifo: workers, then servers, on machines in turn; the same ones to the end") {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  TEST("fifo: workers, then servers, on machines in turn; the same ones to the end");
   j[0].ratio = j[1].ratio = 0.25; /* a worker and four servers, on three machines */
   j[0].samples = 8;
-  berth_ps *p = ps_problem(ctx, 3, 20, 4, 4, 2, j);
+  berth_ps *p = ps_problem(3, 20, 4, 4, 2, j);
   berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
   ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1
@@ -61,27 +59,26 @@ static void fifo_turns(berth_ctx *ctx) {
   CHECK(ps_record_of(r, 0).done == 1 && ps_record_of(r, 1).done == 11
         && ps_record_of(r, 1).moves == 0 && ps_record_of(r, 1).worker_slots == 12);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  TEST("fifo: numbers of workers are drawn up to the most, and up to the batch");
+  RELEASE(r);
+  CASE("fifo: numbers of workers are drawn up to the most, and up to the batch");
   for (int32_t seed = 0, seen = 0; seed < 60; seed++) {
     berth_ps_fifo_options o = { false, 3, (uint64_t)seed };
     berth_ps_scheduler *s = NULL;
-    CHECK_STATUS(berth_ps_fifo_new(p, &o, &s), BERTH_OK);
+    CHECK_OK(berth_ps_fifo_new(p, &o, &s));
     r = ps_judged_play(p, s);
     g = ps_log_of(r);
     seen |= 1 << ps_had(&g, 0, 0, BERTH_NONE).workers;
     ps_log_free(&g);
-    berth_ps_run_release(r);
+    RELEASE(r);
     if (seed == 59) CHECK(seen == 14);
   }
-  berth_ps_release(p);
 }
 
 /* ---- DRF ---- */
 
 /* The example of Ghodsi et al.: 9 CPUs, 18 GB; users' tasks <1, 4> and <3, 1>: 3 and 2 tasks. A
  * task: a worker, with a server for nothing. */
-static void drf_textbook(berth_ctx *ctx) {
+TEST("drf: the example of its authors") {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
   for (int i = 0; i < 2; i++) {
     j[i].ratio = 1;
@@ -91,37 +88,35 @@ static void drf_textbook(berth_ctx *ctx) {
   }
   j[0].worker[1] = 4;
   j[1].worker[0] = 3, j[1].worker[1] = 1;
-  berth_ps *p = ps_problem(ctx, 1, 2, 9, 18, 2, j);
-  TEST("drf: the example of its authors");
+  berth_ps *p = ps_problem(1, 2, 9, 18, 2, j);
   berth_ps_run *r = ps_judged_play(p, drf(p));
   ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 3 && ps_had(&g, 0, 1, 0).workers == 2);
   ps_log_free(&g);
-  RELEASE(r, p);
+  RELEASE(r);
 }
 
-static void drf_events(berth_ctx *ctx) {
+TEST("drf: shared out anew when a job comes or ends") {
   /* 8 workers' room. Alone, the first has its batch, 6: done are 24 a slot; with the second from
    * slot 1, 4 each */
   berth_ps_job j[] = { ps_plain(0), ps_plain(1) };
   j[0].batch = j[1].batch = 6;
-  berth_ps *p = ps_problem(ctx, 2, 20, 4, 4, 2, j);
-  TEST("drf: shared out anew when a job comes or ends");
+  berth_ps *p = ps_problem(2, 20, 4, 4, 2, j);
   berth_ps_run *r = ps_judged_play(p, drf(p));
   CHECK_NEAR(ps_record_of(r, 0).end, 2.5, 1e-9);  /* 24, 16, 8 of 16 */
   CHECK_NEAR(ps_record_of(r, 1).end, 1 + 2 + 16.0 / 24, 1e-9);
   CHECK(ps_record_of(r, 0).moves == 1);
-  RELEASE(r, p);
+  RELEASE(r);
 }
 
 /* Progressive filling by scanning: lowest share, first machine in turn. */
-typedef struct Naive {
+typedef struct naive_filling {
   double room[8][3];
   int32_t at[8][8][2], turn, n[8];
-} Naive;
+} naive_filling;
 
-static int naive_unit(Naive *w, const berth_ps_options *o, const berth_ps_job *j, int job,
-                      int server, Naive *undo) {
+static int naive_unit(naive_filling *w, const berth_ps_options *o, const berth_ps_job *j, int job,
+                      int server, naive_filling *undo) {
   (void)undo;
   for (int32_t i = 0; i < o->machines; i++) {
     int32_t m = (w->turn + i) % o->machines, fits = 1;
@@ -136,8 +131,9 @@ static int naive_unit(Naive *w, const berth_ps_options *o, const berth_ps_job *j
   return 0;
 }
 
-static int naive_bundle(Naive *w, const berth_ps_options *o, const berth_ps_job *j, int job) {
-  Naive saved = *w;
+static int naive_bundle(naive_filling *w, const berth_ps_options *o, const berth_ps_job *j,
+                        int job) {
+  naive_filling saved = *w;
   int32_t workers = j->ratio >= 1 ? (int32_t)floor(j->ratio) : 1,
           servers = j->ratio >= 1 ? 1 : (int32_t)ceil(1 / j->ratio), ok = 1;
   if (w->n[job] >= j->batch) return 0;
@@ -149,7 +145,7 @@ static int naive_bundle(Naive *w, const berth_ps_options *o, const berth_ps_job 
   return ok;
 }
 
-static double naive_share(const Naive *w, const berth_ps *p, int job) {
+static double naive_share(const naive_filling *w, const berth_ps *p, int job) {
   const berth_ps_options *o = berth_ps_options_of(p);
   const berth_ps_job *j = berth_ps_job_at(p, job);
   double most = 0;
@@ -164,7 +160,7 @@ static double naive_share(const Naive *w, const berth_ps *p, int job) {
   return most;
 }
 
-static void naive_drf(Naive *w, const berth_ps *p, const int *there) {
+static void naive_drf(naive_filling *w, const berth_ps *p, const int *there) {
   const berth_ps_options *o = berth_ps_options_of(p);
   int out[8] = { 0 };
   memset(w, 0, sizeof *w);
@@ -180,9 +176,9 @@ static void naive_drf(Naive *w, const berth_ps *p, const int *there) {
   }
 }
 
-static void drf_naive(berth_ctx *ctx, uint64_t seed) {
+static void drf_naive(uint64_t seed) {
   berth_rng g = seeded(seed, 0);
-  berth_ps *p = ps_random_problem(ctx, &g, (ps_case){ 5, 3, 6, 6, 3, 14 });
+  berth_ps *p = ps_random_problem(&g, (ps_case){ 5, 3, 6, 6, 3, 14 });
   berth_ps_run *r = ps_judged_play(p, drf(p));
   ps_log log = ps_log_of(r);
   for (int32_t t = 0; t < 6; t++) {
@@ -190,7 +186,7 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
     for (int i = 0; i < 6; i++)
       there[i] = berth_ps_job_at(p, i)->arrival <= t
                  && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
-    Naive w;
+    naive_filling w;
     naive_drf(&w, p, there);
     for (int i = 0; i < 6; i++)
       for (int m = 0; m < 5; m++) {
@@ -199,7 +195,7 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
       }
   }
   ps_log_free(&log);
-  RELEASE(r, p);
+  RELEASE(r);
 }
 
 /* ---- all ---- */
@@ -217,76 +213,66 @@ static berth_ps_scheduler *make(berth_ps *p, int kind) {
   }
 }
 
-static void random_runs(berth_ctx *ctx, int kind) {
+static void random_runs(int kind) {
   for (uint64_t seed = 0; seed < (kind == 3 ? 12 : 60); seed++) {
     double utility = 0;
     berth_rng g = seeded(seed, (uint64_t)kind);
-    berth_ps *p = ps_random_problem(ctx, &g,
+    berth_ps *p = ps_random_problem(&g,
                                     (ps_case){ 1 + berth_rng_below(&g, 8),
                                                1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
     for (int again = 0; again < 2; again++) {
       berth_ps_run *r = ps_judged_play(p, make(p, kind));
       if (again) CHECK(berth_ps_run_report(r).utility == utility);
       utility = berth_ps_run_report(r).utility;
-      berth_ps_run_release(r);
+      RELEASE(r);
     }
-    berth_ps_release(p);
+    RELEASE(p);
   }
 }
 
-static berth_status all_kinds(berth_ctx *ctx) {
+static berth_status all_kinds(void) {
   berth_status st = BERTH_OK;
   berth_rng g = seeded(3, 0);
   berth_ps *p;
-  if (!(p = ps_random_problem(ctx, &g, (ps_case){ 3, 2, 5, 4, 4, 12 }))) return BERTH_ENOMEM;
+  if (!(p = ps_random_problem(&g, (ps_case){ 3, 2, 5, 4, 4, 12 }))) return BERTH_ENOMEM;
   for (int kind = 0; st == BERTH_OK && kind < 6; kind++) {
     berth_ps_scheduler *s = make(p, kind);
     st = BERTH_ENOMEM;
-    if (s) berth_ps_run_release(ps_play(p, s, &st));
+    if (s) RELEASE(ps_play(p, s, &st));
   }
-  berth_ps_release(p);
+  RELEASE(p);
   return st;
 }
 
-static void door(berth_ctx *ctx) {
+TEST("schedulers: wrong options, and runs of other problems, are refused") {
   berth_ps_job j = ps_plain(0);
-  berth_ps *p = ps_problem(ctx, 1, 5, 2, 2, 1, &j), *q = ps_problem(ctx, 1, 5, 2, 2, 1, &j);
+  berth_ps *p = ps_problem(1, 5, 2, 2, 1, &j), *q = ps_problem(1, 5, 2, 2, 1, &j);
   berth_ps_scheduler *s = NULL;
   berth_ps_dorm_options d = berth_ps_dorm_default();
   berth_ps_fifo_options f = berth_ps_fifo_default();
-  TEST("schedulers: wrong options, and runs of other problems, are refused");
   f.most = 0;
-  CHECK_STATUS(berth_ps_fifo_new(p, &f, &s), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "option most is 0 (a finite number from 1)");
+  CHECK_ERROR(berth_ps_fifo_new(p, &f, &s), BERTH_EINVAL,
+              "option most is 0 (a finite number from 1)");
   d.theta_a = 1.5;
-  CHECK_STATUS(berth_ps_dorm_new(p, &d, &s), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "option theta_a is 1.5 (0 to 1)");
+  CHECK_ERROR(berth_ps_dorm_new(p, &d, &s), BERTH_EINVAL, "option theta_a is 1.5 (0 to 1)");
   CHECK(s == NULL);
   s = drf(p);
   berth_ps_policy policy = berth_ps_scheduler_policy(s);
   berth_ps_run *r = must_ps_run_new(q);
-  CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "ps: the scheduler was made for another problem than the run's");
+  CHECK_ERROR(berth_ps_run_play(r, &policy), BERTH_EINVAL,
+              "ps: the scheduler was made for another problem than the run's");
   CHECK(berth_ps_dorm_counted(s).programs == 0);
-  RELEASE(s, r, p, q);
+  RELEASE(s);
 }
 
-int main(void) {
-  static const char *const names[] = { "fifo: random problems",        "backfill: random problems",
-                                       "drf: random problems",         "dorm: random problems",
-                                       "greedy dorm: random problems", "optimus: random problems" };
-  berth_ctx *ctx = must_ctx_new(NULL);
-  fifo_order(ctx);
-  fifo_turns(ctx);
-  drf_textbook(ctx);
-  drf_events(ctx);
-  TEST("drf: as a naive progressive filling, unit by unit");
-  for (uint64_t seed = 0; seed < 80; seed++) drf_naive(ctx, seed);
-  for (int kind = 0; kind < 6; kind++) {
-    TEST(names[kind]);
-    random_runs(ctx, kind);
-  }
-  door(ctx);
-  check_refusals(all_kinds);
-  return done_with(ctx);
+TEST("drf: as a naive progressive filling, unit by unit") {
+  for (uint64_t seed = 0; seed < 80; seed++) drf_naive(seed);
 }
+
+TEST("fifo: random problems") { random_runs(0); }
+TEST("backfill: random problems") { random_runs(1); }
+TEST("drf: random problems") { random_runs(2); }
+TEST("dorm: random problems") { random_runs(3); }
+TEST("greedy dorm: random problems") { random_runs(4); }
+TEST("optimus: random problems") { random_runs(5); }
+TEST_REFUSALS(all_kinds)

@@ -18,7 +18,7 @@ typedef struct ps_log {
   berth_ps_place *place;
 } ps_log;
 
-static inline ps_log ps_log_of(const berth_ps_run *r) {
+static ps_log ps_log_of(const berth_ps_run *r) {
   ps_log g = { berth_ps_run_log(r, 0, NULL, NULL, NULL), NULL, NULL, NULL };
   g.slot = malloc((g.n + 1) * sizeof *g.slot);
   g.job = malloc((g.n + 1) * sizeof *g.job);
@@ -27,40 +27,40 @@ static inline ps_log ps_log_of(const berth_ps_run *r) {
   return g;
 }
 
-static inline void ps_log_free(ps_log *g) {
+static void ps_log_free(ps_log *g) {
   RELEASE(g->slot, g->job, g->place);
 }
 
 /* Workers or servers that are not on one machine. */
-static inline double ps_away(size_t n, const berth_ps_place *p, int32_t machine, int workers) {
+static double ps_away(size_t n, const berth_ps_place *p, int32_t machine, int workers) {
   double sum = 0;
   for (size_t i = 0; i < n; i++)
     if (p[i].machine != machine) sum += workers ? p[i].workers : p[i].servers;
   return sum;
 }
 
-static inline int ps_in_one_rack(const berth_ps_options *o, size_t n, const berth_ps_place *p) {
+static int ps_in_one_rack(const berth_ps_options *o, size_t n, const berth_ps_place *p) {
   for (size_t i = 0; o->rack && i < n; i++)
     if (o->rack[p[i].machine] != o->rack[p[0].machine]) return 0;
   return o->rack != NULL;
 }
 
 /* 0: on one machine, 1: in one rack, 2: neither. */
-static inline int ps_distance(const berth_ps_options *o, int32_t a, int32_t b) {
+static int ps_distance(const berth_ps_options *o, int32_t a, int32_t b) {
   if (a == b) return 0;
   return o->rack && o->rack[a] == o->rack[b] ? 1 : 2;
 }
 
-static inline double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n,
-                             const berth_ps_place *p, int32_t a, int32_t b) {
+static double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                      const berth_ps_place *p, int32_t a, int32_t b) {
   double link = ps_in_one_rack(o, n, p) && j->rack > 0 ? j->rack : j->across;
   if (a == b) return j->inside;
   return fmin(link / ps_away(n, p, a, 0), link / fmin(j->batch, ps_away(n, p, b, 1)));
 }
 
 /* By looking at each pair of worker and server: the bandwidth of the farthest, or the least. */
-static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j, size_t n,
-                                const berth_ps_place *p) {
+static double ps_slowest(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                         const berth_ps_place *p) {
   double least = INFINITY,
          by_distance[] = { j->inside, j->rack > 0 ? j->rack : j->across, j->across };
   int farthest = 0;
@@ -74,8 +74,8 @@ static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j
   return o->comm == BERTH_PS_SHARED ? least : by_distance[farthest];
 }
 
-static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_job *j, size_t n,
-                                    const berth_ps_place *p) {
+static double ps_naive_speed(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                             const berth_ps_place *p) {
   double workers = 0, servers = 0;
   for (size_t i = 0; i < n; i++) {
     workers += p[i].workers;
@@ -89,7 +89,7 @@ static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_jo
   return workers * (1 / (j->tau + 2 * j->bytes * j->ratio / (b * j->batch)));
 }
 
-static inline int ps_same(const berth_ps_place *a, size_t n, const berth_ps_place *b, size_t m) {
+static int ps_same(const berth_ps_place *a, size_t n, const berth_ps_place *b, size_t m) {
   if (n != m) return 0;
   for (size_t i = 0; i < n; i++)
     if (a[i].machine != b[i].machine || a[i].workers != b[i].workers
@@ -99,8 +99,8 @@ static inline int ps_same(const berth_ps_place *a, size_t n, const berth_ps_plac
 }
 
 /* One job in one slot: entries at .. at + n - 1. */
-static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x,
-                                 const ps_log *g, size_t at, size_t n) {
+static void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x,
+                          const ps_log *g, size_t at, size_t n) {
   double speed = ps_naive_speed(o, j, n, g->place + at), total = j->epochs * j->samples;
   CHECK(g->slot[at] >= j->arrival && g->slot[at] < o->slots);
   CHECK(x->done == BERTH_NONE);
@@ -125,7 +125,7 @@ static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *
 }
 
 /* All of one slot: entries from .. to - 1. */
-static inline void ps_judge_capacity(berth_ps *p, const ps_log *g, size_t from, size_t to) {
+static void ps_judge_capacity(berth_ps *p, const ps_log *g, size_t from, size_t to) {
   const berth_ps_options *o = berth_ps_options_of(p);
   size_t cells = (size_t)o->machines * (size_t)o->resources;
   double *used = calloc(cells, sizeof *used);
@@ -142,7 +142,7 @@ static inline void ps_judge_capacity(berth_ps *p, const ps_log *g, size_t from, 
 }
 
 /* What a scheduler promises besides: no worker too many, servers for all of them. */
-static inline void ps_judge_ratio(const berth_ps_job *j, const ps_log *g, size_t at, size_t n) {
+static void ps_judge_ratio(const berth_ps_job *j, const ps_log *g, size_t at, size_t n) {
   double workers = 0, servers = 0;
   for (size_t i = at; i < at + n; i++) {
     workers += g->place[i].workers;
@@ -152,7 +152,7 @@ static inline void ps_judge_ratio(const berth_ps_job *j, const ps_log *g, size_t
   CHECK(servers >= 1 && servers * j->ratio >= workers * (1 - 1e-9));
 }
 
-static inline void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_judged *x) {
+static void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_judged *x) {
   const berth_ps_options *o = berth_ps_options_of(p);
   size_t from = 0;
   for (size_t e = 0, n; e < g->n; e += n) {
@@ -171,8 +171,7 @@ static inline void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_jud
   ps_judge_capacity(p, g, from, g->n);
 }
 
-static inline void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_judged *x,
-                                   double total) {
+static void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_judged *x, double total) {
   berth_ps_record got = must_ps_run_record(r, job);
   CHECK((got.state == BERTH_JOB_DONE) == (x->done != BERTH_NONE));
   CHECK(got.done == x->done && got.slots == x->slots && got.inside == x->inside
@@ -184,7 +183,7 @@ static inline void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_
 
 /** Judges a run. @param ratios whether each slot of a job must have a working number of workers and
  * servers */
-static inline void ps_judge(const berth_ps_run *r, int ratios) {
+static void ps_judge(const berth_ps_run *r, int ratios) {
   berth_ps *p = berth_ps_run_problem(r);
   int32_t n = berth_ps_jobs(p);
   ps_judged *x = calloc((size_t)n + 1, sizeof *x);

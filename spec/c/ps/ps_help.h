@@ -4,13 +4,12 @@
 
 #include "ps_checker.h"
 
-static inline double ps_between(berth_rng *g, double a, double b) {
+static double ps_between(berth_rng *g, double a, double b) {
   return a + (b - a) * berth_rng_uniform(g);
 }
 
 /* Resources 0 .. resources - 1; about `slots` / 4 slots long on 4 workers. */
-static inline berth_ps_job ps_random_job(berth_rng *g, int32_t arrival, int32_t resources,
-                                         int32_t slots) {
+static berth_ps_job ps_random_job(berth_rng *g, int32_t arrival, int32_t resources, int32_t slots) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
   j.batch = 1 + berth_rng_below(g, 12);
@@ -36,7 +35,7 @@ typedef struct ps_case {
   double least, most;   /* capacities */
 } ps_case;
 
-static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case c) {
+static berth_ps *ps_random_problem(berth_rng *g, ps_case c) {
   berth_ps_job *jobs = malloc((size_t)c.jobs * sizeof *jobs);
   double *capacity = malloc((size_t)c.machines * (size_t)c.resources * sizeof *capacity);
   berth_ps_options o = { 0 };
@@ -49,24 +48,24 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
   o = berth_ps_default(c.machines, c.resources, c.slots, capacity);
   CHECK(berth_ps_new(ctx, &o, c.jobs, jobs, &p) != BERTH_EINVAL);
   RELEASE(jobs, capacity);
-  return p;
+  return OWNED(p);
 }
 
 /** Plays a scheduler's run, and releases the scheduler. @return the run; NULL if it failed, with
  * the status */
-static inline berth_ps_run *ps_play(berth_ps *p, berth_ps_scheduler *s, berth_status *st) {
+static berth_ps_run *ps_play(berth_ps *p, berth_ps_scheduler *s, berth_status *st) {
   berth_ps_policy policy = berth_ps_scheduler_policy(s);
   berth_ps_run *r = NULL;
   *st = berth_ps_run_new(p, &r);
-  if (*st == BERTH_OK) *st = berth_ps_run_play(r, &policy);
-  berth_ps_scheduler_release(s);
-  if (*st == BERTH_OK) return r;
-  berth_ps_run_release(r);
+  TRY(*st, berth_ps_run_play(r, &policy));
+  RELEASE(s);
+  if (*st == BERTH_OK) return OWNED(r);
+  RELEASE(r);
   return NULL;
 }
 
 /** What a job had on each machine in a slot; sums may be asked for with machine = BERTH_NONE. */
-static inline berth_ps_place ps_had(const ps_log *g, int32_t slot, int32_t job, int32_t machine) {
+static berth_ps_place ps_had(const ps_log *g, int32_t slot, int32_t job, int32_t machine) {
   berth_ps_place sum = { machine, 0, 0 };
   for (size_t e = 0; e < g->n; e++)
     if (g->slot[e] == slot && g->job[e] == job
@@ -78,7 +77,7 @@ static inline berth_ps_place ps_had(const ps_log *g, int32_t slot, int32_t job, 
 }
 
 /* 4 samples a slot on one worker: 12 slots' work of it. */
-static inline berth_ps_job ps_plain(int32_t arrival) {
+static berth_ps_job ps_plain(int32_t arrival) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
   j.epochs = 1;
@@ -93,37 +92,36 @@ static inline berth_ps_job ps_plain(int32_t arrival) {
   return j;
 }
 
-static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slots,
-                                   double of_workers, double of_servers, int32_t n,
-                                   const berth_ps_job *jobs) {
+static berth_ps *ps_problem(int32_t machines, int32_t slots, double of_workers, double of_servers,
+                            int32_t n, const berth_ps_job *jobs) {
   double capacity[16];
   for (int32_t m = 0; m < machines; m++) {
     capacity[2 * m] = of_workers;
     capacity[2 * m + 1] = of_servers;
   }
   berth_ps_options o = berth_ps_default(machines, 2, slots, capacity);
-  return must_ps_new(ctx, &o, n, jobs);
+  return must_ps_new(&o, n, jobs);
 }
 
-static inline berth_ps_scheduler *ps_optimus(berth_ps *p, const berth_ps_speed_fit *fit) {
+static berth_ps_scheduler *ps_optimus(berth_ps *p, const berth_ps_speed_fit *fit) {
   berth_ps_scheduler *s = NULL;
   berth_ps_optimus_options o = berth_ps_optimus_default();
   o.fit = fit;
   berth_ps_optimus_new(p, &o, &s);
-  return s;
+  return OWNED(s);
 }
 
 
 /* Plays and judges. */
-static inline berth_ps_run *ps_judged_play(berth_ps *p, berth_ps_scheduler *s) {
+static berth_ps_run *ps_judged_play(berth_ps *p, berth_ps_scheduler *s) {
   berth_status st = BERTH_EINVAL;
   berth_ps_run *r = CHECK(s != NULL) ? ps_play(p, s, &st) : NULL;
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   if (r) ps_judge(r, 1);
   return r;
 }
 
-static inline berth_ps_record ps_record_of(const berth_ps_run *r, int32_t job) {
+static berth_ps_record ps_record_of(const berth_ps_run *r, int32_t job) {
   berth_ps_record x;
   berth_ps_run_record(r, job, &x);
   return x;

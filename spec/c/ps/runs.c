@@ -4,11 +4,11 @@
 
 enum { MACHINES = 5, RESOURCES = 3, SLOTS = 14, JOBS = 12 };
 
-typedef struct Random {
+typedef struct random_policy {
   berth_rng rng;
   int working;           /* numbers of workers and servers that work */
   int32_t finished, asked;
-} Random;
+} random_policy;
 
 static double between(berth_rng *g, double a, double b) {
   return a + (b - a) * berth_rng_uniform(g);
@@ -37,7 +37,7 @@ static berth_ps_job random_job(berth_rng *g, int32_t arrival) {
   return j;
 }
 
-static berth_ps *random_problem(berth_ctx *ctx, berth_rng *g) {
+static berth_ps *random_problem(berth_rng *g) {
   double capacity[MACHINES * RESOURCES] = { 0 };
   int32_t rack[MACHINES] = { 0, 0, 1, 1, 7 };
   berth_ps_options o = berth_ps_default(MACHINES, RESOURCES, SLOTS, capacity);
@@ -49,7 +49,7 @@ static berth_ps *random_problem(berth_ctx *ctx, berth_rng *g) {
   if (berth_rng_below(g, 2)) o.comm = BERTH_PS_SHARED;
   o.slot_seconds = between(g, 0.1, 2000);
   berth_ps_new(ctx, &o, JOBS, jobs, &p);
-  return p;
+  return OWNED(p);
 }
 
 static int32_t random_places(berth_rng *g, const berth_ps_job *j, int working, berth_ps_place *at) {
@@ -69,7 +69,7 @@ static int works(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place
 }
 
 static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
-  Random *w = ud;
+  random_policy *w = ud;
   int32_t jobs[JOBS], n = berth_ps_run_active(r, JOBS, jobs);
   CHECK(s == berth_ps_run_slot(r));
   w->asked++;
@@ -89,79 +89,78 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
       if (st == BERTH_OK && berth_rng_below(&w->rng, 4)) break;
       k = 0;
     }
-    if (berth_rng_below(&w->rng, 60) == 0) CHECK_STATUS(berth_ps_refuse(r, jobs[i], 7), BERTH_OK);
+    if (berth_rng_below(&w->rng, 60) == 0) CHECK_OK(berth_ps_refuse(r, jobs[i], 7));
   }
   return BERTH_OK;
 }
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
-  ((Random *)ud)->finished++;
+  ((random_policy *)ud)->finished++;
   berth_ps_record x = must_ps_run_record(r, job);
   CHECK(x.state == BERTH_JOB_DONE && x.done == berth_ps_run_slot(r) - 1);
   return BERTH_OK;
 }
 
 static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
-  Random *w = ud;
+  random_policy *w = ud;
   CHECK(berth_ps_job_at(berth_ps_run_problem(r), job)->arrival == berth_ps_run_slot(r));
   return berth_rng_below(&w->rng, 20) ? BERTH_OK : berth_ps_refuse(r, job, 3);
 }
 
-static berth_status random_run(berth_ctx *ctx, uint64_t seed) {
-  Random w = { .working = (int)(seed & 1) };
+static berth_status random_run(uint64_t seed) {
+  random_policy w = { .working = (int)(seed & 1) };
   berth_ps_policy policy = { arrival, finish, slot, &w };
   berth_ps_run *r = NULL;
   berth_rng_init(&w.rng, seed, 0);
   berth_ps *p;
-  if (!(p = random_problem(ctx, &w.rng))) return BERTH_ENOMEM;
+  if (!(p = random_problem(&w.rng))) return BERTH_ENOMEM;
   berth_status st = berth_ps_run_new(p, &r);
-  berth_ps_release(p);
-  if (st == BERTH_OK) st = berth_ps_run_play(r, &policy);
+  RELEASE(p);
+  TRY(st, berth_ps_run_play(r, &policy));
   if (st == BERTH_OK) {
     CHECK(w.finished == berth_ps_run_report(r).done);
     ps_judge(r, w.working);
   }
-  berth_ps_run_release(r);
+  RELEASE(r);
   return st;
 }
 
-static berth_status one_run(berth_ctx *ctx) { return random_run(ctx, 5); }
+static berth_status one_run(void) { return random_run(5); }
 
 /* ---- sameness ---- */
 
 /* The second time in reverse order, with everything assigned twice. */
-typedef struct Replay {
+typedef struct replay_policy {
   ps_log log;
   int twice;
-} Replay;
+} replay_policy;
 
 static berth_status replay(void *ud, berth_ps_run *r, int32_t s) {
-  Replay *w = ud;
+  replay_policy *w = ud;
   for (int pass = 0; pass <= w->twice; pass++)
     for (size_t e = w->log.n; e-- > 0;) {
       size_t from = e;
       if (w->log.slot[e] != s) continue;
       while (from > 0 && w->log.slot[from - 1] == s && w->log.job[from - 1] == w->log.job[e])
         from--;
-      CHECK_STATUS(berth_ps_assign(r, w->log.job[e], (int32_t)(e - from + 1), w->log.place + from),
-                   BERTH_OK);
+      CHECK_OK(berth_ps_assign(r, w->log.job[e], (int32_t)(e - from + 1), w->log.place + from));
       e = from;
     }
   return BERTH_OK;
 }
 
-static void replays(berth_ctx *ctx, uint64_t seed) {
-  Random w = { .working = 0 };
+static void replays(uint64_t seed) {
+  random_policy w = { .working = 0 };
   berth_ps_policy random = { NULL, NULL, slot, &w };
   berth_rng_init(&w.rng, seed, 1);
-  berth_ps *p = random_problem(ctx, &w.rng);
+  berth_ps *p = random_problem(&w.rng);
   berth_ps_run *a = must_ps_run_new(p);
   berth_ps_run *b = must_ps_run_new(p);
-  berth_ps_release(p);
-  CHECK_STATUS(berth_ps_run_play(a, &random), BERTH_OK);
-  Replay book = (Replay){ ps_log_of(a), 1 };
+  RELEASE(p);
+  CHECK_OK(berth_ps_run_play(a, &random));
+  replay_policy book = (replay_policy){ ps_log_of(a), 1 };
   berth_ps_policy again = (berth_ps_policy){ NULL, NULL, replay, &book };
-  CHECK_STATUS(berth_ps_run_play(b, &again), BERTH_OK);
+  CHECK_OK(berth_ps_run_play(b, &again));
   for (int32_t j = 0; j < JOBS; j++) {
     berth_ps_record x;
     berth_ps_run_record(a, j, &x);
@@ -171,16 +170,14 @@ static void replays(berth_ctx *ctx, uint64_t seed) {
       CHECK(x.state == y.state && x.left == y.left && x.done == y.done && x.moves == y.moves);
   }
   ps_log_free(&book.log);
-  RELEASE(a, b);
 }
 
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("random policies: capacity, work, ends and utility are as an independent replay of the log "
-       "has them");
-  for (uint64_t seed = 0; seed < 300; seed++) CHECK_STATUS(random_run(ctx, seed), BERTH_OK);
-  TEST("what counts is what was assigned last, in any order");
-  for (uint64_t seed = 0; seed < 60; seed++) replays(ctx, seed);
-  check_refusals(one_run);
-  return done_with(ctx);
+TEST("random policies: capacity, work, ends and utility are as an independent replay of the log "
+     "has them") {
+  for (uint64_t seed = 0; seed < 300; seed++) CHECK_OK(random_run(seed));
 }
+
+TEST("what counts is what was assigned last, in any order") {
+  for (uint64_t seed = 0; seed < 60; seed++) replays(seed);
+}
+TEST_REFUSALS(one_run)

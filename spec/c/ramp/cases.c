@@ -14,36 +14,36 @@ static const char profile[] =
     "activation_size=8.0, parameter_size=0.0\n"
     "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n";
 
-typedef struct Job {
+typedef struct ramp_job {
   berth_ramp *ramp;
   berth_ramp_model *model;
   berth_ramp_planner *planner;
-} Job;
+} ramp_job;
 
-static berth_status make(berth_ctx *ctx, const berth_ramp_options *o, const char *text, Job *j) {
+static berth_status make(const berth_ramp_options *o, const char *text, ramp_job *j) {
   berth_graph *g = NULL;
-  berth_status st = graph_of_profile(ctx, text, &g);
-  *j = (Job){ NULL, NULL, NULL };
-  if (st == BERTH_OK) st = berth_ramp_new(ctx, o, &j->ramp);
-  if (st == BERTH_OK) st = berth_ramp_model_new(j->ramp, g, NULL, &j->model);
-  if (st == BERTH_OK) st = berth_ramp_planner_new(j->ramp, &j->planner);
-  berth_graph_release(g);
+  berth_status st = graph_of_profile(text, &g);
+  *j = (ramp_job){ NULL, NULL, NULL };
+  TRY(st, berth_ramp_new(ctx, o, &j->ramp));
+  TRY(st, berth_ramp_model_new(j->ramp, g, NULL, &j->model));
+  TRY(st, berth_ramp_planner_new(j->ramp, &j->planner));
+  RELEASE(g);
   return st;
 }
 
 /* The cluster first: the others hold it. */
-static void drop(Job *j) {
+static void drop(ramp_job *j) {
   RELEASE(j->ramp, j->planner, j->model);
 }
 
 /* ---- allocation failure ---- */
 
-static berth_status whole_job(berth_ctx *ctx, int compat) {
+static berth_status whole_job(int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
   int32_t most[] = { 1, 8, 16, 2 };
   o.quantum = 0.25;
-  Job j;
-  berth_status st = make(ctx, &o, profile, &j);
+  ramp_job j;
+  berth_status st = make(&o, profile, &j);
   berth_ramp_outcome out;
   for (int i = 0; st == BERTH_OK && i < 4; i++)
     st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
@@ -51,60 +51,59 @@ static berth_status whole_job(berth_ctx *ctx, int compat) {
   return st;
 }
 
-static berth_status published(berth_ctx *ctx) {
-  return whole_job(ctx, 1);
+static berth_status published(void) {
+  return whole_job(1);
 }
 
-static berth_status exact(berth_ctx *ctx) {
-  return whole_job(ctx, 0);
+static berth_status exact(void) {
+  return whole_job(0);
 }
 
 /* A planner that was refused memory plans as before when there is some again. */
-static void plan_after_refusal(void) {
+TEST("a planner goes on after it was refused memory") {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_ramp_options o = berth_ramp_default(1);
   int whole = 0;
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  Job j;
-  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  hooked(&hooks);
+  ramp_job j;
+  CHECK_OK(make(&o, profile, &j));
   berth_ramp_outcome want;
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &want), BERTH_OK);
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &want));
   berth_ramp_outcome out;
   for (long n = 1; !whole; n++) {
     berth_ramp_planner *p;
-    CHECK_STATUS(berth_ramp_planner_new(j.ramp, &p), BERTH_OK);
-    CHECK_STATUS(berth_ramp_plan(p, j.model, 2, NULL, 1, NULL, &out), BERTH_OK);
+    CHECK_OK(berth_ramp_planner_new(j.ramp, &p));
+    CHECK_OK(berth_ramp_plan(p, j.model, 2, NULL, 1, NULL, &out));
     s.fail_at = s.calls + n;
     berth_status st = berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     whole = st == BERTH_OK;
     s.fail_at = 0;
-    CHECK_STATUS(berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out), BERTH_OK);
+    CHECK_OK(berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out));
     CHECK(out.step == want.step && out.ticks == want.ticks && out.deps == want.deps);
-    berth_ramp_planner_release(p);
+    RELEASE(p);
   }
   drop(&j);
-  berth_ctx_release(ctx);
+  hooked(NULL);
   CHECK(s.held == 0);
 }
 
 /* ---- extremes ---- */
 
-static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots,
-                            const char *text) {
+static void plan_everywhere(int32_t groups, int32_t racks, int32_t slots, const char *text) {
   for (int compat = 0; compat < 2; compat++) {
     berth_ramp_options o = berth_ramp_default(compat);
     o.groups = groups;
     o.racks = racks;
     o.slots = slots;
     o.quantum = 1e-6;
-    Job j;
-    CHECK_STATUS(make(ctx, &o, text, &j), BERTH_OK);
+    ramp_job j;
+    CHECK_OK(make(&o, text, &j));
     int32_t servers[1024];
     for (int32_t most = 1; most <= check_runs(256, 1024); most = most == 1 ? 2 : 2 * most) {
       berth_ramp_outcome out = { 0 };
-      CHECK_STATUS(berth_ramp_plan(j.planner, j.model, most, NULL, 1, servers, &out), BERTH_OK);
+      CHECK_OK(berth_ramp_plan(j.planner, j.model, most, NULL, 1, servers, &out));
       if (out.cause == BERTH_RAMP_NO_BLOCK) continue;
       CHECK(out.n_servers >= 1 && out.n_servers <= groups * racks * slots);
       CHECK(isfinite(out.step) && out.step >= 0);
@@ -128,16 +127,16 @@ static const char weightless_profile[] =
     "parameter_size=0\n\tnode1 -- node2\n";
 
 /* One rack, one slot: a block of four is a server in each of four groups. */
-static void block_along_groups(berth_ctx *ctx) {
+TEST("a block along the groups, where there is one rack") {
   berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome out = { 0 };
   o.groups = 4;
   o.racks = o.slots = 1;
-  Job j;
-  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  ramp_job j;
+  CHECK_OK(make(&o, profile, &j));
   CHECK(berth_ramp_legal(j.ramp, 4) && !berth_ramp_legal(j.ramp, 6));
   int32_t servers[4];
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, servers, &out), BERTH_OK);
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, servers, &out));
   CHECK(out.cause != BERTH_RAMP_NO_BLOCK && out.n_servers == 4 && servers[0] == 0
         && servers[3] == 3);
   drop(&j);
@@ -161,7 +160,7 @@ static const char *long_profile(void) {
 
 static int interrupt(void *ud) { return ++*(int *)ud > 0; }
 
-static void interrupt_a_large_step(void) {
+TEST("a step of many pieces can be interrupted") {
   int asked = 0;
   berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, &asked };
   berth_ramp_options o = berth_ramp_default(1);
@@ -169,34 +168,33 @@ static void interrupt_a_large_step(void) {
   o.groups = o.racks = 1;
   o.slots = 1024;
   o.quantum = 1e-9;
-  berth_ctx *ctx = must_ctx_new(&hooks);
-  Job j;
-  CHECK_STATUS(make(ctx, &o, long_profile(), &j), BERTH_OK);
+  hooked(&hooks);
+  ramp_job j;
+  CHECK_OK(make(&o, long_profile(), &j));
   asked = 0;
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 1024, NULL, 1, NULL, &out), BERTH_EINTERRUPT);
   CHECK(asked == 1 && out.step == 7);
   asked = 0; /* a small one asks nobody */
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &out), BERTH_OK);
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &out));
   CHECK(asked == 0 && out.step != 7);
   drop(&j);
-  berth_ctx_release(ctx);
+  hooked(NULL);
 }
 
 /* ---- blocks ---- */
 
-static void plan_on_blocks(berth_ctx *ctx, int compat) {
+static void plan_on_blocks(int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
   int32_t good[4] = { 1, 3, 9, 11 }, mixed[4] = { 3, 1, 9, 11 }, none[4] = { 0, 2, 9, 11 };
   uint8_t busy[32] = { 0 };
   berth_ramp_outcome out = { 0 };
   o.quantum = 1e-6;
-  Job j;
-  CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  ramp_job j;
+  CHECK_OK(make(&o, profile, &j));
   berth_ramp_outcome first;
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &first), BERTH_OK);
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &first));
   int32_t servers[32];
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out),
-               BERTH_OK);
+  CHECK_OK(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out));
   CHECK(out.cause == BERTH_RAMP_PLACED && out.ops == first.ops);
   for (int i = 0; i < 4; i++) CHECK(servers[out.n_servers - 4 + i] == good[i]);
   CHECK(out.n_servers == (compat ? 5 : 4)); /* the op of one piece strays to server 0 */
@@ -209,33 +207,34 @@ static void plan_on_blocks(berth_ctx *ctx, int compat) {
   CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 0, good, 1, NULL, &out),
                BERTH_EINVAL);
   busy[9] = 1;
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, busy, 4, good, 1, NULL, &out), BERTH_OK);
+  CHECK_OK(berth_ramp_plan_on(j.planner, j.model, 4, busy, 4, good, 1, NULL, &out));
   CHECK(out.cause == BERTH_RAMP_NO_BLOCK && out.pieces == 4);
   /* no wish stays behind */
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &out), BERTH_OK);
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &out));
   CHECK(out.step == first.step && out.n_servers == first.n_servers);
   drop(&j);
 }
 
-int main(void) {
+TEST_REFUSALS(published)
+TEST_REFUSALS(exact)
+
+TEST("clusters of one server to 1024, in every shape") {
   static const int32_t shape[][3] = { { 1, 1, 1 },  { 2, 1, 1 },    { 1, 1, 2 },    { 8, 8, 8 },
                                       { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 }, { 32, 32, 1 } };
-  berth_ctx *ctx = must_ctx_new(NULL);
-  check_refusals(published);
-  check_refusals(exact);
-  TEST("a planner goes on after it was refused memory") plan_after_refusal();
-  TEST("clusters of one server to 1024, in every shape");
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
-    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
-  TEST("a block along the groups, where there is one rack") block_along_groups(ctx);
-  TEST("graphs that take no time, or no memory");
+    plan_everywhere(shape[i][0], shape[i][1], shape[i][2], profile);
+}
+
+TEST("graphs that take no time, or no memory") {
+  static const int32_t shape[][3] = { { 1, 1, 1 },  { 2, 1, 1 },    { 1, 1, 2 },    { 8, 8, 8 },
+                                      { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 }, { 32, 32, 1 } };
   for (size_t i = 0; i < 4; i++)
-    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
+    plan_everywhere(shape[i][0], shape[i][1], shape[i][2], free_profile);
   for (size_t i = 0; i < 4; i++)
-    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
-  TEST("a step of many pieces can be interrupted") interrupt_a_large_step();
-  TEST("a block of the caller's choice");
-  plan_on_blocks(ctx, 1);
-  plan_on_blocks(ctx, 0);
-  return done_with(ctx);
+    plan_everywhere(shape[i][0], shape[i][1], shape[i][2], weightless_profile);
+}
+
+TEST("a block of the caller's choice") {
+  plan_on_blocks(1);
+  plan_on_blocks(0);
 }

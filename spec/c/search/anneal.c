@@ -1,14 +1,15 @@
 /* Annealing and local search: never worse than the start, legal, exact in its budget, the same for
  * any number of threads. */
 #include "sim/sim_help.h"
+#include "refusals.h"
 
 enum { MOST = 64 };
 
 static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_sim_summary sum = { 0, 0, 0 };
   berth_sim *sim = must_sim_new(s->cost, o);
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
-  berth_sim_release(sim);
+  sum = must_sim_run(sim, device);
+  RELEASE(sim);
   return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
 }
 
@@ -24,14 +25,12 @@ static double brute(const setup *s, const berth_sim_options *o, int32_t n, int32
 }
 
 static berth_search_report search(const setup *s, const berth_search_options *o, int32_t *device) {
-  berth_search_report r = { 0 };
-  CHECK_STATUS(berth_search(s->cost, o, device, &r), BERTH_OK);
+  berth_search_report r = must_search(s->cost, o, device);
   return r;
 }
 
-static void small_graphs(void) {
-  TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the "
-       "value is the simulator's")
+TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the "
+     "value is the simulator's") {
   int found = 0, cases = 0;
   berth_rng rng = seeded(1, 0);
   for (int k = 0; k < 24; k++) {
@@ -52,7 +51,6 @@ static void small_graphs(void) {
     CHECK(value_of(&s, &judge, device) == r.value);
     found += r.value <= brute(&s, &judge, 7, 2) * (1 + 1e-12);
     cases++;
-    setup_end(&s);
   }
   printf("# optimum found in %d of %d\n", found, cases);
   CHECK(found >= cases - 6);
@@ -65,8 +63,7 @@ static int same(const setup *s, berth_search_options *a, berth_search_options *b
          && memcmp(x, y, (size_t)berth_graph_ops(s->g) * sizeof *x) == 0;
 }
 
-static void same_answers(void) {
-  TEST("the same bytes for any number of threads, and with simulations that never stop early")
+TEST("the same bytes for any number of threads, and with simulations that never stop early") {
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL,
                                        BERTH_LINKS_PAIR };
   berth_rng rng = seeded(2, 0);
@@ -91,7 +88,6 @@ static void same_answers(void) {
     }
     b.no_limit = 1;
     if (!CHECK(same(&s, &a, &b))) printf("# k %d\n", k);
-    setup_end(&s);
   }
 }
 
@@ -109,8 +105,7 @@ static berth_status prefer_high(void *ud, const int32_t *device, double limit, d
   return a->calls == 1000 ? BERTH_ECALLBACK : BERTH_OK;
 }
 
-static void own_objective(void) {
-  TEST("an objective of the user's: as often as told; what it fails with ends the search")
+TEST("an objective of the user's: as often as told; what it fails with ends the search") {
   asked a = { 20, 0 };
   berth_objective f = { prefer_high, NULL, &a };
   berth_search_options o = berth_search_default();
@@ -125,11 +120,9 @@ static void own_objective(void) {
   CHECK(a.calls == 900);
   CHECK_NEAR(r.value, 0, 0);
   CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_ECALLBACK);
-  setup_end(&s);
 }
 
-static void bad_options(void) {
-  TEST("bad options are named; a start that does not fit is refused")
+TEST("bad options are named; a start that does not fit is refused") {
   int32_t device[2] = { 7, 7 }, start[2] = { 0, 5 };
   berth_search_options o = berth_search_default();
   setup s = setup_of("1 1p10", 2, 5);
@@ -138,8 +131,8 @@ static void bad_options(void) {
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
   o = berth_search_default();
   o.calls = 0;
-  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "search: a budget is needed: calls or seconds");
+  CHECK_ERROR(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL,
+              "search: a budget is needed: calls or seconds");
   o.seconds = 1;
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EUNSUPPORTED);
   o.seconds = NAN;
@@ -148,43 +141,25 @@ static void bad_options(void) {
   o.t_end = 1;
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_EINVAL);
   CHECK(device[0] == 7 && device[1] == 7);
-  setup_end(&s);
 }
 
-static void refused_memory(void) {
-  TEST("refused allocations: out of memory, nothing is kept")
-  for (long k = 1; k < 400; k++) {
-    check_alloc_state a = { 0, 0, 0 };
-    berth_hooks h = { 0 };
-    berth_search_options o = berth_search_default();
-    h.alloc = check_alloc;
-    h.alloc_ud = &a;
-    setup s;
-    memset(&s, 0, sizeof s);
-    berth_ctx *ctx = must_ctx_new(&h);
-    s.ctx = ctx;
-    CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-    for (int i = 0; i < 6; i++) setup_heavy(&s, 1 + i, 1, 0, BERTH_NONE);
-    for (int i = 0; i < 5; i++) setup_edge(&s, i, i + 1, 1);
-    setup_mesh(&s, 2, 100);
-    o.calls = 60;
-    o.restarts = 2;
-    a.calls = 0;
-    a.fail_at = k;
-    int32_t device[MOST];
-    berth_status st = berth_search(s.cost, &o, device, NULL);
-    a.fail_at = 0;
-    setup_end(&s);
-    CHECK(a.held == 0);
-    if (st == BERTH_OK) return;
-    CHECK_STATUS(st, BERTH_ENOMEM);
-  }
-  CHECK(0);
+static berth_status search_six(void) {
+  let_pass();
+  setup s = setup_of("1p1 2p1 3p1 4p1 5p1 6p1 0>1:1 1>2:1 2>3:1 3>4:1 4>5:1", 2, 100);
+  berth_search_options o = berth_search_default();
+  o.calls = 60;
+  o.restarts = 2;
+  int32_t device[MOST];
+  refuse_from_here();
+  return berth_search(s.cost, &o, device, NULL);
 }
 
-static void doppler(void) {
-  TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 12 cells, within "
-       "2 % in the mean")
+TEST("refused allocations: out of memory, nothing is kept") {
+  CHECK(refuse_bare(search_six, 1) > 10);
+}
+
+TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 12 cells, within "
+     "2 % in the mean") {
   static const char *const names[] = {
     "gdp_chain_mm_112nodes.txt",          "gdp_ffnn_192nodes.txt",
     "gdp_transformer_block_215nodes.txt", "gdp_full_transformer_layer_261nodes.txt",
@@ -204,7 +179,7 @@ static void doppler(void) {
     doppler_graph *d = doppler_read(dir, names[i / 2]);
     berth_search_options o = berth_search_default();
     doppler_setup(&s, d, i % 2 ? 8 : 4, 1);
-    berth_sim_options judge = must_sim_preset(s.ctx, "doppler");
+    berth_sim_options judge = must_sim_preset("doppler");
     o.judge = &judge;
     o.seed = 1;
     double above = search(&s, &o, device).value / 1e10 / best[i];
@@ -215,14 +190,4 @@ static void doppler(void) {
   }
   printf("# %.2f %% above the best known\n", 100 * (exp(sum / 12) - 1));
   CHECK(exp(sum / 12) < 1.02);
-}
-
-int main(void) {
-  small_graphs();
-  same_answers();
-  own_objective();
-  bad_options();
-  refused_memory();
-  doppler();
-  return check_done();
 }

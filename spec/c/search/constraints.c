@@ -1,6 +1,7 @@
 /* What a search must keep whatever it tries: memory, pins, types, groups; budgets, clocks and
  * interrupts; the same answer for any number of threads; starts. For each of the methods. */
 #include "sim/sim_help.h"
+#include "refusals.h"
 
 enum { OPS = 36, DEVICES = 4 };
 
@@ -10,13 +11,10 @@ enum { METHODS = 3 };
 
 /* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4
  * times as fast. */
-static void constrained(setup *s, const berth_hooks *hooks, uint64_t seed,
-                        double memory, int uneven) {
+static void constrained(setup *s, uint64_t seed, double memory, int uneven) {
   berth_topology_builder *b = NULL;
-  memset(s, 0, sizeof *s);
   berth_rng rng = seeded(seed, 0);
-  CHECK_STATUS(berth_ctx_new(hooks, &s->ctx), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_new(s->ctx, &s->b), BERTH_OK);
+  setup_begin(s);
   for (int i = 0; i < OPS; i++) {
     berth_op op = berth_op_default();
     double seconds = 1 + 3 * berth_rng_uniform(&rng);
@@ -24,33 +22,33 @@ static void constrained(setup *s, const berth_hooks *hooks, uint64_t seed,
     op.param_bytes = 1 + berth_rng_below(&rng, 8);
     if (i % 11 == 3) op.pin = i % DEVICES;
     if (i % 9 == 5) op.group = i < OPS / 2 ? 0 : 1;
-    CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+    must_add_op(s->b, &op);
   }
   for (int i = 1; i < OPS; i++)
     setup_edge(s, berth_rng_below(&rng, i), i, 4 * berth_rng_uniform(&rng));
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  s->g = must_graph_builder_finish(s->b);
+  b = must_topology_builder_new();
   for (int i = 0; i < DEVICES; i++) {
     berth_device d = berth_device_default();
     d.speed = uneven ? 1 + 0.25 * i : 1;
     if (memory > 0) d.memory = memory;
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
   }
   for (int i = 0; i < DEVICES; i++) {
     berth_link l = { 1 + (uneven ? 0.5 * i : 0), 0.125 };
-    CHECK_STATUS(berth_topology_builder_add_duplex(b, i, (i + 1) % DEVICES, &l, NULL), BERTH_OK);
+    CHECK_OK(berth_topology_builder_add_duplex(b, i, (i + 1) % DEVICES, &l, NULL));
   }
   s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+  s->cost = must_cost_new(s->g, s->t, NULL);
 }
 
 static berth_sim_summary simulate(const setup *s, const berth_sim_options *o,
                                   const int32_t *device) {
   berth_sim_summary sum = { 0, 0, 0 };
   berth_sim *sim = must_sim_new(s->cost, o);
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK); /* which refuses broken pins, types and
+  sum = must_sim_run(sim, device); /* which refuses broken pins, types and
                                                                groups */
-  berth_sim_release(sim);
+  RELEASE(sim);
   return sum;
 }
 
@@ -72,15 +70,14 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
   return BERTH_OK;
 }
 
-static void every_step(void) {
-  TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is "
-       "the answer's")
+TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is "
+     "the answer's") {
   for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
     seen a;
     berth_objective f = { look_at, NULL, &a };
     berth_search_options o = berth_search_default();
-    constrained(&s, NULL, (uint64_t)k, k % 2 ? 190 : 140, 1);
+    constrained(&s, (uint64_t)k, k % 2 ? 190 : 140, 1);
     a = (seen){ &s, berth_sim_default(s.g), 0, 0 };
     a.judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     o.method = methods[k % METHODS];
@@ -99,8 +96,7 @@ static void every_step(void) {
 
 /* Ops 0 and 1 gather 4 bytes on device 0, where op 0 takes 6 while it runs: never at once, but the
  * answer has to hold in any order. */
-static void gathered_in_any_order(void) {
-  TEST("memory in any order: what is gathered, once per device, and the largest workspace")
+TEST("memory in any order: what is gathered, once per device, and the largest workspace") {
   for (int room = 9; room <= 10; room++) {
     static const int32_t members[] = { 0, 1 };
     berth_collective c = { BERTH_ALLGATHER, 4, 1, 2, members, 0, NULL };
@@ -112,9 +108,9 @@ static void gathered_in_any_order(void) {
       op.seconds = &one;
       op.pin = i / 2;
       op.workspace_bytes = i == 0 ? 6 : 0;
-      CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+      must_add_op(s.b, &op);
     }
-    CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+    must_add_collective(s.b, &c);
     setup_mesh(&s, 2, room);
     berth_sim_options judge = berth_sim_default(s.g);
     judge.memory = BERTH_MEMORY_TOTAL;
@@ -123,7 +119,6 @@ static void gathered_in_any_order(void) {
     CHECK(simulate(&s, &judge, (const int32_t[]){ 0, 0, 1 }).oom_op == BERTH_NONE);
     int32_t device[3];
     CHECK_STATUS(berth_search(s.cost, &o, device, NULL), room == 10 ? BERTH_OK : BERTH_EINFEASIBLE);
-    setup_end(&s);
   }
 }
 
@@ -140,15 +135,14 @@ static int same(const setup *s, const berth_search_options *a, const berth_searc
       && simulate(s, a->judge, x).makespan == p.value;
 }
 
-static void judges(void) {
-  TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2 and 4 threads "
-       "and no limit: the same bytes")
+TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2 and 4 threads "
+     "and no limit: the same bytes") {
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE,
                                        BERTH_LINKS_FAIR };
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
-    constrained(&s, NULL, (uint64_t)k, k % 2 ? 150 : 0, 1);
+    constrained(&s, (uint64_t)k, k % 2 ? 150 : 0, 1);
     berth_sim_options judge = berth_sim_default(s.g);
     judge.links = links[k % 4];
     a.method = methods[k % METHODS];
@@ -167,11 +161,10 @@ static void judges(void) {
   }
 }
 
-static void two_phases(void) {
-  TEST("walks long enough for two phases: the same bytes for any number of threads")
+TEST("walks long enough for two phases: the same bytes for any number of threads") {
   setup s;
   berth_search_options a = berth_search_default();
-  constrained(&s, NULL, 3, 150, 0);
+  constrained(&s, 3, 150, 0);
   berth_sim_options judge = berth_sim_default(s.g);
   judge.links = BERTH_LINKS_DUPLEX;
   a.judge = &judge;
@@ -182,7 +175,6 @@ static void two_phases(void) {
   b.threads = 3;
   double value;
   CHECK(same(&s, &a, &b, &value));
-  setup_end(&s);
 }
 
 /* ---- clock, interrupt, progress ---- */
@@ -208,9 +200,8 @@ static void told(void *ud, const char *what, double done) {
   h->told = done;
 }
 
-static void clocks(void) {
-  TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only "
-       "grows; interrupt keeps the best")
+TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only "
+     "grows; interrupt keeps the best") {
   for (int k = 0; k < 3 * METHODS; k++) {
     hook_log h = { 0, 0, 0, 0, 0, 0 };
     berth_hooks hooks = { 0 };
@@ -220,7 +211,8 @@ static void clocks(void) {
     hooks.progress = told;
     hooks.ud = &h;
     setup s;
-    constrained(&s, &hooks, (uint64_t)k, 150, 0);
+    hooked(&hooks);
+    constrained(&s, (uint64_t)k, 150, 0);
     o.method = methods[k % METHODS];
     o.threads = 1;
     o.calls = k / METHODS == 0 ? 0 : 3000;
@@ -241,14 +233,13 @@ static void clocks(void) {
 
 /* ---- starts ---- */
 
-static void starts(void) {
-  TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, "
-       "alone it is refused")
+TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, "
+     "alone it is refused") {
   for (int k = 0; k < METHODS; k++) {
     setup s;
     int32_t further[2 * OPS] = { 0 };
     berth_search_options o = berth_search_default();
-    constrained(&s, NULL, 9, 150, 1);
+    constrained(&s, 9, 150, 1);
     berth_placement *p = must_place(s.cost, "heft", NULL);
     int32_t device[OPS];
     memcpy(device, berth_placement_device(p), sizeof device);
@@ -261,18 +252,15 @@ static void starts(void) {
     CHECK(r.value <= simulate(&s, NULL, further + OPS).makespan);
     o.start = further + OPS;
     o.calls = 1;
-    CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
+    r = must_search(s.cost, &o, device);
     CHECK(r.calls == 1 && memcmp(device, further + OPS, sizeof device) == 0);
     o.start = further;
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_EINVAL);
-    berth_placement_release(p);
-    setup_end(&s);
   }
 }
 
-static void no_worse_than_trivial(void) {
-  TEST("the placers that search, with ten calls: never worse than single and round-robin where "
-       "these fit")
+TEST("the placers that search, with ten calls: never worse than single and round-robin where "
+     "these fit") {
   static const char *const names[] = { "anneal", "local", "brkga" }, *const trivial[] = {
     "single", "round-robin"
   };
@@ -280,20 +268,18 @@ static void no_worse_than_trivial(void) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_placement *p = NULL, *q = NULL;
-    constrained(&s, NULL, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
+    constrained(&s, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
     berth_place_options place = berth_place_default(s.g);
     place.links = k % 2 ? BERTH_LINKS_DUPLEX : BERTH_LINKS_FREE;
     place.search = &o;
     o.calls = 10;
-    CHECK_STATUS(berth_place(s.cost, names[k % METHODS], &place, &p, NULL), BERTH_OK);
+    p = must_place(s.cost, names[k % METHODS], &place);
     for (int i = 0; i < 2; i++) {
       if (berth_place(s.cost, trivial[i], &place, &q, NULL) == BERTH_OK) {
         CHECK(berth_placement_estimate(p) <= berth_placement_estimate(q));
-        berth_placement_release(q);
+        RELEASE(q);
       }
     }
-    berth_placement_release(p);
-    setup_end(&s);
   }
 }
 
@@ -301,16 +287,14 @@ static void no_worse_than_trivial(void) {
 
 static void refuse(const setup *s, const berth_search_options *o, const char *message) {
   int32_t device[OPS] = { 7 };
-  CHECK_STATUS(berth_search(s->cost, o, device, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s->ctx), message);
+  CHECK_ERROR(berth_search(s->cost, o, device, NULL), BERTH_EINVAL, message);
   CHECK(device[0] == 7);
 }
 
-static void bad_generations(void) {
-  TEST("options that are out of range for generations are reported with their values")
+TEST("options that are out of range for generations are reported with their values") {
   setup s;
   berth_search_options d = berth_search_default();
-  constrained(&s, NULL, 1, 0, 0);
+  constrained(&s, 1, 0, 0);
   d.method = BERTH_SEARCH_BRKGA;
   berth_search_options o = d;
   o.population = 2;
@@ -333,45 +317,20 @@ static void bad_generations(void) {
   o = d;
   o.method = (berth_search_method)9;
   refuse(&s, &o, "search: there is no method 9");
-  setup_end(&s);
 }
 
-static void refused_memory(void) {
-  TEST("refused allocations: out of memory, nothing is kept, for each method")
-  for (int m = 0; m < METHODS; m++) {
-    berth_status st = BERTH_ENOMEM;
-    for (long k = 1; k < 400 && st != BERTH_OK; k++) {
-      check_alloc_state a = { 0, 0, 0 };
-      berth_hooks h = { 0 };
-      berth_search_options o = berth_search_default();
-      h.alloc = check_alloc;
-      h.alloc_ud = &a;
-      setup s;
-      constrained(&s, &h, 2, 150, 1);
-      o.method = methods[m];
-      o.calls = 40;
-      a.calls = 0;
-      a.fail_at = k;
-      int32_t device[OPS];
-      st = berth_search(s.cost, &o, device, NULL);
-      a.fail_at = 0;
-      setup_end(&s);
-      CHECK(a.held == 0);
-      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    }
-    CHECK_STATUS(st, BERTH_OK);
-  }
+static berth_status search_by(const void *method) {
+  let_pass();
+  setup s;
+  constrained(&s, 2, 150, 1);
+  berth_search_options o = berth_search_default();
+  o.method = *(const berth_search_method *)method;
+  o.calls = 40;
+  int32_t device[OPS];
+  refuse_from_here();
+  return berth_search(s.cost, &o, device, NULL);
 }
 
-int main(void) {
-  every_step();
-  gathered_in_any_order();
-  judges();
-  two_phases();
-  clocks();
-  starts();
-  no_worse_than_trivial();
-  bad_generations();
-  refused_memory();
-  return check_done();
+TEST("refused allocations: out of memory, nothing is kept, for each method") {
+  for (int m = 0; m < METHODS; m++) CHECK(refuse_each(search_by, &methods[m], 1, 0) > 5);
 }

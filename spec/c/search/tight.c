@@ -33,8 +33,8 @@ static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
 static double value_of(const setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_sim_summary sum = { 0, 0, 0 };
   berth_sim *sim = must_sim_new(s->cost, o);
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
-  berth_sim_release(sim);
+  sum = must_sim_run(sim, device);
+  RELEASE(sim);
   return sum.oom_op == BERTH_NONE ? sum.makespan : INFINITY;
 }
 
@@ -47,7 +47,7 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
   seen *a = ud;
   berth_sim_summary sum = { 0, 0, 0 };
   (void)limit;
-  CHECK_STATUS(berth_sim_run(a->sim, device, &sum), BERTH_OK);
+  sum = must_sim_run(a->sim, device);
   a->asked++;
   a->broken += sum.oom_op != BERTH_NONE;
   *out = sum.makespan;
@@ -57,21 +57,20 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
 static long watched(const setup *s, berth_search_options *o, const int32_t *start) {
   seen a = { NULL, 0, 0 };
   berth_objective f = { look_at, NULL, &a };
-  CHECK_STATUS(berth_sim_new(s->cost, o->judge, &a.sim), BERTH_OK);
+  a.sim = must_sim_new(s->cost, o->judge);
   o->objective = &f;
   o->start = start;
   int32_t device[OPS];
   berth_search_report r = must_search(s->cost, o, device);
-  berth_sim_release(a.sim);
+  RELEASE(a.sim);
   o->objective = NULL;
   CHECK(a.broken == 0 && a.asked > 1 && a.asked <= r.calls);
   CHECK(r.value == value_of(s, o->judge, device));
   return (long)r.calls - a.asked;
 }
 
-static void nothing_broken(void) {
-  TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the "
-       "objective")
+TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the "
+     "objective") {
   long refused = 0;
   for (int k = 0; k < 4 * METHODS; k++) {
     berth_sim_options judge = berth_sim_default(NULL);
@@ -86,19 +85,18 @@ static void nothing_broken(void) {
     o.judge = &judge;
     o.calls = 300;
     o.population = 30;
-    if (CHECK_STATUS(berth_place(s.cost, "m-etf", &place, &p, NULL), BERTH_OK)) {
+    if (CHECK_OK(berth_place(s.cost, "m-etf", &place, &p, NULL))) {
       refused += watched(&s, &o, berth_placement_device(p));
     }
     if (k % 2) watched(&s, &o, NULL); /* what is held for good is packed: starts of its own */
-    berth_placement_release(p);
+    RELEASE(p);
     setup_end(&s);
   }
   printf("# memory refused %ld candidates\n", refused);
   CHECK(refused > 50);
 }
 
-static void better_than_given(void) {
-  TEST("from what packing placers found, 1.04 of the even share: never worse, often better")
+TEST("from what packing placers found, 1.04 of the even share: never worse, often better") {
   int better = 0, cases = 0;
   for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
@@ -108,12 +106,12 @@ static void better_than_given(void) {
     crowded(&s, (uint64_t)(50 + k), 1.04, 1);
     berth_place_options place = berth_place_default(s.g);
     place.memory = BERTH_MEMORY_TOTAL;
-    if (!CHECK_STATUS(berth_place(s.cost, "heft", &place, &p, NULL), BERTH_OK)) continue;
+    if (!CHECK_OK(berth_place(s.cost, "heft", &place, &p, NULL))) continue;
     o.start = berth_placement_device(p);
     o.calls = 1500;
     place.search = &o;
     place.search_report = &r;
-    CHECK_STATUS(berth_place(s.cost, names[k % METHODS], &place, &q, NULL), BERTH_OK);
+    q = must_place(s.cost, names[k % METHODS], &place);
     CHECK(r.value <= r.start && berth_placement_estimate(q) == r.value);
     better += r.value < 0.95 * r.start;
     cases++;
@@ -131,9 +129,8 @@ static int same(const setup *s, const berth_search_options *a, const berth_searc
   return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0;
 }
 
-static void threads(void) {
-  TEST("a given start, tight memory, walks from there and from units: the same bytes for any "
-       "number of threads")
+TEST("a given start, tight memory, walks from there and from units: the same bytes for any "
+     "number of threads") {
   for (int k = 0; k < METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
@@ -150,14 +147,11 @@ static void threads(void) {
     a.threads = 1;
     berth_search_options b = a;
     for (b.threads = 2; b.threads <= 4; b.threads++) CHECK(same(&s, &a, &b));
-    berth_placement_release(p);
-    setup_end(&s);
   }
 }
 
-static void plenty(void) {
-  TEST("memory that is never short changes nothing: without a policy, with each, with limits far "
-       "away: the same bytes")
+TEST("memory that is never short changes nothing: without a policy, with each, with limits far "
+     "away: the same bytes") {
   static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING,
                                                   BERTH_MEMORY_TOTAL };
   for (int k = 0; k < 4 * METHODS; k++) {
@@ -180,9 +174,8 @@ static void plenty(void) {
   }
 }
 
-static void big_units(void) {
-  TEST("units that find no room side by side are made smaller: a start is there, and the chain is "
-       "cut once")
+TEST("units that find no room side by side are made smaller: a start is there, and the chain is "
+     "cut once") {
   berth_search_options o = berth_search_default();
   berth_sim_options judge = berth_sim_default(NULL);
   judge.memory = BERTH_MEMORY_TOTAL;
@@ -194,17 +187,7 @@ static void big_units(void) {
   o.calls = 200;
   int32_t device[8];
   /* 87 bytes on 2 x 44: four ops each */
-  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_OK);
+  CHECK_OK(berth_search(s.cost, &o, device, NULL));
   CHECK_NEAR(value_of(&s, &judge, device), 9, 1e-9); /* the chain is cut once: 8 s and 1 s for the
                                                         byte */
-  setup_end(&s);
-}
-
-int main(void) {
-  nothing_broken();
-  better_than_given();
-  threads();
-  plenty();
-  big_units();
-  return check_done();
 }

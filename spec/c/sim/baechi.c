@@ -11,28 +11,27 @@ static void golden_setup(setup *s) {
   setup_begin(s);
   for (int i = 0; i < 9; i++) setup_op(s, p[i] * 1e-6);
   for (int i = 0; i < 12; i++) setup_edge(s, e[i][0], e[i][1], e[i][2]);
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(mesh_of(s->ctx, 3, INFINITY, 1e6, 0, &s->t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+  s->g = must_graph_builder_finish(s->b);
+  s->t = must_mesh(3, INFINITY, 1e6, 0);
+  s->cost = must_cost_new(s->g, s->t, NULL);
 }
 
 static double simulated(setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_result *r = must_simulate(s->cost, device, o);
   double m = berth_result_makespan(r);
-  berth_result_release(r);
+  RELEASE(r);
   return m;
 }
 
-static void golden(void) {
+TEST("golden case D under the sequential queue") {
   static const int32_t etf[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 }, sct[] = { 0, 1, 0, 2, 1, 1, 0, 2, 1 };
   setup s;
   golden_setup(&s);
-  berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
+  berth_sim_options o = must_sim_preset("baechi-tf");
   CHECK_NEAR(simulated(&s, &o, etf), 34e-6, 1e-18);
   CHECK_NEAR(simulated(&s, &o, sct), 38e-6, 1e-18);
-  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-pt", &o), BERTH_OK);
+  o = must_sim_preset("baechi-pt");
   CHECK_NEAR(simulated(&s, &o, etf), 29e-6, 1e-17);
-  setup_end(&s);
 }
 
 /* ---- the pseudo-code of the published loop, on edges of one tensor each, in whole numbers ---- */
@@ -90,7 +89,7 @@ static int naive(const dag *g, const int32_t *device, const int32_t *number) {
   }
 }
 
-static void against_naive(void) {
+TEST("random graphs against the pseudo-code") {
   static dag g;
   berth_rng rng = seeded(21, 0);
   for (int round = 0; round < 200; round++) {
@@ -100,23 +99,17 @@ static void against_naive(void) {
     setup s = setup_started();
     for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
     for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
-    CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-    CHECK_STATUS(mesh_of(s.ctx, DEVICES, INFINITY, 1e6, 0, &s.t), BERTH_OK);
-    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    s.g = must_graph_builder_finish(s.b);
+    s.t = must_mesh(DEVICES, INFINITY, 1e6, 0);
+    s.cost = must_cost_new(s.g, s.t, NULL);
     int32_t order[OPS];
-    CHECK_STATUS(berth_topo_order(s.g, order), BERTH_OK);
+    CHECK_OK(berth_topo_order(s.g, order));
     int32_t number[OPS];
     for (int i = 0; i < OPS; i++) number[order[i]] = i;
-    berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
+    berth_sim_options o = must_sim_preset("baechi-tf");
     berth_sim *sim = must_sim_new(s.cost, &o);
     berth_sim_summary sum = must_sim_run(sim, device);
     CHECK_NEAR(sum.makespan, naive(&g, device, number) * 1e-6, 0);
     SETUP_END(&s, sim);
   }
-}
-
-int main(void) {
-  TEST("golden case D under the sequential queue") golden();
-  TEST("random graphs against the pseudo-code") against_naive();
-  return check_done();
 }

@@ -21,22 +21,21 @@ static void one_mode(const berth_sim_options *o) {
     berth_sim_options each = *o;
     each.seed += (uint64_t)i;
     berth_sim *sim = must_sim_new(s.cost, &each);
-    CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);
+    single[i] = must_sim_run(sim, &device[i * OPS]);
     /* again: nothing is left over */
-    CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);
-    berth_sim_release(sim);
+    single[i] = must_sim_run(sim, &device[i * OPS]);
+    RELEASE(sim);
   }
   for (int32_t threads = 0; threads <= 5; threads++) {
-    CHECK_STATUS(berth_sim_batch(s.cost, o, ROWS, device, threads, batch), BERTH_OK);
+    CHECK_OK(berth_sim_batch(s.cost, o, ROWS, device, threads, batch));
     for (int32_t i = 0; i < ROWS; i++) {
       CHECK(batch[i].makespan == single[i].makespan && batch[i].peak == single[i].peak
             && batch[i].oom_op == single[i].oom_op);
     }
   }
-  setup_end(&s);
 }
 
-static void modes(void) {
+TEST("batch = single runs, any number of threads") {
   for (int mode = 0; mode < 15; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
     o.links = (berth_links)(mode % 4);
@@ -54,7 +53,7 @@ static void modes(void) {
   }
 }
 
-static void failing_row(void) {
+TEST("the lowest failing row is told") {
   static int32_t device[ROWS * OPS];
   static berth_sim_summary out[ROWS];
   setup s;
@@ -63,17 +62,10 @@ static void failing_row(void) {
   device[61 * OPS + 5] = 8;
   for (int32_t threads = 1; threads <= 3; threads++) {
     out[0].makespan = -1;
-    CHECK_STATUS(berth_sim_batch(s.cost, NULL, ROWS, device, threads, out), BERTH_EINVAL);
-    CHECK(strstr(berth_errmsg(s.ctx), "placement 61: op 5: device 8") != NULL);
+    CHECK_SAYS(berth_sim_batch(s.cost, NULL, ROWS, device, threads, out), BERTH_EINVAL,
+               "placement 61: op 5: device 8");
     CHECK(out[0].makespan == -1);
   }
-  CHECK_STATUS(berth_sim_batch(s.cost, NULL, 0, device, 2, out), BERTH_OK);
+  CHECK_OK(berth_sim_batch(s.cost, NULL, 0, device, 2, out));
   CHECK_STATUS(berth_sim_batch(s.cost, NULL, -1, device, 2, out), BERTH_EINVAL);
-  setup_end(&s);
-}
-
-int main(void) {
-  TEST("batch = single runs, any number of threads") modes();
-  TEST("the lowest failing row is told") failing_row();
-  return check_done();
 }

@@ -3,14 +3,13 @@
 
 typedef struct visitor {
   berth_sim *sim;
-  berth_ctx *ctx;
   int32_t inside, refused;
 } visitor;
 
 static void expect_busy(visitor *v, berth_status st) {
   v->refused +=
       st == BERTH_EINVAL
-      && strstr(berth_errmsg(v->ctx), "simulator: busy: called from within its own run") != NULL;
+      && strstr(berth_errmsg(ctx), "simulator: busy: called from within its own run") != NULL;
 }
 
 static void call_all(visitor *v) {
@@ -51,15 +50,14 @@ static void build(setup *s, visitor *v) {
   for (int32_t i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
-    CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+    must_add_op(s->b, &op);
   }
-  CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(mesh_of(s->ctx, 2, INFINITY, 1, 0, &s->t), BERTH_OK);
-  v->ctx = s->ctx;
+  must_add_collective(s->b, &c);
+  s->g = must_graph_builder_finish(s->b);
+  s->t = must_mesh(2, INFINITY, 1, 0);
   m.ud = v;
   m.collective = price;
-  CHECK_STATUS(berth_cost_new(s->g, s->t, &m, &s->cost), BERTH_OK);
+  s->cost = must_cost_new(s->g, s->t, &m);
 }
 
 static void check_quiet(const visitor *v, const berth_sim_summary *s, double makespan) {
@@ -69,32 +67,29 @@ static void check_quiet(const visitor *v, const berth_sim_summary *s, double mak
 
 static void test_all(berth_links links) {
   static const int32_t device[] = { 0, 1, 0 }, op = 2, to = 1;
-  visitor v = { NULL, NULL, 0, 0 };
+  visitor v = { NULL, 0, 0 };
   berth_sim_options o = berth_sim_default(NULL);
   berth_sim_summary s = { -1, -1, -1 };
   setup x;
   build(&x, &v);
   o.links = links;
-  CHECK_STATUS(berth_sim_new(x.cost, &o, &v.sim), BERTH_OK);
-  CHECK_STATUS(berth_sim_run(v.sim, device, &s), BERTH_OK);
+  v.sim = must_sim_new(x.cost, &o);
+  s = must_sim_run(v.sim, device);
   check_quiet(&v, &s, 6);
-  CHECK_STATUS(berth_sim_run_limited(v.sim, device, 10, &s), BERTH_OK);
+  CHECK_OK(berth_sim_run_limited(v.sim, device, 10, &s));
   check_quiet(&v, &s, 6);
-  CHECK_STATUS(berth_sim_base(v.sim, device, &s), BERTH_OK);
+  CHECK_OK(berth_sim_base(v.sim, device, &s));
   check_quiet(&v, &s, 6);
-  CHECK_STATUS(berth_sim_try(v.sim, 1, &op, &to, INFINITY, &s), BERTH_OK);
+  CHECK_OK(berth_sim_try(v.sim, 1, &op, &to, INFINITY, &s));
   check_quiet(&v, &s, 6);
-  CHECK_STATUS(berth_sim_accept(v.sim), BERTH_OK);
-  CHECK_STATUS(berth_sim_run(v.sim, device, &s), BERTH_OK); /* it is free again */
+  CHECK_OK(berth_sim_accept(v.sim));
+  s = must_sim_run(v.sim, device); /* it is free again */
   check_quiet(&v, &s, 6);
-  berth_sim_release(v.sim);
+  RELEASE(v.sim);
   v.sim = NULL;
-  setup_end(&x);
 }
 
-int main(void) {
-  TEST("a simulator within its own run is busy");
+TEST("a simulator within its own run is busy") {
   test_all(BERTH_LINKS_FREE);
   test_all(BERTH_LINKS_FAIR);
-  return check_done();
 }

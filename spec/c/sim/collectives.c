@@ -7,20 +7,13 @@ enum { OPS = 40 };
 static void coll(setup *s, berth_collective_kind kind, double bytes, int32_t n,
                  const int32_t *members, int32_t m, const int32_t *then) {
   berth_collective c = { kind, bytes, 1, n, members, m, then };
-  CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
+  must_add_collective(s->b, &c);
 }
 static berth_sim_options with_links(berth_links links) {
   berth_sim_options o = berth_sim_default(NULL);
   o.links = links;
   return o;
 }
-static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
-  berth_result *r = NULL;
-  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK))
-    printf("# %s\n", berth_errmsg(s->ctx));
-  return r;
-}
-
 /* a (1 s) on 0 and b (3 s) on 1 coll with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1;
  * d ends at 16. */
 static void pair(setup *s) {
@@ -29,7 +22,7 @@ static void pair(setup *s) {
   coll(s, BERTH_ALLREDUCE, 8, 2, (int32_t[]){ 0, 1 }, 2, (int32_t[]){ 2, 3 });
 }
 
-static void by_hand(void) {
+TEST("two members, two consumers") {
   setup s;
   const int32_t apart[] = { 0, 1, 0, 1 }, one[] = { 1, 1, 1, 1 };
   pair(&s);
@@ -49,16 +42,14 @@ static void by_hand(void) {
   const berth_overlap *o = berth_result_overlap(r);
   for (int32_t d = 0; d < 3; d++)
     CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
-  berth_result_release(r);
   r = run(&s, one, NULL);
   CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4
         && m->finish == 4);
   CHECK(berth_result_overlap(r)[2].communication == 0 && berth_result_link_bytes(r)[0] == 0);
-  SETUP_END(&s, r);
 }
 
 /* A terminal one sets the makespan; other work on a device hides it there. */
-static void terminal(void) {
+TEST("a terminal collective sets the makespan; limits and chain know it") {
   const int32_t device[] = { 0, 1, 0 };
   setup s = setup_started();
   setup_add(&s, "1 2 4");
@@ -71,18 +62,17 @@ static void terminal(void) {
         && berth_result_slack(r)[2] == 3);
   CHECK(berth_result_overlap(r)[0].exposed == 3 && berth_result_overlap(r)[0].overlapped == 3);
   CHECK(berth_result_overlap(r)[1].exposed == 6 && berth_result_overlap(r)[2].exposed == 3);
-  berth_result_release(r);
+  RELEASE(r);
   berth_sim *sim = must_sim_new(s.cost, NULL);
   berth_sim_summary sum = must_sim_run(sim, device);
   int32_t chain[3];
   CHECK(sum.makespan == 8 && berth_sim_chain(sim, chain) == 1 && chain[0] == 1);
-  CHECK_STATUS(berth_sim_run_limited(sim, device, 8, &sum), BERTH_OK);
+  CHECK_OK(berth_sim_run_limited(sim, device, 8, &sum));
   CHECK(sum.makespan == 8);
   /* op 1 cannot end all before 8 */
-  CHECK_STATUS(berth_sim_run_limited(sim, device, 7.9, &sum), BERTH_OK);
+  CHECK_OK(berth_sim_run_limited(sim, device, 7.9, &sum));
   CHECK_NEAR(sum.makespan, 8, 1e-12);
   CHECK(berth_sim_chain(sim, chain) == 0);
-  SETUP_END(&s, sim);
 }
 
 /* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 coll at 3 for 4 s. Device 0
@@ -100,11 +90,9 @@ static void check_waiting(berth_links links, double begins, double makespan) {
   CHECK(m->start == begins && m->finish == begins + 4 && berth_result_makespan(r) == makespan);
   if (links == BERTH_LINKS_DUPLEX)
     CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
-  berth_result_release(r);
   o.split_windows = links == BERTH_LINKS_CHANNEL || links == BERTH_LINKS_DUPLEX;
   r = run(&s, device, &o);
   CHECK(berth_result_makespan(r) == makespan);
-  SETUP_END(&s, r);
 }
 
 /* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of
@@ -130,11 +118,10 @@ static void shared(berth_links links, double begins, double ends) {
         && berth_result_link_sharing(r)[0]
                == (links == BERTH_LINKS_FAIR || links == BERTH_LINKS_FREE ? 2 : 1));
   CHECK(berth_result_link_bytes(r)[0] == 10);
-  SETUP_END(&s, r);
 }
 
 /* Alone, every kind takes its price on shared links, too; the mesh has a link for every pair. */
-static void alone(void) {
+TEST("alone every kind takes its price, by every algorithm, on all kinds of links") {
   static const berth_collective_algorithm how[] = { BERTH_COLLECTIVE_RING, BERTH_COLLECTIVE_TREE,
                                                     BERTH_COLLECTIVE_DOUBLE_TREE,
                                                     BERTH_COLLECTIVE_HALVING,
@@ -147,12 +134,12 @@ static void alone(void) {
         berth_cost_model model = { .collective_algorithm = how[a] };
         berth_sim_options o = with_links((berth_links)links);
         setup s = setup_started();
-        for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
+        setup_add(&s, "1 1 1 1 1");
         coll(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
-        CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-        CHECK_STATUS(mesh_of(s.ctx, 5, INFINITY, 8, 0.5, &s.t), BERTH_OK);
+        s.g = must_graph_builder_finish(s.b);
+        s.t = must_mesh(5, INFINITY, 8, 0.5);
         if (a >= 4) model.device_group = groups;
-        CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
+        s.cost = must_cost_new(s.g, s.t, &model);
         berth_result *r = run(&s, device, &o);
         const berth_collective_run *m;
         berth_result_collectives(r, &m);
@@ -166,7 +153,7 @@ static void alone(void) {
 
 /* ---- memory ---- */
 
-static void memory(void) {
+TEST("what they hold") {
   static const struct { berth_collective_kind kind; double bytes;
   } cases[] = { { BERTH_ALLREDUCE, 8 },
                 { BERTH_ALLGATHER, 16 },
@@ -189,13 +176,12 @@ static void memory(void) {
     if (3 + cases[i].bytes > 10)
       CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2
             && oom.shortfall == 3 + cases[i].bytes - 10);
-    SETUP_END(&s, r);
   }
 }
 
 /* ---- faults ---- */
 
-static void faults(void) {
+TEST("deadlock, too late, no route: said with the collective") {
   const int32_t apart[] = { 0, 1, 0, 1 }, sequence[] = { 2, 0, 1, 3 };
   berth_sim_options o = berth_sim_default(NULL);
   setup s;
@@ -212,7 +198,6 @@ static void faults(void) {
   pair(&s);
   setup_wires(&s, "1 1");
   check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
-  setup_end(&s);
 }
 
 /* ---- a price of one's own: asked on the calling thread, also in batches ---- */
@@ -229,7 +214,7 @@ static berth_status own_price(void *ud, int32_t collective, int32_t n, const int
   return a->fail ? BERTH_ECALLBACK : BERTH_OK;
 }
 
-static void own_function(void) {
+TEST("priced by a function, on the calling thread") {
   enum { ROWS = 40 };
   asked a = { 0, 0 };
   berth_cost_model model = { .collective = own_price, .ud = &a };
@@ -237,29 +222,28 @@ static void own_function(void) {
   setup s;
   pair(&s);
   setup_mesh(&s, 2, INFINITY);
-  berth_cost_release(s.cost);
-  CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
+  RELEASE(s.cost);
+  s.cost = must_cost_new(s.g, s.t, &model);
   int32_t device[4 * ROWS];
   for (int32_t i = 0; i < 4 * ROWS; i++) device[i] = i / 4 % 2 ? 1 : i % 2;
   berth_sim_summary out[ROWS];
-  CHECK_STATUS(berth_sim_batch(s.cost, NULL, ROWS, device, 4, out), BERTH_OK);
+  CHECK_OK(berth_sim_batch(s.cost, NULL, ROWS, device, 4, out));
   CHECK(a.calls == ROWS);
   for (int32_t i = 0; i < ROWS; i++) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
   r = run(&s, device, &(berth_sim_options){ .links = BERTH_LINKS_FAIR, .param_multiple = 1 });
   const berth_collective_run *m;
   CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION
         && m->finish == 6);
-  berth_result_release(r);
+  RELEASE(r);
   a.fail = 1;
   r = NULL;
   CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_ECALLBACK);
   CHECK(r == NULL);
-  setup_end(&s);
 }
 
 /* ---- noise and quanta ---- */
 
-static void disturbed(void) {
+TEST("quantum and noise") {
   const int32_t apart[] = { 0, 1, 0, 1 };
   berth_sim_options o = berth_sim_default(NULL);
   setup s;
@@ -270,19 +254,16 @@ static void disturbed(void) {
   const berth_collective_run *m;
   berth_result_collectives(r, &m);
   CHECK(m->start == 3 && m->finish == 12 && m->seconds == 8 && berth_result_makespan(r) == 18);
-  berth_result_release(r);
   o.quantum = 0;
   o.noise = 0.3;
   r = run(&s, apart, &o);
   berth_result_collectives(r, &m);
   double first = m->finish - m->start;
   CHECK(first != 8 && m->seconds == 8);
-  berth_result_release(r);
   o.links = BERTH_LINKS_FAIR;
   r = run(&s, apart, &o); /* the same factor, whatever the links are */
   berth_result_collectives(r, &m);
   CHECK_NEAR(m->finish - m->start, first, 1e-9);
-  SETUP_END(&s, r);
 }
 
 /* ---- random graphs, judged by their times; limits ---- */
@@ -293,11 +274,10 @@ static void limits(setup *s, const berth_sim_options *o, const int32_t *device, 
   berth_sim_summary sum;
   for (int32_t i = 0; i < 4; i++) {
     double limit = makespan * (i == 0 ? 1 : 2 * berth_rng_uniform(rng));
-    CHECK_STATUS(berth_sim_run_limited(sim, device, limit, &sum), BERTH_OK);
+    CHECK_OK(berth_sim_run_limited(sim, device, limit, &sum));
     if (limit >= makespan) CHECK(sum.makespan == makespan);
     else CHECK(sum.makespan > limit && sum.makespan <= makespan * (1 + 1e-9));
   }
-  berth_sim_release(sim);
 }
 
 static void random_graphs(int even) {
@@ -330,68 +310,58 @@ static void random_graphs(int even) {
     limits(&s, &o, device, berth_result_makespan(r), &rng);
     o.memory = BERTH_MEMORY_NONE;
     for (int32_t links = BERTH_LINKS_CHANNEL; links <= BERTH_LINKS_FAIR; links++) {
-      berth_result_release(r);
+      RELEASE(r);
       o.links = (berth_links)links;
       r = run(&s, device, &o);
       limits(&s, &o, device, berth_result_makespan(r), &rng);
     }
-    SETUP_END(&s, r);
   }
 }
 
 /* ---- refused allocations ---- */
 
-static berth_status whole_job(berth_ctx *ctx, const void *links) {
+static berth_status whole_job(const void *links) {
   static const int32_t device[] = { 0, 1, 2, 0, 1, 2 }, members[] = { 0, 1, 2 },
                        then[] = { 3, 4, 5 };
   berth_cost_model model = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 3, then };
   berth_sim_options o = with_links(*(const berth_links *)links);
-  setup s = { .ctx = ctx };
+  setup s = { 0 };
   berth_result *r = NULL;
   berth_sim *sim = NULL;
   berth_status st = berth_graph_builder_new(ctx, &s.b);
-  if (st == BERTH_OK) st = add_text(s.b, "1 1 1 1 1 1");
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(s.b, &c, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
-  if (st == BERTH_OK) st = mesh_of(ctx, 3, INFINITY, 1, 0.5, &s.t);
-  if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, &model, &s.cost);
-  if (st == BERTH_OK) st = berth_simulate(s.cost, device, &o, &r);
+  TRY(st, add_text(s.b, "1 1 1 1 1 1"));
+  TRY(st, berth_graph_builder_add_collective(s.b, &c, NULL));
+  TRY(st, berth_graph_builder_finish(s.b, &s.g));
+  TRY(st, mesh_of(3, INFINITY, 1, 0.5, &s.t));
+  TRY(st, berth_cost_new(s.g, s.t, &model, &s.cost));
+  TRY(st, berth_simulate(s.cost, device, &o, &r));
   if (st == BERTH_OK
       && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r)))
     st = BERTH_ENOMEM;
-  if (st == BERTH_OK) st = berth_sim_new(s.cost, &o, &sim);
+  TRY(st, berth_sim_new(s.cost, &o, &sim));
   berth_sim_summary sum;
-  if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);
+  TRY(st, berth_sim_run_limited(sim, device, 5, &sum));
   RELEASE(sim, r, s.cost, s.t, s.g, s.b);
   return st;
 }
 
-static void refused(void) {
+TEST("every refused allocation is reported and leaks nothing") {
   for (berth_links links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++)
     refuse_each(whole_job, &links, 1, 0);
 }
 
-int main(void) {
-  TEST("two members, two consumers") by_hand();
-  TEST("a terminal collective sets the makespan; limits and chain know it") terminal();
-  TEST("free: waits for its members only") check_waiting(BERTH_LINKS_FREE, 3, 7);
-  TEST("channel: waits for the transfer of a member's device")
+TEST("free: waits for its members only") { check_waiting(BERTH_LINKS_FREE, 3, 7); }
+
+TEST("channel: waits for the transfer of a member's device") {
   check_waiting(BERTH_LINKS_CHANNEL, 5, 9);
-  TEST("duplex: so, too") check_waiting(BERTH_LINKS_DUPLEX, 5, 9);
-  TEST("pair: another pair is no matter") check_waiting(BERTH_LINKS_PAIR, 3, 7);
-  TEST("route: nor are other links") check_waiting(BERTH_LINKS_ROUTE, 3, 7);
-  TEST("fair: nor are other links") check_waiting(BERTH_LINKS_FAIR, 3, 7);
-  TEST("free: both at once") shared(BERTH_LINKS_FREE, 1, 7);
-  TEST("route: one after the other on a shared link") shared(BERTH_LINKS_ROUTE, 5, 11);
-  TEST("fair: the link is shared") shared(BERTH_LINKS_FAIR, 1, 11);
-  TEST("alone every kind takes its price, by every algorithm, on all kinds of links") alone();
-  TEST("what they hold") memory();
-  TEST("deadlock, too late, no route: said with the collective") faults();
-  TEST("priced by a function, on the calling thread") own_function();
-  TEST("quantum and noise") disturbed();
-  TEST("random graphs, equal devices; limits under all links") random_graphs(1);
-  TEST("random graphs, unequal devices and links") random_graphs(0);
-  TEST("every refused allocation is reported and leaks nothing") refused();
-  return check_done();
 }
+TEST("duplex: so, too") { check_waiting(BERTH_LINKS_DUPLEX, 5, 9); }
+TEST("pair: another pair is no matter") { check_waiting(BERTH_LINKS_PAIR, 3, 7); }
+TEST("route: nor are other links") { check_waiting(BERTH_LINKS_ROUTE, 3, 7); }
+TEST("fair: nor are other links") { check_waiting(BERTH_LINKS_FAIR, 3, 7); }
+TEST("free: both at once") { shared(BERTH_LINKS_FREE, 1, 7); }
+TEST("route: one after the other on a shared link") { shared(BERTH_LINKS_ROUTE, 5, 11); }
+TEST("fair: the link is shared") { shared(BERTH_LINKS_FAIR, 1, 11); }
+TEST("random graphs, equal devices; limits under all links") { random_graphs(1); }
+TEST("random graphs, unequal devices and links") { random_graphs(0); }

@@ -7,12 +7,8 @@ static int32_t beside_op(setup *s, double seconds) {
   op.seconds = &seconds;
   op.workspace_bytes = 4;
   op.flags = BERTH_OP_COMMUNICATION;
-  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, &id), BERTH_OK);
+  id = must_add_op(s->b, &op);
   return id;
-}
-
-static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
-  return must_simulate(s->cost, device, o);
 }
 
 /* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0
@@ -29,7 +25,7 @@ static void by_hand(setup *s) {
   setup_mesh(s, 2, INFINITY);
 }
 
-static void hand_case(void) {
+TEST("by hand, on all links") {
   static const int32_t device[] = { 0, 1, 1, 0 }, sequence[] = { 2, 1, 3, 0 };
   for (int32_t send = BERTH_SEND_PUSH; send <= BERTH_SEND_PULL; send++) {
     for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
@@ -64,16 +60,14 @@ static void hand_case(void) {
     o.sequence = planned;
     berth_result *r = run(&s, device, &o);
     CHECK(berth_result_makespan(r) == 10 && berth_result_start(r)[2] == 2);
-    berth_result_release(r);
+    RELEASE(r);
     o.sequence = sequence; /* d before a on device 0: d waits for a through c */
-    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
-    CHECK(strstr(berth_errmsg(s.ctx), "deadlocks: op 3 is next") != NULL);
-    setup_end(&s);
+    CHECK_SAYS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL, "deadlocks: op 3 is next");
   }
 }
 
 /* Any number at once; the chain and the limit go through them. */
-static void many_at_once(void) {
+TEST("several at once") {
   static const int32_t device[] = { 0, 0, 0, 0 };
   berth_sim_options o = berth_sim_default(NULL);
   setup s = setup_started();
@@ -85,16 +79,13 @@ static void many_at_once(void) {
   CHECK(sum.makespan == 6 && sum.peak == 33); /* three workspaces of 4, three tensors of 7 */
   int32_t chain[4];
   CHECK(berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0);
-  CHECK_STATUS(berth_sim_run_limited(sim, device, 5.5, &sum), BERTH_OK);
+  CHECK_OK(berth_sim_run_limited(sim, device, 5.5, &sum));
   CHECK(sum.makespan == 6);
-  CHECK_STATUS(berth_sim_run_limited(sim, device, 6, &sum), BERTH_OK);
+  CHECK_OK(berth_sim_run_limited(sim, device, 6, &sum));
   CHECK(sum.makespan == 6);
-  CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
-  CHECK_STATUS(berth_sim_try(sim, 1, (const int32_t[]){ 3 }, (const int32_t[]){ 1 }, INFINITY,
-                             &sum),
-               BERTH_OK);
+  CHECK_OK(berth_sim_base(sim, device, &sum));
+  CHECK_OK(berth_sim_try(sim, 1, (const int32_t[]){ 3 }, (const int32_t[]){ 1 }, INFINITY, &sum));
   CHECK(sum.makespan == 13);
-  SETUP_END(&s, sim);
 }
 
 /* ---- random graphs ---- */
@@ -129,10 +120,9 @@ static void judge_run(setup *s, const berth_sim_options *o, const int32_t *devic
     CHECK(berth_result_slack(r)[v] >= 0
           && berth_result_slack(r)[v] <= berth_result_makespan(r) - j.finish[v] + EPS);
   }
-  berth_result_release(r);
 }
 
-static void random_runs(void) {
+TEST("random graphs, judged by their times") {
   berth_rng rng = seeded(21, 0);
   for (int32_t round = 0; round < 200; round++) {
     setup s;
@@ -168,15 +158,15 @@ static double best_of_all(setup *s, int32_t n, int32_t devices) {
   berth_sim_summary sum;
   int32_t i;
   do {
-    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    sum = must_sim_run(sim, device);
     best = fmin(best, sum.makespan);
     for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
   } while (i < n);
-  berth_sim_release(sim);
+  RELEASE(sim);
   return best;
 }
 
-static void bounds_hold(void) {
+TEST("bounds hold") {
   int32_t paths = 0;
   berth_rng rng = seeded(22, 0);
   for (int32_t round = 0; round < 60; round++) {
@@ -190,12 +180,11 @@ static void bounds_hold(void) {
     berth_bounds b = must_bounds_compute(s.cost, &o);
     CHECK(b.best <= best * (1 + 1e-9) && b.best > 0);
     paths += b.best == b.critical_path;
-    setup_end(&s);
   }
   CHECK(paths > 0 && paths < 60);
 }
 
-static void placers_know_them(void) {
+TEST("placers take them") {
   static const char *const placers[] = { "m-etf", "m-sct",  "etf",    "heft",
                                          "cpop",  "peft",   "minmin", "critical-path",
                                          "metis", "m-topo", "single", "anneal" };
@@ -209,17 +198,16 @@ static void placers_know_them(void) {
       berth_placement *p = NULL;
       berth_sim_options so = berth_sim_default(s.g);
       berth_status st = berth_place(s.cost, placers[k], &o, &p, NULL);
-      if (!CHECK_STATUS(st, BERTH_OK)) continue;
-      berth_result *r = must_simulate(s.cost, berth_placement_device(p), &so);
-      RELEASE(r, p);
+      if (!CHECK_OK(st)) continue;
+      must_simulate(s.cost, berth_placement_device(p), &so);
+      RELEASE(p);
     }
-    setup_end(&s);
   }
 }
 
 /* HEFT on one device: the communication op does not keep b waiting, and its end is that of the
  * plan. */
-static void estimate_is_exact(void) {
+TEST("estimates") {
   static const char *const placers[] = { "m-etf", "heft", "etf" };
   for (size_t k = 0; k < 3; k++) {
     setup s = setup_started();
@@ -231,12 +219,10 @@ static void estimate_is_exact(void) {
     setup_mesh(&s, 1, INFINITY);
     berth_placement *p = must_place(s.cost, placers[k], NULL);
     CHECK_NEAR(berth_placement_estimate(p), 6, 0);
-    berth_placement_release(p);
-    setup_end(&s);
   }
 }
 
-static void refusals(void) {
+TEST("refusals") {
   static const int32_t device[] = { 0, 1, 1, 0 };
   setup s;
   berth_sim_options o = berth_sim_default(NULL);
@@ -245,24 +231,12 @@ static void refusals(void) {
   by_hand(&s);
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EUNSUPPORTED);
-  CHECK(strcmp(berth_errmsg(s.ctx),
+  CHECK(strcmp(berth_errmsg(ctx),
                "order ready, of Baechi's simulator, does not support communication ops: op 2 is "
                "one")
         == 0);
   CHECK_STATUS(berth_place(s.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
-  CHECK(strcmp(berth_errmsg(s.ctx),
+  CHECK(strcmp(berth_errmsg(ctx),
                "exact: op 2 is a communication op; search (anneal, local) takes them")
         == 0);
-  setup_end(&s);
-}
-
-int main(void) {
-  TEST("by hand, on all links") hand_case();
-  TEST("several at once") many_at_once();
-  TEST("random graphs, judged by their times") random_runs();
-  TEST("bounds hold") bounds_hold();
-  TEST("placers take them") placers_know_them();
-  TEST("estimates") estimate_is_exact();
-  TEST("refusals") refusals();
-  return check_done();
 }

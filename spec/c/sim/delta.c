@@ -54,7 +54,7 @@ static void one_try(pair *p, berth_rng *rng, double base) {
   tries_ended -= berth_sim_ended(p->delta);
   runs_ended -= berth_sim_ended(p->fresh);
   berth_sim_summary a;
-  CHECK_STATUS(berth_sim_try(p->delta, k, op, to, limit, &a), BERTH_OK);
+  CHECK_OK(berth_sim_try(p->delta, k, op, to, limit, &a));
   berth_sim_summary b = must_sim_run(p->fresh, there);
   tries_ended += berth_sim_ended(p->delta);
   runs_ended += berth_sim_ended(p->fresh);
@@ -65,7 +65,7 @@ static void one_try(pair *p, berth_rng *rng, double base) {
     if (!CHECK(same(&a, &b))) show_case(p, "try", &a, &b);
     CHECK(berth_rng_below(rng, 2) || same_chain(p->delta, p->fresh));
     if (berth_rng_below(rng, 2)) {
-      CHECK_STATUS(berth_sim_accept(p->delta), BERTH_OK);
+      CHECK_OK(berth_sim_accept(p->delta));
       memcpy(p->device, there, (size_t)p->n * sizeof *there);
       CHECK_STATUS(berth_sim_accept(p->delta), BERTH_EINVAL);
     }
@@ -73,11 +73,11 @@ static void one_try(pair *p, berth_rng *rng, double base) {
 }
 
 static void sequence(pair *p, berth_rng *rng) {
-  CHECK_STATUS(berth_sim_new(p->s.cost, &p->o, &p->delta), BERTH_OK);
-  CHECK_STATUS(berth_sim_new(p->s.cost, &p->o, &p->fresh), BERTH_OK);
+  p->delta = must_sim_new(p->s.cost, &p->o);
+  p->fresh = must_sim_new(p->s.cost, &p->o);
   random_devices(rng, p->n, p->devices, p->device);
   berth_sim_summary a;
-  CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
+  CHECK_OK(berth_sim_base(p->delta, p->device, &a));
   berth_sim_summary b = must_sim_run(p->fresh, p->device);
   CHECK(same(&a, &b) && same_chain(p->delta, p->fresh));
   for (int32_t i = 0; i < TRIES; i++) {
@@ -90,9 +90,9 @@ static void sequence(pair *p, berth_rng *rng) {
     if (berth_rng_below(rng, 6) == 0)
       CHECK_STATUS(berth_sim_try(p->delta, 1, &far, &op, -1, &a), BERTH_EINVAL);
     if (berth_rng_below(rng, 6) == 0)
-      CHECK_STATUS(berth_sim_run(p->delta, p->device, &a), BERTH_OK);
+      a = must_sim_run(p->delta, p->device);
     if (berth_rng_below(rng, 12) == 0)
-      CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
+      CHECK_OK(berth_sim_base(p->delta, p->device, &a));
   }
   RELEASE(p->delta, p->fresh);
 }
@@ -113,7 +113,7 @@ static void add_collective(pair *p, berth_rng *rng) {
     if (berth_rng_below(rng, 4) == 0) members[c.n_members++] = i;
     if (berth_rng_below(rng, 4) == 0) consumers[c.n_consumers++] = half + i;
   }
-  if (c.n_members > 0) CHECK_STATUS(berth_graph_builder_add_collective(p->s.b, &c, NULL), BERTH_OK);
+  if (c.n_members > 0) must_add_collective(p->s.b, &c);
 }
 
 static void build(pair *p, berth_rng *rng, int ties, int even, int collectives) {
@@ -151,7 +151,7 @@ static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asyn
     op.workspace_bytes = berth_rng_below(rng, 4);
     if (twins && i > p->n / 2 && berth_rng_below(rng, 2)) op.twin = p->n - 1 - i;
     if (async_ops && berth_rng_below(rng, 4) == 0) op.flags = BERTH_OP_COMMUNICATION;
-    CHECK_STATUS(berth_graph_builder_add_op(p->s.b, &op, NULL), BERTH_OK);
+    must_add_op(p->s.b, &op);
   }
 }
 
@@ -180,7 +180,7 @@ static void build_mixed(pair *p, berth_rng *rng, int32_t round) {
   else setup_uneven(&p->s, p->devices);
 }
 
-static void every_option(void) {
+TEST("every option") {
   berth_rng rng = seeded(22, 0);
   tries_ended = runs_ended = 0;
   double rank[OPS];
@@ -220,11 +220,7 @@ static void every_option(void) {
   CHECK(tries_ended < 0.9 * (double)runs_ended);
 }
 
-int main(void) {
-  TEST("free links, real times, equal devices") rewinding(0, 1);
-  TEST("free links, real times, unequal devices and links") rewinding(0, 0);
-  TEST("free links, coinciding times, equal devices") rewinding(1, 1);
-  TEST("free links, coinciding times, unequal devices") rewinding(1, 0);
-  TEST("every option") every_option();
-  return check_done();
-}
+TEST("free links, real times, equal devices") { rewinding(0, 1); }
+TEST("free links, real times, unequal devices and links") { rewinding(0, 0); }
+TEST("free links, coinciding times, equal devices") { rewinding(1, 1); }
+TEST("free links, coinciding times, unequal devices") { rewinding(1, 0); }

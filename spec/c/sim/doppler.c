@@ -17,15 +17,13 @@ static double makespan_of(const cJSON *c, const doppler_graph *d, int perturbed,
   const cJSON *x;
   cJSON_ArrayForEach(x, cJSON_GetObjectItem(c, "assign")) device[n++] = x->valueint;
   CHECK(n == d->n);
-  berth_sim_options o = must_sim_preset(s.ctx, "doppler");
+  berth_sim_options o = must_sim_preset("doppler");
   if (record) {
     berth_result *r = must_simulate(s.cost, device, &o);
     sum.makespan = berth_result_makespan(r);
-    berth_result_release(r);
   } else {
     berth_sim *sim = must_sim_new(s.cost, &o);
-    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
-    berth_sim_release(sim);
+    sum = must_sim_run(sim, device);
   }
   setup_end(&s);
   return sum.makespan;
@@ -42,8 +40,7 @@ static double check_case(const cJSON *c, const char *dir) {
   return off;
 }
 
-int main(void) {
-  TEST("published simulator: equal to the unit on perturbed costs, within 8 % on tied ones")
+TEST("published simulator: equal to the unit on perturbed costs, within 8 % on tied ones") {
   const char *dir = check_shared();
   if (!dir) {
     SKIP("no test data beside the project");
@@ -63,5 +60,4 @@ int main(void) {
     cJSON_Delete(cases);
     free(text);
   }
-  return check_done();
 }

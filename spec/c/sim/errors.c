@@ -1,5 +1,6 @@
 /* What is refused, and how it is said; interrupts; allocations that fail. */
 #include "sim_help.h"
+#include "refusals.h"
 
 static void small(setup *s) {
   setup_begin(s);
@@ -12,15 +13,15 @@ static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, 
   int32_t two[6] = { device[0], device[1], device[2], device[0], device[1], device[2] };
   check_refused(s, device, o, want, what);
   berth_status st = berth_sim_new(s->cost, o, &sim);
-  if (st == BERTH_OK) st = berth_sim_run(sim, device, &sum);
+  TRY(st, berth_sim_run(sim, device, &sum));
   CHECK_STATUS(st, want);
-  CHECK(says(s, what) && sum.makespan == -1);
-  berth_sim_release(sim);
+  CHECK(says(what) && sum.makespan == -1);
+  RELEASE(sim);
   CHECK_STATUS(berth_sim_batch(s->cost, o, 2, two, 1, batch), want);
-  CHECK(says(s, what) && batch[0].makespan == -1);
+  CHECK(says(what) && batch[0].makespan == -1);
 }
 
-static void placements(void) {
+TEST("devices out of range") {
   setup s;
   int32_t high[] = { 0, 2, 0 }, low[] = { 0, -1, 0 };
   small(&s);
@@ -28,33 +29,31 @@ static void placements(void) {
   refuse(&s, high, NULL, BERTH_EINVAL, "op 1");
   refuse(&s, high, NULL, BERTH_EINVAL, "device 2 is out of range");
   refuse(&s, low, NULL, BERTH_EINVAL, "device -1");
-  setup_end(&s);
 }
 
-static void constraints(void) {
+TEST("types and pins") {
   static const char *const types[] = { "cpu", "gpu" };
   double seconds[] = { 1, BERTH_UNSUPPORTED };
   berth_op op = berth_op_default();
   int32_t wrong_type[] = { 1, 0, 0 }, wrong_pin[] = { 0, 0, 0 };
   setup s = setup_started();
-  CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
+  CHECK_OK(berth_graph_builder_types(s.b, 2, types));
   op.name = "conv";
   op.seconds = seconds;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  must_add_op(s.b, &op);
   op.name = "pinned";
   seconds[1] = 1;
   op.pin = 1;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  must_add_op(s.b, &op);
   op.name = "mate";
   op.pin = BERTH_NONE;
-  CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+  must_add_op(s.b, &op);
   setup_wires(&s, "1:cpu 1:gpu 0-1:1");
   refuse(&s, wrong_type, NULL, BERTH_EINVAL, "conv");
   refuse(&s, wrong_pin, NULL, BERTH_EINVAL, "pinned");
-  setup_end(&s);
 }
 
-static void groups(void) {
+TEST("colocation groups") {
   double seconds = 1;
   berth_op op = berth_op_default();
   int32_t apart[] = { 0, 1, 1 }, together[] = { 0, 0, 1 };
@@ -62,15 +61,14 @@ static void groups(void) {
   op.seconds = &seconds;
   for (int i = 0; i < 3; i++) {
     op.group = i < 2 ? 4 : BERTH_NONE;
-    CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
+    must_add_op(s.b, &op);
   }
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, apart, NULL, BERTH_EINVAL, "group 4");
-  berth_result *r = must_simulate(s.cost, together, NULL);
-  SETUP_END(&s, r);
+  must_simulate(s.cost, together, NULL);
 }
 
-static void options(void) {
+TEST("options") {
   static const double nan_rank[] = { 0, NAN, 0 };
   static const int32_t twice[] = { 0, 1, 1 }, outside[] = { 0, 1, 3 }, in_order[] = { 0, 1, 2 };
   int32_t device[] = { 0, 1, 0 };
@@ -106,12 +104,11 @@ static void options(void) {
   BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_PLANNED; o.sequence = in_order, "preempt");
   BAD(o.noise = 10.5, "noise is 10.5 (0 to 10)");
   berth_sim_options keep = o;
-  CHECK_STATUS(berth_sim_preset(s.ctx, "nonsense", &o), BERTH_EINVAL);
-  CHECK(says(&s, "doppler, baechi-tf, baechi-pt") && memcmp(&o, &keep, sizeof o) == 0);
-  setup_end(&s);
+  CHECK_STATUS(berth_sim_preset(ctx, "nonsense", &o), BERTH_EINVAL);
+  CHECK(says("doppler, baechi-tf, baechi-pt") && memcmp(&o, &keep, sizeof o) == 0);
 }
 
-static void deadlock(void) {
+TEST("a sequence that deadlocks") {
   int32_t device[] = { 0, 0, 1 }, sequence[] = { 1, 0, 2 };
   setup s;
   for (int links = 0; links < 2; links++) {
@@ -123,11 +120,10 @@ static void deadlock(void) {
     setup_mesh(&s, 2, INFINITY);
     refuse(&s, device, &o, BERTH_EINVAL, "op 1");
     refuse(&s, device, &o, BERTH_EINVAL, "waits for op 0");
-    setup_end(&s);
   }
 }
 
-static void unreachable(void) {
+TEST("unreachable devices") {
   int32_t device[] = { 0, 1, 0 }, fine[] = { 0, 0, 1 };
   setup s;
   for (int mode = 0; mode < 6; mode++) {
@@ -139,22 +135,20 @@ static void unreachable(void) {
     setup_wires(&s, "1 1 0>1:1"); /* no way back */
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "tensor 1");
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "device 1");
-    berth_result *r = must_simulate(s.cost, fine, &o);
-    SETUP_END(&s, r);
+    must_simulate(s.cost, fine, &o);
   }
 }
 
-static void collectives(void) {
+TEST("collectives") {
   static const int32_t members[] = { 0, 1 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   int32_t device[] = { 0, 1, 0 };
   setup s;
   small(&s);
-  CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
+  must_add_collective(s.b, &c);
   setup_mesh(&s, 2, INFINITY);
-  berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
+  berth_sim_options o = must_sim_preset("baechi-tf");
   refuse(&s, device, &o, BERTH_EUNSUPPORTED, "order ready");
-  setup_end(&s);
 }
 
 static int stop(void *ud) { return ++*(int *)ud > 2; }
@@ -168,28 +162,18 @@ static void interrupted_batch(setup *s, int *calls, int32_t threads) {
   out[0].makespan = -1;
   berth_status st = berth_sim_batch(s->cost, NULL, 1000, device, threads, out);
   if (threads > 1 && *calls < 3) return;
-  CHECK_STATUS(st, BERTH_EINTERRUPT);
-  CHECK_TEXT(berth_errmsg(s->ctx), "interrupted");
+  CHECK_ERROR(st, BERTH_EINTERRUPT, "interrupted");
   CHECK(*calls == 3 && out[0].makespan == -1);
 }
 
-static void interrupts(void) {
+TEST("interrupts") {
   int calls = 0;
-  berth_hooks h = { 0 };
   int32_t device[] = { 0, 1, 0 };
-  setup s;
-  small(&s);
-  RELEASE(s.b, s.ctx);
-  h.interrupt = stop;
-  h.ud = &calls;
-  memset(&s, 0, sizeof s);
-  CHECK_STATUS(berth_ctx_new(&h, &s.ctx), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-  for (int i = 0; i < 3; i++) setup_op(&s, 1);
-  setup_mesh(&s, 2, INFINITY);
+  hooked(&(berth_hooks){ .interrupt = stop, .ud = &calls });
+  setup s = setup_of("1 1 1", 2, INFINITY);
   calls = 0;
   berth_result *r = must_simulate(s.cost, device, NULL);
-  berth_result_release(r);
+  RELEASE(r);
   r = NULL;
   calls = 2;
   CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_EINTERRUPT);
@@ -197,7 +181,7 @@ static void interrupts(void) {
   CHECK_STATUS(berth_sim_batch(s.cost, NULL, 1, device, 1, sum), BERTH_EINTERRUPT);
   CHECK(r == NULL);
   for (int32_t threads = 1; threads <= 3; threads++) interrupted_batch(&s, &calls, threads);
-  setup_end(&s);
+  hooked(NULL);
 }
 
 /* ---- allocations ---- */
@@ -207,45 +191,33 @@ static berth_status whole(setup *s, const berth_sim_options *o, const int32_t *d
   berth_sim *sim = NULL;
   berth_status st = berth_simulate(s->cost, device, o, &r);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
-  if (st == BERTH_OK) st = berth_sim_new(s->cost, o, &sim);
+  TRY(st, berth_sim_new(s->cost, o, &sim));
   berth_sim_summary sum[3];
-  if (st == BERTH_OK) st = berth_sim_run(sim, device, sum);
-  if (st == BERTH_OK) st = berth_sim_batch(s->cost, o, 3, device, 2, sum);
+  TRY(st, berth_sim_run(sim, device, sum));
+  TRY(st, berth_sim_batch(s->cost, o, 3, device, 2, sum));
   RELEASE(sim, r);
   return st;
 }
 
-static void fail_each(const berth_sim_options *o, int devices) {
-  check_alloc_state a = { 0, 0, 0 };
-  berth_hooks h = { 0 };
-  int32_t device[] = { 0, 1, 0, 1, 1, 0, 0, 0, 1 };
-  long before, n;
-  berth_status st = BERTH_ENOMEM;
-  setup s;
-  memset(&s, 0, sizeof s);
-  h.alloc = check_alloc;
-  h.alloc_ud = &a;
-  CHECK_STATUS(berth_ctx_new(&h, &s.ctx), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-  for (int i = 0; i < 3; i++) setup_heavy(&s, 1, 1, 1, i < 2 ? 1 - i : BERTH_NONE);
-  setup_add(&s, "0>1:4 1>2:4");
-  setup_mesh(&s, devices, INFINITY);
-  before = a.held;
-  double held = (double)berth_ctx_memory(s.ctx);
-  for (n = 1; st != BERTH_OK && n < 500; n++) {
-    a.calls = 0;
-    a.fail_at = n;
-    st = whole(&s, o, device);
-    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    CHECK(a.held == before && (double)berth_ctx_memory(s.ctx) == held);
-  }
-  CHECK(st == BERTH_OK && n > 10);
-  a.fail_at = 0;
-  setup_end(&s);
-  CHECK(a.held == 0);
+typedef struct refused_run {
+  berth_sim_options o;
+  int devices;
+} refused_run;
+
+static berth_status run_whole(const void *what) {
+  static const int32_t device[] = { 0, 1, 0, 1, 1, 0, 0, 0, 1 };
+  const refused_run *x = what;
+  let_pass();
+  setup s = setup_of("1p1w1t1 1p1w1t0 1p1w1 0>1:4 1>2:4", x->devices, INFINITY);
+  refuse_from_here();
+  size_t held = berth_ctx_memory(ctx);
+  berth_status st = whole(&s, &x->o, device);
+  CHECK(berth_ctx_memory(ctx) == held);
+  return st;
 }
 
-static void allocations(void) {
+
+TEST("every allocation fails in turn") {
   static const int32_t sequence[] = { 0, 1, 2 };
   static const double rank[] = { 0, 1, 2 };
   for (int mode = 0; mode < 10; mode++) {
@@ -262,19 +234,6 @@ static void allocations(void) {
     o.quantum = mode == 2 ? 0.5 : 0;
     o.sequence = sequence;
     o.rank = rank;
-    fail_each(&o, mode % 2 ? 2 : 20);
+    CHECK(refuse_each(run_whole, &(refused_run){ o, mode % 2 ? 2 : 20 }, 1, 0) > 10);
   }
-}
-
-int main(void) {
-  TEST("devices out of range") placements();
-  TEST("types and pins") constraints();
-  TEST("colocation groups") groups();
-  TEST("options") options();
-  TEST("a sequence that deadlocks") deadlock();
-  TEST("unreachable devices") unreachable();
-  TEST("collectives") collectives();
-  TEST("interrupts") interrupts();
-  TEST("every allocation fails in turn") allocations();
-  return check_done();
 }

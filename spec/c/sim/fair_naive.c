@@ -120,28 +120,26 @@ static void check_finishes(const berth_result *r, int32_t n, const double *want)
   for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[2 * i + 1], want[i], 1e-12);
 }
 
-static void two_on_one_link(void) {
+TEST("two flows share a link, the way back is free") {
   static const int32_t from[] = { 0, 0, 1 }, to[] = { 1, 1, 0 };
   /* the way back is another link */
   static const double bytes[] = { 1, 3, 4 }, want[] = { 2, 4, 4 };
   setup s;
   berth_result *r = simulate_flows(&s, 3, from, to, bytes);
   check_finishes(r, 3, want);
-  SETUP_END(&s, r);
 }
 
-static void three_and_nothing(void) {
+TEST("three flows leave one by one; nothing takes no time") {
   static const int32_t from[] = { 0, 0, 0, 0 }, to[] = { 1, 1, 1, 1 };
   static const double bytes[] = { 1, 2, 3, 0 }, want[] = { 3, 5, 6, 0 };
   setup s;
   berth_result *r = simulate_flows(&s, 4, from, to, bytes);
   check_finishes(r, 4, want);
-  SETUP_END(&s, r);
 }
 
 /* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third
  * has what is left. */
-static void max_min_on_a_line(void) {
+TEST("max-min: the bottleneck first, the rest gets more") {
   berth_sim_options o = berth_sim_default(NULL);
   int32_t device[] = { 0, 2, 0, 1, 1, 2 };
   setup s = setup_started();
@@ -153,7 +151,6 @@ static void max_min_on_a_line(void) {
   CHECK_NEAR(berth_result_finish(r)[3], 4.5, 1e-12);
   CHECK_NEAR(berth_result_finish(r)[5], 0.5 + 35 / 9.5, 1e-12); /* 10, then 9.5 bytes/s */
   check_against_fluid(&s, r, 1);
-  SETUP_END(&s, r);
 }
 
 /* ---- at random ---- */
@@ -177,13 +174,12 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum[3];
   for (int k = 0; k < 2; k++) {
-    CHECK_STATUS(berth_sim_run(sim, device, &sum[k]), BERTH_OK);
+    sum[k] = must_sim_run(sim, device);
     CHECK(sum[k].makespan == berth_result_makespan(r));
   }
-  berth_sim_release(sim);
-  CHECK_STATUS(berth_sim_batch(s.cost, &o, 1, device, 2, &sum[2]), BERTH_OK);
+  RELEASE(sim);
+  CHECK_OK(berth_sim_batch(s.cost, &o, 1, device, 2, &sum[2]));
   CHECK(sum[2].makespan == sum[0].makespan && sum[2].peak == sum[0].peak);
-  SETUP_END(&s, r);
 }
 
 static void at_random(int ties) {
@@ -193,34 +189,24 @@ static void at_random(int ties) {
 
 /* ---- refusals ---- */
 
-static void refusals(void) {
+TEST("what does not go together is refused by name") {
   static const int32_t device[] = { 0, 1 };
-  setup s;
   berth_result *r = NULL;
   berth_sim_options o = berth_sim_default(NULL);
-  setup_text(&s, "1 1 0>1:1", 2, INFINITY);
+  setup s = setup_of("1 1 0>1:1", 2, INFINITY);
   o.links = BERTH_LINKS_FAIR;
   o.quantum = 0.5;
-  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx),
-             "links fair shares bandwidth continuously: it does not support quantum 0.5");
+  CHECK_ERROR(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL,
+              "links fair shares bandwidth continuously: it does not support quantum 0.5");
   o.quantum = 0;
   o.order = BERTH_ORDER_READY;
-  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "order ready requires links free, channel, duplex or pair");
+  CHECK_ERROR(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL,
+              "order ready requires links free, channel, duplex or pair");
   o.order = BERTH_ORDER_EVENT;
   o.split_windows = 1;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
   CHECK(r == NULL);
-  setup_end(&s);
 }
 
-int main(void) {
-  TEST("two flows share a link, the way back is free") two_on_one_link();
-  TEST("three flows leave one by one; nothing takes no time") three_and_nothing();
-  TEST("max-min: the bottleneck first, the rest gets more") max_min_on_a_line();
-  TEST("real times: as the fluid simulator") at_random(0);
-  TEST("coinciding times: as the fluid simulator") at_random(1);
-  TEST("what does not go together is refused by name") refusals();
-  return check_done();
-}
+TEST("real times: as the fluid simulator") { at_random(0); }
+TEST("coinciding times: as the fluid simulator") { at_random(1); }

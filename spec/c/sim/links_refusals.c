@@ -12,10 +12,10 @@ static berth_status simulate(berth_cost *cost, berth_links links) {
   berth_status st = berth_simulate(cost, device, &o, &r);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   berth_sim_summary sum[2];
-  if (st == BERTH_OK) st = berth_sim_batch(cost, &o, 2, rows, 1, sum);
+  TRY(st, berth_sim_batch(cost, &o, 2, rows, 1, sum));
   if (st == BERTH_OK)
     CHECK(sum[0].makespan == sum[1].makespan && sum[0].makespan == berth_result_makespan(r));
-  berth_result_release(r);
+  RELEASE(r);
   return st;
 }
 
@@ -33,29 +33,26 @@ static berth_status place(berth_cost *cost, berth_links links) {
     st = berth_place(cost, names[i], &o, &p, NULL);
     if (st == BERTH_OK)
       CHECK((int)berth_placement_links(p) == (i == 0 ? (int)BERTH_LINKS_DUPLEX : (int)links));
-    berth_placement_release(p);
+    RELEASE(p);
   }
   return st;
 }
 
-static berth_status build_all(berth_ctx *ctx) {
+static berth_status build_all(void) {
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0.25 };
-  berth_status st = graph_of_text(ctx, "1 1 1 1 1 1 0>1:2 0>2:2 0>3:2 0>4:2 0>5:2", &g);
-  if (st == BERTH_OK) st = berth_topology_ring(ctx, 5, &d, &l, &t);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
-  if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_ROUTE);
-  if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_FAIR);
-  if (st == BERTH_OK) st = place(cost, BERTH_LINKS_ROUTE);
-  if (st == BERTH_OK) st = place(cost, BERTH_LINKS_FAIR);
+  berth_status st = graph_of_text("1 1 1 1 1 1 0>1:2 0>2:2 0>3:2 0>4:2 0>5:2", &g);
+  TRY(st, berth_topology_ring(ctx, 5, &d, &l, &t));
+  TRY(st, berth_cost_new(g, t, NULL, &cost));
+  TRY(st, simulate(cost, BERTH_LINKS_ROUTE));
+  TRY(st, simulate(cost, BERTH_LINKS_FAIR));
+  TRY(st, place(cost, BERTH_LINKS_ROUTE));
+  TRY(st, place(cost, BERTH_LINKS_FAIR));
   RELEASE(cost, t, g);
   return st;
 }
 
-int main(void) {
-  check_refusals(build_all);
-  return check_done();
-}
+TEST_REFUSALS(build_all)

@@ -2,14 +2,6 @@
 #include "sim_checker.h"
 #include "refusals.h"
 
-static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
-  berth_result *r = NULL;
-  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) {
-    printf("# %s\n", berth_errmsg(s->ctx));
-    exit(1);
-  }
-  return r;
-}
 static berth_sim_options policy(berth_memory_policy memory) {
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = memory;
@@ -19,18 +11,24 @@ static void check_peak(berth_result *r, int32_t device, double bytes, double tim
   CHECK_NEAR(berth_result_peak(r)[device], bytes, 0);
   CHECK_NEAR(berth_result_peak_time(r)[device], time, 0);
 }
+static void check_fits(const berth_result *r) {
+  berth_oom oom;
+  CHECK(berth_result_oom(r, &oom) == 0);
+}
+static void check_runs_out(const berth_result *r, int32_t op, int32_t device, double time,
+                           double shortfall) {
+  berth_oom oom = { 0, 0, 0, 0 };
+  CHECK(berth_result_oom(r, &oom) == 1 && oom.op == op && oom.device == device);
+  CHECK(oom.time == time && oom.shortfall == shortfall);
+}
 
 /* a (1 s, 100 B parameters) --10 B--> b (1 s, 5 B workspace) --20 B--> c (1 s), all on device 0 */
-static void straight(setup *s) {
-  setup_begin(s);
-  setup_add(s, "1p100 1w5 1 0>1:10 1>2:20");
-}
-static void policies(void) {
-  setup s;
+static const char straight[] = "1p100 1w5 1 0>1:10 1>2:20";
+
+TEST("none, inference, parameters by a multiple") {
   int32_t device[] = { 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  straight(&s);
-  setup_mesh(&s, 2, INFINITY);
+  setup s = setup_of(straight, 2, INFINITY);
   berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 135, 1); /* b runs: 100 + 10 + 5 + 20 */
   check_peak(r, 1, 0, 0);
@@ -40,57 +38,45 @@ static void policies(void) {
         && ops[1] == 1 && bytes[1] == 25);
   CHECK(berth_result_peak_ops(r, 1, &ops, &bytes) == 0
         && berth_result_peak_ops(r, 7, &ops, &bytes) == 0);
-  berth_result_release(r);
   o.param_multiple = 4;
   r = run(&s, device, &o);
   check_peak(r, 0, 435, 1);
-  berth_result_release(r);
   o = policy(BERTH_MEMORY_NONE);
   r = run(&s, device, &o);
   check_peak(r, 0, 0, 0);
   CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 0);
-  SETUP_END(&s, r);
 }
 
 /* The home copy goes with the end of the last send, the remote copy comes with its start and goes
  * after the last reader. */
-static void copies(void) {
+TEST("remote copies are charged while they are there") {
   int32_t device[] = { 0, 1, 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  setup s = setup_started();
-  setup_add(&s, "1 1");
-  setup_heavy(&s, 5, 0, 1, BERTH_NONE);    /* 0: from 1 to 6 */
-  setup_heavy(&s, 1, 0, 100, BERTH_NONE);  /* 1: from 6 to 7 */
-  setup_edge(&s, 0, 1, 3);                 /* 0 -> 1: from 1 to 4 */
-  setup_edge(&s, 2, 3, 0);
-  setup_mesh(&s, 2, INFINITY);
+  /* op 2 on 0 from 1 to 6, op 3 on 1 from 6 to 7, 0 -> 1 from 1 to 4 */
+  setup s = setup_of("1 1 5w1 1w100 0>1:3 2>3:0", 2, INFINITY);
   berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 4, 1);
   check_peak(r, 1, 100, 6); /* the copy is gone at 5 */
-  berth_result_release(r);
   o.memory = BERTH_MEMORY_TOTAL;
   r = run(&s, device, &o);
   check_peak(r, 1, 103, 6);
-  SETUP_END(&s, r);
 }
 
 /* Forward f1 -> f2, backward b2 -> b1: f1's tensor is kept until b1 ends, though nothing says that
  * b1 reads it. */
-static void twins(void) {
+TEST("twins keep tensors") {
   int32_t device[] = { 0, 0, 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   setup s = setup_of("1t3 1t2 1t1 1t0 1w1 0>1:10 1>2:20 2>3:40 3>4:0", 1, INFINITY);
   CHECK(berth_sim_default(s.g).memory == BERTH_MEMORY_TRAINING);
   berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 60, 2); /* 20 + 40 */
-  berth_result_release(r);
   r = run(&s, device, NULL);
   check_peak(r, 0, 70, 2); /* f1's 10, too */
-  SETUP_END(&s, r);
 }
 
 /* The twin rule on random mirrored graphs, any discipline, against intervals. */
-static void random_twins(void) {
+TEST("twins in random graphs") {
   enum { OPS = 20 };
   berth_rng rng = seeded(8, 0);
   for (int round = 0; round < 48; round++) {
@@ -99,10 +85,10 @@ static void random_twins(void) {
     setup_random(&s, &rng, OPS, 0);
     m.activations = round % 2;
     berth_graph *forward = must_graph_builder_finish(s.b);
-    CHECK_STATUS(berth_graph_mirror(forward, &m, &s.g, NULL), BERTH_OK);
-    berth_graph_release(forward);
-    CHECK_STATUS(mesh_of(s.ctx, 3, INFINITY, 1, 0, &s.t), BERTH_OK);
-    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    s.g = must_graph_mirror(forward, &m);
+    RELEASE(forward);
+    s.t = must_mesh(3, INFINITY, 1, 0);
+    s.cost = must_cost_new(s.g, s.t, NULL);
     int32_t device[2 * OPS];
     random_devices(&rng, OPS, 3, device);
     for (int32_t v = 0; v < OPS; v++)
@@ -113,63 +99,49 @@ static void random_twins(void) {
     berth_result *r = run(&s, device, &o);
     judged j = judge(&s, &o, r);
     check_memory(&j);
-    SETUP_END(&s, r);
   }
 }
 
-static void running_out(void) {
-  setup s;
+TEST("running out is a result") {
   int32_t device[] = { 0, 0, 0 }, apart[] = { 0, 1, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  berth_oom oom = { 0, 0, 0, 0 };
-  straight(&s);
-  setup_mesh(&s, 2, 130);
+  setup s = setup_of(straight, 2, 130);
   berth_result *r = run(&s, device, &o);
-  CHECK(berth_result_oom(r, &oom) == 1);
-  CHECK(oom.op == 1 && oom.device == 0 && oom.time == 1 && oom.shortfall == 5);
+  check_runs_out(r, 1, 0, 1, 5);
   CHECK_NEAR(berth_result_makespan(r), 3, 0); /* a result, not an error */
-  berth_result_release(r);
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum = must_sim_run(sim, device);
   CHECK(sum.oom_op == 1 && sum.peak == 135);
-  CHECK_STATUS(berth_sim_run(sim, apart, &sum), BERTH_OK);
+  sum = must_sim_run(sim, apart);
   CHECK(sum.oom_op == BERTH_NONE && sum.peak == 110);
-  berth_sim_release(sim);
+  RELEASE(sim);
   o.param_multiple = 2; /* parameters alone do not fit: at once */
-  r = run(&s, device, &o);
-  CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 0 && oom.time == 0 && oom.shortfall == 70);
-  SETUP_END(&s, r);
+  check_runs_out(run(&s, device, &o), 0, 0, 0, 70);
 }
 
 /* The arriving input goes over: named is its first reader. */
-static void arriving(void) {
+TEST("running out by an arriving input") {
   int32_t device[] = { 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
-  berth_oom oom = { 0, 0, 0, 0 };
   setup s = setup_of("1 1p8 0>1:10", 2, 16);
-  berth_result *r = run(&s, device, &o);
-  CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1
-        && oom.shortfall == 2);
-  SETUP_END(&s, r);
+  check_runs_out(run(&s, device, &o), 1, 1, 1, 2);
 }
 
 /* Same instant: what goes makes room for what comes; ops of no length count all the same. */
-static void instants(void) {
-  setup s;
+TEST("order within an instant") {
   int32_t device[] = { 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   for (int order = 0; order < 2; order++) {
     o.order = (berth_event_order)order;
-    setup_text(&s, "1w7 0w9 1w8", 1, INFINITY);
-    berth_result *r = run(&s, device, &o);
-    check_peak(r, 0, 17, 1); /* 9 and 8: the op of no length counts at its instant */
-    SETUP_END(&s, r);
+    setup s = setup_of("1w7 0w9 1w8", 1, INFINITY);
+    check_peak(run(&s, device, &o), 0, 17, 1); /* 9 and 8: the op of no length counts at its
+                                                  instant */
   }
 }
 
 /* P and Q on device 0, X (10 B workspace) and C on device 1, 1 s each; P's 10 B reach C when X
  * ends. In any order of ids. */
-static void two_devices_one_instant(void) {
+TEST("one instant on two devices, any numbering") {
   /* ids of P, X, Q, C */
   static const int32_t orders[][4] = {
     { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 }
@@ -181,7 +153,7 @@ static void two_devices_one_instant(void) {
     o.links = (berth_links)(k / 4 % 4);
     setup s = setup_started();
     for (int32_t i = 0; i < 4; i++) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
-    CHECK_STATUS(berth_graph_builder_add_tensor(s.b, &t, NULL), BERTH_OK);
+    must_add_tensor(s.b, &t);
     setup_use(&s, 0, id[3]);
     setup_mesh(&s, 2, 15);
     int32_t device[4];
@@ -189,15 +161,13 @@ static void two_devices_one_instant(void) {
     device[id[1]] = device[id[3]] = 1;
     berth_result *r = run(&s, device, &o);
     check_peak(r, 1, 10, 0);
-    berth_oom oom;
-    CHECK(berth_result_oom(r, &oom) == 0);
-    SETUP_END(&s, r);
+    check_fits(r);
   }
 }
 
 /* A tensor that crosses in no time makes room for what starts at that instant, under any links,
  * dispatch and order. */
-static void no_time(void) {
+TEST("transfers and ops of no length") {
   for (int k = 0; k < 24; k++) {
     int32_t device[] = { 0, 0, 1 };
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
@@ -209,40 +179,30 @@ static void no_time(void) {
     if (k / 4 == 5) o.send = BERTH_SEND_PULL;
     setup s = setup_started();
     setup_add(&s, "1 1w10 0w3 0>1:0 0>2:10");
-    CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-    CHECK_STATUS(mesh_of(s.ctx, 2, 15, INFINITY, 0, &s.t), BERTH_OK);
-    CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    s.g = must_graph_builder_finish(s.b);
+    s.t = must_mesh(2, 15, INFINITY, 0);
+    s.cost = must_cost_new(s.g, s.t, NULL);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 10, 0);
     check_peak(r, 1, 13, 1); /* copy and reader come and go at 1 */
-    berth_oom oom;
-    CHECK(berth_result_oom(r, &oom) == 0);
-    SETUP_END(&s, r);
+    check_fits(r);
   }
 }
 
 /* What nobody reads goes with the end of its producer, under INFERENCE and TRAINING alike, unless a
  * twin keeps it. */
-static void unread(void) {
+TEST("tensors that nobody reads") {
   static const double want[] = { 0, 27, 47, 67 }; /* by policy */
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy((berth_memory_policy)memory);
-    setup s = setup_started();
-    setup_add(&s, "1 1t3 1w7 1t1");
-    setup_tensor(&s, 0, 20);
-    setup_tensor(&s, 1, 20);
-    setup_tensor(&s, 2, 20);
-    setup_add(&s, "0>1:0 1>2:0 2>3:0");
-    setup_mesh(&s, 1, INFINITY);
-    berth_result *r = run(&s, device, &o);
-    check_peak(r, 0, want[memory], 2);
-    SETUP_END(&s, r);
+    setup s = setup_of("1 1t3 1w7 1t1 0>:20 1>:20 2>:20 0>1:0 1>2:0 2>3:0", 1, INFINITY);
+    check_peak(run(&s, device, &o), 0, want[memory], 2);
   }
 }
 
 /* Bytes that fill a device exactly fit, however they add up in binary. */
-static void exact_fit(void) {
+TEST("exact fits fit") {
   static const struct {
     double bytes[2], limit;
     int fits;
@@ -263,13 +223,12 @@ static void exact_fit(void) {
       berth_result *r = run(&s, device, &o);
       berth_oom oom;
       CHECK(berth_result_oom(r, &oom) == !cases[k].fits);
-      SETUP_END(&s, r);
     }
   }
 }
 
 /* Of one instant the op that brought most is named; of equals the lowest. */
-static void culprits(void) {
+TEST("the op that is named") {
   static const double workspace[][4] = { { 5, 20, 30, 10 }, { 30, 5, 30, 5 }, { 1, 1, 1, 1 } };
   static const int32_t want[] = { 2, 0, BERTH_NONE };
   for (int k = 0; k < 3; k++) {
@@ -288,12 +247,11 @@ static void culprits(void) {
     CHECK(oom.op == want[k] && oom.device == 1 && oom.time == 0);
     if (sum > 32) CHECK_NEAR(oom.shortfall, sum - 32, 0);
     check_peak(r, 1, sum, 0);
-    SETUP_END(&s, r);
   }
 }
 
 /* Levels and the first overflow against intervals, many moments coinciding. */
-static void random_limits(void) {
+TEST("first overflow in random graphs") {
   enum { OPS = 30 };
   static const double limits[] = { 6, 12, 20, 30, 45 };
   berth_rng rng = seeded(10, 0);
@@ -303,41 +261,27 @@ static void random_limits(void) {
     o.dispatch = round % 3 ? BERTH_DISPATCH_FIFO : BERTH_DISPATCH_BLEVEL;
     if (round % 9 == 1) o.order = BERTH_ORDER_READY;
     if (round % 9 == 2) o.send = BERTH_SEND_PULL;
-    setup s;
-    setup_random(&s, &rng, OPS, round % 4 != 0);
-    setup_mesh(&s, 3, limits[round % 5]);
-    int32_t device[OPS];
-    random_devices(&rng, OPS, 3, device);
-    berth_result *r = run(&s, device, &o);
-    judged j = judge(&s, &o, r);
+    judged j = judge_random(&rng, OPS, round % 4 != 0, limits[round % 5], &o);
     check_memory(&j);
     check_oom(&j, limits[round % 5]);
-    SETUP_END(&s, r);
   }
 }
 
 /* READY order charges at simulated times, too. */
-static void ready_order(void) {
+TEST("ready order") {
   enum { OPS = 30 };
   berth_rng rng = seeded(9, 0);
   for (int round = 0; round < 30; round++) {
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     o.order = BERTH_ORDER_READY;
     o.links = (berth_links)(round % 4);
-    setup s;
-    setup_random(&s, &rng, OPS, 0);
-    setup_mesh(&s, 3, INFINITY);
-    int32_t device[OPS];
-    random_devices(&rng, OPS, 3, device);
-    berth_result *r = run(&s, device, &o);
-    judged j = judge(&s, &o, r);
+    judged j = judge_random(&rng, OPS, 0, INFINITY, &o);
     check_precedence(&j);
     check_devices(&j);
     check_bounds(&j);
     check_critical(&j);
     check_memory(&j);
     check_slack(&j);
-    SETUP_END(&s, r);
   }
 }
 
@@ -350,7 +294,7 @@ static void check_levels(berth_result *r, int32_t device, int32_t n, const doubl
 
 /* a (1 s, 100 B) --10 B--> b (1 s, 5 B) --20 B--> c (1 s) on device 0, where an op of no length
  * holds 7 B at 0. */
-static void over_time(void) {
+TEST("what is held over time, by hand") {
   static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 },
                       bytes[] = { 100, 117, 110, 135, 120, 100 };
   static const double total_times[] = { 0, 0, 0, 1, 2 }, total[] = { 100, 117, 110, 135, 130 };
@@ -366,17 +310,15 @@ static void over_time(void) {
     const double *t, *b;
     CHECK(berth_result_memory(r, 2, &t, &b) == 0 && !t && !b
           && berth_result_memory(r, -1, &t, &b) == 0);
-    berth_result_release(r);
     o.memory = BERTH_MEMORY_NONE;
     r = run(&s, device, &o);
     CHECK(berth_result_memory(r, 0, &t, &b) == 0 && !t && !b);
-    SETUP_END(&s, r);
   }
 }
 
 /* Where intervals are not told by the times alone (split windows, but for TOTAL) the shape is
  * judged. */
-static void over_time_in_any_discipline(void) {
+TEST("what is held over time, in any discipline") {
   enum { OPS = 40 };
   berth_rng rng = seeded(12, 0);
   for (int round = 0; round < 192; round++) {
@@ -407,7 +349,7 @@ static void over_time_in_any_discipline(void) {
 }
 
 /* Refused allocations, in a run long enough for the levels to grow. */
-static berth_status run_long(berth_ctx *ctx) {
+static berth_status run_long(void) {
   enum { OPS = 40 };
   berth_cost *cost = NULL;
   berth_result *r = NULL;
@@ -418,8 +360,8 @@ static berth_status run_long(berth_ctx *ctx) {
     end += sprintf(end, "%d ", i % 4);
     if (i > 1) end += sprintf(end, "%d>%d:%d ", i / 2, i, i);
   }
-  berth_status st = cost_of_text(ctx, text, 2, INFINITY, 1, &cost);
-  if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
+  berth_status st = cost_of_text(text, 2, INFINITY, 1, &cost);
+  TRY(st, berth_simulate(cost, device, NULL, &r));
   if (r) {
     const double *time, *bytes;
     CHECK(berth_result_memory(r, 0, &time, &bytes) > 16); /* it has grown */
@@ -428,12 +370,10 @@ static berth_status run_long(berth_ctx *ctx) {
   return st;
 }
 
-static void options(void) {
-  setup s;
+TEST("a result tells its options") {
   int32_t device[] = { 0, 0, 0 }, sequence[] = { 0, 1, 2 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
-  straight(&s);
-  setup_mesh(&s, 1, INFINITY);
+  setup s = setup_of(straight, 1, INFINITY);
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = sequence;
   o.param_multiple = 3;
@@ -442,31 +382,9 @@ static void options(void) {
   const berth_sim_options *told = berth_result_options(r);
   CHECK(told->memory == BERTH_MEMORY_TOTAL && told->param_multiple == 3 && told->seed == 9);
   CHECK(told->dispatch == BERTH_DISPATCH_PLANNED && !told->sequence && !told->rank);
-  berth_result_release(r);
   r = run(&s, device, NULL);
   CHECK(berth_result_options(r)->memory == BERTH_MEMORY_INFERENCE
         && berth_result_options(r)->param_multiple == 1);
-  SETUP_END(&s, r);
 }
 
-int main(void) {
-  TEST("none, inference, parameters by a multiple") policies();
-  TEST("remote copies are charged while they are there") copies();
-  TEST("twins keep tensors") twins();
-  TEST("twins in random graphs") random_twins();
-  TEST("running out is a result") running_out();
-  TEST("running out by an arriving input") arriving();
-  TEST("order within an instant") instants();
-  TEST("one instant on two devices, any numbering") two_devices_one_instant();
-  TEST("transfers and ops of no length") no_time();
-  TEST("tensors that nobody reads") unread();
-  TEST("exact fits fit") exact_fit();
-  TEST("the op that is named") culprits();
-  TEST("first overflow in random graphs") random_limits();
-  TEST("ready order") ready_order();
-  TEST("what is held over time, by hand") over_time();
-  TEST("what is held over time, in any discipline") over_time_in_any_discipline();
-  TEST("a result tells its options") options();
-  check_refusals(run_long);
-  return check_done();
-}
+TEST_REFUSALS(run_long)

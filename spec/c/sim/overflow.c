@@ -12,20 +12,20 @@ static berth_status all_ways(setup *s, const int32_t *device, const berth_sim_op
   berth_sim *sim = NULL;
   int32_t n = berth_graph_ops(s->g), *two = malloc(2 * ((size_t)n + 1) * sizeof *two);
   berth_status st = berth_simulate(s->cost, device, o, &r);
-  snprintf(said, size, "%s", st == BERTH_OK ? "" : berth_errmsg(s->ctx));
+  snprintf(said, size, "%s", st == BERTH_OK ? "" : berth_errmsg(ctx));
   CHECK((st == BERTH_OK) == (r != NULL) && (st == BERTH_OK || said[0] != '\0'));
   if (r) CHECK(is_number(berth_result_makespan(r)));
   berth_status other = berth_sim_new(s->cost, o, &sim);
   if (other == BERTH_OK) other = berth_sim_run(sim, device, &sum);
   CHECK_STATUS(other, st);
   if (st == BERTH_OK) CHECK(sum.makespan == berth_result_makespan(r));
-  else CHECK_TEXT(berth_errmsg(s->ctx), said), CHECK(sum.makespan == -1);
-  berth_sim_release(sim);
+  else CHECK_TEXT(berth_errmsg(ctx), said), CHECK(sum.makespan == -1);
+  RELEASE(sim);
   memcpy(two, device, (size_t)n * sizeof *two);
   memcpy(two + n, device, (size_t)n * sizeof *two);
   CHECK_STATUS(berth_sim_batch(s->cost, o, 2, two, 2, batch), st);
-  if (st != BERTH_OK) CHECK(strstr(berth_errmsg(s->ctx), said) != NULL && batch[0].makespan == -1);
-  berth_result_release(r);
+  if (st != BERTH_OK) CHECK(strstr(berth_errmsg(ctx), said) != NULL && batch[0].makespan == -1);
+  RELEASE(r);
   free(two);
   return st;
 }
@@ -59,36 +59,36 @@ static void named_op(setup *s, const char *name, double seconds) {
   berth_op op = berth_op_default();
   op.name = name;
   op.seconds = &seconds;
-  CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
+  must_add_op(s->b, &op);
 }
 /* n devices in a mesh, or with a slower link from the last to the first: times depend on the
  * pair. */
 static void connect(setup *s, int32_t n, double bandwidth, int uneven) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  s->g = must_graph_builder_finish(s->b);
+  b = must_topology_builder_new();
   for (int32_t i = 0; i < n; i++)
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+    must_add_device(b, &d);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < n; k++) {
       berth_link l = { uneven && i == n - 1 ? bandwidth / 2 : bandwidth, 0 };
-      if (i != k) CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &l, NULL), BERTH_OK);
+      if (i != k) CHECK_OK(berth_topology_builder_add_link(b, i, k, &l, NULL));
     }
   }
   s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+  s->cost = must_cost_new(s->g, s->t, NULL);
 }
 
 /* Two ops in a row on one device. */
-static void ops(void) {
+TEST("ops that end too late") {
   for (int k = 0; k < 2 * WAYS; k++) {
     int32_t device[] = { 1, 0, 0, 0 };
     berth_sim_options o = way(k % WAYS);
     setup s = setup_started();
-    setup_op(&s, 1);
+    setup_add(&s, "1");
     named_op(&s, "embed", 1e308);
-    setup_op(&s, 1);
+    setup_add(&s, "1");
     named_op(&s, "x", 1e308);
     if (k >= WAYS) setup_edge(&s, 1, 3, 8);
     connect(&s, 2, 1, k % 3 == 0);
@@ -102,7 +102,7 @@ static void ops(void) {
 }
 
 /* A transfer that takes for ever is no missing route; nor is one that only ends too late. */
-static void transfers(void) {
+TEST("transfers that end too late") {
   static const double bytes[] = { 1e300, 1e298 }, seconds[] = { 1, 1e308 };
   for (int k = 0; k < 4 * WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
@@ -121,7 +121,7 @@ static void transfers(void) {
 
 /* Of several inputs the one that comes too late is named: 1.7e308 s from 0 is in time, 1e308 s from
  * 1e308 is not. */
-static void the_late_one(void) {
+TEST("the late one of several inputs") {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 1, 2, 2 };
     berth_sim_options o = way(k);
@@ -140,7 +140,7 @@ static berth_status no_way(void *ud, int32_t tensor, int32_t src, int32_t dst, d
   *seconds = src < dst ? INFINITY : 1;
   return BERTH_OK;
 }
-static void no_route(void) {
+TEST("no route") {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k);
@@ -148,18 +148,18 @@ static void no_route(void) {
     for (int i = 0; i < 4; i++) setup_op(&s, i == 3 ? 1e308 : 1);
     setup_edge(&s, 0, 2, 1e300);
     connect(&s, 2, 1e-10, 0);
-    berth_cost_release(s.cost);
+    RELEASE(s.cost);
     berth_cost_model m;
     memset(&m, 0, sizeof m);
     m.transfer = no_way;
-    CHECK_STATUS(berth_cost_new(s.g, s.t, &m, &s.cost), BERTH_OK);
+    s.cost = must_cost_new(s.g, s.t, &m);
     refuse(&s, device, &o, BERTH_EUNREACHABLE,
            "no route from device 0 \"d0\" to device 1 \"d1\" for tensor 0 of op 0");
     setup_end(&s);
   }
 }
 
-static void quanta(void) {
+TEST("too many quanta") {
   static const struct {
     double quantum, seconds, bytes;
     const char *said;
@@ -188,7 +188,7 @@ static void quanta(void) {
   }
 }
 
-static void noise(void) {
+TEST("too much noise") {
   int32_t device[] = { 0, 1, 0, 1 };
   setup s = setup_started();
   setup_add(&s, "1 1 1 1 0>1:1 1>2:1");
@@ -200,13 +200,12 @@ static void noise(void) {
     refuse(&s, device, &o, BERTH_EINVAL, "option noise is 10000 (0 to 10)");
     o.noise = 10;
     for (o.seed = 0; o.seed < 50; o.seed++)
-      CHECK_STATUS(all_ways(&s, device, &o, said, sizeof said), BERTH_OK);
+      CHECK_OK(all_ways(&s, device, &o, said, sizeof said));
   }
-  setup_end(&s);
 }
 
 /* Times of any size under any options: a makespan, or an error that names what is late. */
-static void any_size(void) {
+TEST("times of any size, any options") {
   enum { OPS = 12 };
   int fine = 0, late = 0;
   berth_rng rng = seeded(12, 0);
@@ -237,15 +236,4 @@ static void any_size(void) {
     setup_end(&s);
   }
   CHECK(fine > 100 && late > 100);
-}
-
-int main(void) {
-  TEST("ops that end too late") ops();
-  TEST("transfers that end too late") transfers();
-  TEST("the late one of several inputs") the_late_one();
-  TEST("no route") no_route();
-  TEST("too many quanta") quanta();
-  TEST("too much noise") noise();
-  TEST("times of any size, any options") any_size();
-  return check_done();
 }

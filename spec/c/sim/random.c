@@ -16,11 +16,7 @@ static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send,
 /* ties: times coincide all the time; then what rests on the order within an instant is not
  * judged. */
 static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int ties) {
-  berth_result *r = NULL;
-  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) {
-    printf("# %s\n", berth_errmsg(s->ctx));
-    return;
-  }
+  berth_result *r = run(s, device, o);
   judged j = judge(s, o, r);
   j.tied = ties;
   check_precedence(&j);
@@ -38,12 +34,10 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
   berth_sim *sim = must_sim_new(s->cost, o);
   berth_sim_summary sum = must_sim_run(sim, device);
   CHECK(sum.makespan == berth_result_makespan(r)); /* recording changes nothing */
-  berth_sim_release(sim);
   o->memory = BERTH_MEMORY_NONE; /* nor does accounting */
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  sim = must_sim_new(s->cost, o);
+  sum = must_sim_run(sim, device);
   CHECK(sum.makespan == berth_result_makespan(r));
-  RELEASE(sim, r);
 }
 
 enum { RESERVED = BERTH_LINKS_FAIR }; /* its place in the rounds: links ROUTE with reservations */
@@ -85,7 +79,7 @@ static void many_runs(int ties, int even, int collectives) {
   }
 }
 
-static void single_device(void) {
+TEST("one device: exactly the sum") {
   berth_rng rng = seeded(3, 0);
   for (int32_t round = 0; round < 20; round++) {
     setup s;
@@ -98,12 +92,11 @@ static void single_device(void) {
     berth_result *r = must_simulate(s.cost, device, &o);
     /* multiples of 1/4: exact */
     CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum);
-    SETUP_END(&s, r);
   }
 }
 
 /* Names of devices do not matter, with equal devices and FIFO. */
-static void relabelled(void) {
+TEST("names of devices do not matter") {
   berth_rng rng = seeded(4, 0);
   for (int32_t round = 0; round < 20; round++) {
     setup s;
@@ -121,13 +114,12 @@ static void relabelled(void) {
     berth_sim_summary b = must_sim_run(sim, other);
     CHECK_NEAR(a.makespan, b.makespan, 1e-9);
     CHECK_NEAR(a.peak, b.peak, 1e-6);
-    SETUP_END(&s, sim);
   }
 }
 
 /* Many slots, long pending lists: the tournament and the overflow heaps give what the short ways
  * give. */
-static void large(void) {
+TEST("many devices, many arrivals under way") {
   enum { WIDE = 3000 };
   int32_t *device = malloc(2 * WIDE * sizeof *device);
   double last = 0;
@@ -156,21 +148,15 @@ static void large(void) {
   free(device);
 }
 
-int main(void) {
-  TEST("real times, equal devices") many_runs(0, 1, 0);
-  TEST("real times, unequal devices and links") many_runs(0, 0, 0);
-  TEST("coinciding times, free ops and tensors, equal devices") many_runs(1, 1, 0);
-  TEST("coinciding times, unequal devices") many_runs(1, 0, 0);
-  TEST("collectives: real times") many_runs(0, 1, 1);
-  TEST("collectives: real times, unequal devices and links") many_runs(0, 0, 1);
-  TEST("collectives: coinciding times") many_runs(1, 1, 1);
-  TEST("collectives: coinciding times, unequal devices") many_runs(1, 0, 1);
-  TEST("queue of collectives: real times") many_runs(0, 1, 2);
-  TEST("queue of collectives: real times, unequal devices and links") many_runs(0, 0, 2);
-  TEST("queue of collectives: coinciding times") many_runs(1, 1, 2);
-  TEST("queue of collectives: coinciding times, unequal devices") many_runs(1, 0, 2);
-  TEST("one device: exactly the sum") single_device();
-  TEST("names of devices do not matter") relabelled();
-  TEST("many devices, many arrivals under way") large();
-  return check_done();
-}
+TEST("real times, equal devices") { many_runs(0, 1, 0); }
+TEST("real times, unequal devices and links") { many_runs(0, 0, 0); }
+TEST("coinciding times, free ops and tensors, equal devices") { many_runs(1, 1, 0); }
+TEST("coinciding times, unequal devices") { many_runs(1, 0, 0); }
+TEST("collectives: real times") { many_runs(0, 1, 1); }
+TEST("collectives: real times, unequal devices and links") { many_runs(0, 0, 1); }
+TEST("collectives: coinciding times") { many_runs(1, 1, 1); }
+TEST("collectives: coinciding times, unequal devices") { many_runs(1, 0, 1); }
+TEST("queue of collectives: real times") { many_runs(0, 1, 2); }
+TEST("queue of collectives: real times, unequal devices and links") { many_runs(0, 0, 2); }
+TEST("queue of collectives: coinciding times") { many_runs(1, 1, 2); }
+TEST("queue of collectives: coinciding times, unequal devices") { many_runs(1, 0, 2); }

@@ -20,7 +20,7 @@ typedef struct judged {
   int tied; /* moments coincide: who held a pulling device when cannot be told from the times */
 } judged;
 
-static inline judged judge(const setup *s, const berth_sim_options *o, const berth_result *r) {
+static judged judge(const setup *s, const berth_sim_options *o, const berth_result *r) {
   judged j = {
     s->g, s->cost, o, r, berth_graph_ops(s->g), 0, berth_topology_devices(s->t), NULL, NULL, NULL,
     NULL, NULL,    0, 0
@@ -33,39 +33,50 @@ static inline judged judge(const setup *s, const berth_sim_options *o, const ber
   return j;
 }
 
-static inline const berth_transfer *find_sent(const judged *j, int32_t tensor, int32_t dst) {
+/* A random graph on a mesh of three devices. */
+static judged judge_random(berth_rng *rng, int32_t n, int ties, double memory,
+                           const berth_sim_options *o) {
+  int32_t device[64];
+  setup s;
+  setup_random(&s, rng, n, ties);
+  setup_mesh(&s, 3, memory);
+  random_devices(rng, n, 3, device);
+  return judge(&s, o, run(&s, device, o));
+}
+
+static const berth_transfer *find_sent(const judged *j, int32_t tensor, int32_t dst) {
   for (int32_t i = 0; i < j->n_sent; i++) {
     if (j->sent[i].tensor == tensor && j->sent[i].dst == dst) return &j->sent[i];
   }
   return NULL;
 }
-static inline int32_t producer_of(const judged *j, int32_t tensor) {
+static int32_t producer_of(const judged *j, int32_t tensor) {
   berth_tensor t = must_graph_tensor(j->g, tensor);
   return t.producer;
 }
 
 /* It runs beside what its device computes. */
-static inline int beside(const judged *j, int32_t op) {
+static int beside(const judged *j, int32_t op) {
   berth_op x = must_graph_op(j->g, op);
   return (x.flags & BERTH_OP_COMMUNICATION) != 0;
 }
 
 /* When the last collective that op waits for is over; whether op waits for collective k at all. */
-static inline int waits_for(const judged *j, int32_t op, int32_t k) {
+static int waits_for(const judged *j, int32_t op, int32_t k) {
   berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_consumers; i++) {
     if (c.consumers[i] == op) return 1;
   }
   return 0;
 }
-static inline double met_before(const judged *j, int32_t op) {
+static double met_before(const judged *j, int32_t op) {
   double at = 0;
   for (int32_t k = 0; k < j->n_met; k++) at = waits_for(j, op, k) ? fmax(at, j->met[k].finish) : at;
   return at;
 }
 
 /* When the last input is on the device of op. */
-static inline double inputs_there(const judged *j, int32_t op) {
+static double inputs_there(const judged *j, int32_t op) {
   const int32_t *in;
   double there = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
@@ -78,7 +89,7 @@ static inline double inputs_there(const judged *j, int32_t op) {
   }
   return there;
 }
-static inline double producers_done(const judged *j, int32_t op) {
+static double producers_done(const judged *j, int32_t op) {
   const int32_t *in;
   double done = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
@@ -86,11 +97,11 @@ static inline double producers_done(const judged *j, int32_t op) {
   return done;
 }
 /* When op may be picked. */
-static inline double ready_at(const judged *j, int32_t op) {
+static double ready_at(const judged *j, int32_t op) {
   return j->o->send == BERTH_SEND_PULL ? producers_done(j, op) : inputs_there(j, op);
 }
 /* From when op holds its device. */
-static inline double held_from(const judged *j, int32_t op) {
+static double held_from(const judged *j, int32_t op) {
   double from = j->start[op];
   if (j->o->send == BERTH_SEND_PUSH) return from;
   from = fmax(0, producers_done(j, op));
@@ -107,7 +118,7 @@ static inline double held_from(const judged *j, int32_t op) {
 
 /* ---- precedence, devices, tensors ---- */
 
-static inline void check_precedence(const judged *j) {
+static void check_precedence(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
     CHECK(j->start[v] >= inputs_there(j, v) - EPS);
     if (!j->o->preempt || beside(j, v)) {
@@ -124,7 +135,7 @@ static inline void check_precedence(const judged *j) {
     if (!j->o->split_windows) CHECK_NEAR(x->finish - x->start, c, EPS);
   }
 }
-static inline void check_devices(const judged *j) {
+static void check_devices(const judged *j) {
   double busy[16] = { 0 };
   for (int32_t v = 0; v < j->n; v++) {
     if (beside(j, v)) continue;
@@ -138,7 +149,7 @@ static inline void check_devices(const judged *j) {
 }
 
 /* The intervals cover [from, to). */
-static inline int covered(double from, double to, int32_t n, const double (*part)[2]) {
+static int covered(double from, double to, int32_t n, const double (*part)[2]) {
   int moved = 1;
   while (from < to - EPS && moved) {
     moved = 0;
@@ -154,7 +165,7 @@ static inline int covered(double from, double to, int32_t n, const double (*part
 
 /* Communication ops begin as soon as they can. No device idles while another op could run on it;
  * the one that runs is the one that the dispatch prefers. */
-static inline void check_work_conserving(const judged *j) {
+static void check_work_conserving(const judged *j) {
   static double part[1024][2];
   for (int32_t v = 0; v < j->n; v++) {
     int32_t n = 0;
@@ -166,7 +177,7 @@ static inline void check_work_conserving(const judged *j) {
     CHECK(covered(ready_at(j, v), held_from(j, v), n, (const double(*)[2])part));
   }
 }
-static inline double key_of(const judged *j, int32_t op) {
+static double key_of(const judged *j, int32_t op) {
   switch (j->o->dispatch) {
   case BERTH_DISPATCH_LIGHT_FIRST: return berth_cost_op(j->cost, op, j->device[op]);
   case BERTH_DISPATCH_STATIC: return j->o->rank[op];
@@ -175,7 +186,7 @@ static inline double key_of(const judged *j, int32_t op) {
   default: return 0;
   }
 }
-static inline void check_dispatch(const judged *j) {
+static void check_dispatch(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
     double picked = held_from(j, v);
     for (int32_t w = 0; w < j->n && !beside(j, v); w++) {
@@ -191,11 +202,11 @@ static inline void check_dispatch(const judged *j) {
 /* Transfers, and behind them collectives: what each needs of the links, marked by number. */
 enum { CHANNEL_WORDS = 4, MOST_LOADS = 1024 };
 
-static inline void mark(uint64_t *need, int32_t channel) {
+static void mark(uint64_t *need, int32_t channel) {
   if (CHECK(channel < 64 * CHANNEL_WORDS)) need[channel / 64] |= (uint64_t)1 << channel % 64;
 }
 
-static inline void need_pair(const judged *j, int32_t src, int32_t dst, uint64_t *need) {
+static void need_pair(const judged *j, int32_t src, int32_t dst, uint64_t *need) {
   const int32_t *route;
   int32_t n = berth_topology_route(berth_cost_topology(j->cost), src, dst, &route);
   if (src == dst) return;
@@ -205,7 +216,7 @@ static inline void need_pair(const judged *j, int32_t src, int32_t dst, uint64_t
   if (j->o->links == BERTH_LINKS_PAIR) mark(need, src * j->devices + dst);
   for (int32_t i = 0; i < n && j->o->links == BERTH_LINKS_ROUTE; i++) mark(need, route[i]);
 }
-static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
+static void need_collective(const judged *j, int32_t k, uint64_t *need) {
   const int32_t *d;
   int32_t n = berth_result_collective_devices(j->r, k, &d);
   int whole = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
@@ -223,20 +234,20 @@ static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
     }
   }
 }
-static inline double load_start(const judged *j, int32_t i) {
+static double load_start(const judged *j, int32_t i) {
   return i < j->n_sent ? j->sent[i].start : j->met[i - j->n_sent].start;
 }
-static inline double load_end(const judged *j, int32_t i) {
+static double load_end(const judged *j, int32_t i) {
   return i < j->n_sent ? j->sent[i].finish : j->met[i - j->n_sent].finish;
 }
-static inline void needs(const judged *j, int32_t i, uint64_t *need) {
+static void needs(const judged *j, int32_t i, uint64_t *need) {
   memset(need, 0, CHANNEL_WORDS * sizeof *need);
   if (i < j->n_sent) need_pair(j, j->sent[i].src, j->sent[i].dst, need);
   else need_collective(j, i - j->n_sent, need);
 }
 /* [a][b]: they need something in common. Filled for one run at a time. */
 static uint8_t clashes[MOST_LOADS][MOST_LOADS];
-static inline void fill_clashes(const judged *j) {
+static void fill_clashes(const judged *j) {
   static uint64_t need[MOST_LOADS][CHANNEL_WORDS];
   int32_t n = j->n_sent + j->n_met;
   if (!CHECK(n <= MOST_LOADS)) return;
@@ -249,13 +260,13 @@ static inline void fill_clashes(const judged *j) {
     }
   }
 }
-static inline double members_done(const judged *j, int32_t k) {
+static double members_done(const judged *j, int32_t k) {
   double at = 0;
   berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, j->finish[c.members[i]]);
   return at;
 }
-static inline double asked_at(const judged *j, const berth_transfer *x) {
+static double asked_at(const judged *j, const berth_transfer *x) {
   const int32_t *use;
   double at = INFINITY;
   int32_t n = berth_graph_consumers(j->g, x->tensor, &use);
@@ -265,17 +276,16 @@ static inline double asked_at(const judged *j, const berth_transfer *x) {
   }
   return at;
 }
-static inline double load_asked(const judged *j, int32_t i) {
+static double load_asked(const judged *j, int32_t i) {
   return i < j->n_sent ? asked_at(j, &j->sent[i]) : members_done(j, i - j->n_sent);
 }
 /* What is asked for is given out at once, from when it is free. */
-static inline int reserved(const judged *j) {
+static int reserved(const judged *j) {
   int two_ended = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
   return j->o->reserve || (j->o->order == BERTH_ORDER_TASK && two_ended);
 }
 /* It starts when all that it needs has been given back by what asked before. */
-static inline void check_reservation(const judged *j, int32_t a, const double *asked,
-                                     int32_t loads) {
+static void check_reservation(const judged *j, int32_t a, const double *asked, int32_t loads) {
   double start = load_start(j, a), from = asked[a];
   for (int32_t b = 0; b < loads; b++) {
     int before =
@@ -284,7 +294,7 @@ static inline void check_reservation(const judged *j, int32_t a, const double *a
   }
   CHECK_NEAR(start, from, EPS);
 }
-static inline void check_channels(const judged *j) {
+static void check_channels(const judged *j) {
   static double part[MOST_LOADS][2], asked[MOST_LOADS];
   int32_t loads = j->n_sent + j->n_met;
   fill_clashes(j);
@@ -326,14 +336,14 @@ static inline void check_channels(const judged *j) {
 
 /* They begin when the last member has ended, or later if they need links; on one device at once;
  * and take their price. */
-static inline void check_collectives(const judged *j) {
+static void check_collectives(const judged *j) {
   for (int32_t k = 0; k < j->n_met; k++) {
     const berth_collective_run *m = &j->met[k];
     double price = -1, done = members_done(j, k);
     berth_collective c = must_graph_collective(j->g, k);
     int32_t at[64];
     for (int32_t i = 0; i < c.n_members; i++) at[i] = j->device[c.members[i]];
-    CHECK_STATUS(berth_cost_collective(j->cost, k, c.n_members, at, &price), BERTH_OK);
+    CHECK_OK(berth_cost_collective(j->cost, k, c.n_members, at, &price));
     const int32_t *different;
     int32_t n = berth_result_collective_devices(j->r, k, &different);
     CHECK(n == m->n_devices && m->bytes == c.bytes);
@@ -347,7 +357,7 @@ static inline void check_collectives(const judged *j) {
 
 /* ---- bounds ---- */
 
-static inline void check_bounds(const judged *j) {
+static void check_bounds(const judged *j) {
   double *comp = calloc((size_t)j->n + 1, sizeof *comp), work = 0, all = 0, cp = 0, last = 0;
   for (int32_t v = 0; v < j->n; v++) {
     comp[v] = berth_cost_op(j->cost, v, j->device[v]);
@@ -361,7 +371,7 @@ static inline void check_bounds(const judged *j) {
     all += j->met[k].seconds;
     last = fmax(last, j->met[k].finish);
   }
-  CHECK_STATUS(berth_critical_path(j->g, comp, NULL, NULL, NULL, &cp), BERTH_OK);
+  CHECK_OK(berth_critical_path(j->g, comp, NULL, NULL, NULL, &cp));
   CHECK(berth_result_makespan(j->r) == last);
   CHECK(last >= cp - EPS && last >= work / j->devices - EPS && last <= all + EPS);
   free(comp);
@@ -374,12 +384,12 @@ typedef struct interval {
   int32_t device;
 } interval;
 
-static inline double twin_end(const judged *j, int32_t op) {
+static double twin_end(const judged *j, int32_t op) {
   if (j->o->memory != BERTH_MEMORY_TRAINING) return 0;
   berth_op o = must_graph_op(j->g, op);
   return o.twin == BERTH_NONE || j->start[o.twin] < j->start[op] ? 0 : j->finish[o.twin];
 }
-static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t device) {
+static interval tensor_interval(const judged *j, int32_t tensor, int32_t device) {
   const int32_t *use;
   int32_t n = berth_graph_consumers(j->g, tensor, &use);
   interval x = { 0, 0, 0, device };
@@ -400,7 +410,7 @@ static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t 
   if (j->o->memory == BERTH_MEMORY_TOTAL) x.to = INFINITY;
   return x;
 }
-static inline int32_t intervals(const judged *j, interval *x) {
+static int32_t intervals(const judged *j, interval *x) {
   int32_t k = 0, n_tensors = berth_graph_tensors(j->g);
   for (int32_t v = 0; v < j->n; v++) {
     berth_op o = must_graph_op(j->g, v);
@@ -421,7 +431,7 @@ static inline int32_t intervals(const judged *j, interval *x) {
   }
   return k;
 }
-static inline double held_when(const interval *x, int32_t n, int32_t device, double at) {
+static double held_when(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
   for (int32_t i = 0; i < n; i++) {
     int counts = at == x[i].from || (x[i].from < at && at < x[i].to);
@@ -429,7 +439,7 @@ static inline double held_when(const interval *x, int32_t n, int32_t device, dou
   }
   return sum;
 }
-static inline double held_after(const interval *x, int32_t n, int32_t device, double at) {
+static double held_after(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
   for (int32_t i = 0; i < n; i++)
     sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
@@ -443,25 +453,25 @@ typedef struct timeline {
   int32_t n;
 } timeline;
 
-static inline timeline timeline_of(const judged *j, int32_t device) {
+static timeline timeline_of(const judged *j, int32_t device) {
   timeline m = { NULL, NULL, 0 };
   m.n = berth_result_memory(j->r, device, &m.time, &m.bytes);
   return m;
 }
 /* At the instant; after it. */
-static inline double told_at(const timeline *m, double at) {
+static double told_at(const timeline *m, double at) {
   int32_t k = 1;
   while (k < m->n && m->time[k] < at) k++;
   return k < m->n && m->time[k] == at ? m->bytes[k] : m->bytes[k - 1];
 }
-static inline double told_after(const timeline *m, double at) {
+static double told_after(const timeline *m, double at) {
   int32_t k = m->n - 1;
   while (k > 0 && m->time[k] > at) k--;
   return m->bytes[k];
 }
 /* What holds of any timeline: in order, each entry for a reason, and exactly as high as the peak,
  * when the peak is. */
-static inline void check_timeline_shape(const judged *j, int32_t device) {
+static void check_timeline_shape(const judged *j, int32_t device) {
   timeline m = timeline_of(j, device);
   int32_t top = 0;
   if (!CHECK(m.n > 0 && m.time[0] == 0)) return;
@@ -476,7 +486,7 @@ static inline void check_timeline_shape(const judged *j, int32_t device) {
   CHECK(m.bytes[top] == berth_result_peak(j->r)[device]
         && m.time[top] == berth_result_peak_time(j->r)[device]);
 }
-static inline void check_timeline(const judged *j, const interval *x, int32_t n, int32_t device) {
+static void check_timeline(const judged *j, const interval *x, int32_t n, int32_t device) {
   timeline m = timeline_of(j, device);
   check_timeline_shape(j, device);
   if (m.n == 0) return;
@@ -497,7 +507,7 @@ static inline void check_timeline(const judged *j, const interval *x, int32_t n,
   }
 }
 
-static inline void check_memory(const judged *j) {
+static void check_memory(const judged *j) {
   static interval x[8192];
   int32_t n = intervals(j, x);
   for (int32_t d = 0; d < j->devices; d++) check_timeline(j, x, n, d);
@@ -520,7 +530,7 @@ static inline void check_memory(const judged *j) {
 }
 
 /* The first instant over a limit, the lowest device, and how much over. */
-static inline void check_oom(const judged *j, double limit) {
+static void check_oom(const judged *j, double limit) {
   static interval x[8192];
   int32_t n = intervals(j, x), device = -1;
   double first = INFINITY, held = 0;
@@ -552,7 +562,7 @@ typedef struct delayed {
   double *start, *finish, *sent, *arrived;
 } delayed;
 
-static inline void push_ops(const judged *j, delayed *x, int32_t op, double extra) {
+static void push_ops(const judged *j, delayed *x, int32_t op, double extra) {
   double start = j->start[op];
   const int32_t *in;
   int32_t n = berth_graph_inputs(j->g, op, &in);
@@ -573,13 +583,13 @@ static inline void push_ops(const judged *j, delayed *x, int32_t op, double extr
   x->start[op] = start;
   x->finish[op] = start + (j->finish[op] - j->start[op]) + extra;
 }
-static inline double pushed_members(const judged *j, const delayed *x, int32_t k) {
+static double pushed_members(const judged *j, const delayed *x, int32_t k) {
   double at = 0;
   berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, x->finish[c.members[i]]);
   return at;
 }
-static inline void push_load(const judged *j, delayed *x, int32_t k) {
+static void push_load(const judged *j, delayed *x, int32_t k) {
   double was = load_start(j, k),
          start = fmax(was, k < j->n_sent ? x->finish[producer_of(j, j->sent[k].tensor)]
                                          : pushed_members(j, x, k - j->n_sent));
@@ -593,7 +603,7 @@ static inline void push_load(const judged *j, delayed *x, int32_t k) {
   x->sent[k] = start;
   x->arrived[k] = start + (load_end(j, k) - was);
 }
-static inline double delayed_makespan(const judged *j, int32_t op, double delay) {
+static double delayed_makespan(const judged *j, int32_t op, double delay) {
   size_t n = (size_t)j->n + 1, m = (size_t)(j->n_sent + j->n_met) + 1;
   delayed x = { calloc(n, 8), calloc(n, 8), calloc(m, 8), calloc(m, 8) };
   double end = 0;
@@ -613,7 +623,7 @@ static inline double delayed_makespan(const judged *j, int32_t op, double delay)
   return end;
 }
 /* Push, no preemption, no split windows, no coinciding moments. */
-static inline void check_slack(const judged *j) {
+static void check_slack(const judged *j) {
   const double *slack = berth_result_slack(j->r);
   double makespan = berth_result_makespan(j->r);
   if (!CHECK(slack != NULL)) return;
@@ -624,13 +634,13 @@ static inline void check_slack(const judged *j) {
   }
 }
 /* A collective that op was the last to reach ends last. */
-static inline int met_last(const judged *j, int32_t op) {
+static int met_last(const judged *j, int32_t op) {
   for (int32_t k = 0; k < j->n_met; k++) {
     if (j->met[k].last == op && j->met[k].finish == berth_result_makespan(j->r)) return 1;
   }
   return 0;
 }
-static inline void check_critical(const judged *j) {
+static void check_critical(const judged *j) {
   const int32_t *op;
   int32_t n = berth_result_critical(j->r, &op);
   const double *slack = berth_result_slack(j->r);

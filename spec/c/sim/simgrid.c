@@ -34,7 +34,7 @@ static void wire_mesh(berth_topology_builder *b, const pdag *p, const int32_t *n
   berth_link l = { p->bandwidth, p->latency };
   for (int32_t i = 0; i < p->hosts; i++) {
     for (int32_t k = i + 1; k < p->hosts; k++) {
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[k], &l, NULL), BERTH_OK);
+      CHECK_OK(berth_topology_builder_add_duplex(b, node[i], node[k], &l, NULL));
     }
   }
 }
@@ -44,26 +44,26 @@ static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *no
   berth_link l = { p->bandwidth, p->latency }, none = { INFINITY, 0 };
   int32_t in = must_topology_builder_add_switch(b, "in");
   int32_t out;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, "out", &out), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_link(b, in, out, &l, NULL), BERTH_OK);
+  CHECK_OK(berth_topology_builder_add_switch(b, "out", &out));
+  CHECK_OK(berth_topology_builder_add_link(b, in, out, &l, NULL));
   for (int32_t i = 0; i < p->hosts; i++) {
-    CHECK_STATUS(berth_topology_builder_add_link(b, node[i], in, &none, NULL), BERTH_OK);
-    CHECK_STATUS(berth_topology_builder_add_link(b, out, node[i], &none, NULL), BERTH_OK);
+    CHECK_OK(berth_topology_builder_add_link(b, node[i], in, &none, NULL));
+    CHECK_OK(berth_topology_builder_add_link(b, out, node[i], &none, NULL));
   }
 }
 
 static void wire(setup *s, const pdag *p, int bus) {
-  berth_topology_builder *b = must_topology_builder_new(s->ctx);
+  berth_topology_builder *b = must_topology_builder_new();
   int32_t node[64];
   for (int32_t i = 0; i < p->hosts; i++) {
     berth_device d = berth_device_default();
     d.speed = p->speed[i];
-    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
+    node[i] = must_add_device(b, &d);
   }
   (bus ? wire_bus : wire_mesh)(b, p, node);
-  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+  s->g = must_graph_builder_finish(s->b);
   s->t = must_topology(b);
-  CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
+  s->cost = must_cost_new(s->g, s->t, NULL);
 }
 
 static void check_times(const berth_result *r, const char *times, int32_t n) {
@@ -112,13 +112,11 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum = must_sim_run(sim, p.host);
   CHECK(sum.makespan == berth_result_makespan(r));
-  SETUP_END(&s, sim, r);
   RELEASE(p.host, p.sequence, text, times);
 }
 
-int main(void) {
+TEST("every start and finish, to 1e-9 s") {
   static const char *const modes[] = { "free", "mesh", "bus" };
-  TEST("every start and finish, to 1e-9 s")
   const char *dir = check_shared();
   if (!dir) {
     SKIP("no test data beside the project");
@@ -129,5 +127,4 @@ int main(void) {
       one_case(dir, "d1k", modes[k]);
     }
   }
-  return check_done();
 }

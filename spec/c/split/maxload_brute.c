@@ -45,7 +45,7 @@ static sample draw(uint64_t seed) {
   return s;
 }
 
-static berth_cost *make(berth_ctx *ctx, const sample *s) {
+static berth_cost *make(const sample *s) {
   const char *types[] = { "gpu", "cpu" };
   berth_graph_builder *b = NULL;
   berth_topology_builder *tb = NULL;
@@ -85,7 +85,7 @@ static berth_cost *make(berth_ctx *ctx, const sample *s) {
   if (berth_cost_new(g, t, NULL, &c)) c = NULL;
 done:
   RELEASE(g, t, b, tb);
-  return c;
+  return OWNED(c);
 }
 
 /* ---- by the words of the model ---- */
@@ -186,9 +186,9 @@ static int least_tried, least_found; /* latencies, and how many are the least of
 
 /* ---- checks ---- */
 
-static void check_against_all(berth_ctx *ctx, uint64_t seed) {
+static void check_against_all(uint64_t seed) {
   sample s = draw(seed);
-  berth_cost *c = make(ctx, &s);
+  berth_cost *c = make(&s);
   best b = try_all(&s);
   berth_split_options o = berth_split_default();
   berth_split_report r;
@@ -198,28 +198,28 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   if (isinf(b.contiguous)) {
     CHECK_STATUS(st, BERTH_EINFEASIBLE);
     CHECK(p == NULL && strstr(berth_errmsg(ctx), "split: ") != NULL);
-    berth_cost_release(c);
+    RELEASE(c);
     return;
   }
-  CHECK_STATUS(st, BERTH_OK);
+  CHECK_OK(st);
   CHECK_NEAR(r.value.max_load, b.contiguous, 1e-9);
   int fits;
   CHECK_NEAR(value_of(&s, berth_placement_device(p), &fits), b.contiguous, 1e-9);
   CHECK(fits && is_contiguous(&s, berth_placement_device(p)) && r.contiguous && r.proven
         && r.complete);
   CHECK_NEAR(r.bound, b.contiguous, 1e-9);
-  CHECK_STATUS(berth_split_find(c, &o, &again, &r, &why), BERTH_OK);
+  CHECK_OK(berth_split_find(c, &o, &again, &r, &why));
   CHECK(memcmp(berth_placement_device(p), berth_placement_device(again),
                (size_t)ops_of(&s) * sizeof(int32_t))
         == 0);
   RELEASE(p, again);
   o.contiguous = 0;
-  CHECK_STATUS(berth_split_find(c, &o, &p, &r, &why), BERTH_OK);
+  CHECK_OK(berth_split_find(c, &o, &p, &r, &why));
   CHECK(r.value.max_load <= b.contiguous + 1e-9 && r.value.max_load >= b.any - 1e-9
         && r.value.over == BERTH_NONE);
   CHECK(r.contiguous == is_contiguous(&s, berth_placement_device(p)));
   CHECK_NEAR(r.contiguous_load, b.contiguous, 1e-9);
-  berth_placement_release(p);
+  RELEASE(p);
   o.objective = BERTH_SPLIT_LATENCY;
   p = NULL;
   if (berth_split_find(c, &o, &p, &r, &why) == BERTH_OK) {
@@ -230,19 +230,19 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
     least_tried++;
     least_found += r.value.latency <= b.latency * (1 + 1e-9);
   }
-  RELEASE(p, c);
+  RELEASE(p);
 }
 
 /* Any assignment is valued as the model says, groups kept or not. */
-static void check_values(berth_ctx *ctx, uint64_t seed) {
+static void check_values(uint64_t seed) {
   sample s = draw(seed);
-  berth_cost *c = make(ctx, &s);
+  berth_cost *c = make(&s);
   berth_rng r = seeded(seed, 9);
   int32_t at[2 * MOST];
   for (int i = 0; i < ops_of(&s); i++) at[i] = berth_rng_below(&r, s.acc + s.cpus);
   berth_split_value v;
   double loads[4];
-  CHECK_STATUS(berth_split_measure(c, at, NULL, loads, &v), BERTH_OK);
+  CHECK_OK(berth_split_measure(c, at, NULL, loads, &v));
   int fits;
   double x = value_of(&s, at, &fits);
   CHECK_NEAR(v.max_load, x, 1e-9);
@@ -250,7 +250,6 @@ static void check_values(berth_ctx *ctx, uint64_t seed) {
   double held;
   for (int d = 0; d < s.acc + s.cpus; d++) CHECK_NEAR(loads[d], load_of(&s, at, d, &held), 1e-9);
   CHECK_NEAR(v.latency, latency_of(&s, at), 1e-9);
-  berth_cost_release(c);
 }
 
 /* a(3) -> b(3), a -> c(3), tensor 1: two accelerators. */
@@ -273,181 +272,168 @@ static sample fork_sample(void) {
 /* Counts from a negative number while problems are made. */
 static int stop(void *ud) { return ++*(int *)ud > 0; }
 
-static berth_status everything(berth_ctx *ctx) {
+static berth_status everything(void) {
   sample s = draw(4);
   berth_split_options o = berth_split_default();
   berth_placement *p = NULL, *q = NULL;
   s.memory = 1000;
   berth_cost *c;
-  if (!(c = make(ctx, &s))) return BERTH_ENOMEM;
+  if (!(c = make(&s))) return BERTH_ENOMEM;
   o.contiguous = 0;
   berth_status st = berth_split_find(c, &o, &p, NULL, NULL);
   o.objective = BERTH_SPLIT_LATENCY;
-  if (st == BERTH_OK) st = berth_split_find(c, &o, &q, NULL, NULL);
+  TRY(st, berth_split_find(c, &o, &q, NULL, NULL));
   RELEASE(p, q, c);
   return st;
 }
 
-int main(void) {
-  berth_ctx *ctx = NULL;
-  berth_ctx_new(NULL, &ctx);
-
-  TEST("small random graphs: the best of all contiguous assignments, never worse after moves, "
-       "latency and memory right") {
-    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++)
-      check_against_all(ctx, seed);
-    CHECK(least_found >= 0.95 * least_tried); /* the least latency is not promised */
-  }
-
-  TEST("any assignment is valued as the model says") {
-    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(70, 200); seed++) check_values(ctx, seed);
-  }
-
-  TEST("a tensor with two consumers crosses once; memory takes two of three ops") {
-    sample s = fork_sample();
-    berth_cost *c = make(ctx, &s);
-    berth_placement *p = NULL;
-    berth_split_report r;
-    int32_t spread[] = { 0, 1, 1 }, same[] = { 0, 0, 0 };
-    CHECK_STATUS(berth_split_find(c, NULL, &p, &r, NULL), BERTH_OK);
-    CHECK_NEAR(r.value.max_load, 7, 1e-12);
-    CHECK(r.proven && r.units == 3 && r.ideals == 5);
-    berth_split_value v;
-    double loads[2];
-    CHECK_STATUS(berth_split_measure(c, spread, NULL, loads, &v), BERTH_OK);
-    CHECK_NEAR(loads[0], 4, 0);
-    CHECK_NEAR(loads[1], 7, 0);
-    CHECK_NEAR(v.latency, 11, 0);
-    CHECK(v.busiest == 1 && v.over == BERTH_NONE);
-    CHECK_STATUS(berth_split_measure(c, same, NULL, NULL, &v), BERTH_OK);
-    CHECK(v.over == 0);
-    CHECK_NEAR(v.missing, 2, 1e-9);
-    RELEASE(p, c);
-  }
-
-  TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by "
-       "its value") {
-    sample s = fork_sample();
-    int32_t ends[] = { 0, 1, 0 };
-    s.src[1] = 1;
-    berth_cost *c = make(ctx, &s);
-    berth_split_value v;
-    CHECK_STATUS(berth_split_measure(c, ends, NULL, NULL, &v), BERTH_OK);
-    CHECK(isinf(v.latency) && !isinf(v.max_load));
-    berth_cost_release(c);
-  }
-
-  TEST("what cannot be says why") {
-    sample s = fork_sample();
-    berth_placement *p = NULL;
-    s.size[1] = 11;
-    berth_cost *c = make(ctx, &s);
-    berth_obstacle why;
-    CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
-    CHECK_TEXT(berth_errmsg(ctx),
-               "split: op 1 and what must be with it needs 11 bytes, an accelerator has 10");
-    CHECK(p == NULL && why.op == 1 && why.device == 0 && why.missing == 1);
-    berth_cost_release(c);
-    s.size[1] = s.size[0] = s.size[2] = 7;
-    c = make(ctx, &s);
-    CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
-    CHECK_TEXT(berth_errmsg(ctx), "split: all ops need 21 bytes, the accelerators have 20 in all");
-    berth_cost_release(c);
-    s.size[1] = s.size[0] = s.size[2] = 6;
-    c = make(ctx, &s);
-    CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
-    CHECK_TEXT(
-        berth_errmsg(ctx),
-        "split: no contiguous split of the 3 units fits in 2 accelerators of 10 bytes and 0 CPUs");
-    berth_cost_release(c);
-  }
-
-  TEST("bad input is refused, and nothing is changed") {
-    sample s = fork_sample();
-    berth_cost *c = make(ctx, &s);
-    berth_split_options o = berth_split_default();
-    berth_placement *p = NULL;
-    berth_split_value v = { .max_load = 77 };
-    int32_t wrong[] = { 0, 2, 0 };
-    CHECK_STATUS(berth_split_measure(c, wrong, NULL, NULL, &v), BERTH_EINVAL);
-    CHECK_TEXT(berth_errmsg(ctx), "split: op 1 is on device 2, of 2");
-    CHECK(v.max_load == 77);
-    o.memory = NAN;
-    CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
-    o = berth_split_default();
-    o.visits = -1;
-    CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
-    CHECK_TEXT(berth_errmsg(ctx), "option visits is -1 (a number from 0)");
-    o = berth_split_default();
-    o.objective = (berth_split_objective)9;
-    CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
-    o = berth_split_default();
-    o.cpu = NULL;
-    CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
-    CHECK(p == NULL);
-    berth_cost_release(c);
-  }
-
-  TEST("budgets: without memory the start is the answer, with its bound; without visits there is "
-       "none") {
-    sample s = fork_sample();
-    berth_cost *c = make(ctx, &s);
-    berth_split_options o = berth_split_default();
-    berth_placement *p = NULL;
-    o.memory = 0;
-    berth_split_report r;
-    CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
-    CHECK(!r.complete && !r.proven && r.bound <= 7 && r.bound >= 4.5 && r.value.max_load >= 7);
-    berth_placement_release(p);
-    p = NULL;
-    o = berth_split_default();
-    o.visits = 0;
-    CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_EINTERRUPT);
-    CHECK(p == NULL);
-    o.visits = 12;
-    CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
-    CHECK(!r.proven && r.visits <= 13 && r.value.max_load >= r.bound);
-    RELEASE(p, c);
-  }
-
-  TEST("latency of training in few moves: innermost ops on one accelerator, the CPU around them") {
-    /* op 0 on the CPU, 2 and 16 s; 1 to 3 take 15 s, and one tensor in and two out 3 s */
-    sample s = { .n = 4, .training = 1, .acc = 2, .cpus = 1, .memory = 4, .edges = 10,
-                 .src = { 0, 0, 1, 1, 2, 5, 6, 6, 7, 7 }, .dst = { 1, 2, 2, 3, 3, 4, 4, 5, 5, 6 },
-                 .bytes = { 1, 1, 1, 1, 1, 1, 1, 1 }, .time = { 2, 3, 1, 1, 4, 4, 4, 2 },
-                 .slow = { 2, 12, 4, 2, 16, 16, 12, 2 }, .size = { 3, 1, 1, 2 } };
-    berth_cost *c = make(ctx, &s);
-    berth_split_options o = berth_split_default();
-    berth_placement *p = NULL;
-    o.objective = BERTH_SPLIT_LATENCY;
-    o.memory = 0;
-    o.visits = 50;
-    berth_split_report r;
-    CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
-    CHECK_NEAR(r.value.latency, 36, 1e-9);
-    CHECK(p && berth_placement_device(p)[0] == 2
-          && berth_placement_device(p)[3] == berth_placement_device(p)[1]);
-    RELEASE(p, c);
-  }
-
-  TEST("an interrupt ends the search, not what was found") {
-    int calls = -100000;
-    berth_hooks h = { NULL, NULL, NULL, stop, NULL, &calls };
-    berth_ctx *mine = NULL;
-    sample s = draw(11);
-    berth_split_options o = berth_split_default();
-    berth_placement *p = NULL;
-    berth_ctx_new(&h, &mine);
-    s.memory = 1000;
-    berth_cost *c = make(mine, &s);
-    calls = 0;
-    o.contiguous = 0;
-    berth_split_report r;
-    CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
-    CHECK(r.value.max_load == r.contiguous_load && calls > 0);
-    RELEASE(p, c, mine);
-  }
-
-  check_refusals(everything);
-  return done_with(ctx);
+TEST("small random graphs: the best of all contiguous assignments, never worse after moves, "
+     "latency and memory right") {
+  for (uint64_t seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++)
+    check_against_all(seed);
+  CHECK(least_found >= 0.95 * least_tried); /* the least latency is not promised */
 }
+
+TEST("any assignment is valued as the model says") {
+  for (uint64_t seed = 1; seed <= (uint64_t)check_runs(70, 200); seed++) check_values(seed);
+}
+
+TEST("a tensor with two consumers crosses once; memory takes two of three ops") {
+  sample s = fork_sample();
+  berth_cost *c = make(&s);
+  berth_placement *p = NULL;
+  berth_split_report r;
+  int32_t spread[] = { 0, 1, 1 }, same[] = { 0, 0, 0 };
+  CHECK_OK(berth_split_find(c, NULL, &p, &r, NULL));
+  CHECK_NEAR(r.value.max_load, 7, 1e-12);
+  CHECK(r.proven && r.units == 3 && r.ideals == 5);
+  berth_split_value v;
+  double loads[2];
+  CHECK_OK(berth_split_measure(c, spread, NULL, loads, &v));
+  CHECK_NEAR(loads[0], 4, 0);
+  CHECK_NEAR(loads[1], 7, 0);
+  CHECK_NEAR(v.latency, 11, 0);
+  CHECK(v.busiest == 1 && v.over == BERTH_NONE);
+  CHECK_OK(berth_split_measure(c, same, NULL, NULL, &v));
+  CHECK(v.over == 0);
+  CHECK_NEAR(v.missing, 2, 1e-9);
+  RELEASE(p);
+}
+
+TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by "
+     "its value") {
+  sample s = fork_sample();
+  int32_t ends[] = { 0, 1, 0 };
+  s.src[1] = 1;
+  berth_cost *c = make(&s);
+  berth_split_value v;
+  CHECK_OK(berth_split_measure(c, ends, NULL, NULL, &v));
+  CHECK(isinf(v.latency) && !isinf(v.max_load));
+}
+
+TEST("what cannot be says why") {
+  sample s = fork_sample();
+  berth_placement *p = NULL;
+  s.size[1] = 11;
+  berth_cost *c = make(&s);
+  berth_obstacle why;
+  CHECK_ERROR(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE,
+              "split: op 1 and what must be with it needs 11 bytes, an accelerator has 10");
+  CHECK(p == NULL && why.op == 1 && why.device == 0 && why.missing == 1);
+  s.size[1] = s.size[0] = s.size[2] = 7;
+  c = make(&s);
+  CHECK_ERROR(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE,
+              "split: all ops need 21 bytes, the accelerators have 20 in all");
+  s.size[1] = s.size[0] = s.size[2] = 6;
+  c = make(&s);
+  CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
+  CHECK_TEXT(
+      berth_errmsg(ctx),
+      "split: no contiguous split of the 3 units fits in 2 accelerators of 10 bytes and 0 CPUs");
+}
+
+TEST("bad input is refused, and nothing is changed") {
+  sample s = fork_sample();
+  berth_cost *c = make(&s);
+  berth_split_options o = berth_split_default();
+  berth_placement *p = NULL;
+  berth_split_value v = { .max_load = 77 };
+  int32_t wrong[] = { 0, 2, 0 };
+  CHECK_ERROR(berth_split_measure(c, wrong, NULL, NULL, &v), BERTH_EINVAL,
+              "split: op 1 is on device 2, of 2");
+  CHECK(v.max_load == 77);
+  o.memory = NAN;
+  CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
+  o = berth_split_default();
+  o.visits = -1;
+  CHECK_ERROR(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL,
+              "option visits is -1 (a number from 0)");
+  o = berth_split_default();
+  o.objective = (berth_split_objective)9;
+  CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
+  o = berth_split_default();
+  o.cpu = NULL;
+  CHECK_STATUS(berth_split_find(c, &o, &p, NULL, NULL), BERTH_EINVAL);
+  CHECK(p == NULL);
+}
+
+TEST("budgets: without memory the start is the answer, with its bound; without visits there is "
+     "none") {
+  sample s = fork_sample();
+  berth_cost *c = make(&s);
+  berth_split_options o = berth_split_default();
+  berth_placement *p = NULL;
+  o.memory = 0;
+  berth_split_report r;
+  CHECK_OK(berth_split_find(c, &o, &p, &r, NULL));
+  CHECK(!r.complete && !r.proven && r.bound <= 7 && r.bound >= 4.5 && r.value.max_load >= 7);
+  RELEASE(p);
+  p = NULL;
+  o = berth_split_default();
+  o.visits = 0;
+  CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_EINTERRUPT);
+  CHECK(p == NULL);
+  o.visits = 12;
+  CHECK_OK(berth_split_find(c, &o, &p, &r, NULL));
+  CHECK(!r.proven && r.visits <= 13 && r.value.max_load >= r.bound);
+  RELEASE(p);
+}
+
+TEST("latency of training in few moves: innermost ops on one accelerator, the CPU around them") {
+  /* op 0 on the CPU, 2 and 16 s; 1 to 3 take 15 s, and one tensor in and two out 3 s */
+  sample s = { .n = 4, .training = 1, .acc = 2, .cpus = 1, .memory = 4, .edges = 10,
+               .src = { 0, 0, 1, 1, 2, 5, 6, 6, 7, 7 }, .dst = { 1, 2, 2, 3, 3, 4, 4, 5, 5, 6 },
+               .bytes = { 1, 1, 1, 1, 1, 1, 1, 1 }, .time = { 2, 3, 1, 1, 4, 4, 4, 2 },
+               .slow = { 2, 12, 4, 2, 16, 16, 12, 2 }, .size = { 3, 1, 1, 2 } };
+  berth_cost *c = make(&s);
+  berth_split_options o = berth_split_default();
+  berth_placement *p = NULL;
+  o.objective = BERTH_SPLIT_LATENCY;
+  o.memory = 0;
+  o.visits = 50;
+  berth_split_report r;
+  CHECK_OK(berth_split_find(c, &o, &p, &r, NULL));
+  CHECK_NEAR(r.value.latency, 36, 1e-9);
+  CHECK(p && berth_placement_device(p)[0] == 2
+        && berth_placement_device(p)[3] == berth_placement_device(p)[1]);
+  RELEASE(p);
+}
+
+TEST("an interrupt ends the search, not what was found") {
+  int calls = -100000;
+  berth_hooks h = { NULL, NULL, NULL, stop, NULL, &calls };
+  sample s = draw(11);
+  berth_split_options o = berth_split_default();
+  berth_placement *p = NULL;
+  hooked(&h);
+  s.memory = 1000;
+  berth_cost *c = make(&s);
+  calls = 0;
+  o.contiguous = 0;
+  berth_split_report r;
+  CHECK_OK(berth_split_find(c, &o, &p, &r, NULL));
+  CHECK(r.value.max_load == r.contiguous_load && calls > 0);
+  RELEASE(p);
+  hooked(NULL);
+}
+TEST_REFUSALS(everything)

@@ -1,21 +1,21 @@
 /* Topology: clusters of device groups, by hand and against a walk over every route. */
-#include "refusals.h"
 #include "topology/topology_internal.h"
+#include "refusals.h"
 
 enum { MAX_GROUPS = 5 };
 
-typedef struct Case {
+typedef struct group_case {
   berth_device_group group[MAX_GROUPS];
   double between[MAX_GROUPS * MAX_GROUPS];
   berth_groups spec;
-} Case;
+} group_case;
 
 static berth_device_group group_of(int32_t count, double bandwidth) {
   berth_device_group g = { berth_device_default(), count, 1, 0, bandwidth };
   return g;
 }
 
-static void start(Case *c, int32_t n, double between, berth_group_links links) {
+static void start(group_case *c, int32_t n, double between, berth_group_links links) {
   for (int32_t k = 0; k < n * n; k++) c->between[k] = between;
   c->spec = (berth_groups){ n, c->group, c->between, 12e-6, links };
 }
@@ -31,21 +31,21 @@ static int32_t common(const berth_topology *t, int32_t a, int32_t b, int32_t c, 
 
 static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth) {
   berth_link l = { 0, 0 };
-  CHECK_STATUS(berth_topology_path(t, a, b, &l), BERTH_OK);
+  l = must_topology_path(t, a, b);
   CHECK(l.bandwidth == bandwidth && l.latency == 12e-6);
 }
 
 /* ---- by hand: devices 0 1 | 2 3 4 | 5, 8000, 3000 and 5000 inside, 2810 between ---- */
 
-static berth_topology *three(berth_ctx *ctx, Case *c, berth_group_links links) {
+static berth_topology *three(group_case *c, berth_group_links links) {
   berth_topology *t = NULL;
   start(c, 3, 2810, links);
   c->group[0] = group_of(2, 8000);
   c->group[1] = group_of(3, 3000);
   c->group[2] = group_of(1, 5000);
   c->group[1].device.type = "slow";
-  CHECK_STATUS(berth_topology_groups(ctx, &c->spec, &t), BERTH_OK);
-  return t;
+  CHECK_OK(berth_topology_groups(ctx, &c->spec, &t));
+  return OWNED(t);
 }
 
 static void check_three(const berth_topology *t) {
@@ -60,62 +60,57 @@ static void check_three(const berth_topology *t) {
   check_path(t, 5, 2, 2810);
 }
 
-static void test_tag(berth_ctx *ctx) {
-  TEST("tag: a link of its own for each pair inside, one for each ordered pair of groups");
-  Case c;
+TEST("tag: a link of its own for each pair inside, one for each ordered pair of groups") {
+  group_case c;
   berth_topology *t;
-  if (!(t = three(ctx, &c, BERTH_GROUPS_TAG))) return;
+  if (!(t = three(&c, BERTH_GROUPS_TAG))) return;
   check_three(t);
   CHECK(common(t, 2, 3, 2, 4) == 0 && common(t, 2, 3, 3, 2) == 0);
   CHECK(common(t, 0, 2, 1, 3) == 1);                              /* the groups' link */
   /* no gate is shared between pairs */
   CHECK(common(t, 0, 2, 0, 5) == 0 && common(t, 0, 5, 2, 5) == 0);
   CHECK(common(t, 0, 2, 2, 0) == 0);
-  berth_topology_release(t);
 }
 
-static void test_heterog(berth_ctx *ctx) {
-  TEST("heterog: one link for all that goes between groups");
-  Case c;
+TEST("heterog: one link for all that goes between groups") {
+  group_case c;
   berth_topology *t;
-  if (!(t = three(ctx, &c, BERTH_GROUPS_HETEROG))) return;
+  if (!(t = three(&c, BERTH_GROUPS_HETEROG))) return;
   check_three(t);
   CHECK(common(t, 0, 2, 3, 5) == 1 && common(t, 0, 2, 2, 0) == 1 && common(t, 0, 1, 0, 2) == 0);
-  berth_topology_release(t);
+  RELEASE(t);
   c.between[1] = 1000; /* 0 to 1 */
-  CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK);
+  CHECK_OK(berth_topology_groups(ctx, &c.spec, &t));
   check_path(t, 0, 2, 1000);
   check_path(t, 2, 0, 2810);
   CHECK(common(t, 0, 2, 1, 3) == 2 && common(t, 0, 2, 0, 5) == 1);
-  berth_topology_release(t);
+  RELEASE(t);
 }
 
-static void test_nic(berth_ctx *ctx) {
-  TEST("nic: ports for a device, cards for a machine");
-  Case c;
+TEST("nic: ports for a device, cards for a machine") {
+  group_case c;
   berth_topology *t;
-  if (!(t = three(ctx, &c, BERTH_GROUPS_NIC))) return;
+  if (!(t = three(&c, BERTH_GROUPS_NIC))) return;
   check_three(t);
   CHECK(berth_topology_links(t) == 2 * 6 + 2 * 3);
   CHECK(berth_topology_route(t, 0, 1, NULL) == 2 && berth_topology_route(t, 0, 2, NULL) == 4);
   CHECK(common(t, 2, 3, 2, 4) == 1 && common(t, 2, 3, 3, 2) == 0);       /* the send port */
   /* send card; receive card and port */
   CHECK(common(t, 0, 2, 1, 5) == 1 && common(t, 0, 5, 2, 5) == 2);
-  berth_topology_release(t);
-  TEST("nic: machines of a group have cards of their own");
+  RELEASE(t);
+  CASE("nic: machines of a group have cards of their own");
   c.group[1].machines = 2; /* 2 3 | 4 */
   c.between[4] = 2000;
-  CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK);
+  CHECK_OK(berth_topology_groups(ctx, &c.spec, &t));
   check_path(t, 2, 3, 3000);
   check_path(t, 3, 4, 2000);
   check_path(t, 4, 0, 2810);
   CHECK(t->devices[4].machine == 1 && common(t, 2, 0, 4, 0) == 2 && common(t, 2, 5, 3, 0) == 1);
-  berth_topology_release(t);
+  RELEASE(t);
 }
 
-static void test_tree(berth_ctx *ctx) {
-  TEST("tree: what leaves a rack shares its link");
-  Case c;
+TEST("tree: what leaves a rack shares its link") {
+  group_case c;
   start(&c, 4, 2810, BERTH_GROUPS_TREE);
   for (int32_t g = 0; g < 4; g++) {
     c.group[g] = group_of(1, 8000);
@@ -123,12 +118,12 @@ static void test_tree(berth_ctx *ctx) {
   }
   c.between[1] = c.between[4] = c.between[11] = c.between[14] = 5000; /* the same rack */
   berth_topology *t;
-  CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK);
+  CHECK_OK(berth_topology_groups(ctx, &c.spec, &t));
   check_path(t, 0, 1, 5000);
   check_path(t, 0, 2, 2810);
   CHECK(berth_topology_route(t, 0, 1, NULL) == 4 && berth_topology_route(t, 0, 2, NULL) == 6);
   CHECK(common(t, 0, 2, 1, 3) == 2 && common(t, 0, 1, 2, 3) == 0);
-  berth_topology_release(t);
+  RELEASE(t);
 }
 
 /* ---- random clusters ---- */
@@ -138,7 +133,7 @@ static double pick(berth_rng *r) {
   return some[berth_rng_below(r, 4)];
 }
 
-static void draw(berth_rng *r, Case *c, berth_group_links links) {
+static void draw(berth_rng *r, group_case *c, berth_group_links links) {
   int32_t n = 1 + berth_rng_below(r, MAX_GROUPS);
   bool ports = links == BERTH_GROUPS_NIC || links == BERTH_GROUPS_TREE;
   start(c, n, 1, links);
@@ -185,83 +180,66 @@ static void walk(const berth_topology *t, const berth_groups *s, int32_t a, int3
   CHECK(least == expected(s, a, b) && latency == 12e-6);
 }
 
-static void test_random(berth_ctx *ctx) {
-  TEST("random clusters: every route has its bottleneck and 12 us in all");
+TEST("random clusters: every route has its bottleneck and 12 us in all") {
   berth_rng r = seeded(8, 0);
   for (int32_t trial = 0; trial < 200; trial++) {
-    Case c;
+    group_case c;
     draw(&r, &c, (berth_group_links)(trial % 4));
     berth_topology *t;
-    if (!CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK)) continue;
+    if (!CHECK_OK(berth_topology_groups(ctx, &c.spec, &t))) continue;
     for (int32_t a = 0; a < t->n_devices; a++)
       for (int32_t b = 0; b < t->n_devices; b++)
         if (a != b) walk(t, &c.spec, a, b);
-    berth_topology_release(t);
+    RELEASE(t);
   }
 }
 
 /* ---- refusals ---- */
 
-static void refused(berth_ctx *ctx, const Case *c, const char *text) {
+static void refused(const group_case *c, const char *text) {
   berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_groups(ctx, &c->spec, &t), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), text);
+  CHECK_ERROR(berth_topology_groups(ctx, &c->spec, &t), BERTH_EINVAL, text);
   CHECK(t == NULL);
 }
 
-static void test_refusals(berth_ctx *ctx) {
-  TEST("refuses what makes no sense, with the values");
-  Case c;
+TEST("refuses what makes no sense, with the values") {
+  group_case c;
   start(&c, 2, 1000, BERTH_GROUPS_TAG);
   c.group[0] = c.group[1] = group_of(2, 8000);
   c.group[1].machines = 2;
-  refused(ctx, &c, "groups: group 1: machines 2 must be 1 without ports (nic, tree)");
+  refused(&c, "groups: group 1: machines 2 must be 1 without ports (nic, tree)");
   c.group[1] = group_of(0, 8000);
-  refused(ctx, &c, "groups: group 1: count 0 must be at least 1");
+  refused(&c, "groups: group 1: count 0 must be at least 1");
   c.group[1] = group_of(1, NAN);
-  refused(ctx, &c, "groups: group 1: bandwidth nan must be above 0");
+  refused(&c, "groups: group 1: bandwidth nan must be above 0");
   c.group[1] = group_of(1, 8000);
   c.group[1].rack = 1;
-  refused(ctx, &c, "groups: group 1: rack 1 must be 0 without racks (tree)");
+  refused(&c, "groups: group 1: rack 1 must be 0 without racks (tree)");
   c.spec.links = BERTH_GROUPS_TREE;
   c.group[1].rack = 2;
-  refused(ctx, &c, "groups: group 1: rack 2 must be at least 0 and below the number of groups");
+  refused(&c, "groups: group 1: rack 2 must be at least 0 and below the number of groups");
   c.group[1].rack = 1;
   c.between[2] = 0;
-  refused(ctx, &c, "groups: bandwidth 0 from group 1 to group 0 must be above 0");
+  refused(&c, "groups: bandwidth 0 from group 1 to group 0 must be above 0");
   c.spec.latency = INFINITY;
-  refused(ctx, &c, "groups: latency inf must be at least 0 and finite");
+  refused(&c, "groups: latency inf must be at least 0 and finite");
   c.spec.n = 0;
-  refused(ctx, &c, "groups: no groups or bandwidths given");
+  refused(&c, "groups: no groups or bandwidths given");
 }
 
-static berth_status make(berth_ctx *ctx, const void *what) {
+static berth_status make(const void *what) {
   const berth_group_links links = *(const berth_group_links *)what;
-  Case c;
+  group_case c;
   berth_topology *t = NULL;
   start(&c, 3, 2810, links);
   for (int32_t g = 0; g < 3; g++) c.group[g] = group_of(2, 8000);
   if (links == BERTH_GROUPS_TREE) c.group[2].rack = 1;
   c.between[1] = 1000;
   berth_status st = berth_topology_groups(ctx, &c.spec, &t);
-  berth_topology_release(t);
+  RELEASE(t);
   return st;
 }
 
-static void test_allocations(void) {
-  TEST("every allocation refused in turn: no leak");
+TEST("every allocation refused in turn: no leak") {
   for (berth_group_links links = 0; links < 4; links++) refuse_each(make, &links, 1, 0);
-}
-
-int main(void) {
-  berth_ctx *ctx = must_ctx_new(NULL);
-  test_tag(ctx);
-  test_heterog(ctx);
-  test_nic(ctx);
-  test_tree(ctx);
-  test_random(ctx);
-  test_refusals(ctx);
-  test_allocations();
-  if (berth_ctx_memory(ctx) != 0) return 1;
-  return done_with(ctx);
 }
