@@ -117,10 +117,6 @@ static int says(const char *what) {
     if ((st) == BERTH_OK) (st) = (step); \
   while (0)
 
-/* EACH(i, n) { ... }: i from 0 to n - 1; EACH_OF(i, list): the indices of an array. */
-#define EACH(i, n) for (int32_t i = 0; i < (n); i++)
-#define EACH_OF(i, list) for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++)
-
 /** How many random cases: all of them under `scripts/test --full`, which sets $BERTH_FULL; else a
  * few. */
 static int check_runs(int few, int all) { return getenv("BERTH_FULL") ? all : few; }

@@ -24,7 +24,7 @@ TEST("interns each text once") {
   berth_i_names names = { 0 };
   char text[16];
   int32_t id;
-  EACH(i, 1000) {
+  for (int i = 0; i < 1000; i++) {
     snprintf(text, sizeof text, "n%d", i % 500);
     CHECK_OK(berth_i_names_add(ctx, &names, text, &id));
     CHECK(id == i % 500);
@@ -41,7 +41,7 @@ TEST("heap pops in key order after random changes, ties by item") {
   berth_i_heap h;
   CHECK_OK(berth_i_heap_init(ctx, &h, 200, 200));
   double key[200];
-  EACH(i, 5000) {
+  for (int i = 0; i < 5000; i++) {
     int32_t item = berth_rng_below(&rng, 200);
     key[item] = berth_rng_below(&rng, 20);
     if (i % 7 == 0) berth_i_heap_remove(&h, item);
@@ -74,12 +74,12 @@ TEST("sorts by several keys, up and down, as a plain heap does") {
   double few[] = { 1, -3, 2 };
   berth_rng rng = seeded(7, 0);
   item list[300], heap[300];
-  EACH(i, 300) {
+  for (int32_t i = 0; i < 300; i++) {
     list[i] = (item){ berth_rng_below(&rng, 5), { (int32_t)berth_rng_below(&rng, 5), i } };
     item_up(heap, i, list[i]);
   }
   sort_items(list, 300);
-  EACH(i, 300) {
+  for (int32_t i = 0; i < 300; i++) {
     item least = item_pop(heap, 300 - i);
     CHECK(least.place[1] == list[i].place[1] && (i == 0 || item_before(list[i - 1], list[i])));
     CHECK(i == 0
@@ -97,10 +97,10 @@ TEST("random streams: same seed same numbers, sane moments") {
   int count[6] = { 0 };
   berth_rng a = seeded(42, 0);
   berth_rng b = seeded(42, 0);
-  EACH(i, 100) CHECK(berth_rng_u64(&a) == berth_rng_u64(&b));
+  for (int i = 0; i < 100; i++) CHECK(berth_rng_u64(&a) == berth_rng_u64(&b));
   berth_rng_init(&b, 42, 1);
   CHECK(berth_rng_u64(&a) != berth_rng_u64(&b));
-  EACH(i, 60000) {
+  for (int i = 0; i < 60000; i++) {
     double x = berth_rng_normal(&a);
     sum += x;
     square += x * x;
@@ -108,7 +108,7 @@ TEST("random streams: same seed same numbers, sane moments") {
   }
   CHECK_NEAR(sum / 60000, 0, 0.02);
   CHECK_NEAR(square / 60000, 1, 0.03);
-  EACH(i, 6) CHECK(abs(count[i] - 10000) < 500);
+  for (int i = 0; i < 6; i++) CHECK(abs(count[i] - 10000) < 500);
 }
 
 TEST("quantities: units are checked") {
@@ -164,15 +164,15 @@ TEST("quantities: units are checked") {
     { 1e21, BERTH_BYTES, "1e+06 PB" },
   };
   double x;
-  EACH_OF(i, good) {
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     CHECK_OK(berth_quantity_parse(ctx, good[i].text, good[i].unit, &x));
     CHECK(x == good[i].want); /* to the last bit */
   }
-  EACH_OF(i, bad)
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_STATUS(berth_quantity_parse(ctx, bad[i].text, bad[i].unit, &x), BERTH_EINVAL);
   CHECK(says("1 2"));
   char buf[32];
-  EACH_OF(i, out)
+  for (size_t i = 0; i < sizeof out / sizeof *out; i++)
     CHECK_TEXT(berth_quantity_format(out[i].value, out[i].unit, buf, sizeof buf), out[i].want);
 }
 
@@ -181,10 +181,10 @@ TEST("UTF-8: one to four bytes; no bad tails, surrogates or overlong forms") {
   static const char *const bad[] = { "\x80", "\xc3(", "\xe2\x82(", "\xe2(\xac", "\xf0\x9f\x98(",
                                      "\xf0\x9f(\x80", "\xc0\x80", "\xe0\x9f\xbf",
                                      "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80" };
-  EACH_OF(i, good) {
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     CHECK(berth_i_utf8(good[i]) == i + 1 && !berth_i_utf8_error(good[i]));
   }
-  EACH_OF(i, bad) {
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK(berth_i_utf8(bad[i]) == 0 && berth_i_utf8_error(bad[i]) == bad[i]);
   }
 }

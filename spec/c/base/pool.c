@@ -36,12 +36,12 @@ TEST("arrays of a pool grow and keep what they hold") {
   void *at[3] = { NULL, NULL, NULL };
   size_t cap[3] = { 0, 0, 0 };
   bool same = true;
-  EACH(i, 3000) {
+  for (int32_t i = 0; i < 3000; i++) {
     int32_t k = i % 3;
     CHECK(berth_i_pool_grow(&p, &at[k], &cap[k], (size_t)i / 3 + 1, sizeof(int32_t)) == BERTH_OK);
     ((int32_t *)at[k])[i / 3] = i;
   }
-  EACH(i, 3000) same = same && ((int32_t *)at[i % 3])[i / 3] == i;
+  for (int32_t i = 0; i < 3000; i++) same = same && ((int32_t *)at[i % 3])[i / 3] == i;
   CHECK(same);
   berth_i_pool_free(&p);
 }

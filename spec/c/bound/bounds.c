@@ -40,14 +40,14 @@ TEST("a chain is bounded by its path, each op at its best device") {
   CASE("unrelated devices: the fractional assignment");
   /* 4 ops of (1, 3): device 0 takes 3/4 of the work: T = 3 = 1 x 3 = 3 x 1 */
   problem_clear(&p, 4, 2);
-  EACH(i, 4) set_time(&p, i, 1, 3);
+  for (int32_t i = 0; i < 4; i++) set_time(&p, i, 1, 3);
   CHECK_OK(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL));
   CHECK_NEAR(b.work, 3, 1e-6);
   CHECK_NEAR(b.memory, 0, 0);
 
   CASE("ops that only one type can run");
   problem_clear(&p, 4, 2);
-  EACH(i, 3) set_time(&p, i, 2, INFINITY);
+  for (int32_t i = 0; i < 3; i++) set_time(&p, i, 2, INFINITY);
   set_time(&p, 3, 1, 1);
   CHECK_OK(bounds_of(&p, BERTH_MEMORY_NONE, &b, NULL));
   CHECK_NEAR(b.best, 6, 1e-6);
@@ -55,7 +55,7 @@ TEST("a chain is bounded by its path, each op at its best device") {
   CASE("a device with room for little gets little work");
   /* 4 ops of 1 s and 1 byte; device 1 holds one: the other runs 3 */
   problem_clear(&p, 4, 2);
-  EACH(i, 4) p.param[i] = 1;
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 1;
   p.memory[1] = 1;
   CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.work, 2, 1e-6);
@@ -78,7 +78,7 @@ TEST("a chain is bounded by its path, each op at its best device") {
 
   CASE("pinned ops share their device");
   problem_clear(&p, 3, 3);
-  EACH(i, 3) p.pin[i] = 1;
+  for (int32_t i = 0; i < 3; i++) p.pin[i] = 1;
   CHECK_OK(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL));
   CHECK_NEAR(b.best, 3, 1e-12);
 }
@@ -97,21 +97,21 @@ TEST("infeasible: an op larger than every device") {
 
   CASE("infeasible: the total");
   problem_clear(&p, 4, 2);
-  EACH(i, 4) p.param[i] = 3;
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
   p.memory[0] = 5, p.memory[1] = 6;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == BERTH_NONE && why.device == BERTH_NONE && why.missing == 1);
 
   CASE("infeasible: three of three in two devices of five");
   problem_clear(&p, 3, 2);
-  EACH(i, 3) p.param[i] = 3;
+  for (int32_t i = 0; i < 3; i++) p.param[i] = 3;
   p.memory[0] = p.memory[1] = 5;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op >= 0 && why.missing == 1);
 
   CASE("infeasible: what only one type can run does not fit on it");
   problem_clear(&p, 3, 3);
-  EACH(i, 2) p.param[i] = 3, p.time[i][1] = p.time[i][2] = INFINITY;
+  for (int32_t i = 0; i < 2; i++) p.param[i] = 3, p.time[i][1] = p.time[i][2] = INFINITY;
   p.memory[0] = p.memory[1] = p.memory[2] = 5;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == BERTH_NONE && why.device == 0 && why.missing == 1);
@@ -125,7 +125,7 @@ TEST("infeasible: an op larger than every device") {
   CASE("wrong arguments");
   problem_clear(&p, 1, 1);
   made m = problem_make(&p);
-  EACH(i, 7) {
+  for (int i = 0; i < 7; i++) {
     berth_bounds_options wrong =
         asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1   ? NAN
                                                                     : i == 2 ? -1
@@ -165,7 +165,7 @@ static void check_against_all(const problem *p, tally *sum) {
 TEST("no schedule beats a bound, nothing that fits is called infeasible") {
   tally sum = { 0 };
   berth_rng rng = seeded(11, 0);
-  EACH(i, 1500) {
+  for (int32_t i = 0; i < 1500; i++) {
     problem p;
     random_problem(&p, &rng);
     check_against_all(&p, &sum);

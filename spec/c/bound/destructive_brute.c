@@ -12,12 +12,12 @@ static void check_below(const problem *p, double best, unsigned rules, int round
 }
 
 static void restrict_ops(problem *p, berth_rng *rng) {
-  EACH(k, p->ops) {
+  for (int32_t k = 0; k < p->ops; k++) {
     if (berth_rng_below(rng, 6) == 0) p->group[k] = 0;
     else if (berth_rng_below(rng, 7) == 0) p->pin[k] = berth_rng_below(rng, p->devices);
   }
-  EACH(k, p->ops) {
-    EACH(d, p->devices) {
+  for (int32_t k = 0; k < p->ops; k++) {
+    for (int32_t d = 0; d < p->devices; d++) {
       if ((p->group[k] == 0 || p->pin[k] == d) && isinf(p->time[k][d])) p->time[k][d] = 9;
     }
   }
@@ -34,7 +34,7 @@ static void random_shape(problem *p, berth_rng *rng, int shape) {
     else problem_edge(p, n - 1 - i, n - 1 - other, bytes);
   }
   for (int32_t i = 0; shape > 0 && berth_rng_below(rng, 2) && i < n; i++) {
-    EACH(d, p->devices) p->time[i][d] = i % 3 ? 4 : 2;
+    for (int32_t d = 0; d < p->devices; d++) p->time[i][d] = i % 3 ? 4 : 2;
   }
 }
 

@@ -22,8 +22,8 @@ static void check_raise(const problem *p, unsigned without, unsigned with, doubl
 
 static void no_edges(problem *p, int32_t n, int32_t devices, double time) {
   problem_clear(p, n, devices);
-  EACH(i, n) {
-    EACH(d, devices) p->time[i][d] = time;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t d = 0; d < devices; d++) p->time[i][d] = time;
   }
 }
 
@@ -60,7 +60,7 @@ TEST("transfers that take too long make a join and its producers one cluster, wh
 
   CASE("unlike devices: the loads of intervals at prices");
   no_edges(&p, 4, 2, 1);
-  EACH(i, 4) p.time[i][1] = 3; /* three on the one, one on the other */
+  for (int32_t i = 0; i < 4; i++) p.time[i][1] = 3; /* three on the one, one on the other */
   check_raise(&p, LOADS, LOADS | BERTH_I_DESTRUCT_RATES, 2, 3);
 
   CASE("pinned apart: the transfer is sure");

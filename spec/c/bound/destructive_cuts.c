@@ -30,8 +30,8 @@ TEST("a join with all its producers is on one machine, if the link between machi
 
   CASE("what one machine does not hold crosses the slow link")
   problem_clear(&p, 4, 4);
-  EACH(i, 4) p.param[i] = p.memory[i] = 1;
-  EACH(i, 3) problem_edge(&p, i, i + 1, 10 + i);
+  for (int32_t i = 0; i < 4; i++) p.param[i] = p.memory[i] = 1;
+  for (int32_t i = 0; i < 3; i++) problem_edge(&p, i, i + 1, 10 + i);
   m = make_machines(&p, quick, slow);
   b = bounds_of(&m, BERTH_MEMORY_INFERENCE, false);
   CHECK_NEAR(b.link_cut, 4 + 11, 1e-3 * 15); /* two ops and two */
@@ -68,8 +68,9 @@ static double best_of_all(const problem *p, const made *m) {
   static double table[MOST_EDGES * MOST_DEVICES * MOST_DEVICES];
   search s = { p, table, 0, { 0 }, { 0 }, { 0 }, INFINITY, 1 };
   int32_t n = p->devices;
-  EACH(i, p->edges * n * n) table[i] = berth_cost_transfer(m->c, i / (n * n), i / n % n, i % n);
-  EACH(i, MOST_OPS) s.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->edges * n * n; i++)
+    table[i] = berth_cost_transfer(m->c, i / (n * n), i / n % n, i % n);
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }
@@ -81,16 +82,16 @@ static void random_case(problem *p, berth_rng *rng, int round) {
   if (round % 2) add_edges(p, rng, 12);
   for (int32_t i = 1; round % 2 == 0 && i < p->ops; i++)
     problem_edge(p, berth_rng_below(rng, i), i, 1 + berth_rng_below(rng, 9));
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     total += p->param[i] = berth_rng_below(rng, 5);
     if (berth_rng_below(rng, 6) == 0) p->group[i] = 0;
   }
-  EACH(i, p->ops) {
-    EACH(d, p->devices) {
+  for (int32_t i = 0; i < p->ops; i++) {
+    for (int32_t d = 0; d < p->devices; d++) {
       if (p->group[i] == 0 && isinf(p->time[i][d])) p->time[i][d] = 9;
     }
   }
-  EACH(d, p->devices) {
+  for (int32_t d = 0; d < p->devices; d++) {
     p->memory[d] = round % 4 ? INFINITY : ceil(total / p->devices * (1.1 + berth_rng_uniform(rng)));
   }
 }

@@ -62,35 +62,36 @@ static void random_case(links_case *c, berth_rng *rng, int round) {
   c->shape = berth_rng_below(rng, 3);
   c->bandwidth = 1 + berth_rng_below(rng, 3);
   c->latency = berth_rng_below(rng, 3) / 2.0;
-  EACH(i, c->ops) {
+  for (int32_t i = 0; i < c->ops; i++) {
     c->seconds[i] = berth_rng_below(rng, 8);
     c->pin[i] = berth_rng_below(rng, 3) == 0 ? berth_rng_below(rng, c->devices) : BERTH_NONE;
     c->group[i] = c->pin[i] == BERTH_NONE && berth_rng_below(rng, 5) == 0 ? 0 : BERTH_NONE;
   }
   if (kind == 1) join_shape(c, rng, false);
   else if (kind == 2) join_shape(c, rng, true);
-  else EACH(i, 7) add_tensor(c, rng, berth_rng_below(rng, c->ops));
+  else for (int32_t i = 0; i < 7; i++) add_tensor(c, rng, berth_rng_below(rng, c->ops));
   if (kind == 3) {
-    EACH(i, c->ops) c->group[i] = BERTH_NONE;
+    for (int32_t i = 0; i < c->ops; i++) c->group[i] = BERTH_NONE;
     add_collectives(c, rng);
   }
 }
 
 static berth_graph *graph_of(links_case *c) {
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, c->ops) {
+  for (int32_t i = 0; i < c->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = &c->seconds[i];
     op.pin = c->pin[i];
     op.group = c->group[i];
     must_add_op(b, &op);
   }
-  EACH(i, c->tensors) {
+  for (int32_t i = 0; i < c->tensors; i++) {
     berth_tensor t = { c->producer[i], c->bytes[i], 0, 0 };
     must_add_tensor(b, &t);
-    EACH(k, c->n_users[i]) CHECK_OK(berth_graph_builder_add_consumer(b, i, c->user[i][k]));
+    for (int32_t k = 0; k < c->n_users[i]; k++)
+      CHECK_OK(berth_graph_builder_add_consumer(b, i, c->user[i][k]));
   }
-  EACH(i, c->collectives) {
+  for (int32_t i = 0; i < c->collectives; i++) {
     c->collective[i].members = c->member[i];
     c->collective[i].consumers = c->after[i];
     must_add_collective(b, &c->collective[i]);
@@ -107,7 +108,7 @@ static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double ban
 static berth_topology *topology_of(const links_case *c) {
   int32_t node = BERTH_NONE;
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, c->devices) {
+  for (int32_t i = 0; i < c->devices; i++) {
     berth_device d = berth_device_default();
     must_add_device(b, &d);
   }
@@ -133,7 +134,7 @@ typedef struct attempt {
 
 static bool may_be(const links_case *c, const int32_t *device) {
   int32_t together = BERTH_NONE;
-  EACH(i, c->ops) {
+  for (int32_t i = 0; i < c->ops; i++) {
     if (c->pin[i] != BERTH_NONE && c->pin[i] != device[i]) return false;
     if (c->group[i] == BERTH_NONE) continue;
     if (together != BERTH_NONE && together != device[i]) return false;
@@ -181,7 +182,7 @@ static double shortest(berth_cost *cost, const links_case *c, berth_links links)
   int32_t sequence[OPS] = { 0, 1, 2, 3, 4, 5 };
   o.links = links;
   o.memory = BERTH_MEMORY_NONE;
-  EACH(i, 6) {
+  for (int32_t i = 0; i < 6; i++) {
     o.dispatch = rules[i / 2];
     o.send = i % 2 ? BERTH_SEND_PULL : BERTH_SEND_PUSH;
     run_all(&t, &o);
@@ -244,7 +245,7 @@ TEST("no schedule on contended links, no queue and no order beats the bounds; co
     random_case(&c, &rng, i / 6);
     try_case(&c, i, &n);
   }
-  EACH(k, 6)
+  for (int k = 0; k < 6; k++)
     printf("# links %d: %d problems, raised %d, closed %d\n", k, n.of[k], n.raised[k], n.tight[k]);
   CHECK(n.raised[BERTH_LINKS_FREE] == 0);
   CHECK(n.raised[BERTH_LINKS_DUPLEX] > 0 && n.raised[BERTH_LINKS_CHANNEL] > 0
@@ -259,8 +260,8 @@ static void pinned_join(links_case *c, int32_t producers) {
   c->devices = c->ops;
   c->shape = 1;
   c->bandwidth = 1;
-  EACH(i, c->ops) c->seconds[i] = 1, c->pin[i] = i, c->group[i] = BERTH_NONE;
-  EACH(i, producers) {
+  for (int32_t i = 0; i < c->ops; i++) c->seconds[i] = 1, c->pin[i] = i, c->group[i] = BERTH_NONE;
+  for (int32_t i = 0; i < producers; i++) {
     c->producer[i] = i, c->n_users[i] = 1, c->user[i][0] = producers, c->bytes[i] = 1;
   }
   c->tensors = producers;
@@ -269,7 +270,7 @@ static void pinned_join(links_case *c, int32_t producers) {
 TEST("three inputs through one channel: one after another; with a way for each at once") {
   links_case c;
   pinned_join(&c, 3);
-  EACH(i, 3) c.bytes[i] = 4;
+  for (int i = 0; i < 3; i++) c.bytes[i] = 4;
   berth_graph *g = graph_of(&c);
   berth_topology *t = topology_of(&c); /* device i: i + 1 bytes/s, so device 3 takes in 4 */
   berth_cost *cost = must_cost_new(g, t, NULL);
@@ -290,10 +291,10 @@ TEST("what crosses into one cluster goes through its port") {
 
 TEST("a collective between pinned members takes what it is priced, with a consumer and without") {
   links_case c;
-  EACH(consumers, 2) {
+  for (int consumers = 0; consumers < 2; consumers++) {
     memset(&c, 0, sizeof c);
     c.ops = 3, c.devices = 2, c.bandwidth = 1, c.collectives = 1;
-    EACH(i, 3) c.seconds[i] = 1, c.group[i] = BERTH_NONE, c.pin[i] = i % 2;
+    for (int i = 0; i < 3; i++) c.seconds[i] = 1, c.group[i] = BERTH_NONE, c.pin[i] = i % 2;
     c.member[0][0] = 0, c.member[0][1] = 1, c.after[0][0] = 2;
     c.collective[0] = (berth_collective){ BERTH_ALLREDUCE, 4, 1, 2, NULL, consumers, NULL };
     berth_graph *g = graph_of(&c);

@@ -34,9 +34,9 @@ static void check_raise(const problem *p, unsigned with, double low, double high
 static void chain(problem *p, int32_t n, int32_t devices, const double *bytes, double room) {
   problem_clear(p, n, devices);
   p->bandwidth = 1;
-  EACH(i, n) p->param[i] = 1;
+  for (int32_t i = 0; i < n; i++) p->param[i] = 1;
   for (int32_t i = 0; i + 1 < n; i++) problem_edge(p, i, i + 1, bytes[i]);
-  EACH(d, devices) p->memory[d] = room;
+  for (int32_t d = 0; d < devices; d++) p->memory[d] = room;
 }
 
 TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on "
@@ -72,22 +72,22 @@ TEST("half of a chain fits on a device: the one crossing is the cheapest that le
 static void random_memory(problem *p, berth_rng *rng) {
   double total = 0, slack = 1 + 0.8 * berth_rng_uniform(rng);
   int uneven = berth_rng_below(rng, 3) == 0;
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     total += p->param[i] = berth_rng_below(rng, 7);
     p->workspace[i] = berth_rng_below(rng, 4) ? 0 : berth_rng_below(rng, 4);
   }
-  EACH(d, p->devices) {
+  for (int32_t d = 0; d < p->devices; d++) {
     p->memory[d] = ceil(total / p->devices * slack * (uneven ? 0.5 + berth_rng_uniform(rng) : 1));
     if (berth_rng_below(rng, 12) == 0) p->memory[d] = INFINITY;
   }
 }
 
 static void restrict_ops(problem *p, berth_rng *rng) {
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     if (berth_rng_below(rng, 5) == 0) p->group[i] = 0;
     else if (berth_rng_below(rng, 7) == 0) p->pin[i] = berth_rng_below(rng, p->devices);
     if (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])) p->time[i][p->pin[i]] = 9;
-    EACH(d, p->devices) {
+    for (int32_t d = 0; d < p->devices; d++) {
       if (p->group[i] == 0 && isinf(p->time[i][d])) p->time[i][d] = 9;
     }
   }
@@ -150,7 +150,7 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
   double best = INFINITY;
   made m = problem_make(p);
   berth_sim *sim[3];
-  EACH(k, 3) {
+  for (int k = 0; k < 3; k++) {
     berth_sim_options o = berth_sim_default(m.g);
     o.memory = memory;
     o.dispatch = rule[k];
@@ -158,13 +158,13 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
     sim[k] = must_sim_new(m.c, &o);
   }
   do {
-    EACH(k, 3) {
+    for (int k = 0; k < 3; k++) {
       berth_sim_summary out;
       if (berth_sim_run(sim[k], device, &out) != BERTH_OK || out.oom_op != BERTH_NONE) continue;
       best = fmin(best, out.makespan);
     }
   } while (next_placement(p, device));
-  EACH(k, 3) RELEASE(sim[k]);
+  for (int k = 0; k < 3; k++) RELEASE(sim[k]);
   unmake(&m);
   return best;
 }
@@ -177,7 +177,7 @@ TEST("no simulation that fits beats them, outputs and copies counted") {
     problem p;
     random_case(&p, &rng, i);
     p.resident = 1;
-    EACH(d, p.devices) p.memory[d] += 2 + berth_rng_below(&rng, 30);
+    for (int32_t d = 0; d < p.devices; d++) p.memory[d] += 2 + berth_rng_below(&rng, 30);
     double bound = destructive(&p, memory, BERTH_I_DESTRUCT_ALL);
     double best = least_simulated(&p, memory);
     if (isinf(best) || isnan(bound)) {

@@ -35,7 +35,7 @@ TEST("rho 1, path rho 1/2 on 4 devices: 5/2 - 1/4, 7/3 - 1/3; unlimited 4/3") {
   CHECK_NEAR(k.of[SCT_UNLIMITED].ratio, 4.0 / 3, 1e-8);
   CHECK_NEAR(k.of[ETF_SECONDS].limit, 4.0 / 4 + 2 * 0.75 + 1, 1e-12);
   CHECK(isinf(k.of[ETF_SECONDS].ratio));
-  EACH(i, BERTH_GUARANTEES) CHECK(k.of[i].valid && !*k.of[i].why);
+  for (int i = 0; i < BERTH_GUARANTEES; i++) CHECK(k.of[i].valid && !*k.of[i].why);
 
   CASE("another tau, a gap, a bound and a makespan");
   o.tau = 0.1, o.gap = 0.01, o.best = 2, o.makespan = 3;
@@ -47,8 +47,8 @@ TEST("rho 1, path rho 1/2 on 4 devices: 5/2 - 1/4, 7/3 - 1/3; unlimited 4/3") {
   CASE("memory that may close one of three devices");
   join_of(&p, 4, 3, 1);
   o = total();
-  EACH(i, 5) p.param[i] = 1;
-  EACH(d, 3) p.memory[d] = 4; /* D = 5 < 2 (4 - 1) */
+  for (int32_t i = 0; i < 5; i++) p.param[i] = 1;
+  for (int32_t d = 0; d < 3; d++) p.memory[d] = 4; /* D = 5 < 2 (4 - 1) */
   k = proved(&p, &o);
   CHECK(k.closed == 1 && !k.of[ETF].valid && k.of[ETF_MEMORY].valid
         && k.of[ETF_MEMORY_SECONDS].valid);
@@ -125,7 +125,7 @@ static double path_rho_by_hand(const problem *p, int32_t op, double cross, doubl
   double most = 0;
   work += p->time[op][0];
   if (cross > 0) most = work > 0 ? cross / work : INFINITY;
-  EACH(e, p->edges) {
+  for (int32_t e = 0; e < p->edges; e++) {
     if (p->src[e] == op)
       most = fmax(most, path_rho_by_hand(p, p->dst[e], cross + p->bytes[e] / p->bandwidth, work));
   }
@@ -142,7 +142,7 @@ TEST("the largest share of transfers on a path: against all paths") {
     problem p;
     double most = 0;
     random_alike(&p, &rng, i % 2);
-    EACH(op, p.ops) most = fmax(most, path_rho_by_hand(&p, op, 0, 0));
+    for (int32_t op = 0; op < p.ops; op++) most = fmax(most, path_rho_by_hand(&p, op, 0, 0));
     berth_guarantees k = proved(&p, &o);
     CHECK(isinf(most) ? isinf(k.path_rho) : fabs(k.path_rho - most) <= 1e-12 * most);
     CHECK(k.path_rho <= k.rho);
@@ -172,7 +172,7 @@ TEST("wrong options") {
   join_of(&p, 3, 2, 1);
   made m = problem_make(&p);
   k.devices = -7;
-  EACH(i, 12) {
+  for (int i = 0; i < 12; i++) {
     berth_guarantee_options o = berth_guarantee_default(m.g);
     if (i == 0) o.memory = (berth_memory_policy)9;
     if (i == 1) o.links = (berth_links)-1;
@@ -209,7 +209,7 @@ static void check_placer(const made *m, const char *placer, const berth_place_op
   berth_placement *p = NULL;
   berth_status st = berth_place(m->c, placer, o, &p, NULL);
   double makespan = p ? berth_placement_estimate(p) : INFINITY;
-  EACH(i, BERTH_GUARANTEES) {
+  for (int i = 0; i < BERTH_GUARANTEES; i++) {
     const berth_guarantee *q = &k->of[i];
     if (!q->valid || !is_for(q, placer)) continue;
     CHECK_OK(st);
@@ -232,14 +232,14 @@ static void random_alike(problem *p, berth_rng *rng, int small) {
   int32_t none = berth_rng_below(rng, 4) == 0;
   problem_clear(p, 3 + berth_rng_below(rng, 4), 2 + berth_rng_below(rng, 2));
   p->bandwidth = 1;
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double t = (small ? 4 : 1) + berth_rng_below(rng, 5);
     if (!small && none && berth_rng_below(rng, 3) == 0) t = 0;
-    EACH(d, p->devices) p->time[i][d] = t;
+    for (int32_t d = 0; d < p->devices; d++) p->time[i][d] = t;
   }
   if (small) { /* one tensor a pair */
     for (int32_t i = 1; i < p->ops; i++) {
-      EACH(d, i) {
+      for (int32_t d = 0; d < i; d++) {
         if (berth_rng_below(rng, 2) == 0) problem_edge(p, d, i, 1 + berth_rng_below(rng, 4));
       }
     }
@@ -251,12 +251,13 @@ static void random_alike(problem *p, berth_rng *rng, int small) {
 static void limit_memory(problem *p, berth_rng *rng) {
   double sum = 0;
   p->resident = berth_rng_below(rng, 2);
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     sum += p->param[i] = 1 + berth_rng_below(rng, 3);
     p->workspace[i] = berth_rng_below(rng, 3) == 0;
   }
-  EACH(i, p->edges) sum += p->resident ? 2 * p->bytes[i] : 0;
-  EACH(i, p->devices) p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
+  for (int32_t i = 0; i < p->edges; i++) sum += p->resident ? 2 * p->bytes[i] : 0;
+  for (int32_t i = 0; i < p->devices; i++)
+    p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
 }
 
 static void check_all_placers(const problem *p, berth_memory_policy memory, tally *sum) {
@@ -270,7 +271,7 @@ static void check_all_placers(const problem *p, berth_memory_policy memory, tall
   CHECK(o.best <= best * (1 + 1e-9));
   berth_guarantees k;
   CHECK_OK(berth_guarantees_compute(m.c, &o, &k));
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     for (int ties = BERTH_TIES_LEVEL; ties <= (i == 1 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL);
          ties++) {
       po.ties = (berth_ties)ties;
@@ -290,10 +291,10 @@ TEST("placers keep their guarantees, and place wherever the memory form holds") 
     check_all_placers(&p, limited == 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL, &sum);
     if (check_bad) printf("# round %d\n", i);
   }
-  EACH(i, SCT_UNLIMITED) CHECK(sum.valid[i] > 300);
+  for (int i = 0; i < SCT_UNLIMITED; i++) CHECK(sum.valid[i] > 300);
   CHECK(!has_placer("m-sct") || sum.valid[SCT] > 100);
   printf("# %d placed; makespan / limit at most:", sum.placed);
-  EACH(i, BERTH_GUARANTEES) printf(" %.3f (%d)", sum.worst[i], sum.valid[i]);
+  for (int i = 0; i < BERTH_GUARANTEES; i++) printf(" %.3f (%d)", sum.worst[i], sum.valid[i]);
   printf("\n");
 }
 

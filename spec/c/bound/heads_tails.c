@@ -33,7 +33,7 @@ TEST("a join waits for the transfers of those that its device cannot run in time
   join_of(&p, 3, 4, 1);
   CHECK_NEAR(thorough(&p).transfers, 3, 1e-12); /* one here, and two whose tensors are there at
                                                         2 */
-  EACH(i, 4) p.group[i] = 0;
+  for (int32_t i = 0; i < 4; i++) p.group[i] = 0;
   CHECK_NEAR(thorough(&p).transfers, 4, 1e-12);
 
   CASE("the linear program sees that a producer has one favourite: a chain of forks and joins");
@@ -65,7 +65,7 @@ static void note_bound(const berth_bounds *b, double best, tally *sum) {
   sum->runs++;
   sum->reached += b->best >= best * (1 - 1e-6);
   sum->gap += b->best > 0 ? best / b->best - 1 : 0;
-  EACH(i, 5) sum->by[i] += strcmp(b->name, names[i]) == 0;
+  for (int i = 0; i < 5; i++) sum->by[i] += strcmp(b->name, names[i]) == 0;
 }
 
 static double cheap_gap(const problem *p, double best) {
@@ -83,7 +83,7 @@ TEST("no schedule with transfers beats a bound: uneven devices, groups, pins, an
     problem p = clear_problem(1 + berth_rng_below(&rng, 6), 2 + berth_rng_below(&rng, 2));
     random_times(&p, &rng, i % 2);
     p.bandwidth = 1 + berth_rng_below(&rng, 4), p.latency = berth_rng_below(&rng, 3);
-    EACH(k, p.ops) {
+    for (int32_t k = 0; k < p.ops; k++) {
       if (berth_rng_below(&rng, 5) == 0) p.group[k] = 0;
       else if (i % 2 && berth_rng_below(&rng, 6) == 0) p.pin[k] = berth_rng_below(&rng, p.devices);
     }
@@ -142,7 +142,7 @@ TEST("prices by pair of devices, some pairs without a way: bounds hold, guarante
     add_edges(&p, &rng, 1);
     prices x;
     x.devices = p.devices;
-    EACH(j, p.edges * p.devices * p.devices) {
+    for (int j = 0; j < p.edges * p.devices * p.devices; j++) {
       int diagonal = j / p.devices % p.devices == j % p.devices;
       x.table[j] = berth_rng_below(&rng, 12) ? berth_rng_below(&rng, 9) : INFINITY;
       cuts += isinf(x.table[j]) && !diagonal;
@@ -193,7 +193,7 @@ static void try_devices(world *w) {
 }
 
 static int has_inputs(const world *w, int32_t op) {
-  EACH(i, w->p->edges) {
+  for (int32_t i = 0; i < w->p->edges; i++) {
     if (w->p->dst[i] == op && !(w->done >> w->p->src[i] & 1)) return 0;
   }
   return 1;
@@ -201,7 +201,7 @@ static int has_inputs(const world *w, int32_t op) {
 
 static void try_orders(world *w, int32_t placed) {
   if (placed == w->p->ops) try_devices(w);
-  EACH(op, w->p->ops) {
+  for (int32_t op = 0; op < w->p->ops; op++) {
     if ((w->done >> op & 1) || !has_inputs(w, op)) continue;
     w->sequence[placed] = op;
     w->done |= 1u << op;

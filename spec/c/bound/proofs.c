@@ -27,8 +27,8 @@ static berth_graph *tiny_graph(berth_rng *rng, int32_t n, int32_t devices) {
   const char *types[] = { "x", "y" };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, 2, types));
-  EACH(i, n) add_op(b, rng, i, devices);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) add_op(b, rng, i, devices);
+  for (int32_t i = 0; i < n; i++) {
     for (int32_t k = berth_rng_below(rng, 3); k > 0; k--) {
       berth_tensor t = { i, berth_rng_below(rng, 3), berth_rng_below(rng, 9), 0 };
       int32_t id = must_add_tensor(b, &t);
@@ -44,12 +44,13 @@ static berth_graph *tiny_graph(berth_rng *rng, int32_t n, int32_t devices) {
 static berth_topology *tiny_topology(berth_rng *rng, int32_t n) {
   berth_link l = { 2, 0 };
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     if (berth_rng_below(rng, 5)) d.memory = 3 + berth_rng_below(rng, 22);
     must_add_device(b, &d);
-    EACH(j, i) CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
+    for (int32_t j = 0; j < i; j++)
+      CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
   }
   return must_topology(b);
 }
@@ -83,7 +84,7 @@ static void try_devices(world *w) {
 static int is_ready(const world *w, int32_t op) {
   const int32_t *in;
   int32_t n = berth_graph_inputs(w->x->g, op, &in);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t = must_graph_tensor(w->x->g, in[i]);
     if (!(w->done >> t.producer & 1)) return 0;
   }
@@ -93,7 +94,7 @@ static int is_ready(const world *w, int32_t op) {
 static void try_orders(world *w) {
   int32_t n = berth_graph_ops(w->x->g);
   if (w->placed == n) try_devices(w);
-  EACH(op, n) {
+  for (int32_t op = 0; op < n; op++) {
     if ((w->done >> op & 1) || !is_ready(w, op)) continue;
     w->sequence[w->placed++] = op;
     w->done |= 1u << op;

@@ -86,7 +86,7 @@ TEST("jobs that wait, in order of arrival; one that is paused goes back to its p
   static const int32_t machine[] = { 0, 1 };
   berth_cluster *c = make(berth_cluster_default(2), 3, jobs);
   expect_waiting(c, 0, BERTH_NONE, BERTH_NONE);
-  EACH(j, 3) expect(c, BERTH_CLUSTER_ARRIVAL, 0, j);
+  for (int32_t j = 0; j < 3; j++) expect(c, BERTH_CLUSTER_ARRIVAL, 0, j);
   expect_waiting(c, 3, 0, 1);
   CHECK_OK(berth_cluster_start(c, 1, 1, machine, NULL, 1));
   expect_waiting(c, 2, 0, 2);
@@ -279,7 +279,7 @@ static berth_status whole_run(int32_t n, const berth_job *jobs, const int32_t *n
   fifo_state f = { 0, 0, 0, need, list };
   berth_scheduler s = { on_arrival, on_end, NULL, NULL, &f };
   berth_cluster *c = NULL;
-  EACH(i, 64) capacity[i] = 8;
+  for (int i = 0; i < 64; i++) capacity[i] = 8;
   o.capacity = capacity;
   berth_status st;
   if ((st = berth_cluster_new(ctx, &o, n, jobs, &c)) != BERTH_OK) return st;
@@ -338,7 +338,7 @@ TEST("82,000 jobs on 64 machines, first in first out") {
   berth_cluster_summary s = { 0 };
   double now = 0, want = 0;
   berth_rng rng = seeded(3, 0);
-  EACH(j, MANY) {
+  for (int j = 0; j < MANY; j++) {
     many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng),
                            INFINITY, 0 };
     needs[j] = 1 + (int32_t)berth_rng_below(&rng, 8);

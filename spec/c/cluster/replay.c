@@ -20,7 +20,8 @@ typedef struct replay_world {
 
 static double used(const replay_world *w, int m, int r) {
   double sum = 0;
-  EACH(j, w->n) sum += w->at[j].state == BERTH_JOB_RUNNING ? w->at[j].held[m][r] : 0;
+  for (int j = 0; j < w->n; j++)
+    sum += w->at[j].state == BERTH_JOB_RUNNING ? w->at[j].held[m][r] : 0;
   return sum;
 }
 
@@ -32,13 +33,13 @@ static void advance(replay_world *w, int j, double now) {
 /* What the cluster tells is what the books have. */
 static void compare(replay_world *w) {
   const double *room = berth_cluster_free(w->c);
-  EACH(m, MACHINES)
-    EACH(r, RESOURCES) {
+  for (int m = 0; m < MACHINES; m++)
+    for (int r = 0; r < RESOURCES; r++) {
       double cap = w->capacity[m * RESOURCES + r];
       CHECK(used(w, m, r) <= cap * (1 + 1e-8));
       CHECK_NEAR(room[m * RESOURCES + r], cap - used(w, m, r), 1e-7 * (1 + cap));
     }
-  EACH(j, w->n) {
+  for (int j = 0; j < w->n; j++) {
     berth_job_record r;
     CHECK_OK(berth_cluster_record(w->c, j, &r));
     CHECK(r.state == w->at[j].state);
@@ -52,12 +53,12 @@ static void try_start(replay_world *w, int j) {
   int32_t list[MACHINES] = { 0, 1, 2, 3, 4 }, n = 1 + (int32_t)berth_rng_below(&w->rng, MACHINES);
   double amount[MACHINES * RESOURCES], rate = 0.2 + 2 * berth_rng_uniform(&w->rng);
   int fits = 1;
-  EACH(i, n) {
+  for (int i = 0; i < n; i++) {
     int k = i + (int)berth_rng_below(&w->rng, (uint64_t)(MACHINES - i));
     int32_t m = list[k];
     list[k] = list[i];
     list[i] = m;
-    EACH(r, RESOURCES) {
+    for (int r = 0; r < RESOURCES; r++) {
       double x = amount[i * RESOURCES + r] = floor(9 * berth_rng_uniform(&w->rng)) / 8;
       fits = fits && x <= w->capacity[m * RESOURCES + r] - used(w, m, r) + 1e-9;
     }
@@ -69,7 +70,8 @@ static void try_start(replay_world *w, int j) {
   w->at[j].rate = rate;
   w->at[j].since = w->now;
   memset(w->at[j].held, 0, sizeof w->at[j].held);
-  EACH(i, n) memcpy(w->at[j].held[list[i]], amount + i * RESOURCES, sizeof w->at[j].held[0]);
+  for (int i = 0; i < n; i++)
+    memcpy(w->at[j].held[list[i]], amount + i * RESOURCES, sizeof w->at[j].held[0]);
 }
 
 static void decide(replay_world *w) {
@@ -108,7 +110,7 @@ static void decide(replay_world *w) {
 static void check_event(replay_world *w, const berth_cluster_event *e) {
   double due = w->wake;
   if (e->kind == BERTH_CLUSTER_OVER) return;
-  EACH(j, w->n) {
+  for (int j = 0; j < w->n; j++) {
     const job_book *b = &w->at[j];
     if (b->state == BERTH_JOB_RUNNING) due = fmin(due, b->since + b->left / b->rate);
     if (b->state == BERTH_JOB_COMING) due = fmin(due, w->job[j].arrival);
@@ -142,7 +144,7 @@ static void check_order(replay_world *w, const berth_cluster_event *e, double be
 /* Those that wait by the book, in order. */
 static void compare_waiting(const replay_world *w) {
   int32_t jobs[JOBS], n = berth_cluster_waiting(w->c, JOBS, jobs), found = 0;
-  EACH(j, JOBS)
+  for (int32_t j = 0; j < JOBS; j++)
     if (w->at[j].state == BERTH_JOB_WAITING) CHECK(found < n && jobs[found++] == j);
   CHECK(found == n);
 }
@@ -156,8 +158,9 @@ static void play(uint64_t seed) {
   berth_rng_init(&w.rng, seed, 0);
   w.n = JOBS;
   w.wake = INFINITY;
-  EACH(i, MACHINES * RESOURCES) w.capacity[i] = 0.5 + floor(8 * berth_rng_uniform(&w.rng)) / 4;
-  EACH(j, JOBS) {
+  for (int i = 0; i < MACHINES * RESOURCES; i++)
+    w.capacity[i] = 0.5 + floor(8 * berth_rng_uniform(&w.rng)) / 4;
+  for (int j = 0; j < JOBS; j++) {
     w.job[j] = (berth_job){ now, floor(10 * berth_rng_uniform(&w.rng)), INFINITY, 0 };
     now += floor(3 * berth_rng_uniform(&w.rng)) / 2;
     w.at[j] = (job_book){ .state = BERTH_JOB_COMING, .left = w.job[j].work };
@@ -175,7 +178,7 @@ static void play(uint64_t seed) {
     check_order(&w, &e, before, decided);
     if (e.kind == BERTH_CLUSTER_OVER) break;
     decided = (int)berth_rng_below(&w.rng, 5);
-    EACH(k, decided) decide(&w);
+    for (int k = 0; k < decided; k++) decide(&w);
     compare(&w);
     compare_waiting(&w);
   } while (check_bad < 5);

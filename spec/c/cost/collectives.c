@@ -7,8 +7,8 @@ enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
 static berth_graph *members(int32_t n, double bytes) {
   static const int32_t ids[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, n) must_text(b, "1");
-  EACH(k, KINDS) {
+  for (int32_t i = 0; i < n; i++) must_text(b, "1");
+  for (int32_t k = 0; k < KINDS; k++) {
     berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
     must_add_collective(b, &c);
   }
@@ -59,12 +59,12 @@ TEST("by hand: four devices and less") {
       { 1 + 12 + 25, 1 + 24, 0.5 + 6 + 1 + 16, 2 + 16, 1 + 8, 1, none } },
     { BERTH_COLLECTIVE_HALVING, 8, { 3 + 21, 1.5 + 84, 1.5 + 10.5, 3 + 21, 1.5 + 18, 1.5, none } },
   };
-  EACH_OF(i, rows) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     int32_t n = rows[i].n;
     berth_cost_model m = { .collective_algorithm = rows[i].how };
     berth_cost *c = price(members(n, 96), mesh(8, 8, 0.5), &m);
     berth_cost *ring = price(members(n, 96), mesh(8, 8, 0.5), NULL);
-    EACH(k, KINDS) {
+    for (int32_t k = 0; k < KINDS; k++) {
       double other = 0, want = rows[i].seconds[k];
       static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
       CHECK_OK(berth_cost_collective(ring, k, n, at, &other));
@@ -90,7 +90,7 @@ static berth_topology *machines(void) {
 TEST("groups: found by bandwidth, or given") {
   static const int32_t given[] = { 0, 0, 7, 7 };
   const double allreduce = 2 * 6.25 + (2 * 1 + 24);
-  EACH(way, 2) {
+  for (int way = 0; way < 2; way++) {
     berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
                            .device_group = way ? given : NULL };
     berth_cost *c = price(members(4, 96), machines(), &m);
@@ -136,8 +136,8 @@ static berth_topology *half_slow(int32_t apart, double out, double in) {
  * groups, 2 0.5 + 24 s. One group of all three would be a ring of three: 4 0.5 + 4/3 24 = 34 s. */
 TEST("groups: a device that is slow one way, out or in, stands apart") {
   berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
-  EACH(apart, 3)
-    EACH(slow_in, 2) {
+  for (int32_t apart = 0; apart < 3; apart++)
+    for (int slow_in = 0; slow_in < 2; slow_in++) {
       berth_topology *t = half_slow(apart, slow_in ? 16 : 4, slow_in ? 4 : 16);
       berth_cost *c = price(members(3, 96), t, &m);
       check_price(c, BERTH_ALLREDUCE, 3, 2 * 6.5 + (1 + 24), BERTH_COLLECTIVE_HIERARCHICAL);
@@ -170,7 +170,7 @@ TEST("lines: TAG's values") {
   cJSON *rate, *size;
   cJSON_ArrayForEach(rate, cJSON_GetObjectItem(all, "allreduce_us")) {
     double lines[4];
-    EACH(i, 4)
+    for (int i = 0; i < 4; i++)
       lines[i] = cJSON_GetArrayItem(base, i)->valuedouble * 2810 / strtod(rate->string, NULL);
     cJSON_ArrayForEach(size, rate) {
       berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_LINES,
@@ -206,7 +206,7 @@ TEST("refused by name") {
     { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group },
       "device_group[3] is -1" },
   };
-  EACH_OF(i, cases) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     berth_cost *c = NULL;
     CHECK_STATUS(try_cost(members(4, 96), mesh(4, 8, 0.5), &cases[i].m, &c),
                  BERTH_EINVAL);
@@ -232,8 +232,8 @@ static void hierarchical_bytes(berth_collective_kind kind, const double (*want)[
   berth_graph *g = must_graph_builder_finish(b);
   berth_cost *c = must_cost_new(g, t, &m);
   berth_result *r = must_simulate(c, ops, NULL);
-  EACH(u, 5) {
-    EACH(v, 5) {
+  for (int32_t u = 0; u < 5; u++) {
+    for (int32_t v = 0; v < 5; v++) {
       const int32_t *link;
       if (u == v || !CHECK(berth_topology_route(t, u, v, &link) == 1)) continue;
       CHECK_NEAR(berth_result_link_bytes(r)[link[0]], want[u][v], 1e-9);

@@ -7,7 +7,7 @@ enum { N_OPS = 12, N_DEVICES = 5 };
 static berth_graph *random_graph(berth_rng *rng) {
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, 2, (const char *[]){ "a", "b" }));
-  EACH(i, N_OPS) {
+  for (int32_t i = 0; i < N_OPS; i++) {
     berth_op op = berth_op_default();
     double s[2] = { berth_rng_uniform(rng),
                     berth_rng_below(rng, 3) ? berth_rng_uniform(rng) : BERTH_UNSUPPORTED };
@@ -23,12 +23,12 @@ static berth_graph *random_graph(berth_rng *rng) {
 static berth_topology *random_topology(berth_rng *rng) {
   berth_device d = berth_device_default();
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, N_DEVICES) {
+  for (int32_t i = 0; i < N_DEVICES; i++) {
     d.type = i && berth_rng_below(rng, 2) ? "b" : "a";
     d.speed = 1 + berth_rng_below(rng, 2);
     must_add_device(b, &d);
   }
-  EACH(i, 7) {
+  for (int32_t i = 0; i < 7; i++) {
     berth_link l = { 10 + berth_rng_below(rng, 50), berth_rng_uniform(rng) };
     int32_t from = berth_rng_below(rng, N_DEVICES), to = berth_rng_below(rng, N_DEVICES);
     if (from != to) CHECK_OK(berth_topology_builder_add_link(b, from, to, &l, NULL));
@@ -41,9 +41,9 @@ static void check_ops(const berth_cost *c) {
   CHECK_OK(berth_cost_mean_ops(c, mean));
   double least[N_OPS];
   CHECK_OK(berth_cost_min_ops(c, least));
-  EACH(op, N_OPS) {
+  for (int32_t op = 0; op < N_OPS; op++) {
     double sum = 0, n = 0, low = INFINITY;
-    EACH(d, N_DEVICES) {
+    for (int32_t d = 0; d < N_DEVICES; d++) {
       double s = berth_cost_op(c, op, d);
       if (isinf(s)) continue;
       sum += s;
@@ -58,10 +58,10 @@ static void check_ops(const berth_cost *c) {
 static void check_transfers(const berth_cost *c, berth_average how) {
   double mean[N_OPS];
   CHECK_OK(berth_cost_mean_transfers(c, how, mean));
-  EACH(k, c->g->n_tensors) {
+  for (int32_t k = 0; k < c->g->n_tensors; k++) {
     double sum = 0, n = 0;
-    EACH(a, N_DEVICES)
-      EACH(b, N_DEVICES) {
+    for (int32_t a = 0; a < N_DEVICES; a++)
+      for (int32_t b = 0; b < N_DEVICES; b++) {
         double s = berth_cost_transfer(c, k, a, b);
         if (isinf(s) || (a == b && how == BERTH_AVERAGE_TEXTBOOK)) continue;
         sum += s;
@@ -73,13 +73,13 @@ static void check_transfers(const berth_cost *c, berth_average how) {
 
 static void check_rho(const berth_cost *c) {
   double most = 0, least = INFINITY;
-  EACH(k, c->g->n_tensors)
-    EACH(a, N_DEVICES)
-      EACH(b, N_DEVICES)
+  for (int32_t k = 0; k < c->g->n_tensors; k++)
+    for (int32_t a = 0; a < N_DEVICES; a++)
+      for (int32_t b = 0; b < N_DEVICES; b++)
         if (!isinf(berth_cost_transfer(c, k, a, b)))
           most = fmax(most, berth_cost_transfer(c, k, a, b));
-  EACH(op, N_OPS)
-    EACH(d, N_DEVICES)
+  for (int32_t op = 0; op < N_OPS; op++)
+    for (int32_t d = 0; d < N_DEVICES; d++)
       if (berth_cost_op(c, op, d) > 0) least = fmin(least, berth_cost_op(c, op, d));
   CHECK(berth_cost_rho(c) == most / least);
 }
@@ -97,7 +97,7 @@ TEST("means, least times and rho of 300 random pairs equal naive loops") {
     { .transfer = some_transfer, .transfer_factor = 0.5 }
   };
   berth_rng rng = seeded(3, 0);
-  EACH(round, 300) {
+  for (int round = 0; round < 300; round++) {
     berth_graph *g = random_graph(&rng);
     berth_topology *t = random_topology(&rng);
     berth_cost *c = must_cost_new(g, t, &models[round % 3]);
@@ -147,7 +147,7 @@ TEST("rho is infinite where no op takes time") {
 TEST("fit: exact data come back, absolute and relative") {
   berth_link l;
   double r2;
-  EACH(relative, 2) {
+  for (int relative = 0; relative < 2; relative++) {
     CHECK_OK(berth_fit_link(ctx, 3, (double[]){ 0, 4, 8 }, (double[]){ 2, 3, 4 }, relative, &l,
              &r2));
     CHECK_NEAR(l.latency, 2, 1e-12);
@@ -203,7 +203,7 @@ TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 
   enum { N = 400 };
   berth_rng rng = seeded(5, 0);
   double x[N], y[N];
-  EACH(i, N) {
+  for (int i = 0; i < N; i++) {
     x[i] = 1024 * pow(2, 20.0 * i / (N - 1));
     y[i] = (5e-6 + x[i] / 25e9) * exp(0.02 * berth_rng_normal(&rng));
   }
@@ -236,14 +236,15 @@ TEST("fit: measured AllReduce times, 1 KiB..256 MiB on four devices, follow 1.5 
     return;
   }
   double x[32], y[32];
-  EACH(i, n) {
+  for (int i = 0; i < n; i++) {
     x[i] = kib[i] * 1024 * 1.5;
     y[i] = inter[i] * 1e-6;
   }
   double r2;
   berth_link l;
   CHECK_OK(berth_fit_link(ctx, n, x, y, 1, &l, &r2));
-  EACH(i, n) worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
+  for (int i = 0; i < n; i++)
+    worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
   printf("# %.4g us + bytes / %.4g GB/s, r2 %.4f, worst relative error %.3f\n", l.latency * 1e6,
          l.bandwidth / 1e9, r2, worst);
   CHECK(l.bandwidth > 4.5e9 && l.bandwidth < 6.5e9 && l.latency > 1e-4 && l.latency < 5e-4);

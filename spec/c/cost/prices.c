@@ -25,7 +25,7 @@ static void add_op(berth_graph_builder *b, const char *name, const double *secon
 /* One op of 2 s (and of `seconds`), or of flop and bytes; two chained tensors. */
 static berth_graph *chain(double bytes_a, double bytes_b) {
   berth_graph_builder *b = graph_builder();
-  EACH(i, 3) add_op(b, NULL, (double[]){ 2 + i }, 0, 0, BERTH_NONE);
+  for (int i = 0; i < 3; i++) add_op(b, NULL, (double[]){ 2 + i }, 0, 0, BERTH_NONE);
   must_add_edge(b, 0, 1, bytes_a);
   must_add_edge(b, 1, 2, bytes_b);
   return finish_graph(b);
@@ -102,7 +102,7 @@ static berth_topology *typed(int32_t n, const char *const *types, double flops,
   d.flops = flops;
   d.memory_bandwidth = memory_bandwidth;
   d.overhead = 0.5;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     d.type = types[i];
     must_add_device(b, &d);
   }
@@ -185,7 +185,7 @@ static void *alloc_before_zeros(void *ud, void *ptr, size_t osize, size_t nsize)
 TEST("a pin past the last device is named, whether or not the op has a time") {
   berth_hooks hooks = { .alloc = alloc_before_zeros };
   hooked(&hooks);
-  EACH(profiled, 2) {
+  for (int profiled = 0; profiled < 2; profiled++) {
     berth_graph_builder *b = graph_builder();
     add_op(b, "p", profiled ? (double[]){ 1 } : NULL, profiled ? 0 : 10, 0, 2);
     refuse(finish_graph(b), mesh(2, 1, 0), NULL, BERTH_EINVAL);
@@ -198,7 +198,7 @@ TEST("a pin past the last device is named, whether or not the op has a time") {
 static berth_topology *one_rated(void) {
   berth_device d = berth_device_default();
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, 2) {
+  for (int i = 0; i < 2; i++) {
     d.flops = i == 0 ? 5 : 0;
     must_add_device(b, &d);
   }
@@ -308,8 +308,8 @@ TEST("functions: asked once per op and device, tensor and pair; factors apply") 
 
 static berth_graph *with_collectives(const berth_collective_kind *kinds, int n, double bytes) {
   berth_graph_builder *b = graph_builder();
-  EACH(i, 4) add_op(b, NULL, (double[]){ 1 }, 0, 0, BERTH_NONE);
-  EACH(i, n) {
+  for (int i = 0; i < 4; i++) add_op(b, NULL, (double[]){ 1 }, 0, 0, BERTH_NONE);
+  for (int i = 0; i < n; i++) {
     berth_collective c = { kinds[i], bytes, 1, 4, (int32_t[]){ 0, 1, 2, 3 }, 0, NULL };
     must_add_collective(b, &c);
   }
@@ -331,7 +331,7 @@ TEST("collectives on a ring of 4: 96 B per member, 8 B/s, 0.5 s") {
   call_count k = { .bad = -1 };
   double s = -1;
   berth_cost *c = price(with_collectives(kinds, 6, 96), mesh(5, 8, 0.5), NULL);
-  EACH(i, 6) {
+  for (int32_t i = 0; i < 6; i++) {
     check_collective(c, i, all, seconds[i]);
     check_collective(c, i, one, 0);
   }

@@ -17,7 +17,7 @@ typedef struct sum_problem {
 
 static double value_of(const sum_problem *x, const int32_t *a) {
   double sum = 1;
-  EACH(i, x->p.n) {
+  for (int32_t i = 0; i < x->p.n; i++) {
     sum += x->alone[i][a[i]];
     if (i > 0) sum += x->pair[i][(a[i] * 3 + a[i - 1] * 5) % 8];
   }
@@ -26,7 +26,7 @@ static double value_of(const sum_problem *x, const int32_t *a) {
 
 static int32_t number_of(const sum_problem *x, const int32_t *a) {
   int64_t number = 0;
-  EACH(i, x->p.n) number = number * x->p.n_actions + a[i];
+  for (int32_t i = 0; i < x->p.n; i++) number = number * x->p.n_actions + a[i];
   return number < STATES ? (int32_t)number : BERTH_NONE;
 }
 
@@ -34,9 +34,9 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
                           double *excess) {
   sum_problem *x = ud;
   if (k > x->most_at_once) x->most_at_once = k;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     const int32_t *a = assignment + (size_t)j * (size_t)x->p.n, number = number_of(x, a);
-    EACH(i, x->p.n) x->illegal += !x->legal[i * x->p.n_actions + a[i]];
+    for (int32_t i = 0; i < x->p.n; i++) x->illegal += !x->legal[i * x->p.n_actions + a[i]];
     if (number != BERTH_NONE) x->twice += x->seen[number]++ > 0;
     x->calls++;
     if (x->calls == x->fail_at) return x->fault ? x->fault : BERTH_ECALLBACK;
@@ -49,8 +49,8 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
 /* What each action costs alone. */
 static berth_status prior(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   const sum_problem *x = ud;
-  EACH(j, k)
-    EACH(a, x->p.n_actions)
+  for (int32_t j = 0; j < k; j++)
+    for (int32_t a = 0; a < x->p.n_actions; a++)
       p[(size_t)j * (size_t)x->p.n_actions + (size_t)a] = exp(-x->alone[leaf[j].decision][a]);
   return BERTH_OK;
 }
@@ -63,12 +63,12 @@ static void make(sum_problem *x, uint64_t seed, int32_t n, int32_t actions) {
   x->p.n = n;
   x->p.n_actions = actions;
   x->wall = INFINITY;
-  EACH(i, n) {
-    EACH(a, actions) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t a = 0; a < actions; a++) {
       x->alone[i][a] = 4 * berth_rng_uniform(&r);
       x->legal[i * actions + a] = a == i % actions || berth_rng_below(&r, 4) > 0;
     }
-    EACH(k, 8) x->pair[i][k] = 2 * berth_rng_uniform(&r);
+    for (int32_t k = 0; k < 8; k++) x->pair[i][k] = 2 * berth_rng_uniform(&r);
     x->start[i] = i % actions;
   }
   x->p.legal = x->legal;
@@ -108,7 +108,7 @@ static berth_status run(sum_problem *x, berth_decide_options o, int32_t *a,
 TEST("with evaluations enough the best of all is found, each valued once") {
   static sum_problem x;
   for (uint64_t seed = 0; seed < (uint64_t)check_runs(10, 30); seed++)
-    EACH(m, N_METHODS) {
+    for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
       make(&x, seed, 5, 4);
       o.method = methods[m];
@@ -135,8 +135,8 @@ static void check_trace(const berth_decider *d, const berth_decide_report *r) {
 TEST("budgets are kept exactly; never worse than a start; the trace falls; legal only") {
   static sum_problem x;
   static const int64_t budgets[] = { 1, 2, 7, 50, 301 };
-  EACH(b, 5)
-    EACH(m, N_METHODS)
+  for (int b = 0; b < 5; b++)
+    for (int m = 0; m < N_METHODS; m++)
       for (int32_t batch = 1; batch <= 16; batch += 15) {
         berth_decide_options o = berth_decide_default(0);
         make(&x, (uint64_t)b, 10, 9);
@@ -158,14 +158,14 @@ TEST("budgets are kept exactly; never worse than a start; the trace falls; legal
 
 TEST("one seed, one answer; another seed, another way") {
   static sum_problem x;
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     make(&x, 3, 10, 9);
     o.method = methods[m];
     o.calls = 200;
     berth_decide_report r[3];
     int32_t a[3][MOST];
-    EACH(k, 3) {
+    for (int k = 0; k < 3; k++) {
       o.seed = k == 2;
       CHECK_OK(run(&x, o, a[k], &r[k]));
     }
@@ -178,7 +178,7 @@ TEST("one seed, one answer; another seed, another way") {
 
 TEST("what is not allowed is no answer, but a way to one") {
   static sum_problem x;
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     o.method = methods[m];
     make(&x, 5, 5, 4);
@@ -205,8 +205,8 @@ static int stop_at(void *ud) { return --*(int *)ud < 0; }
 
 TEST("interrupted, the best so far stays; before anything, there is none") {
   static sum_problem x;
-  EACH(m, N_METHODS)
-    EACH(after, 2) {
+  for (int m = 0; m < N_METHODS; m++)
+    for (int after = 0; after < 2; after++) {
       int left = after ? 60 : 0;
       berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, &left };
       berth_decide_options o = berth_decide_default(0);
@@ -224,7 +224,7 @@ TEST("interrupted, the best so far stays; before anything, there is none") {
 
 TEST("interrupted in the midst of a value, the best so far stays, and it can go on") {
   static sum_problem x;
-  EACH(m, N_METHODS)
+  for (int m = 0; m < N_METHODS; m++)
     for (int32_t at = 1; at < 100; at += 7) {
       berth_decide_options o = berth_decide_default(0);
       make(&x, 1, 10, 9);
@@ -276,7 +276,7 @@ TEST("a budget in seconds, by the context's clock") {
   int32_t a[MOST];
   CHECK_STATUS(run(&x, o, a, &r), BERTH_EUNSUPPORTED);
   hooked(&h);
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     now = 0;
     make(&x, 1, 10, 9);
     o.method = methods[m];
@@ -292,7 +292,7 @@ TEST("a budget in seconds, by the context's clock") {
 
 TEST("any number of evaluations, all that there are") {
   static sum_problem x;
-  EACH(m, N_METHODS)
+  for (int m = 0; m < N_METHODS; m++)
     for (int64_t less = 0; less < 2; less++) {
       berth_decide_options o = berth_decide_default(0);
       make(&x, 1, 3, 4);
@@ -343,7 +343,7 @@ TEST("what is wrong is told") {
   int32_t decided;
   CHECK_OK(berth_decider_root(d, &decided, a));
   CHECK(decided == 0 && memcmp(a, x.start, 5 * sizeof *a) == 0);
-  EACH(i, 5) CHECK_OK(berth_decider_advance(d, i % 4));
+  for (int32_t i = 0; i < 5; i++) CHECK_OK(berth_decider_advance(d, i % 4));
   CHECK_STATUS(berth_decider_advance(d, 0), BERTH_EINVAL);
   CHECK_OK(berth_decider_root(d, &decided, a));
   CHECK(decided == 5 && memcmp(a, x.start, 5 * sizeof *a) == 0);
@@ -373,12 +373,12 @@ static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
 TEST("visits add up, in steps too; the root goes on with what is known below") {
   static sum_problem x;
   static int32_t at[MOST_ACTIONS + 1], path[2 * MOST_ACTIONS];
-  EACH(steps, 2) {
+  for (int steps = 0; steps < 2; steps++) {
     berth_decide_options o = berth_decide_default(1);
     int32_t second[2] = { 1, 2 };
     make(&x, 7, 4, 9);
     memset(x.legal, 1, 36);
-    EACH(a, 9) {
+    for (int32_t a = 0; a < 9; a++) {
       at[a + 1] = 2 * a + 2;
       path[2 * a] = a / 3;
       path[2 * a + 1] = a % 3;
@@ -410,11 +410,11 @@ static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, d
                                double *excess) {
   const sum_problem *x = ud;
   (void)excess;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     double sum = 1;
-    EACH(i, x->p.n) {
+    for (int32_t i = 0; i < x->p.n; i++) {
       const int32_t a = assignment[j * x->p.n + i] + 1, want = (37 * (i / 4) + 11) % 255 + 1;
-      EACH(bit, 8) sum += ((a ^ want) >> bit & 1) * (1 + 0.1 * bit);
+      for (int32_t bit = 0; bit < 8; bit++) sum += ((a ^ want) >> bit & 1) * (1 + 0.1 * bit);
     }
     out[j] = sum;
   }
@@ -430,9 +430,9 @@ static double search_sets(sum_problem *x, bool steps, berth_decide_method method
   memset(x->legal, 1, sizeof x->legal);
   x->p.value = sets_value;
   x->p.prior = NULL;
-  EACH(s, 255) {
+  for (int32_t s = 0; s < 255; s++) {
     at[s + 1] = 8 * s + 8;
-    EACH(bit, 8) path[8 * s + bit] = (s + 1) >> bit & 1;
+    for (int32_t bit = 0; bit < 8; bit++) path[8 * s + bit] = (s + 1) >> bit & 1;
   }
   x->p.fill = BERTH_FILL_START;
   x->p.path_at = steps ? at : NULL;

@@ -15,16 +15,17 @@ typedef struct sum_problem {
 
 static double sum_of(const sum_problem *x, const int32_t *a) {
   double sum = 1;
-  EACH(i, x->p.n) sum += x->alone[i][a[i]] * (i > 0 && a[i] == a[i - 1] ? 0.7 : 1);
+  for (int32_t i = 0; i < x->p.n; i++)
+    sum += x->alone[i][a[i]] * (i > 0 && a[i] == a[i - 1] ? 0.7 : 1);
   return sum;
 }
 
 static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
                           double *excess) {
   sum_problem *x = ud;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     const int32_t *a = assignment + (size_t)j * (size_t)x->p.n;
-    EACH(i, x->p.n) x->wrong += !x->legal[i * ACTIONS + a[i]];
+    for (int32_t i = 0; i < x->p.n; i++) x->wrong += !x->legal[i * ACTIONS + a[i]];
     if (x->calls < KEPT) memcpy(x->row[x->calls++], a, (size_t)x->p.n * sizeof *a);
     out[j] = sum_of(x, a);
     if (out[j] > x->wall) excess[j] = out[j] - x->wall;
@@ -38,12 +39,12 @@ static void released(void *ud) { ((sum_problem *)ud)->released++; }
 static void make(sum_problem *x, uint64_t seed, int32_t n) {
   memset(x, 0, sizeof *x);
   berth_rng r = seeded(seed, 31);
-  EACH(i, n)
-    EACH(a, ACTIONS) {
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t a = 0; a < ACTIONS; a++) {
       x->alone[i][a] = 4 * berth_rng_uniform(&r);
       x->legal[i * ACTIONS + a] = a == 0 || berth_rng_below(&r, 2) == 0;
     }
-  EACH(a, ACTIONS)
+  for (int32_t a = 0; a < ACTIONS; a++)
     x->instead[a] = a > 0 && berth_rng_below(&r, 3) > 0 ? berth_rng_below(&r, a) : BERTH_NONE;
   x->wall = INFINITY;
   x->p.n = n;
@@ -74,7 +75,7 @@ static berth_status run(sum_problem *x, const berth_decide_options *o, int32_t *
 }
 
 static bool was_asked(const sum_problem *x, const int32_t *a) {
-  EACH(k, x->calls)
+  for (int32_t k = 0; k < x->calls; k++)
     if (memcmp(x->row[k], a, (size_t)x->p.n * sizeof *a) == 0) return true;
   return false;
 }
@@ -89,8 +90,8 @@ static void check_uniform(sum_problem *x, berth_decide_method method) {
   int32_t a[MOST];
   CHECK_OK(run(x, &o, a, NULL));
   CHECK(x->wrong == 0);
-  EACH(k, ACTIONS) {
-    EACH(i, x->p.n) {
+  for (int32_t k = 0; k < ACTIONS; k++) {
+    for (int32_t i = 0; i < x->p.n; i++) {
       const int32_t same = stand_in(x, i, k);
       a[i] = same == BERTH_NONE ? x->start[i] : same;
     }
@@ -101,7 +102,7 @@ static void check_uniform(sum_problem *x, berth_decide_method method) {
 TEST("an action for all decisions: what stands for it where it is illegal, else the start") {
   static sum_problem x;
   for (uint64_t seed = 0; seed < 40; seed++)
-    EACH(m, N_METHODS) {
+    for (int m = 0; m < N_METHODS; m++) {
       make(&x, seed, MOST);
       if (seed % 4 == 3) x.p.instead = NULL;
       check_uniform(&x, methods[m]);
@@ -113,7 +114,7 @@ TEST("an action for all decisions: what stands for it where it is illegal, else 
 static int32_t filled(const sum_problem *x, const berth_leaf *leaf, int32_t i) {
   double least = INFINITY;
   int32_t action = x->start[i];
-  EACH(j, leaf->decided) {
+  for (int32_t j = 0; j < leaf->decided; j++) {
     const int32_t same = stand_in(x, i, leaf->assignment[j]);
     if (same == BERTH_NONE || (x->p.fill == BERTH_FILL_FIRST ? j > 0 : !(i - j < least))) continue;
     least = i - j;
@@ -124,19 +125,19 @@ static int32_t filled(const sum_problem *x, const berth_leaf *leaf, int32_t i) {
 
 static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   sum_problem *x = ud;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     for (int32_t i = leaf[j].decided; i < x->p.n; i++)
       x->wrong += leaf[j].assignment[i] != filled(x, &leaf[j], i);
-    EACH(a, ACTIONS) p[j * ACTIONS + a] = 1;
+    for (int32_t a = 0; a < ACTIONS; a++) p[j * ACTIONS + a] = 1;
   }
   return BERTH_OK;
 }
 
 static berth_status in_range(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   sum_problem *x = ud;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     x->wrong += leaf[j].decision < 0 || leaf[j].decision >= x->p.n || leaf[j].decided > x->p.n;
-    EACH(a, ACTIONS) p[j * ACTIONS + a] = 1 + a;
+    for (int32_t a = 0; a < ACTIONS; a++) p[j * ACTIONS + a] = 1 + a;
   }
   return BERTH_OK;
 }
@@ -180,9 +181,9 @@ static berth_status ravine(void *ud, int32_t k, const int32_t *assignment, doubl
                            double *excess) {
   sum_problem *x = ud;
   (void)excess;
-  EACH(j, k) {
+  for (int32_t j = 0; j < k; j++) {
     int32_t ones = 0, others = 0;
-    EACH(i, x->p.n) {
+    for (int32_t i = 0; i < x->p.n; i++) {
       const int32_t a = assignment[j * x->p.n + i];
       ones += a == 1;
       others += a == (i % 2 ? 0 : 2);
@@ -195,13 +196,13 @@ static berth_status ravine(void *ud, int32_t k, const int32_t *assignment, doubl
 TEST("segments change as a whole") {
   static sum_problem x;
   for (int m = 2; m < N_METHODS; m++)
-    EACH(with, 2) {
+    for (int with = 0; with < 2; with++) {
       berth_decide_options o = berth_decide_default(0);
       make(&x, 1, 10);
       x.p.value = ravine;
       x.p.instead = with ? x.instead : NULL;
-      EACH(i, ACTIONS) x.instead[i] = i == 2 ? 0 : BERTH_NONE;
-      EACH(i, 10) {
+      for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = i == 2 ? 0 : BERTH_NONE;
+      for (int32_t i = 0; i < 10; i++) {
         const uint8_t legal[ACTIONS] = { 1, 1, i % 2 == 0, 0, 0 };
         memcpy(&x.legal[i * ACTIONS], legal, ACTIONS);
         x.start[i] = 1;
@@ -218,15 +219,15 @@ TEST("segments change as a whole") {
 
 TEST("nothing for any is as no table") {
   static sum_problem x;
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     o.method = methods[m];
     o.calls = 150;
     berth_decide_report r[2];
     int32_t a[2][MOST];
-    EACH(k, 2) {
+    for (int k = 0; k < 2; k++) {
       make(&x, 6, MOST);
-      EACH(i, ACTIONS) x.instead[i] = BERTH_NONE;
+      for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
       x.p.instead = k ? x.instead : NULL;
       CHECK_OK(run(&x, &o, a[k], &r[k]));
     }
@@ -240,9 +241,9 @@ TEST("nothing for any is as no table") {
 /* Four starts: all 0, and each of 1, 2, 3 where legal. */
 static void make_starts(sum_problem *x, uint64_t seed, int32_t n) {
   make(x, seed, n);
-  EACH(s, 4)
-    EACH(i, n) x->start[s * n + i] = x->legal[i * ACTIONS + s] ? s : 0;
-  EACH(s, 4) x->told[s] = sum_of(x, x->start + s * n);
+  for (int32_t s = 0; s < 4; s++)
+    for (int32_t i = 0; i < n; i++) x->start[s * n + i] = x->legal[i * ACTIONS + s] ? s : 0;
+  for (int32_t s = 0; s < 4; s++) x->told[s] = sum_of(x, x->start + s * n);
   x->p.n_starts = 4;
   x->p.start_value = x->told;
   x->p.start_excess = x->excess;
@@ -250,7 +251,7 @@ static void make_starts(sum_problem *x, uint64_t seed, int32_t n) {
 
 static double least_told(const sum_problem *x) {
   double least = INFINITY;
-  EACH(s, 4) least = fmin(least, x->told[s]);
+  for (int32_t s = 0; s < 4; s++) least = fmin(least, x->told[s]);
   return least;
 }
 
@@ -267,7 +268,7 @@ static void check_trace(const sum_problem *x, const berth_decider *d,
 TEST("known starts are neither asked nor counted, and stand in the trace before anything") {
   static sum_problem x;
   for (uint64_t seed = 0; seed < 20; seed++)
-    EACH(m, N_METHODS)
+    for (int m = 0; m < N_METHODS; m++)
       for (int32_t batch = 1; batch <= 6; batch += 5) {
         berth_decide_options o = berth_decide_default(0);
         const int64_t budget = seed % 2 ? 1 : 60;
@@ -279,20 +280,20 @@ TEST("known starts are neither asked nor counted, and stand in the trace before 
         berth_decide_report r = must_decider_best(d, NULL);
         CHECK(r.evaluations == budget && x.calls == budget && x.wrong == 0);
         CHECK(r.start == least_told(&x) && r.value <= r.start);
-        EACH(s, 4) CHECK(!was_asked(&x, x.start + s * MOST));
+        for (int32_t s = 0; s < 4; s++) CHECK(!was_asked(&x, x.start + s * MOST));
         check_trace(&x, d, &r);
       }
 }
 
 TEST("those that are NaN are asked, whatever the batch, and no others") {
   static sum_problem x;
-  EACH(mask, 16)
+  for (int32_t mask = 0; mask < 16; mask++)
     for (int32_t batch = 1; batch <= 3; batch++) {
       berth_decide_options o = berth_decide_default(0);
       int32_t unknown = 0;
       make_starts(&x, 3, MOST);
       double least = least_told(&x);
-      EACH(s, 4)
+      for (int32_t s = 0; s < 4; s++)
         if (mask >> s & 1) {
           x.told[s] = NAN;
           unknown++;
@@ -304,13 +305,13 @@ TEST("those that are NaN are asked, whatever the batch, and no others") {
       int32_t a[MOST];
       CHECK_OK(run(&x, &o, a, &r));
       CHECK(r.start == least && r.evaluations == o.calls && x.calls == o.calls);
-      EACH(s, 4) CHECK(was_asked(&x, x.start + s * MOST) == (mask >> s & 1));
+      for (int32_t s = 0; s < 4; s++) CHECK(was_asked(&x, x.start + s * MOST) == (mask >> s & 1));
     }
 }
 
 TEST("what is told is believed, also when the tables are gone") {
   static sum_problem x;
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     make_starts(&x, 5, MOST);
     int32_t best[MOST];
@@ -336,10 +337,10 @@ TEST("known starts that are not allowed: the least excess, then less value") {
   berth_decide_options o = berth_decide_default(0);
   berth_decide_report r;
   int32_t a[MOST];
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     make_starts(&x, 7, MOST);
     x.wall = 0; /* nothing is allowed, and what is valued exceeds by more than 1 */
-    EACH(s, 4) x.excess[s] = s == 0 ? 0.7 : 0.5;
+    for (int32_t s = 0; s < 4; s++) x.excess[s] = s == 0 ? 0.7 : 0.5;
     x.told[3] = 0.25;
     x.told[1] = INFINITY;
     o.method = methods[m];
@@ -364,7 +365,7 @@ TEST("given values count before any evaluation: also of a start given before, an
      "evaluations end early") {
   static sum_problem x;
   for (int32_t batch = 1; batch <= 3; batch++)
-    EACH(m, N_METHODS) {
+    for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
       make_starts(&x, 1, MOST);
       memcpy(x.start + 3 * MOST, x.start, MOST * sizeof *x.start);
@@ -384,11 +385,11 @@ TEST("given values count before any evaluation: also of a start given before, an
 
 TEST("where all is known nothing is asked") {
   static sum_problem x;
-  EACH(m, N_METHODS) {
+  for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
     make_starts(&x, 2, 2);
     memset(x.legal, 0, sizeof x.legal);
-    EACH(s, 4) {
+    for (int32_t s = 0; s < 4; s++) {
       x.start[2 * s] = s / 2;
       x.start[2 * s + 1] = s % 2;
       x.legal[s / 2 * ACTIONS + s % 2] = 1;
@@ -432,7 +433,7 @@ static void wrong_instead(int32_t a, int32_t b, int32_t c, const char *text) {
   static sum_problem x;
   make(&x, 1, MOST);
   memset(x.legal, 1, sizeof x.legal); /* wrong even where nothing is illegal */
-  EACH(i, ACTIONS) x.instead[i] = BERTH_NONE;
+  for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
   x.instead[1] = a;
   x.instead[2] = b;
   x.instead[4] = c;

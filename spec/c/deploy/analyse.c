@@ -49,7 +49,7 @@ static berth_status chain(int32_t n, const double *bytes, const int32_t *group, 
 /* ---- op groups ---- */
 
 static void random_seconds(berth_rng *rng, int32_t n, double *seconds) {
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     seconds[k] = berth_rng_below(rng, 1000) * 1e-6;
     for (int32_t i = 1; i < BERTH_I_GROUP_TIMES; i++) seconds[i * n + k] = seconds[k] / (1 << i);
   }
@@ -57,7 +57,7 @@ static void random_seconds(berth_rng *rng, int32_t n, double *seconds) {
 
 static double time_of_group(int32_t n, const double *seconds, const int32_t *group, int32_t which) {
   double sum = 0;
-  EACH(k, n) sum += group[k] == which ? seconds[k] : 0;
+  for (int32_t k = 0; k < n; k++) sum += group[k] == which ? seconds[k] : 0;
   return sum;
 }
 
@@ -66,17 +66,17 @@ static void check_groups(const berth_analysis *a, int32_t n, const double *secon
                          const int32_t *group, int32_t groups) {
   const int32_t *base = berth_analysis_base(a, NULL);
   double before = INFINITY;
-  EACH(p, groups) {
+  for (int32_t p = 0; p < groups; p++) {
     int32_t size = 0;
     double now = time_of_group(n, seconds, group, p);
-    EACH(k, n) size += group[k] == p;
+    for (int32_t k = 0; k < n; k++) size += group[k] == p;
     CHECK(size > 0);
     CHECK(now <= before * (1 + 1e-12));
     before = now;
   }
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     CHECK(group[k] >= 0 && group[k] < groups);
-    EACH(i, k) CHECK(base[i] != base[k] || group[i] == group[k]);
+    for (int32_t i = 0; i < k; i++) CHECK(base[i] != base[k] || group[i] == group[k]);
   }
 }
 
@@ -84,14 +84,14 @@ static void check_groups(const berth_analysis *a, int32_t n, const double *secon
 static void check_balance(int32_t n, const double *seconds, const int32_t *group, int32_t groups,
                           int32_t asked) {
   double total = 0, most = 0, load[CHAIN] = { 0 };
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     double mean = (seconds[k] + seconds[n + k] + seconds[2 * n + k] + seconds[3 * n + k]) / 4;
     double w = 1 + floor(sqrt(mean * 1e6));
     total += w;
     most = fmax(most, w);
     load[group[k]] += w;
   }
-  EACH(p, groups) CHECK(load[p] <= 5 * total / asked + most);
+  for (int32_t p = 0; p < groups; p++) CHECK(load[p] <= 5 * total / asked + most);
 }
 
 static void check_random_groups(berth_rng *rng) {
@@ -99,7 +99,7 @@ static void check_random_groups(berth_rng *rng) {
   int32_t colocated[CHAIN], n = 1 + berth_rng_below(rng, CHAIN);
   berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0,
                          (uint64_t)berth_rng_below(rng, 1000) };
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     colocated[k] = berth_rng_below(rng, 10) == 0 ? berth_rng_below(rng, 5) : BERTH_NONE;
     bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
   }
@@ -128,7 +128,7 @@ TEST("top-k: the nearest centre by hops") {
   static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
   double seconds[BERTH_I_GROUP_TIMES * 8];
   const berth_i_grouping o = { 3, true, 0 };
-  EACH(k, BERTH_I_GROUP_TIMES * 8) seconds[k] = us[k % 8] * 1e-6;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
   berth_graph *g;
   CHECK_OK(chain(8, NULL, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
@@ -148,7 +148,7 @@ TEST("between sets of ops: elements, of all tensors, each once per set that read
   /* unknown: 1,000; 400 / 4 + 80 / 4 */
   static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 };
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(k, 4) add_op(b, "Relu", BERTH_NONE, 0);
+  for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
   CHECK_OK(connect(b, 0, 1, 4000, 0));
   /* in the set of op 1: sent there once */
   CHECK_OK(berth_graph_builder_add_consumer(b, 0, 2));
@@ -160,7 +160,7 @@ TEST("between sets of ops: elements, of all tensors, each once per set that read
   berth_i_set_graph s;
   CHECK_OK(berth_i_set_graph_new(g, 4, NULL, 3, of, &s));
   CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
-  EACH(k, 6) CHECK_NEAR(s.elements[k], elements[k], 0);
+  for (int32_t k = 0; k < 6; k++) CHECK_NEAR(s.elements[k], elements[k], 0);
   berth_i_pool_free(&s.pool);
 }
 
@@ -170,10 +170,10 @@ TEST("op groups are cut by the roots of the mean times of ops") {
   double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
   int32_t of[CHAIN];
   const berth_i_grouping o = { 8, false, 1 };
-  EACH(k, CHAIN) {
+  for (int32_t k = 0; k < CHAIN; k++) {
     of[k] = k;
     weight[k] = k >= 170 ? 101 : k % 40 == 5 ? 501 : k < 60 ? 2 : 1;
-    EACH(i, BERTH_I_GROUP_TIMES) {
+    for (int32_t i = 0; i < BERTH_I_GROUP_TIMES; i++) {
       seconds[i * CHAIN + k] = k >= 170      ? (i == 1 || i == 2) * 0.02
                                : k % 40 == 5 ? 0.25
                                : k < 60      ? 3e-6
@@ -189,8 +189,8 @@ TEST("op groups are cut by the roots of the mean times of ops") {
   CHECK_OK(berth_i_set_graph_new(g, CHAIN, NULL, CHAIN, of, &s));
   int32_t part[CHAIN];
   CHECK_OK(berth_i_set_graph_cut(&s, weight, 8, 5, 1, part));
-  EACH(k, CHAIN) {
-    EACH(i, k) CHECK((group[i] == group[k]) == (part[i] == part[k]));
+  for (int32_t k = 0; k < CHAIN; k++) {
+    for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
   }
   berth_i_pool_free(&s.pool);
   RELEASE(g);
@@ -202,16 +202,16 @@ TEST("op groups are cut where least crosses") {
   enum { N = 8 };
   double seconds[BERTH_I_GROUP_TIMES * N];
   const berth_i_grouping o = { 2, false, 1 };
-  EACH(k, BERTH_I_GROUP_TIMES * N) seconds[k] = 1e-3;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-3;
   double bytes[N];
-  EACH(k, N) bytes[k] = k == 2 ? 4 : 4e6;
+  for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
   berth_graph *g;
   CHECK_OK(chain(N, bytes, NULL, &g));
   berth_analysis *a = must_analyse(g, NULL);
   int32_t group[N], n;
   CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &n));
   CHECK(n == 2);
-  EACH(k, N - 1) CHECK((group[k] == group[k + 1]) == (k != 2));
+  for (int32_t k = 0; k < N - 1; k++) CHECK((group[k] == group[k + 1]) == (k != 2));
   RELEASE(g);
 }
 
@@ -223,17 +223,17 @@ static void check_halves(bool published) {
   double bytes[N], seconds[N];
   int32_t op[N];
   berth_i_dealing o = { 2, 0, published, 1 };
-  EACH(k, N) op[k] = k, seconds[k] = 1e-3, bytes[k] = k == N / 2 - 1 ? 4 : 4e6;
+  for (int32_t k = 0; k < N; k++) op[k] = k, seconds[k] = 1e-3, bytes[k] = k == N / 2 - 1 ? 4 : 4e6;
   berth_graph *g;
   CHECK_OK(chain(N, bytes, NULL, &g));
   int32_t part[N];
   CHECK_OK(berth_i_deploy_split(g, N, op, published ? NULL : seconds, &o, part));
-  EACH(k, N) CHECK(part[k] == part[k < N / 2 ? 0 : N - 1]);
+  for (int32_t k = 0; k < N; k++) CHECK(part[k] == part[k < N / 2 ? 0 : N - 1]);
   CHECK(part[0] != part[N - 1]);
   o.number = 3;
   int32_t turned[N];
   CHECK_OK(berth_i_deploy_split(g, N, op, seconds, &o, turned));
-  EACH(k, N) CHECK(turned[k] == (part[k] + 3) % 2);
+  for (int32_t k = 0; k < N; k++) CHECK(turned[k] == (part[k] + 3) % 2);
   RELEASE(g);
 }
 
@@ -244,7 +244,7 @@ static void check_heavy_pair(bool published) {
   double bytes[N], seconds[N], params[N];
   int32_t op[N];
   const berth_i_dealing o = { 2, 0, published, 1 };
-  EACH(k, N) {
+  for (int32_t k = 0; k < N; k++) {
     bool heavy = k == 1 || k == 2;
     op[k] = k;
     bytes[k] = k == 1 ? 4e6 : 4;
@@ -265,7 +265,7 @@ static void check_random_split(berth_rng *rng) {
                                        first = berth_rng_below(rng, n);
   berth_i_dealing o = { 1 + berth_rng_below(rng, 9), berth_rng_below(rng, 100), false, 5 };
   double total = 0, most = 0, load[9] = { 0 }, unit[CHAIN] = { 0 };
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     colocated[k] = k < first                      ? BERTH_NONE
                    : berth_rng_below(rng, 8) == 0 ? 1 + berth_rng_below(rng, 3)
                                                   : BERTH_NONE;
@@ -276,16 +276,17 @@ static void check_random_split(berth_rng *rng) {
   CHECK_OK(chain(n, NULL, colocated, &g));
   int32_t part[CHAIN];
   CHECK_OK(berth_i_deploy_split(g, n - first, op, seconds, &o, part));
-  EACH(k, n - first) {
+  for (int32_t k = 0; k < n - first; k++) {
     int32_t group = colocated[op[k]];
     CHECK(part[k] >= 0 && part[k] < o.parts);
-    EACH(i, k) CHECK(group == BERTH_NONE || group != colocated[op[i]] || part[i] == part[k]);
+    for (int32_t i = 0; i < k; i++)
+      CHECK(group == BERTH_NONE || group != colocated[op[i]] || part[i] == part[k]);
     total += seconds[op[k]];
     load[part[k]] += seconds[op[k]];
     unit[group == BERTH_NONE ? 4 + k % (CHAIN - 4) : group] += seconds[op[k]];
   }
-  EACH(k, CHAIN) most = fmax(most, unit[k]);
-  EACH(p, o.parts) CHECK(load[p] <= 1.5 * total / o.parts + most + 1e-9);
+  for (int32_t k = 0; k < CHAIN; k++) most = fmax(most, unit[k]);
+  for (int32_t p = 0; p < o.parts; p++) CHECK(load[p] <= 1.5 * total / o.parts + most + 1e-9);
   RELEASE(g);
 }
 
@@ -366,9 +367,9 @@ static berth_status all_of_it(berth_graph *g, berth_cost *c, berth_analysis **a,
   berth_status st = berth_analyse(g, NULL, a);
   (void)ctx;
   double seconds[BERTH_I_GROUP_TIMES * N];
-  EACH(k, BERTH_I_GROUP_TIMES * N) seconds[k] = 1e-4;
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-4;
   int32_t op[N];
-  EACH(k, N) op[k] = k;
+  for (int32_t k = 0; k < N; k++) op[k] = k;
   o.cost = c;
   o.cheap = 1;
   int32_t group[N], n;
@@ -392,7 +393,7 @@ static berth_status work(void) {
 
 TEST("op groups hold whole base groups, by falling time, balanced, the same again") {
   berth_rng rng = seeded(11, 0);
-  EACH(k, 60) check_random_groups(&rng);
+  for (int k = 0; k < 60; k++) check_random_groups(&rng);
 }
 
 TEST("a split cuts where least crosses, and turns with the number of the op group") {
@@ -402,7 +403,7 @@ TEST("a split cuts where least crosses, and turns with the number of the op grou
 
 TEST("splits keep colocation groups together and are balanced") {
   berth_rng rng = seeded(11, 0);
-  EACH(k, 100) check_random_split(&rng);
+  for (int k = 0; k < 100; k++) check_random_split(&rng);
 }
 
 TEST("a split spreads the times of ops, or their parameters if published") {

@@ -25,7 +25,7 @@ static int32_t find_action(const berth_deploy *d, int32_t devices_in_set,
                            berth_deploy_option option, berth_deploy_shares shares) {
   const berth_action *a;
   int32_t n = berth_deploy_actions(d, &a);
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     if (berth_deploy_set(d, a[k].set, NULL) == devices_in_set && a[k].option == option
         && a[k].shares == shares)
       return k;
@@ -44,7 +44,7 @@ static berth_deploy *layer_problem(const double *speed, berth_deploy_options o) 
 static berth_compiled *compiled(berth_deploy *d, int32_t action, const uint8_t *duplicate) {
   berth_compiled *c = NULL;
   int32_t all[64];
-  EACH(k, 64) all[k] = action;
+  for (int32_t k = 0; k < 64; k++) all[k] = action;
   CHECK_OK(berth_deploy_compile(d, all, duplicate, &c));
   CHECK_OK(berth_compiled_check(c));
   return OWNED(c);
@@ -52,7 +52,7 @@ static berth_compiled *compiled(berth_deploy *d, int32_t action, const uint8_t *
 
 static int32_t count_parts(const berth_compiled *c, berth_part part) {
   int32_t n = 0;
-  EACH(v, c->g->n_ops) n += c->part[v] == part;
+  for (int32_t v = 0; v < c->g->n_ops; v++) n += c->part[v] == part;
   return n;
 }
 
@@ -106,7 +106,7 @@ TEST("shares by speed") {
   CHECK_NEAR(c->g->tensor_bytes[1], 40, 1e-12);
   int32_t owner[6];
   CHECK_OK(berth_deploy_owners(d, 0, BERTH_SHARES_SPEED, owner));
-  EACH(k, 6) CHECK(owner[k] == (k >= 2));
+  for (int32_t k = 0; k < 6; k++) CHECK(owner[k] == (k >= 2));
   RELEASE(c);
 }
 
@@ -144,14 +144,15 @@ TEST("one device: the graph as it was") {
   berth_deploy *d = layer_problem(NULL, berth_deploy_default(BERTH_PHYSICAL));
   berth_compiled *c = compiled(d, find_action(d, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN), NULL);
   CHECK(c->g->n_ops == 4 && c->g->n_tensors == 3 && c->g->n_edges == 4);
-  EACH(v, 4) CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
+  for (int32_t v = 0; v < 4; v++)
+    CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
 }
 
 /* ---- owners ---- */
 
 static int32_t count_kept(int32_t n, const int32_t *a, const int32_t *b) {
   int32_t kept = 0;
-  EACH(k, n) kept += a[k] == b[k];
+  for (int32_t k = 0; k < n; k++) kept += a[k] == b[k];
   return kept;
 }
 
@@ -170,7 +171,7 @@ TEST("a device keeps its samples from set to set, as far as its share goes") {
   CHECK_OK(berth_deploy_owners(d, 1, BERTH_SHARES_EVEN, last));
   int32_t other[12];
   CHECK_OK(berth_deploy_owners(d, 2, BERTH_SHARES_EVEN, other));
-  EACH(k, 12) CHECK(all[k] == k / 3 && (last[k] == all[k] || all[k] < 2));
+  for (int32_t k = 0; k < 12; k++) CHECK(all[k] == k / 3 && (last[k] == all[k] || all[k] < 2));
   CHECK(count_kept(12, all, last) == 6 && count_kept(12, all, other) == 6
         && count_kept(12, last, other) >= 3);
   int32_t samples[4];

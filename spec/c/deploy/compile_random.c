@@ -30,7 +30,7 @@ static int32_t forward_layer(graph_build *x, berth_rng *rng, built_net *net, int
   *variable = has_op ? add_tensor(x, holder, bytes, 0) : BERTH_NONE;
   if (has_op) reads(x, op, *variable);
   if (i == 0) reads(x, op, input);
-  EACH(j, i) {
+  for (int32_t j = 0; j < i; j++) {
     net->reader_of[j][i] = j == i - 1 || berth_rng_below(rng, 4) == 0;
     if (net->reader_of[j][i]) reads(x, op, net->act[j]);
   }
@@ -51,7 +51,7 @@ static void backward_layer(graph_build *x, berth_rng *rng, built_net *net, int32
     reads(x, op, net->grad[i][j]);
     if (apart) reads(x, weights, net->grad[i][j]);
   }
-  EACH(j, i) {
+  for (int32_t j = 0; j < i; j++) {
     if (net->reader_of[j][i])
       net->grad[j][i] = add_tensor(x, op, 40 * (1 + berth_rng_below(rng, 50)), BERTH_TENSOR_BATCH);
   }
@@ -67,7 +67,7 @@ static berth_graph *random_net(berth_rng *rng) {
   int32_t input;
   input = add_tensor(&x, add_op(&x, "input", 0, 0, 0, BERTH_NONE), 80, BERTH_TENSOR_BATCH);
   int32_t variable[MOST_LAYERS];
-  EACH(i, net.n) forward_layer(&x, rng, &net, i, input, &variable[i]);
+  for (int32_t i = 0; i < net.n; i++) forward_layer(&x, rng, &net, i, input, &variable[i]);
   for (int32_t i = net.n - 1; i >= 0; i--) backward_layer(&x, rng, &net, i, variable[i]);
   return finish(&x);
 }
@@ -95,7 +95,7 @@ static berth_deploy *random_problem(berth_rng *rng) {
   berth_deploy_options o = random_options(rng);
   double speed[MOST_DEVICES];
   int32_t n = 1 + berth_rng_below(rng, MOST_DEVICES);
-  EACH(k, MOST_DEVICES) speed[k] = speeds[berth_rng_below(rng, 4)];
+  for (int32_t k = 0; k < MOST_DEVICES; k++) speed[k] = speeds[berth_rng_below(rng, 4)];
   return problem(random_net(rng), devices(n, speed, berth_rng_below(rng, 2) ? 100 : 0),
                  &o);
 }
@@ -105,30 +105,31 @@ static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *acti
   const uint8_t *legal = berth_deploy_legal(d);
   int32_t repeats = 2 + berth_rng_below(rng, 10);
   int32_t n = berth_deploy_actions(d, NULL);
-  EACH(k, d->n_groups) {
+  for (int32_t k = 0; k < d->n_groups; k++) {
     do action[k] = berth_rng_below(rng, n);
     while (!legal[(size_t)k * (size_t)n + (size_t)action[k]]);
   }
-  EACH(k, d->n_ops) duplicate[k] = berth_rng_below(rng, repeats) == 0;
+  for (int32_t k = 0; k < d->n_ops; k++) duplicate[k] = berth_rng_below(rng, repeats) == 0;
 }
 
 /* What the builder makes of the same ops, tensors, edges and collectives. */
 static berth_graph *built_again(const berth_graph *g) {
   berth_graph *again = NULL;
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, g->n_ops) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     berth_op op = must_graph_op(g, i);
     must_add_op(b, &op);
   }
-  EACH(i, g->n_tensors) {
+  for (int32_t i = 0; i < g->n_tensors; i++) {
     berth_tensor t = must_graph_tensor(g, i);
     must_add_tensor(b, &t);
   }
-  EACH(i, g->n_ops) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     for (int32_t j = g->in_at[i]; j < g->in_at[i + 1]; j++)
       CHECK_OK(berth_graph_builder_add_consumer(b, g->in[j], i));
   }
-  EACH(i, g->n_collectives) must_add_collective(b, &g->collectives[i]);
+  for (int32_t i = 0; i < g->n_collectives; i++)
+    must_add_collective(b, &g->collectives[i]);
   CHECK_OK(berth_graph_builder_finish(b, &again));
   RELEASE(b);
   return OWNED(again);
@@ -151,7 +152,8 @@ static void check_lists(const berth_graph *g) {
     CHECK(same(g->after_at, h->after_at, g->n_ops + 1)
           && same(g->after, h->after, g->after_at[g->n_ops]));
   }
-  EACH(k, g->n_tensors) CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
+  for (int32_t k = 0; k < g->n_tensors; k++)
+    CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
 }
 
 static void check_random(uint64_t seed) {
@@ -161,7 +163,7 @@ static void check_random(uint64_t seed) {
   berth_deploy *d = random_problem(&rng);
   int32_t action[16];
   uint8_t duplicate[MOST_LAYERS * 6];
-  EACH(k, 3) {
+  for (int32_t k = 0; k < 3; k++) {
     random_strategy(d, &rng, action, duplicate);
     if (!CHECK_OK(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c)))
       break;

@@ -55,7 +55,7 @@ static berth_topology *star_of(int32_t n, const berth_device *device, berth_link
   int32_t hub;
   if (berth_topology_builder_add_switch(b, "hub", &hub) != BERTH_OK) goto done;
   int32_t node;
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     if (berth_topology_builder_add_device(b, &device[k], NULL, &node) != BERTH_OK) goto done;
     if (berth_topology_builder_add_duplex(b, node, hub, &link, NULL) != BERTH_OK) goto done;
   }

@@ -11,7 +11,7 @@ enum { MOST_LAYERS = 10 };
 /* Device k is in machine k / 2; speeds 1 or those given; `rate` of memory bandwidth. */
 static berth_topology *devices(int32_t n, const double *speed, double rate) {
   berth_device d[MOST_DEVICES];
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     d[k] = berth_device_default();
     d[k].speed = speed ? speed[k] : 1;
     d[k].machine = k / 2;

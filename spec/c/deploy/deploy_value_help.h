@@ -24,7 +24,7 @@ static berth_graph *chain_of(int32_t n, const layer_row *layer) {
   graph_build own = { NULL, BERTH_OK, 0 }, *b = &own;
   if (berth_graph_builder_new(ctx, &own.b) != BERTH_OK) return NULL;
   add_op(b, "input", 0, 0, 0, BERTH_NONE);
-  EACH(l, n) {
+  for (int32_t l = 0; l < n; l++) {
     add_op(b, "Variable", 0, layer[l].weights, 0, BERTH_NONE);
     add_op(b, "forward", layer[l].seconds, 0, 0, BERTH_NONE);
     add_op(b, "weights", layer[l].seconds, 0, BERTH_OP_BACKWARD, BERTH_NONE);
@@ -33,7 +33,7 @@ static berth_graph *chain_of(int32_t n, const layer_row *layer) {
   }
   int32_t act[MOST_OPS];
   act[0] = add_tensor(b, INPUT, layer[0].activation, BERTH_TENSOR_BATCH);
-  EACH(l, n) {
+  for (int32_t l = 0; l < n; l++) {
     int32_t w = add_tensor(b, op_of(l, VARIABLE), layer[l].weights, 0);
     act[l + 1] = add_tensor(b, op_of(l, FORWARD), layer[l].activation, BERTH_TENSOR_BATCH);
     reads(b, op_of(l, FORWARD), w);
@@ -74,7 +74,7 @@ static deploy_setting setting(int32_t devices, int32_t batch, int32_t op_groups)
   s.devices = devices;
   s.bandwidth = 1e9;
   s.latency = 1e-6;
-  EACH(k, MOST_DEVICES) {
+  for (int32_t k = 0; k < MOST_DEVICES; k++) {
     s.speed[k] = 1;
     s.memory[k] = INFINITY;
   }
@@ -85,7 +85,7 @@ static deploy_setting setting(int32_t devices, int32_t batch, int32_t op_groups)
 
 static berth_topology *star(const deploy_setting *s) {
   berth_device d[MOST_DEVICES];
-  EACH(k, s->devices) {
+  for (int32_t k = 0; k < s->devices; k++) {
     d[k] = berth_device_default();
     d[k].speed = s->speed[k];
     d[k].memory = s->memory[k];
@@ -128,7 +128,7 @@ static int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first
   const berth_action *a;
   const int32_t *list;
   int32_t n = berth_deploy_actions(d, &a);
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     if (berth_deploy_set(d, a[k].set, &list) == devices && list[0] == first && a[k].option == option
         && a[k].shares == shares)
       return k;
@@ -137,7 +137,7 @@ static int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first
 }
 
 static void uniform(const berth_deploy *d, int32_t action, int32_t *out) {
-  EACH(g, berth_deploy_groups(d)) out[g] = action;
+  for (int32_t g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
 }
 
 static berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
@@ -155,14 +155,14 @@ static double draw(berth_rng *r, double low, double high) {
 }
 
 static void draw_layers(berth_rng *r, int32_t n, layer_row *layer) {
-  EACH(l, n)
+  for (int32_t l = 0; l < n; l++)
     layer[l] = (layer_row){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
 }
 
 static deploy_setting draw_setting(berth_rng *r) {
   deploy_setting s =
       setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
-  EACH(k, s.devices) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
+  for (int32_t k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
   s.bandwidth = draw(r, 1e8, 1e11);
   s.o = berth_deploy_default(berth_rng_below(r, 4) == 0 ? BERTH_PUBLISHED : BERTH_PHYSICAL);
   s.o.duplicates = 1;

@@ -107,11 +107,11 @@ static double least(berth_deploy *d, berth_deploy_sfb rule, int64_t *count) {
 static void check_best(double memory) {
   static const berth_deploy_sfb sfb[] = { BERTH_DEPLOY_SFB_NONE, BERTH_DEPLOY_SFB_LOCAL };
   berth_deploy *d = problem(memory);
-  EACH(r, 2) {
+  for (int r = 0; r < 2; r++) {
     int64_t count;
     const double best = least(d, sfb[r], &count);
     CHECK(count > 100 && count < 100000);
-    EACH(steps, 2) {
+    for (int steps = 0; steps < 2; steps++) {
       berth_deploy_search_options o = berth_deploy_search_default(0);
       o.sfb = sfb[r];
       o.steps = steps;

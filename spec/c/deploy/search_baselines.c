@@ -13,7 +13,7 @@ static berth_deploy *draw_problem(uint64_t seed, double memory) {
   s.op_groups = 4;
   layer_row layer[LAYERS];
   draw_layers(&r, LAYERS, layer);
-  EACH(l, LAYERS) sum += 3 * layer[l].weights;
+  for (int32_t l = 0; l < LAYERS; l++) sum += 3 * layer[l].weights;
   for (int32_t k = 0; k < s.devices && memory > 0; k++) s.memory[k] = memory * sum;
   return problem(LAYERS, layer, &s);
 }
@@ -25,7 +25,7 @@ static bool counts(const berth_deploy_list *l, int32_t k, berth_deploy_sfb rule)
 
 static double best_baseline(const berth_deploy_list *l, berth_deploy_sfb rule) {
   double best = INFINITY;
-  EACH(k, berth_deploy_list_size(l)) {
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
     const berth_deploy_value *v = berth_deploy_list_value(l, k);
     if (counts(l, k, rule) && v->over == 0) best = fmin(best, v->seconds);
   }
@@ -87,12 +87,12 @@ TEST("hooks may ask the problem that is at work: the same values") {
     berth_deploy *d[2] = { draw_problem(seed, 0), draw_problem(seed, 0) };
     x = (meddler){ d[1], 0, 0 };
     berth_deploy_list *l[2];
-    EACH(k, 2) CHECK_OK(berth_deploy_baselines(d[k], &l[k]));
+    for (int k = 0; k < 2; k++) CHECK_OK(berth_deploy_baselines(d[k], &l[k]));
     CHECK(x.calls > 0 && berth_deploy_list_size(l[0]) == berth_deploy_list_size(l[1]));
-    EACH(k, berth_deploy_list_size(l[0]))
+    for (int32_t k = 0; k < berth_deploy_list_size(l[0]); k++)
       CHECK(berth_deploy_list_value(l[0], k)->seconds == berth_deploy_list_value(l[1], k)->seconds);
     x.d = NULL;
-    EACH(k, 2) RELEASE(l[k], d[k]);
+    for (int k = 0; k < 2; k++) RELEASE(l[k], d[k]);
   }
   hooked(NULL);
 }
@@ -116,7 +116,7 @@ static void check_begun(berth_deploy *d, const berth_deploy_list *l,
 TEST("baselines are known: not valued again, the best of them is the start, nothing found is "
      "worse") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
-    EACH(k, 3) {
+    for (int32_t k = 0; k < 3; k++) {
       berth_deploy *d = draw_problem(seed, 0);
       berth_deploy_search_options o =
           with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
@@ -131,7 +131,7 @@ TEST("where a rule holds for whole strategies three of them are valued again, an
      "is worse than any") {
   int32_t repeated = 0;
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
-    EACH(k, 3) {
+    for (int32_t k = 0; k < 3; k++) {
       berth_deploy *d = draw_problem(seed, 0);
       const berth_deploy_search_options o =
           with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
@@ -175,7 +175,7 @@ static void check_excess(berth_deploy *d, const int32_t *action) {
   const berth_topology *t = berth_cost_topology(berth_deploy_cost(d));
   double peak[MOST_DEVICES], excess = 0;
   const berth_deploy_value v = value_of(d, action, NULL, peak);
-  EACH(k, berth_topology_devices(t)) {
+  for (int32_t k = 0; k < berth_topology_devices(t); k++) {
     berth_device device = must_topology_device(t, k);
     if (peak[k] > device.memory) excess += peak[k] / device.memory - 1;
   }
@@ -188,7 +188,7 @@ TEST("excess: what devices lack, in parts of their memory, added up") {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(seed, 0.4);
     berth_deploy_list *l = must_deploy_baselines(d);
-    EACH(k, berth_deploy_list_size(l)) {
+    for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
       check_excess(d, berth_deploy_list_action(l, k));
       over += berth_deploy_list_value(l, k)->over;
     }
@@ -204,7 +204,8 @@ TEST("where no baseline fits the search has not more excess than the one of leas
     berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
     double least = INFINITY;
     berth_deploy_list *l = must_deploy_baselines(d);
-    EACH(k, berth_deploy_list_size(l)) least = fmin(least, berth_deploy_list_value(l, k)->excess);
+    for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
+      least = fmin(least, berth_deploy_list_value(l, k)->excess);
     berth_decider *s = must_deploy_decider(d, &o);
     CHECK_OK(berth_decider_search(s, 5, 0));
     CHECK_STATUS(berth_decider_best(s, NULL, &r), least > 0 ? BERTH_EINFEASIBLE : BERTH_OK);

@@ -22,7 +22,7 @@ static action_space space_of(berth_deploy *d, const berth_deploy_search_options 
   const berth_action *a;
   x.n = x.actions = berth_deploy_actions(d, &a);
   const int32_t *list;
-  EACH(k, x.actions) {
+  for (int32_t k = 0; k < x.actions; k++) {
     x.base[k] = k;
     if (o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL && a[k].option == BERTH_DEPLOY_ALLREDUCE
         && berth_deploy_set(d, a[k].set, &list) > 1)
@@ -36,7 +36,7 @@ static bool base_legal(const action_space *x, int32_t group, int32_t k) {
 }
 
 static void some_strategy(const action_space *x, int32_t *action) {
-  EACH(g, x->groups)
+  for (int32_t g = 0; g < x->groups; g++)
     for (action[g] = 0; !base_legal(x, g, action[g]);) action[g]++;
 }
 
@@ -48,7 +48,8 @@ static bool repeats(const action_space *x, int32_t group, int32_t action) {
   all[group] = action;
   uint8_t duplicate[MOST_OPS];
   CHECK_OK(berth_deploy_repeat(x->d, all, BERTH_DEPLOY_SFB_LOCAL, duplicate));
-  EACH(i, ops) any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
+  for (int32_t i = 0; i < ops; i++)
+    any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
   return any;
 }
 
@@ -57,7 +58,8 @@ static bool is_legal(const action_space *x, int32_t group, int32_t k) {
 }
 
 static void draw_assignment(const action_space *x, berth_rng *r, int32_t *out) {
-  EACH(g, x->groups) do out[g] = berth_rng_below(r, x->n);
+  for (int32_t g = 0; g < x->groups; g++)
+    do out[g] = berth_rng_below(r, x->n);
     while (!is_legal(x, g, out[g]));
 }
 
@@ -83,14 +85,14 @@ static berth_deploy_search_options options(berth_deploy_sfb rule, int choose) {
 TEST("each AllReduce once more with repeated ops, legal where the rule repeats any") {
   int32_t more = 0, fewer = 0;
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
-    EACH(rule, 6) {
+    for (int32_t rule = 0; rule < 6; rule++) {
       berth_deploy *d = draw_problem(seed, 6, 0, 0);
       const berth_deploy_search_options o = options((berth_deploy_sfb)(rule % 3), rule / 3);
       const action_space x = space_of(d, &o);
       CHECK(berth_deploy_search_actions(d, &o) == x.n && (x.n > x.actions) == (rule == 4));
       int32_t a[MOST_GROUPS], action[MOST_GROUPS];
       uint8_t duplicate[MOST_OPS];
-      EACH(g, x.groups)
+      for (int32_t g = 0; g < x.groups; g++)
         for (int32_t k = -1; k <= x.n; k++) {
           const bool fine = k >= 0 && k < x.n && is_legal(&x, g, k);
           some_strategy(&x, a);
@@ -113,8 +115,9 @@ static void check_strategy(const action_space *x, const int32_t *assignment, con
                 *group = berth_deploy_group(x->d);
   uint8_t all[MOST_OPS];
   CHECK_OK(berth_deploy_repeat(x->d, action, BERTH_DEPLOY_SFB_LOCAL, all));
-  EACH(g, x->groups) CHECK(action[g] == x->base[assignment[g]]);
-  EACH(i, ops) CHECK(duplicate[i] == (assignment[group[i]] >= x->actions ? all[i] : 0));
+  for (int32_t g = 0; g < x->groups; g++) CHECK(action[g] == x->base[assignment[g]]);
+  for (int32_t i = 0; i < ops; i++)
+    CHECK(duplicate[i] == (assignment[group[i]] >= x->actions ? all[i] : 0));
 }
 
 TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to "
@@ -125,7 +128,7 @@ TEST("an assignment's strategy repeats what the rule says where it is chosen, an
     berth_deploy *d = draw_problem(seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
     const action_space x = space_of(d, &o);
-    EACH(k, 30) {
+    for (int32_t k = 0; k < 30; k++) {
       int32_t a[MOST_GROUPS];
       draw_assignment(&x, &r, a);
       int32_t action[MOST_GROUPS];
@@ -135,7 +138,7 @@ TEST("an assignment's strategy repeats what the rule says where it is chosen, an
       int32_t back[MOST_GROUPS];
       CHECK_OK(berth_deploy_assignment(d, &o, action, duplicate, back));
       CHECK(memcmp(a, back, (size_t)x.groups * sizeof *a) == 0);
-      EACH(g, x.groups) repeated += a[g] >= x.actions;
+      for (int32_t g = 0; g < x.groups; g++) repeated += a[g] >= x.actions;
     }
     RELEASE(d);
   }
@@ -162,13 +165,13 @@ static void check_nearest(const action_space *x, berth_rng *r, const int32_t *ac
   int32_t extra[MOST_ACTIONS];
   for (int32_t k = x->actions; k < x->n; k++) extra[x->base[k]] = k;
   uint8_t duplicate[MOST_OPS];
-  EACH(i, ops)
+  for (int32_t i = 0; i < ops; i++)
     if ((duplicate[i] = berth_rng_below(r, 5) == 0)) marked[berth_deploy_group(x->d)[i]] = 1;
   int32_t out[MOST_GROUPS];
   CHECK_OK(berth_deploy_assignment(x->d, &x->o, action, duplicate, out));
   int32_t none[MOST_GROUPS];
   CHECK_OK(berth_deploy_assignment(x->d, &x->o, action, NULL, none));
-  EACH(g, x->groups) {
+  for (int32_t g = 0; g < x->groups; g++) {
     const int32_t a = instead(x, g, action[g]);
     const berth_action *list;
     berth_deploy_actions(x->d, &list);
@@ -187,9 +190,9 @@ TEST("strategies at random: what stands for illegal actions, all that the rule r
     berth_deploy *d = draw_problem(seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
     const action_space x = space_of(d, &o);
-    EACH(k, 30) {
+    for (int32_t k = 0; k < 30; k++) {
       int32_t a[MOST_GROUPS];
-      EACH(g, x.groups) {
+      for (int32_t g = 0; g < x.groups; g++) {
         do a[g] = berth_rng_below(&r, x.actions);
         while (instead(&x, g, a[g]) == BERTH_NONE);
         moved += !base_legal(&x, g, a[g]);
@@ -218,7 +221,7 @@ static void check_found(berth_deploy *d, const berth_deploy_search_options *o) {
 
 TEST("what a search finds is worth what the simulation says, to the bit") {
   for (uint64_t seed = 0; seed < 12; seed++)
-    EACH(k, 8) {
+    for (int32_t k = 0; k < 8; k++) {
       berth_deploy *d = draw_problem(seed, 5, 0, 0);
       berth_deploy_search_options o = options((berth_deploy_sfb)(k % 3), k != 3);
       o.decide.method = (berth_decide_method)(seed % 4);
@@ -306,11 +309,11 @@ static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p
   const int32_t n = berth_deploy_actions(w->d, NULL), groups = berth_deploy_groups(w->d);
   const uint8_t *legal = berth_deploy_legal(w->d);
   for (int32_t j = 0; j < k; j++, w->leaves++) {
-    EACH(g, groups) {
+    for (int32_t g = 0; g < groups; g++) {
       const int32_t a = leaf[j].assignment[g];
       w->wrong += a < 0 || a >= n || !legal[g * n + a];
     }
-    EACH(a, n) {
+    for (int32_t a = 0; a < n; a++) {
       w->wrong += p[j * n + a] != 0;
       p[j * n + a] = 1 + a % 3;
     }
@@ -321,11 +324,11 @@ static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p
 /* In steps: of actions whose choices were all met. */
 static void check_halves(berth_decider *s, const action_space *x) {
   double weight[MOST_CHOICES] = { 0 }, sum = 0;
-  EACH(k, x->n)
+  for (int32_t k = 0; k < x->n; k++)
     if (base_legal(x, 0, k) && k < x->actions) sum += weight[k] = 1 + k % 3;
   for (int32_t k = x->actions; k < x->n; k++)
     if (is_legal(x, 0, k)) weight[k] = weight[x->base[k]] /= 2;
-  EACH(k, x->n) {
+  for (int32_t k = 0; k < x->n; k++) {
     if (!is_legal(x, 0, k)) continue;
     berth_decide_node node;
     CHECK_OK(berth_decider_node(s, 1, &k, &node));

@@ -44,13 +44,13 @@ static sfb_case layer(berth_sfb_cost cost, double batch, int32_t devices) {
   memset(&c, 0, sizeof c);
   c.p = berth_sfb_default(cost);
   c.p.ops = 3;
-  EACH(i, 3) {
+  for (int32_t i = 0; i < 3; i++) {
     c.replicas[i] = devices;
     c.bandwidth[i] = 2810e6;
     c.barred[i] = i < 2;
   }
   c.seconds[2] = 40e-6;
-  EACH(i, 2) {
+  for (int32_t i = 0; i < 2; i++) {
     add_tensor(&c, i, batch * 1024 * 4);
     add_reader(&c, 2);
   }
@@ -88,7 +88,7 @@ static sfb_case random_case(berth_rng *rng, berth_sfb_cost cost) {
   c.p = berth_sfb_default(cost);
   c.p.per_op = berth_rng_below(rng, 3);
   c.p.ops = 1 + berth_rng_below(rng, OPS);
-  EACH(i, c.p.ops) {
+  for (int32_t i = 0; i < c.p.ops; i++) {
     c.seconds[i] = berth_rng_below(rng, 20);
     c.replicas[i] = counts[berth_rng_below(rng, 3)];
     c.bandwidth[i] = 1;
@@ -100,7 +100,7 @@ static sfb_case random_case(berth_rng *rng, berth_sfb_cost cost) {
       add_reader(&c, berth_rng_below(rng, c.p.ops));
   }
   c.p.gradients = berth_rng_below(rng, GRADIENTS + 1);
-  EACH(k, c.p.gradients) {
+  for (int32_t k = 0; k < c.p.gradients; k++) {
     c.gradient_op[k] = berth_rng_below(rng, c.p.ops);
     c.gradient_bytes[k] = berth_rng_below(rng, 40);
     c.gradient_seconds[k] = berth_rng_uniform(rng) < 0.3 ? berth_rng_below(rng, 30) : NAN;
@@ -112,17 +112,17 @@ static sfb_case random_case(berth_rng *rng, berth_sfb_cost cost) {
 static double naive(const sfb_case *c, uint32_t x) {
   int compat = c->p.cost == BERTH_SFB_COMPAT;
   double sum = 0;
-  EACH(i, c->p.ops) {
+  for (int32_t i = 0; i < c->p.ops; i++) {
     double m = c->replicas[i];
     if (x >> i & 1) sum += (compat ? m - 1 : (m - 1) / m) * c->seconds[i] + c->p.per_op;
   }
-  EACH(k, c->p.tensors) {
+  for (int32_t k = 0; k < c->p.tensors; k++) {
     double m = c->replicas[c->producer[k]], readers = 0;
     for (int32_t e = c->first[k]; e < c->first[k + 1]; e++) readers += x >> c->consumer[e] & 1;
     if (x >> c->producer[k] & 1) continue;
     sum += compat ? readers * m * (m - 1) * c->bytes[k] : (readers > 0) * (m - 1) / m * c->bytes[k];
   }
-  EACH(k, c->p.gradients) {
+  for (int32_t k = 0; k < c->p.gradients; k++) {
     double m = c->replicas[c->gradient_op[k]], t = 2 * (m - 1) / m * c->gradient_bytes[k];
     if (!compat && !isnan(c->gradient_seconds[k])) t = c->gradient_seconds[k];
     if (x >> c->gradient_op[k] & 1) sum -= t;
@@ -139,7 +139,7 @@ static int count_ops(uint32_t x) {
 /* The best set, of equals the one with the fewest ops. */
 static uint32_t enumerate(const sfb_case *c, double *best) {
   uint32_t barred = 0, found = 0;
-  EACH(i, c->p.ops) barred |= (uint32_t)(c->barred[i] != 0) << i;
+  for (int32_t i = 0; i < c->p.ops; i++) barred |= (uint32_t)(c->barred[i] != 0) << i;
   *best = 0;
   for (uint32_t x = 0; x < (uint32_t)1 << c->p.ops; x++) {
     double v = x & barred ? INFINITY : naive(c, x);
@@ -157,7 +157,7 @@ static int check_case(sfb_case *c) {
   uint8_t x[OPS], gathered[TENSORS], removed[GRADIENTS];
   berth_sfb_value v;
   if (!CHECK_OK(berth_sfb_choose(ctx, &c->p, x, gathered, removed, &v))) return 0;
-  EACH(i, c->p.ops) got |= (uint32_t)x[i] << i;
+  for (int32_t i = 0; i < c->p.ops; i++) got |= (uint32_t)x[i] << i;
   berth_sfb_value again;
   CHECK_OK(berth_sfb_measure(ctx, &c->p, x, NULL, NULL, &again));
   CHECK(v.total == again.total && v.work == again.work && v.gather == again.gather
@@ -170,7 +170,7 @@ static int check_case(sfb_case *c) {
 static int check_cases(berth_sfb_cost cost, uint64_t seed) {
   int pays = 0;
   berth_rng rng = seeded(seed, 0);
-  EACH(k, check_runs(100, 500)) {
+  for (int k = 0; k < check_runs(100, 500); k++) {
     sfb_case c = random_case(&rng, cost);
     if (!check_case(&c)) printf("# case %d\n", k);
     double best;

@@ -87,7 +87,7 @@ static void draw_strategy(berth_rng *r, const berth_deploy *d, int32_t *action) 
   const berth_action *list;
   const uint8_t *legal = berth_deploy_legal(d);
   int32_t n = berth_deploy_actions(d, &list);
-  EACH(g, berth_deploy_groups(d)) {
+  for (int32_t g = 0; g < berth_deploy_groups(d); g++) {
     do action[g] = (int32_t)berth_rng_below(r, (uint32_t)n);
     while (!legal[g * n + action[g]]);
   }
@@ -128,19 +128,19 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
     o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
   berth_result *r = must_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o);
   double first[MOST_OPS], last[MOST_OPS];
-  EACH(i, n) first[i] = INFINITY, last[i] = 0;
-  EACH(i, berth_graph_ops(berth_compiled_graph(c))) {
+  for (int32_t i = 0; i < n; i++) first[i] = INFINITY, last[i] = 0;
+  for (int32_t i = 0; i < berth_graph_ops(berth_compiled_graph(c)); i++) {
     int32_t op = berth_compiled_origin(c)[i];
     first[op] = fmin(first[op], berth_result_start(r)[i]);
     last[op] = fmax(last[op], berth_result_finish(r)[i]);
   }
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(makespan[i], last[i] - first[i], 1e-9 * v.seconds);
     CHECK(idle[i] >= 0 && idle[i] <= v.seconds);
     CHECK(whole[berth_deploy_group(d)[i]] >= makespan[i]
           && whole[berth_deploy_group(d)[i]] <= v.seconds);
   }
-  EACH(i, berth_topology_devices(berth_cost_topology(berth_deploy_cost(d)))) {
+  for (int32_t i = 0; i < berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); i++) {
     CHECK(busy[i] >= 0 && busy[i] <= 1 + 1e-12);
     CHECK_NEAR(busy[i] * v.seconds, berth_result_busy(r)[i], 1e-9 * v.seconds);
   }
@@ -155,7 +155,7 @@ TEST("random strategies: as compiled and simulated, and none below the bound") {
   int32_t below = 0, n = 0, wrong = 0;
   double closest = 0;
   berth_rng r = seeded(5, 0);
-  EACH(p, PROBLEMS) {
+  for (int32_t p = 0; p < PROBLEMS; p++) {
     layer_row layer[8];
     deploy_setting s = draw_setting(&r);
     int32_t layers = 1 + berth_rng_below(&r, 8);
@@ -204,7 +204,7 @@ TEST("features by hand") {
   CHECK_OK(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v));
   double norm = hypot(op[0], op[13]);
   CHECK_NEAR(norm, 1, 1e-6);
-  EACH(k, 2) {
+  for (int32_t k = 0; k < 2; k++) {
     const float *row = op + 13 * k;
     CHECK(row[1] < row[0] && row[3] < row[2] && row[6] == 0 && row[7] == 1 && row[8] == 0);
     CHECK(row[9] > 0 && row[10] >= 0 && row[11] == (k == 0) && row[12] == (k == 1));
@@ -213,7 +213,7 @@ TEST("features by hand") {
   }
   CHECK(device[0] == 0.5f && device[5] == 0.25f && device[1] > 0 && device[6] == 0);
   CHECK(device[2] == 1 && device[3] > 0 && device[8] == 0 && device[4] > 0 && device[9] > 0);
-  EACH(k, 4) CHECK(link[k] == 1);
+  for (int32_t k = 0; k < 4; k++) CHECK(link[k] == 1);
   /* forward, and back; the input: the heaviest first, then numbered */
   CHECK(shape.from[0] == 0 && shape.to[0] == 1 && shape.from[1] == 1 && shape.to[1] == 0);
   CHECK(shape.from[2] == 2 && shape.to[2] == 0 && edge[2] == edge[0] && edge[1] == 2 * edge[0]);

@@ -11,7 +11,7 @@ TEST("gradients are repeated where it pays") {
   s.bandwidth = 2.81e9;
   s.latency = 0;
   int32_t action[MOST_GROUPS];
-  EACH(k, 2) {
+  for (int32_t k = 0; k < 2; k++) {
     berth_deploy *d = problem(1, k ? &thick : &thin, &s);
     if (!d) continue;
     uniform(d, find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
@@ -19,7 +19,7 @@ TEST("gradients are repeated where it pays") {
       uint8_t duplicate[MOST_OPS];
       int32_t sum = 0;
       CHECK_OK(berth_deploy_repeat(d, action, rule, duplicate));
-      EACH(i, 6) sum += duplicate[i];
+      for (int32_t i = 0; i < 6; i++) sum += duplicate[i];
       CHECK(sum == (k ? 0 : 1) && duplicate[op_of(0, WEIGHTS)] == (k ? 0 : 1));
     }
   }
@@ -28,7 +28,7 @@ TEST("gradients are repeated where it pays") {
 TEST("the guard keeps the better") {
   int32_t gained = 0;
   berth_rng r = seeded(9, 0);
-  EACH(p, 30) {
+  for (int32_t p = 0; p < 30; p++) {
     layer_row layer[6];
     deploy_setting s = draw_setting(&r);
     int32_t n = PER_LAYER * 6 + 1;
@@ -38,7 +38,7 @@ TEST("the guard keeps the better") {
     int32_t action[MOST_GROUPS];
     uniform(d, find_action(d, s.devices, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
     uint8_t duplicate[MOST_OPS];
-    EACH(i, n) duplicate[i] = i > 0 && (i - 1) % PER_LAYER == WEIGHTS - 1;
+    for (int32_t i = 0; i < n; i++) duplicate[i] = i > 0 && (i - 1) % PER_LAYER == WEIGHTS - 1;
     uint8_t all[MOST_OPS];
     memcpy(all, duplicate, (size_t)n);
     berth_deploy_value none = value_of(d, action, NULL, NULL);
@@ -57,7 +57,7 @@ TEST("the guard keeps the better") {
 /* ---- strategies to begin with ---- */
 
 static int32_t find_name(const berth_deploy_list *l, const char *name) {
-  EACH(k, berth_deploy_list_size(l)) {
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
     if (strcmp(berth_deploy_list_name(l, k), name) == 0) return k;
   }
   return BERTH_NONE;
@@ -121,7 +121,8 @@ TEST("what never ends is passed over") {
   CHECK_NEAR(value_of(d, action, NULL, NULL).seconds, 3.01e-3, 1e-5);
   berth_deploy_list *l = must_deploy_baselines(d);
   CHECK(berth_deploy_list_size(l) > 0);
-  EACH(k, berth_deploy_list_size(l)) CHECK(berth_deploy_list_action(l, k)[0] == one);
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
+    CHECK(berth_deploy_list_action(l, k)[0] == one);
   for (o.baselines = 0; o.baselines < 2; o.baselines++) {
     berth_decider *search = must_deploy_decider(d, &o);
     if (!search) continue;

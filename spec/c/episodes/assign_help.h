@@ -19,12 +19,12 @@ static episode_setup episodes_of(const setup *s, const berth_assign_options *o, 
 }
 
 static void check_doubles(const double *got, const double *want, int32_t n, const char *what) {
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     if (!CHECK_NEAR(got[i], want[i], 1e-12)) printf("# %s, number %d\n", what, (int)i);
   }
 }
 static void check_ids(const int32_t *got, const int32_t *want, int32_t n, const char *what) {
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     if (!CHECK(got[i] == want[i]))
       printf("# %s, number %d: %d, not %d\n", what, (int)i, (int)got[i], (int)want[i]);
   }

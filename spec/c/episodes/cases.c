@@ -13,7 +13,7 @@ TEST("features of ops, both kinds of t-levels") {
     2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0
   };
   static const int32_t b_next[] = { 2, 3, 3, BERTH_NONE }, t_next[] = { BERTH_NONE, 0, 0, 2 };
-  EACH(t, 2) {
+  for (int t = 0; t < 2; t++) {
     berth_assign_options o = berth_assign_default();
     o.t_levels = t ? BERTH_T_LEVELS_TEXTBOOK : BERTH_T_LEVELS_CODE;
     setup s;
@@ -29,7 +29,7 @@ TEST("features of ops, both kinds of t-levels") {
 TEST("edges, both kinds of costs") {
   static const int32_t src[] = { 1, 2, 0, 3, 0, 3, 1, 2 }, dst[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
   static const double seconds[2][8] = { { 6, 6, 6, 2, 6, 7, 2, 7 }, { 2, 7, 6, 0, 6, 0, 2, 7 } };
-  EACH(t, 2) {
+  for (int t = 0; t < 2; t++) {
     berth_assign_options o = berth_assign_default();
     o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
     setup s;
@@ -52,7 +52,7 @@ TEST("features of devices, both kinds of estimates") {
                                       { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
   static const double of_d[2][10] = { { 5, 3, 2, 5, 15, 1, 1, 7, 8, 8 },
                                       { 5, 3, 2, 5, 8, 1, 1, 0, 1, 7 } };
-  EACH(t, 2) {
+  for (int t = 0; t < 2; t++) {
     berth_assign_options o = berth_assign_default();
     o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
     setup s;
@@ -130,7 +130,8 @@ TEST("an episode without decisions") {
   pinned.seconds = &one;
   pinned.pin = 1;
   setup s = setup_started();
-  EACH(i, 3) must_add_op(s.b, &pinned);
+  for (int i = 0; i < 3; i++)
+    must_add_op(s.b, &pinned);
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 2);
   CHECK(berth_assign_steps(x.a) == 0);
@@ -150,7 +151,7 @@ TEST("groups and units") {
   double one = 1;
   o.unit = unit;
   setup s = setup_started();
-  EACH(i, 4) {
+  for (int32_t i = 0; i < 4; i++) {
     berth_op op = berth_op_default();
     op.seconds = &one;
     op.group = i % 2 ? BERTH_NONE : 0;
@@ -176,7 +177,7 @@ TEST("units that cannot be") {
   berth_assign_options o = berth_assign_default();
   double one = 1;
   setup s = setup_started();
-  EACH(i, 2) {
+  for (int32_t i = 0; i < 2; i++) {
     berth_op op = berth_op_default();
     op.seconds = &one;
     op.pin = i;
@@ -225,7 +226,7 @@ TEST("devices of different kinds") {
   int32_t one = 1;
   setup s = setup_started();
   CHECK_OK(berth_graph_builder_types(s.b, 2, types));
-  EACH(i, 2) {
+  for (int i = 0; i < 2; i++) {
     berth_op op = berth_op_default();
     op.seconds = i ? cpu_only : anywhere;
     must_add_op(s.b, &op);
@@ -252,7 +253,7 @@ TEST("partners") {
   o.partners = 1;
   setup s = setup_started();
   setup_add(&s, "2 2 2 2");
-  EACH(i, 4) setup_edge(&s, i / 2, 2 + i % 2, 1);
+  for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
   setup_mesh(&s, 2, INFINITY);
   episode_setup x = episodes_of(&s, &o, 1);
   CHECK(berth_assign_device_features(x.a) == 6);
@@ -289,7 +290,7 @@ TEST("the log has what was told") {
   CHECK_ERROR(berth_episodes_log(x.e, &log), BERTH_EINVAL, "episodes: only 0 of 2 steps are taken");
   double told[10];
   uint8_t best[2];
-  EACH(round, 2) {
+  for (int round = 0; round < 2; round++) {
     berth_episodes_start(x.e, 1, 0);
     CHECK_OK(berth_episodes_devices(x.e, &asked, told));
     CHECK_OK(berth_episodes_teacher_devices(x.e, &other, best));
@@ -316,7 +317,7 @@ TEST("choices") {
   episode_setup x = episodes_of(&s, NULL, 1);
   int32_t at;
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
-    EACH(i, 1000) {
+    for (int i = 0; i < 1000; i++) {
       CHECK_OK(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at));
       seen[at]++;
     }

@@ -20,8 +20,8 @@ static void random_op(setup *s, berth_rng *rng, int32_t devices, int ties) {
 static void random_case(setup *s, berth_rng *rng, int32_t devices) {
   int32_t n = 1 + berth_rng_below(rng, MOST), ties = berth_rng_below(rng, 2);
   setup_begin(s);
-  EACH(i, n) random_op(s, rng, devices, ties);
-  EACH(i, n - 1) {
+  for (int32_t i = 0; i < n; i++) random_op(s, rng, devices, ties);
+  for (int32_t i = 0; i < n - 1; i++) {
     for (int32_t k = berth_rng_below(rng, 3); k > 0; k--) {
       int32_t t =
           setup_tensor(s, i, ties ? berth_rng_below(rng, 7) * 0.5 : 6 * berth_rng_uniform(rng));
@@ -43,7 +43,8 @@ static int32_t pin_of(const setup *s, int32_t op) {
 static const int32_t *random_units(const setup *s, berth_rng *rng, int32_t *unit) {
   int32_t n = berth_graph_ops(s->g);
   if (berth_rng_below(rng, 2)) return NULL;
-  EACH(i, n) unit[i] = pin_of(s, i) == BERTH_NONE ? berth_rng_below(rng, n) : n + i;
+  for (int32_t i = 0; i < n; i++)
+    unit[i] = pin_of(s, i) == BERTH_NONE ? berth_rng_below(rng, n) : n + i;
   return unit;
 }
 
@@ -80,7 +81,7 @@ static double busy(const naive *v, int32_t op, int32_t d) {
 }
 
 static void naive_edges(naive *v) {
-  EACH(w, v->n) {
+  for (int32_t w = 0; w < v->n; w++) {
     const int32_t *in;
     for (int32_t i = berth_graph_inputs(v->s->g, w, &in) - 1; i >= 0; i--) {
       berth_tensor t = must_graph_tensor(v->s->g, in[i]);
@@ -91,9 +92,9 @@ static void naive_edges(naive *v) {
 
 /* Labels spread until nothing changes. */
 static void naive_units(naive *v, const int32_t *unit, const int32_t *found) {
-  EACH(round, v->n) {
-    EACH(i, v->n) {
-      EACH(k, v->n) {
+  for (int32_t round = 0; round < v->n; round++) {
+    for (int32_t i = 0; i < v->n; i++) {
+      for (int32_t k = 0; k < v->n; k++) {
         berth_op a = must_graph_op(v->s->g, i);
         berth_op b = must_graph_op(v->s->g, k);
         if ((a.group != BERTH_NONE && a.group == b.group) || (unit && unit[i] == unit[k])) {
@@ -102,8 +103,8 @@ static void naive_units(naive *v, const int32_t *unit, const int32_t *found) {
       }
     }
   }
-  EACH(i, v->n) {
-    EACH(k, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
+    for (int32_t k = 0; k < v->n; k++) {
       if (v->o.contract) v->unit[i] = found[i]; /* the searches' own */
       else CHECK((found[i] == found[k]) == (v->unit[i] == v->unit[k]));
     }
@@ -114,9 +115,9 @@ static void naive_units(naive *v, const int32_t *unit, const int32_t *found) {
 static void naive_levels(naive *v) {
   int code = v->o.t_levels == BERTH_T_LEVELS_CODE;
   for (int32_t round = 0; round <= v->n; round++) {
-    EACH(x, v->n) {
+    for (int32_t x = 0; x < v->n; x++) {
       double down = -1, up = -1;
-      EACH(y, v->n) {
+      for (int32_t y = 0; y < v->n; y++) {
         if (v->reads[y][x]) down = fmax(down, v->b[y]);
         if (v->reads[x][y]) up = fmax(up, code ? v->t[y] : v->t[y] + v->comp[y] + v->comm[y]);
       }
@@ -133,7 +134,7 @@ static void naive_begin(naive *v, const setup *s, const berth_assign_options *o,
   v->o = *o;
   v->n = berth_graph_ops(s->g);
   v->devices = berth_topology_devices(s->t);
-  EACH(i, v->n) v->unit[i] = i;
+  for (int32_t i = 0; i < v->n; i++) v->unit[i] = i;
   naive_edges(v);
   naive_units(v, o->unit, found);
   CHECK_OK(berth_cost_mean_ops(s->cost, v->comp));
@@ -154,7 +155,7 @@ static int open(const naive *v, int32_t op) {
 
 static double naive_earliest(const naive *v, int32_t op, int32_t d) {
   double at = 0;
-  EACH(i, v->placed) { /* the last one counts */
+  for (int32_t i = 0; i < v->placed; i++) { /* the last one counts */
     int32_t u = v->order[i];
     if (v->device[u] == d && !is_communication(v, u) && !is_communication(v, op)) at = v->end[u];
   }
@@ -172,7 +173,8 @@ static void naive_put(naive *v, int32_t op) {
   double at = 0;
   if (v->o.estimates == BERTH_ESTIMATES_EXACT) at = naive_earliest(v, op, d);
   else {
-    EACH(i, v->placed) at += v->device[v->order[i]] == d ? busy(v, v->order[i], d) : 0;
+    for (int32_t i = 0; i < v->placed; i++)
+      at += v->device[v->order[i]] == d ? busy(v, v->order[i], d) : 0;
   }
   v->start[op] = at;
   v->end[op] = at + berth_cost_op(v->s->cost, op, d);
@@ -184,9 +186,9 @@ static void naive_put(naive *v, int32_t op) {
 static int32_t follow(naive *v, int32_t op, int32_t *queue, int32_t n) {
   const int32_t *out, *use;
   int32_t k = berth_graph_outputs(v->s->g, op, &out);
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     int32_t m = berth_graph_consumers(v->s->g, out[i], &use);
-    EACH(j, m) {
+    for (int32_t j = 0; j < m; j++) {
       if (v->since[use[j]] >= 0 || !open(v, use[j])) continue;
       v->since[use[j]] = v->stamps++;
       if (v->unit_device[v->unit[use[j]]] != BERTH_NONE) queue[n++] = use[j];
@@ -196,7 +198,7 @@ static int32_t follow(naive *v, int32_t op, int32_t *queue, int32_t n) {
 }
 
 static void drain(naive *v, int32_t *queue, int32_t n) {
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     naive_put(v, queue[i]);
     n = follow(v, queue[i], queue, n);
   }
@@ -205,22 +207,22 @@ static void drain(naive *v, int32_t *queue, int32_t n) {
 static void replay(naive *v, int32_t decisions, const int32_t *op, const int32_t *device) {
   int32_t n = 0;
   v->placed = v->stamps = 0;
-  EACH(i, MOST) v->device[i] = v->unit_device[i] = v->since[i] = BERTH_NONE;
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < MOST; i++) v->device[i] = v->unit_device[i] = v->since[i] = BERTH_NONE;
+  for (int32_t i = 0; i < v->n; i++) {
     if (pin_of(v->s, i) != BERTH_NONE) v->unit_device[v->unit[i]] = pin_of(v->s, i);
   }
   int32_t queue[MOST];
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
     if (!open(v, i)) continue;
     v->since[i] = v->stamps++;
     if (v->unit_device[v->unit[i]] != BERTH_NONE) queue[n++] = i;
   }
   drain(v, queue, n);
-  EACH(k, decisions) {
+  for (int32_t k = 0; k < decisions; k++) {
     n = 0;
     v->unit_device[v->unit[op[k]]] = device[k];
     queue[n++] = op[k];
-    EACH(i, v->n) {
+    for (int32_t i = 0; i < v->n; i++) {
       if (i != op[k] && v->unit[i] == v->unit[op[k]] && open(v, i)) queue[n++] = i;
     }
     drain(v, queue, n);
@@ -231,7 +233,7 @@ static void naive_devices(const naive *v, int32_t op, double *out) {
   for (int32_t d = 0; d < v->devices; d++, out += v->o.partners ? WIDTH : WIDTH - 1) {
     double reserved = 0, least = INFINITY;
     memset(out, 0, (v->o.partners ? WIDTH : WIDTH - 1) * sizeof *out);
-    EACH(u, v->n) {
+    for (int32_t u = 0; u < v->n; u++) {
       if (v->unit_device[v->unit[u]] == d) out[0] += busy(v, u, d);
       if (v->unit_device[v->unit[u]] == d && v->device[u] == BERTH_NONE) reserved += busy(v, u, d);
       if (v->device[u] != d) continue;
@@ -251,7 +253,7 @@ static void naive_devices(const naive *v, int32_t op, double *out) {
 /* ---- side by side ---- */
 
 static void same_candidates(const naive *v, const int32_t *ops, int32_t n) {
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
     if (!open(v, i)) continue;
     if (CHECK(n > 0 && *ops == i)) {
       ops++;
@@ -268,11 +270,11 @@ static void same_marks(const naive *v, berth_episodes *e, const int32_t *ops, in
   CHECK_OK(berth_episodes_teacher_ops(e, BERTH_TEACHER_TEXTBOOK, textbook));
   uint8_t code[MOST];
   CHECK_OK(berth_episodes_teacher_ops(e, BERTH_TEACHER_CODE, code));
-  EACH(i, n) most = fmax(most, v->b[ops[i]]);
-  EACH(i, n) k += v->b[ops[i]] == most;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) most = fmax(most, v->b[ops[i]]);
+  for (int32_t i = 0; i < n; i++) k += v->b[ops[i]] == most;
+  for (int32_t i = 0; i < n; i++) {
     int32_t before = 0;
-    EACH(j, n) before += v->since[ops[j]] < v->since[ops[i]];
+    for (int32_t j = 0; j < n; j++) before += v->since[ops[j]] < v->since[ops[i]];
     CHECK(textbook[i] == (v->b[ops[i]] == most));
     CHECK(code[i] == (before < k));
   }
@@ -286,9 +288,9 @@ static void same_devices(const naive *v, berth_episodes *e, int32_t op) {
   CHECK_OK(berth_episodes_teacher_devices(e, &op, best));
   double want[DEVICES * WIDTH];
   naive_devices(v, op, want);
-  EACH(i, v->devices * width) CHECK_NEAR(got[i], want[i], 1e-9);
-  EACH(d, v->devices) least = fmin(least, got[d * width + 4]);
-  EACH(d, v->devices) CHECK(best[d] == (got[d * width + 4] == least));
+  for (int32_t i = 0; i < v->devices * width; i++) CHECK_NEAR(got[i], want[i], 1e-9);
+  for (int32_t d = 0; d < v->devices; d++) least = fmin(least, got[d * width + 4]);
+  for (int32_t d = 0; d < v->devices; d++) CHECK(best[d] == (got[d * width + 4] == least));
 }
 
 static void same_features(const naive *v, const berth_assign *a) {
@@ -297,7 +299,7 @@ static void same_features(const naive *v, const berth_assign *a) {
   int32_t m = berth_assign_edges(a, &src, &dst, &seconds), pairs = 0;
   for (int32_t x = 0; x < v->n; x++, f += 5) {
     double in = 0, out = 0;
-    EACH(y, v->n) {
+    for (int32_t y = 0; y < v->n; y++) {
       in += v->reads[x][y] ? v->comm[y] : 0;
       out += v->reads[y][x] ? v->comm[x] : 0;
       pairs += v->reads[x][y];
@@ -307,7 +309,7 @@ static void same_features(const naive *v, const berth_assign *a) {
     CHECK_NEAR(f[4], out, 1e-9);
   }
   CHECK(m == 2 * pairs);
-  EACH(i, m) {
+  for (int32_t i = 0; i < m; i++) {
     int with = v->reads[dst[i]][src[i]];
     CHECK(with || v->reads[src[i]][dst[i]]);
     CHECK(i == 0 || dst[i - 1] < dst[i] || (dst[i - 1] == dst[i] && src[i - 1] < src[i]));
@@ -347,7 +349,7 @@ static void as_the_plain_version(berth_rng *rng) {
   naive v;
   naive_begin(&v, &s, &o, berth_assign_units(x.a));
   same_features(&v, x.a);
-  EACH(round, 2) {
+  for (int round = 0; round < 2; round++) {
     berth_episodes_start(x.e, 1, 0);
     walk(&v, &x, rng);
   }
@@ -368,13 +370,13 @@ static void sampled(berth_episodes *e, const berth_assign *a, uint64_t seed, int
   while (berth_episodes_step(e) < berth_assign_steps(a)) {
     const int32_t *first, *ops;
     int32_t k = berth_episodes_candidates(e, &first, &ops);
-    EACH(i, k) score[i] = 0.1f * (float)ops[i];
+    for (int32_t i = 0; i < k; i++) score[i] = 0.1f * (float)ops[i];
     CHECK_OK(berth_episodes_choose(e, first, score, BERTH_CHOICE_SAMPLE, 0.1, op));
-    EACH(i, n) op[i] = ops[first[i] + op[i]];
+    for (int32_t i = 0; i < n; i++) op[i] = ops[first[i] + op[i]];
     for (int32_t i = 0; i <= n; i++) at[i] = i * devices;
     CHECK_OK(berth_episodes_allowed(e, op, may));
     CHECK_OK(berth_episodes_devices(e, op, told));
-    EACH(i, n * devices) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
+    for (int32_t i = 0; i < n * devices; i++) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
     CHECK_OK(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device));
     CHECK_OK(berth_episodes_assign(e, op, device));
   }
@@ -410,7 +412,7 @@ static void together_as_alone(berth_rng *rng) {
   berth_episode_log all;
   CHECK_OK(berth_episodes_log(x.e, &all));
   berth_episode_log one;
-  EACH(i, TOGETHER) {
+  for (int32_t i = 0; i < TOGETHER; i++) {
     sampled(alone.e, alone.a, 7, 3 + i);
     if (CHECK_OK(berth_episodes_log(alone.e, &one))) {
       same_rows(&all, &one, i, devices * berth_assign_device_features(x.a));
@@ -465,16 +467,16 @@ static berth_status whole_job(const void *contracted) {
 
 TEST("as a version that replays all decisions") {
   berth_rng rng = seeded(5, 0);
-  EACH(i, check_runs(1000, 4000)) as_the_plain_version(&rng);
+  for (int i = 0; i < check_runs(1000, 4000); i++) as_the_plain_version(&rng);
 }
 
 TEST("episodes side by side are as each alone") {
   berth_rng rng = seeded(5, 0);
-  EACH(i, check_runs(250, 1000)) together_as_alone(&rng);
+  for (int i = 0; i < check_runs(250, 1000); i++) together_as_alone(&rng);
 }
 
 TEST("refused allocations") {
-  EACH(contract, 2) {
+  for (int contract = 0; contract < 2; contract++) {
     refuse_each(whole_job, &contract, 1, 0);
     refuse_each(whole_job, &contract, -1, 0);
   }

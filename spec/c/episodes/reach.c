@@ -57,9 +57,9 @@ TEST("nothing to rule out") {
 static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices) {
   setup_random(s, rng, n, 1);
   char text[400], *end = text;
-  EACH(i, devices) end += sprintf(end, "1 ");
-  EACH(i, devices) {
-    EACH(k, devices) {
+  for (int32_t i = 0; i < devices; i++) end += sprintf(end, "1 ");
+  for (int32_t i = 0; i < devices; i++) {
+    for (int32_t k = 0; k < devices; k++) {
       int32_t bandwidth = 1 + berth_rng_below(rng, 3);
       if (i != k && berth_rng_below(rng, 3) == 0)
         end += sprintf(end, "%d>%d:%d ", (int)i, (int)k, (int)bandwidth);
@@ -70,11 +70,11 @@ static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices)
 
 /* From everywhere that op reads from. */
 static bool reaches(const setup *s, const int32_t *device, int32_t op, int32_t d) {
-  EACH(t, berth_graph_tensors(s->g)) {
+  for (int32_t t = 0; t < berth_graph_tensors(s->g); t++) {
     const int32_t *use;
     int32_t n = berth_graph_consumers(s->g, t, &use);
     berth_tensor x = must_graph_tensor(s->g, t);
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       if (use[i] == op && isinf(berth_cost_transfer(s->cost, t, device[x.producer], d)))
         return false;
     }
@@ -87,11 +87,12 @@ static bool check_allowed(const setup *s, berth_episodes *e, int32_t op, int32_t
                           uint8_t *may) {
   uint8_t want[DEVICES];
   int32_t n = 0;
-  EACH(d, devices) n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
+  for (int32_t d = 0; d < devices; d++)
+    n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
   CHECK_OK(berth_episodes_allowed(e, &op, may));
   uint8_t best[DEVICES];
   CHECK_OK(berth_episodes_teacher_devices(e, &op, best));
-  EACH(d, devices) CHECK(may[d] == (n > 0 ? want[d] : 1) && best[d] <= may[d]);
+  for (int32_t d = 0; d < devices; d++) CHECK(may[d] == (n > 0 ? want[d] : 1) && best[d] <= may[d]);
   return n > 0;
 }
 
@@ -114,8 +115,9 @@ static void any(berth_rng *rng) {
   }
   berth_episode_log log;
   CHECK_OK(berth_episodes_log(x.e, &log));
-  EACH(i, step) {
-    EACH(d, devices) CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
+  for (int32_t i = 0; i < step; i++) {
+    for (int32_t d = 0; d < devices; d++)
+      CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
   }
   berth_status st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
   CHECK(st == (reached ? BERTH_OK : BERTH_EUNREACHABLE));
@@ -153,6 +155,6 @@ static berth_status job(void) {
 
 TEST("any graph, any links: as by asking every tensor; what keeps to it runs") {
   berth_rng rng = seeded(11, 0);
-  EACH(i, 4000) any(&rng);
+  for (int i = 0; i < 4000; i++) any(&rng);
 }
 TEST_REFUSALS(job)

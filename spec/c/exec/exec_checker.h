@@ -35,7 +35,7 @@ static int32_t made_by(const traced *x, int32_t tensor) {
 
 static const berth_transfer *sent_to(const traced *x, int32_t tensor, int32_t dst) {
   const berth_transfer *found = NULL;
-  EACH(i, x->n_sent) {
+  for (int32_t i = 0; i < x->n_sent; i++) {
     if (x->sent[i].tensor != tensor || x->sent[i].dst != dst) continue;
     CHECK(!found); /* once */
     found = &x->sent[i];
@@ -44,11 +44,11 @@ static const berth_transfer *sent_to(const traced *x, int32_t tensor, int32_t ds
 }
 
 static void check_precedence(const traced *x) {
-  EACH(op, x->n) {
+  for (int32_t op = 0; op < x->n; op++) {
     const int32_t *in;
     int32_t n = berth_graph_inputs(x->g, op, &in);
     CHECK(x->start[op] >= 0 && x->finish[op] >= x->start[op]);
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       int32_t u = made_by(x, in[i]);
       const berth_transfer *t = sent_to(x, in[i], x->device[op]);
       CHECK((t != NULL) == (x->device[u] != x->device[op]));
@@ -73,14 +73,14 @@ static int share_channel(const berth_transfer *a, const berth_transfer *b, berth
 }
 
 static void check_one_at_a_time(const traced *x, berth_links links) {
-  EACH(a, x->n) {
-    EACH(b, a) {
+  for (int32_t a = 0; a < x->n; a++) {
+    for (int32_t b = 0; b < a; b++) {
       if (x->device[a] == x->device[b])
         CHECK(apart(x->start[a], x->finish[a], x->start[b], x->finish[b]));
     }
   }
-  EACH(a, x->n_sent) {
-    EACH(b, a) {
+  for (int32_t a = 0; a < x->n_sent; a++) {
+    for (int32_t b = 0; b < a; b++) {
       const berth_transfer *p = &x->sent[a], *q = &x->sent[b];
       if (share_channel(p, q, links)) CHECK(apart(p->start, p->finish, q->start, q->finish));
     }
@@ -90,9 +90,9 @@ static void check_one_at_a_time(const traced *x, berth_links links) {
 /* The turn in which the device could start an op, given that those in `done` have run there: when
  * the one before ends or, if none of the others is ready by then, when the first of them is. */
 static void check_work_conserving(const traced *x) {
-  EACH(b, x->n) {
+  for (int32_t b = 0; b < x->n; b++) {
     int64_t free_at = 0, first = INT64_MAX;
-    EACH(a, x->n) {
+    for (int32_t a = 0; a < x->n; a++) {
       if (x->device[a] != x->device[b]) continue;
       if (a != b && x->turns[a].start < x->turns[b].start) {
         if (x->turns[a].finish > free_at) free_at = x->turns[a].finish;
@@ -108,10 +108,10 @@ static void check_work_conserving(const traced *x) {
 /* A transfer leaves at once if no other holds a channel that it needs. Times of one turn are one
  * time. */
 static void check_sends_promptly(const traced *x, berth_links links) {
-  EACH(k, x->n_sent) {
+  for (int32_t k = 0; k < x->n_sent; k++) {
     double from = x->finish[made_by(x, x->sent[k].tensor)];
     int excused = x->sent[k].start == from;
-    EACH(i, x->n_sent) {
+    for (int32_t i = 0; i < x->n_sent; i++) {
       if (i != k && share_channel(&x->sent[k], &x->sent[i], links))
         excused |= x->sent[i].finish == x->sent[k].start;
     }
@@ -121,8 +121,8 @@ static void check_sends_promptly(const traced *x, berth_links links) {
 
 /* Of two that were both ready when one was chosen. */
 static void check_dispatch(const traced *x, berth_dispatch dispatch) {
-  EACH(a, x->n) {
-    EACH(b, x->n) {
+  for (int32_t a = 0; a < x->n; a++) {
+    for (int32_t b = 0; b < x->n; b++) {
       int both = x->device[a] == x->device[b] && x->turns[b].ready <= x->turns[a].start
                  && x->turns[a].start < x->turns[b].start;
       if (!both) continue;
@@ -134,11 +134,11 @@ static void check_dispatch(const traced *x, berth_dispatch dispatch) {
 
 static void check_sums(const traced *x) {
   double last = 0, *busy = calloc((size_t)x->devices, sizeof *busy);
-  EACH(op, x->n) {
+  for (int32_t op = 0; op < x->n; op++) {
     busy[x->device[op]] += x->finish[op] - x->start[op];
     last = fmax(last, x->finish[op]);
   }
-  EACH(d, x->devices) CHECK_NEAR(berth_execution_busy(x->r)[d], busy[d], 1e-9);
+  for (int32_t d = 0; d < x->devices; d++) CHECK_NEAR(berth_execution_busy(x->r)[d], busy[d], 1e-9);
   CHECK(berth_execution_makespan(x->r) == last);
   for (int32_t i = 1; i < x->n_sent; i++) CHECK(x->sent[i].start >= x->sent[i - 1].start);
   free(busy);

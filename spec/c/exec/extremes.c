@@ -113,7 +113,7 @@ TEST("tensors that are infinite together") {
 
 static void make_wide(setup *s, int32_t n, int32_t width) {
   setup_begin(s);
-  EACH(i, n) setup_op(s, i % 3);
+  for (int32_t i = 0; i < n; i++) setup_op(s, i % 3);
   for (int32_t i = width; i < n; i++) {
     setup_edge(s, i - width, i, 1);
     setup_edge(s, i - width + 1, i, 1);
@@ -124,7 +124,7 @@ TEST("thousands of ops, a thread for each of many pairs") {
   enum { N = 2000, D = 24 };
   berth_exec_options o = berth_exec_default();
   int32_t device[N];
-  EACH(i, N) device[i] = i * 7 % D;
+  for (int32_t i = 0; i < N; i++) device[i] = i * 7 % D;
   o.mode = BERTH_EXEC_PACED;
   o.links = BERTH_LINKS_PAIR;
   o.seconds = 0.05;
@@ -155,7 +155,7 @@ static void *run_side(void *ud) {
   o.seconds = 2e-3;
   o.memory = 1 << 16;
   int32_t device[60];
-  EACH(i, 60) device[i] = i % 3;
+  for (int32_t i = 0; i < 60; i++) device[i] = i % 3;
   d->wrong = BERTH_NONE;
   for (int k = 0; k < 10 && d->status == BERTH_OK; k++) {
     berth_executor *x = NULL;
@@ -176,16 +176,16 @@ static void *run_side(void *ud) {
 TEST("executors of two contexts in two threads") {
   enum { SIDES = 2 };
   side d[SIDES];
-  EACH(i, SIDES) {
+  for (int i = 0; i < SIDES; i++) {
     memset(&d[i], 0, sizeof d[i]);
     hooked(NULL); /* a context for each */
     make_wide(&d[i].s, 60, 5);
     setup_mesh(&d[i].s, 3, INFINITY);
   }
   pthread_t id[SIDES];
-  EACH(i, SIDES) CHECK(pthread_create(&id[i], NULL, run_side, &d[i]) == 0);
-  EACH(i, SIDES) CHECK(pthread_join(id[i], NULL) == 0);
-  EACH(i, SIDES) {
+  for (int i = 0; i < SIDES; i++) CHECK(pthread_create(&id[i], NULL, run_side, &d[i]) == 0);
+  for (int i = 0; i < SIDES; i++) CHECK(pthread_join(id[i], NULL) == 0);
+  for (int i = 0; i < SIDES; i++) {
     CHECK_OK(d[i].status);
     CHECK(d[i].wrong == BERTH_NONE && d[i].sum == d[0].sum);
     setup_end(&d[i].s);

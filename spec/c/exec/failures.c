@@ -165,7 +165,7 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
   o.scale = 1;
   berth_executor *x = must_executor_new(s.cost, &o);
   stop.x = x;
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     stop.calls = 0;
     CHECK_ERROR(berth_executor_run(x, bytes > 0 ? device : alone, 1, &r), BERTH_EINTERRUPT,
                 "interrupted");

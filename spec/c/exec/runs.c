@@ -41,7 +41,7 @@ TEST("a diamond takes its time, and a tensor crosses once") {
   berth_exec_options o = paced(0.002);
   int32_t device[] = { 0, 1, 0, 0 };
   setup s = setup_started();
-  EACH(k, 4) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
+  for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
   setup_add(&s, "0>1,2:1 1>3:1 2>3:1");
   setup_mesh(&s, 2, INFINITY);
   berth_executor *x = must_executor_new(s.cost, &o);
@@ -62,16 +62,16 @@ static const char *const kinds[] = { "matmul", "formation", "relu", "einsummable
  * sinks. */
 static void make_mixed(setup *s, berth_rng *rng, int32_t n, int32_t devices, int uneven) {
   setup_begin(s);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double seconds = berth_rng_below(rng, 4) * 0.25;
     op.seconds = &seconds;
     op.kind = kinds[berth_rng_below(rng, 5)];
     must_add_op(s->b, &op);
   }
-  EACH(i, n - 1) {
+  for (int32_t i = 0; i < n - 1; i++) {
     int32_t tensors = berth_rng_below(rng, 3);
-    EACH(k, tensors) {
+    for (int32_t k = 0; k < tensors; k++) {
       int32_t t = setup_tensor(s, i, 0.001 * berth_rng_below(rng, 700));
       for (int32_t c = i + 1; c < n && c < i + 9; c++) {
         if (berth_rng_below(rng, 4) == 0) setup_use(s, t, c);
@@ -85,7 +85,7 @@ static void make_mixed(setup *s, berth_rng *rng, int32_t n, int32_t devices, int
 static void check_same_sums(const berth_execution *r, int32_t n, uint64_t *kept) {
   const uint64_t *sums = berth_execution_checksums(r);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     CHECK(kept[i] == 0 || kept[i] == sums[i]);
     kept[i] = sums[i];
   }
@@ -110,14 +110,14 @@ static berth_exec_options variant(int k) {
 TEST("any placement, dispatch and links: order, exclusion, work conservation, results") {
   enum { N = 40, DEVICES = 3 };
   berth_rng rng = seeded(11, 0);
-  EACH(k, 20) {
+  for (int k = 0; k < 20; k++) {
     berth_exec_options o = variant(k);
     uint64_t sums[N] = { 0 };
     setup s;
     make_mixed(&s, &rng, N, DEVICES, k % 3 == 0);
     berth_executor *x = must_executor_new(s.cost, &o);
     int32_t device[N];
-    EACH(round, 3) {
+    for (int round = 0; round < 3; round++) {
       random_devices(&rng, N, round == 2 ? 1 : DEVICES, device);
       berth_execution *r = must_executor_run(x, device, 2);
       check_execution(r, &o);
@@ -136,7 +136,7 @@ TEST("results do not depend on mode, order and links, but on the seed") {
   make_mixed(&s, &rng, N, 2, 0);
   int32_t device[N];
   random_devices(&rng, N, 2, device);
-  EACH(k, 5) {
+  for (int k = 0; k < 5; k++) {
     berth_exec_options o = variant(k);
     o.memory = 65536;
     o.seed = k == 4 ? 6 : 5;
@@ -195,7 +195,7 @@ TEST("several runs: the median") {
   int32_t n;
   const double *times = berth_execution_times(r, &n);
   CHECK(n == 6);
-  EACH(i, n) below += times[i] < berth_execution_makespan(r);
+  for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
   CHECK(below <= 2);
 }
 

@@ -13,19 +13,19 @@ typedef struct sample {
 
 /* Small whole numbers; `slack` below 1 makes many infeasible. */
 static void draw(sample *s, berth_rng *rng) {
-  EACH(i, ROWS) {
+  for (int32_t i = 0; i < ROWS; i++) {
     s->sense[i] = (uint8_t)(berth_rng_below(rng, 8) == 0 ? BERTH_I_EQUAL
                             : berth_rng_below(rng, 2)    ? BERTH_I_AT_LEAST
                                                          : BERTH_I_AT_MOST);
     s->bound[i] = berth_rng_below(rng, 16) - 3 + (s->sense[i] == BERTH_I_EQUAL ? 0 : 0.5);
   }
-  EACH(j, COLUMNS) {
+  for (int32_t j = 0; j < COLUMNS; j++) {
     s->cost[j] = berth_rng_below(rng, 13) - 6;
     s->least[j] = -berth_rng_below(rng, 3) - (berth_rng_below(rng, 2) ? 0.5 : 0);
     s->most[j] = berth_rng_below(rng, MOST + 1);
     s->whole[j] = 1;
     s->at[j] = j * ROWS;
-    EACH(i, ROWS) {
+    for (int32_t i = 0; i < ROWS; i++) {
       s->row[j * ROWS + i] = i;
       s->value[j * ROWS + i] = berth_rng_below(rng, 9) - 3;
     }
@@ -48,11 +48,11 @@ static void draw(sample *s, berth_rng *rng) {
 }
 
 static int holds(const sample *s, const double *x) {
-  EACH(j, COLUMNS)
+  for (int32_t j = 0; j < COLUMNS; j++)
     if (x[j] < s->least[j] - 1e-7 || x[j] > s->most[j] + 1e-7) return 0;
-  EACH(i, ROWS) {
+  for (int32_t i = 0; i < ROWS; i++) {
     double sum = 0;
-    EACH(j, COLUMNS) sum += s->value[j * ROWS + i] * x[j];
+    for (int32_t j = 0; j < COLUMNS; j++) sum += s->value[j * ROWS + i] * x[j];
     if (s->sense[i] != BERTH_I_AT_LEAST && sum > s->bound[i] + 1e-6) return 0;
     if (s->sense[i] != BERTH_I_AT_MOST && sum < s->bound[i] - 1e-6) return 0;
   }
@@ -61,7 +61,7 @@ static int holds(const sample *s, const double *x) {
 
 static double worth(const sample *s, const double *x) {
   double sum = 0;
-  EACH(j, COLUMNS) sum += s->cost[j] * x[j];
+  for (int32_t j = 0; j < COLUMNS; j++) sum += s->cost[j] * x[j];
   return sum;
 }
 
@@ -69,9 +69,9 @@ static double worth(const sample *s, const double *x) {
 static double best_of_all(const sample *s) {
   double best = NAN, sign = s->p.minimise ? -1 : 1;
   int32_t n = 1;
-  EACH(j, COLUMNS) n *= MOST + 4;
+  for (int32_t j = 0; j < COLUMNS; j++) n *= MOST + 4;
   double x[COLUMNS];
-  EACH(code, n) {
+  for (int32_t code = 0; code < n; code++) {
     int32_t rest = code;
     for (int32_t j = 0; j < COLUMNS; j++, rest /= MOST + 4) x[j] = rest % (MOST + 4) - 3;
     if (holds(s, x) && !(sign * worth(s, x) <= sign * best)) best = worth(s, x);
@@ -85,7 +85,7 @@ TEST("programs of whole numbers have the best of all answers") {
   berth_rng rng = seeded(7, 1);
   sample s;
   double x[COLUMNS], relaxed[COLUMNS];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_i_glpk_answer a = { .x = x }, l = { .x = relaxed };
     draw(&s, &rng);
     double best = best_of_all(&s);
@@ -119,12 +119,12 @@ TEST("a limit on nodes leaves a bound") {
   berth_i_glpk_mip p = { true, 3,     N + 1, sense, bound, cost, least,
                          most, whole, at,    row,   value, 20,   0 };
   berth_rng rng = seeded(3, 0);
-  EACH(i, 3) bound[i] = 0;
+  for (int32_t i = 0; i < 3; i++) bound[i] = 0;
   for (int32_t j = 0; j <= N; j++) {
     at[j] = 3 * j;
     whole[j] = j < N;
     most[j] = j < N ? 1 : INFINITY;
-    EACH(i, 3) {
+    for (int32_t i = 0; i < 3; i++) {
       row[3 * j + i] = i;
       value[3 * j + i] = j < N ? berth_rng_below(&rng, 100) : 1;
       if (j < N) bound[i] += floor(value[3 * j + i] * 0.47);
@@ -186,7 +186,7 @@ TEST("branch and bound stops when asked") {
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_i_glpk_mip p = { false, 1, N, sense, bound, cost, NULL, most, whole, at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
-  EACH(j, N) {
+  for (int32_t j = 0; j < N; j++) {
     cost[j] = 1 + j % 3;
     value[j] = 2 * (100 + 17 * j % 61);
     most[j] = whole[j] = 1;

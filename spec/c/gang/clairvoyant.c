@@ -33,7 +33,7 @@ static void add_choice(instance *k, int32_t servers, double seconds) {
 static instance *random_instance(berth_rng *rng, int32_t n) {
   instance *k = empty(1 + berth_rng_below(rng, 8));
   double now = 0;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     now += berth_rng_below(rng, 3);
     add_job(k, now);
     for (int32_t c = berth_rng_below(rng, CHOICES + 1); c > 0; c--)
@@ -58,9 +58,9 @@ static int in_use(const instance *k, int32_t job, int32_t c, int32_t at) {
 
 /* The most whole jobs; taken[i]: a choice or -1. */
 static int holds(const instance *k, const int32_t *taken, int32_t n) {
-  EACH(at, n) {
+  for (int32_t at = 0; at < n; at++) {
     int32_t sum = 0;
-    EACH(i, n)
+    for (int32_t i = 0; i < n; i++)
       if (taken[i] >= 0 && in_use(k, i, taken[i], at)) sum += k->choice[taken[i]].servers;
     if (sum > k->jobs.servers) return 0;
   }
@@ -89,13 +89,13 @@ static double defined(const instance *k) {
   glp_add_rows(lp, 2 * n);
   for (int32_t i = 1; i <= 2 * n; i++)
     glp_set_row_bnds(lp, i, GLP_UP, 0, i <= n ? 1 : k->jobs.servers);
-  EACH(i, n)
+  for (int32_t i = 0; i < n; i++)
     for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       int row[JOBS + 2], used = 1, j = glp_add_cols(lp, 1);
       row[1] = i + 1;
       double value[JOBS + 2];
       value[1] = 1;
-      EACH(at, n) {
+      for (int32_t at = 0; at < n; at++) {
         if (!in_use(k, i, c, at)) continue;
         row[++used] = n + at + 1;
         value[used] = k->choice[c].servers;
@@ -119,13 +119,14 @@ static double defined(const instance *k) {
 
 static double proved(const instance *k, const double *price) {
   double sum = 0;
-  EACH(at, k->jobs.n) sum += price[at] * k->jobs.servers;
-  EACH(i, k->jobs.n) {
+  for (int32_t at = 0; at < k->jobs.n; at++) sum += price[at] * k->jobs.servers;
+  for (int32_t i = 0; i < k->jobs.n; i++) {
     double best = 0;
     for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       double worth = 1;
       if (k->choice[c].servers > k->jobs.servers) continue;
-      EACH(at, k->jobs.n) worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
+      for (int32_t at = 0; at < k->jobs.n; at++)
+        worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
       if (worth > best) best = worth;
     }
     sum += best;
@@ -137,7 +138,7 @@ static void check_shares(const instance *k, const berth_clairvoyant *s) {
   const double *share = berth_clairvoyant_share(s);
   double all = 0, sum;
   int32_t i, c;
-  EACH(at, k->jobs.n) {
+  for (int32_t at = 0; at < k->jobs.n; at++) {
     for (i = 0, sum = 0; i < k->jobs.n; i++)
       for (c = k->first[i]; c < k->first[i + 1]; c++)
         sum += in_use(k, i, c, at) ? share[c] * k->choice[c].servers : 0;
@@ -161,7 +162,7 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
   CHECK_NEAR(proved(k, price), a->bound, 1e-12 * (1 + a->bound));
   CHECK_OK(berth_clairvoyant_prove(ctx, &k->jobs, price, &again));
   CHECK(again == a->bound);
-  EACH(i, k->jobs.n) {
+  for (int32_t i = 0; i < k->jobs.n; i++) {
     CHECK(price[i] >= 0);
     CHECK(i == 0 || k->arrival[i] > k->arrival[i - 1] || price[i] == 0);
   }
@@ -171,7 +172,8 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
 /* Any prices prove a bound, no lower one than the optimum. */
 static void check_any_prices(const instance *k, double optimum, berth_rng *rng) {
   double price[JOBS], bound = -1;
-  EACH(i, k->jobs.n) price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
+  for (int32_t i = 0; i < k->jobs.n; i++)
+    price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
   CHECK_OK(berth_clairvoyant_prove(ctx, &k->jobs, price, &bound));
   CHECK_NEAR(bound, proved(k, price), 1e-12 * (1 + bound));
   CHECK(bound >= optimum - 1e-9);
@@ -226,7 +228,7 @@ static berth_status solve_instance(const void *k) {
 
 TEST("two servers, three jobs of one server for ever: two") {
   instance *k = empty(2);
-  EACH(i, 3) {
+  for (int32_t i = 0; i < 3; i++) {
     add_job(k, i);
     add_choice(k, 1, INFINITY);
   }
@@ -238,7 +240,7 @@ TEST("two servers, three jobs of one server for ever: two") {
 
 TEST("three servers, jobs of two: one and a half in the relaxation, one job") {
   instance *k = empty(3);
-  EACH(i, 2) {
+  for (int32_t i = 0; i < 2; i++) {
     add_job(k, 5);
     add_choice(k, 2, 1);
   }
@@ -281,7 +283,7 @@ TEST("no jobs, and jobs without choices") {
 TEST("300 random instances of up to 7 jobs: no schedule found by enumeration beats the bound") {
   berth_rng rng = seeded(11, 0);
   int32_t taken[JOBS];
-  EACH(i, 300) {
+  for (int32_t i = 0; i < 300; i++) {
     instance *k = random_instance(&rng, berth_rng_below(&rng, 8));
     berth_clairvoyant *s = solve(k);
     CHECK(most_jobs(k, taken, 0, 0) <= berth_clairvoyant_get(s)->jobs);
@@ -292,7 +294,7 @@ TEST("300 random instances of up to 7 jobs: no schedule found by enumeration bea
 TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and "
      "shares that hold") {
   berth_rng rng = seeded(11, 0);
-  EACH(i, 200) {
+  for (int32_t i = 0; i < 200; i++) {
     instance *k = random_instance(&rng, 1 + berth_rng_below(&rng, JOBS));
     berth_clairvoyant *s = solve(k);
     check_solution(k, s);

@@ -7,10 +7,10 @@ static int stop(void *ud) { return ++*(int *)ud > 1; }
 
 static void many_jobs(berth_clairvoyant_jobs *k, double *arrival, int32_t *first,
                       berth_clairvoyant_choice *choice, int32_t n) {
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     arrival[i] = i;
     first[i + 1] = 9 * (i + 1);
-    EACH(c, 9)
+    for (int32_t c = 0; c < 9; c++)
       choice[9 * i + c] =
           (berth_clairvoyant_choice){ 700.0 * (1 + i % 7) / (c + 1) + c * 0.37, c + 1 };
   }

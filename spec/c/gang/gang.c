@@ -35,7 +35,7 @@ TEST("backfill") {
   berth_gang_bound bound;
   CHECK_OK(berth_gang_bounds(g, c, &bound));
   CHECK(bound.makespan == 14 && bound.mean_jct > 0 && bound.mean_jct < (10 + 11 + 6 + 20) / 4.0);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(run[i].start, start[run[i].job], 1e-12);
     CHECK_NEAR(run[i].end, start[run[i].job] + jobs[run[i].job].work, 1e-12);
     CHECK(run[i].n == 1 && machine[run[i].first] == 0 && amount[run[i].first] == size[run[i].job]);
@@ -83,7 +83,7 @@ TEST("a gang takes none of the other resources") {
 static void draw(uint64_t seed, berth_job *jobs, int32_t *size) {
   double now = 0;
   berth_rng rng = seeded(seed, 0);
-  EACH(j, MANY) {
+  for (int32_t j = 0; j < MANY; j++) {
     now += berth_rng_below(&rng, 4) * berth_rng_uniform(&rng);
     jobs[j] = (berth_job){ now, 12 * berth_rng_uniform(&rng), INFINITY, 0 };
     size[j] = 1 + berth_rng_below(&rng, berth_rng_below(&rng, 6) == 0 ? 9 : 2);
@@ -96,9 +96,9 @@ static int32_t first[MANY + 1];
 
 SETUP {
   berth_rng rng = seeded(9, 1);
-  EACH(j, MANY) {
+  for (int32_t j = 0; j < MANY; j++) {
     double power = berth_rng_uniform(&rng);
-    EACH(k, MOST) speed[j * MOST + k] = pow(k + 1, power);
+    for (int32_t k = 0; k < MOST; k++) speed[j * MOST + k] = pow(k + 1, power);
     first[j + 1] = (j + 1) * MOST;
     throughput[j * TYPES] = 1 + berth_rng_uniform(&rng);
     throughput[j * TYPES + 1] = berth_rng_below(&rng, 5) == 0 ? 0 : berth_rng_uniform(&rng);
@@ -177,7 +177,7 @@ static berth_status whole_run(int rule, int placement, berth_cluster_summary *su
 
 TEST("random jobs: all are done, by every rule, on every kind of places") {
   for (int rule = 0; berth_gang_describe(rule); rule++) {
-    EACH(placement, 3) {
+    for (int placement = 0; placement < 3; placement++) {
       berth_cluster_summary sum = { 0 };
       CHECK_OK(whole_run(rule, placement, &sum));
       CHECK(sum.done + sum.refused == MANY && sum.waiting == 0);
@@ -321,7 +321,7 @@ TEST("each rule has one descriptor, and a name of its own") {
   int n = 0;
   for (const berth_gang_about *about; (about = berth_gang_describe(n)); n++) {
     CHECK(about->choice.name[0] && about->choice.text[0]);
-    EACH(k, n) {
+    for (int k = 0; k < n; k++) {
       CHECK(about != berth_gang_describe(k)
             && strcmp(about->choice.name, berth_gang_describe(k)->choice.name) != 0);
     }
@@ -338,7 +338,7 @@ static berth_status ask_alone(void) {
   static const int32_t gpus[] = { 2, 3 };
   berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone };
   berth_elastic_job jobs[3];
-  EACH(i, 3)
+  for (int i = 0; i < 3; i++)
     jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };
   int32_t count[3];
   berth_status st = berth_elastic_optimus(ctx, 3, jobs, 10, count);

@@ -180,7 +180,7 @@ TEST("wrong tensors and edges are refused") {
   static const berth_tensor bad[] = { { 2, 1, -1, 0 }, { 0, -1, -1, 0 }, { 0, 1, NAN, 0 } };
   berth_graph_builder *b = with_ops(2);
   int32_t id = 42;
-  EACH(k, 3) {
+  for (int k = 0; k < 3; k++) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &bad[k], &id), BERTH_EINVAL);
     if (k == 0)
       CHECK_TEXT(berth_errmsg(ctx), "tensor 0: producer op 2 does not exist (there are 2 ops)");
@@ -212,7 +212,7 @@ TEST("wrong collectives are refused") {
     { { (berth_collective_kind)7, 0, 1, 2, ids, 0, NULL }, NULL },
     { { BERTH_ALLTOALL, NAN, 1, 2, ids, 0, NULL }, NULL },
   };
-  EACH_OF(k, bad) {
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     CHECK_STATUS(berth_graph_builder_add_collective(b, &bad[k].c, NULL), BERTH_EINVAL);
     if (bad[k].message) CHECK_TEXT(berth_errmsg(ctx), bad[k].message);
   }
@@ -253,7 +253,8 @@ TEST("twins point at each other") {
 
 TEST("a group pinned to two devices is refused") {
   berth_graph_builder *b = new_builder();
-  EACH(k, 100) add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
+  for (int32_t k = 0; k < 100; k++)
+    add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
   add_linked_op(b, BERTH_NONE, BERTH_NONE, 3);
   add_linked_op(b, BERTH_NONE, 49000000, 7);
   refused(b, BERTH_EINVAL, "group 49000000: op 49 is pinned to device 49, op 101 to device 7");
@@ -275,7 +276,8 @@ TEST("cycles are named") {
   must_add_edge(b, 2, 1, 0);
   refused(b, BERTH_ECYCLE, "cycle of 2 ops: op 1 \"b\" -> op 2 \"c\" -> op 1 \"b\"");
   b = with_ops(8);
-  EACH(v, 8) must_add_edge(b, v, (v + 1) % 8, 0);
+  for (int32_t v = 0; v < 8; v++)
+    must_add_edge(b, v, (v + 1) % 8, 0);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_ECYCLE);
   refused(b, BERTH_ECYCLE,
           "cycle of 8 ops: op 0 \"a\" -> op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 4 \"e\" -> "
@@ -302,7 +304,7 @@ static void check_named_cycle(const flat *f, const char *text) {
 TEST("cycles of random graphs are found and named by their edges") {
   int32_t found = 0;
   berth_rng rng = seeded(11, 0);
-  EACH(k, 500) {
+  for (int32_t k = 0; k < 500; k++) {
     berth_graph_builder *b = new_builder();
     berth_graph *g = NULL;
     int cyclic = 0;
@@ -310,7 +312,7 @@ TEST("cycles of random graphs are found and named by their edges") {
     random_graph(b, &rng, 1, &f);
     uint8_t reach[SMALL][SMALL];
     closure(&f, reach);
-    EACH(v, f.n_ops) cyclic |= reach[v][v];
+    for (int32_t v = 0; v < f.n_ops; v++) cyclic |= reach[v][v];
     berth_status st = berth_graph_builder_finish(b, &g);
     CHECK_STATUS(st, cyclic ? BERTH_ECYCLE : BERTH_OK);
     if (st == BERTH_ECYCLE) check_named_cycle(&f, berth_errmsg(ctx));
@@ -401,7 +403,7 @@ static void many(int named, double bytes_per_op) {
          (int)berth_graph_edges(g), named ? ", named" : "",
          (double)(clock() - start) / CLOCKS_PER_SEC, peak, (double)berth_ctx_memory(ctx) / MANY);
   CHECK(peak < bytes_per_op);
-  EACH(v, MANY) comp[v] = 1;
+  for (int32_t v = 0; v < MANY; v++) comp[v] = 1;
   start = clock();
   CHECK_OK(berth_b_level(g, comp, NULL, level));
   printf("# b-levels: %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);

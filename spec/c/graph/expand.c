@@ -43,16 +43,17 @@ static job random_job(berth_rng *rng, berth_collective_kind kind) {
   int32_t groups = 1 + berth_rng_below(rng, 4);
   j.members = 1 + berth_rng_below(rng, MOST_MEMBERS);
   j.consumers = berth_rng_below(rng, MOST_MEMBERS);
-  EACH(i, j.members + j.consumers) j.device[i] = berth_rng_below(rng, j.devices);
-  EACH(i, j.devices) j.group[i] = 7 - berth_rng_below(rng, groups);
+  for (int32_t i = 0; i < j.members + j.consumers; i++)
+    j.device[i] = berth_rng_below(rng, j.devices);
+  for (int32_t i = 0; i < j.devices; i++) j.group[i] = 7 - berth_rng_below(rng, groups);
   return j;
 }
 
 /* One member on each of n devices, and one consumer. */
 static job one_each(berth_collective_kind kind, double bytes, int32_t n) {
   job j = { .kind = kind, .bytes = bytes, .devices = n, .members = n, .consumers = n };
-  EACH(i, n) j.device[i] = j.device[n + i] = i;
-  EACH(i, n) j.group[i] = i / 2;
+  for (int32_t i = 0; i < n; i++) j.device[i] = j.device[n + i] = i;
+  for (int32_t i = 0; i < n; i++) j.group[i] = i / 2;
   return j;
 }
 
@@ -76,10 +77,10 @@ static int32_t lowest(const job *j, int32_t device) {
 }
 
 static void find_positions(replay *r, int grouped) {
-  EACH(d, r->j->devices) r->position[d] = BERTH_NONE;
-  EACH(i, r->j->members) r->position[r->j->device[i]] = 0;
-  EACH(e, r->j->devices) {
-    EACH(d, r->j->devices) {
+  for (int32_t d = 0; d < r->j->devices; d++) r->position[d] = BERTH_NONE;
+  for (int32_t i = 0; i < r->j->members; i++) r->position[r->j->device[i]] = 0;
+  for (int32_t e = 0; e < r->j->devices; e++) {
+    for (int32_t d = 0; d < r->j->devices; d++) {
       if (r->position[d] == BERTH_NONE || (grouped ? lowest(r->j, d) : 0) != e) continue;
       r->position[d] = r->n;
       r->at[r->n++] = d;
@@ -93,7 +94,7 @@ static uint32_t *has(const replay *r, int32_t op) { return r->has + (size_t)op *
 static uint32_t all_of(const replay *r) { return ((uint32_t)1 << r->n) - 1; }
 
 static void start_holding(const replay *r, int32_t op, int32_t position) {
-  EACH(k, FULL_BLOCKS) {
+  for (int32_t k = 0; k < FULL_BLOCKS; k++) {
     bool own = r->j->kind == BERTH_ALLGATHER   ? k == position
                : r->j->kind == BERTH_BROADCAST ? position == r->root
                                                : true;
@@ -126,15 +127,16 @@ static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *
   if (p->reduces) r->added[from] += t->bytes;
   else r->copied[to] += t->bytes;
   if (p->first == BERTH_NONE) return;
-  EACH(i, p->count) take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
+  for (int32_t i = 0; i < p->count; i++)
+    take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
 }
 
 static void replay_op(replay *r, int32_t op) {
   const int32_t *in, *of = berth_expansion_collective(r->x), *device = berth_expansion_device(r->x);
   int32_t locals = 0, n = berth_graph_inputs(r->g, op, &in);
   if (of[op] == BERTH_NONE) return;
-  EACH(pass, 2) { /* what the device has, then what it receives */
-    EACH(i, n) {
+  for (int32_t pass = 0; pass < 2; pass++) { /* what the device has, then what it receives */
+    for (int32_t i = 0; i < n; i++) {
       berth_tensor t = must_graph_tensor(r->g, in[i]);
       berth_piece p;
       CHECK_OK(berth_expansion_piece(r->x, in[i], &p));
@@ -154,7 +156,7 @@ static void replay_op(replay *r, int32_t op) {
 
 static void check_result(const replay *r, int32_t op, int32_t position) {
   int32_t pieces = r->how == BERTH_EXPAND_HALVING ? r->n : 8;
-  EACH(k, FULL_BLOCKS) {
+  for (int32_t k = 0; k < FULL_BLOCKS; k++) {
     if (r->j->kind == BERTH_BROADCAST)
       CHECK(has(r, op)[k] == (uint32_t)1 << r->root || k >= pieces);
     if (r->j->kind == BERTH_ALLGATHER && k < r->n) CHECK(has(r, op)[k] == (uint32_t)1 << k);
@@ -169,7 +171,7 @@ static void check_result(const replay *r, int32_t op, int32_t position) {
 static void check_consumer(const replay *r, int32_t op) {
   const int32_t *in, *of = berth_expansion_collective(r->x), *device = berth_expansion_device(r->x);
   int32_t heard = 0, n = berth_graph_inputs(r->g, op, &in), own = r->position[device[op]];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t = must_graph_tensor(r->g, in[i]);
     if (of[t.producer] == BERTH_NONE) continue;
     heard++;
@@ -185,7 +187,7 @@ static void check_waiting(const replay *r, int32_t op) {
   int32_t own = r->position[berth_expansion_device(r->x)[op]];
   uint8_t *before = calloc((size_t)berth_graph_ops(r->g), 1);
   CHECK_OK(berth_reach(r->g, op, 0, before));
-  EACH(i, r->j->members) {
+  for (int32_t i = 0; i < r->j->members; i++) {
     int32_t position = r->position[r->j->device[i]];
     if (r->j->kind != BERTH_BROADCAST || position == r->root || position == own) CHECK(before[i]);
   }
@@ -196,7 +198,7 @@ static void check_bytes(const replay *r) {
   berth_expand_algorithm how = r->how;
   double b = r->j->bytes, n = r->n, share = b * (n - 1) / n, total = 0, tol = 1e-9 * b * n;
   bool even = how == BERTH_EXPAND_RING || how == BERTH_EXPAND_HALVING || how == BERTH_EXPAND_DIRECT;
-  EACH(i, r->n) {
+  for (int32_t i = 0; i < r->n; i++) {
     total += r->sent[i];
     switch (r->j->kind) {
       case BERTH_ALLREDUCE:
@@ -234,7 +236,7 @@ static void check_originals(const replay *r, const berth_graph *g) {
     int32_t n = berth_graph_inputs(g, v, &in);
     CHECK(device[v] == r->j->device[v] && of[v] == BERTH_NONE
           && berth_graph_inputs(r->g, v, &then) >= n);
-    EACH(i, n) CHECK(in[i] == then[i]);
+    for (int32_t i = 0; i < n; i++) CHECK(in[i] == then[i]);
   }
   for (; v < berth_graph_ops(r->g); v++) {
     berth_op op = must_graph_op(r->g, v);
@@ -257,9 +259,9 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   int32_t *order = malloc((size_t)berth_graph_ops(r.g) * sizeof *order);
   CHECK_OK(berth_topo_order(r.g, order));
   check_originals(&r, g);
-  EACH(i, berth_graph_ops(r.g)) replay_op(&r, order[i]);
-  EACH(i, j->consumers) check_consumer(&r, j->members + i);
-  EACH(i, j->consumers) check_waiting(&r, j->members + i);
+  for (int32_t i = 0; i < berth_graph_ops(r.g); i++) replay_op(&r, order[i]);
+  for (int32_t i = 0; i < j->consumers; i++) check_consumer(&r, j->members + i);
+  for (int32_t i = 0; i < j->consumers; i++) check_waiting(&r, j->members + i);
   check_bytes(&r);
   RELEASE(order, r.has, r.x);
 }
@@ -269,7 +271,7 @@ TEST("every consumer gets what it is due, every contribution is added once, and 
   berth_rng rng = seeded(5, 0);
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
     for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
-      EACH(k, 12) {
+      for (int32_t k = 0; k < 12; k++) {
         job j = random_job(&rng, (berth_collective_kind)kind);
         check_expansion(&j, (berth_expand_algorithm)how, how == BERTH_EXPAND_HIERARCHICAL || k % 2);
       }

@@ -33,7 +33,7 @@ static void add_plain_op(berth_graph_builder *b, const char *name, double second
 static int32_t random_subset(berth_rng *rng, int32_t n, double share, const uint8_t *banned,
                              int32_t *ids) {
   int32_t count = 0;
-  EACH(v, n) {
+  for (int32_t v = 0; v < n; v++) {
     if (!banned[v] && berth_rng_uniform(rng) < share) ids[count++] = v;
   }
   berth_rng_shuffle(rng, ids, count);
@@ -43,7 +43,7 @@ static int32_t random_subset(berth_rng *rng, int32_t n, double share, const uint
 /* Marks what may not come after op u: all of rank below or equal. `rank` NULL: nothing is banned
  * (cycles arise). */
 static void ban(const int32_t *rank, int32_t n, int32_t u, uint8_t *banned) {
-  EACH(v, n) {
+  for (int32_t v = 0; v < n; v++) {
     if (rank && rank[v] <= rank[u]) banned[v] = 1;
   }
 }
@@ -51,7 +51,7 @@ static void ban(const int32_t *rank, int32_t n, int32_t u, uint8_t *banned) {
 static void random_tensors(berth_graph_builder *b, berth_rng *rng, const int32_t *rank,
                            double share, flat *f) {
   int32_t ids[SMALL], tensors = berth_rng_below(rng, 2 * f->n_ops + 1);
-  EACH(k, tensors) {
+  for (int32_t k = 0; k < tensors; k++) {
     uint8_t banned[SMALL] = { 0 };
     berth_tensor t = { .producer = berth_rng_below(rng, f->n_ops),
                        .bytes = berth_rng_below(rng, 4),
@@ -59,7 +59,7 @@ static void random_tensors(berth_graph_builder *b, berth_rng *rng, const int32_t
     must_add_tensor(b, &t);
     ban(rank, f->n_ops, t.producer, banned);
     int32_t n = random_subset(rng, f->n_ops, share, banned, ids);
-    EACH(j, n) {
+    for (int32_t j = 0; j < n; j++) {
       CHECK_OK(berth_graph_builder_add_consumer(b, k, ids[j]));
       flat_add(f, t.producer, ids[j], k);
     }
@@ -76,11 +76,11 @@ static void random_collective(berth_graph_builder *b, berth_rng *rng, const int3
   };
   c.n_members = random_subset(rng, f->n_ops, 0.35, none, members);
   if (c.n_members == 0) members[c.n_members++] = berth_rng_below(rng, f->n_ops);
-  EACH(i, c.n_members) ban(rank, f->n_ops, members[i], banned);
+  for (int32_t i = 0; i < c.n_members; i++) ban(rank, f->n_ops, members[i], banned);
   c.n_consumers = random_subset(rng, f->n_ops, 0.4, banned, consumers);
   must_add_collective(b, &c);
-  EACH(i, c.n_members) {
-    EACH(j, c.n_consumers) flat_add(f, members[i], consumers[j], BERTH_NONE);
+  for (int32_t i = 0; i < c.n_members; i++) {
+    for (int32_t j = 0; j < c.n_consumers; j++) flat_add(f, members[i], consumers[j], BERTH_NONE);
   }
 }
 
@@ -89,7 +89,7 @@ static void random_graph(berth_graph_builder *b, berth_rng *rng, int cyclic, fla
   int32_t collectives = berth_rng_below(rng, 3);
   *f = (flat){ .n_ops = 1 + berth_rng_below(rng, SMALL) };
   int32_t rank[SMALL];
-  EACH(v, f->n_ops) {
+  for (int32_t v = 0; v < f->n_ops; v++) {
     rank[v] = v;
     add_plain_op(b, NULL, 1);
   }
@@ -100,10 +100,10 @@ static void random_graph(berth_graph_builder *b, berth_rng *rng, int cyclic, fla
 
 static void closure(const flat *f, uint8_t reach[SMALL][SMALL]) {
   memset(reach, 0, SMALL * SMALL);
-  EACH(k, f->n_edges) reach[f->edge[k].src][f->edge[k].dst] = 1;
-  EACH(k, f->n_ops) {
-    EACH(i, f->n_ops) {
-      EACH(j, f->n_ops) reach[i][j] |= reach[i][k] & reach[k][j];
+  for (int32_t k = 0; k < f->n_edges; k++) reach[f->edge[k].src][f->edge[k].dst] = 1;
+  for (int32_t k = 0; k < f->n_ops; k++) {
+    for (int32_t i = 0; i < f->n_ops; i++) {
+      for (int32_t j = 0; j < f->n_ops; j++) reach[i][j] |= reach[i][k] & reach[k][j];
     }
   }
 }

@@ -41,9 +41,9 @@ TEST("ops stand in layers, apart; wrong and far layers are refused") {
   CHECK_OK(berth_depth(g, depth));
   double x[OPS], y[OPS];
   CHECK_OK(berth_graph_layout(g, NULL, x, y));
-  EACH(i, OPS) {
+  for (int32_t i = 0; i < OPS; i++) {
     CHECK(y[i] == depth[i]);
-    EACH(j, i) CHECK(y[i] != y[j] || fabs(x[i] - x[j]) >= 1 - 1e-9);
+    for (int32_t j = 0; j < i; j++) CHECK(y[i] != y[j] || fabs(x[i] - x[j]) >= 1 - 1e-9);
   }
   depth[OPS - 1] = 200000;
   CHECK_STATUS(berth_graph_layout(g, depth, x, y), BERTH_EUNSUPPORTED);

@@ -14,7 +14,7 @@ static double comm_of(const times *x, int32_t tensor) {
 /* Longest path by walking every path. */
 static double onward(const flat *f, const times *x, int32_t v) {
   double best = 0;
-  EACH(k, f->n_edges) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].src != v) continue;
     double way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
     if (way > best) best = way;
@@ -24,7 +24,7 @@ static double onward(const flat *f, const times *x, int32_t v) {
 
 static double before(const flat *f, const times *x, int32_t v) {
   double best = 0;
-  EACH(k, f->n_edges) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst != v) continue;
     double way =
         before(f, x, f->edge[k].src) + x->comp[f->edge[k].src] + comm_of(x, f->edge[k].tensor);
@@ -35,7 +35,7 @@ static double before(const flat *f, const times *x, int32_t v) {
 
 static int32_t deep(const flat *f, int32_t v) {
   int32_t best = 0, way;
-  EACH(k, f->n_edges) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst == v && (way = deep(f, f->edge[k].src) + 1) > best) best = way;
   }
   return best;
@@ -43,8 +43,8 @@ static int32_t deep(const flat *f, int32_t v) {
 
 /* Small integers: sums are exact in any order. */
 static void random_times(berth_rng *rng, const flat *f, times *x) {
-  EACH(i, f->n_ops) x->comp[i] = berth_rng_below(rng, 4);
-  EACH(i, f->n_tensors) x->comm[i] = berth_rng_below(rng, 3);
+  for (int32_t i = 0; i < f->n_ops; i++) x->comp[i] = berth_rng_below(rng, 4);
+  for (int32_t i = 0; i < f->n_tensors; i++) x->comm[i] = berth_rng_below(rng, 3);
 }
 
 static void check_levels(const berth_graph *g, const flat *f, const times *x) {
@@ -56,8 +56,9 @@ static void check_levels(const berth_graph *g, const flat *f, const times *x) {
   CHECK_OK(berth_slack(g, x->comp, x->comm, slack));
   int32_t depth[SMALL];
   CHECK_OK(berth_depth(g, depth));
-  EACH(v, f->n_ops) longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
-  EACH(v, f->n_ops) {
+  for (int32_t v = 0; v < f->n_ops; v++)
+    longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
+  for (int32_t v = 0; v < f->n_ops; v++) {
     CHECK_NEAR(bl[v], onward(f, x, v), 0);
     CHECK_NEAR(tl[v], before(f, x, v), 0);
     CHECK_NEAR(slack[v], longest - before(f, x, v) - onward(f, x, v), 0);
@@ -66,7 +67,7 @@ static void check_levels(const berth_graph *g, const flat *f, const times *x) {
 }
 
 static int has_edge_into(const flat *f, int32_t v) {
-  EACH(k, f->n_edges) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst == v) return 1;
   }
   return 0;
@@ -76,7 +77,7 @@ static int has_edge_into(const flat *f, int32_t v) {
 static int32_t best_next(const flat *f, const times *x, int32_t v) {
   double best = -1;
   int32_t next = BERTH_NONE;
-  EACH(k, f->n_edges) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].src != v) continue;
     double way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
     if (way > best || (way == best && f->edge[k].dst < next)) {
@@ -107,12 +108,12 @@ static void check_path(const berth_graph *g, const flat *f, const times *x) {
  * were added. */
 static void naive_order(const flat *f, int32_t *order) {
   int32_t left[SMALL] = { 0 }, n = 0;
-  EACH(k, f->n_edges) left[f->edge[k].dst]++;
-  EACH(v, f->n_ops) {
+  for (int32_t k = 0; k < f->n_edges; k++) left[f->edge[k].dst]++;
+  for (int32_t v = 0; v < f->n_ops; v++) {
     if (left[v] == 0) order[n++] = v;
   }
-  EACH(head, n) {
-    EACH(k, f->n_edges) {
+  for (int32_t head = 0; head < n; head++) {
+    for (int32_t k = 0; k < f->n_edges; k++) {
       if (f->edge[k].src == order[head] && --left[f->edge[k].dst] == 0) order[n++] = f->edge[k].dst;
     }
   }
@@ -131,10 +132,10 @@ static void check_reach(const berth_graph *g, const flat *f) {
   closure(f, reach);
   uint8_t down[SMALL], up[SMALL];
   int yes;
-  EACH(a, f->n_ops) {
+  for (int32_t a = 0; a < f->n_ops; a++) {
     CHECK_OK(berth_reach(g, a, 1, down));
     CHECK_OK(berth_reach(g, a, 0, up));
-    EACH(b, f->n_ops) {
+    for (int32_t b = 0; b < f->n_ops; b++) {
       CHECK_OK(berth_reachable(g, a, b, &yes));
       CHECK(yes == (a == b || reach[a][b]));
       CHECK(down[b] == (a == b || reach[a][b]));
@@ -147,9 +148,10 @@ static void check_reach(const berth_graph *g, const flat *f) {
 static void check_components(const berth_graph *g, const flat *f) {
   flat both = *f;
   int32_t count = 0;
-  EACH(k, f->n_edges) flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
+  for (int32_t k = 0; k < f->n_edges; k++)
+    flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
   berth_collective c;
-  EACH(k, berth_graph_collectives(g)) {
+  for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
     c = must_graph_collective(g, k);
     for (int32_t j = 1; j < c.n_members; j++) {
       flat_add(&both, c.members[0], c.members[j], BERTH_NONE);
@@ -160,8 +162,9 @@ static void check_components(const berth_graph *g, const flat *f) {
   closure(&both, reach);
   int32_t n, component[SMALL];
   CHECK_OK(berth_components(g, component, &n));
-  EACH(a, f->n_ops) {
-    EACH(b, f->n_ops) CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
+  for (int32_t a = 0; a < f->n_ops; a++) {
+    for (int32_t b = 0; b < f->n_ops; b++)
+      CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
     int32_t lowest;
     for (lowest = 0; lowest < a && component[lowest] != component[a]; lowest++) { }
     if (lowest == a) CHECK(component[a] == count++);
@@ -171,7 +174,7 @@ static void check_components(const berth_graph *g, const flat *f) {
 
 TEST("order, levels, path, reach and components equal enumeration") {
   berth_rng rng = seeded(7, 0);
-  EACH(k, GRAPHS) {
+  for (int32_t k = 0; k < GRAPHS; k++) {
     berth_graph_builder *b = must_graph_builder_new();
     flat f;
     random_graph(b, &rng, 0, &f);
@@ -243,7 +246,7 @@ TEST("rounding leaves no slack on the longest path") {
   int32_t bad = 0;
   berth_graph_builder *b = must_graph_builder_new();
   double comp[CHAIN];
-  EACH(v, CHAIN) {
+  for (int32_t v = 0; v < CHAIN; v++) {
     comp[v] = 0.1 + v % 7 * 0.3;
     add_plain_op(b, NULL, comp[v]);
     if (v > 0) must_add_edge(b, v - 1, v, 0);
@@ -251,7 +254,7 @@ TEST("rounding leaves no slack on the longest path") {
   berth_graph *g = must_graph_builder_finish(b);
   double slack[CHAIN];
   CHECK_OK(berth_slack(g, comp, NULL, slack));
-  EACH(v, CHAIN) bad += slack[v] != 0;
+  for (int32_t v = 0; v < CHAIN; v++) bad += slack[v] != 0;
   CHECK(bad == 0);
 }
 
@@ -265,7 +268,7 @@ TEST("collectives are not spread into edges") {
     .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE
   };
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(v, 2 * SIDE) {
+  for (int32_t v = 0; v < 2 * SIDE; v++) {
     berth_op op = berth_op_default();
     CHECK(berth_graph_builder_add_op(b, &op, NULL) == BERTH_OK);
     ids[v] = v;

@@ -28,10 +28,10 @@ static void check_moves(int32_t after) {
   berth_i_pool pool = berth_i_pool_empty(ctx);
   berth_rng rng = seeded(1, 0);
   int32_t want[THINGS];
-  EACH(i, THINGS) want[i] = i;
+  for (int32_t i = 0; i < THINGS; i++) want[i] = i;
   berth_i_line l;
   CHECK_OK(berth_i_line_init(&pool, THINGS, want, &l));
-  EACH(i, 400) {
+  for (int32_t i = 0; i < 400; i++) {
     move(&l, want, berth_rng_below(&rng, THINGS),
          after >= 0 ? after : berth_rng_below(&rng, THINGS - 1));
     if (i % 10 == 0) check_order(&l, want);

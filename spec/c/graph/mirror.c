@@ -64,7 +64,7 @@ TEST("a mirrored graph, by hand") {
   RELEASE(g);
   CHECK_TEXT(berth_graph_name(m), "net");
   CHECK(berth_graph_ops(m) == 8 && berth_graph_tensors(m) == 7);
-  EACH(v, 8) CHECK(origin[v] == (v < 4 ? v : 7 - v));
+  for (int32_t v = 0; v < 8; v++) CHECK(origin[v] == (v < 4 ? v : 7 - v));
   check_ops(m);
   check_tensor(m, 0, 0, 8, LIST(1, 2, 6, 5)); /* uses, then the backward ops of these uses */
   check_tensor(m, 1, 1, 3, LIST(3, 4));
@@ -161,8 +161,8 @@ TEST("what cannot be mirrored is refused") {
 static void check_reversal(const berth_graph *g, const berth_graph *m) {
   int32_t n = berth_graph_ops(g);
   int yes, back;
-  EACH(u, n) {
-    EACH(v, n) {
+  for (int32_t u = 0; u < n; u++) {
+    for (int32_t v = 0; v < n; v++) {
       CHECK_OK(berth_reachable(g, u, v, &yes));
       CHECK_OK(berth_reachable(m, 2 * n - 1 - v, 2 * n - 1 - u, &back));
       CHECK(yes == back);
@@ -174,7 +174,7 @@ static void check_reversal(const berth_graph *g, const berth_graph *m) {
 
 TEST("the backward pass is the forward pass reversed") {
   berth_rng rng = seeded(5, 0);
-  EACH(k, 200) {
+  for (int32_t k = 0; k < 200; k++) {
     berth_graph *m = NULL;
     berth_mirror_options o = berth_mirror_default();
     berth_graph_builder *b = must_graph_builder_new();

@@ -7,7 +7,7 @@
 /* n ops a, b, c, ... of 1, 2, 3, ... s in one group. */
 static berth_graph *letters(int32_t n, int32_t group, const char *edges) {
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     char name[2] = { (char)('a' + k), 0 };
     double seconds = k + 1;
     berth_op op = berth_op_default();
@@ -32,7 +32,7 @@ static berth_fuse_options all(int32_t max_ops) {
 /* @param digits the fused op of each op */
 static void check_map(const berth_graph *g, const int32_t *map, const char *digits) {
   char text[17] = "";
-  EACH(i, berth_graph_ops(g)) text[i] = (char)('0' + map[i]);
+  for (int32_t i = 0; i < berth_graph_ops(g); i++) text[i] = (char)('0' + map[i]);
   CHECK_TEXT(text, digits);
 }
 static berth_graph *check_fuse(const berth_graph *g, const berth_fuse_options *o,
@@ -169,8 +169,8 @@ static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scop
 /* Nothing that could be contracted is left. */
 static void check_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o) {
   int32_t left = 0;
-  EACH(a, m->ops) {
-    EACH(b, m->ops) {
+  for (int32_t a = 0; a < m->ops; a++) {
+    for (int32_t b = 0; b < m->ops; b++) {
       if (a != b && *cell(m, m->edge, a, b) && may_share(f, a, b, o->scope) && !has_detour(m, a, b))
         left++;
     }
@@ -179,7 +179,7 @@ static void check_complete(const berth_graph *f, const matrix *m, const berth_fu
 }
 
 static int several(const matrix *m, int32_t x, int ahead, int32_t except) {
-  EACH(k, m->n) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (k != except && *(ahead ? cell(m, m->edge, x, k) : cell(m, m->edge, k, x))) return 1;
   }
   return 0;
@@ -188,8 +188,8 @@ static int several(const matrix *m, int32_t x, int ahead, int32_t except) {
 static void check_cheap_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o,
                                  int chains) {
   int32_t left = 0;
-  EACH(a, m->ops) {
-    EACH(b, m->ops) {
+  for (int32_t a = 0; a < m->ops; a++) {
+    for (int32_t b = 0; b < m->ops; b++) {
       if (a == b || !*cell(m, m->edge, a, b) || !may_share(f, a, b, o->scope)) continue;
       if (chains) left += !several(m, a, 1, b) && !several(m, b, 0, a);
       else left += !several(m, a, 1, b) || !several(m, b, 0, a);
@@ -218,7 +218,7 @@ static void check_contraction(const berth_graph *g, const berth_fuse_options *o,
 
 TEST("random graphs: no cycle, nothing lost, cuts the same, nothing left that may be contracted") {
   berth_rng rng = seeded(5, 0);
-  EACH(k, 700) { /* dense and small, then thin and wide: there an order that is
+  for (int32_t k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is
                                          not kept up to date makes cycles */
     recipe r = { .ops = 2 + berth_rng_below(&rng, k < 400 ? 40 : 90),
                  .groups = berth_rng_below(&rng, 4),
@@ -243,7 +243,7 @@ TEST("random graphs: no cycle, nothing lost, cuts the same, nothing left that ma
 /* Each twin's set has the twins of one set only. */
 static void check_twins(const berth_graph *g, const berth_graph *f, const int32_t *map) {
   berth_op x, y;
-  EACH(v, berth_graph_ops(g)) {
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_graph_op(g, v, &x);
     if (x.twin == BERTH_NONE || map[x.twin] == map[v]) continue;
     berth_graph_op(f, map[v], &y);
@@ -254,7 +254,7 @@ static void check_twins(const berth_graph *g, const berth_graph *f, const int32_
 TEST("random graphs with twins: all twins of a fused op are in one fused op") {
   int32_t fused = 0;
   berth_rng rng = seeded(6, 0);
-  EACH(k, 200) {
+  for (int32_t k = 0; k < 200; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 24), .groups = 2, .types = 1, .twins = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 12 };
     recipe plain = {

@@ -11,7 +11,7 @@ static int32_t group_of(const berth_graph *g, int32_t op) {
 /* @param text the group of each op, - for none */
 static void check_groups(const berth_graph *g, const char *text) {
   char got[17] = "";
-  EACH(i, berth_graph_ops(g))
+  for (int32_t i = 0; i < berth_graph_ops(g); i++)
     got[i] = group_of(g, i) == BERTH_NONE ? '-' : (char)('0' + group_of(g, i));
   CHECK_TEXT(got, text);
 }
@@ -45,7 +45,7 @@ TEST("the shortest name stands for a group, then the lexically smallest") {
   berth_graph *g = must_graph_of_text("1 1");
   int32_t same[4];
   colocated(g, 4, op, name, same);
-  EACH(k, 4) CHECK_TEXT(name[same[k]], "ba");
+  for (int32_t k = 0; k < 4; k++) CHECK_TEXT(name[same[k]], "ba");
   CHECK(berth_graph_groups(colocated(g, 0, NULL, NULL, NULL)) == 0);
 }
 
@@ -106,19 +106,19 @@ TEST("ops with one consumer join it, most bytes first, within limits") {
 /* Plain reference: ops' sets as labels, joined to a fixpoint. */
 static void label_sets(const berth_graph *g, int control, int32_t *label) {
   int32_t ops = berth_graph_ops(g), changed = 1;
-  EACH(v, ops) {
+  for (int32_t v = 0; v < ops; v++) {
     label[v] = v;
-    EACH(k, v) {
+    for (int32_t k = 0; k < v; k++) {
       if (group_of(g, v) != BERTH_NONE && group_of(g, k) == group_of(g, v)) label[v] = label[k];
     }
   }
   const int32_t *out, *to;
   while (changed) {
     changed = 0;
-    EACH(v, ops) {
+    for (int32_t v = 0; v < ops; v++) {
       int32_t only = BERTH_NONE, several = 0;
       int32_t n = berth_graph_outputs(g, v, &out);
-      EACH(i, n) {
+      for (int32_t i = 0; i < n; i++) {
         berth_tensor t = must_graph_tensor(g, out[i]);
         int32_t m = berth_graph_consumers(g, out[i], &to);
         for (int32_t j = 0; j < m && (control || t.bytes > 0); j++) {
@@ -128,7 +128,7 @@ static void label_sets(const berth_graph *g, int control, int32_t *label) {
       }
       if (only == BERTH_NONE || several || label[v] == label[only]) continue;
       int32_t from = label[v], into = label[only];
-      EACH(k, ops) label[k] = label[k] == from ? into : label[k];
+      for (int32_t k = 0; k < ops; k++) label[k] = label[k] == from ? into : label[k];
       changed = 1;
     }
   }
@@ -137,7 +137,7 @@ static void label_sets(const berth_graph *g, int control, int32_t *label) {
 TEST("random graphs: co-placement is the published fixpoint, all else as it was") {
   berth_rng rng = seeded(8, 0);
   int32_t label[40];
-  EACH(k, 150) {
+  for (int32_t k = 0; k < 150; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 30),
                  .groups = berth_rng_below(&rng, 3),
                  .types = 1,
@@ -148,8 +148,8 @@ TEST("random graphs: co-placement is the published fixpoint, all else as it was"
     o.control = k % 2;
     CHECK_OK(berth_graph_coplace(g, &o, &f, NULL));
     label_sets(g, o.control, label);
-    EACH(a, r.ops) {
-      EACH(b, a) {
+    for (int32_t a = 0; a < r.ops; a++) {
+      for (int32_t b = 0; b < a; b++) {
         int together = group_of(f, a) != BERTH_NONE && group_of(f, a) == group_of(f, b);
         CHECK(together == (label[a] == label[b]));
       }
@@ -158,7 +158,7 @@ TEST("random graphs: co-placement is the published fixpoint, all else as it was"
     matrix n = new_matrix(f);
     CHECK(memcmp(m.edge, n.edge, (size_t)m.n * (size_t)m.n) == 0
           && berth_graph_tensors(g) == berth_graph_tensors(f));
-    EACH(a, r.ops) { /* inputs keep their order */
+    for (int32_t a = 0; a < r.ops; a++) { /* inputs keep their order */
       const int32_t *x, *y;
       int32_t p = berth_graph_inputs(g, a, &x), q = berth_graph_inputs(f, a, &y);
       CHECK(p == q && (p == 0 || memcmp(x, y, (size_t)p * sizeof *x) == 0));
@@ -261,14 +261,14 @@ TEST("forward: bad options, nothing forward, collectives across") {
 
 TEST("the forward graph of a mirrored graph is the graph; twins go together") {
   berth_rng rng = seeded(9, 0);
-  EACH(k, 60) {
+  for (int32_t k = 0; k < 60; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 20), .types = 1, .density = 0.2, .reach = 6 };
     berth_graph *g = random_transformable(&rng, &r), *m = NULL, *f = NULL;
     m = must_graph_mirror(g, NULL);
     int32_t map[64];
     f = must_graph_forward(m, NULL, map);
     CHECK(berth_graph_ops(f) == r.ops);
-    EACH(v, r.ops) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
+    for (int32_t v = 0; v < r.ops; v++) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
     matrix x = new_matrix(g);
     matrix y = new_matrix(f);
     CHECK(memcmp(x.edge, y.edge, (size_t)x.n * (size_t)x.n) == 0);

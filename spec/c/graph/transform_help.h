@@ -42,9 +42,9 @@ static void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *
 /* Edges lead from lower to higher `rank`, so ids are in no order. */
 static void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r,
                                const int32_t *by_rank) {
-  EACH(k, r->ops) {
+  for (int32_t k = 0; k < r->ops; k++) {
     int32_t n = berth_rng_below(rng, 3);
-    EACH(t, n) {
+    for (int32_t t = 0; t < n; t++) {
       berth_tensor x = { .producer = by_rank[k],
                          .bytes = berth_rng_below(rng, 6),
                          .resident_bytes = berth_rng_below(rng, 6) };
@@ -80,7 +80,7 @@ static berth_graph *random_transformable(berth_rng *rng, const recipe *r) {
   int32_t *by_rank = must_have((size_t)r->ops, sizeof *by_rank);
   berth_graph_builder *b = must_graph_builder_new();
   if (r->types > 1) CHECK_OK(berth_graph_builder_types(b, 2, types));
-  EACH(k, r->ops) {
+  for (int32_t k = 0; k < r->ops; k++) {
     add_random_op(b, rng, r, k);
     by_rank[k] = k;
   }
@@ -107,15 +107,15 @@ static uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) {
 
 static void fill_edges(const berth_graph *g, matrix *m) {
   const int32_t *to;
-  EACH(t, berth_graph_tensors(g)) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_tensor x = must_graph_tensor(g, t);
     int32_t n = berth_graph_consumers(g, t, &to);
-    EACH(j, n) *cell(m, m->edge, x.producer, to[j]) = 1;
+    for (int32_t j = 0; j < n; j++) *cell(m, m->edge, x.producer, to[j]) = 1;
   }
-  EACH(k, berth_graph_collectives(g)) {
+  for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
     berth_collective c = must_graph_collective(g, k);
-    EACH(j, c.n_members) *cell(m, m->edge, c.members[j], m->ops + k) = 1;
-    EACH(j, c.n_consumers) *cell(m, m->edge, m->ops + k, c.consumers[j]) = 1;
+    for (int32_t j = 0; j < c.n_members; j++) *cell(m, m->edge, c.members[j], m->ops + k) = 1;
+    for (int32_t j = 0; j < c.n_consumers; j++) *cell(m, m->edge, m->ops + k, c.consumers[j]) = 1;
   }
 }
 
@@ -126,10 +126,10 @@ static matrix new_matrix(const berth_graph *g) {
   m.path = must_have((size_t)m.n * (size_t)m.n, 1);
   fill_edges(g, &m);
   memcpy(m.path, m.edge, (size_t)m.n * (size_t)m.n);
-  EACH(k, m.n) {
-    EACH(i, m.n) {
+  for (int32_t k = 0; k < m.n; k++) {
+    for (int32_t i = 0; i < m.n; i++) {
       if (!*cell(&m, m.path, i, k)) continue;
-      EACH(j, m.n) *cell(&m, m.path, i, j) |= *cell(&m, m.path, k, j);
+      for (int32_t j = 0; j < m.n; j++) *cell(&m, m.path, i, j) |= *cell(&m, m.path, k, j);
     }
   }
   return m;
@@ -140,14 +140,14 @@ static void free_matrix(matrix *m) {
 }
 
 static int has_detour(const matrix *m, int32_t a, int32_t b) {
-  EACH(k, m->n) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (k != a && k != b && *cell(m, m->path, a, k) && *cell(m, m->path, k, b)) return 1;
   }
   return 0;
 }
 
 static int is_cyclic(const matrix *m) {
-  EACH(k, m->n) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (*cell(m, m->path, k, k)) return 1;
   }
   return 0;
@@ -160,12 +160,12 @@ static double cut_bytes(const berth_graph *g, const int32_t *device, int32_t dev
   double sum = 0;
   const int32_t *to;
   uint8_t *there = must_have((size_t)devices, 1);
-  EACH(t, berth_graph_tensors(g)) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_tensor x = must_graph_tensor(g, t);
     int32_t n = berth_graph_consumers(g, t, &to);
     memset(there, 0, (size_t)devices);
     there[device[x.producer]] = 1;
-    EACH(j, n) {
+    for (int32_t j = 0; j < n; j++) {
       sum += there[device[to[j]]] ? 0 : x.bytes;
       there[device[to[j]]] = 1;
     }
@@ -178,15 +178,15 @@ static void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t
                        berth_rng *rng) {
   int32_t n = berth_graph_ops(f), *new_device = must_have((size_t)n, sizeof *new_device);
   int32_t *old_device = must_have((size_t)berth_graph_ops(g), sizeof *old_device);
-  EACH(v, n) new_device[v] = berth_rng_below(rng, 3);
-  EACH(v, berth_graph_ops(g)) old_device[v] = new_device[map[v]];
+  for (int32_t v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) old_device[v] = new_device[map[v]];
   CHECK_NEAR(cut_bytes(g, old_device, 3), cut_bytes(f, new_device, 3), 1e-9);
   RELEASE(new_device, old_device);
 }
 
 static void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
   int32_t next = 0;
-  EACH(v, ops) {
+  for (int32_t v = 0; v < ops; v++) {
     CHECK(map[v] >= 0 && map[v] <= next && map[v] < n);
     next += map[v] == next;
   }
@@ -194,21 +194,21 @@ static void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
 }
 
 static void check_sums(const berth_graph *g, const berth_graph *f, const int32_t *map) {
-  EACH(k, berth_graph_ops(f)) {
+  for (int32_t k = 0; k < berth_graph_ops(f); k++) {
     double seconds[2] = { 0, 0 }, flop = 0, param = 0, workspace = 0;
     berth_op x = must_graph_op(f, k);
     berth_op y;
-    EACH(v, berth_graph_ops(g)) {
+    for (int32_t v = 0; v < berth_graph_ops(g); v++) {
       if (map[v] != k) continue;
       berth_graph_op(g, v, &y);
-      EACH(t, berth_graph_types(g)) seconds[t] += y.seconds[t];
+      for (int32_t t = 0; t < berth_graph_types(g); t++) seconds[t] += y.seconds[t];
       flop += y.flop;
       param += y.param_bytes;
       workspace = fmax(workspace, y.workspace_bytes);
       CHECK(y.pin == BERTH_NONE || y.pin == x.pin);
       CHECK(y.group == BERTH_NONE || y.group == x.group);
     }
-    EACH(t, berth_graph_types(g)) CHECK_NEAR(x.seconds[t], seconds[t], 1e-9);
+    for (int32_t t = 0; t < berth_graph_types(g); t++) CHECK_NEAR(x.seconds[t], seconds[t], 1e-9);
     CHECK_NEAR(x.flop, flop, 0);
     CHECK_NEAR(x.param_bytes, param, 0);
     CHECK_NEAR(x.workspace_bytes, workspace, 0);
@@ -218,7 +218,7 @@ static void check_sums(const berth_graph *g, const berth_graph *f, const int32_t
 static double all_resident(const berth_graph *g) {
   double sum = 0;
   berth_tensor x;
-  EACH(t, berth_graph_tensors(g)) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_graph_tensor(g, t, &x);
     sum += x.resident_bytes;
   }

@@ -30,7 +30,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
                .reach = 8 };
   berth_graph *g = random_transformable(rng, &r), *scaled = NULL, *m = NULL;
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(v, berth_graph_ops(g)) {
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_op op = must_graph_op(g, v);
     double seconds;
     seconds = op.seconds[0] + 1;
@@ -38,11 +38,11 @@ static berth_graph *timed(berth_rng *rng, int twins) {
     berth_graph_builder_add_op(b, &op, NULL);
   }
   const int32_t *to;
-  EACH(v, berth_graph_tensors(g)) {
+  for (int32_t v = 0; v < berth_graph_tensors(g); v++) {
     berth_tensor x = must_graph_tensor(g, v);
     berth_graph_builder_add_tensor(b, &x, NULL);
     int32_t n = berth_graph_consumers(g, v, &to);
-    EACH(j, n) berth_graph_builder_add_consumer(b, v, to[j]);
+    for (int32_t j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);
   }
   scaled = must_graph(b);
   RELEASE(g);
@@ -68,15 +68,15 @@ TEST("policy TOTAL counts the same before and after, on every device; without in
   berth_topology *t = mesh(DEVICES);
   berth_rng rng = seeded(11, 0);
   int32_t map[MOST], here[MOST], there[MOST];
-  EACH(k, 60) {
+  for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2);
     berth_fuse_inner inner = k % 3 ? BERTH_INNER_KEEP : BERTH_INNER_DROP;
     berth_graph *f = fused(&rng, g, inner, map);
-    EACH(v, berth_graph_ops(f)) there[v] = berth_rng_below(&rng, DEVICES);
-    EACH(v, berth_graph_ops(g)) here[v] = there[map[v]];
+    for (int32_t v = 0; v < berth_graph_ops(f); v++) there[v] = berth_rng_below(&rng, DEVICES);
+    for (int32_t v = 0; v < berth_graph_ops(g); v++) here[v] = there[map[v]];
     berth_result *a = simulate(g, t, here, BERTH_MEMORY_TOTAL, NULL);
     berth_result *b = simulate(f, t, there, BERTH_MEMORY_TOTAL, NULL);
-    EACH(d, DEVICES) { /* workspaces meet what is held at another time: in the
+    for (int32_t d = 0; d < DEVICES; d++) { /* workspaces meet what is held at another time: in the
                                                end only what is held counts */
       const double *times, *old, *new;
       int32_t n = berth_result_memory(a, d, &times, &old),
@@ -99,8 +99,8 @@ static void expand(const berth_graph *g, const berth_graph *f, const int32_t *ma
   CHECK_OK(berth_topo_order(f, order));
   int32_t old[MOST];
   CHECK_OK(berth_topo_order(g, old));
-  EACH(i, berth_graph_ops(f)) {
-    EACH(j, berth_graph_ops(g)) {
+  for (int32_t i = 0; i < berth_graph_ops(f); i++) {
+    for (int32_t j = 0; j < berth_graph_ops(g); j++) {
       if (map[old[j]] == order[i]) sequence[n++] = old[j];
     }
   }
@@ -114,11 +114,11 @@ TEST("on one device, ops of a fused op in a row: never less than the ops by them
   berth_topology *t = mesh(1);
   berth_rng rng = seeded(12, 0);
   int32_t map[MOST], sequence[MOST], order[MOST];
-  EACH(k, 60) {
+  for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2), *f = fused(&rng, g, BERTH_INNER_KEEP, map);
     expand(g, f, map, sequence);
     CHECK_OK(berth_topo_order(f, order));
-    EACH(p, 3) {
+    for (int32_t p = 0; p < 3; p++) {
       berth_result *a = simulate(g, t, zero, policies[p], sequence),
                    *b = simulate(f, t, zero, policies[p], order);
       const double *ta, *tb, *ya, *yb;

@@ -54,10 +54,11 @@ static void check_same_graph(const berth_graph *a, const berth_graph *b) {
         && berth_graph_tensors(a) == berth_graph_tensors(b));
   CHECK(berth_graph_types(a) == berth_graph_types(b)
         && berth_graph_collectives(a) == berth_graph_collectives(b));
-  EACH(k, berth_graph_types(a)) CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
-  EACH(k, berth_graph_ops(a)) check_same_op(a, b, k);
-  EACH(k, berth_graph_tensors(a)) check_same_tensor(a, b, k);
-  EACH(k, berth_graph_collectives(a)) check_same_collective(a, b, k);
+  for (int32_t k = 0; k < berth_graph_types(a); k++)
+    CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
+  for (int32_t k = 0; k < berth_graph_ops(a); k++) check_same_op(a, b, k);
+  for (int32_t k = 0; k < berth_graph_tensors(a); k++) check_same_tensor(a, b, k);
+  for (int32_t k = 0; k < berth_graph_collectives(a); k++) check_same_collective(a, b, k);
 }
 
 static void graph_round_trip(const char *format) {
@@ -197,7 +198,7 @@ TEST("units, names and defaults in a file written by hand") {
 /* Every double is written so that it reads back as itself, in as few digits as that takes. */
 TEST("random doubles come back to the last bit") {
   berth_rng rng = seeded(1, 0);
-  EACH(k, 3000) {
+  for (int k = 0; k < 3000; k++) {
     berth_text text = { 0 };
     berth_bundle b = { 0 };
     berth_op op = berth_op_default();

@@ -13,16 +13,16 @@ static int parse(const char *text, const berth_load_options *opts, berth_bundle 
 /* "name seconds,name seconds" and "producer>consumer,consumer:bytes producer>consumer:bytes" */
 static void check_graph(const berth_graph *g, const char *want_ops, const char *want_tensors) {
   char ops[200] = "", tensors[200] = "", *p = ops, *q = tensors;
-  EACH(v, berth_graph_ops(g)) {
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_op op = must_graph_op(g, v);
     p += sprintf(p, "%s%s", v ? "," : "", op.name ? op.name : "");
     if (op.seconds) p += sprintf(p, " %.12g", op.seconds[0]);
   }
-  EACH(t, berth_graph_tensors(g)) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     const int32_t *use;
     int32_t n = berth_graph_consumers(g, t, &use);
     q += sprintf(q, "%s%d>", t ? " " : "", (int)must_graph_tensor(g, t).producer);
-    EACH(k, n) q += sprintf(q, "%s%d", k ? "," : "", (int)use[k]);
+    for (int32_t k = 0; k < n; k++) q += sprintf(q, "%s%d", k ? "," : "", (int)use[k]);
     q += sprintf(q, ":%.12g", must_graph_tensor(g, t).bytes);
   }
   CHECK_TEXT(ops, want_ops);
@@ -210,7 +210,7 @@ TEST("wfformat: edges from parents, children and files; times at the clock of th
   /* "cut" and "b" ran where the clock is 1.5 times that of speed 1 */
   check_graph(b.graph, "cut 3.75,a 3,b 1.5,end 4", "0>1:400 0>2:1000 0>3:600 1>3:40");
   CHECK_NEAR(must_graph_op(b.graph, 0).workspace_bytes, 5000, 0);
-  EACH(k, 4) CHECK(must_graph_tensor(b.graph, k).resident_bytes == 0);
+  for (int32_t k = 0; k < 4; k++) CHECK(must_graph_tensor(b.graph, k).resident_bytes == 0);
   CHECK(berth_topology_devices(b.topology) == 3 && berth_topology_nodes(b.topology) == 4);
   berth_device d = must_topology_device(b.topology, 1);
   CHECK_TEXT(d.name, "fast");
@@ -399,7 +399,7 @@ TEST("graphml: UTF-16") {
   static const char text[] = GRAPHML(SECONDS, "<node id=\"a\"><data key=\"s\">2</data></node>");
   char wide[2 * sizeof text];
   size_t n = 2 * sizeof text;
-  EACH(big, 2) {
+  for (int big = 0; big < 2; big++) {
     memset(wide, 0, sizeof wide);
     memcpy(wide, big ? "\xfe\xff" : "\xff\xfe", 2);
     for (size_t k = 0; k + 1 < sizeof text; k++) wide[2 + 2 * k + (size_t)big] = text[k];
@@ -454,7 +454,7 @@ TEST("byte order marks, CR LF line ends and blank lines are accepted") {
     "edgedefault=\"directed\">\r\n<node id=\"a\"/>\r\n"
     "</graph>\r\n</graphml>\r\n",
   };
-  EACH_OF(k, texts) {
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     berth_bundle b;
     if (parse(texts[k], NULL, &b)) CHECK(b.graph != NULL);
     RELEASE(&b);

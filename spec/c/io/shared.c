@@ -7,7 +7,7 @@
 static double sum_seconds(const berth_graph *g, int32_t type) {
   double sum = 0;
   berth_op op;
-  EACH(v, berth_graph_ops(g))
+  for (int32_t v = 0; v < berth_graph_ops(g); v++)
     if (berth_graph_op(g, v, &op) == BERTH_OK && op.seconds) sum += op.seconds[type];
   return sum;
 }
@@ -15,7 +15,7 @@ static double sum_seconds(const berth_graph *g, int32_t type) {
 static double sum_params(const berth_graph *g) {
   double sum = 0;
   berth_op op;
-  EACH(v, berth_graph_ops(g))
+  for (int32_t v = 0; v < berth_graph_ops(g); v++)
     if (berth_graph_op(g, v, &op) == BERTH_OK) sum += op.param_bytes;
   return sum;
 }
@@ -24,7 +24,7 @@ static double sum_edge_bytes(const berth_graph *g) {
   double sum = 0;
   const int32_t *ops;
   berth_tensor x;
-  EACH(t, berth_graph_tensors(g))
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++)
     if (berth_graph_tensor(g, t, &x) == BERTH_OK)
       sum += x.bytes * berth_graph_consumers(g, t, &ops);
   return sum;
@@ -106,14 +106,14 @@ TEST("all 10 DOPPLER graphs, the damaged ones as they are") {
     { "gdp_transformer_block_215nodes", 182, 234, 388.68 },
     { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
   };
-  EACH_OF(k, files) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     int32_t kinds = 0;
     berth_bundle b;
     if (!load("doppler/%s.txt", files[k].name, NULL, &b)) continue;
     check_sizes(&b, "doppler", files[k].ops, files[k].edges);
     CHECK_NEAR(sum_seconds(b.graph, 0) / 1e10, files[k].comp, 0.005);
     berth_op op;
-    EACH(v, files[k].ops)
+    for (int32_t v = 0; v < files[k].ops; v++)
       if (berth_graph_op(b.graph, v, &op) == BERTH_OK)
         kinds += op.kind && strcmp(op.kind, "einsummable") == 0;
     if (strcmp(files[k].name, "gdp_ffnn_192nodes") == 0) CHECK(kinds == 128);
@@ -129,7 +129,7 @@ static int is_producer(const berth_graph *g, int32_t producer, int32_t op) {
   const int32_t *in;
   int32_t n = berth_graph_inputs(g, op, &in);
   berth_tensor x;
-  EACH(k, n)
+  for (int32_t k = 0; k < n; k++)
     if (berth_graph_tensor(g, in[k], &x) == BERTH_OK && x.producer == producer) return 1;
   return 0;
 }
@@ -137,9 +137,9 @@ static int is_producer(const berth_graph *g, int32_t producer, int32_t op) {
 static int feeds_forward(const berth_graph *g, int32_t op) {
   const int32_t *out, *ops;
   int32_t n = berth_graph_outputs(g, op, &out);
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     int32_t m = berth_graph_consumers(g, out[k], &ops);
-    EACH(j, m)
+    for (int32_t j = 0; j < m; j++)
       if (ops[j] < berth_graph_ops(g) / 2) return 1;
   }
   return 0;
@@ -148,7 +148,7 @@ static int feeds_forward(const berth_graph *g, int32_t op) {
 /* Twins of sinks wait for them, so no backward op can begin at time 0; parameters count once. */
 static void check_physical(const berth_graph *g, int several_sinks) {
   int32_t n = berth_graph_ops(g), sinks = 0;
-  EACH(v, n / 2) {
+  for (int32_t v = 0; v < n / 2; v++) {
     if (feeds_forward(g, v)) continue;
     sinks++;
     CHECK(is_producer(g, v, n - 1 - v));
@@ -177,7 +177,7 @@ TEST("all 5 PipeDream profiles, mirrored and forward only") {
     { "squeezenet1_0", 136, 153, 587.884, 172.119, 24962622792.0, 27910094856.0 },
     { "vgg16", 82, 83, 251.874, 438.633, 30625298760.0, 29467058184.0 },
   };
-  EACH_OF(k, files) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     berth_load_options forward_only = berth_load_default(), pacml = berth_load_default();
     double activations = 0;
     forward_only.forward_only = 1;
@@ -197,7 +197,7 @@ TEST("all 5 PipeDream profiles, mirrored and forward only") {
     CHECK_NEAR(sum_seconds(forward.graph, 0), files[k].forward * 1e-3, 1e-9);
     CHECK_NEAR(sum_seconds(both.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
     berth_tensor x;
-    EACH(t, berth_graph_tensors(forward.graph))
+    for (int32_t t = 0; t < berth_graph_tensors(forward.graph); t++)
       if (berth_graph_tensor(forward.graph, t, &x) == BERTH_OK) activations += x.bytes;
     CHECK_NEAR(2 * (activations + sum_params(forward.graph)), files[k].memory, 1);
     CHECK_NEAR(sum_params(both.graph), 2 * sum_params(forward.graph), 1);
@@ -239,7 +239,7 @@ TEST("all 24 dnn-partitioning inputs, with and without CPUs") {
     { "throughput-inputs/OperatorGraphs/resnet50_inference", 604, 619, 6 },
     { "throughput-inputs/OperatorGraphs/resnet50_training", 1243, 1806, 6 },
   };
-  EACH_OF(k, files) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     int latency = strncmp(files[k].name, "latency", 7) == 0,
         layers = strstr(files[k].name, "Layer") != NULL;
     berth_load_options with_cpus = berth_load_default();
@@ -316,10 +316,10 @@ TEST("180 random STG graphs: work and critical path") {
     {
       double comp[2048], top = 0;
       berth_op op;
-      EACH(v, n + 2)
+      for (int32_t v = 0; v < n + 2; v++)
         if (berth_graph_op(b.graph, v, &op) == BERTH_OK) comp[v] = op.seconds[0];
       CHECK_OK(berth_b_level(b.graph, comp, NULL, order));
-      EACH(v, n + 2) top = order[v] > top ? order[v] : top;
+      for (int32_t v = 0; v < n + 2; v++) top = order[v] > top ? order[v] : top;
       CHECK_NEAR(top, path_length, 0);
     }
     last_work = work;
@@ -367,7 +367,7 @@ TEST("all 12 SAGA instances") {
     { "peft10", 10, 3, 3 },
     { "topcuoglu10", 10, 3, 3 },
   };
-  EACH_OF(k, files) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     berth_bundle b;
     if (!load("saga_reference/%s.json", files[k].name, NULL, &b)) continue;
     CHECK_TEXT(b.format, "saga");

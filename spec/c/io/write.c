@@ -15,7 +15,7 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   static const char *const names[] = { "a \"x\"", "b", "" };
   berth_tensor x = { 0, 8, -1, 0 };
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(k, 3) {
+  for (int32_t k = 0; k < 3; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[k];
     op.name = names[k];
@@ -95,7 +95,7 @@ TEST("chrome trace: counters reach the simulator's peaks") {
     double peak[2] = { 0, 0 };
     const double *time[2], *held[2];
     int32_t told[2], n[2] = { 0, 0 };
-    EACH(d, 2) told[d] = berth_result_memory(r, d, &time[d], &held[d]);
+    for (int32_t d = 0; d < 2; d++) told[d] = berth_result_memory(r, d, &time[d], &held[d]);
     cJSON *event;
     cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
       double bytes = number_of(cJSON_GetObjectItemCaseSensitive(event, "args"), "bytes");
@@ -106,7 +106,7 @@ TEST("chrome trace: counters reach the simulator's peaks") {
       CHECK(number_of(event, "ts") == time[d][n[d]] * 1e6 && bytes == held[d][n[d]]);
       n[d]++;
     }
-    EACH(d, 2) {
+    for (int32_t d = 0; d < 2; d++) {
       CHECK(n[d] == told[d] && (n[d] == 0) == (cases[k].policy == BERTH_MEMORY_NONE));
       CHECK(peak[d] == berth_result_peak(r)[d]);
     }
@@ -192,7 +192,7 @@ TEST("graphml: the smallest numbers and infinity go and come") {
   berth_bundle b = { 0 };
   berth_op op = berth_op_default();
   berth_graph_builder *builder = must_graph_builder_new();
-  EACH(v, 4) {
+  for (int32_t v = 0; v < 4; v++) {
     op.seconds = &seconds[v];
     op.flop = v == 3 ? 2.3e-308 : 3e-320;
     must_add_op(builder, &op);
@@ -202,7 +202,7 @@ TEST("graphml: the smallest numbers and infinity go and come") {
   CHECK_OK(berth_write_placed(g, "graphml", device, &text));
   berth_tensor t;
   if (CHECK_OK(berth_parse(ctx, "x", text.data, text.len, NULL, &b))) {
-    EACH(v, 4) {
+    for (int32_t v = 0; v < 4; v++) {
       op = must_graph_op(b.graph, v);
       CHECK(*op.seconds == seconds[v] && op.flop == (v == 3 ? 2.3e-308 : 3e-320));
     }
@@ -223,7 +223,7 @@ TEST("odd names become U+FFFD") {
   op.name = "\x01 \xef\xbf\xbf \xf0\x9f\x98\x80";
   must_add_op(b, &op);
   berth_graph *g = must_graph_builder_finish(b);
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     berth_text text = { 0 };
     berth_bundle back = { 0 };
     CHECK_OK(berth_write_graph(g, formats[k], &text));
@@ -306,7 +306,7 @@ TEST("numbers as text") {
                { -INFINITY, 3, "-inf" },
                { NAN, 0, "nan" } };
   char buf[40];
-  EACH_OF(i, list)
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     CHECK(strcmp(berth_number_text(list[i].x, list[i].digits, buf, sizeof buf), list[i].text) == 0);
   CHECK(strcmp(berth_number_text(1.25, 0, buf, 3), "1.") == 0);
 }

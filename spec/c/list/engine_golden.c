@@ -16,13 +16,13 @@ static berth_graph *small_graph(int n, const double *times, const double *memory
   berth_graph_builder *b;
   berth_graph_builder_new(ctx, &b);
   int32_t id;
-  EACH(i, n) {
+  for (int i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &times[i];
     op.param_bytes = memory ? memory[i] : 0;
     berth_graph_builder_add_op(b, &op, &id);
   }
-  EACH(i, m) {
+  for (int i = 0; i < m; i++) {
     berth_tensor t = { edges[i].src, edges[i].time, 0, 0 };
     berth_graph_builder_add_tensor(b, &t, &id);
     berth_graph_builder_add_consumer(b, id, edges[i].dst);
@@ -47,7 +47,7 @@ static void expect(berth_cost *cost, const char *variant, const int32_t *device,
   o.variant = variant;
   o.quantum = 1; /* the cases count whole seconds */
   berth_placement *p = must_place(cost, "m-etf", &o);
-  EACH(i, berth_placement_ops(p)) {
+  for (int i = 0; i < berth_placement_ops(p); i++) {
     if (!CHECK(berth_placement_device(p)[i] == device[i]))
       printf("# op %d on %d\n", i, berth_placement_device(p)[i]);
   }

@@ -20,7 +20,7 @@ static instance loose(const row *rows, int n, const double *memory, int devices)
   berth_link l = { 1, 0 };
   instance x = { NULL, NULL, NULL };
   berth_graph_builder_new(ctx, &b);
-  EACH(i, n) {
+  for (int i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &rows[i].seconds;
     op.param_bytes = rows[i].param;
@@ -32,11 +32,11 @@ static instance loose(const row *rows, int n, const double *memory, int devices)
   x.g = must_graph(b);
   berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
-  EACH(i, devices) {
+  for (int i = 0; i < devices; i++) {
     berth_device d = berth_device_default();
     d.memory = memory[i];
     berth_topology_builder_add_device(tb, &d, NULL, NULL);
-    EACH(j, i) berth_topology_builder_add_duplex(tb, j, i, &l, NULL);
+    for (int j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &l, NULL);
   }
   x.t = must_topology(tb);
   x.cost = must_cost_new(x.g, x.t, NULL);
@@ -171,7 +171,7 @@ TEST("a group is placed where all of it fits") {
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     if (!CHECK_OK(berth_place(x.cost, placers[i], NULL, &p, NULL))) continue;
-    EACH(k, 3) CHECK(berth_placement_device(p)[k] == 1);
+    for (int k = 0; k < 3; k++) CHECK(berth_placement_device(p)[k] == 1);
     RELEASE(p);
   }
   release_instance(&x);
@@ -257,7 +257,7 @@ static void refuse_all(check_alloc_state *s, const instance *x) {
                                        .choose = BERTH_CHOOSE_DEVICE,
                                        .ready = BERTH_READY_FINISHED };
   berth_place_options o = berth_place_default(NULL);
-  EACH(i, 36) {
+  for (int i = 0; i < 36; i++) {
     o.links = (berth_links)(i % 4);
     o.memory = (berth_memory_policy)(i / 4 % 4);
     refuse_placing(s, x, placers[i % 9], &o, 0);
@@ -266,7 +266,7 @@ static void refuse_all(check_alloc_state *s, const instance *x) {
     o.policy = NULL;
   }
   o.links = BERTH_LINKS_FREE;
-  EACH(i, 4) {
+  for (int i = 0; i < 4; i++) {
     o.variant = i % 2 ? "baechi-tf" : "baechi-pt";
     refuse_placing(s, x, i / 2 ? "m-sct" : "m-etf", &o, 0);
   }

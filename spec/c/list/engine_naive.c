@@ -25,7 +25,7 @@ static void naive_begin(naive *v, const instance *x, const berth_place_options *
   v->strict = o->memory == BERTH_MEMORY_TOTAL;
   v->n = berth_graph_ops(x->g);
   v->devices = berth_topology_devices(x->t);
-  EACH(i, v->n) v->device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < v->n; i++) v->device[i] = BERTH_NONE;
 }
 
 static double *channel(naive *v, int32_t src, int32_t dst, int in) {
@@ -38,7 +38,7 @@ static double fetch(naive *v, int32_t op, int32_t d) {
   const int32_t *in;
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double ready = 0;
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     double at = v->finish[t.producer];
     if (v->device[t.producer] != d) {
@@ -64,7 +64,7 @@ static double fetch(naive *v, int32_t op, int32_t d) {
 }
 
 static int overlaps(const naive *v, int32_t d, double start, double finish) {
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
     if (v->device[i] != d) continue;
     if (start < v->finish[i] && v->start[i] < finish) return 1;
     if (start == finish && v->start[i] < start && start < v->finish[i]) return 1;
@@ -75,13 +75,13 @@ static int overlaps(const naive *v, int32_t d, double start, double finish) {
 
 static double slot(const naive *v, int32_t d, double ready, double length) {
   double best = ready, end = 0;
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
     if (v->device[i] == d) end = fmax(end, v->finish[i]);
   }
   if (!v->insertion) return fmax(ready, end);
   if (!overlaps(v, d, ready, ready + length)) return ready;
   best = fmax(ready, end);
-  EACH(i, v->n) {
+  for (int32_t i = 0; i < v->n; i++) {
     double at = v->finish[i];
     if (v->device[i] == d && at >= ready && at < best && !overlaps(v, d, at, at + length))
       best = at;
@@ -99,7 +99,7 @@ static double put(naive *v, int32_t op, int32_t d) {
   berth_op o = must_graph_op(v->x->g, op);
   v->held[d] += o.param_bytes;
   v->workspace[d] = fmax(v->workspace[d], o.workspace_bytes);
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t = must_graph_tensor(v->x->g, outs[i]);
     v->held[d] += t.resident_bytes;
   }
@@ -120,7 +120,7 @@ static double est(const naive *v, int32_t op, int32_t d) {
 static int inputs_done(const naive *v, int32_t op, double by) {
   const int32_t *in;
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     if (v->device[t.producer] == BERTH_NONE || v->finish[t.producer] > by) return 0;
   }
@@ -131,7 +131,7 @@ static double input_bytes(const naive *v, int32_t op, int32_t d) {
   const int32_t *in;
   int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double sum = 0;
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t = must_graph_tensor(v->x->g, in[i]);
     if (v->device[t.producer] == d) sum += t.bytes;
   }
@@ -154,13 +154,13 @@ static int place_pairs(naive *v, int by_eft, int near_inputs, int finished) {
   for (int32_t placed = 0; placed < v->n;) {
     int32_t best = BERTH_NONE, at = BERTH_NONE;
     double least = INFINITY, next = INFINITY;
-    EACH(op, v->n) {
+    for (int32_t op = 0; op < v->n; op++) {
       if (v->device[op] != BERTH_NONE) {
         if (v->finish[op] > now) next = fmin(next, v->finish[op]);
         continue;
       }
       if (!inputs_done(v, op, finished ? now : INFINITY)) continue;
-      EACH(d, v->devices) {
+      for (int32_t d = 0; d < v->devices; d++) {
         double e = est(v, op, d), s = by_eft ? e + berth_cost_op(v->x->cost, op, d) : e;
         if (finished && e > now) {
           next = fmin(next, e);
@@ -190,14 +190,14 @@ static int place_pairs(naive *v, int by_eft, int near_inputs, int finished) {
 }
 
 static int place_by_rank(naive *v) {
-  EACH(placed, v->n) {
+  for (int32_t placed = 0; placed < v->n; placed++) {
     int32_t best = BERTH_NONE, at = BERTH_NONE;
     double least = INFINITY;
-    EACH(op, v->n) {
+    for (int32_t op = 0; op < v->n; op++) {
       if (v->device[op] != BERTH_NONE || !inputs_done(v, op, INFINITY)) continue;
       if (best == BERTH_NONE || v->priority[op] > v->priority[best]) best = op;
     }
-    EACH(d, v->devices) {
+    for (int32_t d = 0; d < v->devices; d++) {
       double e = est(v, best, d) + berth_cost_op(v->x->cost, best, d);
       if (e < least) {
         least = e;
@@ -271,7 +271,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
   own.policy = &policy;
   if (berth_place(x->cost, "policy", &own, &q, NULL) != BERTH_OK) return;
   if (CHECK_OK(berth_place(x->cost, placer, o, &p, NULL))) {
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       CHECK(berth_placement_device(p)[i] == berth_placement_device(q)[i]);
       CHECK(near(berth_placement_start(p)[i], berth_placement_start(q)[i]));
     }

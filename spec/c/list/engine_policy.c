@@ -32,7 +32,7 @@ static berth_status note_prepare(void *ud, const berth_plan *p, double *priority
   r->prepared++;
   CHECK(priority[0] == 0 && priority[4] == 0);
   CHECK(berth_plan_device_of(p, 0) == BERTH_NONE && isnan(berth_plan_start(p, 0)));
-  EACH(i, 5) priority[i] = i;
+  for (int i = 0; i < 5; i++) priority[i] = i;
   return BERTH_OK;
 }
 static berth_status note_select(void *ud, const berth_plan *p, int32_t op, double *priority) {
@@ -221,7 +221,8 @@ static berth_status spread(void *ud, const berth_plan *p, int32_t op, const doub
                            const double *eft, double *score, double *wake) {
   int32_t devices = *(const int32_t *)ud;
   (void)wake, (void)est;
-  EACH(d, devices) score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d);
+  for (int32_t d = 0; d < devices; d++)
+    score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d);
   return BERTH_OK;
 }
 

@@ -18,20 +18,21 @@ static berth_cost *topcuoglu(void) {
   berth_link link = { 1, 0 };
   berth_graph_builder_new(ctx, &b);
   berth_graph_builder_types(b, 3, types);
-  EACH(i, 10) {
+  for (int i = 0; i < 10; i++) {
     berth_op op = berth_op_default();
     op.seconds = times[i];
     must_add_op(b, &op);
   }
-  EACH(i, 15) berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
+  for (int i = 0; i < 15; i++)
+    berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
   berth_graph *g = must_graph(b);
   berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     berth_topology_builder_add_device(tb, &d, NULL, NULL);
-    EACH(j, i) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
+    for (int j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
   }
   berth_topology *t = must_topology(tb);
   berth_cost *cost = must_cost_new(g, t, NULL);
@@ -78,7 +79,7 @@ static const char *placer_of(const char *algorithm) {
                                           { "PEFT", "peft" },
                                           { "ETF", "etf" },
                                           { "MinMin", "minmin" } };
-  EACH(i, 5) {
+  for (int i = 0; i < 5; i++) {
     if (strcmp(names[i][0], algorithm) == 0) return names[i][1];
   }
   return NULL;
@@ -185,7 +186,7 @@ TEST("critical path, variant code: places by load alone") {
   berth_cost *cost = must_cost_of_text("1 1 1", 3, INFINITY, 1);
   o.variant = "code";
   berth_placement *p = must_place(cost, "critical-path", &o);
-  EACH(i, 3) count[berth_placement_device(p)[i]]++;
+  for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
   CHECK(count[0] == 1 && count[1] == 1 && count[2] == 1);
   CHECK_NEAR(berth_placement_estimate(p), 1, 0);
   /* order is none of its business */

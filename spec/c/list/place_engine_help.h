@@ -46,7 +46,7 @@ static void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int3
 static void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from,
                                int32_t n) {
   int32_t id, tensors = berth_rng_below(rng, 3);
-  EACH(k, tensors) {
+  for (int32_t k = 0; k < tensors; k++) {
     double bytes = what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng);
     berth_tensor t = { from, bytes, berth_rng_below(rng, 6), 0 };
     id = must_add_tensor(b, &t);
@@ -80,8 +80,8 @@ static berth_graph *random_ops(berth_rng *rng, int what, int32_t n, int32_t devi
   const char *types[] = { "x", "y" };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, 2, types));
-  EACH(i, n) add_random_op(b, rng, what, i, devices);
-  EACH(i, n) add_random_tensors(b, rng, what, i, n);
+  for (int32_t i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
+  for (int32_t i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
   if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
   return must_graph(b);
 }
@@ -89,12 +89,12 @@ static berth_graph *random_ops(berth_rng *rng, int what, int32_t n, int32_t devi
 static double total_bytes(const berth_graph *g) {
   berth_op op;
   double sum = 0;
-  EACH(i, berth_graph_ops(g)) {
+  for (int32_t i = 0; i < berth_graph_ops(g); i++) {
     berth_graph_op(g, i, &op);
     sum += op.param_bytes;
   }
   berth_tensor t;
-  EACH(i, berth_graph_tensors(g)) {
+  for (int32_t i = 0; i < berth_graph_tensors(g); i++) {
     berth_graph_tensor(g, i, &t);
     sum += t.resident_bytes;
   }
@@ -103,7 +103,7 @@ static double total_bytes(const berth_graph *g) {
 
 static berth_topology *random_devices(berth_rng *rng, int what, int32_t n, double memory) {
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     if (what & WITH_MEMORY)
@@ -111,7 +111,7 @@ static berth_topology *random_devices(berth_rng *rng, int what, int32_t n, doubl
     if (what & WITH_TYPES) d.speed = 1 + 0.5 * berth_rng_below(rng, 2);
     must_add_device(b, &d);
   }
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     for (int32_t j = i + 1; j < n; j++) {
       berth_link l = { 2, 0.25 };
       if (what & WITH_UNEVEN) l.bandwidth = 1 + berth_rng_below(rng, 3);
@@ -141,7 +141,7 @@ static void refuse_placing(check_alloc_state *s, const instance *x, const char *
                            const berth_place_options *o, long coarse) {
   berth_status st[2] = { BERTH_ENOMEM, BERTH_ENOMEM };
   for (long n = 1; st[0] == BERTH_ENOMEM && !check_bad; n += 1 + (coarse ? n / coarse : 0)) {
-    EACH(k, 2) {
+    for (int k = 0; k < 2; k++) {
       berth_placement *p = NULL;
       long held = s->held;
       s->calls = 0;
@@ -167,7 +167,7 @@ static int check_inputs(const instance *x, const berth_placement *p, int32_t op)
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *in;
   int32_t n = berth_graph_inputs(x->g, op, &in);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t = must_graph_tensor(x->g, in[i]);
     double arrival =
         finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
@@ -181,7 +181,7 @@ static double collective_end(const instance *x, const berth_placement *p, int32_
   double end = 0, seconds = NAN;
   berth_graph_collective(x->g, k, &c);
   int32_t device[8];
-  EACH(i, c.n_members) {
+  for (int32_t i = 0; i < c.n_members; i++) {
     device[i] = berth_placement_device(p)[c.members[i]];
     end = fmax(end, berth_placement_finish(p)[c.members[i]]);
   }
@@ -193,10 +193,11 @@ static double collective_end(const instance *x, const berth_placement *p, int32_
  *         what it is */
 static int check_collectives(const instance *x, const berth_placement *p, double *last) {
   int32_t ok = 1;
-  EACH(k, berth_graph_collectives(x->g)) {
+  for (int32_t k = 0; k < berth_graph_collectives(x->g); k++) {
     double end = collective_end(x, p, k);
     berth_collective c = must_graph_collective(x->g, k);
-    EACH(i, c.n_consumers) ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
+    for (int32_t i = 0; i < c.n_consumers; i++)
+      ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
     *last = fmax(*last, end);
   }
   return ok;
@@ -206,8 +207,8 @@ static int check_ops(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p);
   int32_t n = berth_graph_ops(x->g), at[64], ok = 1;
-  EACH(i, 64) at[i] = BERTH_NONE;
-  EACH(i, n) {
+  for (int32_t i = 0; i < 64; i++) at[i] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = must_graph_op(x->g, i);
     ok &= CHECK(device[i] >= 0 && device[i] < berth_topology_devices(x->t));
     ok &= CHECK(isfinite(berth_cost_op(x->cost, i, device[i])));
@@ -228,7 +229,7 @@ static int check_order(const instance *x, const berth_placement *p) {
   int32_t n = berth_graph_ops(x->g), ok = 1;
   double free_at[64] = { 0 }, end = 0;
   char *seen = calloc((size_t)n + 1, 1);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     int32_t op = sequence[i];
     ok &= CHECK(op >= 0 && op < n && !seen[op]);
     if (!ok) break;

@@ -76,13 +76,13 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static berth_cost *make(const small_case *k) {
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
     op.param_bytes = k->memory[i];
     must_add_op(b, &op);
   }
-  EACH(e, k->m) {
+  for (int32_t e = 0; e < k->m; e++) {
     berth_tensor x = { k->src[e], k->c[e], 0, 0 };
     must_add_tensor(b, &x);
     CHECK_OK(berth_graph_builder_add_consumer(b, e, k->dst[e]));
@@ -159,13 +159,13 @@ static hunt all_matchings(berth_cost *cost, const small_case *k, const char *var
   h.cost = cost;
   h.variant = variant;
   h.best = INFINITY;
-  EACH(i, MOST) h.child[i] = BERTH_NONE;
+  for (int32_t i = 0; i < MOST; i++) h.child[i] = BERTH_NONE;
   search(&h, 0);
   return h;
 }
 
 TEST("some matching gives the published answer of each case") {
-  EACH(i, CASES) {
+  for (int i = 0; i < CASES; i++) {
     const small_case *k = &cases[i];
     berth_cost *cost = make(k);
     hunt pt = all_matchings(cost, k, "baechi-pt"), tf = all_matchings(cost, k, "baechi-tf");
@@ -194,7 +194,7 @@ static int gives(berth_cost *cost, const small_case *k, const double *x, const c
 /* The solver's own vertex, then such as are least by random weights. */
 TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the "
      "published answer") {
-  EACH(i, CASES) {
+  for (int i = 0; i < CASES; i++) {
     const small_case *k = &cases[i];
     berth_cost *cost = make(k);
     vertex_problem v = program(k);
@@ -203,7 +203,7 @@ TEST("a simplex solver's vertex of the program has its value, as many favourites
     double x[MOST], weight[MOST];
     int tries;
     for (tries = 0; tries < 60 && !(parallel && queue); tries++) {
-      EACH(e, k->m) weight[e] = berth_rng_uniform(&rng) - 0.5;
+      for (int32_t e = 0; e < k->m; e++) weight[e] = berth_rng_uniform(&rng) - 0.5;
       CHECK_NEAR(sct_vertex(&v, tries ? weight : NULL, x), k->lp, 1e-6);
       parallel |= gives(cost, k, x, "baechi-pt", k->makespan);
       queue |= gives(cost, k, x, "baechi-tf", strcmp(k->name, "D") == 0 ? 40 : k->makespan);
@@ -218,7 +218,7 @@ TEST("a simplex solver's vertex of the program has its value, as many favourites
  * program's value. */
 TEST("our rule is no worse on them") {
   const double most[CASES] = { 9, 14, 24, 30 };
-  EACH(i, CASES) {
+  for (int i = 0; i < CASES; i++) {
     berth_cost *cost = make(&cases[i]);
     for (int from = BERTH_FAVOURITES_LP; from <= BERTH_FAVOURITES_NONE; from++) {
       berth_placement *p = place(cost, "", (berth_favourites)from, NULL);

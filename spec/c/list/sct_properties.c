@@ -11,8 +11,8 @@ enum { MOST_GIVEN = 64 };
 static void random_favourites(const instance *x, berth_rng *rng, int32_t *child) {
   int32_t n = berth_graph_ops(x->g);
   char taken[MOST_GIVEN] = { 0 };
-  EACH(i, n) child[i] = BERTH_NONE;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) child[i] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     const int32_t *out, *use;
     int32_t tensors = berth_graph_outputs(x->g, i, &out);
     for (int32_t k = 0; k < tensors && child[i] == BERTH_NONE; k++) {
@@ -101,7 +101,7 @@ TEST("the published variants place or refuse") {
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
     o.favourite = child;
-    EACH(v, 2) {
+    for (int v = 0; v < 2; v++) {
       berth_placement *p = NULL;
       o.variant = v ? "baechi-tf" : "baechi-pt";
       o.quantum = v ? 1e-9 : 0;
@@ -127,9 +127,9 @@ static double everywhere(const instance *x, const berth_placement *p, int32_t op
   const int32_t *in;
   int32_t n = berth_graph_inputs(x->g, op, &in);
   double most = 0;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t = must_graph_tensor(x->g, in[i]);
-    EACH(d, berth_topology_devices(x->t)) {
+    for (int32_t d = 0; d < berth_topology_devices(x->t); d++) {
       most = fmax(most, berth_placement_finish(p)[t.producer]
                             + berth_cost_transfer(x->cost, in[i],
                                                   berth_placement_device(p)[t.producer], d));
@@ -141,7 +141,7 @@ static double everywhere(const instance *x, const berth_placement *p, int32_t op
 /* Busy time of device d between two instants. */
 static double busy(const berth_placement *p, int32_t d, double from, double to) {
   double sum = 0;
-  EACH(i, berth_placement_ops(p)) {
+  for (int32_t i = 0; i < berth_placement_ops(p); i++) {
     if (berth_placement_device(p)[i] != d) continue;
     sum +=
         fmax(0, fmin(berth_placement_finish(p)[i], to) - fmax(berth_placement_start(p)[i], from));
@@ -167,7 +167,7 @@ TEST("no device is idle while an op waits whose inputs are everywhere") {
       double from = everywhere(&x, p, i), to = berth_placement_start(p)[i];
       if (!(to > from)) continue;
       seen++;
-      EACH(d, berth_topology_devices(x.t))
+      for (int32_t d = 0; d < berth_topology_devices(x.t); d++)
         CHECK_NEAR(busy(p, d, from, to), to - from, 1e-9 * (1 + to));
     }
     RELEASE(p, x.cost, x.t, x.g);
@@ -204,10 +204,10 @@ TEST("without favourites it plans what m-ETF plans") {
 static void small_transfers(problem *p, berth_rng *rng) {
   problem_clear(p, 3 + berth_rng_below(rng, 5), 2 + berth_rng_below(rng, 2));
   p->bandwidth = 1;
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double time = 1 + berth_rng_below(rng, 4);
-    EACH(d, p->devices) p->time[i][d] = time;
-    EACH(j, i) {
+    for (int32_t d = 0; d < p->devices; d++) p->time[i][d] = time;
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, 3) == 0) problem_edge(p, j, i, 0.25 * berth_rng_below(rng, 5));
     }
   }
@@ -222,7 +222,7 @@ TEST("transfers no longer than ops: within 7/3 - 4/(3n) of the best schedule") {
     small_transfers(&q, &rng);
     made m = problem_make(&q);
     o.gap = 1e-7;
-    EACH(tau, 2) {
+    for (int tau = 0; tau < 2; tau++) {
       double best = best_makespan(&q, 0), limit = 7.0 / 3 - 4.0 / (3 * q.devices);
       o.tau = 0.5 * tau;
       berth_placement *p = must_place(m.c, "m-sct", &o);

@@ -17,8 +17,8 @@ static berth_place_options given(const int32_t *child, const char *variant) {
 static void like(problem *q, int32_t ops, int32_t devices, const double *times) {
   problem_clear(q, ops, devices);
   q->bandwidth = 1;
-  EACH(i, ops) {
-    EACH(d, devices) q->time[i][d] = times[i];
+  for (int32_t i = 0; i < ops; i++) {
+    for (int32_t d = 0; d < devices; d++) q->time[i][d] = times[i];
   }
 }
 
@@ -64,7 +64,7 @@ TEST("a device that waits runs an op whose inputs are everywhere") {
   problem_edges(&q, "0>4:0.5"); /* a > v */
   problem_edges(&q, "2>5:9");   /* b > y */
   made m = problem_make(&q);
-  EACH(variant, 2) {
+  for (int variant = 0; variant < 2; variant++) {
     berth_place_options o = given(child, variant ? "baechi-pt" : "");
     berth_placement *p = place(&m, "m-sct", &o);
     int32_t home = berth_placement_device(p)[0];
@@ -88,7 +88,7 @@ TEST("a device waits for its favourite though another could start it at the same
   problem_edges(&q, "1>2:2.5"); /* b > f: on a's device at 0.5 + 2.5 */
   problem_edges(&q, "0>3:3");   /* a > u: on b's device at 1 + 3 */
   made m = problem_make(&q);
-  EACH(variant, 2) {
+  for (int variant = 0; variant < 2; variant++) {
     berth_place_options o = given(child, variant ? "baechi-pt" : "");
     berth_placement *p = place(&m, "m-sct", &o);
     CHECK(berth_placement_device(p)[2] == 0);
@@ -114,7 +114,7 @@ TEST("of urgent ops the one of highest level is first; at equal levels the favou
   for (int32_t k = 1; k < 4; k++) problem_edge(&q, 0, k, 0);
   problem_edges(&q, "3>4:0");
   m = problem_make(&q);
-  EACH(variant, 2) {
+  for (int variant = 0; variant < 2; variant++) {
     o = given(child, variant ? "baechi-pt" : "");
     o.ties = BERTH_TIES_LEVEL;
     p = place(&m, "m-sct", &o);
@@ -149,7 +149,7 @@ static void ties(void) {
   like(&q, 3, 1, times);
   problem_edges(&q, "1>2:0");
   made m = problem_make(&q);
-  EACH(k, 4) {
+  for (int k = 0; k < 4; k++) {
     const char *placer = k % 2 ? "m-etf" : "m-sct";
     berth_place_options o = berth_place_default(NULL);
     o.ties = k / 2 ? BERTH_TIES_TOPOLOGICAL : BERTH_TIES_DEFAULT;
@@ -173,7 +173,7 @@ static void ties_with_transfers(void) {
   q.pin[0] = q.pin[1] = 0;
   problem_edges(&q, "0>2:0 1>3:100");
   made m = problem_make(&q);
-  EACH(k, 8) {
+  for (int k = 0; k < 8; k++) {
     berth_place_options o = berth_place_default(NULL);
     o.ties = rule[k / 2];
     berth_placement *p = place(&m, k % 2 ? "m-etf" : "m-sct", &o);
@@ -191,7 +191,7 @@ TEST("no device waits for what does not fit") {
   q.param[0] = q.param[1] = 3;
   q.memory[0] = q.memory[1] = 4;
   made m = problem_make(&q);
-  EACH(variant, 3) {
+  for (int variant = 0; variant < 3; variant++) {
     static const char *const names[] = { "", "baechi-tf", "baechi-pt" };
     berth_place_options o = given(child, names[variant]);
     berth_placement *p = place(&m, "m-sct", &o);
@@ -206,7 +206,7 @@ TEST("ops of no length") {
   like(&q, 4, 2, times);
   problem_edges(&q, "0>1:0 0>2:0 1>3:0 2>3:0");
   made m = problem_make(&q);
-  EACH(k, 6) {
+  for (int k = 0; k < 6; k++) {
     static const char *const names[] = { "", "baechi-tf", "baechi-pt" };
     berth_place_options o = berth_place_default(NULL);
     o.variant = names[k % 3];
@@ -295,7 +295,7 @@ TEST("every threshold gives a plan") {
   problem_edges(&q, "0>1:1"); /* two children alike: the program shares the favour between them */
   problem_edges(&q, "0>2:1");
   made m = problem_make(&q);
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     berth_place_options o = berth_place_default(NULL);
     o.tau = k ? 0.5 : 0.1;
     o.gap = 1e-9;

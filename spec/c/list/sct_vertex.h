@@ -20,18 +20,18 @@ typedef struct vertex_problem {
 static void vertex_columns(glp_prob *lp, const vertex_problem *v) {
   glp_add_cols(lp, v->n + 1 + v->m);
   for (int k = 1; k <= v->n + 1; k++) glp_set_col_bnds(lp, k, GLP_LO, 0, 0);
-  EACH(e, v->m) glp_set_col_bnds(lp, v->n + 2 + e, GLP_DB, 0, 1);
+  for (int e = 0; e < v->m; e++) glp_set_col_bnds(lp, v->n + 2 + e, GLP_DB, 0, 1);
   glp_set_obj_coef(lp, v->n + 1, 1);
 }
 
 static void vertex_times(glp_prob *lp, const vertex_problem *v, double unit) {
-  EACH(e, v->m) {
+  for (int e = 0; e < v->m; e++) {
     int at[4] = { 0, v->src[e] + 1, v->dst[e] + 1, v->n + 2 + e }, row = glp_add_rows(lp, 1);
     double by[4] = { 0, 1, -1, v->c[e] / unit };
     glp_set_mat_row(lp, row, 3, at, by);
     glp_set_row_bnds(lp, row, GLP_UP, 0, -v->p[v->src[e]] / unit);
   }
-  EACH(i, v->n) {
+  for (int i = 0; i < v->n; i++) {
     int at[3] = { 0, i + 1, v->n + 1 }, row = glp_add_rows(lp, 1);
     double by[3] = { 0, 1, -1 };
     glp_set_mat_row(lp, row, 2, at, by);
@@ -43,9 +43,9 @@ static void vertex_times(glp_prob *lp, const vertex_problem *v, double unit) {
 static void vertex_favours(glp_prob *lp, const vertex_problem *v, const int32_t *end) {
   int *at = malloc(((size_t)v->m + 1) * sizeof *at);
   double *by = malloc(((size_t)v->m + 1) * sizeof *by);
-  EACH(i, v->n) {
+  for (int i = 0; i < v->n; i++) {
     int k = 0;
-    EACH(e, v->m) {
+    for (int e = 0; e < v->m; e++) {
       if (end[e] != i) continue;
       at[++k] = v->n + 2 + e;
       by[k] = 1;
@@ -74,7 +74,7 @@ static double sct_vertex(const vertex_problem *v, const double *weight, double *
   glp_prob *lp = glp_create_prob();
   double unit = 0, value = NAN;
   glp_term_out(GLP_OFF);
-  EACH(i, v->n) unit = v->p[i] > unit ? v->p[i] : unit;
+  for (int i = 0; i < v->n; i++) unit = v->p[i] > unit ? v->p[i] : unit;
   vertex_columns(lp, v);
   vertex_times(lp, v, unit);
   vertex_favours(lp, v, v->src);
@@ -85,12 +85,12 @@ static double sct_vertex(const vertex_problem *v, const double *weight, double *
     if (weight) {
       glp_set_obj_coef(lp, v->n + 1, 0);
       glp_set_col_bnds(lp, v->n + 1, GLP_DB, 0, value * (1 + 1e-9));
-      EACH(e, v->m) glp_set_obj_coef(lp, v->n + 2 + e, weight[e]);
+      for (int e = 0; e < v->m; e++) glp_set_obj_coef(lp, v->n + 2 + e, weight[e]);
       vertex_run(lp, 0);
       if (glp_get_status(lp) != GLP_OPT) value = NAN;
     }
   }
-  EACH(e, v->m) x[e] = glp_get_col_prim(lp, v->n + 2 + e);
+  for (int e = 0; e < v->m; e++) x[e] = glp_get_col_prim(lp, v->n + 2 + e);
   glp_delete_prob(lp);
   return value * unit;
 }
@@ -100,14 +100,14 @@ static double sct_vertex(const vertex_problem *v, const double *weight, double *
 static int32_t vertex_favourites(const vertex_problem *v, const double *x, double tau,
                                  int32_t *child) {
   int32_t *parent = malloc(((size_t)v->n + 1) * sizeof *parent), count = 0;
-  EACH(i, v->n) child[i] = parent[i] = -1;
-  EACH(e, v->m) {
+  for (int32_t i = 0; i < v->n; i++) child[i] = parent[i] = -1;
+  for (int32_t e = 0; e < v->m; e++) {
     if (x[e] > tau + 1e-9) continue;
     if (parent[v->dst[e]] >= 0) child[parent[v->dst[e]]] = -1;
     child[v->src[e]] = v->dst[e];
     parent[v->dst[e]] = v->src[e];
   }
-  EACH(i, v->n) count += child[i] >= 0;
+  for (int32_t i = 0; i < v->n; i++) count += child[i] >= 0;
   free(parent);
   return count;
 }

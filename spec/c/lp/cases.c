@@ -105,7 +105,7 @@ static berth_cost *uneven(void) {
   const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, 2, types));
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
     op.seconds = seconds[i];
     op.pin = i == 2 ? 1 : BERTH_NONE;
@@ -207,7 +207,7 @@ TEST("bad options are refused with their values") {
   lp_case k = make_case(3, p, "0>1:1 0>2:1");
   berth_cost *cost = lp_cost(&k);
   berth_lp *lp = NULL;
-  EACH_OF(i, bad) {
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK_STATUS(berth_lp_solve(cost, &bad[i].o, &lp), BERTH_EINVAL);
     CHECK(lp == NULL);
     if (bad[i].message) CHECK_TEXT(berth_errmsg(ctx), bad[i].message);
@@ -218,7 +218,7 @@ TEST("without a way between devices there are no mean times, but least ones") {
   berth_graph *g = must_graph_of_text("1 1 1 0>1:1 0>2:1");
   berth_topology *t = must_topology_of_text("1 1");
   berth_cost *cost = must_cost_new(g, t, NULL);
-  EACH(i, 2) {
+  for (int i = 0; i < 2; i++) {
     berth_lp *lp = solve(cost, i ? BERTH_LP_LEAST : BERTH_LP_MEAN); /* nothing crosses: all is 0 */
     CHECK_NEAR(berth_lp_get(lp)->lower, 2, 0);
   }

@@ -15,12 +15,12 @@ static void add_row(glp_prob *lp, int kind, double bound, int n, const int *at,
 
 /* Columns: 1..n start times, n + 1 makespan, then y. */
 static void add_times(glp_prob *lp, const berth_i_lp_problem *q) {
-  EACH(i, q->n) {
+  for (int32_t i = 0; i < q->n; i++) {
     const int at[] = { 0, q->n + 1, i + 1 };
     const double value[] = { 0, 1, -1 };
     add_row(lp, GLP_LO, q->p[i], 2, at, value);
   }
-  EACH(e, q->m) {
+  for (int32_t e = 0; e < q->m; e++) {
     const int at[] = { 0, q->head[e] + 1, q->tail[e] + 1, q->n + 2 + e };
     const double value[] = { 0, 1, -1, q->c[e] };
     add_row(lp, GLP_LO, q->p[q->tail[e]] + q->c[e], 3, at, value);
@@ -30,9 +30,9 @@ static void add_times(glp_prob *lp, const berth_i_lp_problem *q) {
 static void add_matching(glp_prob *lp, const berth_i_lp_problem *q, const int32_t *end_of) {
   int *at = malloc(sizeof *at * (size_t)(q->m + 2));
   double *value = malloc(sizeof *value * (size_t)(q->m + 2));
-  EACH(i, q->n) {
+  for (int32_t i = 0; i < q->n; i++) {
     int k = 0;
-    EACH(e, q->m) {
+    for (int32_t e = 0; e < q->m; e++) {
       if (end_of[e] != i) continue;
       at[++k] = q->n + 2 + e;
       value[k] = 1;
@@ -106,7 +106,7 @@ TEST("published small cases: 8, 12.5, 18.2, 25.667") {
         { 4, 8, 1 } },
       77.0 / 3 },
   };
-  EACH_OF(k, cases) {
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     const golden_case *g = &cases[k];
     draft = (lp_draft){ .n = g->n, .m = g->m };
     memcpy(draft.p, g->p, sizeof g->p);
@@ -127,8 +127,8 @@ TEST("no op, one op, ops without edges, a time of nothing") {
   CHECK_NEAR(value_of(&draft, 1e-9), 0, 0);
   CASE("a chain pays for no transfer");
   draft = (lp_draft){ .n = 60 };
-  EACH(k, 60) draft.p[k] = k % 7;
-  EACH(k, 59) draft_edge(&draft, k, k + 1, 100);
+  for (int32_t k = 0; k < 60; k++) draft.p[k] = k % 7;
+  for (int32_t k = 0; k < 59; k++) draft_edge(&draft, k, k + 1, 100);
   CHECK_NEAR(value_of(&draft, 1e-9), 174, 1e-6);
   CASE("two children share what one favourite saves: c/2 each");
   draft = (lp_draft){ .n = 3, .m = 2, .edge = { { 0, 1, 3 }, { 0, 2, 3 } } };
@@ -148,7 +148,7 @@ TEST("no op, one op, ops without edges, a time of nothing") {
   compare(&draft, 1e-8);
   CASE("a binary tree is, too");
   draft = (lp_draft){ .n = 255 };
-  EACH(k, draft.n) {
+  for (int32_t k = 0; k < draft.n; k++) {
     draft.p[k] = draw_p(&rng, EVEN);
     if (k > 0) draft_edge(&draft, (k - 1) / 2, k, draw_c(&rng, EVEN));
   }
@@ -172,7 +172,7 @@ TEST("random graphs have the value of an independent solver, certified to 1e-8")
   berth_rng rng = seeded(11, 0);
   for (int32_t taste = EVEN; taste <= GAPPY; taste++) {
     if (taste > EVEN) CASE(name[taste]);
-    EACH(k, 40) {
+    for (int32_t k = 0; k < 40; k++) {
       draft_random(&draft, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12),
                    between(&rng, 0.05, 0.7), (edge_taste)taste);
       compare(&draft, 1e-8);
@@ -188,10 +188,10 @@ TEST("the value scales with the unit of time") {
   berth_rng rng = seeded(5, 0);
   draft_layers(&draft, &rng, 10, 8, 2, EVEN);
   double want = value_of(&draft, 1e-9);
-  EACH(k, 3) {
+  for (int32_t k = 0; k < 3; k++) {
     other = draft;
-    EACH(i, draft.n) other.p[i] *= unit[k];
-    EACH(i, draft.m) other.edge[i].c *= unit[k];
+    for (int32_t i = 0; i < draft.n; i++) other.p[i] *= unit[k];
+    for (int32_t i = 0; i < draft.m; i++) other.edge[i].c *= unit[k];
     CHECK_NEAR(value_of(&other, 1e-9) / unit[k], want, 1e-8 * want);
   }
   CASE("a gap of 1e-11 can be had on a layered graph; of 0 it stops where rounding begins");
@@ -253,7 +253,7 @@ static void draft_operators(lp_draft *d, const berth_i_json *doc) {
   }
   int32_t at[IDS];
   for (k = 0; d->n < n; k++) {
-    EACH(i, IDS) {
+    for (int32_t i = 0; i < IDS; i++) {
       if (there[i] && rank[i] == k) at[i] = d->n++;
     }
   }
@@ -280,7 +280,7 @@ TEST("operator graphs of published networks to 1e-7") {
     return;
   }
   size_t len;
-  EACH_OF(k, graphs) {
+  for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
     berth_i_json *doc = NULL;
     char path[4096];
     snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json",

@@ -47,7 +47,7 @@ TEST("a full matrix is factorised by blocks, and refused when not definite") {
   bool definite = true;
   double off = 0;
   int32_t e = 0;
-  EACH(j, FULL) {
+  for (int32_t j = 0; j < FULL; j++) {
     for (int32_t i = 0; i <= j; i++, e++) {
       row[e] = i;
       value[e] = i == j ? 3 : 1;
@@ -64,7 +64,7 @@ TEST("a full matrix is factorised by blocks, and refused when not definite") {
   CHECK_OK(berth_i_cholesky_factor(k, value, &definite));
   CHECK(definite);
   CHECK_OK(berth_i_cholesky_solve(k, x));
-  EACH(j, FULL) off = fmax(off, fabs(x[j] - 1));
+  for (int32_t j = 0; j < FULL; j++) off = fmax(off, fabs(x[j] - 1));
   CHECK(off < 1e-12);
   berth_i_cholesky_release(k);
 }
@@ -143,7 +143,7 @@ TEST("the price of a factor: nothing without ops, little for rows of 1500 edges"
   CASE("a factor beyond the limits is refused, with its size");
   berth_rng rng = seeded(29, 0);
   draft_layers(&draft, &rng, 2, 1000, 4, EVEN);
-  EACH(k, 1000) {
+  for (int32_t k = 0; k < 1000; k++) {
     draft_edge(&draft, k, 1000 + (k * 7 + 1) % 1000, 3); /* twice the same pair now and then:
                                                             removed below */
   }
@@ -227,12 +227,12 @@ static void same_in_threads(int32_t layers, int32_t width) {
   static lone_run run[3];
   berth_rng rng = seeded(37, 0);
   draft_layers(&draft, &rng, layers, width, 2, EVEN);
-  EACH(k, 3) run[k] = (lone_run){ .d = &draft, .st = BERTH_EIO };
+  for (int k = 0; k < 3; k++) run[k] = (lone_run){ .d = &draft, .st = BERTH_EIO };
   pthread_t thread[2];
-  EACH(k, 2) CHECK(pthread_create(&thread[k], NULL, run_alone, &run[k]) == 0);
-  EACH(k, 2) pthread_join(thread[k], NULL);
+  for (int k = 0; k < 2; k++) CHECK(pthread_create(&thread[k], NULL, run_alone, &run[k]) == 0);
+  for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
   run_alone(&run[2]);
-  EACH(k, 3) {
+  for (int k = 0; k < 3; k++) {
     CHECK_OK(run[k].st);
     CHECK(run[k].upper == run[2].upper && run[k].lower == run[2].lower
           && memcmp(run[k].y, run[2].y, sizeof run[k].y) == 0);

@@ -22,8 +22,8 @@ static double crossing(const small *k, int32_t tensor, int32_t a, int32_t b) {
 static void random_devices(small *k, berth_rng *rng) {
   int alike = berth_rng_below(rng, 3) == 0;
   double size = berth_rng_below(rng, 3) ? 1 : 4; /* c > p now and then */
-  EACH(a, k->devices)
-    EACH(b, k->devices) {
+  for (int32_t a = 0; a < k->devices; a++)
+    for (int32_t b = 0; b < k->devices; b++) {
       k->latency[a][b] = alike ? size / 2 : size * berth_rng_uniform(rng);
       k->rate[a][b] = alike ? 1 / size : (0.5 + berth_rng_uniform(rng)) / size;
       if (!alike && berth_rng_below(rng, 8) == 0) k->latency[a][b] = INFINITY;
@@ -37,10 +37,10 @@ static void random_small(small *k, berth_rng *rng) {
   k->devices = 2 + berth_rng_below(rng, 3);
   k->n = 1 + berth_rng_below(rng, k->devices == 2 ? 6 : k->devices == 3 ? 6 : 5);
   random_devices(k, rng);
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     double p = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.1 + berth_rng_uniform(rng);
     int32_t always = berth_rng_below(rng, k->devices);
-    EACH(d, k->devices) {
+    for (int32_t d = 0; d < k->devices; d++) {
       k->p[i][d] = like ? p : p * (0.5 + berth_rng_uniform(rng));
       if (d != always && berth_rng_below(rng, 8) == 0) k->p[i][d] = INFINITY;
     }
@@ -68,7 +68,7 @@ typedef struct search {
 /* INFINITY: a producer is not there yet, or there is no way. */
 static double ready(const search *s, int32_t op, int32_t d) {
   double at = 0;
-  EACH(t, s->k->tensors) {
+  for (int32_t t = 0; t < s->k->tensors; t++) {
     int32_t from = s->k->producer[t];
     if (!s->k->reads[t][op]) continue;
     if (s->device[from] == BERTH_NONE) return INFINITY;
@@ -83,9 +83,9 @@ static void extend(search *s, int32_t placed, double last) {
     s->best = last;
     return;
   }
-  EACH(op, s->k->n) {
+  for (int32_t op = 0; op < s->k->n; op++) {
     if (s->device[op] != BERTH_NONE) continue;
-    EACH(d, s->k->devices) {
+    for (int32_t d = 0; d < s->k->devices; d++) {
       double before = s->free_at[d];
       if (isinf(s->k->p[op][d]) || (s->k->pin[op] != BERTH_NONE && s->k->pin[op] != d)) continue;
       double at;
@@ -101,7 +101,7 @@ static void extend(search *s, int32_t placed, double last) {
 
 static double best_schedule(const small *k) {
   search s = { k, { 0 }, { 0 }, { 0 }, INFINITY };
-  EACH(i, OPS) s.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }
@@ -112,16 +112,16 @@ static berth_graph *graph_of(const small *k) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, k->devices, types));
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = k->p[i];
     op.pin = k->pin[i];
     must_add_op(b, &op);
   }
-  EACH(t, k->tensors) {
+  for (int32_t t = 0; t < k->tensors; t++) {
     berth_tensor tensor = { k->producer[t], k->bytes[t], -1, 0 };
     must_add_tensor(b, &tensor);
-    EACH(i, k->n) {
+    for (int32_t i = 0; i < k->n; i++) {
       if (k->reads[t][i]) CHECK_OK(berth_graph_builder_add_consumer(b, t, i));
     }
   }
@@ -141,13 +141,13 @@ static berth_cost *cost_of(small *k, int table) {
   berth_graph *g = graph_of(k);
   berth_cost_model model = { 0 };
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, k->devices) {
+  for (int32_t i = 0; i < k->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     must_add_device(b, &d);
   }
-  EACH(i, k->devices)
-    EACH(j, k->devices) {
+  for (int32_t i = 0; i < k->devices; i++)
+    for (int32_t j = 0; j < k->devices; j++) {
       berth_link link = { k->rate[i][j], table ? 1 : k->latency[i][j] };
       if (i == j || (!table && isinf(k->latency[i][j]))) continue;
       CHECK_OK(berth_topology_builder_add_link(b, i, j, &link, NULL));
@@ -163,8 +163,8 @@ static berth_cost *cost_of(small *k, int table) {
 /* What the topology makes of the links. */
 static void read_prices(small *k, berth_cost *cost) {
   const berth_topology *t = berth_cost_topology(cost);
-  EACH(a, k->devices)
-    EACH(b, k->devices) {
+  for (int32_t a = 0; a < k->devices; a++)
+    for (int32_t b = 0; b < k->devices; b++) {
       berth_link l = { 1, INFINITY };
       if (a == b) continue;
       CHECK(berth_topology_path(t, a, b, &l) == BERTH_OK || isinf(l.latency));
@@ -182,7 +182,7 @@ static int check_one(berth_rng *rng) {
   berth_cost *cost = cost_of(&k, table);
   if (!table) read_prices(&k, cost);
   double best = best_schedule(&k);
-  EACH_OF(i, methods) {
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     berth_lp_options o = { BERTH_LP_LEAST, methods[i], i == 1 ? 0.01 : 1e-7, 0 };
     berth_lp *lp = must_lp_solve(cost, &o);
     lower = berth_lp_get(lp)->lower;
@@ -196,7 +196,7 @@ static int check_one(berth_rng *rng) {
 TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices") {
   int tight = 0;
   berth_rng rng = seeded(7, 0);
-  EACH(i, GRAPHS) tight += check_one(&rng);
+  for (int i = 0; i < GRAPHS; i++) tight += check_one(&rng);
   CASE("and often a tight one")
   if (!CHECK(tight > GRAPHS / 10)) printf("# %d of %d\n", tight, (int)GRAPHS);
 }

@@ -12,7 +12,7 @@ static void check_favourites(const lp_answer *a, int32_t n) {
   static const double taus[] = { 0, 0.1, 0.5, 1 };
   int32_t child[LP_OPS];
   uint8_t taken[LP_OPS] = { 0 };
-  EACH_OF(k, taus) {
+  for (size_t k = 0; k < sizeof taus / sizeof *taus; k++) {
     CHECK_OK(berth_lp_favourites(a->lp, taus[k], child));
     lp_check_children(a, n, child);
     for (int32_t e = 0; e < a->m && taus[k] > 0 && taus[k] <= 0.5; e++) {
@@ -21,11 +21,11 @@ static void check_favourites(const lp_answer *a, int32_t n) {
     }
   }
   CHECK_OK(berth_lp_favourites(a->lp, 0, child));
-  EACH(e, n) {
+  for (int32_t e = 0; e < n; e++) {
     if (child[e] != BERTH_NONE) taken[child[e]] = 1;
   }
   /* maximal */
-  EACH(e, a->m) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]);
+  for (int32_t e = 0; e < a->m; e++) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]);
 }
 
 static void check_answer(const berth_lp *lp, const lp_case *k, double optimum) {
@@ -64,17 +64,17 @@ TEST("100 random graphs of up to 40 ops: the value of GLPK's simplex in both for
   static lp_case k;
   berth_rng rng = seeded(20, 0);
   glp_term_out(GLP_OFF);
-  EACH(i, 100) {
+  for (int i = 0; i < 100; i++) {
     lp_random(&k, 2 + berth_rng_below(&rng, 39), &rng);
     check_case(&k, 1);
   }
   CASE("12 random graphs of up to 150 ops")
-  EACH(i, 12) {
+  for (int i = 0; i < 12; i++) {
     lp_random(&k, 60 + berth_rng_below(&rng, 91), &rng);
     check_case(&k, 0);
   }
   CASE("4 random graphs of up to 500 ops")
-  EACH(i, 4) {
+  for (int i = 0; i < 4; i++) {
     lp_random(&k, i == 0 ? 500 : 250 + berth_rng_below(&rng, 150), &rng);
     check_case(&k, 0);
   }

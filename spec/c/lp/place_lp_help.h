@@ -25,12 +25,12 @@ static void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
  * edge is two tensors. */
 static berth_cost *lp_cost(const lp_case *k) {
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
     must_add_op(b, &op);
   }
-  EACH(i, k->m) {
+  for (int32_t i = 0; i < k->m; i++) {
     double part = i % 3 == 0 ? k->c[i] / 4 : 0;
     must_add_edge(b, k->src[i], k->dst[i], k->c[i] - part);
     if (part > 0)
@@ -62,13 +62,14 @@ static void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   double scale = exp(1.2 * berth_rng_normal(rng));
   k->n = n;
   k->m = 0;
-  EACH(i, n) k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
+  for (int32_t i = 0; i < n; i++)
+    k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
   int32_t j;
   for (int32_t i = 1; i < n; i++) {
     uint8_t used[LP_OPS] = { 0 };
     int32_t parents = shape == 2 ? 1 : 1 + berth_rng_below(rng, 3);
     if (shape == 3 && i % (width + 1) == 0) parents = width;
-    EACH(tries, parents) {
+    for (int32_t tries = 0; tries < parents; tries++) {
       if (shape == 0) j = (i / width - 1) * width + berth_rng_below(rng, width);
       else if (shape == 2) j = (i - 1) / 2;
       else if (shape == 3) j = i % (width + 1) ? i - i % (width + 1) : i - 1 - tries;
@@ -107,7 +108,7 @@ static double lp_simplex(const lp_case *k, int x) {
   for (int32_t i = 1; i <= k->n + 1; i++) glp_set_col_bnds(lp, k->m + i, GLP_LO, 0, 0);
   glp_set_obj_coef(lp, w, 1);
   glp_add_rows(lp, k->m + 3 * k->n);
-  EACH(e, k->m) { /* s_j - s_i - c x >= p, or s_j - s_i + c y >= p + c */
+  for (int32_t e = 0; e < k->m; e++) { /* s_j - s_i - c x >= p, or s_j - s_i + c y >= p + c */
     int at[] = { 0, k->m + k->dst[e] + 1, k->m + k->src[e] + 1, e + 1 };
     double value[] = { 0, 1, -1, x ? -k->c[e] : k->c[e] };
     glp_set_mat_row(lp, ++row, 3, at, value);
@@ -115,16 +116,16 @@ static double lp_simplex(const lp_case *k, int x) {
     out[k->src[e]]++;
     in[k->dst[e]]++;
   }
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     int at[] = { 0, w, k->m + i + 1 };
     double value[] = { 0, 1, -1 };
     glp_set_mat_row(lp, ++row, 2, at, value);
     glp_set_row_bnds(lp, row, GLP_LO, k->p[i], 0);
   }
-  EACH(i, 2 * k->n) {
+  for (int32_t i = 0; i < 2 * k->n; i++) {
     int at[LP_PAIRS + 1], op = i / 2, n = 0;
     double value[LP_PAIRS + 1];
-    EACH(e, k->m) {
+    for (int32_t e = 0; e < k->m; e++) {
       if ((i % 2 ? k->dst[e] : k->src[e]) != op) continue;
       at[++n] = e + 1;
       value[n] = 1;
@@ -142,7 +143,7 @@ static double lp_matching(const lp_case *k, const double *weight) {
   glp_set_obj_dir(lp, GLP_MAX);
   glp_add_cols(lp, k->m);
   glp_add_rows(lp, 2 * k->n);
-  EACH(e, k->m) {
+  for (int32_t e = 0; e < k->m; e++) {
     int at[] = { 0, k->src[e] + 1, k->n + k->dst[e] + 1 };
     double one[] = { 0, 1, 1 };
     glp_set_mat_col(lp, e + 1, 2, at, one);
@@ -171,21 +172,21 @@ static lp_answer lp_read(const berth_lp *lp) {
 
 static void lp_check_feasible(const lp_answer *a, int32_t n) {
   double out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
-  EACH(e, a->m) {
+  for (int32_t e = 0; e < a->m; e++) {
     CHECK(a->y[e] >= 0 && a->y[e] <= 1 + 1e-12);
     CHECK(a->flow[e] >= 0 && a->flow[e] <= 1 + 1e-12);
     out[a->src[e]] += a->y[e];
     in[a->dst[e]] += a->y[e];
   }
-  EACH(i, n) CHECK(out[i] <= 1 + 1e-12 && in[i] <= 1 + 1e-12);
+  for (int32_t i = 0; i < n; i++) CHECK(out[i] <= 1 + 1e-12 && in[i] <= 1 + 1e-12);
 }
 
 /* Longest path with what c leaves under y; ops are numbered along edges. */
 static double lp_longest(const lp_answer *a, int32_t n, const double *p) {
   double end[LP_OPS], most = 0;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     double start = 0;
-    EACH(e, a->m) {
+    for (int32_t e = 0; e < a->m; e++) {
       if (a->dst[e] == i) start = fmax(start, end[a->src[e]] + a->c[e] * (1 - a->y[e]));
     }
     end[i] = start + p[i];
@@ -200,14 +201,14 @@ static double lp_proved(const lp_answer *a, const lp_case *k) {
   double in[LP_OPS] = { 0 }, out[LP_OPS] = { 0 }, length = 0, begun = 0, most = 0;
   lp_case same = *k;
   double weight[LP_PAIRS];
-  EACH(e, a->m) {
+  for (int32_t e = 0; e < a->m; e++) {
     in[a->dst[e]] += a->flow[e];
     out[a->src[e]] += a->flow[e];
     length += weight[e] = a->c[e] * a->flow[e];
     same.src[e] = a->src[e];
     same.dst[e] = a->dst[e];
   }
-  EACH(i, k->n) {
+  for (int32_t i = 0; i < k->n; i++) {
     length += k->p[i] * fmax(in[i], out[i]);
     begun += fmax(0, out[i] - in[i]);
     most = fmax(most, k->p[i]);
@@ -222,7 +223,7 @@ static double lp_proved(const lp_answer *a, const lp_case *k) {
 static void lp_check_children(const lp_answer *a, int32_t n, const int32_t *child) {
   uint8_t taken[LP_OPS] = { 0 };
   int32_t e;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     if (child[i] == BERTH_NONE) continue;
     CHECK(child[i] >= 0 && child[i] < n && !taken[child[i]]++);
     for (e = 0; e < a->m && !(a->src[e] == i && a->dst[e] == child[i]); e++) {}

@@ -32,7 +32,7 @@ static void free_problem(berth_i_lp_problem *q) {
 
 static double bare_length(const berth_i_lp_problem *q, double *end) {
   double most = 0;
-  EACH(j, q->n) {
+  for (int32_t j = 0; j < q->n; j++) {
     end[j] = 0;
     for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]]);
     end[j] += q->p[j];
@@ -43,20 +43,20 @@ static double bare_length(const berth_i_lp_problem *q, double *end) {
 
 static void fill(berth_i_lp_problem *q, const double *p, const lp_edge *edge, int32_t *next,
                  double *end) {
-  EACH(i, q->n) q->p[i] = p[i];
-  EACH(e, q->m) {
+  for (int32_t i = 0; i < q->n; i++) q->p[i] = p[i];
+  for (int32_t e = 0; e < q->m; e++) {
     q->tail[e] = edge[e].tail;
     q->head[e] = edge[e].head;
     q->c[e] = edge[e].c;
     q->in_at[q->head[e] + 1]++;
     q->out_at[q->tail[e] + 1]++;
   }
-  EACH(i, q->n) {
+  for (int32_t i = 0; i < q->n; i++) {
     q->in_at[i + 1] += q->in_at[i];
     q->out_at[i + 1] += q->out_at[i];
     next[i] = q->out_at[i];
   }
-  EACH(e, q->m) q->out[next[q->tail[e]]++] = e;
+  for (int32_t e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
   q->floor = bare_length(q, end);
 }
 
@@ -116,7 +116,7 @@ static double draw_p(berth_rng *rng, edge_taste taste) {
 static void draft_random(lp_draft *d, berth_rng *rng, int32_t n, int32_t reach, double share,
                          edge_taste taste) {
   *d = (lp_draft){ .n = n };
-  EACH(j, n) {
+  for (int32_t j = 0; j < n; j++) {
     d->p[j] = draw_p(rng, taste);
     for (int32_t i = j > reach ? j - reach : 0; i < j; i++) {
       if (berth_rng_uniform(rng) < share) draft_edge(d, i, j, draw_c(rng, taste));
@@ -128,18 +128,18 @@ static void draft_layers(lp_draft *d, berth_rng *rng, int32_t layers, int32_t wi
                          int32_t parents, edge_taste taste) {
   *d = (lp_draft){ .n = layers * width };
   int32_t before[1000];
-  EACH(v, d->n) {
+  for (int32_t v = 0; v < d->n; v++) {
     d->p[v] = draw_p(rng, taste);
     if (v < width) continue;
-    EACH(k, width) before[k] = (v / width - 1) * width + k;
+    for (int32_t k = 0; k < width; k++) before[k] = (v / width - 1) * width + k;
     berth_rng_shuffle(rng, before, width);
-    EACH(k, parents) draft_edge(d, before[k], v, draw_c(rng, taste));
+    for (int32_t k = 0; k < parents; k++) draft_edge(d, before[k], v, draw_c(rng, taste));
   }
 }
 
 static void draft_fork_join(lp_draft *d, berth_rng *rng, int32_t branches) {
   *d = (lp_draft){ .n = branches + 2 };
-  EACH(k, d->n) d->p[k] = draw_p(rng, EVEN);
+  for (int32_t k = 0; k < d->n; k++) d->p[k] = draw_p(rng, EVEN);
   for (int32_t k = 1; k <= branches; k++) {
     draft_edge(d, 0, k, draw_c(rng, EVEN));
     draft_edge(d, k, branches + 1, draw_c(rng, EVEN));
@@ -153,7 +153,7 @@ static void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt)
   double *out = calloc((size_t)q->n + 1, sizeof *out), *in = calloc((size_t)q->n + 1, sizeof *in);
   double *end = calloc((size_t)q->n + 1, sizeof *end), most = 0;
   int32_t bad = 0;
-  EACH(j, q->n) {
+  for (int32_t j = 0; j < q->n; j++) {
     for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       bad += !(pt->y[e] >= 0);
       out[q->tail[e]] += pt->y[e];
@@ -163,7 +163,7 @@ static void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt)
     end[j] += q->p[j];
     most = fmax(most, end[j]);
   }
-  EACH(j, q->n) bad += !(out[j] <= 1 + 1e-12) + !(in[j] <= 1 + 1e-12);
+  for (int32_t j = 0; j < q->n; j++) bad += !(out[j] <= 1 + 1e-12) + !(in[j] <= 1 + 1e-12);
   CHECK(bad == 0);
   CHECK_NEAR(pt->upper, most, 1e-12 * most);
   RELEASE(out, in, end);
@@ -171,7 +171,7 @@ static void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt)
 
 static double longest_alone(const berth_i_lp_problem *q) {
   double most = 0;
-  EACH(i, q->n) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (q->in_at[i] == q->in_at[i + 1] && q->out_at[i] == q->out_at[i + 1])
       most = fmax(most, q->p[i]);
   }
@@ -184,14 +184,14 @@ static void check_lower(const berth_i_lp_problem *q, const berth_i_lp_point *pt)
   double *balance = calloc((size_t)q->n + 1, sizeof *balance), length = 0, begun = 0,
          tol = 1e-12 * (pt->upper + 1e-300);
   int32_t bad = 0;
-  EACH(e, q->m) {
+  for (int32_t e = 0; e < q->m; e++) {
     bad += !(pt->flow[e] >= 0)
            + !(pt->u[q->tail[e]] + pt->v[q->head[e]] >= q->c[e] * pt->flow[e] - tol);
     balance[q->tail[e]] += pt->flow[e];
     length += (q->c[e] + q->p[q->head[e]]) * pt->flow[e];
   }
-  EACH(e, q->m) balance[q->head[e]] -= pt->flow[e];
-  EACH(i, q->n) {
+  for (int32_t e = 0; e < q->m; e++) balance[q->head[e]] -= pt->flow[e];
+  for (int32_t i = 0; i < q->n; i++) {
     begun += fmax(balance[i], 0);
     length += fmax(balance[i], 0) * q->p[i] - pt->u[i] - pt->v[i];
     bad += !(pt->u[i] >= 0) + !(pt->v[i] >= 0);

@@ -38,7 +38,7 @@ static double field(const char **at, const char *key) {
 static berth_graph *read_layered(const char *text, int32_t n, double *bytes) {
   const char *at = text;
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double seconds = field(&at, "\"cost_us\": ") * 1e-6;
     berth_tensor tensor = { i, bytes[i] = field(&at, "\"output_bytes\": "), -1, 0 };
@@ -90,7 +90,7 @@ static lp_case *case_of(const berth_lp *lp, berth_cost *cost, lp_case *k) {
   k->m = 0;
   if (!CHECK(k->n <= LP_OPS && a.m <= LP_PAIRS)) return NULL;
   CHECK_OK(berth_cost_mean_ops(cost, k->p));
-  EACH(e, a.m) lp_edge(k, a.src[e], a.dst[e], a.c[e]);
+  for (int32_t e = 0; e < a.m; e++) lp_edge(k, a.src[e], a.dst[e], a.c[e]);
   return k;
 }
 

@@ -65,7 +65,7 @@ static berth_status update(trained_net *x, int32_t rows, float *loss) {
   if (st == BERTH_OK) st = berth_tape_backward(x->tape, sum);
   else berth_tape_clear(x->tape);
   berth_array *made[] = { a, y, z, sum };
-  EACH(i, 4) berth_array_release(made[i]);
+  for (int i = 0; i < 4; i++) berth_array_release(made[i]);
   return st;
 }
 
@@ -79,7 +79,7 @@ TEST("the same update again asks for no large block, and comes to the same") {
   CHECK_OK(update(&x, 1000, &first));
   CHECK(c.large > 0);
   c.large = 0;
-  EACH(i, 3) CHECK_OK(update(&x, 1000, &loss));
+  for (int i = 0; i < 3; i++) CHECK_OK(update(&x, 1000, &loss));
   CHECK(c.large == 0 && loss == first);
   CHECK(berth_ctx_memory(x.ctx) - held < LARGE); /* lists of the tape; spare blocks do not count */
   CHECK(c.s.held > 4 * 1000 * WIDTH * 2);
@@ -99,7 +99,8 @@ TEST("updates of all sizes: never more than the peak and what is small") {
   open_net(&x, &hooks);
   c.most = 0;
   float loss;
-  EACH(i, 60) CHECK_OK(update(&x, 1 + berth_rng_below(&rng, 5000), &loss));
+  for (int i = 0; i < 60; i++)
+    CHECK_OK(update(&x, 1 + berth_rng_below(&rng, 5000), &loss));
   CHECK(c.most > 4 * LARGE && (size_t)c.most <= berth_ctx_memory_peak(x.ctx) + 8 * LARGE);
   close_net(&x);
   CHECK(c.s.held == 0);
@@ -143,13 +144,13 @@ TEST("what is left in a block of before shows nowhere") {
   static const int32_t shape[2] = { 600, WIDTH };
   trained_net x;
   open_net(&x, NULL);
-  EACH(i, 8) {
+  for (int i = 0; i < 8; i++) {
     berth_array *a[8];
-    EACH(k, 8) {
+    for (int k = 0; k < 8; k++) {
       CHECK_OK(berth_array_new(x.ctx, 2, shape, &a[k]));
       for (int64_t j = 0; j < berth_array_size(a[k]); j++) berth_array_data(a[k])[j] = NAN;
     }
-    EACH(k, 8) RELEASE(a[k]);
+    for (int k = 0; k < 8; k++) RELEASE(a[k]);
     berth_array *out;
     CHECK_OK(berth_array_new(x.ctx, 2, shape, &out));
     CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[600 * WIDTH - 1] == 0);
@@ -194,8 +195,8 @@ TEST("two contexts in two threads learn what one does alone, to the byte") {
   static training_log r[3];
   train(&r[0]);
   pthread_t other[2];
-  EACH(i, 2) CHECK(pthread_create(&other[i], NULL, train, &r[i + 1]) == 0);
-  EACH(i, 2) pthread_join(other[i], NULL);
+  for (int i = 0; i < 2; i++) CHECK(pthread_create(&other[i], NULL, train, &r[i + 1]) == 0);
+  for (int i = 0; i < 2; i++) pthread_join(other[i], NULL);
   CHECK_OK(r[0].st);
   for (int i = 1; i < 3; i++) CHECK(memcmp(&r[0], &r[i], sizeof r[0]) == 0);
   CHECK(r[0].loss[UPDATES - 1] < r[0].loss[UPDATES - 10]);

@@ -27,7 +27,7 @@ static saved_net new_net(uint64_t seed, int steps) {
   add2(n.p, "encoder.w", 3, 4, BERTH_NN_NORMAL, 1, seed);
   add2(n.p, "b", 1, 2, BERTH_NN_NORMAL, 1, seed + 1);
   n.adam = must_adam_new(n.p, NULL);
-  EACH(k, steps) {
+  for (int k = 0; k < steps; k++) {
     fill_gradients(n.p, seed + (uint64_t)k);
     CHECK_OK(berth_adam_step(n.adam, 0.01));
   }
@@ -72,7 +72,7 @@ TEST("what is saved is loaded to the bit, moments and steps as well, and trainin
   CHECK_OK(berth_params_save(a.p, a.adam, "{\"h\": 128}", path));
   CHECK_OK(berth_params_load(b.p, b.adam, path));
   CHECK(same_net(&a, &b) && berth_adam_steps(b.adam) == 5);
-  EACH(k, 3) {
+  for (int k = 0; k < 3; k++) {
     fill_gradients(a.p, 9);
     fill_gradients(b.p, 9);
     berth_adam_step(a.adam, 0.1);
@@ -204,7 +204,7 @@ static void sign(unsigned char *b, size_t n) {
     h = (h ^ w) * 0x9E3779B97F4A7C15u;
     h ^= h >> 32;
   }
-  EACH(k, 8) b[n - 8 + (size_t)k] = (unsigned char)(h >> 8 * k);
+  for (int k = 0; k < 8; k++) b[n - 8 + (size_t)k] = (unsigned char)(h >> 8 * k);
 }
 
 /* Loads what lies at `path`: refused with everything as before (moments are looked at by the
@@ -281,7 +281,7 @@ TEST("forged lengths are refused before room is made for them") {
   berth_ctx_memory_reset_peak(ctx);
   size_t most = berth_ctx_memory(ctx) + 200000;
   unsigned char bad[1024];
-  EACH(round, 3000) {
+  for (int round = 0; round < 3000; round++) {
     int edits = 1 + berth_rng_below(&rng, 3);
     memcpy(bad, good, n);
     while (edits-- > 0) {

@@ -51,7 +51,7 @@ static berth_status run_rows(const layer_case *c, berth_tape *t, berth_array **o
 static void naive_segments(const layer_case *c, const double *const *in, double *out) {
   int64_t m = berth_array_rank(c->in[0]) > 1 ? extent(c->in[0], 1) : 1;
   const int32_t *first = berth_segments_first(c->segments);
-  EACH(s, berth_segments_count(c->segments)) {
+  for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
     for (int64_t j = 0; j < m; j++) {
       naive_soft(in[0] + first[s] * m + j, NULL, first[s + 1] - first[s], m, c->k,
                  out + first[s] * m + j);
@@ -65,7 +65,7 @@ static berth_status run_segments(const layer_case *c, berth_tape *t, berth_array
 
 TEST("softmax of rows, with and without a mask") {
   static const int32_t lengths[] = { 3, 0, 1, 9, 17 };
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     if (k) CASE("log softmax of rows, with and without a mask");
     CHECK_LAYER(rows, .k = k, .in = { normal("5x19") });
     CHECK_LAYER(rows, .k = k, .in = { normal("8") });
@@ -100,14 +100,15 @@ TEST("softmax of what is large, and of -infinity, is no NaN") {
 
 TEST("NaN comes through softmax, unless the mask hides it") {
   berth_array *a = normal("2x11"), *mask = mask_of("11");
-  EACH(j, 11) berth_array_data(mask)[j] = j != 3;
+  for (int j = 0; j < 11; j++) berth_array_data(mask)[j] = j != 3;
   berth_array_data(a)[3] = NAN;
   berth_array *out = NN(softmax, NULL, a, NULL);
-  EACH(j, 11) CHECK(isnan(berth_array_data(out)[j]) && !isnan(berth_array_data(out)[11 + j]));
+  for (int j = 0; j < 11; j++)
+    CHECK(isnan(berth_array_data(out)[j]) && !isnan(berth_array_data(out)[11 + j]));
   out = NN(softmax, NULL, a, mask);
   CHECK_NEAR(berth_i_sum(berth_array_data(out), 11), 1, 1e-6);
   CHECK(berth_array_data(out)[3] == 0);
-  EACH(j, 11) berth_array_data(a)[j] = j == 9 ? NAN : -INFINITY;
+  for (int j = 0; j < 11; j++) berth_array_data(a)[j] = j == 9 ? NAN : -INFINITY;
   out = NN(softmax, NULL, a, NULL);
   CHECK(isnan(berth_array_data(out)[0]));
 }
@@ -125,7 +126,7 @@ static void naive_zscore(const layer_case *c, const double *const *in, double *o
   int32_t whole[2] = { 0, (int32_t)rows },
           count = c->segments ? berth_segments_count(c->segments) : 1;
   const int32_t *first = c->segments ? berth_segments_first(c->segments) : whole;
-  EACH(s, count) {
+  for (int32_t s = 0; s < count; s++) {
     for (int64_t j = 0; j < m; j++) {
       naive_column(in[0] + first[s] * m + j, first[s + 1] - first[s], m, c->p,
                    out + first[s] * m + j);
@@ -150,16 +151,16 @@ TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0
      "epsilon is") {
   berth_array *a = normal("7x2");
   berth_segments *s = segments_of(3, (const int32_t[]){ 1, 4, 2 });
-  EACH(i, 7) berth_array_data(a)[2 * i] = 0.1f;
+  for (int i = 0; i < 7; i++) berth_array_data(a)[2 * i] = 0.1f;
   berth_tape *t = must_tape_new();
   CHECK_OK(berth_tape_watch(t, a));
   berth_array *out = NN(zscore, t, a, s, 0);
-  EACH(i, 7) CHECK(berth_array_data(out)[2 * i] == 0);
+  for (int i = 0; i < 7; i++) CHECK(berth_array_data(out)[2 * i] == 0);
   CHECK(berth_array_data(out)[1] == 0);
   berth_array *square = NN(apply, t, BERTH_NN_EXP, 0, out);
   berth_array *loss = NN(reduce, t, BERTH_NN_SUM, square, BERTH_NONE);
   CHECK_OK(berth_tape_backward(t, loss));
-  EACH(i, 7) CHECK(berth_array_data(berth_tape_gradient(t, a))[2 * i] == 0);
+  for (int i = 0; i < 7; i++) CHECK(berth_array_data(berth_tape_gradient(t, a))[2 * i] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[1] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[3] != 0);
 }
@@ -284,7 +285,7 @@ TEST("arrays without numbers go through") {
   berth_array *a = array(2, none), *b = array(2, narrow), *out = NULL;
   berth_segments *s = segments_of(0, none);
   berth_index *x = index_of(0, none);
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     out = NN(softmax, NULL, k ? a : b, NULL);
     out = NN(zscore, NULL, k ? a : b, NULL, 0);
     out = NN(layer_norm, NULL, k ? a : b, NULL, NULL, 0);
@@ -340,7 +341,7 @@ static berth_status whole_job(void) {
   DO(berth_nn_running_sum(t, m[8], s, x, x, 4, next_of(&j)));
   DO(berth_nn_huber(t, m[9], m[9], 1, next_of(&j)));
   DO(berth_tape_backward(t, m[10]));
-  EACH(i, j.n) RELEASE(m[i]);
+  for (int i = 0; i < j.n; i++) RELEASE(m[i]);
   RELEASE(s, x, t);
   return j.st;
 }

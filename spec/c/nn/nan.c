@@ -43,10 +43,10 @@ static int64_t count_nan(berth_array *a) {
 /* NaN at each place of each input in turn: `expected` NaN come out, and at least one gradient tells
  * of it where d is 1. */
 static void each_place(run_fn run, int k, int inputs, int64_t expected, const char *what) {
-  EACH(which, inputs) {
+  for (int which = 0; which < inputs; which++) {
     for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
       berth_array *in[2] = { array(2, extents), array(2, extents) }, *out = NULL, *loss = NULL;
-      EACH(i, 2) {
+      for (int i = 0; i < 2; i++) {
         for (int64_t j = 0; j < ROWS * COLUMNS; j++)
           berth_array_data(in[i])[j] = 0.5f + (float)(j * 5 % 7 + i);
       }
@@ -59,7 +59,7 @@ static void each_place(run_fn run, int k, int inputs, int64_t expected, const ch
       loss = NN(reduce, t, BERTH_NN_SUM, out, BERTH_NONE);
       CHECK(isnan(berth_array_data(loss)[0]));
       CHECK_OK(berth_tape_backward(t, loss));
-      EACH(i, 2) RELEASE(in[i]);
+      for (int i = 0; i < 2; i++) RELEASE(in[i]);
       RELEASE(out, loss, t);
     }
   }
@@ -72,18 +72,18 @@ TEST("functions of one number pass a NaN on") {
   CASE("functions of two numbers pass it on from either side");
   for (int f = 0; f <= BERTH_NN_MIN; f++) each_place(binary, f, 2, 1, "binary");
   CASE("sums, means and maxima pass it on, along axes and of segments");
-  EACH(k, 9) each_place(reduced, k, 1, 1, "reduce");
-  EACH(f, 3) each_place(by_segment, f, 1, 1, "segment reduce");
+  for (int k = 0; k < 9; k++) each_place(reduced, k, 1, 1, "reduce");
+  for (int f = 0; f < 3; f++) each_place(by_segment, f, 1, 1, "segment reduce");
   CASE("normalising passes it to the whole row or column");
-  EACH(k, 2) each_place(soft, k, 1, COLUMNS, "softmax");
+  for (int k = 0; k < 2; k++) each_place(soft, k, 1, COLUMNS, "softmax");
   each_place(normal_rows, 0, 1, ROWS, "zscore");
   each_place(normal_rows, 1, 1, COLUMNS, "layer_norm");
   CASE("losses pass it on");
-  EACH(k, 2) each_place(distance, k, 2, 1, "distance");
+  for (int k = 0; k < 2; k++) each_place(distance, k, 2, 1, "distance");
 }
 
 TEST("a softmax of segments passes it to the column of the segment") {
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
       berth_array *a = array(2, extents), *out = NULL;
       berth_array_data(a)[at] = NAN;
@@ -107,15 +107,16 @@ TEST("what a mask hides is not read") {
 TEST("the gradient goes to the NaN") {
   const int32_t one = 1;
   for (int f = BERTH_NN_MAX; f <= BERTH_NN_MIN; f++) {
-    EACH(which, 2) {
+    for (int which = 0; which < 2; which++) {
       berth_array *in[2] = { array(1, &one), array(1, &one) }, *out = NULL;
       berth_array_data(in[which])[0] = NAN;
       berth_tape *t = must_tape_new();
-      EACH(i, 2) CHECK_OK(berth_tape_watch(t, in[i]));
+      for (int i = 0; i < 2; i++) CHECK_OK(berth_tape_watch(t, in[i]));
       CHECK_OK(binary(t, in, f, &out));
       CHECK_OK(berth_tape_backward(t, out));
-      EACH(i, 2) CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
-      EACH(i, 2) RELEASE(in[i]);
+      for (int i = 0; i < 2; i++)
+        CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
+      for (int i = 0; i < 2; i++) RELEASE(in[i]);
       RELEASE(out);
     }
   }

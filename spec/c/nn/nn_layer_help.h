@@ -88,7 +88,7 @@ static int64_t extent(const berth_array *a, int32_t k) { return berth_array_shap
 static int64_t last_of(const berth_array *a) { return extent(a, berth_array_rank(a) - 1); }
 
 static void free_case(layer_case *c) {
-  EACH(k, MOST_IN) {
+  for (int k = 0; k < MOST_IN; k++) {
     int j = 0;
     while (j < k && c->in[j] != c->in[k]) j++;
     if (j == k) RELEASE(c->in[k]); /* one array may be two inputs */
@@ -97,9 +97,9 @@ static void free_case(layer_case *c) {
 }
 
 static void to_double(const layer_case *c, double *in[MOST_IN]) {
-  EACH(k, MOST_IN) {
+  for (int k = 0; k < MOST_IN; k++) {
     in[k] = NULL;
-    EACH(j, k) {
+    for (int j = 0; j < k; j++) {
       if (c->in[k] && c->in[j] == c->in[k]) in[k] = in[j];
     }
     if (in[k] || !c->in[k]) continue;
@@ -110,7 +110,7 @@ static void to_double(const layer_case *c, double *in[MOST_IN]) {
 }
 
 static void free_doubles(double *in[MOST_IN]) {
-  EACH(k, MOST_IN) {
+  for (int k = 0; k < MOST_IN; k++) {
     for (int j = k + 1; j < MOST_IN; j++) {
       if (in[j] == in[k]) in[j] = NULL;
     }
@@ -123,7 +123,7 @@ static double naive_loss(const layer_case *c, double *const *in, const double *w
   static double out[MOST_OUT];
   double sum = 0;
   const double *const_in[MOST_IN];
-  EACH(k, MOST_IN) const_in[k] = in[k];
+  for (int k = 0; k < MOST_IN; k++) const_in[k] = in[k];
   c->naive(c, const_in, out);
   for (int64_t i = 0; i < n; i++) sum += isinf(out[i]) ? 0 : w[i] * out[i];
   return sum;
@@ -132,7 +132,7 @@ static double naive_loss(const layer_case *c, double *const *in, const double *w
 static void check_forward(const layer_case *c, double *const *in, berth_array *got) {
   static double out[MOST_OUT];
   const double *const_in[MOST_IN];
-  EACH(k, MOST_IN) const_in[k] = in[k];
+  for (int k = 0; k < MOST_IN; k++) const_in[k] = in[k];
   c->naive(c, const_in, out);
   for (int64_t i = 0; i < berth_array_size(got); i++)
     CHECK_NEAR(berth_array_data(got)[i], out[i], c->tol * (1 + fabs(out[i])));
@@ -176,7 +176,7 @@ static void check_case(layer_case *c) {
   berth_tape *t = must_tape_new();
   CHECK_OK(c->run(c, t, &untaped));
   CHECK(berth_tape_length(t) == 0); /* nothing is wanted yet */
-  EACH(k, MOST_IN) {
+  for (int k = 0; k < MOST_IN; k++) {
     if (c->in[k]) CHECK_OK(berth_tape_watch(t, c->in[k]));
   }
   if (!CHECK_OK(c->run(c, t, &out))) return;
@@ -189,7 +189,7 @@ static void check_case(layer_case *c) {
     w[i] = berth_array_data(weights)[i] = (float)berth_rng_normal(&rng);
   CHECK_OK(weighted(t, out, weights, &loss));
   CHECK_OK(berth_tape_backward(t, loss));
-  EACH(k, MOST_IN) {
+  for (int k = 0; k < MOST_IN; k++) {
     if (c->in[k]) check_gradient(c, in, k, w, n, berth_tape_gradient(t, c->in[k]));
   }
   RELEASE(out, untaped, weights, loss, t);

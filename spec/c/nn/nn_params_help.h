@@ -21,7 +21,7 @@ static berth_array *add2(berth_params *p, const char *name, int32_t n, int32_t m
 
 static void fill_gradients(berth_params *p, uint64_t seed) {
   berth_rng rng = seeded(seed, 1);
-  EACH(i, berth_params_count(p)) {
+  for (int32_t i = 0; i < berth_params_count(p); i++) {
     berth_array *g = berth_params_gradient(p, i);
     for (int64_t k = 0; k < berth_array_size(g); k++)
       berth_array_data(g)[k] = (float)berth_rng_normal(&rng);

@@ -22,13 +22,14 @@ static int32_t padded(const berth_array *a, int32_t axis) {
 /* Where the number at `at` of the output stands in a. */
 static int64_t place_in(const berth_array *a, const int32_t *at) {
   int64_t place = 0;
-  EACH(i, BERTH_NN_RANK) place = place * padded(a, i) + (padded(a, i) == 1 ? 0 : at[i]);
+  for (int32_t i = 0; i < BERTH_NN_RANK; i++)
+    place = place * padded(a, i) + (padded(a, i) == 1 ? 0 : at[i]);
   return place;
 }
 
 static void naive_two(const layer_case *c, const double *const *in, double *out) {
   int32_t n[BERTH_NN_RANK];
-  EACH(i, BERTH_NN_RANK)
+  for (int i = 0; i < BERTH_NN_RANK; i++)
     n[i] = padded(c->in[0], i) == 1 ? padded(c->in[1], i) : padded(c->in[0], i);
   int32_t at[BERTH_NN_RANK];
   for (at[0] = 0; at[0] < n[0]; at[0]++)
@@ -61,18 +62,18 @@ TEST("functions of two arrays: every way to repeat, all ranks") {
   static const int32_t fulls[][BERTH_NN_RANK] = {
     { 2, 3, 1, 4 }, { 2, 3, 4, 2 }, { 3, 4, 1, 1 }, { 5, 1, 1, 1 }, { 2, 1, 3, 1 }
   };
-  EACH(trial, 1000) {
+  for (int trial = 0; trial < 1000; trial++) {
     const int32_t *full = fulls[trial / 200];
     int32_t rank[2], shape[2][BERTH_NN_RANK];
-    EACH(k, 2) {
+    for (int k = 0; k < 2; k++) {
       rank[k] = 1 + berth_rng_below(&rng, BERTH_NN_RANK);
-      EACH(i, rank[k])
+      for (int i = 0; i < rank[k]; i++)
         shape[k][i] = berth_rng_below(&rng, 3) ? full[BERTH_NN_RANK - rank[k] + i] : 1;
     }
     CHECK_LAYER(two, .k = trial % 6, .tol = 2e-5, .in = { random_array(rank[0], shape[0]),
                 random_array(rank[1], shape[1]) });
   }
-  EACH(k, 3) { /* one array on both sides; MAX of equals goes to the first */
+  for (int k = 0; k < 3; k++) { /* one array on both sides; MAX of equals goes to the first */
     berth_array *a = normal("3x5");
     CHECK_LAYER(two, .k = k, .in = { a, a });
   }
@@ -130,13 +131,13 @@ static void naive_product(const layer_case *c, const double *const *in, double *
   int ta = c->k & 1, tb = c->k >> 1 & 1, ra = berth_array_rank(a), rb = berth_array_rank(b);
   const int32_t *x = berth_array_shape(a) + ra - 2, *y = berth_array_shape(b) + rb - 2;
   int32_t m = x[ta], n = y[!tb], k = x[!ta], count = ra == 3 ? berth_array_shape(a)[0] : 1;
-  EACH(s, count) {
+  for (int32_t s = 0; s < count; s++) {
     const double *p = in[0] + (int64_t)s * x[0] * x[1],
                  *q = in[1] + (rb == 3 ? (int64_t)s * y[0] * y[1] : 0);
-    EACH(i, m)
+    for (int32_t i = 0; i < m; i++)
       for (int32_t j = 0; j < n; j++, out++) {
         *out = 0;
-        EACH(l, k) *out += entry(p, x[1], ta, i, l) * entry(q, y[1], tb, l, j);
+        for (int32_t l = 0; l < k; l++) *out += entry(p, x[1], ta, i, l) * entry(q, y[1], tb, l, j);
       }
   }
 }
@@ -150,8 +151,8 @@ static berth_array *factor(int32_t count, int transposed, int32_t n, int32_t m) 
 }
 
 TEST("matrix products: all transpositions, many at once, a matrix by itself") {
-  EACH(k, 4) {
-    EACH(counts, 3) {
+  for (int k = 0; k < 4; k++) {
+    for (int counts = 0; counts < 3; counts++) {
       CHECK_LAYER(product, .k = k, .tol = 1e-5, .in = { factor(counts ? 3 : 0, k & 1, 4, 5),
                   factor(counts == 2 ? 3 : 0, k >> 1 & 1, 5, 6) });
     }
@@ -167,9 +168,9 @@ static void naive_layer(const layer_case *c, const double *const *in, double *ou
   const int32_t *w = berth_array_shape(c->in[1]);
   int64_t rows = berth_array_size(c->in[0]) / w[0];
   for (int64_t i = 0; i < rows; i++)
-    EACH(j, w[1]) {
+    for (int32_t j = 0; j < w[1]; j++) {
       double y = in[2] ? in[2][j] : 0;
-      EACH(l, w[0]) y += in[0][i * w[0] + l] * in[1][(int64_t)l * w[1] + j];
+      for (int32_t l = 0; l < w[0]; l++) y += in[0][i * w[0] + l] * in[1][(int64_t)l * w[1] + j];
       *out++ = one(c->k, c->p, y);
     }
 }
@@ -179,11 +180,11 @@ static berth_status run_layer(const layer_case *c, berth_tape *t, berth_array **
 
 static void naive_grouped(const layer_case *c, const double *const *in, double *out) {
   const int32_t *w = berth_array_shape(c->in[1]), *first = berth_segments_first(c->segments);
-  EACH(g, w[0])
+  for (int32_t g = 0; g < w[0]; g++)
     for (int32_t i = first[g]; i < first[g + 1]; i++)
       for (int32_t j = 0; j < w[2]; j++, out++) {
         *out = 0;
-        EACH(l, w[1])
+        for (int32_t l = 0; l < w[1]; l++)
           *out += in[0][(int64_t)i * w[1] + l] * in[1][((int64_t)g * w[1] + l) * w[2] + j];
       }
 }
@@ -221,8 +222,8 @@ static void naive_shape(const layer_case *c, const double *const *in, double *ou
     return;
   }
   for (int32_t i = 0; c->k == 1 && i < s[0]; i++)
-    EACH(j, s[2])
-      EACH(l, s[1]) *out++ = in[0][(i * s[1] + l) * s[2] + j];
+    for (int32_t j = 0; j < s[2]; j++)
+      for (int32_t l = 0; l < s[1]; l++) *out++ = in[0][(i * s[1] + l) * s[2] + j];
   for (int32_t i = 0; c->k == 2 && i < s[0] * s[1] * s[2]; i++) {
     int32_t at[3] = { i / (s[1] * s[2]), i / s[2] % s[1], i % s[2] };
     if (at[axis] >= 1 && at[axis] < 3) *out++ = in[0][i];
@@ -239,10 +240,10 @@ static void naive_shape(const layer_case *c, const double *const *in, double *ou
 TEST("reshaped, transposed, cut and joined") {
   CHECK_LAYER(shape, .k = 0, .in = { normal("3x4x5") });
   CHECK_LAYER(shape, .k = 1, .in = { normal("3x4x5") });
-  EACH(axis, 3) {
+  for (int axis = 0; axis < 3; axis++) {
     CHECK_LAYER(shape, .k = 2, .p = axis, .in = { normal("3x4x5") });
   }
-  EACH(axis, 2) {
+  for (int axis = 0; axis < 2; axis++) {
     berth_array *a = normal("3x4");
     CHECK_LAYER(shape, .k = 3, .p = axis, .in = { a, axis ? normal("3x2") : normal("5x4"), a });
   }
@@ -276,7 +277,7 @@ static void naive_reduced(const layer_case *c, const double *x, double *out) {
   const int32_t *s = berth_array_shape(c->in[0]);
   int axis = (int)c->p;
   int64_t outer = 1, inner = 1;
-  EACH(i, axis) outer *= s[i];
+  for (int i = 0; i < axis; i++) outer *= s[i];
   for (int i = axis + 1; i < berth_array_rank(c->in[0]); i++) inner *= s[i];
   if (axis < 0) {
     out[0] = reduced(c->k % 3, x, berth_array_size(c->in[0]), 1);
@@ -289,7 +290,7 @@ static void naive_reduced(const layer_case *c, const double *x, double *out) {
 
 static void naive_gather_reduced(const layer_case *c, const double *x, int64_t m, double *out) {
   const int32_t *ids = berth_index_ids(c->index), *first = berth_segments_first(c->segments);
-  EACH(s, berth_segments_count(c->segments)) {
+  for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
     for (int64_t j = 0; j < m; j++) {
       double sum = 0;
       for (int32_t r = first[s]; r < first[s + 1]; r++) sum += ids[r] < 0 ? 0 : x[ids[r] * m + j];

@@ -19,10 +19,10 @@ static void moments_of(berth_array *a, double *mean, double *variance, double *m
 static double farthest_from_orthonormal(const float *x, int32_t n, int32_t m, double p) {
   double worst = 0;
   int32_t k = n < m ? n : m, l = n < m ? m : n;
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     for (int32_t j = 0; j <= i; j++) {
       double sum = 0;
-      EACH(c, l)
+      for (int32_t c = 0; c < l; c++)
         sum += n < m ? (double)x[i * m + c] * x[j * m + c] : (double)x[c * m + i] * x[c * m + j];
       sum = fabs(sum - (i == j ? p * p : 0));
       if (sum > worst) worst = sum;
@@ -66,13 +66,14 @@ TEST("zeros and constants are what they say") {
   CHECK_NEAR(fabs(berth_array_data(add2(p, "one", 1, 1, BERTH_NN_ORTHOGONAL, 1, 1))[0]), 1, 1e-6);
   berth_rng rng = seeded(5, 0);
   CHECK_OK(berth_params_add(p, "three", 3, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a));
-  EACH(k, 3) CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
+  for (int k = 0; k < 3; k++)
+    CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
 }
 
 TEST("same seed, same bytes; another seed, others") {
   static const berth_nn_init all[] = { BERTH_NN_UNIFORM, BERTH_NN_NORMAL, BERTH_NN_XAVIER,
                                        BERTH_NN_HE, BERTH_NN_ORTHOGONAL };
-  EACH(k, 5) {
+  for (int k = 0; k < 5; k++) {
     berth_params *p = new_params();
     float *a = berth_array_data(add2(p, "a", 7, 9, all[k], 1, 3)),
           *b = berth_array_data(add2(p, "b", 7, 9, all[k], 1, 3));
@@ -178,7 +179,7 @@ typedef struct naive_adam {
 /* Algorithm 1 of the paper, as printed, and decay as in algorithm 2 of the other. */
 static void naive_step(naive_adam *s, const float *g, int t, double rate,
                        const berth_adam_options *o) {
-  EACH(i, N_NAIVE) {
+  for (int i = 0; i < N_NAIVE; i++) {
     s->m[i] = o->beta1 * s->m[i] + (1 - o->beta1) * g[i];
     s->v[i] = o->beta2 * s->v[i] + (1 - o->beta2) * g[i] * g[i];
     double m;
@@ -196,7 +197,7 @@ static void beside_naive(const berth_adam_options *o) {
   add2(p, "b", 1, 2, BERTH_NN_NORMAL, 1, 2);
   float x[N_NAIVE];
   berth_params_get(p, 0, x);
-  EACH(i, N_NAIVE) s.x[i] = x[i];
+  for (int i = 0; i < N_NAIVE; i++) s.x[i] = x[i];
   berth_adam *adam = must_adam_new(p, o);
   float g[N_NAIVE];
   for (int t = 1; t <= 100; t++) {
@@ -207,7 +208,7 @@ static void beside_naive(const berth_adam_options *o) {
     CHECK_OK(berth_adam_step(adam, rate));
   }
   berth_params_get(p, 0, x);
-  EACH(i, N_NAIVE) CHECK_NEAR(x[i], s.x[i], 3e-6);
+  for (int i = 0; i < N_NAIVE; i++) CHECK_NEAR(x[i], s.x[i], 3e-6);
   CHECK(berth_adam_steps(adam) == 100);
 }
 
@@ -252,14 +253,14 @@ TEST("a gradient that is not finite, or whose square is not, stops a step before
   static const float bad[] = { NAN, INFINITY, -INFINITY, 2e19f, -3e38f };
   float *g = berth_array_data(berth_params_gradient(p, 0));
   berth_adam *adam = must_adam_new(p, NULL);
-  EACH(k, 5) {
-    EACH(i, 9) g[i] = 1;
+  for (int k = 0; k < 5; k++) {
+    for (int i = 0; i < 9; i++) g[i] = 1;
     g[k + 4] = bad[k];
     CHECK_STATUS(berth_adam_step(adam, 0.1), BERTH_EINVAL);
     if (k == 1)
       CHECK_TEXT(berth_errmsg(ctx),
                  "adam: gradient 5 of \"w\" is inf, must be finite and below 1e19");
-    EACH(i, 9) CHECK(x[i] == 1);
+    for (int i = 0; i < 9; i++) CHECK(x[i] == 1);
     CHECK(berth_adam_steps(adam) == 0);
   }
   g[8] = 1;

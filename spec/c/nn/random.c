@@ -53,15 +53,15 @@ static void soft_run(const double *x, int n, int step, int log_of, double *out) 
 /* (x - mean) / (deviation + e), or / sqrt(variance + e), of n numbers `step` apart. */
 static void normalise(const double *x, int n, int step, int layer, double *out) {
   double mean = 0, variance = 0;
-  EACH(i, n) mean += x[i * step] / n;
-  EACH(i, n) variance += (x[i * step] - mean) * (x[i * step] - mean) / n;
+  for (int i = 0; i < n; i++) mean += x[i * step] / n;
+  for (int i = 0; i < n; i++) variance += (x[i * step] - mean) * (x[i * step] - mean) / n;
   double by = layer ? sqrt(variance + 0.1) : sqrt(variance) + 0.1;
-  EACH(i, n) out[i * step] = (x[i * step] - mean) / by;
+  for (int i = 0; i < n; i++) out[i * step] = (x[i * step] - mean) / by;
 }
 
 static void by_segments(const graph_value *a, graph_value *v) {
   for (int s = 0, row = 0; s < v->n_ids; row += v->ids[s++]) {
-    EACH(j, a->m) {
+    for (int j = 0; j < a->m; j++) {
       double sum = 0;
       for (int i = row; i < row + v->ids[s]; i++) sum += a->x[i * a->m + j];
       if (v->kind == SEGMENT_SOFTMAX)
@@ -73,8 +73,8 @@ static void by_segments(const graph_value *a, graph_value *v) {
 
 static void by_rows(const graph_value *a, graph_value *v) {
   memset(v->x, 0, sizeof v->x);
-  EACH(i, v->n_ids) {
-    EACH(j, a->m) {
+  for (int i = 0; i < v->n_ids; i++) {
+    for (int j = 0; j < a->m; j++) {
       int id = v->ids[i];
       if (v->kind == SCATTER && id >= 0) v->x[id * a->m + j] += a->x[i * a->m + j];
       else if (v->kind == GATHER && id >= 0) v->x[i * a->m + j] = a->x[id * a->m + j];
@@ -86,10 +86,10 @@ static void by_rows(const graph_value *a, graph_value *v) {
 }
 
 static void product(const graph_value *a, const graph_value *b, graph_value *v) {
-  EACH(i, v->n) {
-    EACH(j, v->m) {
+  for (int i = 0; i < v->n; i++) {
+    for (int j = 0; j < v->m; j++) {
       double sum = 0;
-      EACH(k, a->m) sum += a->x[i * a->m + k] * b->x[k * b->m + j];
+      for (int k = 0; k < a->m; k++) sum += a->x[i * a->m + k] * b->x[k * b->m + j];
       v->x[i * v->m + j] = v->kind == LINEAR ? tanh(sum) : sum;
     }
   }
@@ -97,7 +97,7 @@ static void product(const graph_value *a, const graph_value *b, graph_value *v) 
 
 static void repeat(const graph_value *a, graph_value *v) {
   int row = 0;
-  EACH(s, v->n_ids) {
+  for (int s = 0; s < v->n_ids; s++) {
     for (int k = 0; k < v->ids[s]; k++, row++)
       memcpy(v->x + row * a->m, a->x + s * a->m, sizeof(double) * (size_t)a->m);
   }
@@ -110,14 +110,15 @@ static void evaluate(value_graph *g, int i) {
   switch (v->kind) {
     case LEAF: break;
     case ADD: case SUB: case MUL: case DIV:
-      EACH(k, size) v->x[k] = both(v->kind, a->x[k], b->x[b->n == 1 ? k % v->m : k]);
+      for (int k = 0; k < size; k++)
+        v->x[k] = both(v->kind, a->x[k], b->x[b->n == 1 ? k % v->m : k]);
       break;
     case SIGMOID: case TANH: case SOFTPLUS: case GELU: case SCALE:
-      EACH(k, size) v->x[k] = function_of(v->kind, a->x[k]);
+      for (int k = 0; k < size; k++) v->x[k] = function_of(v->kind, a->x[k]);
       break;
     case MATMUL: case LINEAR: case GROUPED: product(a, b, v); break;
     case TRANSPOSE:
-      EACH(k, size) v->x[k] = a->x[k % v->m * v->n + k / v->m];
+      for (int k = 0; k < size; k++) v->x[k] = a->x[k % v->m * v->n + k / v->m];
       break;
     case RESHAPE: memcpy(v->x, a->x, sizeof v->x); break;
     case CONCAT:
@@ -125,21 +126,22 @@ static void evaluate(value_graph *g, int i) {
       memcpy(v->x + a->n * a->m, b->x, sizeof(double) * (size_t)(b->n * b->m));
       break;
     case SLICE:
-      EACH(k, size) v->x[k] = a->x[k / v->m * a->m + v->from + k % v->m];
+      for (int k = 0; k < size; k++) v->x[k] = a->x[k / v->m * a->m + v->from + k % v->m];
       break;
     case GATHER: case SCATTER: case GATHER_MEAN: case PATH_SUM: by_rows(a, v); break;
     case SEGMENT_SUM: case SEGMENT_MEAN: case SEGMENT_SOFTMAX: by_segments(a, v); break;
     case SEGMENT_REPEAT: repeat(a, v); break;
     case SOFTMAX: case LOG_SOFTMAX:
-      EACH(r, v->n) soft_run(a->x + r * v->m, v->m, 1, v->kind == LOG_SOFTMAX, v->x + r * v->m);
+      for (int r = 0; r < v->n; r++)
+        soft_run(a->x + r * v->m, v->m, 1, v->kind == LOG_SOFTMAX, v->x + r * v->m);
       break;
-    case ZSCORE: EACH(j, v->m) normalise(a->x + j, v->n, v->m, 0, v->x + j); break;
+    case ZSCORE: for (int j = 0; j < v->m; j++) normalise(a->x + j, v->n, v->m, 0, v->x + j); break;
     case LAYER_NORM:
-      EACH(r, v->n) normalise(a->x + r * v->m, v->m, 1, 1, v->x + r * v->m);
+      for (int r = 0; r < v->n; r++) normalise(a->x + r * v->m, v->m, 1, 1, v->x + r * v->m);
       break;
     case COLUMN_SUMS: case ROW_MEANS:
       memset(v->x, 0, sizeof v->x);
-      EACH(k, a->n * a->m)
+      for (int k = 0; k < a->n * a->m; k++)
         v->x[v->kind == ROW_MEANS ? k / a->m : k % a->m] +=
             a->x[k] / (v->kind == ROW_MEANS ? a->m : 1);
       break;
@@ -150,9 +152,9 @@ static void evaluate(value_graph *g, int i) {
 /* Sum of tanh of all numbers, those of value i by 1 / (1 + i). */
 static double loss_of(value_graph *g) {
   double sum = 0;
-  EACH(i, g->count) evaluate(g, i);
-  EACH(i, g->count) {
-    EACH(k, g->v[i].n * g->v[i].m) sum += tanh(g->v[i].x[k]) / (1 + i);
+  for (int i = 0; i < g->count; i++) evaluate(g, i);
+  for (int i = 0; i < g->count; i++) {
+    for (int k = 0; k < g->v[i].n * g->v[i].m; k++) sum += tanh(g->v[i].x[k]) / (1 + i);
   }
   return sum;
 }
@@ -162,7 +164,7 @@ static double loss_of(value_graph *g) {
 static int leaf(value_graph *g, int n, int m) {
   graph_value *v = &g->v[g->count];
   *v = (graph_value){ .kind = LEAF, .n = n, .m = m };
-  EACH(k, n * m) v->x[k] = (float)berth_rng_normal(&rng);
+  for (int k = 0; k < n * m; k++) v->x[k] = (float)berth_rng_normal(&rng);
   return g->count++;
 }
 
@@ -179,12 +181,12 @@ static void cut(graph_value *v, int n) {
 
 static void draw_ids(graph_value *v, int n, int limit) {
   v->n_ids = n;
-  EACH(i, n) v->ids[i] = below(limit + 1) - 1;
+  for (int i = 0; i < n; i++) v->ids[i] = below(limit + 1) - 1;
 }
 
 static int partner(value_graph *g, int n, int m) {
   int start = below(g->count);
-  EACH(k, g->count) {
+  for (int k = 0; k < g->count; k++) {
     int i = (start + k) % g->count;
     if (g->v[i].n == n && g->v[i].m == m) return i;
   }
@@ -222,7 +224,7 @@ static void complete(value_graph *g, graph_value *v) {
       break;
     case PATH_SUM:
       v->n_ids = a->n;
-      EACH(i, a->n) v->ids[i] = i + 1 + below(2) < a->n ? i + 1 : -1;
+      for (int i = 0; i < a->n; i++) v->ids[i] = i + 1 + below(2) < a->n ? i + 1 : -1;
       break;
     case SEGMENT_SUM: case SEGMENT_MEAN:
       cut(v, a->n);
@@ -231,7 +233,7 @@ static void complete(value_graph *g, graph_value *v) {
     case SEGMENT_SOFTMAX: cut(v, a->n); break;
     case SEGMENT_REPEAT:
       v->n = v->n_ids = a->n;
-      EACH(i, a->n) v->ids[i] = 1;
+      for (int i = 0; i < a->n; i++) v->ids[i] = 1;
       v->ids[0] = 2;
       v->n = a->n + 1;
       break;
@@ -242,7 +244,7 @@ static void complete(value_graph *g, graph_value *v) {
 }
 
 static bool small(const value_graph *g, int i) {
-  EACH(k, g->v[i].n * g->v[i].m) {
+  for (int k = 0; k < g->v[i].n * g->v[i].m; k++) {
     if (fabs(g->v[i].x[k]) > 4) return false;
   }
   return true;
@@ -262,7 +264,7 @@ static void make_graph(value_graph *g) {
   g->count = 0;
   leaf(g, 1 + below(MOST_EXTENT), 1 + below(MOST_EXTENT));
   leaf(g, 1 + below(MOST_EXTENT), 1 + below(MOST_EXTENT));
-  EACH(i, STEPS) grow(g);
+  for (int i = 0; i < STEPS; i++) grow(g);
 }
 
 /* ---- on a tape ---- */
@@ -373,12 +375,12 @@ static berth_status add_loss(berth_tape *t, int i, berth_array *x, berth_array *
 }
 
 static void run_graph(berth_tape *t, const value_graph *g, berth_array **made, berth_array **loss) {
-  EACH(i, g->count) {
+  for (int i = 0; i < g->count; i++) {
     const graph_value *v = &g->v[i];
     const int32_t shape[2] = { v->n, v->m };
     if (v->kind == LEAF) {
       made[i] = array(2, shape);
-      EACH(k, v->n * v->m) berth_array_data(made[i])[k] = (float)v->x[k];
+      for (int k = 0; k < v->n * v->m; k++) berth_array_data(made[i])[k] = (float)v->x[k];
       CHECK_OK(berth_tape_watch(t, made[i]));
     } else {
       CHECK_OK(run_value(t, v, made[v->a], made[v->b], &made[i]));
@@ -391,7 +393,7 @@ static void check_leaf(value_graph *g, int i, berth_array *gradient) {
   const double step = 1e-5;
   graph_value *v = &g->v[i];
   if (!CHECK(gradient != NULL)) return;
-  EACH(k, v->n * v->m) {
+  for (int k = 0; k < v->n * v->m; k++) {
     double x = v->x[k];
     v->x[k] = x + step;
     double above = loss_of(g);
@@ -404,7 +406,7 @@ static void check_leaf(value_graph *g, int i, berth_array *gradient) {
 }
 
 static void print_graph(const value_graph *g) {
-  EACH(i, g->count) {
+  for (int i = 0; i < g->count; i++) {
     printf("#   %d: kind %d of %d, %d: %d x %d\n", i, (int)g->v[i].kind, g->v[i].a, g->v[i].b,
            g->v[i].n, g->v[i].m);
   }
@@ -418,10 +420,10 @@ static int check_graph(value_graph *g) {
   run_graph(t, g, made, &loss);
   CHECK_NEAR(berth_array_data(loss)[0], want, 1e-4 * (1 + fabs(want)));
   CHECK_OK(berth_tape_backward(t, loss));
-  EACH(i, g->count) {
+  for (int i = 0; i < g->count; i++) {
     if (g->v[i].kind == LEAF) check_leaf(g, i, berth_tape_gradient(t, made[i]));
   }
-  EACH(i, g->count) RELEASE(made[i]);
+  for (int i = 0; i < g->count; i++) RELEASE(made[i]);
   RELEASE(loss, t);
   if (bad != check_bad) print_graph(g);
   return bad == check_bad;
@@ -435,7 +437,7 @@ TEST("gradients of random graphs of operations agree with central differences") 
   for (int k = 0; k < GRAPHS && most < 3; k++) {
     make_graph(&g);
     most += !check_graph(&g);
-    EACH(i, g.count) used[g.v[i].kind]++;
+    for (int i = 0; i < g.count; i++) used[g.v[i].kind]++;
   }
-  EACH(k, KINDS) CHECK(used[k] >= 20);
+  for (int k = 0; k < KINDS; k++) CHECK(used[k] >= 20);
 }

@@ -19,10 +19,10 @@ static berth_status run_paths(const layer_case *c, berth_tape *t, berth_array **
 
 static berth_index *random_forest(int32_t n) {
   int32_t names[64];
-  EACH(i, n) names[i] = i;
+  for (int32_t i = 0; i < n; i++) names[i] = i;
   berth_rng_shuffle(&rng, names, n);
   int32_t ids[64];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     ids[names[i]] =
         i == 0 || berth_rng_below(&rng, 5) == 0 ? BERTH_NONE : names[berth_rng_below(&rng, i)];
   }
@@ -35,12 +35,12 @@ TEST("path sums over forests") {
   enum { LONG = 100000 };
   int32_t shape[2] = { LONG, 1 }, *chain = malloc(sizeof *chain * LONG);
   berth_array *a = array(2, shape);
-  EACH(k, 5) {
+  for (int k = 0; k < 5; k++) {
     CHECK_LAYER(paths, .in = { normal("40x3") }, .index = random_forest(40));
   }
   CHECK_LAYER(paths, .in = { normal("7") }, .index = random_forest(7));
   CASE("a path of 100000 rows is one pass");
-  EACH(i, LONG) {
+  for (int32_t i = 0; i < LONG; i++) {
     chain[i] = i - 1;
     berth_array_data(a)[i] = 1;
   }
@@ -62,7 +62,7 @@ static void naive_running(const layer_case *c, const double *const *in, double *
   const int32_t *first = berth_segments_first(c->segments), *row = berth_index_ids(c->index),
                 *bin = berth_index_ids(c->index2);
   int64_t m = extent(c->in[0], 1), bins = c->k;
-  EACH(s, berth_segments_count(c->segments)) {
+  for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
     for (int64_t i = first[s]; i < first[s + 1]; i++) {
       for (int64_t at = 0; at < bins * m; at++) out[i * bins * m + at] = 0;
       for (int64_t before = first[s]; before < i; before++) {
@@ -80,7 +80,7 @@ static berth_status run_running(const layer_case *c, berth_tape *t, berth_array 
 TEST("running sums: what lay in each bin before each step") {
   static const int32_t lengths[] = { 5, 0, 1, 9 };
   int32_t row[15], bin[15];
-  EACH(k, 15) {
+  for (int k = 0; k < 15; k++) {
     row[k] = k % 6 == 5 ? BERTH_NONE : berth_rng_below(&rng, 8);
     bin[k] = k == 9 ? BERTH_NONE : berth_rng_below(&rng, 3);
   }
@@ -123,7 +123,7 @@ static void naive_rounds(const layer_case *c, const double *const *in, double *o
   const double *now[MOST_IN];
   memcpy(now, in, sizeof now);
   double h[MOST_OUT];
-  EACH(k, c->k) {
+  for (int k = 0; k < c->k; k++) {
     naive_gru(c, now, out);
     memcpy(h, out, sizeof(double) * (size_t)berth_array_size(c->in[1]));
     now[1] = h;

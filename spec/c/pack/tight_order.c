@@ -8,7 +8,7 @@
 static berth_graph *layers(berth_rng *rng, int32_t n, int training) {
   berth_graph *g = NULL;
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double second = 0.1 + berth_rng_uniform(rng);
     op.seconds = &second;
@@ -22,7 +22,7 @@ static berth_graph *layers(berth_rng *rng, int32_t n, int training) {
     berth_tensor t = { i, 1 + berth_rng_below(rng, 200), -1, 0 };
     id = must_add_tensor(b, &t);
     int32_t last = BERTH_NONE;
-    EACH(k, 2) {
+    for (int32_t k = 0; k < 2; k++) {
       int32_t to = i + 1 + berth_rng_below(rng, n - i - 1 < 12 ? n - i - 1 : 12);
       if (to != last) CHECK_OK(berth_graph_builder_add_consumer(b, id, to));
       last = to;
@@ -36,11 +36,12 @@ static berth_graph *layers(berth_rng *rng, int32_t n, int training) {
 static berth_topology *mesh(int32_t n, const double *limit) {
   berth_link l = { 400, 0.01 };
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.memory = limit ? limit[i] : INFINITY;
     must_add_device(b, &d);
-    EACH(j, i) CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
+    for (int32_t j = 0; j < i; j++)
+      CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
   }
   return must_topology(b);
 }
@@ -58,12 +59,13 @@ static void plant(berth_rng *rng, int32_t n, int32_t devices, berth_memory_polic
   berth_sim_options so = berth_sim_default(NULL);
   berth_topology *roomy = mesh(devices, NULL);
   x->g = layers(rng, n, memory == BERTH_MEMORY_TRAINING);
-  EACH(i, n) device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
+  for (int32_t i = 0; i < n; i++)
+    device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
   so.memory = memory;
   berth_cost *cost = must_cost_new(x->g, roomy, NULL);
   berth_result *r = must_simulate(cost, device, &so);
   double limit[16];
-  EACH(i, devices) limit[i] = factor * berth_result_peak(r)[i];
+  for (int32_t i = 0; i < devices; i++) limit[i] = factor * berth_result_peak(r)[i];
   RELEASE(r, cost, roomy);
   x->t = mesh(devices, limit);
   x->cost = must_cost_new(x->g, x->t, NULL);
@@ -107,7 +109,8 @@ static int repairs(const instance *x, berth_rng *rng, const int32_t *device,
   berth_placement *p = NULL;
   int32_t n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t),
           *other = malloc((size_t)n * sizeof *other);
-  EACH(i, n) other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
+  for (int32_t i = 0; i < n; i++)
+    other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
   o.memory = memory;
   berth_status st = berth_place_repair(x->cost, other, &o, &p, NULL);
   if (st == BERTH_OK) keeps(x, p, memory, 0);
@@ -121,7 +124,7 @@ static void known(berth_memory_policy memory, int32_t n, int32_t devices, double
   int topo = 0, etf = 0, heft = 0, mended = 0;
   int32_t *device = malloc((size_t)n * sizeof *device);
   berth_rng rng = seeded(81, (uint64_t)(n + (int)memory));
-  EACH(i, rounds) {
+  for (int i = 0; i < rounds; i++) {
     instance x = { NULL, NULL, NULL };
     plant(&rng, n, devices, memory, factor, device, &x);
     topo += places(&x, "m-topo", memory);
@@ -142,7 +145,7 @@ static void known(berth_memory_policy memory, int32_t n, int32_t devices, double
 static instance row(const double *limit) {
   instance x = { NULL, NULL, NULL };
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, 4) {
+  for (int i = 0; i < 4; i++) {
     berth_op op = berth_op_default();
     double second = 1;
     op.seconds = &second;
@@ -195,7 +198,7 @@ static berth_status repair_planted(const void *memory) {
   berth_place_options o = berth_place_default(NULL);
   o.memory = *(const berth_memory_policy *)memory;
   plant(&rng, 18, 3, o.memory, 1.0, device, &x);
-  EACH(i, 18) device[i] = i % 3;
+  for (int i = 0; i < 18; i++) device[i] = i % 3;
   berth_placement *p = NULL;
   refuse_from_here();
   berth_status st = berth_place_repair(x.cost, device, &o, &p, NULL);

@@ -21,21 +21,21 @@ typedef struct problem {
 /* All that is ever there, and the largest workspace. */
 static double needs(const problem *p, int32_t d) {
   double held = 0, workspace = 0;
-  EACH(i, p->n) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (p->at[i] != d) continue;
     held += p->param[i];
     workspace = fmax(workspace, p->workspace[i]);
   }
-  EACH(t, p->n_tensors) {
+  for (int32_t t = 0; t < p->n_tensors; t++) {
     int there = p->at[p->producer[t]] == d;
-    EACH(i, p->n) there |= (p->readers[t] >> i & 1) && p->at[i] == d;
+    for (int32_t i = 0; i < p->n; i++) there |= (p->readers[t] >> i & 1) && p->at[i] == d;
     if (there) held += p->bytes[t];
   }
   return held + workspace;
 }
 
 static int all_fit(const problem *p) {
-  EACH(d, p->devices) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (needs(p, d) > p->limit[d] * (1 + 1e-12)) return 0;
   }
   return 1;
@@ -43,7 +43,7 @@ static int all_fit(const problem *p) {
 
 static int may_be(const problem *p, int32_t op, int32_t d) {
   if (!(p->types[op] >> d % 2 & 1) || (p->pin[op] != BERTH_NONE && p->pin[op] != d)) return 0;
-  EACH(i, op) {
+  for (int32_t i = 0; i < op; i++) {
     if (p->group[op] != BERTH_NONE && p->group[i] == p->group[op] && p->at[i] != d) return 0;
   }
   return 1;
@@ -51,7 +51,7 @@ static int may_be(const problem *p, int32_t op, int32_t d) {
 
 static int exists(problem *p, int32_t op) {
   if (op == p->n) return all_fit(p);
-  EACH(d, p->devices) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!may_be(p, op, d)) continue;
     p->at[op] = d;
     if (exists(p, op + 1)) return 1;
@@ -80,7 +80,7 @@ static void draw_op(problem *p, berth_rng *rng, int what, int32_t i) {
 
 static void draw_tensors(problem *p, berth_rng *rng, int what) {
   p->n_tensors = 0;
-  EACH(i, p->n) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (berth_rng_below(rng, 3) == 0) continue;
     p->producer[p->n_tensors] = i;
     p->bytes[p->n_tensors] = what & COPIES ? berth_rng_below(rng, 6) : 0;
@@ -94,9 +94,10 @@ static void draw_tensors(problem *p, berth_rng *rng, int what) {
 static void draw_limits(problem *p, berth_rng *rng, int what) {
   static const double factors[] = { 1.00, 1.02, 1.05, 1.10 };
   double total = 0, f = factors[berth_rng_below(rng, 4)];
-  EACH(i, p->n) total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
-  EACH(i, p->n_tensors) total += p->bytes[i] * 1.5;
-  EACH(i, p->devices) {
+  for (int32_t i = 0; i < p->n; i++)
+    total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
+  for (int32_t i = 0; i < p->n_tensors; i++) total += p->bytes[i] * 1.5;
+  for (int32_t i = 0; i < p->devices; i++) {
     double share = what & UNEQUAL ? 0.6 + 0.2 * berth_rng_below(rng, 5) : 1;
     p->limit[i] = f * share * total / p->devices;
   }
@@ -105,7 +106,7 @@ static void draw_limits(problem *p, berth_rng *rng, int what) {
 static void draw(problem *p, berth_rng *rng, int what) {
   p->devices = 2 + berth_rng_below(rng, MOST_DEVICES - 1);
   p->n = p->devices + berth_rng_below(rng, most_ops[p->devices] - p->devices + 1);
-  EACH(i, p->n) draw_op(p, rng, what, i);
+  for (int32_t i = 0; i < p->n; i++) draw_op(p, rng, what, i);
   draw_tensors(p, rng, what);
   draw_limits(p, rng, what);
 }
@@ -114,7 +115,7 @@ static berth_graph *build_graph(const problem *p) {
   const char *types[] = { "x", "y" };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, 2, types));
-  EACH(i, p->n) {
+  for (int32_t i = 0; i < p->n; i++) {
     double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED,
                           p->types[i] & 2 ? 2 + i % 3 : BERTH_UNSUPPORTED };
     berth_op op = berth_op_default();
@@ -126,10 +127,10 @@ static berth_graph *build_graph(const problem *p) {
     must_add_op(b, &op);
   }
   int32_t id;
-  EACH(i, p->n_tensors) {
+  for (int32_t i = 0; i < p->n_tensors; i++) {
     berth_tensor t = { p->producer[i], p->bytes[i], p->bytes[i], 0 };
     id = must_add_tensor(b, &t);
-    EACH(c, p->n) {
+    for (int32_t c = 0; c < p->n; c++) {
       if (p->readers[i] >> c & 1)
         CHECK_OK(berth_graph_builder_add_consumer(b, id, c));
     }
@@ -140,12 +141,13 @@ static berth_graph *build_graph(const problem *p) {
 static berth_topology *build_devices(int32_t n, const double *limit) {
   berth_link l = { 4, 0 };
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     d.memory = limit[i];
     must_add_device(b, &d);
-    EACH(j, i) CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
+    for (int32_t j = 0; j < i; j++)
+      CHECK_OK(berth_topology_builder_add_duplex(b, j, i, &l, NULL));
   }
   return must_topology(b);
 }
@@ -157,7 +159,7 @@ static void holds(const instance *x, const berth_placement *p) {
                                                BERTH_DISPATCH_LIGHT_FIRST };
   berth_sim_options so = berth_sim_default(NULL);
   so.memory = BERTH_MEMORY_TOTAL;
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     berth_result *r = NULL;
     so.dispatch = dispatches[i];
     so.links = (berth_links)(i + 1);
@@ -172,7 +174,7 @@ static void holds(const instance *x, const berth_placement *p) {
 static void try_all(const instance *x, int found, int *proved) {
   berth_place_options o = berth_place_default(NULL);
   int told = 0;
-  EACH(i, PLACERS) {
+  for (int i = 0; i < PLACERS; i++) {
     berth_placement *p = NULL;
     berth_obstacle why = { -9, -9, -9 };
     berth_status st = berth_place(x->cost, placers[i], &o, &p, &why);
@@ -214,7 +216,7 @@ static void agrees(int what, int rounds) {
  * spare. */
 static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, double *size) {
   int32_t i = 0, cuts[1200];
-  EACH(d, devices) {
+  for (int32_t d = 0; d < devices; d++) {
     int32_t pieces = n / devices + (d < n % devices);
     for (int32_t k = 0; k + 1 < pieces; k++) cuts[k] = 1 + berth_rng_below(rng, room - 1);
     cuts[pieces - 1] = room;
@@ -223,7 +225,7 @@ static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, doub
       while (j > 0 && cuts[j - 1] > c) cuts[j] = cuts[j - 1], j--;
       cuts[j] = c;
     }
-    EACH(k, pieces) size[i++] = cuts[k] - (k > 0 ? cuts[k - 1] : 0);
+    for (int32_t k = 0; k < pieces; k++) size[i++] = cuts[k] - (k > 0 ? cuts[k - 1] : 0);
   }
 }
 
@@ -234,7 +236,7 @@ static int find_planted(berth_rng *rng, int32_t n, int32_t devices, int32_t room
   berth_place_options o = berth_place_default(NULL);
   plant(rng, n, devices, room, size);
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
     op.param_bytes = size[(i * 7 + n / 3) % n]; /* n is no multiple of 7 */
@@ -243,7 +245,7 @@ static int find_planted(berth_rng *rng, int32_t n, int32_t devices, int32_t room
   }
   x.g = must_graph(b);
   double limit[16];
-  EACH(i, devices) limit[i] = room;
+  for (int32_t i = 0; i < devices; i++) limit[i] = room;
   x.t = build_devices(devices, limit);
   x.cost = must_cost_new(x.g, x.t, NULL);
   berth_status st = berth_place(x.cost, "m-topo", &o, &p, NULL);
@@ -257,7 +259,7 @@ static int find_planted(berth_rng *rng, int32_t n, int32_t devices, int32_t room
 static void planted(int32_t n, int32_t devices, int32_t room, int rounds, int least) {
   int found = 0;
   berth_rng rng = seeded(72, (uint64_t)(n * 100 + devices));
-  EACH(i, rounds) found += find_planted(&rng, n, devices, room);
+  for (int i = 0; i < rounds; i++) found += find_planted(&rng, n, devices, room);
   printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices,
          (int)room, found, rounds);
   CHECK(found >= least);

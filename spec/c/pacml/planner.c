@@ -107,9 +107,9 @@ TEST("a future counts blocked jobs, and what the network expects, the less the l
   berth_i_ahead_state full = { .now = 0 };
   planner_world w;
   CHECK_OK(make(&w));
-  EACH(v, BERTH_I_FAST_SERVERS) full.free_at[v] = INFINITY;
+  for (int32_t v = 0; v < BERTH_I_FAST_SERVERS; v++) full.free_at[v] = INFINITY;
   o.depth = 3;
-  EACH(i, 2) {
+  for (int i = 0; i < 2; i++) {
     int32_t n = berth_pacml_ahead_weights(w.ahead);
     double *weights = calloc((size_t)n, sizeof *weights);
     weights[n - 1] = expected[i];
@@ -146,7 +146,7 @@ TEST("learning can be interrupted") {
   CHECK_STATUS(learn(&w, 1000000, &blocked), BERTH_EINTERRUPT);
   double *weights = malloc((size_t)berth_pacml_ahead_weights(w.ahead) * sizeof *weights);
   berth_pacml_ahead_get(w.ahead, weights);
-  EACH(i, berth_pacml_ahead_weights(w.ahead)) changed += weights[i] != 0;
+  for (int32_t i = 0; i < berth_pacml_ahead_weights(w.ahead); i++) changed += weights[i] != 0;
   CHECK(changed > 0);
   free(weights);
   drop(&w);

@@ -41,7 +41,7 @@ static berth_status make(int compat, berth_pacml **out) {
   for (int i = 0; st == BERTH_OK && i < MODELS; i++)
     st = add_model(ramp, profiles[i], &model[i]);
   TRY(st, berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out));
-  EACH(i, MODELS) RELEASE(model[i]);
+  for (int i = 0; i < MODELS; i++) RELEASE(model[i]);
   RELEASE(ramp);
   return st;
 }
@@ -49,7 +49,7 @@ static berth_status make(int compat, berth_pacml **out) {
 /* Some arrive together. */
 static void draw(berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
   double now = 0;
-  EACH(j, n) {
+  for (int32_t j = 0; j < n; j++) {
     jobs[j] = (berth_pacml_job){ now, 0.1 + 0.9 * berth_rng_uniform(rng),
                                  (int32_t)berth_rng_below(rng, MODELS) };
     if (berth_rng_below(rng, 4) != 0) now += 15 * berth_rng_uniform(rng);
@@ -70,7 +70,7 @@ static int is_free(const job_book *b, int32_t s, double now) { return b->free_at
 /* Servers that the run says are busy are those that the book knows of. */
 static int same_servers(const job_book *b, const berth_pacml_run *r, double now) {
   const uint8_t *busy = berth_pacml_run_busy(r);
-  EACH(s, SERVERS)
+  for (int32_t s = 0; s < SERVERS; s++)
     if (busy[s] == is_free(b, s, now)) return 0;
   return 1;
 }
@@ -90,7 +90,7 @@ static void check_outcome(berth_pacml *p, const job_book *b, const berth_pacml_j
   CHECK(o->pieces <= d && o->n_servers >= o->pieces && o->n_servers <= SERVERS);
   CHECK((o->cause == BERTH_PACML_ACCEPTED) == (o->jct <= limit * (1 + 1e-9)));
   CHECK(o->jct * o->n_servers >= berth_pacml_sequential(p, job->model) * (1 - 1e-9));
-  EACH(i, o->n_servers) {
+  for (int32_t i = 0; i < o->n_servers; i++) {
     CHECK(servers[i] >= 0 && servers[i] < SERVERS && is_free(b, servers[i], job->arrival));
     CHECK(i == 0 || servers[i] > servers[i - 1]);
   }
@@ -101,7 +101,7 @@ static void enter(job_book *b, int32_t job, const berth_pacml_job *jobs,
   b->cause[job] = o->cause;
   b->end[job] = o->cause == BERTH_PACML_ACCEPTED ? jobs[job].arrival + o->jct : NAN;
   if (o->cause != BERTH_PACML_ACCEPTED) return;
-  EACH(i, o->n_servers) b->free_at[servers[i]] = b->end[job];
+  for (int32_t i = 0; i < o->n_servers; i++) b->free_at[servers[i]] = b->end[job];
 }
 
 static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs,
@@ -156,7 +156,7 @@ static void replay(int compat, uint64_t seed) {
   draw(&rng, JOBS, jobs);
   berth_pacml_run *r = must_pacml_run_new(p, JOBS, jobs);
   while (berth_pacml_run_job(r) != BERTH_NONE) decide_one(p, r, jobs, &rng, &b);
-  EACH(j, JOBS) seen[b.cause[j]]++;
+  for (int32_t j = 0; j < JOBS; j++) seen[b.cause[j]]++;
   CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[3] > 0);
   check_counts(r, jobs, &b, INFINITY, compat);
   check_counts(r, jobs, &b, jobs[JOBS / 2].arrival, compat);

@@ -21,7 +21,7 @@ static berth_ps_job extreme_job(int32_t arrival) {
   j.inside = PICK(1, 1e9, INFINITY, 1e-3);
   j.across = PICK(1, 1e8, INFINITY, 1e-3);
   j.rack = PICK(0, 1, 1e5, INFINITY);
-  EACH(r, 2) {
+  for (int32_t r = 0; r < 2; r++) {
     j.worker[r] = PICK(0, 1, 1e-9, 2.2, 1e9);
     j.server[r] = PICK(0, 1, 1e-9, 0.7, 1e9);
   }
@@ -43,9 +43,9 @@ static void draw(extreme *e) {
   *e = (extreme){ .jobs = 1 + berth_rng_below(&rng, PDORS_JOBS),
                   .machines = 1 + berth_rng_below(&rng, PDORS_MACHINES),
                   .slots = 1 + berth_rng_below(&rng, PDORS_SLOTS) };
-  EACH(i, 2 * e->machines) e->capacity[i] = PICK(0, 1, 5, 1e9, 1e-9, 7.3);
-  EACH(i, e->machines) e->rack[i] = berth_rng_below(&rng, 2);
-  EACH(i, e->jobs) {
+  for (int32_t i = 0; i < 2 * e->machines; i++) e->capacity[i] = PICK(0, 1, 5, 1e9, 1e-9, 7.3);
+  for (int32_t i = 0; i < e->machines; i++) e->rack[i] = berth_rng_below(&rng, 2);
+  for (int32_t i = 0; i < e->jobs; i++) {
     arrival += berth_rng_below(&rng, 3);
     if (arrival >= e->slots) arrival = e->slots - 1;
     e->job[i] = extreme_job(arrival);
@@ -79,7 +79,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
 SETUP { berth_rng_init(&rng, 77, 0); }
 
 TEST("extreme numbers") {
-  EACH(k, 400) {
+  for (int32_t k = 0; k < 400; k++) {
     extreme e;
     draw(&e);
     berth_ps_options po = berth_ps_default(e.machines, 2, e.slots, e.capacity);

@@ -19,7 +19,7 @@ static const vector vectors[] = {
 };
 
 TEST("the note's vectors to six digits") {
-  EACH_OF(i, vectors) {
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     const vector *v = &vectors[i];
     CHECK_NEAR(berth_gdelta(v->favour, BERTH_GDELTA_FORMULA, v->n, v->delta, v->w), v->formula,
                5.1e-7);
@@ -30,7 +30,7 @@ TEST("the note's vectors to six digits") {
 /* G - 1 - ln G = ln(3 n / delta) / w, on the right side of 1. */
 TEST("the tight form solves its equation") {
   for (double w = 0.05; w < 1e6; w *= 1.7)
-    EACH(favour, 2) {
+    for (int favour = 0; favour < 2; favour++) {
       double g = berth_gdelta((berth_pdors_favour)favour, BERTH_GDELTA_TIGHT, 41, 0.2, w),
              want = log(3 * 41 / 0.2) / w;
       CHECK(favour == BERTH_PDORS_PACKING ? g < 1 && g > 0 : g > 1);
@@ -39,8 +39,8 @@ TEST("the tight form solves its equation") {
 }
 
 TEST("what is no argument gives NAN; limits") {
-  EACH(f, 2)
-    EACH(k, 2) {
+  for (int f = 0; f < 2; f++)
+    for (int k = 0; k < 2; k++) {
       berth_pdors_favour favour = (berth_pdors_favour)f;
       berth_pdors_gdelta form = (berth_pdors_gdelta)k;
       CHECK(isnan(berth_gdelta(favour, form, 0.5, 0.5, 1)));

@@ -25,7 +25,7 @@ typedef struct places {
 static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers,
                 int32_t servers) {
   if (n->algorithm == BERTH_OASIS && (h < (n->p->machines + 1) / 2 ? servers : workers)) return 0;
-  EACH(r, PDORS_KINDS) {
+  for (int32_t r = 0; r < PDORS_KINDS; r++) {
     int32_t cell = PDORS_KINDS * h + r;
     if (n->used[slot][cell] + j->worker[r] * workers + j->server[r] * servers
         > n->p->capacity[cell] + 1e-9)
@@ -37,7 +37,7 @@ static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, 
 static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h,
                          int32_t workers, int32_t servers) {
   double sum = 0;
-  EACH(r, PDORS_KINDS) {
+  for (int32_t r = 0; r < PDORS_KINDS; r++) {
     double amount = j->worker[r] * workers + j->server[r] * servers;
     if (amount > 0) sum += amount * price(n, slot, PDORS_KINDS * h + r);
   }
@@ -46,7 +46,7 @@ static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, in
 
 static double speed(const naive *n, const berth_ps_job *j, const places *a) {
   int32_t workers = 0, servers = 0, machines = 0;
-  EACH(h, n->p->machines) {
+  for (int32_t h = 0; h < n->p->machines; h++) {
     workers += a->workers[h];
     servers += a->servers[h];
     machines += a->workers[h] + a->servers[h] > 0;
@@ -107,14 +107,14 @@ static double best_payoff(const naive *n, const berth_ps_job *j, int32_t *done) 
 
 static void commit(naive *n, const berth_ps_job *j, const berth_pdors_plan *plan) {
   for (size_t i = 0; i < plan->n; i++)
-    EACH(r, PDORS_KINDS)
+    for (int32_t r = 0; r < PDORS_KINDS; r++)
       n->used[plan->slot[i]][PDORS_KINDS * plan->place[i].machine + r] +=
           j->worker[r] * plan->place[i].workers + j->server[r] * plan->place[i].servers;
 }
 
 static void check_slots(const naive *n, const berth_pdors *d) {
-  EACH(t, n->p->slots)
-    EACH(k, n->p->machines * PDORS_KINDS) {
+  for (int32_t t = 0; t < n->p->slots; t++)
+    for (int32_t k = 0; k < n->p->machines * PDORS_KINDS; k++) {
       CHECK_NEAR(berth_pdors_committed(d, t)[k], n->used[t][k], 1e-9);
       CHECK(n->used[t][k] <= n->p->capacity[k] + 1e-9);
       if (n->p->capacity[k] > 0)
@@ -156,7 +156,7 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   o.low = n.low;
   o.high[0] = o.high[1] = n.high;
   berth_pdors *d = make_pdors(ps, o);
-  EACH(i, p->jobs) {
+  for (int32_t i = 0; i < p->jobs; i++) {
     int32_t done = BERTH_NONE;
     double payoff = best_payoff(&n, &p->job[i], &done);
     berth_pdors_plan plan = must_pdors_admit(d, i);
@@ -174,7 +174,7 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
 
 TEST("PD-ORS decides as the algorithms written down") {
   berth_rng rng = seeded(11, 0);
-  EACH(k, 60) {
+  for (int32_t k = 0; k < 60; k++) {
     small_problem p =
         random_problem(&rng, 5, 1 + berth_rng_below(&rng, 3), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_PDORS);
@@ -184,7 +184,7 @@ TEST("PD-ORS decides as the algorithms written down") {
 
 TEST("OASiS decides as the algorithms written down") {
   berth_rng rng = seeded(11, 0);
-  EACH(k, 60) {
+  for (int32_t k = 0; k < 60; k++) {
     small_problem p =
         random_problem(&rng, 5, 2 + berth_rng_below(&rng, 2), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_OASIS);

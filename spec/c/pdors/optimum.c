@@ -28,7 +28,7 @@ static double speed_of(const berth_ps_job *j, const int32_t *w, const int32_t *s
 static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s) {
   const berth_ps_job *j = &b->p->job[job];
   option *o = &b->option[job][b->n[job]];
-  EACH(k, CELLS) {
+  for (int32_t k = 0; k < CELLS; k++) {
     o->use[k] = j->worker[k % 2] * w[k / 2] + j->server[k % 2] * s[k / 2];
     if (o->use[k] > b->p->capacity[k] + 1e-9) return;
   }
@@ -38,7 +38,7 @@ static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s
 
 static void all_options(brute *b, int32_t job) {
   int32_t most = b->p->job[job].batch + 1;
-  EACH(k, most * most * most * most) {
+  for (int32_t k = 0; k < most * most * most * most; k++) {
     int32_t w[2] = { k % most, k / most % most },
             s[2] = { k / most / most % most, k / most / most / most };
     add_option(b, job, w, s);
@@ -49,7 +49,7 @@ static double best_from(brute *b, int32_t slot, int32_t job, const double *left)
   double best = 0;
   if (slot == b->p->slots) return 0;
   if (job == b->p->jobs) return best_from(b, slot + 1, 0, left);
-  EACH(k, b->n[job]) {
+  for (int32_t k = 0; k < b->n[job]; k++) {
     const option *o = &b->option[job][k];
     const berth_ps_job *j = &b->p->job[job];
     double after[2] = { left[0], left[1] }, worth = 0;
@@ -71,13 +71,13 @@ static double brute_force(const small_problem *p) {
   static brute b;
   b.p = p;
   double left[2];
-  EACH(i, p->jobs) {
+  for (int32_t i = 0; i < p->jobs; i++) {
     left[i] = p->job[i].samples;
     b.n[i] = 0;
     all_options(&b, i);
   }
-  EACH(t, p->slots)
-    EACH(c, CELLS) b.free[t][c] = p->capacity[c];
+  for (int32_t t = 0; t < p->slots; t++)
+    for (int32_t c = 0; c < CELLS; c++) b.free[t][c] = p->capacity[c];
   return best_from(&b, 0, 0, left);
 }
 
@@ -87,7 +87,7 @@ TEST("the integer program finds what brute force finds") {
   int32_t k;
   for (k = 0; k < check_runs(15, 40); k++) {
     small_problem p = random_problem(&rng, 2, 2, 2);
-    EACH(i, 2) {
+    for (int32_t i = 0; i < 2; i++) {
       p.job[i].batch = 1 + berth_rng_below(&rng, 2);
       if (k % 8 == 7) p.job[i].across = 2 * p.job[i].inside; /* faster apart than together */
     }
@@ -124,14 +124,14 @@ TEST("run <= optimum <= certificate; the certificate of any run") {
   const int32_t n = check_runs(20, 30);
   int32_t proved = 0;
   berth_rng rng = seeded(5, 1);
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     small_problem p = random_problem(&rng, 3, 2, 3);
     berth_ps *ps = make_problem(&p);
     berth_pdors_optimum best;
     CHECK_OK(berth_pdors_offline(ps, check_runs(2000, 20000), &best, NULL));
     CHECK(best.utility <= best.bound * (1 + 1e-9) + 1e-9);
     proved += best.proved;
-    EACH(m, 4) {
+    for (int32_t m = 0; m < 4; m++) {
       berth_pdors_certificate c;
       berth_pdors_options o = some_options(4 * k + m);
       double utility = play(ps, o, &c);
@@ -187,9 +187,10 @@ TEST("a certificate of forty different machines") {
   berth_ps_options po = berth_ps_default(MANY, 2, 2, capacity);
   berth_rng rng = seeded(9, 1);
   berth_ps_job job[3];
-  EACH(k, 3) {
-    EACH(i, 2 * MANY) capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
-    EACH(i, 3) job[i] = random_job(&rng, 0);
+  for (int32_t k = 0; k < 3; k++) {
+    for (int32_t i = 0; i < 2 * MANY; i++)
+      capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
+    for (int32_t i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
     berth_ps *ps = must_ps_new(&po, 3, job);
     berth_pdors_optimum best;
     CHECK_OK(berth_pdors_offline(ps, 2000, &best, NULL));

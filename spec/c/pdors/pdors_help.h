@@ -58,11 +58,11 @@ static small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machin
     .jobs = jobs, .machines = machines, .resources = PDORS_KINDS, .slots = slots
   };
   int32_t arrival = 0;
-  EACH(i, jobs) {
+  for (int32_t i = 0; i < jobs; i++) {
     p.job[i] = random_job(rng, arrival);
     if (berth_rng_below(rng, 2) && arrival + 1 < slots) arrival++;
   }
-  EACH(i, machines) {
+  for (int32_t i = 0; i < machines; i++) {
     p.capacity[PDORS_KINDS * i] = berth_rng_below(rng, 6);
     p.capacity[PDORS_KINDS * i + 1] = 2 + berth_rng_below(rng, 6);
   }
@@ -124,8 +124,8 @@ static berth_ps_job big_job(berth_rng *rng, int32_t arrival) {
 
 static void fill(big_problem *p, berth_rng *rng) {
   int32_t k = 1 + berth_rng_below(rng, 3);
-  EACH(i, RUN_JOBS) p->job[i] = big_job(rng, i * RUN_SLOTS / RUN_JOBS);
-  EACH(i, RUN_MACHINES) {
+  for (int32_t i = 0; i < RUN_JOBS; i++) p->job[i] = big_job(rng, i * RUN_SLOTS / RUN_JOBS);
+  for (int32_t i = 0; i < RUN_MACHINES; i++) {
     int32_t size = 1 + i % k;
     p->capacity[RUN_KINDS * i] = i % 4 == 3 ? 0 : 6 * size;
     p->capacity[RUN_KINDS * i + 1] = 12.5 * size;

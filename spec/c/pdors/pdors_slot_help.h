@@ -31,7 +31,7 @@ static void draw_job(berth_ps_job *j, berth_rng *rng, int32_t batch) {
                        .importance = 10,
                        .urgency = 0.1,
                        .target = 5 };
-  EACH(r, RESOURCES) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     j->worker[r] = r == 0 ? berth_rng_below(rng, 4) : between(rng, 1, 4);
     j->server[r] = r == 0 ? 0 : between(rng, 0.5, 4);
   }
@@ -40,8 +40,8 @@ static void draw_job(berth_ps_job *j, berth_rng *rng, int32_t batch) {
 /* @param size room of a machine, in mean units of demand @param kinds so many different machines at
  *        most */
 static void draw_state(slot_case *c, berth_rng *rng, double size, int32_t kinds) {
-  EACH(h, c->machines)
-    EACH(r, RESOURCES) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t r = 0; r < RESOURCES; r++) {
       int32_t at = h * RESOURCES + r, like = (h - kinds) * RESOURCES + r;
       c->capacity[at] = 2 * size;
       c->left[at] = h < kinds ? 2 * size * between(rng, 0.1, 1) : c->left[like];
@@ -79,7 +79,7 @@ static void draw_case(slot_case *c, berth_rng *rng, int32_t machines, int32_t ba
 }
 
 static int fits(const slot_case *c, int32_t h, double workers, double servers) {
-  EACH(r, RESOURCES) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     int32_t at = h * RESOURCES + r;
     if (c->job.worker[r] * workers + c->job.server[r] * servers
         > c->left[at] + 1e-9 * c->capacity[at])
@@ -90,7 +90,7 @@ static int fits(const slot_case *c, int32_t h, double workers, double servers) {
 
 static double unit_price(const slot_case *c, int32_t h, int server) {
   double sum = 0;
-  EACH(r, RESOURCES) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     double takes = server ? c->job.server[r] : c->job.worker[r];
     if (takes > 0) sum += takes * c->price[h * RESOURCES + r];
   }
@@ -130,14 +130,14 @@ static double by_glpk(const slot_case *c, double workers, double servers, int wh
   bound[0] = workers;
   bound[1] = servers;
   sense[0] = sense[1] = BERTH_I_AT_LEAST;
-  EACH(h, c->machines)
-    EACH(r, RESOURCES) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t r = 0; r < RESOURCES; r++) {
       sense[2 + h * RESOURCES + r] = BERTH_I_AT_MOST;
       bound[2 + h * RESOURCES + r] =
           c->left[h * RESOURCES + r] + 1e-9 * c->capacity[h * RESOURCES + r];
     }
-  EACH(h, c->machines)
-    EACH(k, 2) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t k = 0; k < 2; k++) {
       const double *takes = k ? c->job.server : c->job.worker;
       int32_t j = 2 * h + k;
       at[j] = n;
@@ -146,7 +146,7 @@ static double by_glpk(const slot_case *c, double workers, double servers, int wh
       most[j] = fits(c, h, 1 - k, k) ? INFINITY : 0; /* no room for one: not a variable */
       row[n] = k;
       value[n++] = 1;
-      EACH(r, RESOURCES) {
+      for (int32_t r = 0; r < RESOURCES; r++) {
         if (!(takes[r] > 0)) continue;
         row[n] = 2 + h * RESOURCES + r;
         value[n++] = takes[r];

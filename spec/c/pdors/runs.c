@@ -49,7 +49,7 @@ static berth_ps_run *play(berth_ps *ps, berth_pdors_options o, noted *n) {
 }
 
 static void check_promises(const berth_ps_run *r, const noted *n) {
-  EACH(i, RUN_JOBS) {
+  for (int32_t i = 0; i < RUN_JOBS; i++) {
     berth_ps_record k = must_ps_run_record(r, i);
     CHECK(k.state == (n->due[i] == BERTH_NONE ? BERTH_JOB_REFUSED : BERTH_JOB_DONE));
     if (n->due[i] != BERTH_NONE) CHECK(k.done <= n->due[i]);
@@ -59,8 +59,8 @@ static void check_promises(const berth_ps_run *r, const noted *n) {
 }
 
 static void check_committed(const big_problem *p, const berth_pdors *d) {
-  EACH(t, RUN_SLOTS)
-    EACH(k, RUN_MACHINES * RUN_KINDS)
+  for (int32_t t = 0; t < RUN_SLOTS; t++)
+    for (int32_t k = 0; k < RUN_MACHINES * RUN_KINDS; k++)
       CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
 }
 
@@ -77,12 +77,12 @@ static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
 static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
   int32_t admitted = 0;
   berth_rng rng = seeded(17, (uint64_t)(racks + 2 * (moving > 0)));
-  EACH(k, kinds) {
+  for (int32_t k = 0; k < kinds; k++) {
     static big_problem p;
     berth_pdors_options o = some_options(k);
     if (o.mode == BERTH_PDORS_EXACT) o.nodes = 50;
     fill(&p, &rng);
-    EACH(i, RUN_JOBS) {
+    for (int32_t i = 0; i < RUN_JOBS; i++) {
       p.job[i].moving = moving;
       p.job[i].rack = racks ? 2 * p.job[i].across : 0;
     }
@@ -119,7 +119,7 @@ static void early_end(bool reclaim) {
   CHECK_OK(berth_ps_run_play(r, &policy));
   berth_ps_record k = must_ps_run_record(r, 0);
   CHECK(k.done == 1);
-  EACH(t, 4) {
+  for (int32_t t = 0; t < 4; t++) {
     bool kept = t <= k.done || !reclaim;
     CHECK_NEAR(berth_pdors_committed(d, t)[0], kept ? 4 : 0, 0);
     if (!kept) CHECK_NEAR(berth_pdors_price(d, 0, 0, t), before, 0);
@@ -132,9 +132,9 @@ static int32_t done_when_slower(bool extend) {
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng = seeded(23, 1);
   fill(&p, &rng);
-  EACH(i, RUN_JOBS) p.job[i].urgency *= 0.1;
+  for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
   berth_ps *thought = make_big(&p, BERTH_PS_CASES, 0);
-  EACH(i, RUN_JOBS) p.job[i].tau *= 2;
+  for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].tau *= 2;
   berth_ps *ps = make_big(&p, BERTH_PS_CASES, 0);
   o.extend = extend;
   berth_pdors *d = make_pdors(thought, o);

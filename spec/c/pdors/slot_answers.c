@@ -8,7 +8,7 @@ static void check_answer(const slot_case *c, double samples, const berth_i_slot_
   double workers = 0, servers = 0, cost = 0;
   CHECK(a->feasible == (a->cost < INFINITY) && a->bound <= a->cost && a->bound >= 0);
   if (!a->feasible) return;
-  EACH(i, a->n) {
+  for (int32_t i = 0; i < a->n; i++) {
     const berth_ps_place *p = &a->place[i];
     CHECK(p->workers >= 0 && p->servers >= 0 && p->workers + p->servers > 0);
     CHECK(i == 0 || p->machine > a->place[i - 1].machine);
@@ -67,7 +67,7 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   double x[2 * MOST_MACHINES];
-  EACH(i, 60) {
+  for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, machines, batch, size, kinds);
     begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= batch; k += by_mip ? 5 : 1) {
@@ -92,7 +92,7 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
 static int greedy_can(slot_case *c, int32_t workers) {
   berth_i_slot_want want = { { workers, servers_for(c, workers) } };
   int32_t can = 0;
-  EACH(first, 2) {
+  for (int32_t first = 0; first < 2; first++) {
     berth_i_slot_draft_clear(c->s);
     can |= berth_i_slot_repair(c->s, c->s->region, want, first);
   }
@@ -129,7 +129,7 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
   o.nodes = 10000000;
   berth_rng rng = seeded(seed, 0);
   slot_case c;
-  EACH(i, 40) {
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 40, size, kinds);
     begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 40; k += 3) check_amount(&c, k, &g);
@@ -154,7 +154,7 @@ TEST("faithful: what it finds is valid, and it counts what it does not") {
   berth_rng rng = seeded(11, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
-  EACH(i, 40) {
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 20, 30, 12, 20);
     begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 30; k += 4) {
@@ -181,7 +181,7 @@ TEST("racks are a third case") {
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
   int32_t h;
-  EACH(i, 40) {
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 9, 12, 3, 9);
     c.job.tau = 1e-6; /* the links decide */
     c.job.rack = 4e3;
@@ -222,11 +222,11 @@ TEST("ties: one machine, the lowest") {
   draw_case(&c, &rng, 6, 12, 10, 1);
   c.job.ratio = 3;
   c.job.across = c.job.inside; /* several machines are as good */
-  EACH(i, 6 * RESOURCES) {
+  for (int32_t i = 0; i < 6 * RESOURCES; i++) {
     c.price[i] = 1;
     c.left[i] = i / RESOURCES == 0 ? 0 : 20;
   }
-  EACH(i, RESOURCES) c.job.worker[i] = c.job.server[i] = 1;
+  for (int32_t i = 0; i < RESOURCES; i++) c.job.worker[i] = c.job.server[i] = 1;
   begin_case(&c, &o, 0);
   CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a));
   CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12
@@ -254,7 +254,7 @@ static void check_streams(berth_pdors_mode mode) {
   berth_rng rng = seeded(19, 0);
   slot_case c, other;
   berth_ps_place place[2][MOST_MACHINES];
-  EACH(i, 20) {
+  for (int32_t i = 0; i < 20; i++) {
     berth_i_slot_answer a = { .place = place[0] }, b = { .place = place[1] };
     draw_case(&c, &rng, 20, 40, 9, 20);
     other = c;
@@ -280,15 +280,15 @@ TEST("infinite prices") {
   berth_i_slot_answer a = { .place = place };
   berth_rng rng = seeded(23, 0);
   slot_case c;
-  EACH(i, 30) {
+  for (int32_t i = 0; i < 30; i++) {
     draw_case(&c, &rng, 12, 12, 8, 12);
     c.job.worker[0] = 1; /* servers take none of it */
-    EACH(h, 12)
+    for (int32_t h = 0; h < 12; h++)
       if (h % 2) c.price[h * RESOURCES] = INFINITY;
     begin_case(&c, &o, 0);
     CHECK_OK(berth_i_slot_solve(c.s, work_of(&c, 10), 1, &a));
     check_answer(&c, work_of(&c, 10), &a);
-    EACH(h, a.n) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
+    for (int32_t h = 0; h < a.n; h++) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
     close_case(&c);
   }
 }
@@ -302,9 +302,9 @@ static void check_extremes(berth_pdors_mode mode) {
   berth_rng rng = seeded(41, 0);
   slot_case c;
   berth_ps_place place[MOST_MACHINES];
-  EACH(i, 60) {
+  for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, 1 + i % 4, i % 3 == 0 ? 1 : 5, 5, 4);
-    EACH(r, RESOURCES) {
+    for (int32_t r = 0; r < RESOURCES; r++) {
       if (i % 5 < 2) c.job.worker[r] = 0;
       if (i % 5 > 0 && i % 5 < 4) c.job.server[r] = 0;
     }
@@ -330,9 +330,9 @@ static void check_vast(berth_pdors_mode mode) {
   o.favour = BERTH_PDORS_COVERING;
   berth_rng rng = seeded(43, 0);
   slot_case c;
-  EACH(i, 10) {
+  for (int32_t i = 0; i < 10; i++) {
     draw_case(&c, &rng, 20, INT32_MAX, 10, 20);
-    EACH(r, RESOURCES) {
+    for (int32_t r = 0; r < RESOURCES; r++) {
       c.job.worker[r] = r == 0 ? 0 : c.job.worker[r] * 1e-8;
       c.job.server[r] *= 1e-8;
     }

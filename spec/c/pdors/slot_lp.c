@@ -5,7 +5,7 @@
 static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double workers,
                          double servers) {
   double w[MOST_MACHINES] = { 0 }, s[MOST_MACHINES] = { 0 }, all_w = 0, all_s = 0, cost = 0;
-  EACH(i, p->shares) {
+  for (int32_t i = 0; i < p->shares; i++) {
     int32_t h = p->share[i].machine;
     CHECK(w[h] + s[h] == 0);
     w[h] = p->share[i].workers;
@@ -45,9 +45,9 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
   int32_t feasible = 0;
   berth_rng rng = seeded(seed, 0);
   slot_case c;
-  EACH(i, 40) {
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 60, size, kinds);
-    EACH(k, CELLS) c.price[k] = price > 0 ? price : c.price[k];
+    for (int32_t k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
     begin_case(&c, &o, 0);
     for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9))
       check_program(&c, k, servers_for(&c, k), &feasible);
@@ -63,9 +63,9 @@ static void check_spread(double deviation) {
   int32_t solved = 0;
   berth_rng rng = seeded(37, 0);
   slot_case c;
-  EACH(i, 200) {
+  for (int32_t i = 0; i < 200; i++) {
     draw_case(&c, &rng, 40, 100, 20, 40);
-    EACH(k, CELLS) c.price[k] = exp(deviation * berth_rng_normal(&rng));
+    for (int32_t k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
     begin_case(&c, &o, 0);
     c.s->whole = i % 2 == 0;
     for (int32_t k = 1; k <= 100; k += 9) {
@@ -90,7 +90,7 @@ TEST("an answer does not depend on what was asked before") {
   draw_case(&c, &rng, 20, 60, 10, 7);
   begin_case(&c, &o, 0);
   berth_i_slot_share first[CELLS];
-  EACH(i, 2) {
+  for (int32_t i = 0; i < 2; i++) {
     for (int32_t k = 60; k > 12 && i == 1; k -= 5)
       CHECK_OK(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }));
     CHECK_OK(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }));

@@ -13,7 +13,7 @@ static void draw(slot_case *c) {
   berth_rng rng = seeded(29, 0);
   draw_case(c, &rng, 12, 30, 9, 9);
   c->job.rack = 3e3;
-  EACH(h, c->machines) c->rack[h] = h / 4;
+  for (int32_t h = 0; h < c->machines; h++) c->rack[h] = h / 4;
 }
 
 /* A refusal within a solve: once more with the same solver. */

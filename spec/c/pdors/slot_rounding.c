@@ -12,7 +12,7 @@ typedef struct kept {
 /* After a solve with one try the draft is its rounding. */
 static void look(const slot_case *c, const berth_i_slot_draft *d, kept *k) {
   int packing = 1;
-  EACH(h, c->machines) packing &= fits(c, h, d->units[0][h], d->units[1][h]);
+  for (int32_t h = 0; h < c->machines; h++) packing &= fits(c, h, d->units[0][h], d->units[1][h]);
   k->packing += packing;
   k->covering += d->all[0] >= WANTED && d->all[1] >= servers_for(c, WANTED);
   k->all++;
@@ -29,7 +29,7 @@ static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size
   o.tries = 1;
   berth_rng rng = seeded(31, (uint64_t)favour);
   slot_case c;
-  EACH(i, STATES) {
+  for (int32_t i = 0; i < STATES; i++) {
     draw_case(&c, &rng, 20, 400, size, 20);
     begin_case(&c, &o, 0);
     double g = berth_i_slot_factor(c.s, c.s->region,

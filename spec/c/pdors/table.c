@@ -59,7 +59,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
   static table t;
   t.d = make_pdors(ps, o);
   CHECK_OK(berth_i_slot_solver_new(ps, &t.d->o, &t.solver));
-  EACH(i, RUN_JOBS) {
+  for (int32_t i = 0; i < RUN_JOBS; i++) {
     int32_t done = BERTH_NONE;
     berth_i_pdors_note_job(t.d, i);
     double payoff = best_payoff(&t, i, &done);
@@ -82,7 +82,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
 TEST("bounds and classes of slots change nothing") {
   static big_problem p;
   berth_rng rng = seeded(29, 0);
-  EACH(k, 24) {
+  for (int32_t k = 0; k < 24; k++) {
     berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
     berth_pdors_options o = some_options(k);
     if (o.mode == BERTH_PDORS_EXACT) o.mode = BERTH_PDORS_REPAIRED;

@@ -46,7 +46,7 @@ TEST("each rule chooses its device") {
     berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
     o.by = (berth_adjust_by)by;
     berth_placement *p = must_adjust(cost, split, &o);
-    EACH(k, 5) CHECK(berth_placement_device(p)[k] == expected[by]);
+    for (int32_t k = 0; k < 5; k++) CHECK(berth_placement_device(p)[k] == expected[by]);
     CHECK(berth_placement_device(p)[5] == 1);
     CHECK_TEXT(berth_placement_placer(p), "adjust");
     CHECK_NEAR(berth_placement_estimate(p), expected[by] == 1 ? 15 : 12, 1e-12);
@@ -118,11 +118,11 @@ TEST("bad input is named") {
 
 TEST("random placements: groups whole, others untouched, memory kept with fit") {
   berth_rng rng = seeded(3, 0);
-  EACH(k, 100) {
+  for (int32_t k = 0; k < 100; k++) {
     part parts[30];
     int32_t from[30], n = 2 + berth_rng_below(&rng, 28);
     berth_placement *p = NULL;
-    EACH(v, n) {
+    for (int32_t v = 0; v < n; v++) {
       parts[v] = (part){ 1 + berth_rng_below(&rng, 9), berth_rng_below(&rng, 9),
                          berth_rng_below(&rng, 7) - 1, -1 };
       from[v] = berth_rng_below(&rng, 4);
@@ -137,7 +137,7 @@ TEST("random placements: groups whole, others untouched, memory kept with fit") 
     for (int32_t v = 0; p && v < n; v++) {
       double held = 0;
       CHECK(parts[v].group != BERTH_NONE || berth_placement_device(p)[v] == from[v]);
-      EACH(w, n) {
+      for (int32_t w = 0; w < n; w++) {
         CHECK(parts[v].group == BERTH_NONE || parts[w].group != parts[v].group
               || berth_placement_device(p)[w] == berth_placement_device(p)[v]);
         if (berth_placement_device(p)[w] == berth_placement_device(p)[v]) held += parts[w].param;

@@ -16,7 +16,7 @@ static berth_status place(const problem *p, const char *name, const berth_place_
 }
 
 static int devices_are(const berth_placement *p, const char *digits) {
-  EACH(i, berth_placement_ops(p)) {
+  for (int32_t i = 0; i < berth_placement_ops(p); i++) {
     if (berth_placement_device(p)[i] != digits[i] - '0') return 0;
   }
   return 1;
@@ -33,14 +33,14 @@ static void expect(const problem *p, const char *name, const berth_place_options
 }
 
 static void set_time(problem *p, int32_t op, double t) {
-  EACH(d, p->devices) p->time[op][d] = t;
+  for (int32_t d = 0; d < p->devices; d++) p->time[op][d] = t;
 }
 
 /* Case A of the published cores: p = 1 3 3 1 3 1, memory 1 2 2 1 1 1. */
 static void case_a(problem *p) {
   const double time[] = { 1, 3, 3, 1, 3, 1 }, bytes[] = { 1, 2, 2, 1, 1, 1 };
   problem_clear(p, 6, 2);
-  EACH(i, 6) set_time(p, i, time[i]), p->param[i] = bytes[i];
+  for (int32_t i = 0; i < 6; i++) set_time(p, i, time[i]), p->param[i] = bytes[i];
   problem_edges(p, "0>1:1 0>4:1 1>2:1 2>3:1 4>5:1 5>3:1");
   p->bandwidth = 1;
   p->memory[0] = p->memory[1] = 4;
@@ -60,22 +60,22 @@ TEST("m-topo as published: case A, cap 6, real limits not tested") {
   CASE("m-topo corrected: the limits hold");
   o.variant = "";
   CHECK_OK(place(&p, "m-topo", &o, &r, NULL));
-  EACH(d, 2) {
+  for (int32_t d = 0; d < 2; d++) {
     double held = 0;
-    EACH(i, 6) held += berth_placement_device(r)[i] == d ? p.param[i] : 0;
+    for (int32_t i = 0; i < 6; i++) held += berth_placement_device(r)[i] == d ? p.param[i] : 0;
     CHECK(held <= 4);
   }
   RELEASE(r);
 
   CASE("m-topo corrected: back to a device that a large op had closed");
   problem_clear(&p, 5, 2); /* 2 2 | 6 2, then 2 goes back */
-  EACH(i, 5) p.param[i] = i == 2 ? 6 : 2;
+  for (int32_t i = 0; i < 5; i++) p.param[i] = i == 2 ? 6 : 2;
   p.memory[0] = p.memory[1] = 8;
   expect(&p, "m-topo", &o, "00110", 3);
 
   CASE("m-topo: temporary bytes count in the PyTorch test but not in its cap");
   problem_clear(&p, 2, 2);
-  EACH(i, 2) p.param[i] = 2, p.workspace[i] = 9;
+  for (int32_t i = 0; i < 2; i++) p.param[i] = 2, p.workspace[i] = 9;
   o.variant = "baechi-pt"; /* cap 4 / 2 + 2 = 4 < 11 */
   berth_obstacle why;
   CHECK_STATUS(place(&p, "m-topo", &o, &r, &why), BERTH_EINFEASIBLE);
@@ -85,7 +85,7 @@ TEST("m-topo as published: case A, cap 6, real limits not tested") {
 
   CASE("m-topo: a group goes as a whole; TensorFlow's test of it is strict");
   problem_clear(&p, 4, 2); /* all 3: cap 6 + 3 = 9; ops 1 and 2 together: 3 + 6 < 9 is false */
-  EACH(i, 4) p.param[i] = 3;
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
   p.group[1] = p.group[2] = 0;
   expect(&p, "m-topo", &o, "0111", 3);
   p.group[0] = p.group[3] = 0; /* 12 > 9 */
@@ -93,7 +93,7 @@ TEST("m-topo as published: case A, cap 6, real limits not tested") {
 
   CASE("m-topo without accounting still balances sizes");
   problem_clear(&p, 4, 2);
-  EACH(i, 4) p.param[i] = 3;
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 3;
   p.memory[0] = 1;
   o = berth_place_default(NULL);
   o.memory = BERTH_MEMORY_NONE; /* level 6 + 3 */
@@ -106,7 +106,8 @@ TEST("single: the fastest device") {
   berth_placement *r = NULL;
   berth_obstacle why = { 9, 9, 9 };
   problem_clear(&p, 3, 3);
-  EACH(i, 3) p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
+  for (int32_t i = 0; i < 3; i++)
+    p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
   expect(&p, "single", NULL, "111", 3);
   CASE("single: the fastest one on which all fits");
   p.memory[1] = 11;
@@ -136,7 +137,7 @@ TEST("round-robin: op k of the topological order to device k mod D") {
   p.pin[1] = 2;
   p.time[3][0] = INFINITY;
   expect(&p, "round-robin", NULL, "02211", 2);
-  EACH(i, 5) p.param[i] = 1;
+  for (int32_t i = 0; i < 5; i++) p.param[i] = 1;
   p.memory[0] = 0, p.memory[1] = p.memory[2] = 5;
   expect(&p, "round-robin", NULL, "12211", 3);
   CASE("round-robin: first-fit decreasing when turns lead nowhere");
@@ -150,10 +151,10 @@ TEST("round-robin: op k of the topological order to device k mod D") {
   for (o.seed = 0; o.seed < 200; o.seed++) {
     berth_placement *r = NULL;
     CHECK_OK(place(&p, "random", &o, &r, NULL));
-    EACH(i, 8) seen[berth_placement_device(r)[i]]++;
+    for (int32_t i = 0; i < 8; i++) seen[berth_placement_device(r)[i]]++;
     RELEASE(r);
   }
-  EACH(d, 4) CHECK(seen[d] > 320 && seen[d] < 480);
+  for (int32_t d = 0; d < 4; d++) CHECK(seen[d] > 320 && seen[d] < 480);
 }
 
 /* Four chains of eight ops; 0 talks with 2 and 1 with 3 most: machines (0 1) and (2 3), with a slow
@@ -164,8 +165,8 @@ static void test_near(void) {
   berth_link inside = { 100, 0 }, between = { 1, 0 };
   berth_topology *t = NULL;
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, 32) must_text(b, "1");
-  EACH(i, 32) {
+  for (int32_t i = 0; i < 32; i++) must_text(b, "1");
+  for (int32_t i = 0; i < 32; i++) {
     if (i % 8 < 7) must_add_edge(b, i, i + 1, 1000);
   }
   must_add_edge(b, 8 * row[0], 8 * row[1] + 4, 90);
@@ -218,7 +219,7 @@ TEST("metis: cuts where little crosses, whatever the seed") {
   RELEASE(r);
   CASE("metis: all times zero");
   problem_clear(&p, 6, 3);
-  EACH(i, 6) set_time(&p, i, 0);
+  for (int32_t i = 0; i < 6; i++) set_time(&p, i, 0);
   for (int32_t i = 1; i < 6; i++) problem_edge(&p, i - 1, i, 0);
   CHECK_OK(place(&p, "metis", NULL, &r, NULL));
   RELEASE(r);
@@ -227,8 +228,8 @@ TEST("metis: cuts where little crosses, whatever the seed") {
 /* Two lattices of 10 x 8 ops and one edge between them: large enough for METIS's k-way method. */
 static berth_cost *lattices(void) {
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, 160) must_text(b, "1p1");
-  EACH(i, 160) {
+  for (int32_t i = 0; i < 160; i++) must_text(b, "1p1");
+  for (int32_t i = 0; i < 160; i++) {
     if (i % 8 < 7) must_add_edge(b, i, i + 1, 5);
     if (i % 80 < 72) must_add_edge(b, i, i + 8, 5);
   }
@@ -242,7 +243,7 @@ static berth_cost *lattices(void) {
 }
 
 static int cuts_lattices(const int32_t *d) {
-  EACH(i, 160) {
+  for (int32_t i = 0; i < 160; i++) {
     if (d[i] != d[i / 80 * 80]) return 0;
   }
   return d[0] != d[80];
@@ -303,7 +304,7 @@ TEST("devices without routes between them") {
   berth_graph *g = problem_graph(&p);
   berth_topology *t = must_topology_of_text("1:t0 1:t0");
   berth_cost *c = must_cost_new(g, t, NULL);
-  EACH(i, N_NAMES) {
+  for (int32_t i = 0; i < N_NAMES; i++) {
     if (!CHECK_OK(berth_place(c, names[i], NULL, &r, NULL))) continue;
     CHECK(berth_placement_device(r)[0] == berth_placement_device(r)[1]);
     CHECK(berth_placement_device(r)[1] == berth_placement_device(r)[2]);
@@ -315,8 +316,8 @@ TEST("devices without routes between them") {
 
 static int keeps_rules(const problem *p, const int32_t *device, int limits) {
   search s = { .p = p, .limits = limits };
-  EACH(i, MOST_OPS) s.device[i] = BERTH_NONE;
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->ops; i++) {
     if (device[i] < 0 || device[i] >= p->devices) return 0;
     if (!may_run(&s, i, device[i]) || !has_room(&s, i, device[i])) return 0;
     s.device[i] = device[i];
@@ -328,14 +329,14 @@ static int plan_is_sound(const problem *p, const berth_placement *r) {
   const double *start = berth_placement_start(r), *finish = berth_placement_finish(r);
   const int32_t *seq = berth_placement_sequence(r), *device = berth_placement_device(r);
   double free_at[MOST_DEVICES] = { 0 }, end = 0;
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     int32_t op = seq[i];
     if (i > 0 && start[op] < start[seq[i - 1]]) return 0;
     if (start[op] < free_at[device[op]]) return 0;
     free_at[device[op]] = finish[op];
     end = fmax(end, finish[op]);
   }
-  EACH(e, p->edges) {
+  for (int32_t e = 0; e < p->edges; e++) {
     if (start[p->dst[e]] < finish[p->src[e]]) return 0;
   }
   return end == berth_placement_estimate(r);
@@ -382,10 +383,10 @@ TEST("what is placed under TOTAL does not run out of memory when simulated") {
     random_problem(&p, &rng);
     p.resident = 1;
     p.bandwidth = 1;
-    EACH(e, p.edges) p.bytes[e] = berth_rng_below(&rng, 3);
-    EACH(d, p.devices) p.memory[d] += 2 * berth_rng_below(&rng, 5);
+    for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
+    for (int32_t d = 0; d < p.devices; d++) p.memory[d] += 2 * berth_rng_below(&rng, 5);
     made m = problem_make(&p);
-    EACH(k, N_NAMES) {
+    for (int32_t k = 0; k < N_NAMES; k++) {
       berth_placement *r = NULL;
       berth_sim_options so = berth_sim_default(NULL);
       berth_place_options total = berth_place_default(NULL);

@@ -21,10 +21,10 @@ TEST("weighed transfers decide, true ones count") {
   static const double weight[] = { 1, 2, 8, 0.5 };
   problem q;
   like(&q, 3, 2);
-  EACH(d, 2) q.time[1][d] = q.time[2][d] = 4;
+  for (int32_t d = 0; d < 2; d++) q.time[1][d] = q.time[2][d] = 4;
   problem_edges(&q, "0>1:1.5 0>2:1.5");
   made m = problem_make(&q);
-  EACH(k, 4) {
+  for (int k = 0; k < 4; k++) {
     berth_place_options o = berth_place_default(m.g);
     o.transfer_weight = weight[k];
     berth_placement *p = must_place(m.c, "heft", &o);
@@ -48,13 +48,13 @@ TEST("prices by a user's function follow their tensors into the coarse graph") {
   problem q;
   berth_cost_model model = { 0 };
   like(&q, 6, 3);
-  EACH(i, 6) q.pin[i] = BERTH_NONE;
+  for (int32_t i = 0; i < 6; i++) q.pin[i] = BERTH_NONE;
   problem_edges(&q, "0>1:1 2>3:1 1>4:1"); /* tensor 2 */
   problem_edges(&q, "3>4:1 4>5:1");
   q.pin[0] = 0;
   q.pin[2] = 1;
   /* the chain 4 > 5 runs on device 2 */
-  EACH(d, 2) q.time[5][d] = BERTH_UNSUPPORTED;
+  for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED;
   made m = problem_make(&q);
   model.transfer = costly_way;
   berth_cost *c = must_cost_new(m.g, m.t, &model);
@@ -95,7 +95,7 @@ TEST("what the user's function lets run nowhere together stays apart") {
 TEST("ops are packed where their sets do not fit") {
   problem q;
   like(&q, 4, 2);
-  EACH(i, 4) q.param[i] = i < 2 ? 3 : 2;
+  for (int32_t i = 0; i < 4; i++) q.param[i] = i < 2 ? 3 : 2;
   q.memory[0] = q.memory[1] = 5;
   problem_edges(&q, "0>1:0 1>2:0 2>3:0");
   made m = problem_make(&q);
@@ -116,9 +116,9 @@ static void check_answer(const problem *q, const made *m, const berth_placement 
                          const berth_place_options *o) {
   const int32_t *device = berth_placement_device(p);
   berth_sim_options s = berth_sim_default(m->g);
-  EACH(i, q->ops) {
+  for (int32_t i = 0; i < q->ops; i++) {
     CHECK(!isinf(q->time[i][device[i]]) && (q->pin[i] == BERTH_NONE || q->pin[i] == device[i]));
-    EACH(j, i)
+    for (int32_t j = 0; j < i; j++)
       CHECK(q->group[i] == BERTH_NONE || q->group[i] != q->group[j] || device[i] == device[j]);
   }
   s.links = o->links;
@@ -133,13 +133,13 @@ TEST("random problems: groups, pins, types, memory; the estimate is the simulato
   static const double weight[] = { 0.5, 1, 3 };
   int answers = 0, refusals = 0;
   berth_rng rng = seeded(41, 0);
-  EACH(seed, 400) {
+  for (int seed = 0; seed < 400; seed++) {
     problem q;
     berth_placement *p = NULL, *plain = NULL;
     const char *placer = takers[seed % 11];
     random_problem(&q, &rng);
     q.bandwidth = 1;
-    EACH(e, q.edges) q.bytes[e] = berth_rng_below(&rng, 4);
+    for (int32_t e = 0; e < q.edges; e++) q.bytes[e] = berth_rng_below(&rng, 4);
     made m = problem_make(&q);
     berth_place_options o = berth_place_default(m.g);
     o.memory = seed % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;

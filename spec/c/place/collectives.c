@@ -81,7 +81,7 @@ TEST("bounds are below the best of all placements") {
     if (!random_instance(&rng, WITH_COLLECTIVES | (i % 2 ? WITH_TIES : 0), n, 2, &x)) continue;
     int32_t device[8];
     for (int code = 0; code < 1 << n; code++) {
-      EACH(v, n) device[v] = code >> v & 1;
+      for (int v = 0; v < n; v++) device[v] = code >> v & 1;
       best = fmin(best, simulated(&x, device, BERTH_MEMORY_NONE, NULL));
     }
     check_bounds(&x, best, false);
@@ -101,7 +101,7 @@ TEST("repair and adjust take collectives, and answers keep memory") {
     if (!random_instance(&rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x))
       continue;
     int32_t device[32];
-    EACH(d, n) device[d] = berth_rng_below(&rng, 3);
+    for (int d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
     o.memory = BERTH_MEMORY_TOTAL;
     berth_status st = berth_place_repair(x.cost, device, &o, &p, NULL);
     CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);

@@ -10,7 +10,7 @@ static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *
                             const int32_t *column) {
   berth_i_price sum = { 0, 0, 0 };
   bool taken[BERTH_I_MOST_PERMUTED] = { false };
-  EACH(i, rows) {
+  for (int32_t i = 0; i < rows; i++) {
     if (!CHECK(column[i] >= 0 && column[i] < columns && !taken[column[i]])) return sum;
     taken[column[i]] = true;
     const berth_i_price *p = &price[i * columns + column[i]];
@@ -22,7 +22,7 @@ static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *
 /* Few values, so that ties and equal columns are common; integers, so that sums are exact. */
 static void random_prices(berth_rng *rng, int32_t n, berth_i_price *price) {
   int32_t values = 1 + berth_rng_below(rng, 9);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     price[i].refused = berth_rng_below(rng, 4) == 0;
     price[i].cost = price[i].refused > 0 ? 0 : berth_rng_below(rng, values);
     price[i].tie = berth_rng_below(rng, values);
@@ -33,7 +33,7 @@ TEST("assignment: as few refusals, as little cost and as low ties as by trying a
   berth_rng rng = seeded(5, 0);
   berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
   int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
-  EACH(i, 3000) {
+  for (int i = 0; i < 3000; i++) {
     int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8),
             rows = 1 + berth_rng_below(&rng, columns);
     random_prices(&rng, rows * columns, price);
@@ -90,7 +90,7 @@ static void expect(const problem *p, const char *variant, const char *digits) {
   o.variant = variant;
   if (CHECK_OK(berth_place(m.c, "enumerative", &o, &r, NULL))) {
     char found[MOST_OPS + 1] = "";
-    EACH(i, p->ops) found[i] = (char)('0' + berth_placement_device(r)[i]);
+    for (int32_t i = 0; i < p->ops; i++) found[i] = (char)('0' + berth_placement_device(r)[i]);
     CHECK_TEXT(found, digits);
     CHECK_TEXT(berth_placement_placer(r), "enumerative");
   }
@@ -126,7 +126,7 @@ TEST("blocks go to different devices, each to its inputs") {
   expect(&p, "", "1");
   CASE("memory comes before an even spread");
   problem_clear(&p, 4, 2);
-  EACH(i, 4) p.param[i] = 1;
+  for (int32_t i = 0; i < 4; i++) p.param[i] = 1;
   p.memory[0] = 1;
   expect(&p, "", "0111");
 }
@@ -163,17 +163,17 @@ TEST("an answer wherever another placer has one, the same each time") {
   static const char *const variants[] = { "", "enumerate", "blocks", "greedy" };
   int answers = 0;
   berth_rng rng = seeded(9, 0);
-  EACH(i, 400) {
+  for (int i = 0; i < 400; i++) {
     problem p;
     berth_place_options o = berth_place_default(NULL);
     berth_placement *other = NULL;
     random_problem(&p, &rng);
-    EACH(e, p.edges) p.bytes[e] = berth_rng_below(&rng, 3);
+    for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
     if (p.edges > 0 && i % 2) problem_edge(&p, p.src[0], p.dst[0], 1);
     p.bandwidth = 1;
     made m = problem_make(&p);
     berth_status st = berth_place(m.c, "round-robin", &o, &other, NULL);
-    EACH(v, 4) {
+    for (int v = 0; v < 4; v++) {
       berth_placement *a = NULL, *b = NULL;
       o.variant = variants[v];
       if (st == BERTH_OK) CHECK_OK(berth_place(m.c, "enumerative", &o, &a, NULL));
@@ -183,7 +183,7 @@ TEST("an answer wherever another placer has one, the same each time") {
       CHECK(memcmp(berth_placement_device(a), berth_placement_device(b),
                    (size_t)p.ops * sizeof(int32_t))
             == 0);
-      EACH(k, p.ops) {
+      for (int32_t k = 0; k < p.ops; k++) {
         int32_t d = berth_placement_device(a)[k];
         CHECK(!isinf(p.time[k][d]) && (p.pin[k] == BERTH_NONE || p.pin[k] == d));
       }

@@ -21,8 +21,8 @@ static void exact(const problem *p, const berth_exact_options *o, double makespa
 
 TEST("five ops of 3 3 2 2 2 s on two devices: 6 s, where longest first takes 7") {
   problem p = clear_problem(5, 2);
-  EACH(i, 5) {
-    EACH(d, 2) p.time[i][d] = i < 2 ? 3 : 2;
+  for (int32_t i = 0; i < 5; i++) {
+    for (int32_t d = 0; d < 2; d++) p.time[i][d] = i < 2 ? 3 : 2;
   }
   exact(&p, NULL, 6, 1);
   CASE("a transfer that takes longer than the op: both stay on one device");
@@ -100,7 +100,7 @@ TEST("without transfers, with groups, pins and memory: the best of all schedules
   int count = 0;
   berth_rng rng = seeded(5, 0);
   int proved;
-  EACH(i, 400) {
+  for (int32_t i = 0; i < 400; i++) {
     problem p;
     random_problem(&p, &rng);
     double best = best_makespan(&p, 1);
@@ -113,14 +113,14 @@ TEST("without transfers, with groups, pins and memory: the best of all schedules
   }
   CHECK(count > 200);
   CASE("with transfers: the same");
-  EACH(i, 400) {
+  for (int32_t i = 0; i < 400; i++) {
     problem p;
     search s = { .p = &p, .best = INFINITY };
     random_problem(&p, &rng);
-    EACH(k, MOST_DEVICES) p.memory[k] = INFINITY;
-    EACH(k, p.edges) p.bytes[k] = berth_rng_below(&rng, 8);
+    for (int32_t k = 0; k < MOST_DEVICES; k++) p.memory[k] = INFINITY;
+    for (int32_t k = 0; k < p.edges; k++) p.bytes[k] = berth_rng_below(&rng, 8);
     p.bandwidth = 1;
-    EACH(k, MOST_OPS) s.device[k] = BERTH_NONE;
+    for (int32_t k = 0; k < MOST_OPS; k++) s.device[k] = BERTH_NONE;
     extend(&s, 0, 0);
     if (isinf(s.best)) continue;
     CHECK_NEAR(solve(&p, &proved), s.best, 1e-9);
@@ -133,7 +133,7 @@ TEST("wrong options") {
   berth_placement *r = NULL;
   problem_clear(&p, 2, 2);
   made m = problem_make(&p);
-  EACH(i, 7) {
+  for (int i = 0; i < 7; i++) {
     berth_exact_options o = berth_exact_default(NULL);
     if (i == 0) o.nodes = -1;
     if (i == 1) o.schedules = -1;
@@ -170,7 +170,7 @@ TEST("out of time: the best until then, and its bound") {
   double now = 0;
   hooked(&(berth_hooks){ .clock = tick, .ud = &now });
   problem p = clear_problem(5, 2);
-  EACH(i, 5) {
+  for (int32_t i = 0; i < 5; i++) {
     p.time[i][0] = i < 2 ? 3 : 2;
     p.time[i][1] = p.time[i][0] + 0.25;
   }

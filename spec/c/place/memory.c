@@ -37,7 +37,7 @@ static const char two_inputs[] = "1 1 1 0>2:10 1>2:10";
 TEST("inputs that must live at once: op, device, bytes") {
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     instance x = of_text(two_inputs, 1, 15);
-    EACH(i, PLACERS) {
+    for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
       if (!CHECK_STATUS(place(&x, placer_name(i), (berth_memory_policy)memory, &p, &why),
@@ -50,7 +50,7 @@ TEST("inputs that must live at once: op, device, bytes") {
     }
     release_instance(&x);
     x = of_text(two_inputs, 1, 20);
-    EACH(i, PLACERS) {
+    for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       CHECK_OK(place(&x, placer_name(i), (berth_memory_policy)memory, &p, NULL));
       RELEASE(p);
@@ -63,7 +63,7 @@ TEST("inputs that must live at once: op, device, bytes") {
 TEST("where the order decides, devices are chosen so that it holds") {
   for (int devices = 1; devices <= 2; devices++) {
     instance x = of_text("1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10", devices, 25);
-    EACH(i, PLACERS) {
+    for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
       berth_status st = place(&x, placer_name(i), BERTH_MEMORY_INFERENCE, &p, &why);
@@ -87,7 +87,7 @@ TEST("total: what holds in one order need not hold in any") {
   berth_bounds_options asked = berth_bounds_default(NULL);
   instance x = of_text("1w5 1 0>1:0 1>:8", 1, 10);
   must_bounds_compute(x.cost, &asked);
-  EACH(i, PLACERS) {
+  for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
     berth_obstacle why = { -9, -9, -9 };
     CHECK_STATUS(place(&x, placer_name(i), BERTH_MEMORY_TOTAL, &p, &why), BERTH_EINFEASIBLE);
@@ -104,7 +104,7 @@ TEST("exact fits in spite of rounding") {
   instance x = of_text("1p0.1 1p0.2", 1, 0.3);
   berth_bounds_options asked = berth_bounds_default(NULL);
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
-    EACH(i, PLACERS) {
+    for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       CHECK_OK(place(&x, placer_name(i), (berth_memory_policy)memory, &p, NULL));
       RELEASE(p);
@@ -114,7 +114,7 @@ TEST("exact fits in spite of rounding") {
   }
   release_instance(&x);
   x = of_text("1p0.1 1p0.2", 1, 0.3 - 1e-9);
-  EACH(i, PLACERS) {
+  for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
     CHECK_STATUS(place(&x, placer_name(i), BERTH_MEMORY_TOTAL, &p, NULL), BERTH_EINFEASIBLE);
   }
@@ -157,7 +157,7 @@ static void holds_anyhow(const instance *x, const berth_placement *p,
   static const berth_dispatch dispatches[] = { BERTH_DISPATCH_LIFO, BERTH_DISPATCH_LIGHT_FIRST,
                                                BERTH_DISPATCH_RANDOM };
   berth_sim_options so = same(o);
-  EACH(i, 6) {
+  for (int i = 0; i < 6; i++) {
     so.dispatch = dispatches[i % 3];
     so.send = i < 3 ? BERTH_SEND_PUSH : BERTH_SEND_PULL;
     so.links = (berth_links)((i + (int)o->links) % 4);
@@ -225,12 +225,12 @@ static void many(int what, int rounds) {
       o.links = (berth_links)(i % 4);
       o.memory = (berth_memory_policy)(BERTH_MEMORY_INFERENCE + i / 4);
       o.quantum = (round + i) % 5 == 0 ? 0.3 : 0;
-      EACH(k, PLACERS) try_placer(&x, k, &o, &count[k >= CHOOSERS]);
+      for (int k = 0; k < PLACERS; k++) try_placer(&x, k, &o, &count[k >= CHOOSERS]);
     }
     if (check_bad) printf("# round %d\n", round);
     release_instance(&x);
   }
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     CHECK(count[k].placed > rounds && count[k].refused > rounds);
     printf("# %s: %d placed, %d refused, %d of them proved\n",
            k ? "list placers" : "device choosers", count[k].placed, count[k].refused,
@@ -289,7 +289,7 @@ TEST("allocations refused, once and from then on") {
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   hooked(&hooks);
   berth_rng rng = seeded(43, 0);
-  EACH(round, 3) {
+  for (int round = 0; round < 3; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     if (!tight_instance(&rng, round ? WITH_ALL : WITH_MEMORY, 14, 3, &x)) continue;

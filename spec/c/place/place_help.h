@@ -30,7 +30,7 @@ static berth_graph *problem_graph(const problem *p) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_types(b, p->devices, types));
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = p->time[i];
     op.param_bytes = p->param[i];
@@ -39,7 +39,7 @@ static berth_graph *problem_graph(const problem *p) {
     op.pin = p->pin[i];
     must_add_op(b, &op);
   }
-  EACH(i, p->edges) {
+  for (int32_t i = 0; i < p->edges; i++) {
     berth_tensor t = { p->src[i], p->bytes[i], p->resident ? -1 : 0, 0 };
     must_add_tensor(b, &t);
     CHECK_OK(berth_graph_builder_add_consumer(b, i, p->dst[i]));
@@ -51,13 +51,13 @@ static berth_graph *problem_graph(const problem *p) {
 static berth_topology *topology_of_pairs(const problem *p, berth_link close, berth_link far) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
   berth_topology_builder *b = must_topology_builder_new();
-  EACH(i, p->devices) {
+  for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     d.memory = p->memory[i];
     must_add_device(b, &d);
   }
-  EACH(i, p->devices) {
+  for (int32_t i = 0; i < p->devices; i++) {
     for (int32_t j = i + 1; j < p->devices; j++) {
       const berth_link *l = i / 2 == j / 2 ? &close : &far;
       CHECK_OK(berth_topology_builder_add_duplex(b, i, j, l, NULL));
@@ -86,11 +86,11 @@ static void problem_clear(problem *p, int32_t ops, int32_t devices) {
   p->ops = ops;
   p->devices = devices;
   p->bandwidth = INFINITY;
-  EACH(i, MOST_OPS) {
+  for (int32_t i = 0; i < MOST_OPS; i++) {
     p->group[i] = p->pin[i] = BERTH_NONE;
-    EACH(d, MOST_DEVICES) p->time[i][d] = 1;
+    for (int32_t d = 0; d < MOST_DEVICES; d++) p->time[i][d] = 1;
   }
-  EACH(d, MOST_DEVICES) p->memory[d] = INFINITY;
+  for (int32_t d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
 }
 
 static problem clear_problem(int32_t ops, int32_t devices) {
@@ -114,10 +114,10 @@ static void problem_edges(problem *p, const char *text) {
 }
 
 static void random_times(problem *p, berth_rng *rng, int alike) {
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double t = berth_rng_below(rng, 10);
     int32_t keep = berth_rng_below(rng, p->devices);
-    EACH(d, p->devices) {
+    for (int32_t d = 0; d < p->devices; d++) {
       p->time[i][d] = alike ? t : berth_rng_below(rng, 10);
       if (!alike && d != keep && berth_rng_below(rng, 6) == 0) p->time[i][d] = BERTH_UNSUPPORTED;
     }
@@ -131,7 +131,7 @@ static void random_problem(problem *p, berth_rng *rng) {
   double total = 0;
   problem_clear(p, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 3));
   random_times(p, rng, alike);
-  EACH(i, p->ops) {
+  for (int32_t i = 0; i < p->ops; i++) {
     total += p->param[i] = berth_rng_below(rng, 7);
     p->workspace[i] = berth_rng_below(rng, 4) ? 0 : berth_rng_below(rng, 4);
     if (berth_rng_below(rng, 5) == 0) p->group[i] = berth_rng_below(rng, 2);
@@ -140,11 +140,11 @@ static void random_problem(problem *p, berth_rng *rng) {
       p->pin[i] = BERTH_NONE;
     if (i == p->ops - 1 && p->group[i] == 0) p->pin[i] = berth_rng_below(rng, 2) ? 0 : BERTH_NONE;
     if (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])) p->pin[i] = BERTH_NONE;
-    EACH(j, i) {
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, density) == 0) problem_edge(p, j, i, 0);
     }
   }
-  EACH(i, p->devices) {
+  for (int32_t i = 0; i < p->devices; i++) {
     if (berth_rng_below(rng, 3))
       p->memory[i] = floor(total / p->devices * (0.6 + berth_rng_uniform(rng)));
   }
@@ -169,7 +169,7 @@ static double crossing(const search *s, int32_t edge, int32_t from, int32_t to) 
 }
 
 static int has_producers(const search *s, int32_t op) {
-  EACH(i, s->p->edges) {
+  for (int32_t i = 0; i < s->p->edges; i++) {
     if (s->p->dst[i] == op && s->device[s->p->src[i]] == BERTH_NONE) return 0;
   }
   return 1;
@@ -177,7 +177,7 @@ static int has_producers(const search *s, int32_t op) {
 
 static double arrival(const search *s, int32_t op, int32_t d) {
   double ready = 0;
-  EACH(i, s->p->edges) {
+  for (int32_t i = 0; i < s->p->edges; i++) {
     int32_t from = s->p->src[i];
     if (s->p->dst[i] == op)
       ready = fmax(ready, s->finish[from] + crossing(s, i, s->device[from], d));
@@ -187,7 +187,7 @@ static double arrival(const search *s, int32_t op, int32_t d) {
 
 static int has_room(const search *s, int32_t op, int32_t d) {
   double sum = s->p->param[op], most = s->p->workspace[op];
-  EACH(i, s->p->ops) {
+  for (int32_t i = 0; i < s->p->ops; i++) {
     if (s->device[i] != d) continue;
     sum += s->p->param[i];
     most = fmax(most, s->p->workspace[i]);
@@ -211,9 +211,9 @@ static int may_run(const search *s, int32_t op, int32_t d) {
 static void extend(search *s, int32_t placed, double end) {
   if (end >= s->best) return;
   if (placed == s->p->ops) s->best = end;
-  EACH(op, s->p->ops) {
+  for (int32_t op = 0; op < s->p->ops; op++) {
     if (s->device[op] != BERTH_NONE || !has_producers(s, op)) continue;
-    EACH(d, s->p->devices) {
+    for (int32_t d = 0; d < s->p->devices; d++) {
       double before = s->free_at[d], ready = arrival(s, op, d);
       if (isinf(ready) || !may_run(s, op, d) || !has_room(s, op, d)) continue;
       s->device[op] = d;
@@ -228,7 +228,7 @@ static void extend(search *s, int32_t placed, double end) {
 /* INFINITY: nothing fits. */
 static double best_schedule(const problem *p, const double *table, int alike, int limits) {
   search s = { p, table, alike, { 0 }, { 0 }, { 0 }, INFINITY, limits };
-  EACH(i, MOST_OPS) s.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }

@@ -13,7 +13,7 @@ typedef struct instance {
 static berth_graph *layered(int32_t n, int32_t width, uint64_t seed) {
   berth_rng rng = seeded(seed, 0);
   berth_graph_builder *b = must_graph_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     berth_tensor tensor = { i, 1 + berth_rng_below(&rng, 100), -1, 0 };
     double seconds = 1 + berth_rng_below(&rng, 20);

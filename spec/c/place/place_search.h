@@ -7,13 +7,13 @@
 static void join_of(problem *p, int32_t producers, int32_t devices, double transfer) {
   problem_clear(p, producers + 1, devices);
   p->bandwidth = 1;
-  EACH(i, producers) problem_edge(p, i, producers, transfer);
+  for (int32_t i = 0; i < producers; i++) problem_edge(p, i, producers, transfer);
 }
 
 static void add_edges(problem *p, berth_rng *rng, int most_bytes) {
   int32_t density = 1 + berth_rng_below(rng, 3);
   for (int32_t i = 1; i < p->ops; i++) {
-    EACH(j, i) {
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, density + 1) == 0)
         problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
       if (p->edges + 1 < MOST_EDGES && berth_rng_below(rng, 12) == 0)

@@ -6,7 +6,7 @@
 
 static double total_params(const berth_graph *g) {
   double sum = 0;
-  EACH(i, berth_graph_ops(g)) {
+  for (int32_t i = 0; i < berth_graph_ops(g); i++) {
     berth_op op;
     if (berth_graph_op(g, i, &op) == BERTH_OK) sum += op.param_bytes;
   }
@@ -117,7 +117,8 @@ TEST("the built-in members, in their order; ties go to the first") {
   instance m = make(1, 2, INFINITY, 1);
   berth_portfolio *p = must_portfolio_run(m.c, NULL);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
-  EACH(i, berth_portfolio_members(p)) CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
+  for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+    CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
   CHECK(berth_portfolio_winner(p) == 0 && isnan(berth_portfolio_report(p, 0)->seconds));
   CHECK(!berth_portfolio_report(p, -1) && !berth_portfolio_report(p, berth_portfolio_members(p)));
   RELEASE(p);

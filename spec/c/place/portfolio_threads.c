@@ -9,7 +9,7 @@
 
 static void check_same_run(const berth_portfolio *a, const berth_portfolio *b) {
   CHECK(berth_portfolio_winner(a) == berth_portfolio_winner(b));
-  EACH(i, berth_portfolio_members(a)) {
+  for (int32_t i = 0; i < berth_portfolio_members(a); i++) {
     const berth_member_report *x = berth_portfolio_report(a, i), *y = berth_portfolio_report(b, i);
     CHECK(x->status == y->status && x->oom == y->oom && x->why.missing == y->why.missing);
     CHECK(x->makespan == y->makespan || !x->placement);
@@ -26,7 +26,7 @@ enum { OPS = 1200 };
 #endif
 
 TEST("the same bytes for any number of threads, and no memory left") {
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     instance m = make(OPS, 4, k ? 7.5 * OPS : INFINITY, 7);
     berth_portfolio_options o = berth_portfolio_default(m.g);
     berth_portfolio *alone, *several;
@@ -128,7 +128,8 @@ TEST("progress and interrupt are asked on the calling thread, once for each memb
     berth_portfolio *p = must_portfolio_run(m.c, &o);
     CHECK(w.progress == berth_portfolio_members(p) && w.last == 1 && w.backwards == 0);
     CHECK(w.strangers == 0 && w.asked > 0);
-    EACH(i, berth_portfolio_members(p)) CHECK(berth_portfolio_report(p, i)->seconds > 0);
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+      CHECK(berth_portfolio_report(p, i)->seconds > 0);
     RELEASE(m.c, m.g, m.t);
     hooked(NULL);
   }
@@ -176,7 +177,7 @@ TEST("when the time has passed only the baselines run, and those that run are st
     o.seconds = 0.5; /* the next look is too late */
     berth_portfolio *p = must_portfolio_run(m.c, &o);
     CHECK(w.last == 1); /* all are told as done */
-    EACH(i, berth_portfolio_members(p)) {
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++) {
       const berth_member_report *r = berth_portfolio_report(p, i);
       CHECK_STATUS(r->status, i < 2 ? BERTH_OK : BERTH_EINTERRUPT);
       CHECK_TEXT(r->message, i < 2 ? "" : "no time left");
@@ -184,13 +185,14 @@ TEST("when the time has passed only the baselines run, and those that run are st
     w.step = 0.001;
     o.seconds = 0.04; /* some looks: somebody is stopped on the way */
     p = must_portfolio_run(m.c, &o);
-    EACH(i, berth_portfolio_members(p))
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
       late += berth_portfolio_report(p, i)->status == BERTH_EINTERRUPT;
     /* who looks first is chance there */
     CHECK(late > 0 && (threads > 1 || late < berth_portfolio_members(p) - 2));
     o.seconds = 1e9;
     p = must_portfolio_run(m.c, &o);
-    EACH(i, berth_portfolio_members(p)) CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+      CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
     RELEASE(m.c, m.g, m.t);
     hooked(NULL);
   }
@@ -222,7 +224,7 @@ static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
   m->calls++;
   m->strangers += !pthread_equal(pthread_self(), m->home);
   use_library(m, cost);
-  EACH(i, n) device[i] = m->device;
+  for (int32_t i = 0; i < n; i++) device[i] = m->device;
   if (m->answer == BERTH_OK) return berth_placement_new(ctx, n, device, NULL, "own", NAN, out);
   snprintf(message, size, "own reason");
   if (m->answer == BERTH_EINFEASIBLE) *why = (berth_obstacle){ 1, 0, 4 };
@@ -331,7 +333,7 @@ static berth_status small_run(void) {
   berth_status st = cost_of_text("1 2 3 4", 2, 1e6, 10, &c);
   if (st == BERTH_OK) {
     berth_portfolio_options o = berth_portfolio_default(berth_cost_graph(c));
-    EACH(i, 3) list[i] = (berth_member){ NULL, placers[i], o.place, NULL, NULL };
+    for (int i = 0; i < 3; i++) list[i] = (berth_member){ NULL, placers[i], o.place, NULL, NULL };
     o.members = list;
     o.n_members = 3;
     o.threads = 2;

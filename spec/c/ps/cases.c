@@ -125,7 +125,7 @@ static berth_status on_finish(void *ud, berth_ps_run *r, int32_t job) {
 static berth_status on_slot(void *ud, berth_ps_run *r, int32_t slot) {
   slot_script *s = ud;
   tell(s, "s", slot, slot);
-  EACH(i, s->n)
+  for (int i = 0; i < s->n; i++)
     if (s->line[i].slot == slot)
       CHECK_STATUS(berth_ps_assign(r, s->line[i].job, 1, &s->line[i].at), s->wanted);
   return BERTH_OK;

@@ -33,33 +33,34 @@ static double of_bundle(const berth_ps_job *j, int32_t k) {
 }
 static int32_t total(const dorm_world *w, const bundle_numbers *n, int j) {
   int32_t sum = 0;
-  EACH(m, w->c->machines) sum += n->at[j][m];
+  for (int32_t m = 0; m < w->c->machines; m++) sum += n->at[j][m];
   return sum;
 }
 static double all_of(const dorm_world *w, int32_t k) {
   double sum = 0;
-  EACH(m, w->c->machines) sum += w->c->capacity[m * w->c->resources + k];
+  for (int32_t m = 0; m < w->c->machines; m++) sum += w->c->capacity[m * w->c->resources + k];
   return sum;
 }
 static double dominant(const dorm_world *w, int j) {
   double x = 0;
-  EACH(k, w->c->resources) x = fmax(x, of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k));
+  for (int32_t k = 0; k < w->c->resources; k++)
+    x = fmax(x, of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k));
   return x;
 }
 
 static double use(const dorm_world *w, const bundle_numbers *n) {
   double sum = 0;
-  EACH(j, JOBS)
-    EACH(k, w->c->resources)
+  for (int j = 0; j < JOBS; j++)
+    for (int32_t k = 0; k < w->c->resources; k++)
       sum += total(w, n, j) * of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k);
   return sum;
 }
 
 static int fits(const dorm_world *w, const bundle_numbers *n) {
-  EACH(m, w->c->machines)
-    EACH(k, w->c->resources) {
+  for (int32_t m = 0; m < w->c->machines; m++)
+    for (int32_t k = 0; k < w->c->resources; k++) {
       double sum = 0;
-      EACH(j, JOBS) sum += n->at[j][m] * of_bundle(berth_ps_job_at(w->p, j), k);
+      for (int j = 0; j < JOBS; j++) sum += n->at[j][m] * of_bundle(berth_ps_job_at(w->p, j), k);
       if (sum > w->c->capacity[m * w->c->resources + k] + 1e-9) return 0;
     }
   return 1;
@@ -67,24 +68,25 @@ static int fits(const dorm_world *w, const bundle_numbers *n) {
 
 static double unfairness(const dorm_world *w, const bundle_numbers *n) {
   double sum = 0;
-  EACH(j, JOBS)
+  for (int j = 0; j < JOBS; j++)
     if (w->there[j]) sum += abs(total(w, n, j) - w->fair[j]) * dominant(w, j);
   return sum;
 }
 
 static int adjusted(const dorm_world *w, const bundle_numbers *n) {
   int count = 0;
-  EACH(j, JOBS) count += w->runs[j] && memcmp(n->at[j], w->before.at[j], sizeof n->at[j]) != 0;
+  for (int j = 0; j < JOBS; j++)
+    count += w->runs[j] && memcmp(n->at[j], w->before.at[j], sizeof n->at[j]) != 0;
   return count;
 }
 static int may_adjust(const dorm_world *w) {
   int running = 0;
-  EACH(j, JOBS) running += w->runs[j];
+  for (int j = 0; j < JOBS; j++) running += w->runs[j];
   return (int)floor(w->o.theta_a * running + 1e-9);
 }
 
 static int is_allowed(const dorm_world *w, const bundle_numbers *n) {
-  EACH(j, JOBS) {
+  for (int j = 0; j < JOBS; j++) {
     int32_t x = total(w, n, j);
     if (x > (w->there[j] ? most(berth_ps_job_at(w->p, j)) : 0) || (w->runs[j] && x < 1)) return 0;
   }
@@ -109,15 +111,15 @@ static void fair_shares(dorm_world *w) {
   int out[JOBS] = { 0 };
   memset(w->fair, 0, sizeof w->fair);
   double room[4];
-  EACH(k, w->c->resources) room[k] = all_of(w, k);
+  for (int32_t k = 0; k < w->c->resources; k++) room[k] = all_of(w, k);
   for (;;) {
     int job = -1, fit = 1;
-    EACH(j, JOBS)
+    for (int j = 0; j < JOBS; j++)
       if (w->there[j] && !out[j] && w->fair[j] < most(berth_ps_job_at(w->p, j))
           && (job < 0 || w->fair[j] * dominant(w, j) < w->fair[job] * dominant(w, job)))
         job = j;
     if (job < 0) return;
-    EACH(k, w->c->resources)
+    for (int32_t k = 0; k < w->c->resources; k++)
       fit = fit && of_bundle(berth_ps_job_at(w->p, job), k) <= room[k] + 1e-9;
     if (!fit) out[job] = 1;
     else w->fair[job]++;
@@ -128,8 +130,8 @@ static void fair_shares(dorm_world *w) {
 
 static bundle_numbers numbers(const dorm_world *w, const ps_log *g, int32_t slot) {
   bundle_numbers n = { { { 0 } } };
-  EACH(j, JOBS)
-    EACH(m, w->c->machines)
+  for (int j = 0; j < JOBS; j++)
+    for (int32_t m = 0; m < w->c->machines; m++)
       n.at[j][m] = ps_had(g, slot, j, m).servers / servers(berth_ps_job_at(w->p, j));
   return n;
 }
@@ -137,8 +139,8 @@ static bundle_numbers numbers(const dorm_world *w, const ps_log *g, int32_t slot
 /* Only whole bundles stand on machines. */
 static int is_whole(const dorm_world *w, const ps_log *g, int32_t slot) {
   bundle_numbers n = numbers(w, g, slot);
-  EACH(j, JOBS)
-    EACH(m, w->c->machines) {
+  for (int j = 0; j < JOBS; j++)
+    for (int32_t m = 0; m < w->c->machines; m++) {
       berth_ps_place had = ps_had(g, slot, j, m);
       const berth_ps_job *job = berth_ps_job_at(w->p, j);
       if (had.servers != n.at[j][m] * servers(job) || had.workers != n.at[j][m] * per_server(job))
@@ -150,7 +152,7 @@ static int is_whole(const dorm_world *w, const ps_log *g, int32_t slot) {
 /* @return whether something came or ended, and somebody is there */
 static int look_at(dorm_world *w, const berth_ps_run *r, const ps_log *g, int32_t t) {
   int changed = 0, anybody = 0;
-  EACH(j, JOBS) {
+  for (int j = 0; j < JOBS; j++) {
     berth_ps_record x;
     berth_ps_run_record(r, j, &x);
     w->there[j] = berth_ps_job_at(w->p, j)->arrival <= t && (x.done == BERTH_NONE || x.done >= t);
@@ -160,7 +162,7 @@ static int look_at(dorm_world *w, const berth_ps_run *r, const ps_log *g, int32_
   }
   if (t > 0) w->before = numbers(w, g, t - 1);
   else memset(&w->before, 0, sizeof w->before);
-  EACH(j, JOBS)
+  for (int j = 0; j < JOBS; j++)
     if (!w->there[j]) memset(w->before.at[j], 0, sizeof w->before.at[j]);
   return changed && anybody;
 }
@@ -211,9 +213,9 @@ static int judge(berth_ps *p, const berth_ps_run *r, const berth_ps_dorm_options
 static berth_ps *small_problem(berth_rng *g) {
   double capacity[2 * MOST_MACHINES];
   int32_t machines = 1 + berth_rng_below(g, MOST_MACHINES);
-  EACH(i, 2 * MOST_MACHINES) capacity[i] = 5 + berth_rng_below(g, 10);
+  for (int i = 0; i < 2 * MOST_MACHINES; i++) capacity[i] = 5 + berth_rng_below(g, 10);
   berth_ps_job jobs[JOBS];
-  EACH(j, JOBS) {
+  for (int j = 0; j < JOBS; j++) {
     jobs[j] = ps_random_job(g, (j + 1) / 2, 2, 3);
     jobs[j].batch =
         (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));

@@ -82,11 +82,11 @@ TEST("speed fit: finds the terms that made the speeds; none below 0") {
     }
   berth_ps_speed_fit f;
   CHECK_OK(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f));
-  EACH(i, 5) CHECK_NEAR(f.theta[i], theta[i], 1e-12);
+  for (int i = 0; i < 5; i++) CHECK_NEAR(f.theta[i], theta[i], 1e-12);
   /* would like -0.003 of workers */
-  EACH(i, n) v[i] = 1 / (0.01 + 0.02 / w[i] + 0.003 * (6 - w[i]));
+  for (int i = 0; i < n; i++) v[i] = 1 / (0.01 + 0.02 / w[i] + 0.003 * (6 - w[i]));
   CHECK_OK(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f));
-  EACH(i, 5) CHECK(f.theta[i] >= 0);
+  for (int i = 0; i < 5; i++) CHECK(f.theta[i] >= 0);
   CHECK(f.theta[3] == 0);
   CHECK_OK(berth_ps_speed_fit_to(ctx, 8, 1, w, s, v, &f));
   v[3] = 0;
@@ -117,20 +117,21 @@ static double all_of(const naive_optimus *n, int32_t k) {
 static double cost(const naive_optimus *n, int job, int32_t w, int32_t s) {
   const berth_ps_job *j = berth_ps_job_at(n->p, job);
   double most = 0;
-  EACH(k, 3) most = fmax(most, (w * j->worker[k] + s * j->server[k]) / all_of(n, k));
+  for (int k = 0; k < 3; k++)
+    most = fmax(most, (w * j->worker[k] + s * j->server[k]) / all_of(n, k));
   return most;
 }
 
 static int fits_in(const naive_optimus *n, int job, int32_t w, int32_t s) {
   const berth_ps_job *j = berth_ps_job_at(n->p, job);
-  EACH(k, 3)
+  for (int k = 0; k < 3; k++)
     if (w * j->worker[k] + s * j->server[k] > n->room[k] + 1e-9) return 0;
   return 1;
 }
 
 static void give(naive_optimus *n, int job, int32_t w, int32_t s) {
   const berth_ps_job *j = berth_ps_job_at(n->p, job);
-  EACH(k, 3) n->room[k] -= w * j->worker[k] + s * j->server[k];
+  for (int k = 0; k < 3; k++) n->room[k] -= w * j->worker[k] + s * j->server[k];
   n->w[job] += w;
   n->s[job] += s;
 }
@@ -140,7 +141,7 @@ static void give(naive_optimus *n, int job, int32_t w, int32_t s) {
 static int one_more(naive_optimus *n, int *out) {
   int best = -1;
   double most = 0;
-  EACH(i, JOBS) {
+  for (int i = 0; i < JOBS; i++) {
     const berth_ps_job *j = berth_ps_job_at(n->p, i);
     int32_t s = needed(j, n->w[i] + 1) - n->s[i];
     double c = berth_ps_worker_slots(j, j->across);
@@ -159,12 +160,12 @@ static int one_more(naive_optimus *n, int *out) {
 
 static void choose(naive_optimus *n) {
   int out[JOBS] = { 0 }, begun[JOBS] = { 0 };
-  EACH(k, 3) n->room[k] = all_of(n, k);
+  for (int k = 0; k < 3; k++) n->room[k] = all_of(n, k);
   memset(n->w, 0, sizeof n->w);
   memset(n->s, 0, sizeof n->s);
-  EACH(turn, JOBS) {
+  for (int turn = 0; turn < JOBS; turn++) {
     int first = -1;
-    EACH(i, JOBS)
+    for (int i = 0; i < JOBS; i++)
       if (n->there[i] && !begun[i] && (first < 0 || n->left[i] < n->left[first])) first = i;
     if (first < 0) break;
     begun[first] = 1;
@@ -181,13 +182,14 @@ static void naive_case(uint64_t seed) {
   n.p = p = ps_random_problem(&g, (ps_case){ 1, 3, SLOTS, JOBS, 8, 40 });
   berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
   ps_log log = ps_log_of(r);
-  EACH(i, JOBS) n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
-  EACH(t, SLOTS) {
-    EACH(i, JOBS)
+  for (int i = 0; i < JOBS; i++)
+    n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
+  for (int32_t t = 0; t < SLOTS; t++) {
+    for (int i = 0; i < JOBS; i++)
       n.there[i] =
           berth_ps_job_at(p, i)->arrival <= t && n.left[i] > 1e-9 * berth_ps_job_at(p, i)->samples;
     choose(&n);
-    EACH(i, JOBS) {
+    for (int i = 0; i < JOBS; i++) {
       berth_ps_place had = ps_had(&log, t, i, 0);
       CHECK(had.workers == n.w[i] && had.servers == n.s[i]);
       n.left[i] -= ps_naive_speed(berth_ps_options_of(p), berth_ps_job_at(p, i), 1, &had);

@@ -80,7 +80,7 @@ TEST("fifo: workers, then servers, on machines in turn; the same ones to the end
  * task: a worker, with a server for nothing. */
 TEST("drf: the example of its authors") {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  EACH(i, 2) {
+  for (int i = 0; i < 2; i++) {
     j[i].ratio = 1;
     j[i].batch = 9;
     j[i].server[1] = 0;
@@ -118,12 +118,12 @@ typedef struct naive_filling {
 static int naive_unit(naive_filling *w, const berth_ps_options *o, const berth_ps_job *j, int job,
                       int server, naive_filling *undo) {
   (void)undo;
-  EACH(i, o->machines) {
+  for (int32_t i = 0; i < o->machines; i++) {
     int32_t m = (w->turn + i) % o->machines, fits = 1;
     const double *x = server ? j->server : j->worker;
-    EACH(k, o->resources) fits = fits && x[k] <= w->room[m][k];
+    for (int32_t k = 0; k < o->resources; k++) fits = fits && x[k] <= w->room[m][k];
     if (!fits) continue;
-    EACH(k, o->resources) w->room[m][k] -= x[k];
+    for (int32_t k = 0; k < o->resources; k++) w->room[m][k] -= x[k];
     w->at[job][m][server]++;
     w->turn = (m + 1) % o->machines;
     return 1;
@@ -138,8 +138,8 @@ static int naive_bundle(naive_filling *w, const berth_ps_options *o, const berth
           servers = j->ratio >= 1 ? 1 : (int32_t)ceil(1 / j->ratio), ok = 1;
   if (w->n[job] >= j->batch) return 0;
   if (workers > j->batch - w->n[job]) workers = j->batch - w->n[job];
-  EACH(i, workers) ok = ok && naive_unit(w, o, j, job, 0, NULL);
-  EACH(i, servers) ok = ok && naive_unit(w, o, j, job, 1, NULL);
+  for (int32_t i = 0; i < workers; i++) ok = ok && naive_unit(w, o, j, job, 0, NULL);
+  for (int32_t i = 0; i < servers; i++) ok = ok && naive_unit(w, o, j, job, 1, NULL);
   if (!ok) *w = saved;
   else w->n[job] += workers;
   return ok;
@@ -149,9 +149,9 @@ static double naive_share(const naive_filling *w, const berth_ps *p, int job) {
   const berth_ps_options *o = berth_ps_options_of(p);
   const berth_ps_job *j = berth_ps_job_at(p, job);
   double most = 0;
-  EACH(k, o->resources) {
+  for (int32_t k = 0; k < o->resources; k++) {
     double all = 0, used = 0;
-    EACH(m, o->machines) {
+    for (int32_t m = 0; m < o->machines; m++) {
       all += o->capacity[m * o->resources + k];
       used += w->at[job][m][0] * j->worker[k] + w->at[job][m][1] * j->server[k];
     }
@@ -164,11 +164,11 @@ static void naive_drf(naive_filling *w, const berth_ps *p, const int *there) {
   const berth_ps_options *o = berth_ps_options_of(p);
   int out[8] = { 0 };
   memset(w, 0, sizeof *w);
-  EACH(m, o->machines)
-    EACH(k, o->resources) w->room[m][k] = o->capacity[m * o->resources + k];
+  for (int32_t m = 0; m < o->machines; m++)
+    for (int32_t k = 0; k < o->resources; k++) w->room[m][k] = o->capacity[m * o->resources + k];
   for (;;) {
     int job = -1;
-    EACH(i, berth_ps_jobs(p))
+    for (int i = 0; i < berth_ps_jobs(p); i++)
       if (there[i] && !out[i] && (job < 0 || naive_share(w, p, i) < naive_share(w, p, job) - 1e-12))
         job = i;
     if (job < 0) return;
@@ -181,15 +181,15 @@ static void drf_naive(uint64_t seed) {
   berth_ps *p = ps_random_problem(&g, (ps_case){ 5, 3, 6, 6, 3, 14 });
   berth_ps_run *r = ps_judged_play(p, drf(p));
   ps_log log = ps_log_of(r);
-  EACH(t, 6) {
+  for (int32_t t = 0; t < 6; t++) {
     int there[8] = { 0 };
-    EACH(i, 6)
+    for (int i = 0; i < 6; i++)
       there[i] = berth_ps_job_at(p, i)->arrival <= t
                  && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
     naive_filling w;
     naive_drf(&w, p, there);
-    EACH(i, 6)
-      EACH(m, 5) {
+    for (int i = 0; i < 6; i++)
+      for (int m = 0; m < 5; m++) {
         berth_ps_place had = ps_had(&log, t, i, m);
         CHECK(had.workers == w.at[i][m][0] && had.servers == w.at[i][m][1]);
       }
@@ -220,7 +220,7 @@ static void random_runs(int kind) {
     berth_ps *p = ps_random_problem(&g,
                                     (ps_case){ 1 + berth_rng_below(&g, 8),
                                                1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
-    EACH(again, 2) {
+    for (int again = 0; again < 2; again++) {
       berth_ps_run *r = ps_judged_play(p, make(p, kind));
       if (again) CHECK(berth_ps_run_report(r).utility == utility);
       utility = berth_ps_run_report(r).utility;

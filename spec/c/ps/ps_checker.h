@@ -133,7 +133,7 @@ static void ps_judge_capacity(berth_ps *p, const ps_log *g, size_t from, size_t 
     const berth_ps_job *j = berth_ps_job_at(p, g->job[e]);
     CHECK(g->place[e].machine >= 0 && g->place[e].machine < o->machines
           && g->place[e].workers + g->place[e].servers > 0);
-    EACH(k, o->resources)
+    for (int32_t k = 0; k < o->resources; k++)
       used[g->place[e].machine * o->resources + k] +=
           g->place[e].workers * j->worker[k] + g->place[e].servers * j->server[k];
   }
@@ -189,13 +189,13 @@ static void ps_judge(const berth_ps_run *r, int ratios) {
   ps_judged *x = calloc((size_t)n + 1, sizeof *x);
   ps_log g = ps_log_of(r);
   double utility = 0;
-  EACH(j, n) {
+  for (int32_t j = 0; j < n; j++) {
     const berth_ps_job *job = berth_ps_job_at(p, j);
     x[j].left = job->epochs * job->samples;
     x[j].done = BERTH_NONE;
   }
   ps_judge_log(p, &g, ratios, x);
-  EACH(j, n) {
+  for (int32_t j = 0; j < n; j++) {
     ps_judge_record(r, j, &x[j], berth_ps_job_at(p, j)->epochs * berth_ps_job_at(p, j)->samples);
     utility += x[j].utility;
   }

@@ -20,7 +20,7 @@ static berth_ps_job ps_random_job(berth_rng *g, int32_t arrival, int32_t resourc
   j.inside = j.across * ps_between(g, 1, 20);
   j.epochs = 2;
   j.samples = floor(ps_between(g, 1, slots) * 2 / berth_ps_worker_slots(&j, j.across)) + 1;
-  EACH(k, resources) {
+  for (int32_t k = 0; k < resources; k++) {
     j.worker[k] = 1 + berth_rng_below(g, 4);
     j.server[k] = k == 0 ? 0 : 1 + berth_rng_below(g, 3);
   }
@@ -40,8 +40,9 @@ static berth_ps *ps_random_problem(berth_rng *g, ps_case c) {
   double *capacity = malloc((size_t)c.machines * (size_t)c.resources * sizeof *capacity);
   berth_ps_options o = { 0 };
   berth_ps *p = NULL;
-  EACH(i, c.machines * c.resources) capacity[i] = floor(ps_between(g, c.least, c.most));
-  EACH(i, c.jobs)
+  for (int32_t i = 0; i < c.machines * c.resources; i++)
+    capacity[i] = floor(ps_between(g, c.least, c.most));
+  for (int32_t i = 0; i < c.jobs; i++)
     jobs[i] =
         ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
   o = berth_ps_default(c.machines, c.resources, c.slots, capacity);
@@ -94,7 +95,7 @@ static berth_ps_job ps_plain(int32_t arrival) {
 static berth_ps *ps_problem(int32_t machines, int32_t slots, double of_workers, double of_servers,
                             int32_t n, const berth_ps_job *jobs) {
   double capacity[16];
-  EACH(m, machines) {
+  for (int32_t m = 0; m < machines; m++) {
     capacity[2 * m] = of_workers;
     capacity[2 * m + 1] = of_servers;
   }

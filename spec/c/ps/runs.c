@@ -26,7 +26,7 @@ static berth_ps_job random_job(berth_rng *g, int32_t arrival) {
   j.across = between(g, 10, 100);
   j.inside = j.across * between(g, 1, 20);
   j.rack = berth_rng_below(g, 2) ? j.across * 2 : 0;
-  EACH(k, RESOURCES) {
+  for (int k = 0; k < RESOURCES; k++) {
     j.worker[k] = floor(between(g, 0, 5)) / 10;
     j.server[k] = k == 0 ? 0 : floor(between(g, 0, 4)) / 10;
   }
@@ -42,9 +42,9 @@ static berth_ps *random_problem(berth_rng *g) {
   int32_t rack[MACHINES] = { 0, 0, 1, 1, 7 };
   berth_ps_options o = berth_ps_default(MACHINES, RESOURCES, SLOTS, capacity);
   berth_ps *p = NULL;
-  EACH(i, MACHINES * RESOURCES) capacity[i] = floor(between(g, 0, 30)) / 10;
+  for (int i = 0; i < MACHINES * RESOURCES; i++) capacity[i] = floor(between(g, 0, 30)) / 10;
   berth_ps_job jobs[JOBS];
-  EACH(i, JOBS) jobs[i] = random_job(g, i * (SLOTS - 2) / JOBS);
+  for (int i = 0; i < JOBS; i++) jobs[i] = random_job(g, i * (SLOTS - 2) / JOBS);
   if (berth_rng_below(g, 2)) o.rack = rack;
   if (berth_rng_below(g, 2)) o.comm = BERTH_PS_SHARED;
   o.slot_seconds = between(g, 0.1, 2000);
@@ -74,7 +74,7 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
   CHECK(s == berth_ps_run_slot(r));
   w->asked++;
   berth_rng_shuffle(&w->rng, jobs, n);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_ps_place at[MACHINES];
     int32_t k = berth_rng_below(&w->rng, 2) ? berth_ps_run_places(r, jobs[i], MACHINES, at) : 0,
             tries = 1 + berth_rng_below(&w->rng, 8);
@@ -161,7 +161,7 @@ static void replays(uint64_t seed) {
   replay_policy book = (replay_policy){ ps_log_of(a), 1 };
   berth_ps_policy again = (berth_ps_policy){ NULL, NULL, replay, &book };
   CHECK_OK(berth_ps_run_play(b, &again));
-  EACH(j, JOBS) {
+  for (int32_t j = 0; j < JOBS; j++) {
     berth_ps_record x;
     berth_ps_run_record(a, j, &x);
     berth_ps_record y;

@@ -92,7 +92,7 @@ TEST("a planner goes on after it was refused memory") {
 /* ---- extremes ---- */
 
 static void plan_everywhere(int32_t groups, int32_t racks, int32_t slots, const char *text) {
-  EACH(compat, 2) {
+  for (int compat = 0; compat < 2; compat++) {
     berth_ramp_options o = berth_ramp_default(compat);
     o.groups = groups;
     o.racks = racks;
@@ -107,7 +107,7 @@ static void plan_everywhere(int32_t groups, int32_t racks, int32_t slots, const 
       if (out.cause == BERTH_RAMP_NO_BLOCK) continue;
       CHECK(out.n_servers >= 1 && out.n_servers <= groups * racks * slots);
       CHECK(isfinite(out.step) && out.step >= 0);
-      EACH(i, out.n_servers)
+      for (int32_t i = 0; i < out.n_servers; i++)
         CHECK(servers[i] >= 0 && servers[i] < berth_ramp_servers(j.ramp)
               && (i == 0 || servers[i] > servers[i - 1]));
     }
@@ -196,7 +196,7 @@ static void plan_on_blocks(int compat) {
   int32_t servers[32];
   CHECK_OK(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out));
   CHECK(out.cause == BERTH_RAMP_PLACED && out.ops == first.ops);
-  EACH(i, 4) CHECK(servers[out.n_servers - 4 + i] == good[i]);
+  for (int i = 0; i < 4; i++) CHECK(servers[out.n_servers - 4 + i] == good[i]);
   CHECK(out.n_servers == (compat ? 5 : 4)); /* the op of one piece strays to server 0 */
   CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, mixed, 1, NULL, &out),
                BERTH_EINVAL);
@@ -221,7 +221,8 @@ TEST_REFUSALS(exact)
 TEST("clusters of one server to 1024, in every shape") {
   static const int32_t shape[][3] = { { 1, 1, 1 },  { 2, 1, 1 },    { 1, 1, 2 },    { 8, 8, 8 },
                                       { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 }, { 32, 32, 1 } };
-  EACH_OF(i, shape) plan_everywhere(shape[i][0], shape[i][1], shape[i][2], profile);
+  for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+    plan_everywhere(shape[i][0], shape[i][1], shape[i][2], profile);
 }
 
 TEST("graphs that take no time, or no memory") {

@@ -33,7 +33,7 @@ TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the
      "value is the simulator's") {
   int found = 0, cases = 0;
   berth_rng rng = seeded(1, 0);
-  EACH(k, 24) {
+  for (int k = 0; k < 24; k++) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
@@ -67,7 +67,7 @@ TEST("the same bytes for any number of threads, and with simulations that never 
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL,
                                        BERTH_LINKS_PAIR };
   berth_rng rng = seeded(2, 0);
-  EACH(k, 32) {
+  for (int k = 0; k < 32; k++) {
     setup s;
     berth_search_options a = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
@@ -101,7 +101,7 @@ static berth_status prefer_high(void *ud, const int32_t *device, double limit, d
   (void)limit;
   a->calls++;
   *out = 0;
-  EACH(i, a->n) *out += 3 - device[i];
+  for (int32_t i = 0; i < a->n; i++) *out += 3 - device[i];
   return a->calls == 1000 ? BERTH_ECALLBACK : BERTH_OK;
 }
 
@@ -174,7 +174,7 @@ TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 1
     return;
   }
   int32_t device[512];
-  EACH(i, 12) {
+  for (int i = 0; i < 12; i++) {
     setup s;
     doppler_graph *d = doppler_read(dir, names[i / 2]);
     berth_search_options o = berth_search_default();

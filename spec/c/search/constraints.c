@@ -15,7 +15,7 @@ static void constrained(setup *s, uint64_t seed, double memory, int uneven) {
   berth_topology_builder *b = NULL;
   berth_rng rng = seeded(seed, 0);
   setup_begin(s);
-  EACH(i, OPS) {
+  for (int i = 0; i < OPS; i++) {
     berth_op op = berth_op_default();
     double seconds = 1 + 3 * berth_rng_uniform(&rng);
     op.seconds = &seconds;
@@ -28,13 +28,13 @@ static void constrained(setup *s, uint64_t seed, double memory, int uneven) {
     setup_edge(s, berth_rng_below(&rng, i), i, 4 * berth_rng_uniform(&rng));
   s->g = must_graph_builder_finish(s->b);
   b = must_topology_builder_new();
-  EACH(i, DEVICES) {
+  for (int i = 0; i < DEVICES; i++) {
     berth_device d = berth_device_default();
     d.speed = uneven ? 1 + 0.25 * i : 1;
     if (memory > 0) d.memory = memory;
     must_add_device(b, &d);
   }
-  EACH(i, DEVICES) {
+  for (int i = 0; i < DEVICES; i++) {
     berth_link l = { 1 + (uneven ? 0.5 * i : 0), 0.125 };
     CHECK_OK(berth_topology_builder_add_duplex(b, i, (i + 1) % DEVICES, &l, NULL));
   }
@@ -72,7 +72,7 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
 
 TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is "
      "the answer's") {
-  EACH(k, 3 * METHODS) {
+  for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
     seen a;
     berth_objective f = { look_at, NULL, &a };
@@ -102,7 +102,7 @@ TEST("memory in any order: what is gathered, once per device, and the largest wo
     berth_collective c = { BERTH_ALLGATHER, 4, 1, 2, members, 0, NULL };
     berth_search_options o = berth_search_default();
     setup s = setup_started();
-    EACH(i, 3) {
+    for (int32_t i = 0; i < 3; i++) {
       berth_op op = berth_op_default();
       double one = 1;
       op.seconds = &one;
@@ -139,7 +139,7 @@ TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2
      "and no limit: the same bytes") {
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE,
                                        BERTH_LINKS_FAIR };
-  EACH(k, 4 * METHODS) {
+  for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
     constrained(&s, (uint64_t)k, k % 2 ? 150 : 0, 1);
@@ -202,7 +202,7 @@ static void told(void *ud, const char *what, double done) {
 
 TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only "
      "grows; interrupt keeps the best") {
-  EACH(k, 3 * METHODS) {
+  for (int k = 0; k < 3 * METHODS; k++) {
     hook_log h = { 0, 0, 0, 0, 0, 0 };
     berth_hooks hooks = { 0 };
     berth_search_options o = berth_search_default();
@@ -235,7 +235,7 @@ TEST("seconds alone: ends by the clock; both budgets: the first that is used up;
 
 TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, "
      "alone it is refused") {
-  EACH(k, METHODS) {
+  for (int k = 0; k < METHODS; k++) {
     setup s;
     int32_t further[2 * OPS] = { 0 };
     berth_search_options o = berth_search_default();
@@ -264,7 +264,7 @@ TEST("the placers that search, with ten calls: never worse than single and round
   static const char *const names[] = { "anneal", "local", "brkga" }, *const trivial[] = {
     "single", "round-robin"
   };
-  EACH(k, 12) {
+  for (int k = 0; k < 12; k++) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_placement *p = NULL, *q = NULL;
@@ -274,7 +274,7 @@ TEST("the placers that search, with ten calls: never worse than single and round
     place.search = &o;
     o.calls = 10;
     p = must_place(s.cost, names[k % METHODS], &place);
-    EACH(i, 2) {
+    for (int i = 0; i < 2; i++) {
       if (berth_place(s.cost, trivial[i], &place, &q, NULL) == BERTH_OK) {
         CHECK(berth_placement_estimate(p) <= berth_placement_estimate(q));
         RELEASE(q);
@@ -332,5 +332,5 @@ static berth_status search_by(const void *method) {
 }
 
 TEST("refused allocations: out of memory, nothing is kept, for each method") {
-  EACH(m, METHODS) CHECK(refuse_each(search_by, &methods[m], 1, 0) > 5);
+  for (int m = 0; m < METHODS; m++) CHECK(refuse_each(search_by, &methods[m], 1, 0) > 5);
 }

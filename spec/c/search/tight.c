@@ -16,7 +16,7 @@ static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
   double total = 0;
   berth_rng rng = seeded(seed, 0);
   setup_begin(s);
-  EACH(i, OPS) {
+  for (int i = 0; i < OPS; i++) {
     double bytes = 4 + berth_rng_below(&rng, 28);
     setup_heavy(s, 1 + 3 * berth_rng_uniform(&rng), bytes, 0, BERTH_NONE);
     total += bytes;
@@ -72,7 +72,7 @@ static long watched(const setup *s, berth_search_options *o, const int32_t *star
 TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the "
      "objective") {
   long refused = 0;
-  EACH(k, 4 * METHODS) {
+  for (int k = 0; k < 4 * METHODS; k++) {
     berth_sim_options judge = berth_sim_default(NULL);
     berth_search_options o = berth_search_default();
     berth_placement *p = NULL;
@@ -98,7 +98,7 @@ TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of th
 
 TEST("from what packing placers found, 1.04 of the even share: never worse, often better") {
   int better = 0, cases = 0;
-  EACH(k, 3 * METHODS) {
+  for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_search_report r = { 0 };
@@ -131,7 +131,7 @@ static int same(const setup *s, const berth_search_options *a, const berth_searc
 
 TEST("a given start, tight memory, walks from there and from units: the same bytes for any "
      "number of threads") {
-  EACH(k, METHODS) {
+  for (int k = 0; k < METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
@@ -154,7 +154,7 @@ TEST("memory that is never short changes nothing: without a policy, with each, w
      "away: the same bytes") {
   static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING,
                                                   BERTH_MEMORY_TOTAL };
-  EACH(k, 4 * METHODS) {
+  for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
     berth_sim_options none = berth_sim_default(NULL), judge = none;
@@ -166,7 +166,7 @@ TEST("memory that is never short changes nothing: without a policy, with each, w
     a.calls = 400;
     berth_search_options b = a;
     b.judge = &judge;
-    EACH(i, 3) {
+    for (int i = 0; i < 3; i++) {
       judge.memory = policies[i];
       CHECK(same(&s, &a, &b));
     }
@@ -180,7 +180,7 @@ TEST("units that find no room side by side are made smaller: a start is there, a
   berth_sim_options judge = berth_sim_default(NULL);
   judge.memory = BERTH_MEMORY_TOTAL;
   setup s = setup_started();
-  EACH(i, 8) setup_heavy(&s, 1, 10, 0, BERTH_NONE);
+  for (int i = 0; i < 8; i++) setup_heavy(&s, 1, 10, 0, BERTH_NONE);
   for (int i = 1; i < 8; i++) setup_edge(&s, i - 1, i, 1);
   setup_mesh(&s, 2, 44);
   o.judge = &judge;

@@ -9,8 +9,8 @@ static void golden_setup(setup *s) {
                               { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
                               { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   setup_begin(s);
-  EACH(i, 9) setup_op(s, p[i] * 1e-6);
-  EACH(i, 12) setup_edge(s, e[i][0], e[i][1], e[i][2]);
+  for (int i = 0; i < 9; i++) setup_op(s, p[i] * 1e-6);
+  for (int i = 0; i < 12; i++) setup_edge(s, e[i][0], e[i][1], e[i][2]);
   s->g = must_graph_builder_finish(s->b);
   s->t = must_mesh(3, INFINITY, 1e6, 0);
   s->cost = must_cost_new(s->g, s->t, NULL);
@@ -43,8 +43,8 @@ typedef struct dag {
 
 static void random_dag(dag *g, berth_rng *rng) {
   g->n_edges = 0;
-  EACH(i, OPS) g->p[i] = 1 + berth_rng_below(rng, 9);
-  EACH(i, OPS) {
+  for (int i = 0; i < OPS; i++) g->p[i] = 1 + berth_rng_below(rng, 9);
+  for (int i = 0; i < OPS; i++) {
     for (int k = i + 1; k < OPS; k++) {
       if (berth_rng_below(rng, 8)) continue;
       g->src[g->n_edges] = i;
@@ -57,12 +57,12 @@ static void random_dag(dag *g, berth_rng *rng) {
 static int naive(const dag *g, const int32_t *device, const int32_t *number) {
   int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 },
       last = 0;
-  EACH(e, g->n_edges) waiting[g->dst[e]]++;
+  for (int e = 0; e < g->n_edges; e++) waiting[g->dst[e]]++;
   int queued[OPS];
-  EACH(i, OPS) queued[i] = waiting[i] == 0;
+  for (int i = 0; i < OPS; i++) queued[i] = waiting[i] == 0;
   for (;;) {
     int best = -1;
-    EACH(i, OPS) {
+    for (int i = 0; i < OPS; i++) {
       if (queued[i] != 1) continue;
       if (best < 0 || ready[i] < ready[best]
           || (ready[i] == ready[best] && number[i] < number[best]))
@@ -74,7 +74,7 @@ static int naive(const dag *g, const int32_t *device, const int32_t *number) {
     int end = (free_at[d] > ready[best] ? free_at[d] : ready[best]) + g->p[best];
     free_at[d] = end;
     last = end > last ? end : last;
-    EACH(e, g->n_edges) {
+    for (int e = 0; e < g->n_edges; e++) {
       int to = g->dst[e], r = device[to], arrival = end;
       if (g->src[e] != best) continue;
       if (r != d) {
@@ -92,20 +92,20 @@ static int naive(const dag *g, const int32_t *device, const int32_t *number) {
 TEST("random graphs against the pseudo-code") {
   static dag g;
   berth_rng rng = seeded(21, 0);
-  EACH(round, 200) {
+  for (int round = 0; round < 200; round++) {
     random_dag(&g, &rng);
     int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
     setup s = setup_started();
-    EACH(i, OPS) setup_op(&s, g.p[i] * 1e-6);
-    EACH(e, g.n_edges) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
+    for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
+    for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
     s.g = must_graph_builder_finish(s.b);
     s.t = must_mesh(DEVICES, INFINITY, 1e6, 0);
     s.cost = must_cost_new(s.g, s.t, NULL);
     int32_t order[OPS];
     CHECK_OK(berth_topo_order(s.g, order));
     int32_t number[OPS];
-    EACH(i, OPS) number[order[i]] = i;
+    for (int i = 0; i < OPS; i++) number[order[i]] = i;
     berth_sim_options o = must_sim_preset("baechi-tf");
     berth_sim *sim = must_sim_new(s.cost, &o);
     berth_sim_summary sum = must_sim_run(sim, device);

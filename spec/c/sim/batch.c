@@ -17,7 +17,7 @@ static void one_mode(const berth_sim_options *o) {
   setup s;
   make(&s, device);
   memset(single, 0, sizeof single); /* padding, too */
-  EACH(i, ROWS) {
+  for (int32_t i = 0; i < ROWS; i++) {
     berth_sim_options each = *o;
     each.seed += (uint64_t)i;
     berth_sim *sim = must_sim_new(s.cost, &each);
@@ -28,7 +28,7 @@ static void one_mode(const berth_sim_options *o) {
   }
   for (int32_t threads = 0; threads <= 5; threads++) {
     CHECK_OK(berth_sim_batch(s.cost, o, ROWS, device, threads, batch));
-    EACH(i, ROWS) {
+    for (int32_t i = 0; i < ROWS; i++) {
       CHECK(batch[i].makespan == single[i].makespan && batch[i].peak == single[i].peak
             && batch[i].oom_op == single[i].oom_op);
     }
@@ -36,7 +36,7 @@ static void one_mode(const berth_sim_options *o) {
 }
 
 TEST("batch = single runs, any number of threads") {
-  EACH(mode, 15) {
+  for (int mode = 0; mode < 15; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
     o.links = (berth_links)(mode % 4);
     o.memory = mode == 0 ? BERTH_MEMORY_NONE : BERTH_MEMORY_INFERENCE;

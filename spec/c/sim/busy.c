@@ -47,7 +47,7 @@ static void build(setup *s, visitor *v) {
   berth_cost_model m = { .op_factor = 1, .transfer_factor = 1 };
   const double second = 1;
   setup_begin(s);
-  EACH(i, 3) {
+  for (int32_t i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
     must_add_op(s->b, &op);

@@ -11,7 +11,7 @@ static berth_sim_options with(berth_links links, berth_dispatch dispatch, berth_
 }
 /* The next n ops from `first` on start then. */
 static void check_starts(const berth_result *r, int32_t first, int32_t n, const double *want) {
-  EACH(i, n) CHECK_NEAR(berth_result_start(r)[first + i], want[i], 0);
+  for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_start(r)[first + i], want[i], 0);
 }
 #define STARTS(r, first, ...) \
   check_starts(r, first, sizeof(double[]){ __VA_ARGS__ } / sizeof(double), \
@@ -66,7 +66,7 @@ TEST("free, channel, duplex, pair") {
     { 3, 3, 3, 4 }            /* pair */
   };
   setup s = setup_of("1 1 1 1 1 1 0>2:2 0>3:2 1>4:2 1>5:2", 3, INFINITY);
-  EACH(links, 4) {
+  for (int links = 0; links < 4; links++) {
     berth_sim_options o = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
     berth_result *r = run(&s, device, &o);
     check_starts(r, 2, 4, want[links]);
@@ -104,7 +104,7 @@ TEST("split windows") {
 /* A pulling device fetches when it picks: op 1 keeps it until 4, then 3 B are fetched. */
 TEST("pull: fetched when picked") {
   int32_t device[] = { 0, 1, 1 };
-  EACH(links, 4) {
+  for (int links = 0; links < 4; links++) {
     berth_sim_options push = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
     berth_sim_options late = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PULL);
     setup s = setup_of("1 4 1 0>2:3", 2, INFINITY);
@@ -131,7 +131,7 @@ TEST("every dispatch order") {
   };
   int32_t device[4] = { 0 };
   setup s = setup_of("3 2 1 2", 1, INFINITY);
-  EACH_OF(k, want) {
+  for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
     berth_sim_options o = with(BERTH_LINKS_FREE, want[k].dispatch, BERTH_SEND_PUSH);
     o.rank = rank;
     o.sequence = sequence;
@@ -148,10 +148,10 @@ TEST("random dispatch: seeded, uniform") {
   for (o.seed = 0; o.seed < 900; o.seed++) {
     berth_result *r = run(&s, device, &o), *again = run(&s, device, &o);
     CHECK(memcmp(berth_result_start(r), berth_result_start(again), sizeof(double[3])) == 0);
-    EACH(i, 3) first[i] += berth_result_start(r)[i] == 0;
+    for (int i = 0; i < 3; i++) first[i] += berth_result_start(r)[i] == 0;
     RELEASE(r, again);
   }
-  EACH(i, 3) CHECK(first[i] > 240 && first[i] < 360);
+  for (int i = 0; i < 3; i++) CHECK(first[i] > 240 && first[i] < 360);
 }
 
 /* long (10 s) runs on device 0; a short one arrives at 1, a shorter one at 2 */
@@ -159,7 +159,7 @@ TEST("preemption") {
   int32_t device[] = { 0, 1, 2, 0, 0 }, n;
   const int32_t *op;
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_LIGHT_FIRST, BERTH_SEND_PUSH);
-  EACH(links, 4) {
+  for (int links = 0; links < 4; links++) {
     o.links = (berth_links)links;
     setup s = setup_of("10 1 2 3 1 1>3:0 2>4:0", 3, INFINITY);
     o.preempt = 1;
@@ -186,11 +186,11 @@ TEST("preemption in random graphs") {
   static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
                                           BERTH_DISPATCH_STATIC, BERTH_DISPATCH_BLEVEL };
   berth_rng rng = seeded(6, 0);
-  EACH(round, 96) {
+  for (int round = 0; round < 96; round++) {
     berth_sim_options o =
         with((berth_links)(round % 4), kinds[round / 4 % 4], (berth_send)(round / 16 % 2));
     double rank[OPS];
-    EACH(i, OPS) rank[i] = berth_rng_uniform(&rng);
+    for (int i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
     o.rank = rank;
     o.preempt = 1;
     judged j = judge_random(&rng, OPS, round % 3 == 0, INFINITY, &o);
@@ -224,7 +224,7 @@ TEST("noise") {
   double sum = 0;
   setup s = setup_started();
   int32_t device[OPS];
-  EACH(i, OPS) {
+  for (int i = 0; i < OPS; i++) {
     setup_add(&s, "1");
     device[i] = i % 2;
     if (i > 0) setup_edge(&s, i - 1, i, 1);
@@ -234,7 +234,7 @@ TEST("noise") {
   berth_result *r = run(&s, device, &o);
   const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == OPS - 1);
-  EACH(i, OPS) {
+  for (int i = 0; i < OPS; i++) {
     double f = log(berth_result_finish(r)[i] - berth_result_start(r)[i]);
     above += f > 0;
     sum += f * f;
@@ -250,7 +250,7 @@ TEST("noise") {
 TEST("planned order waits") {
   int32_t device[] = { 0, 0, 1 }, sequence[] = { 1, 0, 2 };
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_PLANNED, BERTH_SEND_PUSH);
-  EACH(pulls, 2) {
+  for (int pulls = 0; pulls < 2; pulls++) {
     o.send = (berth_send)pulls;
     o.sequence = sequence;
     /* 2 (on 1) feeds 1, which is planned before 0 */

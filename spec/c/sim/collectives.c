@@ -40,7 +40,8 @@ TEST("two members, two consumers") {
   CHECK(berth_result_link_bytes(r)[0] == 8 && berth_result_link_busy(r)[1] == 8
         && berth_result_link_sharing(r)[0] == 1);
   const berth_overlap *o = berth_result_overlap(r);
-  EACH(d, 3) CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
+  for (int32_t d = 0; d < 3; d++)
+    CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
   r = run(&s, one, NULL);
   CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4
         && m->finish == 4);
@@ -127,7 +128,7 @@ TEST("alone every kind takes its price, by every algorithm, on all kinds of link
                                                     BERTH_COLLECTIVE_HIERARCHICAL,
                                                     BERTH_COLLECTIVE_AUTO };
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
-    EACH(a, 6) {
+    for (int32_t a = 0; a < 6; a++) {
       for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
         int32_t device[] = { 0, 1, 2, 3, 4 }, groups[] = { 0, 0, 1, 1, 0 };
         berth_cost_model model = { .collective_algorithm = how[a] };
@@ -158,7 +159,7 @@ TEST("what they hold") {
                 { BERTH_ALLGATHER, 16 },
                 { BERTH_BARRIER, 0 },
                 { BERTH_PARAMETER_SERVER, 8 } };
-  EACH_OF(i, cases) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t device[] = { 0, 1 };
     setup s = setup_started();
     setup_add(&s, "1p3w2 2p1w1");
@@ -224,11 +225,11 @@ TEST("priced by a function, on the calling thread") {
   RELEASE(s.cost);
   s.cost = must_cost_new(s.g, s.t, &model);
   int32_t device[4 * ROWS];
-  EACH(i, 4 * ROWS) device[i] = i / 4 % 2 ? 1 : i % 2;
+  for (int32_t i = 0; i < 4 * ROWS; i++) device[i] = i / 4 % 2 ? 1 : i % 2;
   berth_sim_summary out[ROWS];
   CHECK_OK(berth_sim_batch(s.cost, NULL, ROWS, device, 4, out));
   CHECK(a.calls == ROWS);
-  EACH(i, ROWS) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
+  for (int32_t i = 0; i < ROWS; i++) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
   r = run(&s, device, &(berth_sim_options){ .links = BERTH_LINKS_FAIR, .param_multiple = 1 });
   const berth_collective_run *m;
   CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION
@@ -271,7 +272,7 @@ static void limits(setup *s, const berth_sim_options *o, const int32_t *device, 
                    berth_rng *rng) {
   berth_sim *sim = must_sim_new(s->cost, o);
   berth_sim_summary sum;
-  EACH(i, 4) {
+  for (int32_t i = 0; i < 4; i++) {
     double limit = makespan * (i == 0 ? 1 : 2 * berth_rng_uniform(rng));
     CHECK_OK(berth_sim_run_limited(sim, device, limit, &sum));
     if (limit >= makespan) CHECK(sum.makespan == makespan);
@@ -281,7 +282,7 @@ static void limits(setup *s, const berth_sim_options *o, const int32_t *device, 
 
 static void random_graphs(int even) {
   berth_rng rng = seeded(21, (uint64_t)even);
-  EACH(round, 60) {
+  for (int32_t round = 0; round < 60; round++) {
     int32_t n = 2 + berth_rng_below(&rng, OPS - 1), devices = 3 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
     setup s;
@@ -294,7 +295,7 @@ static void random_graphs(int even) {
     double rank[OPS];
     o.rank = rank;
     o.dispatch = BERTH_DISPATCH_STATIC;
-    EACH(i, n) rank[i] = berth_rng_uniform(&rng);
+    for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
     berth_result *r = run(&s, device, &o);
     judged j = judge(&s, &o, r);
     check_precedence(&j);
@@ -303,8 +304,8 @@ static void random_graphs(int even) {
     check_dispatch(&j);
     check_collectives(&j);
     double last = 0;
-    EACH(i, n) last = fmax(last, j.finish[i]);
-    EACH(k, j.n_met) last = fmax(last, j.met[k].finish);
+    for (int32_t i = 0; i < n; i++) last = fmax(last, j.finish[i]);
+    for (int32_t k = 0; k < j.n_met; k++) last = fmax(last, j.met[k].finish);
     CHECK(berth_result_makespan(r) == last);
     limits(&s, &o, device, berth_result_makespan(r), &rng);
     o.memory = BERTH_MEMORY_NONE;

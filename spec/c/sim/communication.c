@@ -72,7 +72,7 @@ TEST("several at once") {
   berth_sim_options o = berth_sim_default(NULL);
   setup s = setup_started();
   int32_t a = setup_op(&s, 1);
-  EACH(i, 3) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
+  for (int32_t i = 0; i < 3; i++) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
   setup_mesh(&s, 2, INFINITY);
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum = must_sim_run(sim, device);
@@ -94,7 +94,7 @@ enum { OPS = 24 };
 
 static void random_graph(setup *s, berth_rng *rng, int32_t n) {
   setup_begin(s);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     double seconds = 0.1 + berth_rng_uniform(rng);
     if (berth_rng_below(rng, 3) == 0) beside_op(s, seconds);
     else setup_heavy(s, seconds, berth_rng_uniform(rng), berth_rng_uniform(rng), BERTH_NONE);
@@ -115,7 +115,7 @@ static void judge_run(setup *s, const berth_sim_options *o, const int32_t *devic
   check_work_conserving(&j);
   check_dispatch(&j);
   if (o->send == BERTH_SEND_PUSH) check_slack(&j);
-  EACH(v, j.n) {
+  for (int32_t v = 0; v < j.n; v++) {
     if (beside(&j, v)) CHECK_NEAR(j.start[v], inputs_there(&j, v), EPS);
     CHECK(berth_result_slack(r)[v] >= 0
           && berth_result_slack(r)[v] <= berth_result_makespan(r) - j.finish[v] + EPS);
@@ -124,7 +124,7 @@ static void judge_run(setup *s, const berth_sim_options *o, const int32_t *devic
 
 TEST("random graphs, judged by their times") {
   berth_rng rng = seeded(21, 0);
-  EACH(round, 200) {
+  for (int32_t round = 0; round < 200; round++) {
     setup s;
     int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
@@ -135,7 +135,7 @@ TEST("random graphs, judged by their times") {
     else setup_uneven(&s, devices + 1);
     int32_t device[OPS];
     double rank[OPS];
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       device[i] = berth_rng_below(&rng, devices);
       rank[i] = berth_rng_uniform(&rng);
     }
@@ -169,7 +169,7 @@ static double best_of_all(setup *s, int32_t n, int32_t devices) {
 TEST("bounds hold") {
   int32_t paths = 0;
   berth_rng rng = seeded(22, 0);
-  EACH(round, 60) {
+  for (int32_t round = 0; round < 60; round++) {
     setup s;
     int32_t n = 3 + berth_rng_below(&rng, 5), devices = 2;
     random_graph(&s, &rng, n);
@@ -189,11 +189,11 @@ TEST("placers take them") {
                                          "cpop",  "peft",   "minmin", "critical-path",
                                          "metis", "m-topo", "single", "anneal" };
   berth_rng rng = seeded(23, 0);
-  EACH(round, 10) {
+  for (int32_t round = 0; round < 10; round++) {
     setup s;
     random_graph(&s, &rng, OPS);
     setup_mesh(&s, 3, 60);
-    EACH_OF(k, placers) {
+    for (size_t k = 0; k < sizeof placers / sizeof *placers; k++) {
       berth_place_options o = berth_place_default(s.g);
       berth_placement *p = NULL;
       berth_sim_options so = berth_sim_default(s.g);

@@ -34,7 +34,7 @@ static void show_case(const pair *p, const char *what, const berth_sim_summary *
 static int32_t some_moves(berth_rng *rng, const pair *p, int32_t *op, int32_t *to) {
   int32_t k =
       berth_rng_below(rng, 8) == 0 ? berth_rng_below(rng, p->n + 1) : berth_rng_below(rng, 4);
-  EACH(i, k) {
+  for (int32_t i = 0; i < k; i++) {
     op[i] = berth_rng_below(rng, p->n);
     to[i] = berth_rng_below(rng, p->devices);
   }
@@ -43,7 +43,7 @@ static int32_t some_moves(berth_rng *rng, const pair *p, int32_t *op, int32_t *t
 
 static void moved(const pair *p, int32_t k, const int32_t *op, const int32_t *to, int32_t *out) {
   memcpy(out, p->device, (size_t)p->n * sizeof *out);
-  EACH(i, k) out[op[i]] = to[i];
+  for (int32_t i = 0; i < k; i++) out[op[i]] = to[i];
 }
 
 static void one_try(pair *p, berth_rng *rng, double base) {
@@ -80,7 +80,7 @@ static void sequence(pair *p, berth_rng *rng) {
   CHECK_OK(berth_sim_base(p->delta, p->device, &a));
   berth_sim_summary b = must_sim_run(p->fresh, p->device);
   CHECK(same(&a, &b) && same_chain(p->delta, p->fresh));
-  EACH(i, TRIES) {
+  for (int32_t i = 0; i < TRIES; i++) {
     int32_t bad = -1 - berth_rng_below(rng, 2), op = berth_rng_below(rng, p->n), far = p->devices;
     one_try(p, rng, b.makespan);
     if (berth_rng_below(rng, 6) == 0)
@@ -109,7 +109,7 @@ static void add_collective(pair *p, berth_rng *rng) {
   c.members = members;
   int32_t consumers[OPS];
   c.consumers = consumers;
-  EACH(i, half) {
+  for (int32_t i = 0; i < half; i++) {
     if (berth_rng_below(rng, 4) == 0) members[c.n_members++] = i;
     if (berth_rng_below(rng, 4) == 0) consumers[c.n_consumers++] = half + i;
   }
@@ -121,14 +121,14 @@ static void build(pair *p, berth_rng *rng, int ties, int even, int collectives) 
   p->devices = 2 + berth_rng_below(rng, 4);
   if (!even && p->devices < 3) p->devices = 3;
   setup_random(&p->s, rng, p->n, ties);
-  EACH(i, collectives) add_collective(p, rng);
+  for (int32_t i = 0; i < collectives; i++) add_collective(p, rng);
   if (even) setup_mesh(&p->s, p->devices, berth_rng_below(rng, 2) ? INFINITY : 60);
   else setup_uneven(&p->s, p->devices);
 }
 
 static void rewinding(int ties, int even) {
   berth_rng rng = seeded(21, (uint64_t)(2 * ties + even));
-  EACH(round, 150) {
+  for (int32_t round = 0; round < 150; round++) {
     pair p;
     build(&p, &rng, ties, even, round % 10 == 9);
     p.o = berth_sim_default(NULL);
@@ -143,7 +143,7 @@ static void rewinding(int ties, int even) {
 /* Some backward twins, which may end before their forward ops begin, and some ops of
  * communication. */
 static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int async_ops) {
-  EACH(i, p->n) {
+  for (int32_t i = 0; i < p->n; i++) {
     berth_op op = berth_op_default();
     double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
     op.seconds = &x;
@@ -156,9 +156,9 @@ static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asyn
 }
 
 static void add_mixed_tensors(pair *p, berth_rng *rng, int ties) {
-  EACH(i, p->n - 1) {
+  for (int32_t i = 0; i < p->n - 1; i++) {
     int32_t tensors = i == 0 ? 1 : berth_rng_below(rng, 3);
-    EACH(k, tensors) {
+    for (int32_t k = 0; k < tensors; k++) {
       int32_t t =
           setup_tensor(&p->s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
       for (int32_t c = i + 1; c < p->n && c < i + 12; c++) {
@@ -184,10 +184,10 @@ TEST("every option") {
   berth_rng rng = seeded(22, 0);
   tries_ended = runs_ended = 0;
   double rank[OPS];
-  EACH(i, OPS) rank[i] = berth_rng_uniform(&rng);
+  for (int32_t i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
   int32_t order[OPS];
-  EACH(i, OPS) order[i] = i;
-  EACH(round, 420) {
+  for (int32_t i = 0; i < OPS; i++) order[i] = i;
+  for (int32_t round = 0; round < 420; round++) {
     pair p;
     build_mixed(&p, &rng, round);
     p.o = berth_sim_default(NULL);

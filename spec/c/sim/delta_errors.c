@@ -11,7 +11,7 @@ static void build(setup *s) {
   double seconds[2] = { 1, 2 };
   setup_begin(s);
   CHECK_OK(berth_graph_builder_types(s->b, 2, types));
-  EACH(i, 5) {
+  for (int32_t i = 0; i < 5; i++) {
     berth_op op = berth_op_default();
     op.seconds = seconds;
     op.group = i < 2 ? 0 : BERTH_NONE;
@@ -22,12 +22,13 @@ static void build(setup *s) {
   for (int32_t i = 1; i < 5; i++) setup_edge(s, i - 1, i, 3);
   s->g = must_graph_builder_finish(s->b);
   b = must_topology_builder_new();
-  EACH(i, 4) {
+  for (int32_t i = 0; i < 4; i++) {
     berth_device d = berth_device_default();
     d.type = types[i % 2];
     must_add_device(b, &d);
   }
-  EACH(i, 2) CHECK_OK(berth_topology_builder_add_duplex(b, i, i + 1, &l, NULL));
+  for (int32_t i = 0; i < 2; i++)
+    CHECK_OK(berth_topology_builder_add_duplex(b, i, i + 1, &l, NULL));
   s->t = must_topology_builder_finish(b); /* device 3 is alone */
   RELEASE(b);
   s->cost = must_cost_new(s->g, s->t, NULL);
@@ -82,7 +83,7 @@ TEST("a queue, by hand") {
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = BERTH_MEMORY_NONE;
   setup s = setup_started();
-  EACH(i, 4) setup_op(&s, i + 1);
+  for (int32_t i = 0; i < 4; i++) setup_op(&s, i + 1);
   setup_edge(&s, 0, 3, 5); /* a(1) -> d(4), 5 s to another device */
   setup_mesh(&s, 2, INFINITY);
   berth_sim *sim = must_sim_new(s.cost, &o);
@@ -120,7 +121,7 @@ TEST("many devices, a long log") {
   CHECK_OK(berth_sim_base(sim, device, &a));
   berth_sim_summary b;
   int32_t n;
-  EACH(i, 200) {
+  for (int32_t i = 0; i < 200; i++) {
     int32_t op = berth_rng_below(&rng, N), to = berth_rng_below(&rng, i % 2 ? D : 4),
             before = device[op];
     CHECK_OK(berth_sim_try(sim, 1, &op, &to, INFINITY, &a));

@@ -59,7 +59,7 @@ TEST("colocation groups") {
   int32_t apart[] = { 0, 1, 1 }, together[] = { 0, 0, 1 };
   setup s = setup_started();
   op.seconds = &seconds;
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     op.group = i < 2 ? 4 : BERTH_NONE;
     must_add_op(s.b, &op);
   }
@@ -111,7 +111,7 @@ TEST("options") {
 TEST("a sequence that deadlocks") {
   int32_t device[] = { 0, 0, 1 }, sequence[] = { 1, 0, 2 };
   setup s;
-  EACH(links, 2) {
+  for (int links = 0; links < 2; links++) {
     berth_sim_options o = berth_sim_default(NULL);
     o.dispatch = BERTH_DISPATCH_PLANNED;
     o.links = (berth_links)(2 * links);
@@ -126,7 +126,7 @@ TEST("a sequence that deadlocks") {
 TEST("unreachable devices") {
   int32_t device[] = { 0, 1, 0 }, fine[] = { 0, 0, 1 };
   setup s;
-  EACH(mode, 6) {
+  for (int mode = 0; mode < 6; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
     if (mode < 4) o.links = (berth_links)mode;
     if (mode == 4) o.order = BERTH_ORDER_READY;
@@ -220,7 +220,7 @@ static berth_status run_whole(const void *what) {
 TEST("every allocation fails in turn") {
   static const int32_t sequence[] = { 0, 1, 2 };
   static const double rank[] = { 0, 1, 2 };
-  EACH(mode, 10) {
+  for (int mode = 0; mode < 10; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
     o.links = (berth_links)(mode % 4);
     o.memory = (berth_memory_policy)(mode % 4);

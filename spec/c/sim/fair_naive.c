@@ -13,7 +13,7 @@ typedef struct flow {
 } flow;
 
 static int is_on(const flow *f, int32_t link) {
-  EACH(i, f->n) {
+  for (int32_t i = 0; i < f->n; i++) {
     if (f->links[i] == link) return 1;
   }
   return 0;
@@ -23,22 +23,22 @@ static int is_on(const flow *f, int32_t link) {
 static void fill_rates(const berth_topology *t, flow *f, int32_t n, double now) {
   double room[MOST_LINKS];
   int any = 1;
-  EACH(l, berth_topology_links(t)) {
+  for (int32_t l = 0; l < berth_topology_links(t); l++) {
     berth_link link;
     berth_topology_link(t, l, NULL, NULL, &link);
     room[l] = link.bandwidth;
   }
   int open[MOST_FLOWS];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     open[i] = f[i].begin <= now && f[i].left > 0;
     f[i].rate = 0;
   }
   while (any) {
     double step = INFINITY;
     int32_t full = -1;
-    EACH(l, berth_topology_links(t)) {
+    for (int32_t l = 0; l < berth_topology_links(t); l++) {
       int32_t users = 0;
-      EACH(i, n) users += open[i] && is_on(&f[i], l);
+      for (int32_t i = 0; i < n; i++) users += open[i] && is_on(&f[i], l);
       if (users > 0 && room[l] / users < step) {
         step = room[l] / users;
         full = l;
@@ -48,7 +48,7 @@ static void fill_rates(const berth_topology *t, flow *f, int32_t n, double now) 
     for (int32_t i = 0; any && i < n; i++) {
       if (!open[i]) continue;
       f[i].rate += step;
-      EACH(k, f[i].n) room[f[i].links[k]] -= step;
+      for (int32_t k = 0; k < f[i].n; k++) room[f[i].links[k]] -= step;
     }
     for (int32_t i = 0; any && i < n; i++) {
       if (open[i] && is_on(&f[i], full)) open[i] = 0;
@@ -61,12 +61,12 @@ static void run_fluid(const berth_topology *t, flow *f, int32_t n) {
   for (;;) {
     double next = INFINITY;
     fill_rates(t, f, n, now);
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       if (f[i].begin > now) next = fmin(next, f[i].begin);
       if (f[i].rate > 0) next = fmin(next, now + f[i].left / f[i].rate);
     }
     if (isinf(next)) return;
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       if (f[i].begin > now || f[i].left <= 0) continue;
       f[i].left -= f[i].rate * (next - now);
       if (f[i].left < 1e-9) {
@@ -83,7 +83,7 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
   const berth_transfer *x;
   int32_t n = berth_result_transfers(r, &x);
   if (!CHECK(n <= MOST_FLOWS)) return;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_link path = must_topology_path(s->t, x[i].src, x[i].dst);
     berth_tensor tensor = must_graph_tensor(s->g, x[i].tensor);
     f[i].n = berth_topology_route(s->t, x[i].src, x[i].dst, &f[i].links);
@@ -94,7 +94,7 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
           >= x[i].start + berth_cost_transfer(s->cost, x[i].tensor, x[i].src, x[i].dst) - 1e-9);
   }
   run_fluid(s->t, f, n);
-  EACH(i, n) CHECK_NEAR(x[i].finish, f[i].finish, 1e-7);
+  for (int32_t i = 0; i < n; i++) CHECK_NEAR(x[i].finish, f[i].finish, 1e-7);
 }
 
 /* ---- by hand ---- */
@@ -105,7 +105,7 @@ static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, co
   berth_sim_options o = berth_sim_default(NULL);
   setup_begin(s);
   int32_t device[16];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     device[2 * i] = from[i];
     device[2 * i + 1] = to[i];
     setup_add(s, "0 0");
@@ -117,7 +117,7 @@ static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, co
 }
 
 static void check_finishes(const berth_result *r, int32_t n, const double *want) {
-  EACH(i, n) CHECK_NEAR(berth_result_finish(r)[2 * i + 1], want[i], 1e-12);
+  for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[2 * i + 1], want[i], 1e-12);
 }
 
 TEST("two flows share a link, the way back is free") {
@@ -173,7 +173,7 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   CHECK(berth_result_slack(r) != NULL);
   berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum[3];
-  EACH(k, 2) {
+  for (int k = 0; k < 2; k++) {
     sum[k] = must_sim_run(sim, device);
     CHECK(sum[k].makespan == berth_result_makespan(r));
   }
@@ -184,7 +184,7 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
 
 static void at_random(int ties) {
   berth_rng rng = seeded(21, (uint64_t)ties);
-  EACH(round, 120) one_random(&rng, round, ties);
+  for (int32_t round = 0; round < 120; round++) one_random(&rng, round, ties);
 }
 
 /* ---- refusals ---- */

@@ -79,7 +79,7 @@ TEST("twins keep tensors") {
 TEST("twins in random graphs") {
   enum { OPS = 20 };
   berth_rng rng = seeded(8, 0);
-  EACH(round, 48) {
+  for (int round = 0; round < 48; round++) {
     setup s;
     berth_mirror_options m = berth_mirror_default();
     setup_random(&s, &rng, OPS, 0);
@@ -91,7 +91,8 @@ TEST("twins in random graphs") {
     s.cost = must_cost_new(s.g, s.t, NULL);
     int32_t device[2 * OPS];
     random_devices(&rng, OPS, 3, device);
-    EACH(v, OPS) device[2 * OPS - 1 - v] = round % 3 ? device[v] : berth_rng_below(&rng, 3);
+    for (int32_t v = 0; v < OPS; v++)
+      device[2 * OPS - 1 - v] = round % 3 ? device[v] : berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(s.g);
     o.links = (berth_links)(round % 4);
     o.send = (berth_send)(round / 4 % 2);
@@ -130,7 +131,7 @@ TEST("running out by an arriving input") {
 TEST("order within an instant") {
   int32_t device[] = { 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  EACH(order, 2) {
+  for (int order = 0; order < 2; order++) {
     o.order = (berth_event_order)order;
     setup s = setup_of("1w7 0w9 1w8", 1, INFINITY);
     check_peak(run(&s, device, &o), 0, 17, 1); /* 9 and 8: the op of no length counts at its
@@ -145,13 +146,13 @@ TEST("one instant on two devices, any numbering") {
   static const int32_t orders[][4] = {
     { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 }
   };
-  EACH(k, 32) {
+  for (int k = 0; k < 32; k++) {
     const int32_t *id = orders[k % 4];
     berth_sim_options o = policy(k < 16 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     berth_tensor t = { id[0], 1, 10, 0 };
     o.links = (berth_links)(k / 4 % 4);
     setup s = setup_started();
-    EACH(i, 4) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
+    for (int32_t i = 0; i < 4; i++) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
     must_add_tensor(s.b, &t);
     setup_use(&s, 0, id[3]);
     setup_mesh(&s, 2, 15);
@@ -167,7 +168,7 @@ TEST("one instant on two devices, any numbering") {
 /* A tensor that crosses in no time makes room for what starts at that instant, under any links,
  * dispatch and order. */
 TEST("transfers and ops of no length") {
-  EACH(k, 24) {
+  for (int k = 0; k < 24; k++) {
     int32_t device[] = { 0, 0, 1 };
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
     o.links = (berth_links)(k % 4);
@@ -209,12 +210,12 @@ TEST("exact fits fit") {
     { { 0.1, 0.2 }, 0.3, 1 },        { { 0.1, 0.7 }, 0.8, 1 }, { { 1e17 / 3, 2e17 / 3 }, 1e17, 1 },
     { { 0.1, 0.2 }, 0.29999999, 0 }, { { 8e9, 1 }, 8e9, 0 },
   };
-  EACH_OF(k, cases) {
-    EACH(params, 2) {
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (int params = 0; params < 2; params++) {
       int32_t device[] = { 0, 0 };
       berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
       setup s = setup_started();
-      EACH(i, 2) {
+      for (int i = 0; i < 2; i++) {
         setup_heavy(&s, 1, params ? cases[k].bytes[i] : 0, 0, BERTH_NONE);
         if (!params) setup_tensor(&s, i, cases[k].bytes[i]);
       }
@@ -230,13 +231,13 @@ TEST("exact fits fit") {
 TEST("the op that is named") {
   static const double workspace[][4] = { { 5, 20, 30, 10 }, { 30, 5, 30, 5 }, { 1, 1, 1, 1 } };
   static const int32_t want[] = { 2, 0, BERTH_NONE };
-  EACH(k, 3) {
+  for (int k = 0; k < 3; k++) {
     int32_t device[] = { 1, 1, 1, 1 };
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
     berth_oom oom = { BERTH_NONE, 1, 0, 0 };
     double sum = 0;
     setup s = setup_started();
-    EACH(i, 4) {
+    for (int i = 0; i < 4; i++) {
       setup_heavy(&s, 0, 0, workspace[k][i], BERTH_NONE);
       sum += workspace[k][i];
     }
@@ -254,7 +255,7 @@ TEST("first overflow in random graphs") {
   enum { OPS = 30 };
   static const double limits[] = { 6, 12, 20, 30, 45 };
   berth_rng rng = seeded(10, 0);
-  EACH(round, 160) {
+  for (int round = 0; round < 160; round++) {
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     o.links = (berth_links)(round / 2 % 4);
     o.dispatch = round % 3 ? BERTH_DISPATCH_FIFO : BERTH_DISPATCH_BLEVEL;
@@ -270,7 +271,7 @@ TEST("first overflow in random graphs") {
 TEST("ready order") {
   enum { OPS = 30 };
   berth_rng rng = seeded(9, 0);
-  EACH(round, 30) {
+  for (int round = 0; round < 30; round++) {
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     o.order = BERTH_ORDER_READY;
     o.links = (berth_links)(round % 4);
@@ -288,7 +289,7 @@ static void check_levels(berth_result *r, int32_t device, int32_t n, const doubl
                          const double *bytes) {
   const double *t, *b;
   if (!CHECK(berth_result_memory(r, device, &t, &b) == n)) return;
-  EACH(k, n) CHECK(t[k] == time[k] && b[k] == bytes[k]);
+  for (int32_t k = 0; k < n; k++) CHECK(t[k] == time[k] && b[k] == bytes[k]);
 }
 
 /* a (1 s, 100 B) --10 B--> b (1 s, 5 B) --20 B--> c (1 s) on device 0, where an op of no length
@@ -297,7 +298,7 @@ TEST("what is held over time, by hand") {
   static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 },
                       bytes[] = { 100, 117, 110, 135, 120, 100 };
   static const double total_times[] = { 0, 0, 0, 1, 2 }, total[] = { 100, 117, 110, 135, 130 };
-  EACH(k, 4) {
+  for (int k = 0; k < 4; k++) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy(k < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL);
     o.order = (berth_event_order)(k % 2);
@@ -320,7 +321,7 @@ TEST("what is held over time, by hand") {
 TEST("what is held over time, in any discipline") {
   enum { OPS = 40 };
   berth_rng rng = seeded(12, 0);
-  EACH(round, 192) {
+  for (int round = 0; round < 192; round++) {
     berth_sim_options o = policy((berth_memory_policy)(1 + round % 3));
     o.links = (berth_links)(round / 3 % 4);
     o.param_multiple = 1 + round % 5 * 0.7;
@@ -339,7 +340,7 @@ TEST("what is held over time, in any discipline") {
     berth_result *r = run(&s, device, &o);
     judged j = judge(&s, &o, r);
     if (o.split_windows && o.memory != BERTH_MEMORY_TOTAL) {
-      EACH(d, 3) check_timeline_shape(&j, d);
+      for (int32_t d = 0; d < 3; d++) check_timeline_shape(&j, d);
     } else {
       check_memory(&j);
     }
@@ -354,7 +355,7 @@ static berth_status run_long(void) {
   berth_result *r = NULL;
   int32_t device[OPS];
   char text[1000], *end = text;
-  EACH(i, OPS) {
+  for (int32_t i = 0; i < OPS; i++) {
     device[i] = i % 2;
     end += sprintf(end, "%d ", i % 4);
     if (i > 1) end += sprintf(end, "%d>%d:%d ", i / 2, i, i);

@@ -68,9 +68,10 @@ static void connect(setup *s, int32_t n, double bandwidth, int uneven) {
   berth_device d = berth_device_default();
   s->g = must_graph_builder_finish(s->b);
   b = must_topology_builder_new();
-  EACH(i, n) must_add_device(b, &d);
-  EACH(i, n) {
-    EACH(k, n) {
+  for (int32_t i = 0; i < n; i++)
+    must_add_device(b, &d);
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = 0; k < n; k++) {
       berth_link l = { uneven && i == n - 1 ? bandwidth / 2 : bandwidth, 0 };
       if (i != k) CHECK_OK(berth_topology_builder_add_link(b, i, k, &l, NULL));
     }
@@ -81,7 +82,7 @@ static void connect(setup *s, int32_t n, double bandwidth, int uneven) {
 
 /* Two ops in a row on one device. */
 TEST("ops that end too late") {
-  EACH(k, 2 * WAYS) {
+  for (int k = 0; k < 2 * WAYS; k++) {
     int32_t device[] = { 1, 0, 0, 0 };
     berth_sim_options o = way(k % WAYS);
     setup s = setup_started();
@@ -103,7 +104,7 @@ TEST("ops that end too late") {
 /* A transfer that takes for ever is no missing route; nor is one that only ends too late. */
 TEST("transfers that end too late") {
   static const double bytes[] = { 1e300, 1e298 }, seconds[] = { 1, 1e308 };
-  EACH(k, 4 * WAYS) {
+  for (int k = 0; k < 4 * WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k % WAYS);
     setup s = setup_started();
@@ -121,7 +122,7 @@ TEST("transfers that end too late") {
 /* Of several inputs the one that comes too late is named: 1.7e308 s from 0 is in time, 1e308 s from
  * 1e308 is not. */
 TEST("the late one of several inputs") {
-  EACH(k, WAYS) {
+  for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 1, 2, 2 };
     berth_sim_options o = way(k);
     setup s = setup_started();
@@ -140,11 +141,11 @@ static berth_status no_way(void *ud, int32_t tensor, int32_t src, int32_t dst, d
   return BERTH_OK;
 }
 TEST("no route") {
-  EACH(k, WAYS) {
+  for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k);
     setup s = setup_started();
-    EACH(i, 4) setup_op(&s, i == 3 ? 1e308 : 1);
+    for (int i = 0; i < 4; i++) setup_op(&s, i == 3 ? 1e308 : 1);
     setup_edge(&s, 0, 2, 1e300);
     connect(&s, 2, 1e-10, 0);
     RELEASE(s.cost);
@@ -171,12 +172,12 @@ TEST("too many quanta") {
       "s" },
     { 1e308, 1, 1, "op 1 would end at inf s" },
   };
-  EACH_OF(c, cases) {
-    EACH(k, WAYS) {
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (int k = 0; k < WAYS; k++) {
       int32_t device[] = { 0, 0, 1, 1 };
       berth_sim_options o = way(k);
       setup s = setup_started();
-      EACH(i, 4) setup_op(&s, cases[c].seconds);
+      for (int i = 0; i < 4; i++) setup_op(&s, cases[c].seconds);
       setup_edge(&s, 0, 1, 0);
       setup_edge(&s, 0, 2, cases[c].bytes);
       connect(&s, 2, 1, 0);
@@ -193,7 +194,7 @@ TEST("too much noise") {
   setup_add(&s, "1 1 1 1 0>1:1 1>2:1");
   connect(&s, 2, 1, 0);
   char said[512];
-  EACH(k, WAYS) {
+  for (int k = 0; k < WAYS; k++) {
     berth_sim_options o = way(k);
     o.noise = 1e4;
     refuse(&s, device, &o, BERTH_EINVAL, "option noise is 10000 (0 to 10)");
@@ -208,12 +209,12 @@ TEST("times of any size, any options") {
   enum { OPS = 12 };
   int fine = 0, late = 0;
   berth_rng rng = seeded(12, 0);
-  EACH(round, 600) {
+  for (int round = 0; round < 600; round++) {
     berth_sim_options o = way(round % WAYS);
     setup s = setup_started();
     int32_t sequence[OPS];
     double rank[OPS];
-    EACH(i, OPS) {
+    for (int32_t i = 0; i < OPS; i++) {
       setup_heavy(&s, pow(10, 308 * berth_rng_uniform(&rng)), 1, 1, BERTH_NONE);
       sequence[i] = i;
       rank[i] = berth_rng_uniform(&rng);

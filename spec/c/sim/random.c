@@ -54,8 +54,8 @@ static void many_runs(int ties, int even, int collectives) {
                                         BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
   berth_rng rng = seeded(11, (uint64_t)(4 * collectives + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
-    EACH(k, 6) {
-      EACH(round, check_runs(2, 6)) {
+    for (int32_t k = 0; k < 6; k++) {
+      for (int32_t round = 0; round < check_runs(2, 6); round++) {
         setup s;
         int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
         setup_random(&s, &rng, n, ties);
@@ -65,7 +65,7 @@ static void many_runs(int ties, int even, int collectives) {
         int32_t device[OPS];
         random_devices(&rng, n, devices, device);
         double rank[OPS];
-        EACH(i, n) rank[i] = berth_rng_uniform(&rng);
+        for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
         berth_sim_options o = options(0, dispatches[k], round % 2, rank);
         set_links(&o, links);
         o.collectives = collectives == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
@@ -81,14 +81,14 @@ static void many_runs(int ties, int even, int collectives) {
 
 TEST("one device: exactly the sum") {
   berth_rng rng = seeded(3, 0);
-  EACH(round, 20) {
+  for (int32_t round = 0; round < 20; round++) {
     setup s;
     int32_t device[OPS] = { 0 };
     double sum = 0;
     berth_sim_options o = options(round % 4, 0, round % 2, NULL);
     setup_random(&s, &rng, OPS, 1);
     setup_mesh(&s, 3, INFINITY);
-    EACH(i, OPS) sum += berth_cost_op(s.cost, i, 0);
+    for (int32_t i = 0; i < OPS; i++) sum += berth_cost_op(s.cost, i, 0);
     berth_result *r = must_simulate(s.cost, device, &o);
     /* multiples of 1/4: exact */
     CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum);
@@ -98,7 +98,7 @@ TEST("one device: exactly the sum") {
 /* Names of devices do not matter, with equal devices and FIFO. */
 TEST("names of devices do not matter") {
   berth_rng rng = seeded(4, 0);
-  EACH(round, 20) {
+  for (int32_t round = 0; round < 20; round++) {
     setup s;
     int32_t name[4] = { 0, 1, 2, 3 };
     berth_sim_options o = options(round % 4, 0, 0, NULL);
@@ -108,7 +108,7 @@ TEST("names of devices do not matter") {
     random_devices(&rng, OPS, 4, device);
     berth_rng_shuffle(&rng, name, 4);
     int32_t other[OPS];
-    EACH(i, OPS) other[i] = name[device[i]];
+    for (int32_t i = 0; i < OPS; i++) other[i] = name[device[i]];
     berth_sim *sim = must_sim_new(s.cost, &o);
     berth_sim_summary a = must_sim_run(sim, device);
     berth_sim_summary b = must_sim_run(sim, other);
@@ -126,17 +126,17 @@ TEST("many devices, many arrivals under way") {
   berth_sim_options o = options(BERTH_LINKS_FREE, 0, 0, NULL);
   berth_rng rng = seeded(5, 0);
   setup s = setup_started();
-  EACH(i, WIDE) setup_op(&s, 0); /* all at once, arrivals in random order */
-  EACH(i, WIDE) setup_op(&s, 0.001);
+  for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0); /* all at once, arrivals in random order */
+  for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0.001);
   double ready[WIDE];
-  EACH(i, WIDE) {
+  for (int32_t i = 0; i < WIDE; i++) {
     setup_edge(&s, i, WIDE + i, ready[i] = 1000 * berth_rng_uniform(&rng));
     device[i] = 1 + i % 39;
     device[WIDE + i] = 0;
   }
   setup_mesh(&s, 40, INFINITY);
   berth_result *r = must_simulate(s.cost, device, &o);
-  EACH(i, WIDE) { /* FIFO: an op starts after all that are ready before it */
+  for (int32_t i = 0; i < WIDE; i++) { /* FIFO: an op starts after all that are ready before it */
     double start = berth_result_start(r)[WIDE + i];
     CHECK(start >= ready[i]);
     last = fmax(last, ready[i]);

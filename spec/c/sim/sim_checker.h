@@ -45,7 +45,7 @@ static judged judge_random(berth_rng *rng, int32_t n, int ties, double memory,
 }
 
 static const berth_transfer *find_sent(const judged *j, int32_t tensor, int32_t dst) {
-  EACH(i, j->n_sent) {
+  for (int32_t i = 0; i < j->n_sent; i++) {
     if (j->sent[i].tensor == tensor && j->sent[i].dst == dst) return &j->sent[i];
   }
   return NULL;
@@ -64,14 +64,14 @@ static int beside(const judged *j, int32_t op) {
 /* When the last collective that op waits for is over; whether op waits for collective k at all. */
 static int waits_for(const judged *j, int32_t op, int32_t k) {
   berth_collective c = must_graph_collective(j->g, k);
-  EACH(i, c.n_consumers) {
+  for (int32_t i = 0; i < c.n_consumers; i++) {
     if (c.consumers[i] == op) return 1;
   }
   return 0;
 }
 static double met_before(const judged *j, int32_t op) {
   double at = 0;
-  EACH(k, j->n_met) at = waits_for(j, op, k) ? fmax(at, j->met[k].finish) : at;
+  for (int32_t k = 0; k < j->n_met; k++) at = waits_for(j, op, k) ? fmax(at, j->met[k].finish) : at;
   return at;
 }
 
@@ -80,7 +80,7 @@ static double inputs_there(const judged *j, int32_t op) {
   const int32_t *in;
   double there = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     int32_t u = producer_of(j, in[i]);
     const berth_transfer *x =
         j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
@@ -93,7 +93,7 @@ static double producers_done(const judged *j, int32_t op) {
   const int32_t *in;
   double done = met_before(j, op);
   int32_t n = berth_graph_inputs(j->g, op, &in);
-  EACH(i, n) done = fmax(done, j->finish[producer_of(j, in[i])]);
+  for (int32_t i = 0; i < n; i++) done = fmax(done, j->finish[producer_of(j, in[i])]);
   return done;
 }
 /* When op may be picked. */
@@ -119,13 +119,13 @@ static double held_from(const judged *j, int32_t op) {
 /* ---- precedence, devices, tensors ---- */
 
 static void check_precedence(const judged *j) {
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     CHECK(j->start[v] >= inputs_there(j, v) - EPS);
     if (!j->o->preempt || beside(j, v)) {
       CHECK_NEAR(j->finish[v] - j->start[v], berth_cost_op(j->cost, v, j->device[v]), EPS);
     }
   }
-  EACH(i, j->n_sent) {
+  for (int32_t i = 0; i < j->n_sent; i++) {
     const berth_transfer *x = &j->sent[i];
     double c = berth_cost_transfer(j->cost, x->tensor, x->src, x->dst);
     CHECK(x->start >= j->finish[producer_of(j, x->tensor)] - EPS);
@@ -137,7 +137,7 @@ static void check_precedence(const judged *j) {
 }
 static void check_devices(const judged *j) {
   double busy[16] = { 0 };
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     if (beside(j, v)) continue;
     busy[j->device[v]] += berth_cost_op(j->cost, v, j->device[v]);
     for (int32_t w = 0; w < v && !j->o->preempt; w++) {
@@ -145,7 +145,7 @@ static void check_devices(const judged *j) {
       CHECK(j->finish[v] <= j->start[w] + EPS || j->finish[w] <= j->start[v] + EPS);
     }
   }
-  EACH(d, j->devices) CHECK_NEAR(berth_result_busy(j->r)[d], busy[d], 1e-6);
+  for (int32_t d = 0; d < j->devices; d++) CHECK_NEAR(berth_result_busy(j->r)[d], busy[d], 1e-6);
 }
 
 /* The intervals cover [from, to). */
@@ -153,7 +153,7 @@ static int covered(double from, double to, int32_t n, const double (*part)[2]) {
   int moved = 1;
   while (from < to - EPS && moved) {
     moved = 0;
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       if (part[i][0] <= from + EPS && part[i][1] > from + EPS) {
         from = part[i][1];
         moved = 1;
@@ -167,9 +167,9 @@ static int covered(double from, double to, int32_t n, const double (*part)[2]) {
  * the one that runs is the one that the dispatch prefers. */
 static void check_work_conserving(const judged *j) {
   static double part[1024][2];
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     int32_t n = 0;
-    EACH(w, j->n) {
+    for (int32_t w = 0; w < j->n; w++) {
       if (w == v || j->device[w] != j->device[v] || beside(j, w) || beside(j, v)) continue;
       part[n][0] = held_from(j, w);
       part[n++][1] = j->finish[w];
@@ -187,7 +187,7 @@ static double key_of(const judged *j, int32_t op) {
   }
 }
 static void check_dispatch(const judged *j) {
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     double picked = held_from(j, v);
     for (int32_t w = 0; w < j->n && !beside(j, v); w++) {
       if (w == v || beside(j, w) || j->device[w] != j->device[v] || held_from(j, w) <= picked + EPS)
@@ -225,8 +225,8 @@ static void need_collective(const judged *j, int32_t k, uint64_t *need) {
     if (n > 1) mark(need, 64 * CHANNEL_WORDS - 1);
     return;
   }
-  EACH(a, n) {
-    EACH(b, n) {
+  for (int32_t a = 0; a < n; a++) {
+    for (int32_t b = 0; b < n; b++) {
       int ring = b == (a + 1) % n && !(c.kind == BERTH_BROADCAST && b == 0),
           star = (a == 0) != (b == 0);
       int uses = c.kind == BERTH_ALLTOALL || (c.kind == BERTH_PARAMETER_SERVER ? star : ring);
@@ -251,11 +251,11 @@ static void fill_clashes(const judged *j) {
   static uint64_t need[MOST_LOADS][CHANNEL_WORDS];
   int32_t n = j->n_sent + j->n_met;
   if (!CHECK(n <= MOST_LOADS)) return;
-  EACH(i, n) needs(j, i, need[i]);
-  EACH(a, n) {
-    EACH(b, n) {
+  for (int32_t i = 0; i < n; i++) needs(j, i, need[i]);
+  for (int32_t a = 0; a < n; a++) {
+    for (int32_t b = 0; b < n; b++) {
       uint64_t common = 0;
-      EACH(k, CHANNEL_WORDS) common |= need[a][k] & need[b][k];
+      for (int32_t k = 0; k < CHANNEL_WORDS; k++) common |= need[a][k] & need[b][k];
       clashes[a][b] = a != b && common;
     }
   }
@@ -263,7 +263,7 @@ static void fill_clashes(const judged *j) {
 static double members_done(const judged *j, int32_t k) {
   double at = 0;
   berth_collective c = must_graph_collective(j->g, k);
-  EACH(i, c.n_members) at = fmax(at, j->finish[c.members[i]]);
+  for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, j->finish[c.members[i]]);
   return at;
 }
 static double asked_at(const judged *j, const berth_transfer *x) {
@@ -271,7 +271,7 @@ static double asked_at(const judged *j, const berth_transfer *x) {
   double at = INFINITY;
   int32_t n = berth_graph_consumers(j->g, x->tensor, &use);
   if (j->o->send == BERTH_SEND_PUSH) return j->finish[producer_of(j, x->tensor)];
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     if (j->device[use[i]] == x->dst) at = fmin(at, held_from(j, use[i]));
   }
   return at;
@@ -287,7 +287,7 @@ static int reserved(const judged *j) {
 /* It starts when all that it needs has been given back by what asked before. */
 static void check_reservation(const judged *j, int32_t a, const double *asked, int32_t loads) {
   double start = load_start(j, a), from = asked[a];
-  EACH(b, loads) {
+  for (int32_t b = 0; b < loads; b++) {
     int before =
         asked[b] < asked[a] - EPS || (asked[b] <= asked[a] + EPS && load_end(j, b) <= start + EPS);
     if (clashes[a][b] && before) from = fmax(from, load_end(j, b));
@@ -298,13 +298,13 @@ static void check_channels(const judged *j) {
   static double part[MOST_LOADS][2], asked[MOST_LOADS];
   int32_t loads = j->n_sent + j->n_met;
   fill_clashes(j);
-  EACH(a, loads) asked[a] = load_asked(j, a);
-  EACH(a, loads) {
+  for (int32_t a = 0; a < loads; a++) asked[a] = load_asked(j, a);
+  for (int32_t a = 0; a < loads; a++) {
     double start = load_start(j, a), end = load_end(j, a);
     int32_t n = 0;
     if (reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH))
       check_reservation(j, a, asked, loads);
-    EACH(b, loads) {
+    for (int32_t b = 0; b < loads; b++) {
       double y_start = load_start(j, b), y_end = load_end(j, b);
       if (!clashes[a][b]) continue;
       CHECK(end <= y_start + EPS || y_end <= start + EPS);
@@ -316,7 +316,7 @@ static void check_channels(const judged *j) {
           && asked[a] < asked[b] - EPS && y_start > asked[a] + EPS && y_start < start - EPS) {
         int blocked = 0;
         double fuzz = j->tied ? 0 : EPS; /* it may end by rounding later */
-        EACH(c, loads) {
+        for (int32_t c = 0; c < loads; c++) {
           /* it took no time, but its turn */
           int instant = j->tied && fabs(load_start(j, c) - y_start) <= EPS;
           if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS
@@ -337,12 +337,12 @@ static void check_channels(const judged *j) {
 /* They begin when the last member has ended, or later if they need links; on one device at once;
  * and take their price. */
 static void check_collectives(const judged *j) {
-  EACH(k, j->n_met) {
+  for (int32_t k = 0; k < j->n_met; k++) {
     const berth_collective_run *m = &j->met[k];
     double price = -1, done = members_done(j, k);
     berth_collective c = must_graph_collective(j->g, k);
     int32_t at[64];
-    EACH(i, c.n_members) at[i] = j->device[c.members[i]];
+    for (int32_t i = 0; i < c.n_members; i++) at[i] = j->device[c.members[i]];
     CHECK_OK(berth_cost_collective(j->cost, k, c.n_members, at, &price));
     const int32_t *different;
     int32_t n = berth_result_collective_devices(j->r, k, &different);
@@ -359,15 +359,15 @@ static void check_collectives(const judged *j) {
 
 static void check_bounds(const judged *j) {
   double *comp = calloc((size_t)j->n + 1, sizeof *comp), work = 0, all = 0, cp = 0, last = 0;
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     comp[v] = berth_cost_op(j->cost, v, j->device[v]);
     work += comp[v];
     last = fmax(last, j->finish[v]);
   }
   all = work;
-  EACH(i, j->n_sent)
+  for (int32_t i = 0; i < j->n_sent; i++)
     all += berth_cost_transfer(j->cost, j->sent[i].tensor, j->sent[i].src, j->sent[i].dst);
-  EACH(k, j->n_met) {
+  for (int32_t k = 0; k < j->n_met; k++) {
     all += j->met[k].seconds;
     last = fmax(last, j->met[k].finish);
   }
@@ -399,11 +399,11 @@ static interval tensor_interval(const judged *j, int32_t tensor, int32_t device)
   x.from = home ? j->start[t.producer] : find_sent(j, tensor, device)->start;
   if (home) {
     x.to = fmax(j->finish[t.producer], twin_end(j, t.producer));
-    EACH(i, j->n_sent) {
+    for (int32_t i = 0; i < j->n_sent; i++) {
       if (j->sent[i].tensor == tensor) x.to = fmax(x.to, j->sent[i].finish);
     }
   }
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     if (j->device[use[i]] == device)
       x.to = fmax(x.to, fmax(j->finish[use[i]], twin_end(j, use[i])));
   }
@@ -412,14 +412,16 @@ static interval tensor_interval(const judged *j, int32_t tensor, int32_t device)
 }
 static int32_t intervals(const judged *j, interval *x) {
   int32_t k = 0, n_tensors = berth_graph_tensors(j->g);
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     berth_op o = must_graph_op(j->g, v);
     x[k++] = (interval){ -1, INFINITY, o.param_bytes * j->o->param_multiple, j->device[v] };
     x[k++] = (interval){ j->start[v], j->finish[v], o.workspace_bytes, j->device[v] };
   }
-  EACH(t, n_tensors) x[k++] = tensor_interval(j, t, j->device[producer_of(j, t)]);
-  EACH(i, j->n_sent) x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
-  EACH(m, j->n_met) {
+  for (int32_t t = 0; t < n_tensors; t++)
+    x[k++] = tensor_interval(j, t, j->device[producer_of(j, t)]);
+  for (int32_t i = 0; i < j->n_sent; i++)
+    x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
+  for (int32_t m = 0; m < j->n_met; m++) {
     const int32_t *d;
     int32_t n = berth_result_collective_devices(j->r, m, &d);
     berth_collective c = must_graph_collective(j->g, m);
@@ -431,7 +433,7 @@ static int32_t intervals(const judged *j, interval *x) {
 }
 static double held_when(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     int counts = at == x[i].from || (x[i].from < at && at < x[i].to);
     sum += x[i].device == device && counts ? x[i].bytes : 0;
   }
@@ -439,7 +441,8 @@ static double held_when(const interval *x, int32_t n, int32_t device, double at)
 }
 static double held_after(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
-  EACH(i, n) sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
+  for (int32_t i = 0; i < n; i++)
+    sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
   return sum;
 }
 
@@ -472,7 +475,7 @@ static void check_timeline_shape(const judged *j, int32_t device) {
   timeline m = timeline_of(j, device);
   int32_t top = 0;
   if (!CHECK(m.n > 0 && m.time[0] == 0)) return;
-  EACH(k, m.n) {
+  for (int32_t k = 0; k < m.n; k++) {
     int twin = k + 1 < m.n && m.time[k + 1] == m.time[k];
     CHECK(isfinite(m.time[k]) && isfinite(m.bytes[k]) && m.bytes[k] >= 0);
     if (m.bytes[k] > m.bytes[top]) top = k;
@@ -488,9 +491,9 @@ static void check_timeline(const judged *j, const interval *x, int32_t n, int32_
   check_timeline_shape(j, device);
   if (m.n == 0) return;
   CHECK_NEAR(m.bytes[0], held_when(x, n, device, -0.5), 1e-6);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     double ends[] = { x[i].from, x[i].to };
-    EACH(k, 2) {
+    for (int k = 0; k < 2; k++) {
       if (ends[k] < 0 || isinf(ends[k])) continue;
       CHECK_NEAR(told_at(&m, ends[k]), held_when(x, n, device, ends[k]), 1e-6);
       CHECK_NEAR(told_after(&m, ends[k]), held_after(x, n, device, ends[k]), 1e-6);
@@ -507,18 +510,18 @@ static void check_timeline(const judged *j, const interval *x, int32_t n, int32_
 static void check_memory(const judged *j) {
   static interval x[8192];
   int32_t n = intervals(j, x);
-  EACH(d, j->devices) check_timeline(j, x, n, d);
-  EACH(d, j->devices) {
+  for (int32_t d = 0; d < j->devices; d++) check_timeline(j, x, n, d);
+  for (int32_t d = 0; d < j->devices; d++) {
     const int32_t *ops;
     const double *bytes;
     double peak = held_when(x, n, d, -0.5), sum = 0;
     int32_t k = berth_result_peak_ops(j->r, d, &ops, &bytes);
-    EACH(i, n) {
+    for (int32_t i = 0; i < n; i++) {
       if (x[i].device == d) peak = fmax(peak, held_when(x, n, d, x[i].from));
     }
     CHECK_NEAR(berth_result_peak(j->r)[d], peak, 1e-6);
     CHECK_NEAR(held_when(x, n, d, berth_result_peak_time(j->r)[d]), peak, 1e-6);
-    EACH(i, k) {
+    for (int32_t i = 0; i < k; i++) {
       sum += bytes[i];
       CHECK(bytes[i] > 0 && j->device[ops[i]] == d && (i == 0 || ops[i] > ops[i - 1]));
     }
@@ -532,8 +535,8 @@ static void check_oom(const judged *j, double limit) {
   int32_t n = intervals(j, x), device = -1;
   double first = INFINITY, held = 0;
   berth_oom oom = { -1, -1, 0, 0 };
-  EACH(d, j->devices) {
-    EACH(i, n) {
+  for (int32_t d = 0; d < j->devices; d++) {
+    for (int32_t i = 0; i < n; i++) {
       double bytes = x[i].device == d && x[i].from < first ? held_when(x, n, d, x[i].from) : 0;
       if (!(bytes > limit * (1 + 1e-12))) continue;
       first = x[i].from;
@@ -563,7 +566,7 @@ static void push_ops(const judged *j, delayed *x, int32_t op, double extra) {
   double start = j->start[op];
   const int32_t *in;
   int32_t n = berth_graph_inputs(j->g, op, &in);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     int32_t u = producer_of(j, in[i]);
     const berth_transfer *t =
         j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
@@ -575,21 +578,22 @@ static void push_ops(const judged *j, delayed *x, int32_t op, double extra) {
       start = fmax(start, x->finish[v]);
     }
   }
-  EACH(k, j->n_met) start = waits_for(j, op, k) ? fmax(start, x->arrived[j->n_sent + k]) : start;
+  for (int32_t k = 0; k < j->n_met; k++)
+    start = waits_for(j, op, k) ? fmax(start, x->arrived[j->n_sent + k]) : start;
   x->start[op] = start;
   x->finish[op] = start + (j->finish[op] - j->start[op]) + extra;
 }
 static double pushed_members(const judged *j, const delayed *x, int32_t k) {
   double at = 0;
   berth_collective c = must_graph_collective(j->g, k);
-  EACH(i, c.n_members) at = fmax(at, x->finish[c.members[i]]);
+  for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, x->finish[c.members[i]]);
   return at;
 }
 static void push_load(const judged *j, delayed *x, int32_t k) {
   double was = load_start(j, k),
          start = fmax(was, k < j->n_sent ? x->finish[producer_of(j, j->sent[k].tensor)]
                                          : pushed_members(j, x, k - j->n_sent));
-  EACH(i, j->n_sent + j->n_met) {
+  for (int32_t i = 0; i < j->n_sent + j->n_met; i++) {
     /* it was the first */
     int instant = load_start(j, i) == was && load_end(j, i) == was && load_end(j, k) > was;
     if (i != k && (load_start(j, i) < was || instant) && load_end(j, i) <= was + EPS
@@ -603,18 +607,18 @@ static double delayed_makespan(const judged *j, int32_t op, double delay) {
   size_t n = (size_t)j->n + 1, m = (size_t)(j->n_sent + j->n_met) + 1;
   delayed x = { calloc(n, 8), calloc(n, 8), calloc(m, 8), calloc(m, 8) };
   double end = 0;
-  EACH(round, j->n + j->n_sent + j->n_met) { /* to the fixpoint */
+  for (int32_t round = 0; round < j->n + j->n_sent + j->n_met; round++) { /* to the fixpoint */
     double before = 0, after = 0;
-    EACH(v, j->n) before += x.finish[v];
-    EACH(k, j->n_sent + j->n_met) before += x.arrived[k];
-    EACH(v, j->n) push_ops(j, &x, v, v == op ? delay : 0);
-    EACH(k, j->n_sent + j->n_met) push_load(j, &x, k);
-    EACH(v, j->n) after += x.finish[v];
-    EACH(k, j->n_sent + j->n_met) after += x.arrived[k];
+    for (int32_t v = 0; v < j->n; v++) before += x.finish[v];
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) before += x.arrived[k];
+    for (int32_t v = 0; v < j->n; v++) push_ops(j, &x, v, v == op ? delay : 0);
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) push_load(j, &x, k);
+    for (int32_t v = 0; v < j->n; v++) after += x.finish[v];
+    for (int32_t k = 0; k < j->n_sent + j->n_met; k++) after += x.arrived[k];
     if (round > 1 && before == after) break;
   }
-  EACH(v, j->n) end = fmax(end, x.finish[v]);
-  EACH(k, j->n_met) end = fmax(end, x.arrived[j->n_sent + k]);
+  for (int32_t v = 0; v < j->n; v++) end = fmax(end, x.finish[v]);
+  for (int32_t k = 0; k < j->n_met; k++) end = fmax(end, x.arrived[j->n_sent + k]);
   RELEASE(x.start, x.finish, x.sent, x.arrived);
   return end;
 }
@@ -624,14 +628,14 @@ static void check_slack(const judged *j) {
   double makespan = berth_result_makespan(j->r);
   if (!CHECK(slack != NULL)) return;
   fill_clashes(j);
-  EACH(v, j->n) {
+  for (int32_t v = 0; v < j->n; v++) {
     CHECK(delayed_makespan(j, v, slack[v] * (1 - 1e-9)) <= makespan + 1e-6);
     CHECK(delayed_makespan(j, v, slack[v] + 1e-3) >= makespan + 0.5e-3);
   }
 }
 /* A collective that op was the last to reach ends last. */
 static int met_last(const judged *j, int32_t op) {
-  EACH(k, j->n_met) {
+  for (int32_t k = 0; k < j->n_met; k++) {
     if (j->met[k].last == op && j->met[k].finish == berth_result_makespan(j->r)) return 1;
   }
   return 0;
@@ -646,8 +650,9 @@ static void check_critical(const judged *j) {
   for (int32_t i = 1; i < n; i++) {
     const int32_t *in;
     int32_t m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
-    EACH(k, m) feeds |= producer_of(j, in[k]) == op[i - 1];
-    EACH(k, j->n_met) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
+    for (int32_t k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
+    for (int32_t k = 0; k < j->n_met; k++)
+      feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
     CHECK(feeds
           || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1])
               && !beside(j, op[i])));
@@ -655,7 +660,7 @@ static void check_critical(const judged *j) {
   }
   if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH
       && j->o->collectives == BERTH_COLLECTIVES_LINKS) {
-    EACH(i, n) CHECK(slack[op[i]] <= 1e-9);
+    for (int32_t i = 0; i < n; i++) CHECK(slack[op[i]] <= 1e-9);
   }
 }
 

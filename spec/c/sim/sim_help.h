@@ -72,12 +72,12 @@ static void setup_uneven(setup *s, int32_t n) {
   berth_topology_builder *b = NULL;
   s->g = must_graph_builder_finish(s->b);
   b = must_topology_builder_new();
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.speed = 1 + 0.25 * i;
     must_add_device(b, &d);
   }
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     berth_link l = { 1 + 0.5 * i, 0.125 * i };
     CHECK_OK(berth_topology_builder_add_duplex(b, i, (i + 1) % n, &l, NULL));
   }
@@ -103,13 +103,13 @@ static void setup_end(setup *s) {
  * zero) or real numbers. */
 static void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
   setup_begin(s);
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
     setup_heavy(s, x, berth_rng_below(rng, 8), berth_rng_below(rng, 4), BERTH_NONE);
   }
-  EACH(i, n - 1) {
+  for (int32_t i = 0; i < n - 1; i++) {
     int32_t tensors = berth_rng_below(rng, 3);
-    EACH(k, tensors) {
+    for (int32_t k = 0; k < tensors; k++) {
       int32_t t = setup_tensor(s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
       for (int32_t c = i + 1; c < n && c < i + 12; c++) {
         if (berth_rng_below(rng, 5) == 0) setup_use(s, t, c);
@@ -139,7 +139,7 @@ static void setup_collectives(setup *s, berth_rng *rng, int32_t n, int32_t count
   }
 }
 static void random_devices(berth_rng *rng, int32_t n, int32_t devices, int32_t *device) {
-  EACH(i, n) device[i] = berth_rng_below(rng, devices);
+  for (int32_t i = 0; i < n; i++) device[i] = berth_rng_below(rng, devices);
 }
 
 static char *read_text(const char *dir, const char *sub, const char *name) {
@@ -186,7 +186,7 @@ static doppler_graph *doppler_read(const char *dir, const char *name) {
   if (!text) return NULL;
   doppler_graph *d = calloc(1, sizeof *d);
   const char *line[4];
-  EACH(i, 4) {
+  for (int i = 0; i < 4; i++) {
     line[i] = p;
     p = line_end(p) + 1;
   }
@@ -221,9 +221,10 @@ static double jitter(int32_t i, uint64_t s) {
 
 static void doppler_setup(setup *s, const doppler_graph *d, int32_t devices, int perturbed) {
   setup_begin(s);
-  EACH(i, d->n) setup_op(s, d->comp[i] + (perturbed ? jitter(i, 1) : 0));
-  EACH(i, d->n) setup_tensor(s, i, d->comm[i] + (perturbed ? jitter(i, 2) : 0));
-  EACH(e, d->m) setup_use(s, d->src[e], d->dst[e]);
+  for (int32_t i = 0; i < d->n; i++) setup_op(s, d->comp[i] + (perturbed ? jitter(i, 1) : 0));
+  for (int32_t i = 0; i < d->n; i++)
+    setup_tensor(s, i, d->comm[i] + (perturbed ? jitter(i, 2) : 0));
+  for (int32_t e = 0; e < d->m; e++) setup_use(s, d->src[e], d->dst[e]);
   setup_mesh(s, devices, INFINITY);
 }
 

@@ -10,7 +10,7 @@ typedef struct pdag {
 static void read_pdag(setup *s, const char *text, pdag *p) {
   char *at = strstr(text, "hosts") + 5;
   p->hosts = (int32_t)strtol(at, &at, 10);
-  EACH(i, p->hosts) p->speed[i] = strtod(at, &at);
+  for (int32_t i = 0; i < p->hosts; i++) p->speed[i] = strtod(at, &at);
   at = strstr(at, "link") + 4;
   p->bandwidth = strtod(at, &at);
   p->latency = strtod(at, &at);
@@ -18,13 +18,13 @@ static void read_pdag(setup *s, const char *text, pdag *p) {
   p->n = (int32_t)strtol(at, &at, 10);
   p->host = malloc((size_t)p->n * sizeof *p->host);
   p->sequence = malloc((size_t)p->n * sizeof *p->sequence);
-  EACH(i, p->n) {
+  for (int32_t i = 0; i < p->n; i++) {
     p->host[i] = (int32_t)strtol(at, &at, 10);
     p->sequence[i] = setup_op(s, strtod(at, &at));
   }
   at = strstr(at, "edges") + 5;
   p->m = (int32_t)strtol(at, &at, 10);
-  EACH(e, p->m) {
+  for (int32_t e = 0; e < p->m; e++) {
     int32_t src = (int32_t)strtol(at, &at, 10), dst = (int32_t)strtol(at, &at, 10);
     setup_edge(s, src, dst, floor(strtod(at, &at)));
   }
@@ -32,7 +32,7 @@ static void read_pdag(setup *s, const char *text, pdag *p) {
 
 static void wire_mesh(berth_topology_builder *b, const pdag *p, const int32_t *node) {
   berth_link l = { p->bandwidth, p->latency };
-  EACH(i, p->hosts) {
+  for (int32_t i = 0; i < p->hosts; i++) {
     for (int32_t k = i + 1; k < p->hosts; k++) {
       CHECK_OK(berth_topology_builder_add_duplex(b, node[i], node[k], &l, NULL));
     }
@@ -46,7 +46,7 @@ static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *no
   int32_t out;
   CHECK_OK(berth_topology_builder_add_switch(b, "out", &out));
   CHECK_OK(berth_topology_builder_add_link(b, in, out, &l, NULL));
-  EACH(i, p->hosts) {
+  for (int32_t i = 0; i < p->hosts; i++) {
     CHECK_OK(berth_topology_builder_add_link(b, node[i], in, &none, NULL));
     CHECK_OK(berth_topology_builder_add_link(b, out, node[i], &none, NULL));
   }
@@ -55,7 +55,7 @@ static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *no
 static void wire(setup *s, const pdag *p, int bus) {
   berth_topology_builder *b = must_topology_builder_new();
   int32_t node[64];
-  EACH(i, p->hosts) {
+  for (int32_t i = 0; i < p->hosts; i++) {
     berth_device d = berth_device_default();
     d.speed = p->speed[i];
     node[i] = must_add_device(b, &d);
@@ -68,7 +68,7 @@ static void wire(setup *s, const pdag *p, int bus) {
 
 static void check_times(const berth_result *r, const char *times, int32_t n) {
   char *at = (char *)times;
-  EACH(i, n) {
+  for (int32_t i = 0; i < n; i++) {
     CHECK(strtol(at, &at, 10) == i);
     CHECK_NEAR(berth_result_start(r)[i], strtod(at, &at), 1e-9);
     CHECK_NEAR(berth_result_finish(r)[i], strtod(at, &at), 1e-9);
@@ -121,7 +121,7 @@ TEST("every start and finish, to 1e-9 s") {
   if (!dir) {
     SKIP("no test data beside the project");
   } else {
-    EACH(k, 3) {
+    for (int k = 0; k < 3; k++) {
       one_case(dir, "tiny", modes[k]);
       one_case(dir, "d100", modes[k]);
       one_case(dir, "d1k", modes[k]);

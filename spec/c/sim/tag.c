@@ -46,7 +46,7 @@ TEST("one tensor: 662 us") {
   CASE("two tensors over one link: 1174 us");
   setup_begin(&s);
   setup_op(&s, 100 * US);
-  EACH(i, 2) setup_op(&s, 50 * US);
+  for (int32_t i = 0; i < 2; i++) setup_op(&s, 50 * US);
   for (int32_t i = 1; i < 3; i++) setup_edge(&s, 0, i, 4e6);
   finish(&s, 2, 8000e6);
   check_makespan(&s, device, 1174);
@@ -84,7 +84,7 @@ TEST("limits") {
   enum { OPS = 40 };
   int cut = 0;
   berth_rng rng = seeded(8, 0);
-  EACH(round, 60) {
+  for (int32_t round = 0; round < 60; round++) {
     setup s;
     setup_random(&s, &rng, OPS, round % 2);
     if (round % 3) setup_collectives(&s, &rng, OPS, 4, round % 2);
@@ -116,7 +116,7 @@ static void check_after(const berth_sim *sim, setup *s, const berth_sim_options 
   CHECK((peak != NULL) == (o->memory != BERTH_MEMORY_NONE));
   double busy[8];
   berth_i_sim_busy(sim, busy);
-  EACH(d, devices) {
+  for (int32_t d = 0; d < devices; d++) {
     CHECK_NEAR(busy[d], berth_result_busy(r)[d], 1e-9);
     if (peak) CHECK_NEAR(peak[d], berth_result_peak(r)[d], 1e-9);
   }
@@ -125,7 +125,7 @@ static void check_after(const berth_sim *sim, setup *s, const berth_sim_options 
 TEST("peaks and busy times after runs, bases and tries") {
   enum { OPS = 30, DEVICES = 4 };
   berth_rng rng = seeded(9, 0);
-  EACH(round, 40) {
+  for (int32_t round = 0; round < 40; round++) {
     setup s;
     int32_t op = berth_rng_below(&rng, OPS);
     berth_sim_options o = berth_sim_default(NULL);

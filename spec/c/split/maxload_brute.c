@@ -21,13 +21,13 @@ static sample draw(uint64_t seed) {
   s.training = berth_rng_below(&r, 3) == 0;
   s.acc = 1 + berth_rng_below(&r, 2);
   s.cpus = berth_rng_below(&r, 2);
-  EACH(i, 2 * s.n) {
+  for (int i = 0; i < 2 * s.n; i++) {
     s.time[i] = 1 + berth_rng_below(&r, 9);
     s.slow[i] = s.time[i] * (1 + berth_rng_below(&r, 4));
     s.size[i] = berth_rng_below(&r, 5);
     s.bytes[i] = berth_rng_below(&r, 4);
   }
-  EACH(i, s.n) {
+  for (int i = 0; i < s.n; i++) {
     for (int k = i + 1; k < s.n; k++) {
       if (berth_rng_below(&r, 3) != 0) continue;
       s.src[s.edges] = i;
@@ -36,7 +36,7 @@ static sample draw(uint64_t seed) {
   }
   if (s.training) {
     int forward = s.edges;
-    EACH(i, forward) {
+    for (int i = 0; i < forward; i++) {
       s.src[s.edges] = s.n + s.dst[i];
       s.dst[s.edges++] = s.n + s.src[i];
     }
@@ -55,7 +55,7 @@ static berth_cost *make(const sample *s) {
   berth_link link = { 1, 0 };
   if (berth_graph_builder_new(ctx, &b) || berth_graph_builder_types(b, 2, types)) goto done;
   int tensor[2 * MOST];
-  EACH(i, ops_of(s)) {
+  for (int i = 0; i < ops_of(s); i++) {
     double seconds[2] = { s->time[i], s->slow[i] };
     berth_op op = berth_op_default();
     op.seconds = seconds;
@@ -65,20 +65,20 @@ static berth_cost *make(const sample *s) {
     tensor[i] = BERTH_NONE;
     if (berth_graph_builder_add_op(b, &op, NULL)) goto done;
   }
-  EACH(i, s->edges) {
+  for (int i = 0; i < s->edges; i++) {
     int32_t *of = &tensor[s->src[i]];
     berth_tensor one = { s->src[i], s->bytes[s->src[i]], -1, 0 };
     if (*of == BERTH_NONE && berth_graph_builder_add_tensor(b, &one, of)) goto done;
     if (berth_graph_builder_add_consumer(b, *of, s->dst[i])) goto done;
   }
   if (berth_graph_builder_finish(b, &g) || berth_topology_builder_new(ctx, &tb)) goto done;
-  EACH(i, s->acc + s->cpus) {
+  for (int i = 0; i < s->acc + s->cpus; i++) {
     berth_device d = berth_device_default();
     d.type = i < s->acc ? "gpu" : "cpu";
     d.memory = i < s->acc ? s->memory : INFINITY;
     if (berth_topology_builder_add_device(tb, &d, NULL, NULL)) goto done;
   }
-  EACH(i, s->acc + s->cpus)
+  for (int i = 0; i < s->acc + s->cpus; i++)
     for (int k = i + 1; k < s->acc + s->cpus; k++)
       if (berth_topology_builder_add_duplex(tb, i, k, &link, NULL)) goto done;
   if (berth_topology_builder_finish(tb, &t)) goto done;
@@ -91,7 +91,7 @@ done:
 /* ---- by the words of the model ---- */
 
 static int crosses(const sample *s, const int32_t *at, int op, int d) {
-  EACH(e, s->edges)
+  for (int e = 0; e < s->edges; e++)
     if (s->src[e] == op && (at[op] == d) != (at[s->dst[e]] == d)) return 1;
   return 0;
 }
@@ -99,7 +99,7 @@ static int crosses(const sample *s, const int32_t *at, int op, int d) {
 static double load_of(const sample *s, const int32_t *at, int d, double *held) {
   double load = 0;
   *held = 0;
-  EACH(i, ops_of(s)) {
+  for (int i = 0; i < ops_of(s); i++) {
     if (at[i] == d) {
       load += d < s->acc ? s->time[i] : s->slow[i];
       *held += s->size[i];
@@ -113,7 +113,7 @@ static double value_of(const sample *s, const int32_t *at, int *fits) {
   double most = 0;
   *fits = 1;
   double held;
-  EACH(d, s->acc + s->cpus) {
+  for (int d = 0; d < s->acc + s->cpus; d++) {
     most = fmax(most, load_of(s, at, d, &held));
     if (d < s->acc && held > s->memory) *fits = 0;
   }
@@ -123,13 +123,13 @@ static double value_of(const sample *s, const int32_t *at, int *fits) {
 /* No circle of devices by forward edges: Warshall's closure. */
 static int is_contiguous(const sample *s, const int32_t *at) {
   int way[4][4] = { { 0 } };
-  EACH(e, s->edges)
+  for (int e = 0; e < s->edges; e++)
     if (s->src[e] < s->n && s->dst[e] < s->n && at[s->src[e]] != at[s->dst[e]])
       way[at[s->src[e]]][at[s->dst[e]]] = 1;
-  EACH(k, 4)
-    EACH(i, 4)
-      EACH(j, 4) way[i][j] |= way[i][k] && way[k][j];
-  EACH(i, 4)
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < 4; i++)
+      for (int j = 0; j < 4; j++) way[i][j] |= way[i][k] && way[k][j];
+  for (int i = 0; i < 4; i++)
     if (way[i][i]) return 0;
   return 1;
 }
@@ -141,9 +141,9 @@ static double latency_of(const sample *s, const int32_t *at) {
   for (int round = 0; changed; round++) {
     if (round > 2 * n + 4) return INFINITY;
     changed = 0;
-    EACH(i, n) {
+    for (int i = 0; i < n; i++) {
       double start = 0;
-      EACH(e, s->edges) {
+      for (int e = 0; e < s->edges; e++) {
         int same_job =
             at[i] < s->acc ? at[s->dst[e]] == at[i] && at[s->src[e]] != at[i] : s->dst[e] == i;
         if (same_job) start = fmax(start, end[s->src[e]]);
@@ -167,9 +167,9 @@ typedef struct best {
 static best try_all(const sample *s) {
   best b = { INFINITY, INFINITY, INFINITY };
   int devices = s->acc + s->cpus, total = 1;
-  EACH(i, s->n) total *= devices;
+  for (int i = 0; i < s->n; i++) total *= devices;
   int fits;
-  EACH(code, total) {
+  for (int code = 0; code < total; code++) {
     int32_t at[2 * MOST];
     int rest = code;
     for (int i = 0; i < s->n; i++, rest /= devices) at[i] = at[s->n + i] = rest % devices;
@@ -239,7 +239,7 @@ static void check_values(uint64_t seed) {
   berth_cost *c = make(&s);
   berth_rng r = seeded(seed, 9);
   int32_t at[2 * MOST];
-  EACH(i, ops_of(&s)) at[i] = berth_rng_below(&r, s.acc + s.cpus);
+  for (int i = 0; i < ops_of(&s); i++) at[i] = berth_rng_below(&r, s.acc + s.cpus);
   berth_split_value v;
   double loads[4];
   CHECK_OK(berth_split_measure(c, at, NULL, loads, &v));
@@ -248,7 +248,7 @@ static void check_values(uint64_t seed) {
   CHECK_NEAR(v.max_load, x, 1e-9);
   CHECK((v.over == BERTH_NONE) == fits);
   double held;
-  EACH(d, s.acc + s.cpus) CHECK_NEAR(loads[d], load_of(&s, at, d, &held), 1e-9);
+  for (int d = 0; d < s.acc + s.cpus; d++) CHECK_NEAR(loads[d], load_of(&s, at, d, &held), 1e-9);
   CHECK_NEAR(v.latency, latency_of(&s, at), 1e-9);
 }
 
@@ -261,7 +261,7 @@ static sample fork_sample(void) {
                .dst = { 1, 2 },
                .bytes = { 1, 0, 0 },
                .memory = 10 };
-  EACH(i, 3) {
+  for (int i = 0; i < 3; i++) {
     s.time[i] = 3;
     s.slow[i] = 30;
     s.size[i] = 4;

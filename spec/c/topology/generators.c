@@ -23,8 +23,8 @@ static void check_path(const berth_topology *t, int32_t a, int32_t b, double ban
   CHECK(l.bandwidth == bandwidth && l.latency == latency);
 }
 static void check_symmetric(const berth_topology *t) {
-  EACH(a, t->n_devices)
-    EACH(b, t->n_devices) {
+  for (int32_t a = 0; a < t->n_devices; a++)
+    for (int32_t b = 0; b < t->n_devices; b++) {
       size_t p = berth_i_pair(t, a, b), q = berth_i_pair(t, b, a);
       CHECK(t->route_len[p] >= (a != b) && t->route_len[p] == t->route_len[q]);
       CHECK(t->latency[p] == t->latency[q] && t->bandwidth[p] == t->bandwidth[q]);
@@ -32,9 +32,9 @@ static void check_symmetric(const berth_topology *t) {
 }
 /* No link twice, none to itself. */
 static void check_simple(const berth_topology *t) {
-  EACH(i, t->n_links) {
+  for (int32_t i = 0; i < t->n_links; i++) {
     CHECK(t->from[i] != t->to[i]);
-    EACH(j, i) CHECK(t->from[i] != t->from[j] || t->to[i] != t->to[j]);
+    for (int32_t j = 0; j < i; j++) CHECK(t->from[i] != t->from[j] || t->to[i] != t->to[j]);
   }
 }
 
@@ -90,9 +90,9 @@ TEST("DGX-1: six bricks to a device, all pairs within two NVLinks") {
   berth_topology *t;
   CHECK_OK(berth_topology_dgx1(ctx, &plain, &fast, &slow, &t));
   check_size(t, 8, 14, 2 * (16 + 8 + 4 + 1));
-  EACH(a, 8) {
+  for (int32_t a = 0; a < 8; a++) {
     int32_t sum = 0;
-    EACH(b, 8) {
+    for (int32_t b = 0; b < 8; b++) {
       sum += bricks[a][b];
       if (bricks[a][b]) check_path(t, a, b, 10 * bricks[a][b], 0.5);
       CHECK(hops(t, a, b) == (a == b ? 0 : bricks[a][b] ? 1 : 2));
@@ -137,8 +137,8 @@ static void check_torus(int32_t x, int32_t y, int32_t z, int32_t duplexes) {
   CHECK_OK(berth_topology_torus(ctx, 3, dims, &plain, &slow, &t));
   check_size(t, n, n, 2 * duplexes);
   check_simple(t);
-  EACH(a, n)
-    EACH(b, n)
+  for (int32_t a = 0; a < n; a++)
+    for (int32_t b = 0; b < n; b++)
       CHECK(hops(t, a, b)
             == around(a / (y * z), b / (y * z), x) + around(a / z % y, b / z % y, y)
                    + around(a % z, b % z, z));
@@ -162,7 +162,7 @@ TEST("two levels: machine numbers, two links inside, four between") {
   berth_topology *t;
   CHECK_OK(berth_topology_two_level(ctx, 3, 2, &plain, &fast, &slow, &t));
   check_size(t, 6, 6 + 1 + 3, 2 * (6 + 3));
-  EACH(i, 6) CHECK(t->devices[i].machine == i / 2);
+  for (int32_t i = 0; i < 6; i++) CHECK(t->devices[i].machine == i / 2);
   check_path(t, 0, 1, 10, 1);
   check_path(t, 1, 2, 4, 3);
   check_symmetric(t);

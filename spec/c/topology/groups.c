@@ -16,7 +16,7 @@ static berth_device_group group_of(int32_t count, double bandwidth) {
 }
 
 static void start(group_case *c, int32_t n, double between, berth_group_links links) {
-  EACH(k, n * n) c->between[k] = between;
+  for (int32_t k = 0; k < n * n; k++) c->between[k] = between;
   c->spec = (berth_groups){ n, c->group, c->between, 12e-6, links };
 }
 
@@ -24,8 +24,8 @@ static void start(group_case *c, int32_t n, double between, berth_group_links li
 static int32_t common(const berth_topology *t, int32_t a, int32_t b, int32_t c, int32_t d) {
   const int32_t *x, *y;
   int32_t n = berth_topology_route(t, a, b, &x), m = berth_topology_route(t, c, d, &y), shared = 0;
-  EACH(i, n)
-    EACH(j, m) shared += x[i] == y[j];
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t j = 0; j < m; j++) shared += x[i] == y[j];
   return shared;
 }
 
@@ -51,7 +51,7 @@ static berth_topology *three(group_case *c, berth_group_links links) {
 static void check_three(const berth_topology *t) {
   static const int32_t machine[] = { 0, 0, 1, 1, 1, 2 };
   CHECK(berth_topology_devices(t) == 6);
-  EACH(i, 6) CHECK(t->devices[i].machine == machine[i]);
+  for (int32_t i = 0; i < 6; i++) CHECK(t->devices[i].machine == machine[i]);
   CHECK_TEXT(t->devices[3].name, "d3");
   CHECK_TEXT(t->devices[4].type, "slow");
   check_path(t, 0, 1, 8000);
@@ -112,7 +112,7 @@ TEST("nic: ports for a device, cards for a machine") {
 TEST("tree: what leaves a rack shares its link") {
   group_case c;
   start(&c, 4, 2810, BERTH_GROUPS_TREE);
-  EACH(g, 4) {
+  for (int32_t g = 0; g < 4; g++) {
     c.group[g] = group_of(1, 8000);
     c.group[g].rack = g / 2;
   }
@@ -137,12 +137,12 @@ static void draw(berth_rng *r, group_case *c, berth_group_links links) {
   int32_t n = 1 + berth_rng_below(r, MAX_GROUPS);
   bool ports = links == BERTH_GROUPS_NIC || links == BERTH_GROUPS_TREE;
   start(c, n, 1, links);
-  EACH(g, n) {
+  for (int32_t g = 0; g < n; g++) {
     c->group[g] = group_of(1 + berth_rng_below(r, 4), 3000 + 1000 * (double)berth_rng_below(r, 3));
     if (ports) c->group[g].machines = 1 + berth_rng_below(r, c->group[g].count);
     if (links == BERTH_GROUPS_TREE) c->group[g].rack = berth_rng_below(r, n);
   }
-  EACH(k, n * n) c->between[k] = pick(r);
+  for (int32_t k = 0; k < n * n; k++) c->between[k] = pick(r);
 }
 
 /* Group and machine within it of a device, counted anew. */
@@ -168,11 +168,11 @@ static void walk(const berth_topology *t, const berth_groups *s, int32_t a, int3
   const int32_t *links;
   int32_t n = berth_topology_route(t, a, b, &links), node = t->device_node[a];
   double least = INFINITY, latency = 0;
-  EACH(k, n) {
+  for (int32_t k = 0; k < n; k++) {
     CHECK(t->from[links[k]] == node);
     node = t->to[links[k]];
     CHECK(k == n - 1 || t->node_device[node] == BERTH_NONE);
-    EACH(j, k) CHECK(links[j] != links[k]);
+    for (int32_t j = 0; j < k; j++) CHECK(links[j] != links[k]);
     least = fmin(least, t->links[links[k]].bandwidth);
     latency += t->links[links[k]].latency;
   }
@@ -182,13 +182,13 @@ static void walk(const berth_topology *t, const berth_groups *s, int32_t a, int3
 
 TEST("random clusters: every route has its bottleneck and 12 us in all") {
   berth_rng r = seeded(8, 0);
-  EACH(trial, 200) {
+  for (int32_t trial = 0; trial < 200; trial++) {
     group_case c;
     draw(&r, &c, (berth_group_links)(trial % 4));
     berth_topology *t;
     if (!CHECK_OK(berth_topology_groups(ctx, &c.spec, &t))) continue;
-    EACH(a, t->n_devices)
-      EACH(b, t->n_devices)
+    for (int32_t a = 0; a < t->n_devices; a++)
+      for (int32_t b = 0; b < t->n_devices; b++)
         if (a != b) walk(t, &c.spec, a, b);
     RELEASE(t);
   }
@@ -232,7 +232,7 @@ static berth_status make(const void *what) {
   group_case c;
   berth_topology *t = NULL;
   start(&c, 3, 2810, links);
-  EACH(g, 3) c.group[g] = group_of(2, 8000);
+  for (int32_t g = 0; g < 3; g++) c.group[g] = group_of(2, 8000);
   if (links == BERTH_GROUPS_TREE) c.group[2].rack = 1;
   c.between[1] = 1000;
   berth_status st = berth_topology_groups(ctx, &c.spec, &t);

@@ -4,7 +4,8 @@
 
 static void add_devices(berth_topology_builder *b, int32_t n) {
   berth_device d = berth_device_default();
-  EACH(i, n) must_add_device(b, &d);
+  for (int32_t i = 0; i < n; i++)
+    must_add_device(b, &d);
 }
 static int32_t duplex(berth_topology_builder *b, int32_t a, int32_t c, double bandwidth,
                       double latency) {
@@ -177,7 +178,7 @@ static int is_better(const best_path *s, berth_link v) {
   if (s->n != s->n_found) return s->n < s->n_found;
   if (v.bandwidth != s->value.bandwidth) return v.bandwidth > s->value.bandwidth;
   if (v.latency != s->value.latency) return v.latency < s->value.latency;
-  EACH(i, s->n)
+  for (int32_t i = 0; i < s->n; i++)
     if (s->links[i] != s->found[i]) return s->links[i] < s->found[i];
   return 0;
 }
@@ -190,7 +191,7 @@ static void walk(best_path *s, int32_t node, berth_link v) {
     return;
   }
   s->seen[node] = 1;
-  EACH(k, s->t->n_links) {
+  for (int32_t k = 0; k < s->t->n_links; k++) {
     berth_link w = { fmin(v.bandwidth, s->t->links[k].bandwidth),
                      v.latency + s->t->links[k].latency };
     if (s->t->from[k] != node || s->seen[s->t->to[k]]) continue;
@@ -208,7 +209,7 @@ static berth_topology *random_topology(berth_rng *rng) {
   add_devices(b, n);
   for (int32_t i = n; i < v; i++)
     CHECK_OK(berth_topology_builder_add_switch(b, NULL, NULL));
-  EACH(i, m) {
+  for (int32_t i = 0; i < m; i++) {
     berth_link l = { 1 + berth_rng_below(rng, 3), berth_rng_below(rng, 3) };
     int32_t from = berth_rng_below(rng, v), to = berth_rng_below(rng, v);
     if (from != to) CHECK_OK(berth_topology_builder_add_link(b, from, to, &l, NULL));
@@ -232,10 +233,10 @@ static void check_against_reference(const berth_topology *t, int32_t a, int32_t 
 
 TEST("routes of 2000 random topologies equal those of an exhaustive search") {
   berth_rng rng = seeded(11, 0);
-  EACH(round, 2000) {
+  for (int round = 0; round < 2000; round++) {
     berth_topology *t = random_topology(&rng);
-    EACH(a, t->n_devices)
-      EACH(b, t->n_devices) check_against_reference(t, a, b);
+    for (int32_t a = 0; a < t->n_devices; a++)
+      for (int32_t b = 0; b < t->n_devices; b++) check_against_reference(t, a, b);
     RELEASE(t);
   }
 }
