@@ -97,7 +97,7 @@ describe("assignment", function()
     refuses("'best' is none of: textbook, code", e.teacher_ops, e, "best")
     refuses("a score of segment 1 is NaN", e.choose, e, berth.nn.array{ { 0 / 0 } })
     refuses("segment 1 has no row 2", e.select, e, { 1 }, { 1 }, { 2 })
-    refuses("has 2 numbers for 3 ops", berth.assignment, fork(), two(), { unit = { 1, 1 } })
+    refuses("has 2 entries, expected 3 (one per op)", berth.assignment, fork(), two(), { unit = { 1, 1 } })
     refuses("estimate", berth.assignment, fork(), two(), { estimate = "load" })
     local g = berth.graph{
       ops = { { seconds = 1, pin = 1 }, { seconds = 1, pin = 2 } } }
