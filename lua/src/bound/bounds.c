@@ -94,6 +94,7 @@ static void push_guarantee(lua_State *L, const berth_guarantee *k) {
   bl_set_string(L, "why", k->why);
 }
 
+/* [-0, +1] All that are known, also those that do not hold here. */
 static void push_guarantees(lua_State *L, const berth_guarantees *k) {
   lua_createtable(L, BERTH_GUARANTEES, 0);
   for (int i = 0; i < BERTH_GUARANTEES; i++) {

@@ -224,12 +224,14 @@ static void push_cells(lua_State *L, const berth_cluster *c, int32_t n, const do
   else bl_push_rows(L, n, resources, x);
 }
 
+/* (self) -> amounts that are free now, per machine or per machine and resource. */
 static int free_amounts(lua_State *L) {
   berth_cluster *c = self(L, "cluster:free");
   push_cells(L, c, berth_cluster_machines(c), berth_cluster_free(c));
   return 1;
 }
 
+/* (self) -> the same of the empty cluster. */
 static int capacity(lua_State *L) {
   berth_cluster *c = self(L, "cluster:capacity");
   push_cells(L, c, berth_cluster_machines(c), berth_cluster_capacity(c));

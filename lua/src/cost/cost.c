@@ -133,6 +133,7 @@ static int collective_body(lua_State *L) {
   return 0;
 }
 
+/* Called from whatever call of the library runs, perhaps in another coroutine: on its stack. */
 static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices,
                                     double *seconds) {
   collective_call q = { ud, collective, n, devices, 0 };

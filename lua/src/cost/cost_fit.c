@@ -18,6 +18,7 @@ static double *measured(lua_State *L, int i, const bl_where *w, const char *key,
   return x;
 }
 
+/* [-0, +1] { latency (s), bandwidth (bytes/s), r2 }. */
 static int push_fit(lua_State *L, const berth_link *l, double r2) {
   lua_createtable(L, 0, 3);
   bl_set_number(L, "latency", l->latency);

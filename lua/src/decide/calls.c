@@ -16,6 +16,7 @@ typedef struct request {
   double *out, *excess;
 } request;
 
+/* Keeps a message until the core has returned; the body ends without an error. */
 static int fault(bl_tree_box *box, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -40,6 +41,7 @@ static int32_t actions(const bl_tree_box *box) {
   return box->actions > 0 ? box->actions : berth_decider_actions(box->decider);
 }
 
+/* NaN is no value: comparisons with it order nothing. */
 static bool read_number(lua_State *L, int i, double *out) {
   if (lua_type(L, i) != LUA_TNUMBER) return false;
   *out = (double)lua_tonumber(L, i);
@@ -76,6 +78,7 @@ berth_status bl_call_value(void *ud, int32_t k, const int32_t *assignment, doubl
   return st;
 }
 
+/* [-0, +1] { assignment, decision, decided }. */
 static void push_leaf(lua_State *L, const bl_tree_box *box, const berth_leaf *leaf) {
   lua_createtable(L, 0, 3);
   bl_set_ids(L, box->assignment, decisions(box), leaf->assignment);

@@ -23,6 +23,7 @@ static int32_t n_tensors(const berth_analysis *a) {
   return berth_graph_tensors(berth_analysis_graph(a));
 }
 
+/* [-0, +1] Array of booleans. */
 static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {
@@ -70,6 +71,7 @@ static void build_unknown(lua_State *L) {
 
 CACHED(unknown)
 
+/* [-0, +1] A new box of the same graph each time. */
 static int get_graph(lua_State *L) {
   berth_analysis *a = self(L, "analysis.graph");
   berth_graph **g = bl_new_graph(L);
@@ -262,6 +264,7 @@ static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simpl
   o->kinds = kinds;
 }
 
+/* [-0, +n] Ops whose inputs are needed; without the option the core selects them. */
 static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph *g,
                        berth_simplify_options *o) {
   int32_t n;

@@ -26,6 +26,7 @@ static int32_t devices_of(const berth_deploy *d) {
 
 /* ---- strategies ---- */
 
+/* [-0, +n] An action for each op group. */
 static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
   int32_t groups = berth_deploy_groups(d);
   if (!bl_get_sized(L, i, w, "action", groups, "op group"))
@@ -125,6 +126,7 @@ static int device_groups(lua_State *L) {
   return 2;
 }
 
+/* [-0, +1] Samples of each device of the set, which add up to the batch. */
 static void push_samples(lua_State *L, const berth_deploy *d, int32_t set,
                          berth_deploy_shares shares) {
   int32_t n = berth_deploy_set(d, set, NULL), *x = bl_scratch(L, (size_t)n, sizeof *x);
@@ -164,6 +166,7 @@ static int legal(lua_State *L) {
   return 1;
 }
 
+/* Arguments 2 and 3: device set, and shares ("even" by default). */
 static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d,
                       berth_deploy_shares *shares) {
   int32_t set = bl_to_id(L, 2, w, "set", berth_deploy_sets(d), "device set");
@@ -230,6 +233,7 @@ static int get_topology(lua_State *L) {
   return 1;
 }
 
+/* [-0, +1] The analysis outlives the problem: the box has a reference. */
 static void build_analysis(lua_State *L) {
   berth_analysis *a = (berth_analysis *)berth_deploy_analysis(self(L, "deploy.analysis"));
   bl_box *box = bl_new(L, &bl_analysis_class, sizeof *box);

@@ -63,6 +63,7 @@ static void default_lines(lua_State *L) {
   default_value(L, "lines_bandwidth");
 }
 
+/* [-0, +0] Whether collectives are priced by fitted lines: the default, or by its name. */
 static bool is_lines(lua_State *L) {
   lua_getfield(L, -1, "collective_algorithm");
   bool yes = lua_isnil(L, -1)
@@ -223,6 +224,7 @@ static berth_deploy_options read_options(lua_State *L, int physics) {
   return o;
 }
 
+/* [-0, +n] The dispatch follows from the option `order`: one of its own would contradict it. */
 static berth_sim_options read_sim(lua_State *L, int physics) {
   BL_WHERE(w, problem_fn);
   berth_sim_options sim = bl_judge_options(L, push_sim(L, 2, &w, physics), &sim_where,

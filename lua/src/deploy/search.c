@@ -123,6 +123,7 @@ static void read_prior(lua_State *L, int at, int t, const bl_where *w,
   lua_pop(L, 1);
 }
 
+/* [-0, +0] A preset of decide, not a method of the core. */
 static bool is_published(lua_State *L, int t) {
   if (!t) return false;
   lua_getfield(L, t, "method");

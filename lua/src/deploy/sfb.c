@@ -19,6 +19,7 @@ static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barr
 static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
 static const char *const gradient_keys[] = { "op", "bytes", "seconds", NULL };
 
+/* [-0, +0] The id of an op, which must be there. */
 static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
   lua_getfield(L, t, key);
   int32_t id = bl_to_id(L, lua_gettop(L), w, key, n, "op");

@@ -183,6 +183,7 @@ static const bl_class list_class = {
   .name = "list of strategies", .key = "berth.deploy_list", .release = release_list
 };
 
+/* [-0, +1] { name, action, sfb } with the fields of its value. */
 static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l,
                           int32_t k) {
   lua_newtable(L);
@@ -215,6 +216,7 @@ static int baselines(lua_State *L) {
 
 /* ---- for graph networks ---- */
 
+/* [-0, +0] Sets an array of zeros; the table at the top keeps it, so that its data stays. */
 static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t columns) {
   const int32_t shape[2] = { rows, columns };
   bl_array_box *box = bl_push_zeros(L, 2, shape);

@@ -99,6 +99,7 @@ static int b_next(lua_State *L) {
   return 1;
 }
 
+/* (self) -> next op on the longest path to an end (docs/learning.md), as an index of berth.nn. */
 static int t_next(lua_State *L) {
   const berth_assign *a = self(L, "assignment:t_next");
   bl_push_index(L, ops_of(a), berth_assign_t_next(a));

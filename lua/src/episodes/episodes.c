@@ -13,6 +13,7 @@ typedef struct episodes_box {
   berth_assign *assign; /* of its own reference */
 } episodes_box;
 
+/* Episodes read the assignment until they are gone. */
 static void release_episodes(void *p) {
   episodes_box *box = p;
   berth_episodes_release(box->episodes);
@@ -282,6 +283,8 @@ static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o,
   return BERTH_OK;
 }
 
+/* A batch stops at the first placement that cannot be reached; one by one the others have a
+ * time. */
 static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, int threads,
                                  const berth_episodes *e, berth_sim_summary *out) {
   berth_status st =
@@ -326,6 +329,7 @@ static int simulate(lua_State *L) {
   return 1;
 }
 
+/* [-0, +1] An array, rows x devices x features; a copy, since the log belongs to the episodes. */
 static void push_log_devices(lua_State *L, const episodes_box *box, const berth_episode_log *log) {
   size_t size = (size_t)log->n_rows * (size_t)devices_of(box)
                 * (size_t)berth_assign_device_features(box->assign);

@@ -220,6 +220,7 @@ NUMBERS(start)
 NUMBERS(finish)
 NUMBERS(busy)
 
+/* [-0, +1] The scratch of copied() is below the answer and goes. */
 static void build_device(lua_State *L) {
   int32_t n;
   const int32_t *device = copied(L, "execution.device", part_device, sizeof *device, &n);

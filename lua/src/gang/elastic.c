@@ -40,6 +40,7 @@ static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int3
   return jobs;
 }
 
+/* [-0, +1], or nil, message, code. */
 static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n,
                        const int32_t *count) {
   if (st != BERTH_OK) return bl_refused(L, fn, st);
@@ -134,6 +135,7 @@ static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, cons
   return bl_to_wholes(L, -1, w, key, found, least);
 }
 
+/* [-0, +2] Shares by job and type, and the objective they reach. */
 static int push_shares(lua_State *L, const berth_gavel *p, const double *share, double objective) {
   bl_push_rows(L, p->n, p->types, share);
   lua_pushnumber(L, objective);

@@ -18,6 +18,7 @@ static const bl_class expansion_class = {
   .name = "expansion", .key = "berth.expansion", .release = release_expansion
 };
 
+/* [-0, +1] Owns the expansion until the answer is pushed. */
 static berth_expansion **new_expansion(lua_State *L) {
   bl_register(L, &expansion_class);
   berth_expansion **box = bl_new(L, &expansion_class, sizeof *box);
@@ -25,6 +26,7 @@ static berth_expansion **new_expansion(lua_State *L) {
   return box;
 }
 
+/* [-0, +1] Group of each device, by the links between them. */
 static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topology *t) {
   int32_t *group = bl_scratch(L, (size_t)berth_topology_devices(t), sizeof *group);
   if (berth_device_groups(t, group) != BERTH_OK)

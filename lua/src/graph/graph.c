@@ -146,6 +146,7 @@ static int get_collective(lua_State *L) {
 
 /* Iterators: upvalues are the graph and the next id. */
 
+/* Upvalue 2 of an iterator is the last id; BERTH_NONE at the end. */
 static int next_id(lua_State *L, int32_t n) {
   int32_t id = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
   if (id >= n) return BERTH_NONE;

@@ -53,12 +53,14 @@ static int32_t op_field(build *m, int t, const bl_where *w, const char *key) {
   return id;
 }
 
+/* An op by id or name, which must be there. */
 static int32_t required_op(build *m, int t, const bl_where *w, const char *key) {
   int32_t id = op_field(m, t, w, key);
   if (id == BERTH_NONE) bl_wrong(m->L, w, key, "an op id or name is missing");
   return id;
 }
 
+/* The bit, if the key is true. */
 static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, uint32_t bit) {
   int yes = 0;
   bl_get_bool(L, t, w, key, &yes);
@@ -258,6 +260,7 @@ static void set_types(build *m) {
   m->seconds = bl_scratch(L, (size_t)m->n_types, sizeof *m->seconds);
 }
 
+/* [-0, +0] Calls add(build, list, i) for entries 1 to n of the key, if it is there. */
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
   int32_t n;
   if (!bl_get_array(m->L, 1, &where, key, &n)) return;

@@ -24,6 +24,7 @@ const bl_table bl_chains_tables[] = {
 };
 const bl_table bl_forward_tables[] = { berth_forward_option_table, NULL };
 
+/* A graph without device types fits every device. */
 static int32_t type_of(const berth_graph *g, const char *type) {
   int32_t n = berth_graph_types(g);
   if (n == 1 && !*berth_graph_type(g, 0)) return 0;
@@ -75,6 +76,7 @@ static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph
 
 /* ---- answers ---- */
 
+/* [-0, +1] The map of a transform that changed nothing. */
 static void push_identity(lua_State *L, int32_t n) {
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {

@@ -25,6 +25,7 @@ static const bl_class bundle_class = {
   .name = "bundle", .key = "berth.bundle", .release = release_bundle
 };
 
+/* [-0, +1] A box, so that an error while the text is copied leaks nothing. */
 static berth_text *new_text(lua_State *L) {
   bl_register(L, &text_class);
   text_box *box = bl_new(L, &text_class, sizeof *box);
@@ -35,6 +36,7 @@ static berth_text *new_text(lua_State *L) {
 
 /* ---- writing ---- */
 
+/* Numbers are refused, unlike by luaL_checkstring: a file called 1 is a mistake. */
 static const char *path_arg(lua_State *L, int i, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   if (lua_type(L, i) != LUA_TSTRING)
@@ -211,6 +213,7 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   return o;
 }
 
+/* What the file does not hold is nil in the answer. */
 static void drop_unless(lua_State *L, bool held, int i) {
   if (held) return;
   lua_pushnil(L);
@@ -237,6 +240,7 @@ static int push_bundle(lua_State *L, berth_bundle *b) {
   return 4;
 }
 
+/* [-0, +1] Owns what was read until graph, topology and placement have boxes. */
 static berth_bundle *new_bundle(lua_State *L) {
   bl_register(L, &bundle_class);
   bundle_box *box = bl_new(L, &bundle_class, sizeof *box);

@@ -12,6 +12,7 @@
 
 /* ---- plan ---- */
 
+/* The box outlives the plan: a policy may keep it. */
 static const berth_plan *self(lua_State *L, const char *fn) {
   bl_box *box = bl_test(L, 1, &bl_plan_class);
   if (box && !box->object) bl_error(L, "%s: the plan is only there while its policy runs", fn);
@@ -163,6 +164,7 @@ static berth_status call_select(void *ud, const berth_plan *p, int32_t op, doubl
   return BERTH_OK;
 }
 
+/* Tables of arguments are made once and filled for each call. */
 static void fill(lua_State *L, int table, int32_t n, const double *x) {
   for (int32_t d = 0; d < n; d++) {
     lua_pushnumber(L, x[d]);

@@ -40,6 +40,7 @@ static void push_edges(lua_State *L, const berth_lp *lp) {
   bl_set_numbers(L, "flow", m, flow);
 }
 
+/* Runs the hooks of this state meanwhile. */
 static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o,
                           berth_lp **lp) {
   berth_cost_retain(cost); /* a hook may close it */

@@ -9,6 +9,7 @@
 
 /* ---- traces ---- */
 
+/* [-0, +0] Number k of the array at t. */
 static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const char *key) {
   lua_rawgeti(L, t, k);
   double x = bl_to_number(L, -1, w, key);
@@ -119,6 +120,7 @@ static int to_string(lua_State *L) {
 
 /* ---- runs ---- */
 
+/* A run holds its environment: the box of that may be collected first. */
 static void release_run(void *box) {
   bl_pacml_run_box *b = box;
   berth_pacml_run_release(b->run);
@@ -183,6 +185,7 @@ static int sequential(lua_State *L) {
   return bl_push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work);
 }
 BL_GETTER(servers, lua_pushinteger, self_run(L, "pacml run.servers")->servers)
+/* Servers without a job; the run marks the others. */
 static int n_free(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run.free");
   const uint8_t *marks = berth_pacml_run_busy(b->run);
@@ -238,6 +241,7 @@ static int finishing(lua_State *L) {
 
 /* ---- decisions ---- */
 
+/* 1 for "exact", 0 for "paper", which is the default. */
 static int to_mask(lua_State *L) {
   BL_WHERE(w, "pacml run:mask");
   const char *name = lua_isnoneornil(L, 2) ? "paper" : bl_to_text(L, 2, &w, "which");

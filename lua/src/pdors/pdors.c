@@ -4,6 +4,7 @@
 #include "ps/ps.h"
 #include <math.h>
 
+/* The scheduler reads the problem until it is gone. */
 static void release(void *box) {
   bl_pdors_box *b = box;
   berth_pdors_release(b->pdors);
@@ -15,6 +16,7 @@ static bl_pdors_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_
 
 const bl_table bl_pdors_tables[] = { berth_pdors_option_table, NULL };
 
+/* Lowest and highest price of bounds = "prior", the latter by resource. */
 static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources,
                        berth_pdors_options *o) {
   bl_get_positive(L, t, w, "low", &o->low);
@@ -91,6 +93,7 @@ static int push_plan(lua_State *L, const berth_pdors_plan *plan) {
 
 typedef berth_status (*decision)(berth_pdors *d, int32_t job, berth_pdors_plan *out);
 
+/* [-0, +1] The plan for job 2, or nil, message, code. */
 static int decided(lua_State *L, const bl_where *w, decision f) {
   bl_pdors_box *b = self(L, w->fn);
   int32_t job = bl_to_ps_job(L, 2, w, b->ps);

@@ -27,6 +27,7 @@ static berth_status status_of(const char *code) {
   return BERTH_EINVAL;
 }
 
+/* Raw: the table comes from a placer in Lua, whose metamethods must not run here. */
 static double number_at(lua_State *L, int t, const char *key) {
   lua_pushstring(L, key);
   lua_rawget(L, t);
@@ -167,6 +168,7 @@ static void push_options(lua_State *L, const berth_member_report *m) {
   if (o->tau > 0) bl_set_number(L, "tau", o->tau);
 }
 
+/* Sets `placement` in the table at the top; it holds the cost. */
 static void push_row_placement(lua_State *L, const berth_member_report *m, berth_cost *cost) {
   bl_placement_box *box = bl_new_placement(L);
   berth_placement_retain(box->placement = m->placement);
@@ -174,6 +176,7 @@ static void push_row_placement(lua_State *L, const berth_member_report *m, berth
   lua_setfield(L, -2, "placement");
 }
 
+/* Messages of Lua placers count ids from 1 already. */
 static void push_text(lua_State *L, const portfolio_call *c, int32_t i, const char *text) {
   if (c->member && c->member[i].place) {
     lua_pushstring(L, text);
@@ -182,6 +185,7 @@ static void push_text(lua_State *L, const portfolio_call *c, int32_t i, const ch
   }
 }
 
+/* Sets error, code, why in the table at the top. */
 static void set_refusal(lua_State *L, const portfolio_call *c, int32_t i,
                         const berth_member_report *m) {
   push_text(L, c, i, m->message);
@@ -291,6 +295,7 @@ static const bl_class run_class = {
   .name = "portfolio run", .key = "berth.portfolio_run", .release = release_run
 };
 
+/* Early, so that large results do not wait for the collector. */
 static void close_run(run_box *box) {
   release_run(box);
   box->p = NULL;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A placement that was found holds its cost, one from an array has none. */
 static void release_placement(void *box) {
   bl_placement_box *p = box;
   berth_placement_release(p->placement);
@@ -108,6 +109,7 @@ const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *o
 
 /* ---- reading ---- */
 
+/* placement[op]: nil for any other key, as for a plain array. */
 static int get_device(lua_State *L) {
   const berth_placement *p = self(L, "placement[op]");
   double x = (double)lua_tonumber(L, 2);
@@ -162,6 +164,7 @@ static int get_start(lua_State *L) {
                                                            : 0;
 }
 
+/* Nothing unless the placer planned times. */
 static int get_finish(lua_State *L) {
   return berth_placement_finish(self(L, "placement.finish"))
              ? bl_cached(L, 1, "finish", build_finish)

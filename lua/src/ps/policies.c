@@ -23,6 +23,7 @@ static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w,
   return berth_ps_fifo_new(p, &o, out);
 }
 
+/* DRF has no options; any key is refused. */
 static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w,
                              berth_ps_scheduler **out) {
   static const bl_table none[] = { NULL };
@@ -47,6 +48,7 @@ static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *
   return fit;
 }
 
+/* `fit`: speed model of each job; without it the true one of the problem. */
 static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w,
                                  berth_ps_scheduler **out) {
   berth_ps_optimus_options o = berth_ps_optimus_default();

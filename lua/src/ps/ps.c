@@ -33,6 +33,7 @@ static const number_field fields_of_jobs[] = {
   { "moving", offsetof(berth_ps_job, moving), false },
 };
 
+/* [-0, +n] Amounts of one worker or server, copied to `out`. */
 static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources,
                         double *out) {
   int32_t n;

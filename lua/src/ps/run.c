@@ -89,6 +89,8 @@ static int refuse(lua_State *L) {
 
 /* ---- what is ---- */
 
+/* (self) -> ids of the jobs that arrived and are neither done nor refused. The first call counts
+ * them. */
 static int active(lua_State *L) {
   berth_ps_run *r = self(L, "run:active");
   int32_t n = berth_ps_run_active(r, 0, NULL), *jobs = bl_scratch(L, (size_t)n, sizeof *jobs);
@@ -195,6 +197,7 @@ static int report(lua_State *L) {
   return 1;
 }
 
+/* (self) -> slot to be decided, nil at the end. */
 static int slot_of(lua_State *L) {
   int32_t slot = berth_ps_run_slot(self(L, "run.slot"));
   if (slot == BERTH_NONE) lua_pushnil(L);

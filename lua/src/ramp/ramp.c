@@ -8,6 +8,7 @@
 
 /* ---- clusters ---- */
 
+/* The planner is made with the first plan, so it may be missing. */
 static void release_ramp(void *box) {
   bl_ramp_box *b = box;
   berth_ramp_planner_release(b->planner);
@@ -109,6 +110,7 @@ static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
   bl_set_number(L, "flow_bytes", o->flow_bytes);
 }
 
+/* [-0, +0] A field of self, NAN if it is no number. */
 static double number_of(lua_State *L, const char *key) {
   lua_getfield(L, 1, key);
   double x = lua_isnumber(L, -1) ? (double)lua_tonumber(L, -1) : NAN;
@@ -173,6 +175,7 @@ typedef struct Wish {
   int look;
 } Wish;
 
+/* On the block that was given, or on the best one. */
 static berth_status work(berth_ramp_planner *p, berth_ramp_model *m, const Wish *w,
                          int32_t *servers, berth_ramp_outcome *o) {
   if (!w->block) return berth_ramp_plan(p, m, w->most, w->busy, w->look, servers, o);
@@ -229,6 +232,7 @@ static int plan(lua_State *L) {
 
 /* ---- models ---- */
 
+/* A model holds graph and ramp: their boxes may be collected first. */
 static void release_model(void *box) {
   bl_ramp_model_box *b = box;
   berth_ramp_model_release(b->model);

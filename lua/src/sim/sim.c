@@ -125,6 +125,7 @@ typedef struct runner_box {
   int busy; /* calls under way: the scratch belongs to the outermost */
 } runner_box;
 
+/* The simulator reads the cost until it is gone. */
 static void release_runner(void *box) {
   runner_box *r = box;
   berth_sim_release(r->sim);

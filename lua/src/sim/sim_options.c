@@ -36,6 +36,7 @@ static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops,
   }
 }
 
+/* First, since the other options change it. */
 static void read_preset(lua_State *L, int t, const bl_where *w, berth_sim_options *o) {
   const char *preset = bl_get_string(L, t, w, "preset");
   if (preset && berth_sim_preset(bl_ctx(L), preset, o) != BERTH_OK)

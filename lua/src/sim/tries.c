@@ -29,6 +29,7 @@ typedef struct tries_call {
   berth_cost *cost;
 } tries_call;
 
+/* Hooks may close the box while the simulator runs: `busy` delays the release. */
 static tries_call enter(lua_State *L, tries_box *box) {
   tries_call c = { { NULL, NULL }, box, box->sim, box->cost };
   box->busy++;
@@ -36,6 +37,7 @@ static tries_call enter(lua_State *L, tries_box *box) {
   return c;
 }
 
+/* Releases what was closed meanwhile, once no call is left. */
 static berth_status leave(const tries_call *c, berth_status st) {
   st = bl_leave(&c->call, st);
   if (--c->box->busy == 0 && !c->box->sim) release_all(c->sim, c->cost);
@@ -70,6 +72,7 @@ static int base(lua_State *L) {
   return push_summary(L, st, &s);
 }
 
+/* [-0, +0] A table of moves has any keys: #t does not count them. */
 static int32_t count_pairs(lua_State *L, int t) {
   int32_t n = 0;
   for (lua_pushnil(L); lua_next(L, t); lua_pop(L, 1)) n++;

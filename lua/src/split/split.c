@@ -8,6 +8,7 @@ const bl_table bl_split_measure_tables[] = {
   berth_split_measure_option_table, bl_cost_option, NULL
 };
 
+/* contiguous is true by default, which latency does not read: only a given one is an error. */
 static void read_options(lua_State *L, int t, const bl_where *w, berth_split_options *o) {
   const char *cpu = bl_get_string(L, t, w, "cpu");
   if (cpu) o->cpu = cpu;

@@ -60,6 +60,7 @@ static berth_topology **begin(lua_State *L, bl_call *call) {
   return t;
 }
 
+/* [-0, +1] The box at the top, or nil, message, code. */
 static int finish(lua_State *L, const char *fn, const bl_call *call, berth_status st) {
   st = bl_leave(call, st);
   if (st != BERTH_OK) return bl_refused(L, fn, st);

@@ -177,6 +177,7 @@ static void add_route(build *m, int routes, int32_t i) {
   lua_settop(L, t - 1);
 }
 
+/* [-0, +0] Calls add(build, list, i) for entries 1 to n of the key, if it is there. */
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
   int32_t n;
   if (!bl_get_array(m->L, 1, &where, key, &n)) return;
@@ -266,6 +267,7 @@ static int next_device(lua_State *L) {
   return 1;
 }
 
+/* (self) -> iterator, with self and the last id as upvalues. */
 static int each_device(lua_State *L) {
   self(L, "topology:devices");
   lua_pushvalue(L, 1);
