@@ -17,7 +17,7 @@ function programs.exchange(r)
     b:get(2), #text)
 end
 
--- 1e8 + 1 is 1e8 in single precision, so the sum tells the order. Two million numbers go in more
+-- 1e8 + 1 is 1e8 in single precision, so the sum shows the order. Two million numbers go in more
 -- than one block.
 function programs.add_up(r)
   local a, b = nn.full({ 2000001 }, r.rank == 1 and 1e8 or -1e8), nn.full({ 2000001 }, r.rank)
@@ -69,7 +69,7 @@ local function taught(kind, options)
   end
 end
 
--- A number that tells lists of floats apart, in 31 bits.
+-- A number that differs between lists of floats, in 31 bits.
 local function digest(list)
   local h = 7
   for c in table.concat(list, " "):gmatch(".") do h = (h * 31 + c:byte()) % 2147483647 end
@@ -85,8 +85,8 @@ end
 local small = { doppler = { hidden = 8, inner = 8, rounds = 2, seed = 1 }, gdp = { seed = 1 },
   placeto = { seed = 1 } }
 
--- 10 updates of stage I and 20 of II, or what `more` says; mpirun -n 1 stands for a process that
--- knows of no others.
+-- 10 updates of stage I and 20 of II, or what `more` says; mpirun -n 1 is a process that
+-- sees no others.
 local function train(r, kind, more)
   local g = assert(berth.models.einsum { program = "chain", layers = 2, shards = 4 })
   local a = berth.agents[kind](small[kind])

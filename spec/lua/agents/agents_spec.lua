@@ -90,7 +90,7 @@ describe("settings", function()
     assert.equal(3, settings.at(3, 0.5))
   end)
 
-  it("take the published ones when asked for", function()
+  it("take the published ones on request", function()
     local s = settings.read("published", nil, {}, {})
     assert.same({ 1, "all", "none", 0.99, "greedy" },
       { s[2].batch, s[2].baseline, s[2].normalise, s[2].gamma, s[2].how })
@@ -132,7 +132,7 @@ end)
 
 describe("doppler", function()
   for _, design in ipairs { "compact", "published" } do
-    it("tells a row of numbers for every op: " .. design, function()
+    it("reports a row of numbers for every op: " .. design, function()
       local env = assert(berth.assignment(diamond(), wire(2), {}))
       local policy = small { design = design }:network(2)
       local state = policy:encode(policy:view(env))
@@ -150,7 +150,7 @@ describe("doppler", function()
     assert.equal(2 * encoder + 3 * 6 * 128 + 2 * (513 * 64 + 65), p.size)
   end)
 
-  -- The loss of one episode from its log, against scores asked step by step.
+  -- The loss of one episode from its log, against scores computed step by step.
   local function by_hand(how, epsilon)
     local env = assert(berth.assignment(diamond(), wire(2), { partners = true }))
     local policy = small():network(2)
@@ -291,17 +291,17 @@ describe("doppler", function()
   end)
 
   it("learns from an objective of one's own", function()
-    local asked = 0
+    local n_calls = 0
     local r = assert(small():train({ task() },
       { stages = { { stage = "III", episodes = 64 } }, objective = function(placements)
       local out = {}
       for i, p in ipairs(placements) do
-        out[i], asked = 1, asked + 1
+        out[i], n_calls = 1, n_calls + 1
         for _, d in ipairs(p) do out[i] = out[i] + d end
       end
       return out
     end }))
-    assert.equal(asked, r.calls)
+    assert.equal(n_calls, r.calls)
     assert.is_true(r.tasks[1].best <= 9)
   end)
 

@@ -219,7 +219,7 @@ describe("policy gdp", function()
     assert.is_true((got - policy:encode(view).scores):abs():max():item() < 1e-5)
   end)
 
-  it("with quirks leaves single neighbours out, and tells raw ids", function()
+  it("with quirks leaves single neighbours out, and reports raw ids", function()
     local env = berth.assignment(blocks(), mesh)
     local plain, quirky = gdp.policy { devices = 3 }:view(env),
       gdp.policy { devices = 3, quirks = true }:view(env)
@@ -232,7 +232,7 @@ describe("policy gdp", function()
 end)
 
 describe("policy placeto", function()
-  it("knows what lies before, behind and beside an op", function()
+  it("finds what lies before, behind and beside an op", function()
     local view = placeto.policy { devices = 3 }:view(berth.assignment(blocks(), mesh))
     for s, op in ipairs(view.order) do
       if op == 5 then

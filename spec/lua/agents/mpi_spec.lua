@@ -105,7 +105,7 @@ describe("berth.mpi", function()
     assert.same({ one, one }, two)
   end)
 
-  case("tells all ranks what one's objective or checkpoint has failed with", function()
+  case("reports to all ranks what one's objective or checkpoint has failed with", function()
     assert.same({ "rank 2: out of order", "out of order" }, run(2, "objective_raises"))
     assert.same({ "rank 2: no engine", "no engine" }, run(2, "objective_refuses"))
     local got = run(2, "checkpoint_fails")
@@ -124,13 +124,13 @@ describe("berth.mpi", function()
     end
   end)
 
-  case("tells all ranks what one has failed with, and nobody hangs", function()
+  case("reports to all ranks what one has failed with, and no rank hangs", function()
     assert.same({ "rank 2: rank two has had enough", "rank two has had enough" }, run(2, "fail"))
     assert.same({ "rank 2: too late", "too late" }, run(2, "fail_at_the_end"))
     assert.same({ "number 1", "number 2" }, run(2, "all_fail"))
   end)
 
-  case("tells all ranks that they are not at the same step", function()
+  case("reports to all ranks that they are not at the same step", function()
     local got = run(2, "astray")
     assert.equal(got[1], got[2])
     assert.truthy(got[1]:find(

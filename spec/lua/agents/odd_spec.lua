@@ -314,7 +314,7 @@ describe("agents learn to place", function()
 end)
 
 describe("a network for one number of devices", function()
-  it("is a row that tells so, in comparisons", function()
+  it("is a row that says so, in comparisons", function()
     local a = agent "gdp"
     assert(train(a, graph(), mesh(2)))
     refused("unsupported", "gdp: the network is for 2 devices, the topology has 3",

@@ -44,7 +44,7 @@ local function forked()
 end
 
 describe("what the published agent sees", function()
-  it("tells ops by shares of the largest, and their depth", function()
+  it("reports ops by shares of the largest, and their depth", function()
     local m = pool_of(forked()).models[1]
     -- seconds / 4, longest (quirk: never), bytes / 12, largest, depth from the first source / 3; op
     -- 2 is not reached from it
@@ -60,7 +60,7 @@ describe("what the published agent sees", function()
     assert.equal(1, pool_of(forked(), { quirks = false }).models[1].nodes[7])
   end)
 
-  it("tells jobs by where they are in the pool, and the cluster by what is taken", function()
+  it("reports jobs by where they are in the pool, and the cluster by what is taken", function()
     -- sequential 2 and 6, ops 3 and 5, edges 3 and 5, memory 100 and 200, bytes 10 and 20
     local env = toy.two_servers()
     local run = env:run { model = { 1, 2 }, beta = { 1, 0.5 }, arrival = { 0, 1 } }

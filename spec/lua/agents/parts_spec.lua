@@ -21,14 +21,14 @@ local function task_of()
 end
 
 describe("parts of a batch", function()
-  it("are one in one process, as many as ranks in more, or as told", function()
+  it("are one in one process, as many as ranks in more, or as given", function()
     assert.equal(1, parts.count(run_of(), {}, {}, 100))
     assert.equal(3, parts.count(run_of(nil, 1, 3), {}, {}, 100))
     assert.equal(5, parts.count(run_of(), { parts = 5 }, {}, 100))
     assert.equal(6, parts.count(run_of(1e9, 1, 3), { parts = 6 }, {}, 100))
   end)
 
-  it("hold 300,000 rows at most where a policy tells how many there are", function()
+  it("hold 300,000 rows at most where a policy says how many there are", function()
     assert.equal(1, parts.count(run_of(37500), {}, {}, 8))
     assert.equal(2, parts.count(run_of(37501), {}, {}, 8))   -- 7 fit
     assert.equal(4, parts.count(run_of(134689), {}, {}, 8))  -- 2 fit

@@ -36,7 +36,7 @@ describe("one action for all", function()
     end
   end)
 
-  it("is as it was where nothing stands for it", function()
+  it("is unchanged where nothing replaces it", function()
     local u = uniform.new(toy.new(1, 8, 2))
     local otherwise = {}
     for g = 1, 8 do otherwise[g] = u:first(g) end
@@ -109,16 +109,16 @@ describe("a guide", function()
   end)
 
   it("simulates nothing that the search does not count", function()
-    local d, known, asked = small(), {}, {}
+    local d, known, called = small(), {}, {}
     local spy = setmetatable({}, { __index = function(_, key)
       return function(_, s, ...)
-        if key == "evaluate" or key == "features" then asked[key_of(s)] = true end
+        if key == "evaluate" or key == "features" then called[key_of(s)] = true end
         return d[key](d, s, ...)
       end
     end })
     for _, s in ipairs(guide.strategies(spy, costs.view(d), {})) do known[key_of(s)] = true end
-    assert.truthy(next(asked))
-    for key in pairs(asked) do assert.is_true(known[key]) end
+    assert.truthy(next(called))
+    for key in pairs(called) do assert.is_true(known[key]) end
   end)
 
   it("takes what a prior is sure of", function()

@@ -162,7 +162,7 @@ describe("TAG's agent", function()
 end)
 
 -- Plays on a toy whose tree finds 6 visits of action 1 and 2 of action 3 at each root: what is
--- kept, and what the tree was told.
+-- kept, and what the tree was given.
 local function play_counted(groups, evaluations)
   local d, at, runs, moves = toy.new(1, groups, 2), {}, {}, {}
   for g = 1, groups do at[g] = 1 end

@@ -89,17 +89,17 @@ describe("expand", function()
       "2147483647 segments to 1 devices make 2147483647 ops, more than 67108864", 1, true), text)
   end)
 
-  it("asks the interrupt hook within one collective", function()
-    local asked = 0
+  it("calls the interrupt hook within one collective", function()
+    local n_calls = 0
     local before = berth.hooks { interrupt = function()
-      asked = asked + 1
-      return asked > 3
+      n_calls = n_calls + 1
+      return n_calls > 3
     end }
     local h, _, code = berth.expand(broadcast(), berth.topology.mesh(2), { 1, 2 },
       { segments = 20000 })
     berth.hooks(before or {})
     assert.is_nil(h)
     assert.equal("interrupted", code)
-    assert.equal(4, asked)
+    assert.equal(4, n_calls)
   end)
 end)

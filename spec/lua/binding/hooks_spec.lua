@@ -1,4 +1,4 @@
--- Hooks: who is asked, what stops, what is kept, whose error comes out.
+-- Hooks: which is called, what stops, what is kept, whose error comes out.
 local berth = require "berth"
 local errors = require "support.errors"
 
@@ -30,10 +30,10 @@ end
 
 -- An interrupt hook that says stop at the n-th question.
 local function stop_at(n)
-  local asked = 0
+  local n_calls = 0
   return function()
-    asked = asked + 1
-    return asked >= n
+    n_calls = n_calls + 1
+    return n_calls >= n
   end
 end
 
@@ -69,7 +69,7 @@ describe("an interrupt hook", function()
     end
   end)
 
-  it("is asked again and again", function()
+  it("is called again and again", function()
     berth.hooks { interrupt = stop_at(3) }
     assert.is_truthy(berth.simulate(g, t, { 1, 1, 1 }))
     assert.is_truthy(berth.simulate(g, t, { 1, 1, 1 }))
@@ -101,7 +101,7 @@ describe("an interrupt hook", function()
     assert.is_nil(got)
   end)
 
-  it("may use the library without being asked from there, and close objects", function()
+  it("may use the library without being called from there, and close objects", function()
     local inside = 0
     berth.hooks { interrupt = function()
       inside = inside + 1
@@ -284,7 +284,7 @@ describe("a comparison, when it is interrupted,", function()
     assert.truthy(tostring(cmp):find("heft +%- .*interrupted"))
   end)
 
-  it("tells of a portfolio that was", function()
+  it("reports a portfolio that was", function()
     stop_after(2, "portfolio")
     local stop = berth.hooks().interrupt
     berth.hooks { progress = berth.hooks().progress, interrupt = function()

@@ -63,7 +63,7 @@ local function it_does(name, f)
 end
 
 describe("an interrupt that is caught", function()
-  it("is told from other errors by its text", function()
+  it("differs from other errors by its text", function()
     local interrupt = require "berth.base.interrupt"
     for _, err in ipairs { "interrupted", "a.lua:12: interrupted", "a.lua:12: interrupted!" } do
       assert.is_true(interrupt.is(err), err)
@@ -172,10 +172,10 @@ describe("an interrupt that is caught", function()
     assert.matches("^true\tfalse\nfalse\t[^\n]*interrupted!\nexit 0\n$", out)
   end)
 
-  it_does("goes to the former handler the third time that nobody looks", function()
+  it_does("goes to the former handler the third time that no hook takes it", function()
     local out = run [[
       berth.catch_interrupts(true)
-      -- The first signal is sent when closing has begun: nobody looks until it is over.
+      -- The first signal is sent when closing has begun: no hook takes it until that is over.
       local shell = io.popen("read line; . spec/support/until_busy.sh; "
         .. "for i in 1 2 3; do kill -INT $PPID; until_handled $PPID; done", "w")
       print(pcall(function() shell:close() end))]]

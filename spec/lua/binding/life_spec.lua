@@ -47,7 +47,7 @@ local fields = {
 }
 
 describe("an object", function()
-  it("tells a misspelt name instead of giving nil", function()
+  it("reports a misspelt name instead of giving nil", function()
     for kind, x in pairs(objects()) do
       local text = raised(function() return x.makespn end)
       assert.matches("life_spec.lua:%d+: " .. kind .. " has no 'makespn' %(fields: ", text)

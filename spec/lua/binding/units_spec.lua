@@ -91,7 +91,7 @@ describe("random streams", function()
 end)
 
 describe("the module", function()
-  it("tells its version, memory and kinds", function()
+  it("reports its version, memory and kinds", function()
     assert.matches("^%d+%.%d+%.%d+$", berth.version)
     local held, peak = berth.memory()
     assert.is_true(held >= 0 and peak >= held)

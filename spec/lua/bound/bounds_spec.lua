@@ -185,7 +185,7 @@ describe("berth bounds --thorough", function()
     assert.matches("\netf seconds +m%-etf, etf, m%-sct ", text)
   end)
 
-  it("tells the same as JSON", function()
+  it("reports the same as JSON", function()
     local text = ran(run("bounds", MODEL, "mesh:4,preset=V100", "--thorough", "--links", "duplex",
       "--json"))
     assert.matches('"lp_s":0%.', text)

@@ -120,7 +120,7 @@ describe("counts", function()
   end)
 end)
 
-describe("links that are told apart", function()
+describe("links that are distinguished", function()
   local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer",
     "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
 

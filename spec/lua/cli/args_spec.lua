@@ -1,4 +1,4 @@
--- The command line in this process: parsing, help, and what bad usage is told.
+-- The command line in this process: parsing, help, and messages on bad usage.
 local berth = require "berth"
 local shell = require "support.shell"
 
@@ -30,7 +30,7 @@ describe("berth: usage", function()
     end
   end)
 
-  it("tells the version", function()
+  it("reports the version", function()
     local out = ran(run("--version"))
     assert.equal("berth " .. berth.version, out)
   end)

@@ -117,7 +117,7 @@ describe("berth cluster pacml", function()
       got[2].blocked)
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     local wrong = {
       { { "cluster", "slurm", A }, "cluster: 2 arguments; usage: berth cluster FILE --gpus N" },
       { { "cluster", "pacml" },

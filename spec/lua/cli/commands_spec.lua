@@ -179,7 +179,7 @@ describe("berth", function()
     assert.equal(3, select(2, json:match('"critical_ops":(%b[])'):gsub('"time_s"', "")))
   end)
 
-  it("tells no peak when memory is not accounted for", function()
+  it("reports no peak when memory is not accounted for", function()
     local _, out = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--memory", "none")
     assert.truthy(out:find("\nd0 [^\n]+ %- +16 GB"), out)
     local _, json = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--memory", "none",
@@ -200,7 +200,7 @@ describe("berth", function()
     failed(1, " fit: ", run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "m-etf"))
   end)
 
-  it("tells as JSON what does not fit", function()
+  it("reports as JSON what does not fit", function()
     local exit, json, err = run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer",
       "single", "--json")
     assert.equal(1, exit)
@@ -219,7 +219,7 @@ describe("berth", function()
     assert.truthy(json:find('"out_of_memory":null,"error":".+","code":"infeasible"'), json)
   end)
 
-  it("exits with 1 from every command that is asked for what cannot be", function()
+  it("exits with 1 from every command without a feasible answer", function()
     local tight, page = "mesh:2,preset=V100,memory=50MB", os.tmpname()
     for _, words in ipairs({ { "place" }, { "compare" }, { "bounds" },
       { "report", "--placement", "single:1", "--output", page },
@@ -255,7 +255,7 @@ describe("berth", function()
       (run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single")))
   end)
 
-  it("tells bounds", function()
+  it("reports bounds", function()
     local json = ran(run("bounds", GRAPH, TOPOLOGY, "--json"))
     assert.is_true(number(json, "bound_s") >= number(json, "critical_path_s"))
     assert.truthy(json:find('"bound_name":"%a[%a ]*"'))

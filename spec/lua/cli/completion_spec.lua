@@ -108,7 +108,7 @@ printf '%s\n' "${COMPREPLY[@]}"
     assert.same({}, offered("place", "--seed", file:sub(1, -4)))
   end)
 
-  it("knows all options and choices of all commands", function()
+  it("covers all options and choices of all commands", function()
     local commands, n = require "berth.cli.command_list", 0
     local rows = {}
     for _, row in ipairs(completion.rows()) do

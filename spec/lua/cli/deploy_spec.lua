@@ -175,7 +175,7 @@ describe("berth deploy", function()
     end
   end)
 
-  it("tells its options with units", function()
+  it("reports its options with units", function()
     local exit, out = run "--help"
     assert.equal(0, exit)
     for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE",

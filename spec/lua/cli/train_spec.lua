@@ -103,7 +103,7 @@ describe("berth train", function()
     assert.truthy(out:find('"devices":2,"best_s":1.5,"greedy_s":2.5}]}', 1, true), out)
   end)
 
-  it("tells of progress once, and of an interrupt", function()
+  it("reports progress once, and an interrupt", function()
     result.interrupted = "interrupted"
     local exit, _, err = run("train", "placeto", GRAPH, "--devices", "2", "--save", "a",
       "--progress")
@@ -180,7 +180,7 @@ describe("berth train", function()
     refuses("--set: seed: use --seed", "--set", "seed=4")
   end)
 
-  it("tells how to go on after an interrupt", function()
+  it("reports how to go on after an interrupt", function()
     result.interrupted = "interrupted"
     local path = os.tmpname()
     failed(130, "; to go on: --checkpoint " .. path .. " --resume",

@@ -107,7 +107,7 @@ describe("schedulers", function()
     assert.equal(1.75, r.records[1].finish)
   end)
 
-  it("are told what is wrong with their plans", function()
+  it("get messages about their plans", function()
     local function with(plan)
       return function() berth.cluster.simulate(two, 1,
         { name = "s", arrival = function() return plan end }) end
@@ -125,7 +125,7 @@ describe("schedulers", function()
     return { start = { { job = job, machines = view:idle(1) } } }
   end
 
-  it("are told what is wrong with the rate", function()
+  it("get messages about the rate", function()
     local function with(rate)
       return raised(berth.cluster.simulate, two, 1, first_come, { rate = rate })
     end
@@ -185,7 +185,7 @@ describe("runs", function()
     refused("io", "nowhere", r:save_csv("/nowhere/at/all.csv"))
   end)
 
-  it("of nobody", function()
+  it("of no job", function()
     local r = berth.cluster.simulate({}, 1, "fifo")
     assert.same({ 0, 0 }, { #r.records, r.summary.time })
   end)

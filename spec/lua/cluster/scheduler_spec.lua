@@ -38,7 +38,7 @@ local kinds = {
     end },
 }
 
--- First in, first out: a queue, one job at a time. It only knows what all kinds tell it.
+-- First in, first out: a queue, one job at a time. It uses only what all kinds report.
 local function fifo(kind)
   local s, queue, running = { name = "fifo" }, {}, nil
   local function plan()
@@ -70,8 +70,8 @@ end
 
 local function arrival(answer) return { name = "mine", arrival = function() return answer end } end
 
--- What is wrong with a scheduler of a kind, and what is told then; words after $ stand for those of
--- the kind.
+-- What is wrong with a scheduler of a kind, and the message then; words after $ are replaced by
+-- those of the kind.
 local cases = {
   { "what is no table", function() return 3 end, "$what: expected a name" },
   { "no methods", function() return {} end, "$what$none" },
@@ -115,7 +115,7 @@ describe("the same scheduler", function()
     end
   end)
 
-  it("is told what is wrong with it", function()
+  it("gets messages about it", function()
     for _, kind in ipairs(kinds) do
       for _, case in ipairs(cases) do
         local words = { what = kind.what, where = kind.where, list = kind.list,
@@ -148,19 +148,19 @@ describe("the same scheduler", function()
 
   it("calls begin once, before all, and hears of ends", function()
     for _, kind in ipairs(kinds) do
-      local s, told = fifo(kind), {}
+      local s, reported = fifo(kind), {}
       for _, event in ipairs { "begin", "arrival", "finish" } do
         local method = s[event]
         s[event] = function(self, view, job)
           assert.equal(s, self)
           assert.truthy(view)
-          told[#told + 1] = event .. (job and (" %d"):format(job) or "")
+          reported[#reported + 1] = event .. (job and (" %d"):format(job) or "")
           return method and method(self, view, job)
         end
       end
       kind.play(s)
-      assert.equal("begin,arrival 1,arrival 2,finish 1", table.concat(told, ",", 1, 4))
-      assert.equal("finish 3", told[#told])
+      assert.equal("begin,arrival 1,arrival 2,finish 1", table.concat(reported, ",", 1, 4))
+      assert.equal("finish 3", reported[#reported])
     end
   end)
 end)

@@ -125,7 +125,7 @@ describe("a trace of jobs", function()
     assert.same({ "jobs were not in order of arrival: sorted" }, about.notes)
   end)
 
-  it("tells file, line, column, value and reason; or leaves such lines out", function()
+  it("reports file, line, column, value and reason; or leaves such lines out", function()
     local head = "job_id,submit_s,duration_s,num_gpus,vc\n1,0,5,1,a\n"
     assert.matches(':3: submit_s: expected a finite number not below 0, got "%-1"',
       (fault(head .. "2,-1,5,1,a\n")))
@@ -235,7 +235,7 @@ describe("berth cluster FILE", function()
     assert.same({ 4, 3 }, { x.gpus, x.runs[1].done })
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     local path = write(day)
     for _, case in ipairs {
       { {}, "how many GPUs are there%? %-%-gpus N" },

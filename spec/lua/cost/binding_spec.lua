@@ -60,7 +60,7 @@ describe("a cost", function()
     return assert(berth.cost(g, berth.topology.mesh(4), model))
   end
 
-  it("asks the function for collectives whenever it is asked", function()
+  it("calls the function for collectives at each query", function()
     local calls = {}
     local c = joined { transfer_factor = 2, collective = function(k, devices)
       calls[#calls + 1] = { k, devices }
@@ -102,7 +102,7 @@ describe("a cost", function()
     raises("collective: expected a function, got number", joined, { collective = 3 })
   end)
 
-  it("survives a function for collectives that closes its cost or asks another", function()
+  it("survives a function for collectives that closes its cost or queries another", function()
     local inner = joined { collective = function() return 3 end }
     local c
     c = joined { collective = function()
@@ -119,10 +119,10 @@ describe("a cost", function()
     assert.is_false((coroutine.resume(co)))
   end)
 
-  it("is asked for collectives by simulations, on the calling thread", function()
-    local asked = 0
+  it("is called for collectives by simulations, on the calling thread", function()
+    local n_calls = 0
     local c = joined { collective = function()
-      asked = asked + 1
+      n_calls = n_calls + 1
       return 1
     end }
     local alone = joined { collective = function() return 0 end }
@@ -132,7 +132,7 @@ describe("a cost", function()
       function(x) return berth.simulator(x)({ 1, 1, 1 }) end,
     } do
       assert.is_true(run(c) > run(alone))
-      assert.is_true(asked >= count)
+      assert.is_true(n_calls >= count)
     end
   end)
 
@@ -163,7 +163,7 @@ describe("a cost", function()
       { cost = { transfer = function() error(thrown) end } }))
   end)
 
-  it("tells which call gave no time", function()
+  it("reports which call gave no time", function()
     local g, t = pair()
     raises("cost.op(1, 1) gave nil", berth.cost, g, t, { op = function() end })
     raises("cost.op(1, 1) gave -1 s", berth.cost, g, t, { op = function() return -1 end })

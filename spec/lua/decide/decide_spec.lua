@@ -216,7 +216,7 @@ describe("berth.decide", function()
       "19.869369 123322441111" }, sums)
   end)
 
-  it("knows the prior of each action, wherever its steps are not opened yet", function()
+  it("has the prior of each action, wherever its steps are not opened yet", function()
     local paths, weights, all = {}, {}, 0
     for a = 1, 12 do
       paths[a], weights[a] = { a % 2, a % 3, a }, a * a
@@ -238,7 +238,7 @@ describe("berth.decide", function()
     end
   end)
 
-  it("tries everywhere what it is told to, and takes weights", function()
+  it("applies the listed actions everywhere, and takes weights", function()
     local uniform = {}
     local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" },
       weight = { 1, 0, 5, 1 },
@@ -257,16 +257,16 @@ describe("berth.decide", function()
       for _, named in ipairs { true, false } do
         local name = { "one", "all", "ps" }
         local function of(a) return named and name[a] or a end
-        local asked = {}
+        local called = {}
         local r = berth.decide { decisions = 4, actions = named and name or 3, method = method,
           calls = 4, uniform_part = 1,
           legal = function(decision, action) return action ~= of(3) or decision % 2 == 0 end,
           instead = { [of(3)] = of(2), [of(1)] = false },
           value = function(a)
-            asked[table.concat(a, " ")] = true
+            called[table.concat(a, " ")] = true
             return 2 - (a[2] == of(3) and 1 or 0) + (a[3] == of(2) and 0 or 0.5)
           end }
-        assert.is_true(asked[table.concat({ of(2), of(3), of(2), of(3) }, " ")])
+        assert.is_true(called[table.concat({ of(2), of(3), of(2), of(3) }, " ")])
         assert.equal(1, r.value)
       end
     end
@@ -349,7 +349,7 @@ describe("berth.decide", function()
     assert.equal("none of 4 assignments is allowed; the least excess is 1", text)
   end)
 
-  it("raises what functions raise, and tells what they give", function()
+  it("raises what functions raise, and reports what they give", function()
     local thrown = {}
     local function with(more)
       local o = { decisions = 3, actions = 2, method = "tree", uniform = false,
@@ -387,7 +387,7 @@ describe("berth.decide", function()
     raises("closed", tree.run, tree, 9)
   end)
 
-  it("stops when it is asked to, with the best so far", function()
+  it("stops on request, with the best so far", function()
     local calls = 0
     local before = berth.hooks { interrupt = function() return calls >= 30 end }
     local r = berth.decide { decisions = 9, actions = 5, value = function(a)

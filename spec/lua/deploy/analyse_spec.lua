@@ -61,7 +61,7 @@ local function small_network()
   }
 end
 
-describe("kinds that no rule knows", function()
+describe("kinds without a rule", function()
   local net = graph { { kind = "Placeholder" }, { kind = "Mine" }, { kind = "MyGelu", 1, 2 }, { 3 },
     { kind = "MyGelu", 4 },
     { kind = "Relu", 5 } }
@@ -125,7 +125,7 @@ describe("berth.deploy.analyse", function()
       berth.deploy.analyse(g, { rules = { rule } }).batch)
   end)
 
-  it("glues what it does not know", function()
+  it("glues what is unknown", function()
     local g = graph { { kind = "Placeholder" }, { kind = "Relu", 1 }, { kind = "Strange", 2 },
       { kind = "Relu", 3 } }
     assert.same({ 1, 2, 2, 2 }, berth.deploy.analyse(g).base)

@@ -17,7 +17,7 @@ describe("times of batch sizes that were not profiled", function()
     assert.equal(0, berth.deploy.batch_time({ 10, 20 }, { 1, 5 }, 1))
   end)
 
-  it("are cut off to whole microseconds where asked", function()
+  it("are cut off to whole microseconds on request", function()
     assert.near(66,
       berth.deploy.batch_time({ 10, 20 }, { 33e-6, 66.9e-6 }, 20, { whole_us = true }) * 1e6, 1e-9)
     assert.near(30, berth.deploy.batch_time(batches, seconds, 10, { whole_us = true }) * 1e6, 1e-9)

@@ -61,7 +61,7 @@ local function random_options(rng, batch)
 end
 
 describe("berth.deploy.problem", function()
-  it("tells op groups, sets, actions and what is legal", function()
+  it("reports op groups, sets, actions and what is legal", function()
     local d = assert(berth.deploy.problem(layer(), cluster(2), { batch = 6 }))
     assert.equal(
       "deploy: 2 op groups of 4 ops, batch 6, on 2 devices (3 sets, 5 actions), physical physics",
@@ -136,7 +136,7 @@ describe("berth.deploy.problem", function()
     end
   end)
 
-  it("knows ops that cannot run everywhere", function()
+  it("handles ops that cannot run everywhere", function()
     local g = assert(berth.graph { types = { "a", "b" },
       ops = { { kind = "input", seconds = 0 }, { seconds = { 1, math.huge } },
       { seconds = 1, pin = 2 }, { seconds = 1 } },

@@ -71,7 +71,7 @@ describe("a plan", function()
     assert.near(a.seconds / a.bound - 1, a.gap, 1e-12)
   end)
 
-  it("tells of every op once, the longest op groups first", function()
+  it("reports every op once, the longest op groups first", function()
     local a, seen, last = planned(), {}, math.huge
     for _, g in ipairs(a.groups) do
       assert.is_true(g.seconds <= last + 1e-12)
@@ -284,10 +284,10 @@ describe("an option of a plan", function()
     assert.is_true(a.evaluations < 1000000)
   end)
 
-  it("prior: is asked", function()
-    local asked = 0
+  it("prior: is called", function()
+    local n_calls = 0
     planned { prior = function(leaves)
-      asked = asked + #leaves
+      n_calls = n_calls + #leaves
       local out = {}
       for i in ipairs(leaves) do
         out[i] = {}
@@ -295,7 +295,7 @@ describe("an option of a plan", function()
       end
       return out
     end }
-    assert.is_true(asked > 0)
+    assert.is_true(n_calls > 0)
     local agent = berth.agents.tag { size = "tiny", seed = 3 }
     assert.is_true(planned({ prior = agent }).seconds <= base:baseline("uniform").seconds)
     assert.is_true(planned({ prior = "uniform" }).seconds <= base:baseline("uniform").seconds)
@@ -393,7 +393,7 @@ describe("op groups of an answer", function()
     assert.matches("64 MB", a:table())
   end)
 
-  it("are told apart by their passes", function()
+  it("are distinguished by their passes", function()
     local a, forward, backward, update = planned { op_groups = 4 }, 0, 0, 0
     for i, g in ipairs(a.groups) do
       forward, backward, update = forward + g.passes.forward, backward + g.passes.backward,
@@ -494,7 +494,7 @@ describe("op groups of an answer", function()
       assert(a:report(path))
       assert.is_nil(shell.read(path):find(("%d"):rep(40)))
       if physics ~= "published" then assert.truthy(a:baseline "dp-speed") end
-      for _, g in ipairs(a.groups) do -- from one device to several: it is told how
+      for _, g in ipairs(a.groups) do -- from one device to several: the way is recorded
         for _, r in ipairs(g.reasons) do
           local set = a.problem:sets()[a.problem:actions()[r.action].set]
           assert.is_true(#g.devices > 1 or #set == 1 or r.what:find(", %u?%l") ~= nil, r.what)
@@ -623,7 +623,7 @@ describe("where nothing fits", function()
     assert.is_true(why.device >= 1 and why.device <= 4 and why.missing > 0)
   end)
 
-  it("tells of baselines as if they fitted", function()
+  it("reports baselines as if they fitted", function()
     -- 3 x 400 MB fit on no device, but the chain does on several
     local a = planned({}, chain(1, BATCH, 4e8), cluster "1 GB")
     local dp = a:baseline "dp"
@@ -662,7 +662,7 @@ describe("a saved plan", function()
     assert.equal(a.groups[1].gradient_bytes, x.groups[1].gradient_bytes)
   end)
 
-  it("tells which prior it was searched with, as that was given", function()
+  it("reports which prior it was searched with, as that was given", function()
     local file = shell.path ".json"
     assert(planned({ prior = "trained" }):save(file))
     assert.same({ prior = "trained", calls = 60 }, json.decode(shell.read(file)).options)
@@ -713,7 +713,7 @@ describe("a saved plan", function()
     assert.equal(a.seconds, assert(berth.deploy.load(file, chain(), cluster())).seconds)
   end)
 
-  it("is for one batch, and knows shares by speed", function()
+  it("is for one batch, and reads shares by speed", function()
     local found, message, code = berth.deploy.load(path, chain(), cluster(), { batch = 24 })
     assert.same({ nil, "invalid" }, { found, code })
     assert.equal(path .. ": batch: the plan is for a batch of 12, this is 24", message)

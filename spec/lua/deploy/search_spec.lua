@@ -87,7 +87,7 @@ describe("the search of deployments", function()
       { action = dp.action, sfb = "all" })
   end)
 
-  it("tells where op groups are: forward ops in order, backward ones mirrored", function()
+  it("reports where op groups are: forward ops in order, backward ones mirrored", function()
     local ops, tensors = {}, {}
     for l = 1, 4 do
       ops[l] = { name = "f" .. l, kind = l == 1 and "input" or "layer", seconds = 1e-3 }
@@ -108,7 +108,7 @@ describe("the search of deployments", function()
     end
   end)
 
-  it("asks a prior for batches of leaves", function()
+  it("calls a prior for batches of leaves", function()
     local d = problem()
     local most, leaves_seen = 0, 0
     local r = assert(d:search { calls = 60, method = "tree", uniform = false, batch = 4,
@@ -179,7 +179,7 @@ describe("the search of deployments", function()
     end
   end)
 
-  it("asks to stop in baselines, guard and search, and keeps the best so far", function()
+  it("stops in baselines, guard and search, and keeps the best so far", function()
     local calls, last
     local function stop() calls = calls + 1; return calls > last end
     local list = problem():baselines()
@@ -199,15 +199,15 @@ describe("the search of deployments", function()
     end
     local d, s = problem(), list[1]
     local before = berth.hooks { interrupt = function() error("stop here", 0) end }
-    local told = { raised(d.baselines, d), raised(d.search, d, { baselines = true }),
+    local reported = { raised(d.baselines, d), raised(d.search, d, { baselines = true }),
       raised(d.tree, d, { baselines = true }),
       raised(d.guard, d, { action = s.action, sfb = "local" }) }
     berth.hooks(before)
-    for i = 1, 4 do assert.equal("stop here", told[i]) end
+    for i = 1, 4 do assert.equal("stop here", reported[i]) end
     assert.equal(#list, #d:baselines())
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     local d = problem()
     raises("'gnn' is none of: local, uniform", d.search, d, { prior = "gnn" })
     raises("prior: expected one of: local, uniform; got number", d.search, d, { prior = 3 })

@@ -62,7 +62,7 @@ describe("the value of a strategy", function()
     assert.is_true(v.peak >= 1.4e7)
   end)
 
-  it("tells who lacks memory", function()
+  it("reports which device lacks memory", function()
     local d = problem(layers, { memory = "10 MB" })
     local v = assert(d:evaluate(uniform(d, find(d, 2, "allreduce"))))
     assert.equal(2, v.over)

@@ -148,7 +148,7 @@ describe("how good is an answer", function()
     assert.is_truthy(rows[1][2]:match("on the 1 pairs that all answer"))
   end)
 
-  it("has one reference, which stands last, and seeds of those that draw", function()
+  it("has one reference, which comes last, and seeds of those that draw", function()
     local rows = rows_of(document, "The placers")
     assert.equal("best of these + anneal, 1,200 calls (reference)", rows[#rows][1])
     local seeded = {}
@@ -200,7 +200,7 @@ describe("how good is an answer", function()
     end
   end)
 
-  it("stands beside published values, where there are some", function()
+  it("is beside published values, where there are some", function()
     assert.is_nil(document:find("Beside published values", 1, true))
     local pair = varied(found[1].pair,
       { published = { best = 11, bound = 10 }, unit = { name = "2 ms", seconds = 2e-3 } })
@@ -381,7 +381,7 @@ describe("its command", function()
     assert.is_truthy(out:find(message, 1, true), out)
   end
 
-  it("lists its pairs, and tells what it does not know", function()
+  it("lists its pairs, and reports what is unknown", function()
     local out, status = run("--list")
     assert.equal(0, status)
     assert.matches("^ 1  ResNet%-50, training, .-\n 2  .*\n20  ", out)

@@ -18,7 +18,7 @@ describe("assignment", function()
   local function two() return berth.topology.mesh(2, { bandwidth = "4 B/s" }) end
   local function env(options) return assert(berth.assignment(fork(), two(), options)) end
 
-  it("tells what a device has to offer, estimated exactly or by load", function()
+  it("reports what a device has to offer, estimated exactly or by load", function()
     for _, mode in ipairs{ "exact", "load" } do
       local e = env{ estimates = mode }:episodes(1)
       e:start(1, 0)
@@ -33,7 +33,7 @@ describe("assignment", function()
     end
   end)
 
-  it("knows the graph: features, paths, edges, units", function()
+  it("gives the graph: features, paths, edges, units", function()
     local x = env()
     assert.same({ 3, 3, 2, 5 }, { x.ops, x.steps, x.devices, x.device_features })
     assert.equal(6, env{ partners = true }.device_features)
@@ -54,7 +54,7 @@ describe("assignment", function()
     assert.equal("assignment: 3 ops on 2 devices in 3 steps", tostring(x))
   end)
 
-  it("steps, tells what was done, and simulates it", function()
+  it("steps, reports what was done, and simulates it", function()
     local x = env()
     local e = x:episodes(2)
     assert.equal("episodes: 2 side by side, 0 of 3 steps taken", tostring(e))
@@ -97,7 +97,8 @@ describe("assignment", function()
     refuses("'best' is none of: textbook, code", e.teacher_ops, e, "best")
     refuses("a score of segment 1 is NaN", e.choose, e, berth.nn.array{ { 0 / 0 } })
     refuses("segment 1 has no row 2", e.select, e, { 1 }, { 1 }, { 2 })
-    refuses("has 2 entries, expected 3 (one per op)", berth.assignment, fork(), two(), { unit = { 1, 1 } })
+    refuses("has 2 entries, expected 3 (one per op)", berth.assignment, fork(), two(),
+      { unit = { 1, 1 } })
     refuses("estimate", berth.assignment, fork(), two(), { estimate = "load" })
     local g = berth.graph{
       ops = { { seconds = 1, pin = 1 }, { seconds = 1, pin = 2 } } }
@@ -116,7 +117,7 @@ describe("assignment", function()
     assert.equal("unsupported", code)
   end)
 
-  -- Devices 1 and 2 reach one another; 3 stands alone.
+  -- Devices 1 and 2 reach one another; 3 is alone.
   it("rules out devices that cannot be reached", function()
     local t = berth.topology{ devices = { {}, {}, {} }, links = { { 1, 2, bandwidth = 4 } } }
     local x = assert(berth.assignment(fork(), t))

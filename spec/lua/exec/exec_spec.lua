@@ -16,7 +16,7 @@ local function chain(opts)
 end
 
 describe("the executor", function()
-  it("takes at least the time of a chain, and tells all of it", function()
+  it("takes at least the time of a chain, and reports all of it", function()
     local ex = chain()
     local r = assert(ex:run { 1, 2 })
     assert.is_true(r.makespan >= 0.011 - 1e-9)
@@ -79,7 +79,7 @@ describe("the executor", function()
     assert.is_true(whole.tasks[1].best >= 0.003 - 1e-9 and #whole.tasks[1].placement == 2)
     local before = berth.hooks { interrupt = function()
       calls = calls + 1
-      return calls > 5 -- each run asks once or more
+      return calls > 5 -- each run calls once or more
     end }
     local cut = train()
     calls = 0
@@ -176,7 +176,7 @@ describe("the executor", function()
     raises("executor is closed", ex.run, ex, { 1 })
   end)
 
-  it("stops when asked, and survives being closed meanwhile", function()
+  it("stops on request, and survives being closed meanwhile", function()
     local g, t = berth.graph { ops = { { seconds = 60 } } }, berth.topology.mesh(1)
     local ex = assert(berth.executor(g, t, { mode = "paced", scale = 1 }))
     local calls = 0

@@ -47,16 +47,16 @@ describe("berth.experiment", function()
   end)
 
   it("runs each point with each seed in one order, and records each trial in a line", function()
-    local seen, told = {}, {}
+    local seen, reported = {}, {}
     local e = assert(berth.experiment(small { run = function(t)
       seen[#seen + 1] = ("%d %s%.0f#%.0f"):format(t.index, t.kind, t.size, t.seed)
       assert.same({ size = t.size, kind = t.kind }, t.parameters)
       assert.equal("small", t.name)
       return { value = t.size / 3, list = { 1, 2 } }
-    end, progress = function(k, n, row) told[k] = { n, row.trial } end }))
+    end, progress = function(k, n, row) reported[k] = { n, row.trial } end }))
     assert.same({ "1 a1#1", "2 a1#2", "3 a2#1", "4 a2#2", "5 b1#1", "6 b1#2", "7 b2#1",
       "8 b2#2" }, seen)
-    assert.same({ 8, 8 }, told[8])
+    assert.same({ 8, 8 }, reported[8])
     assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
     assert.equal(8, #lines(path))
     assert.equal(
@@ -204,7 +204,7 @@ describe("berth.experiment", function()
     assert.equal(4, e:summary()[1].n + e:summary()[2].n)
   end)
 
-  it("records errors, goes on, and runs them again only when asked to", function()
+  it("records errors, goes on, and runs them again only on request", function()
     local broken = true
     local function run(t)
       if not broken or t.seed == 1 then return { value = t.size } end
@@ -287,7 +287,7 @@ describe("berth.experiment", function()
     assert.is_true(e:summary()[1].cpu_s >= 0)
   end)
 
-  it("prints the fields that are asked for, in that order", function()
+  it("prints the selected fields, in that order", function()
     local e = assert(berth.experiment { name = "f", grid = { a = { 1 } },
       run = function() return { x = 1, y = 2, z = "t" } end })
     assert.equal("a  trials  failed  y  x\n1  1       0       2  1",

@@ -162,7 +162,7 @@ describe("goodput", function()
     assert.equal(0, (cluster.goodput({ grad = 1, batch = 64, most_per_gpu = 16 }, 2)))
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     raises("overlap: expected 1 to 10, got 0.5", cluster.goodput,
       { grad = 1, batch = 1, overlap = 0.5 }, 1)
     raises("2 GPUs on 3 machines", cluster.goodput, { grad = 1, batch = 1, most_batch = 1 }, 2, 3)
@@ -241,7 +241,7 @@ describe("gavel", function()
     end
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     refused("infeasible", "job 1, on 3 GPUs, can run on no type",
       cluster.gavel { throughputs = { { 1, 1 } }, gangs = { 3 }, gpus = { 1, 2 } })
     raises("left: expected an array", cluster.gavel, { throughputs = { { 1 } }, gpus = { 1 } },
@@ -283,7 +283,7 @@ describe("resizable jobs", function()
       runs_of(cluster.simulate(jobs, { machines = 1, capacity = 4, slot = 2 }, "pollux")))
   end)
 
-  it("wait for a restart where their number changes, on GPUs that nobody has meanwhile", function()
+  it("wait for a restart where their number changes, on GPUs that are free meanwhile", function()
     local jobs = { { arrival = 0, work = 16, speeds = { 1, 2, 3, 4 } },
       { arrival = 1, work = 4, speeds = { 1, 2, 3, 4 } } }
     assert.equal("1:4@0-1 2:1@1-5 1:3@1.5-5 1:4@5.5-5.875",

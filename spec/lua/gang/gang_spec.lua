@@ -29,7 +29,7 @@ describe("a gang scheduler", function()
     -- 1 ends at 10, just when 2, who needs it all, and 3 come: 2 is first in the file
     assert.equal("1@0 2@10 3@13",
       starts(play({ job(0, 10, 4), job(10, 3, 4), job(10, 1, 1) }, 4, "fit-first")))
-    -- two that end at once make room for the wide one; nobody slips in between
+    -- two that end at once make room for the wide one; no other job starts in between
     assert.equal("1@0 2@0 3@10 4@12",
       starts(play({ job(0, 10, 2), job(0, 10, 2), job(1, 2, 4), job(2, 9, 2) }, 4, "backfill")))
   end)
@@ -111,11 +111,11 @@ describe("a gang scheduler", function()
   end)
 
   it("can be interrupted", function()
-    local jobs, asked = {}, 0
+    local jobs, n_calls = {}, 0
     for j = 1, 100 do jobs[j] = job(j, 3, 1) end
     berth.hooks { interrupt = function()
-      asked = asked + 1
-      return asked > 50
+      n_calls = n_calls + 1
+      return n_calls > 50
     end }
     local none, text, code = berth.cluster.simulate(jobs, 2, "srtf")
     berth.hooks {}
@@ -123,7 +123,7 @@ describe("a gang scheduler", function()
     assert.same({ "interrupted", "interrupted" }, { text, code })
   end)
 
-  it("tells what is wrong", function()
+  it("reports what is wrong", function()
     local cluster = { machines = 1, capacity = 4 }
     raises("unknown option 'limits' (legal: seed, rate, placement)", berth.cluster.simulate, {},
       cluster, "fifo", { limits = { 1 } })
@@ -191,7 +191,7 @@ describe("places of gangs", function()
     assert.equal("2:2", where(r):match "%S+$")
   end)
 
-  it("consolidate, with pauses: where nobody is, else where the last in order are", function()
+  it("consolidate, with pauses: where none is, else where the last in order are", function()
     local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 30, 3), job(0, 20, 3), job(1, 1, 4) },
       cluster, "srtf", { placement = "consolidate" })
     -- by seconds left 4, 1, 3, 2: the plan has machine 1 first, so it is 1 that has no room there

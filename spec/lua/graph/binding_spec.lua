@@ -121,11 +121,11 @@ describe("a graph from tables", function()
     assert.matches("support/errors", build {})
   end)
 
-  it("tells mistakes of the core with 1-based ids", function()
+  it("reports mistakes of the core with 1-based ids", function()
     raises("op 2", berth.graph, { ops = { { seconds = 1 }, { seconds = 1, twin = 2 } } })
   end)
 
-  it("tells a cycle as nil, message, code", function()
+  it("reports a cycle as nil, message, code", function()
     refused("cycle", "op 1 .*op 2",
       berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2 }, { 2, 1 } } })
   end)

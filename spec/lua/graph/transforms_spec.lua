@@ -132,7 +132,7 @@ describe("transforms", function()
     assert.same({ 1, 1, 2 }, map)
     assert.same({ 1 }, f:collective(1).members)
     assert.same({ 2 }, f:collective(1).consumers)
-    assert.equal(3, #g:chains()) -- l has two followers: r, and what it meets in
+    assert.equal(3, #g:chains()) -- l has two followers: r, and the op where they join
     assert.same({ 1, 1, 0 }, groups(g:coplace()))
   end)
 

@@ -146,7 +146,7 @@ describe("files", function()
       { "B()", 1, 2, 64, 8 } }, { { 1, 2 }, { 1, 3 } })
     local physical, pacml = assert(berth.parse(text)),
       assert(berth.parse(text, { mirror = "pac-ml" }))
-    -- node2, which nobody else reads, and what node2 reads
+    -- node2, which no other op reads, and what node2 reads
     assert.same({ 2, 1 }, physical:predecessors(5))
     assert.equal(0, physical:op(6).params)
     assert.equal(8, pacml:op(6).params)

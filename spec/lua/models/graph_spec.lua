@@ -214,7 +214,7 @@ describe("models: one layer by hand", function()
     end
   end)
 
-  it("holds optimiser state where the optimiser asks for it", function()
+  it("holds optimiser state where the optimiser needs it", function()
     local n = 27 * 64 + 64
     local function state(options)
       return find(models.describe("vgg11", options), "stage1.conv1/update").params
@@ -267,7 +267,7 @@ describe("models: options", function()
     end
   end)
 
-  it("tells defaults, what they depend on, and what is legal", function()
+  it("reports defaults, what they depend on, and what is legal", function()
     local names, about = models.options("bert-large")
     local by_name = {}
     for i, option in ipairs(about) do
@@ -307,7 +307,7 @@ describe("models: options", function()
     assert.near(sum(fine.ops, "flop", forward), sum(coarse.ops, "flop", forward), 1)
   end)
 
-  it("draws as many layers as asked for, of each family", function()
+  it("draws as many layers as requested, of each family", function()
     for _, family in ipairs { "cnn", "mlp", "transformer" } do
       local options = { family = family, layers = 3, seed = 1, training = false }
       local g, found = models.describe("random", options), {}

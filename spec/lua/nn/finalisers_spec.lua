@@ -162,7 +162,7 @@ describe("a finaliser that closes an argument", function()
     end
   end)
 
-  it("is told when it comes after all of berth, as the state closes", function()
+  it("gets a message when it comes after all of berth, as the state closes", function()
     local script, lua = os.tmpname(), os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
     local file = assert(io.open(script, "w"))
     file:write([[

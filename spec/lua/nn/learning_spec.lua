@@ -186,7 +186,7 @@ describe("parameters", function()
     raises("parameters:gradient: name: there is no parameter 'x'", p.gradient, p, "x")
   end)
 
-  it("start as they are told, the same for the same seed", function()
+  it("start as given, the same for the same seed", function()
     local p = nn.parameters { seed = 9 }
     near({ 0, 0 }, p:add("a", { 2 }))
     near({ 2, 2 }, p:add("b", { 2 }, { "constant", 2 }))
@@ -371,7 +371,7 @@ describe("schedules", function()
 end)
 
 describe("memory", function()
-  it("goes with what is closed or collected", function()
+  it("ends with what is closed or collected", function()
     collectgarbage()
     local before = berth.memory()
     local a = nn.zeros { 1000, 1000 }

@@ -170,10 +170,10 @@ describe("berth.pacml.bound", function()
       arrivals[i], choices[i] = i, {}
       for c = 1, 9 do choices[i][c] = { c, 700 * (1 + math.fmod(i, 7)) / c + c * 0.37 } end
     end
-    local jobs, asked = { arrivals = arrivals, choices = choices, servers = 32 }, 0
+    local jobs, n_calls = { arrivals = arrivals, choices = choices, servers = 32 }, 0
     local before = berth.hooks { interrupt = function()
-      asked = asked + 1
-      return asked > 2
+      n_calls = n_calls + 1
+      return n_calls > 2
     end }
     local b, text, code = berth.pacml.bound(jobs)
     berth.hooks { interrupt = function() error("not now", 0) end }

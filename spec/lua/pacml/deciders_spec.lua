@@ -130,7 +130,7 @@ describe("a whole run", function()
       tostring(report))
   end)
 
-  it("tells what the cluster does", function()
+  it("reports what the cluster does", function()
     local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4 })
     local got = {}
     for i, row in ipairs(records:cluster()) do

@@ -23,7 +23,7 @@ local function played(env)
 end
 
 describe("a run", function()
-  it("tells why a job is blocked", function()
+  it("reports why a job is blocked", function()
     for _, compat in ipairs { true, false } do
       local _, causes = played(small.env { compat = compat })
       assert.same({ "accepted", "op_placement", "jct", "accepted", "rejected", "accepted" }, causes)

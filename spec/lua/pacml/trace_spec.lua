@@ -6,7 +6,7 @@ local shell = require "support.shell"
 
 local read = shell.read
 
--- One number that tells whether two arrays are the same.
+-- One number that shows whether two arrays are the same.
 local function digest(values)
   local sum = 0
   for i, x in ipairs(values) do

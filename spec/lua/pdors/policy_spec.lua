@@ -41,10 +41,10 @@ describe("a policy in Lua", function()
     end
   end)
 
-  it("is told of arrivals, slots and ends in order", function()
-    local told = {}
+  it("is called for arrivals, slots and ends in order", function()
+    local reported = {}
     local function note(event)
-      return function(_, view, job) table.insert(told, { event, view.slot, job }) end
+      return function(_, view, job) table.insert(reported, { event, view.slot, job }) end
     end
     local policy = { arrival = note "arrival", finish = note "finish" }
     function policy.slot(_, view)
@@ -57,7 +57,7 @@ describe("a policy in Lua", function()
       { certify = false })
     assert.same({ { "slot", 0 }, { "arrival", 1, 1 }, { "slot", 1 }, { "finish", 2, 1 },
       { "arrival", 2, 2 }, { "slot", 2 },
-      { "slot", 3 } }, told)
+      { "slot", 3 } }, reported)
   end)
 
   local function fails(text, policy)
@@ -65,7 +65,7 @@ describe("a policy in Lua", function()
     assert.matches(text, raised(pdors.simulate, problem, policy, { certify = false }), 1, true)
   end
 
-  it("is told what is wrong with its plan, and the slot", function()
+  it("gets messages about its plan, and the slot", function()
     local function plans(plan) return { name = "mine", slot = function() return plan end } end
     fails("mine, slot in slot 0: plan.assign[1]: slot 0: job 1 needs 6 of resource 1 on machine 1, where 4 of 4 is left",
       plans { assign = { { job = 1, places = { { 1, 5, 1 } } } } })

@@ -81,7 +81,7 @@ describe("place", function()
     raises("support/errors", berth.place, g, t, "foo")
   end)
 
-  it("tells what stops a placement", function()
+  it("reports what stops a placement", function()
     local g =
       assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
     local t = berth.topology.mesh(2, { memory = 60 })
@@ -209,17 +209,17 @@ describe("a policy in Lua", function()
 
   it("may wait when ops are ready as they finish", function()
     local g, t = chains()
-    local asked = {}
+    local called = {}
     local p = assert(berth.place(g, t, {
       ready = "finished",
       device = function(op, _, plan)
-        asked[op] = (asked[op] or 0) + 1
+        called[op] = (called[op] or 0) + 1
         if op == 3 and plan.now < 2 then return nil, 2 end
         return 1
       end,
     }))
     assert.is_true(p.start[3] >= 2)
-    assert.is_true(asked[3] >= 2)
+    assert.is_true(called[3] >= 2)
     raises("only a policy with ready = \"finished\" may wait", berth.place, g, t,
       { device = function() return nil, 1 end })
   end)
@@ -233,7 +233,7 @@ describe("a policy in Lua", function()
     assert.is_truthy(berth.place(g, t, "etf")) -- and leaves all in order
   end)
 
-  it("is told what is wrong with its answers", function()
+  it("gets messages about its answers", function()
     local g, t = chains()
     local function place(policy) return raised(berth.place, g, t, policy) end
     assert.matches('policy "p": device gave 3 for op 1, expected a device id %(1..2%) or nil',

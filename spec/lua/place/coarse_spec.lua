@@ -96,7 +96,7 @@ describe("sets of ops", function()
       { coarsen = "fuse", variant = "baechi-pt" })
   end)
 
-  it("can be asked for from the shell", function()
+  it("is an option in the shell", function()
     local function run(...)
       return shell.run("place", "model:inception_v3,granularity=layer,batch=8",
         "mesh:3,preset=V100,bandwidth=10GB/s,latency=5us", ...)

@@ -61,7 +61,7 @@ end)
 describe("what is proved to fit nowhere", function()
   local function count(text, part) return select(2, text:gsub(part, "")) end
 
-  it("is told once", function()
+  it("is reported once", function()
     local g, t = problem("1 MB")
     local text = tostring(berth.compare(g, t))
     assert.equal(1, count(text, "cannot fit"))
@@ -78,7 +78,7 @@ describe("what is proved to fit nowhere", function()
     assert.equal(1, count(tostring(rows), "cannot fit"))
   end)
 
-  it("is told by single, too", function()
+  it("is reported by single, too", function()
     local g, t = problem("1 MB")
     local _, reason = berth.place(g, t, "single")
     assert.matches("^single: cannot fit: ", reason)
@@ -187,7 +187,7 @@ end)
 describe("help", function()
   local function help(x) return tostring(berth.help(x)) end
 
-  it("knows the tables that functions give", function()
+  it("reads the tables that functions give", function()
     local g, t = problem()
     assert.equal(help "bounds", help(berth.bounds(g, t)))
     assert.equal(help "guarantees", help(berth.bounds(g, t).guarantees))

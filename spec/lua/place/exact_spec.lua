@@ -144,7 +144,7 @@ describe("berth.exact", function()
     assert.equal(1, why.op)
   end)
 
-  it("refuses what it does not know", function()
+  it("refuses what is unknown", function()
     local g, t = five(), identical(2)
     local function message(...) return select(2, pcall(berth.exact, ...)) end
     assert.matches("berth.exact: unknown option 'node'", message(g, t, { node = 1 }))

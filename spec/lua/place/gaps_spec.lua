@@ -52,7 +52,7 @@ describe("berth.gaps", function()
     assert.equal(1, berth.simulate(g, t, k.found.placement).makespan)
   end)
 
-  it("without a search tells the rules of the placement apart, and no more", function()
+  it("without a search separates the rules of the placement, and no more", function()
     local g, t = queue()
     local k = assert(berth.gaps(g, t, { 1, 1, 1, 2 }, { calls = 0 }))
     assert.is_nil(k.found)

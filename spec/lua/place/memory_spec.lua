@@ -33,7 +33,7 @@ describe("memory limits in placing", function()
     end
   end)
 
-  it("are told as proved or not", function()
+  it("are reported as proved or not", function()
     local _, proved = berth.place(two_inputs(), one_device(15), nil, { memory = "inference" })
     assert.equal(
       'portfolio: cannot fit: op 3 does not fit: device 1 "d0" comes closest, 5 B are missing',

@@ -84,7 +84,7 @@ describe("an object that places", function()
     assert.equal("interrupted", code)
   end)
 
-  it("is told what is wrong with its answer", function()
+  it("gets messages about its answer", function()
     fails("placer 'mine': gave 2 devices for 3 ops", giving { 1, 2 })
     fails("placer 'mine': gave device 3 for op 2 (ids are 1..2)", giving { 1, 3, 1 })
     fails("placer 'mine': gave device 1.5 for op 1", giving { 1.5, 1, 1 })

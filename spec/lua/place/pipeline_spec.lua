@@ -117,7 +117,7 @@ describe("a pipeline of named stages", function()
     assert.same({ nil, "forward: no op is a forward op", "invalid" }, { p, text, code })
   end)
 
-  it("knows which devices there are", function()
+  it("is given the devices there are", function()
     local g = assert(berth.graph {
       types = { "cpu", "gpu", "tpu" },
       ops = { { seconds = { 1, math.huge, 1 } }, { seconds = { math.huge, 1, 1 } } },

@@ -1,4 +1,4 @@
--- The portfolio from Lua: members of all kinds, budgets, the judge, and what it tells.
+-- The portfolio from Lua: members of all kinds, budgets, the judge, and what it reports.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local errors = require "support.errors"
@@ -37,7 +37,7 @@ describe("the members of a portfolio", function()
     assert.is_nil(rows[3].placer)
   end)
 
-  it("are told with all of their options, however they came by them", function()
+  it("are reported with all of their options, however they came by them", function()
     local g, t = problem(1)
     local _, built_in =
       assert(berth.portfolio(g, t, { links = "channel", memory = "total", seed = 5 }))
@@ -108,7 +108,7 @@ describe("the members of a portfolio", function()
     end, "etf" } })
     assert.equal("etf", p.placer)
     assert.equal(10, rows[1].makespan)
-    assert.equal(5, rows.bound) -- what was closed within lives until the portfolio is through
+    assert.equal(5, rows.bound) -- what was closed within is kept until the portfolio is through
   end)
 
   it("are checked before anything runs", function()
@@ -147,7 +147,7 @@ describe("a portfolio", function()
     assert.equal("single", p.placer == "round-robin" and "single" or p.placer)
     for i, row in ipairs(rows) do assert.equal(i > 2 and "interrupted" or nil, row.code) end
     assert.equal("no time left", rows[3].error)
-    assert.is_nil(rows.interrupted) -- by nobody
+    assert.is_nil(rows.interrupted) -- by no hook
     assert.is_number(rows[1].seconds)
     assert.is_nil(rows[3].seconds)
     local _, all = berth.portfolio(g, t, { seconds = 3600 })
@@ -155,7 +155,7 @@ describe("a portfolio", function()
     assert.is_truthy(berth.place(g, t, nil, { seconds = "1 ns", threads = 1 }))
   end)
 
-  it("is judged as asked", function()
+  it("is judged by the options", function()
     local g, t = problem(2)
     local p, rows = berth.portfolio(g, t, { links = "duplex", judge = { dispatch = "planned" } })
     for _, row in ipairs(rows) do
@@ -208,7 +208,7 @@ describe("a portfolio", function()
     assert.equal(5, rows.bound)
   end)
 
-  it("tells what came closest when nothing keeps memory", function()
+  it("reports what came closest when nothing keeps memory", function()
     local ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } }
     local g = assert(berth.graph { ops = ops, edges = { { 1, 3, 10 }, { 2, 3, 10 } } })
     local t = berth.topology.mesh(1, { memory = 15 })

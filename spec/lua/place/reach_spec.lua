@@ -13,7 +13,7 @@ describe("a transfer without a route", function()
     berth.topology({ devices = { {}, {} }, links = { { 1, 2, bandwidth = 1, directed = true } } })
   local pair = berth.graph({ ops = ops(2), edges = { { 1, 2, 1 } } })
 
-  it("is told where links are held, though a function prices it", function()
+  it("is reported where links are held, though a function prices it", function()
     local cost = { transfer = function() return 1 end }
     refused("unreachable", "no route from device 2",
       berth.simulate(pair, one_way, { 2, 1 }, { links = "route", cost = cost }))
@@ -28,10 +28,10 @@ describe("a transfer without a route", function()
     end
   end)
 
-  it("is not asked of an objective", function()
-    local asked = 0
+  it("does not apply to an objective", function()
+    local n_calls = 0
     local function objective(p)
-      asked = asked + 1
+      n_calls = n_calls + 1
       assert(not (p[1] == 2 and p[2] == 1))
       return p[1] + p[2]
     end
@@ -39,7 +39,7 @@ describe("a transfer without a route", function()
       assert(berth.place(pair, one_way, name,
         { objective = objective, calls = 60, judge = { memory = "none" } }))
     end
-    assert.is_true(asked > 0)
+    assert.is_true(n_calls > 0)
   end)
 end)
 

@@ -1,4 +1,4 @@
--- Tight memory from Lua: berth.repair, and what is told when nothing fits.
+-- Tight memory from Lua: berth.repair, and what is reported when nothing fits.
 local berth = require "berth"
 
 local function row(n, bytes)
@@ -32,7 +32,7 @@ describe("tight memory", function()
       { links = "duplex", memory = "inference" })):devices())
   end)
 
-  it("tells a proof where nothing fits", function()
+  it("reports a proof where nothing fits", function()
     local p, message, code, why = berth.repair(row(5, 5), mesh(4, 9), { 1, 1, 1, 1, 1 },
       { memory = "total" })
     assert.is_nil(p)

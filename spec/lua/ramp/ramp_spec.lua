@@ -93,7 +93,7 @@ describe("a RAMP cluster", function()
     assert.equal(0, berth.ramp():collective({ 7, 7, 7 }, 8e8))
   end)
 
-  it("knows which sizes have a legal block", function()
+  it("finds which sizes have a legal block", function()
     local r, legal = berth.ramp(), {}
     for k = 1, 40 do
       if r:legal(k) then legal[#legal + 1] = k end
@@ -301,7 +301,7 @@ describe("placing", function()
     assert.same({ 1, 11, 21, 31 }, published:plan(m, 4, { busy = busy(rest) }).servers)
   end)
 
-  it("tells the op without a block, and how many pieces it has", function()
+  it("reports the op without a block, and how many pieces it has", function()
     local m = published:model(chain { { 0, 8, 8 }, { 1000, 8 } })
     assert.same({ placed = false, op = 2, pieces = 10 }, published:plan(m, 10))
     local all = {}
@@ -336,7 +336,7 @@ describe("placing", function()
     assert.is_true(r:plan(r:model(chain(ops)), 2).placed)
   end)
 
-  it("takes the block that is asked for, if it is free", function()
+  it("takes the block that is given, if it is free", function()
     local r, m = published, published:model(chain(wide))
     assert.same({ 2, 10 }, r:plan(m, 2, { block = { 2, 10 } }).servers)
     assert.same({ placed = false, op = 1, pieces = 2 },
@@ -363,7 +363,7 @@ describe("placing", function()
     assert.equal("ramp:plan: model: expected a ramp model, got nil", message(r.plan, r))
   end)
 
-  it("may be all that is asked for", function()
+  it("can be all that is computed", function()
     local m = published:model(chain(wide))
     assert.same({ placed = true, pieces = 2, servers = { 1, 9 }, ops = 4 },
       published:plan(m, 2, { look = false }))
@@ -436,7 +436,7 @@ describe("a closed cluster", function()
     end
   end)
 
-  -- 200 ops of 128 pieces: large enough to be asked about
+  -- 200 ops of 128 pieces: large enough for the hook to be called
   local function large()
     local ops = {}
     for i = 1, 200 do ops[i] = { i, 8, 8 } end
@@ -447,11 +447,11 @@ describe("a closed cluster", function()
 
   it("goes on when a hook closes it, or plans on it", function()
     local r, m = large()
-    local want, small, asked = r:plan(m, 128), nil, 0
+    local want, small, n_calls = r:plan(m, 128), nil, 0
     berth.hooks { interrupt = function()
-      asked = asked + 1
-      if asked == 1 then small = r:plan(m, 2).pieces end
-      if asked == 2 then
+      n_calls = n_calls + 1
+      if n_calls == 1 then small = r:plan(m, 2).pieces end
+      if n_calls == 2 then
         m:close()
         r:close()
       end
@@ -459,7 +459,7 @@ describe("a closed cluster", function()
     local ok, o = pcall(r.plan, r, m, 128)
     berth.hooks {}
     assert.is_true(ok, o)
-    assert.is_true(asked >= 2, asked)
+    assert.is_true(n_calls >= 2, n_calls)
     assert.same({ want.step, want.ticks, 2 }, { o.step, o.ticks, small })
   end)
 

@@ -135,7 +135,7 @@ describe("inspect", function()
 end)
 
 describe("help", function()
-  it("knows functions, modules, objects and words", function()
+  it("covers functions, modules, objects and words", function()
     assert.truthy(tostring(help(berth.place)):find("berth.place(g, t, placer, options)", 1, true))
     assert.truthy(tostring(help(berth.models)):find("models.resnet", 1, true))
     assert.truthy(tostring(help(berth.topology.ring)):find("berth.topology.ring", 1, true))
@@ -165,7 +165,7 @@ describe("help", function()
     assert.falsy(tostring(help()):find("models.resnet ", 1, true))
   end)
 
-  it("knows every placer, every variant and every value of an option", function()
+  it("covers every placer, every variant and every value of an option", function()
     local rules = require "berth.help.rules"
     for _, placer in ipairs(berth.placers()) do
       assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '"\n  ', 1, true), placer)

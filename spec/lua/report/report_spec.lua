@@ -194,7 +194,7 @@ describe("a report", function()
     lacks(page_of { result = berth.simulate(g, t, { 1, 1, 1 }) }, "Communication takes")
   end)
 
-  it("tells how many share a link", function()
+  it("reports how many share a link", function()
     local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
       { seconds = 1 } },
       edges = { { 1, 3, 8 }, { 2, 4, 8 } } }
@@ -207,7 +207,7 @@ describe("a report", function()
     has(page, "16 B, used 57.1 %, 2 at once", "2 at most")
   end)
 
-  it("tells how the run was made, and times of placers only on request", function()
+  it("reports how the run was made, and times of placers only on request", function()
     local g, t = small("a")
     local p = berth.place(g, t, "round-robin")
     local r = berth.simulate(g, t, p, { links = "duplex", noise = 0.5, seed = 7 })
@@ -290,7 +290,7 @@ describe("a report", function()
       "One column is for the 31 devices with the fewest ops.")
   end)
 
-  it("has the same bytes again, and draws what is asked for", function()
+  it("has the same bytes again, and draws what is selected", function()
     local g, t, r = small("a")
     assert.equal(page_of { result = r },
       page_of { graph = g, topology = t, placement = { 1, 2, 1 }, simulate = { links = "duplex" } })
@@ -444,7 +444,7 @@ describe("berth report", function()
     assert.is_nil(io.open(path))
   end)
 
-  it("tells that memory ran out by its exit code, and draws it all the same", function()
+  it("reports that memory ran out by its exit code, and draws it all the same", function()
     assert.equal(0, run("--placement", "single:1", "--memory", "total", "--output", path))
     local quiet = { write = function() end, complain = function() end }
     assert.equal(1, main.run({ "report", graph, "mesh:2,memory=5B", "--placement", "single:1",

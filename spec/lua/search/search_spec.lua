@@ -65,15 +65,15 @@ describe("search", function()
       berth.pipeline { { "anneal", { calls = 50 } }, "repair" }))
   end)
 
-  it("takes objectives in Lua, asked as often as told", function()
-    local asked = 0
+  it("takes objectives in Lua, called as often as `calls` says", function()
+    local n_calls = 0
     local p = assert(berth.place(g, mesh, "anneal", { calls = 500, objective = function(q)
-      asked = asked + 1
+      n_calls = n_calls + 1
       local sum = 0
       for i = 1, #q do sum = sum + (3 - q[i]) end
       return sum
     end }))
-    assert.equal(500, asked)
+    assert.equal(500, n_calls)
     assert.is_true(p.estimate < 10)
     assert.has_error(function() berth.place(g, mesh, "anneal",
       { objective = function() error({ mine = true }) end }) end,
@@ -83,17 +83,17 @@ describe("search", function()
       "objective: the objective gave string, expected a number")
   end)
 
-  it("judges as told", function()
+  it("judges by the options", function()
     local judge = { links = "duplex", dispatch = "light-first" }
     local p = assert(berth.place(g, mesh, "anneal", { calls = 300, judge = judge }))
     assert.near(p.estimate, berth.simulate(g, mesh, p, judge).makespan, 1e-9)
   end)
 
   it("keeps the best when it is interrupted", function()
-    local asked = 0
+    local n_calls = 0
     berth.hooks { interrupt = function()
-      asked = asked + 1
-      return asked > 5
+      n_calls = n_calls + 1
+      return n_calls > 5
     end }
     local p, message, code = berth.place(g, mesh, "anneal", { calls = 1000000 })
     berth.hooks {}

@@ -49,7 +49,7 @@ describe("simulate", function()
     assert.equal(0, assert(berth.simulate(g, t, { 1, 1 }, { memory = "none" })).peak_memory[1])
   end)
 
-  it("tells what each device holds over time", function()
+  it("reports what each device holds over time", function()
     local g, t = chain()
     local r = assert(berth.simulate(g, t, { 1, 2 }))
     -- 3 B of parameters, 8 B until they are sent
@@ -60,7 +60,7 @@ describe("simulate", function()
     raises("result:memory_timeline: device: there is no device 3", r.memory_timeline, r, 3)
   end)
 
-  it("tells when memory runs out, and still gives the times", function()
+  it("reports when memory runs out, and still gives the times", function()
     local g, t = chain { memory = 10 }
     local r = assert(berth.simulate(g, t, { 1, 1 }))
     assert.equal(3, r.makespan)
@@ -108,7 +108,7 @@ describe("simulate", function()
     raises("sequence: requires dispatch", berth.simulate, g, t, p, { sequence = { 1, 2 } })
   end)
 
-  it("knows the presets, which other options override", function()
+  it("has the presets, which other options override", function()
     local g, t = chain()
     for _, preset in ipairs { "doppler", "baechi-tf", "baechi-pt" } do
       assert.is_truthy(berth.simulate(g, t, { 1, 2 }, { preset = preset }))

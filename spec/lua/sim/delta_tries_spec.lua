@@ -11,7 +11,7 @@ local function case(seed, memory)
 end
 
 describe("tries", function()
-  it("tell what a run of the changed placement tells, in any sequence", function()
+  it("report what a run of the changed placement reports, in any sequence", function()
     local rng = berth.rng(5)
     for _, opts in ipairs { { memory = "none" }, {}, { links = "duplex" },
       { dispatch = "blevel", send = "pull" } } do
