@@ -20,7 +20,7 @@ function placers.failure(row)
   return (code == "infeasible" or code == "interrupted") and code or row.error or "failed"
 end
 
--- What stands beside the bar: time and gap, or why there is none.
+-- The text beside the bar: time and gap, or why there is none.
 local function words_of(entry, bound)
   if entry.class == 3 then return placers.failure(entry.row) end
   local time, gap = scale.quantity(entry.time, "seconds"), placers.gap(entry, bound)

@@ -1,4 +1,4 @@
-/* What the files of the binding share. bl_ stands for "berth in Lua". One file per type; none is
+/* What the files of the binding share. bl_ is short for "berth in Lua". One file per type; none is
  * API.
  *
  * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is

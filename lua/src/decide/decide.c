@@ -24,7 +24,7 @@ bl_tree_box *bl_new_tree(lua_State *L, const char *fn) {
   return box;
 }
 
-/* [-0, +0] The function of the box lives in its anchor, not on the stack of one call. */
+/* [-0, +0] The function stays in the anchor of the box, beyond this call. */
 bool bl_tree_function(lua_State *L, int at, int t, const bl_where *w, const char *key) {
   if (!t) return false;
   compat_getanchor(L, at);

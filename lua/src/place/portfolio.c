@@ -206,8 +206,7 @@ static void set_answer(lua_State *L, const berth_member_report *m, berth_cost *c
   bl_set_number(L, "missing", m->why.missing);
 }
 
-/* [-0, +1] A member: its answer, or why it has none. The options are those of the built-in list;
- * the caller knows its own. */
+/* [-0, +1] A member: its answer, or why it has none. Options: those of built-in members only. */
 static void push_row(lua_State *L, const portfolio_call *c, const berth_portfolio *p, int32_t i,
                      berth_cost *cost) {
   const berth_member_report *m = berth_portfolio_report(p, i);
