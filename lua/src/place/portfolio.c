@@ -125,7 +125,7 @@ static void read_member(lua_State *L, int list, int32_t i, const berth_cost *cos
   bl_place_options(L, options, &w, cost, m->placer, &m->options);
 }
 
-/* [-0, +n] Members and whether each has options of its own. */
+/* [-0, +n] Members; own: the Lua function of each that has one, at a stack index. */
 static void read_members(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
                          portfolio_call *c) {
   int32_t n;
@@ -294,7 +294,7 @@ static const bl_class run_class = {
   .name = "portfolio run", .key = "berth.portfolio_run", .release = release_run
 };
 
-/* Early, so that large results do not wait for the collector. */
+/* Before the call returns: results may be large, and the collector would free them late. */
 static void close_run(run_box *box) {
   release_run(box);
   box->p = NULL;
