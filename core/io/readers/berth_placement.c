@@ -107,7 +107,7 @@ static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n
   berth_i_value v = berth_i_json_first(r->p[P_SEQUENCE]);
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
-    if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "comes a second time");
+    if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "is given twice");
   }
   berth_i_free(r->ctx, seen, (size_t)n, 1);
   return st;
