@@ -13,17 +13,20 @@ local function key_of(kind, gpus) return ("%s\n%.0f"):format(kind, gpus) end
 function throughputs.load(path)
   local whole, message, code = core.read(path, "berth.load_trace")
   if not whole then return nil, message, code end
-  local next_line, known, out = text.lines(whole), {}, { by = {}, workers = {} }
-  if next_line() ~= HEAD then
+  whole, message = text.utf8(whole)
+  if not whole then return nil, ("%s: %s"):format(path, message), "parse" end
+  local rows, known, out = text.rows(whole, ","), {}, { by = {}, workers = {} }
+  local _, head = rows()
+  if table.concat(head or {}, ",") ~= HEAD then
     return nil, ("%s:1: expected the header %s"):format(path, HEAD), "parse"
   end
-  for line, number in next_line do
-    local cells = text.cells(line) or {}
-    local gpus, rate = tonumber(cells[3]), tonumber(cells[4])
+  for line, cells, why in rows do
+    cells = cells or {}
+    local gpus, rate = text.number(cells[3] or ""), text.number(cells[4] or "")
     if #cells ~= 4 or not gpus or not rate or rate < 0 or rate == math.huge then
-      local message_of = "%s:%.0f: expected a type of GPU, a kind of job, a number of GPUs, steps "
-        .. "per s, got %q"
-      return nil, message_of:format(path, number, line), "parse"
+      why = why or ("expected a type of GPU, a kind of job, a number of GPUs, steps per s, got %q")
+        :format(table.concat(cells, ","))
+      return nil, ("%s:%.0f: %s"):format(path, line, why), "parse"
     end
     local key = key_of(cells[2], gpus)
     if not known[cells[1]] then

@@ -9,20 +9,36 @@ local FN = "berth.load_trace"
 
 -- ---- values -------------------------------------------------------------------------------------
 
+-- Sums of this many seconds, some 30 billion years, stay exact enough to compare.
+local MOST = 1e18
+
 -- Each gives the value, or nil and what was expected.
 local function number(cell)
-  local x = tonumber(cell)
-  if not x or x ~= x or x < 0 or x == math.huge then
-    return nil, "expected a finite number not below 0"
-  end
+  local x = text.number(cell)
+  if not x or x < 0 or x == math.huge then return nil, "expected a finite number not below 0" end
+  if x > MOST then return nil, "expected at most 1e18" end
+  return x
+end
+
+local function seconds(cell)
+  local x = text.span(cell)
+  if x then return x end
+  return number(cell)
+end
+
+local function moment(cell, reader)
+  local x, is_local = text.date_time(cell)
+  if not x then return number(cell) end
+  reader.dates, reader.without_zone = true, reader.without_zone or is_local
   return x
 end
 
 local function gang(cell)
-  local x = tonumber(cell)
-  if not x or x < 1 or x ~= math.floor(x) or x > 2 ^ 31 - 1 then
-    return nil, "expected a whole number of at least 1"
+  local x = text.number(cell)
+  if x and x > 0 and x ~= math.floor(x) then
+    return nil, "expected a whole number (jobs that share a GPU are not simulated)"
   end
+  if not x or x < 1 or x > 2 ^ 31 - 1 then return nil, "expected a whole number of at least 1" end
   return x
 end
 
@@ -31,7 +47,7 @@ local function word(cell)
   return cell
 end
 
-local READ = { arrival = number, work = number, deadline = number, gpus = gang, name = word,
+local READ = { arrival = moment, work = seconds, deadline = seconds, gpus = gang, name = word,
   kind = word, batch = number, steps = number }
 local FIELDS = options.sorted_keys(READ)
 
@@ -51,7 +67,7 @@ local NAMES = { "gavel", "philly", "pollux", "tiresias" }
 options.declare("load_trace", {
   { key = "format", type = "choice", default = "by the header", text = "whose file it is",
     choices = {
-      { name = "gavel", text = "Gavel: ten cells between tabs, no header." },
+      { name = "gavel", text = "Gavel: seven or ten cells between tabs, no header." },
       { name = "philly", text = "Philly: CSV with submit_s, duration_s, num_gpus, vc." },
       { name = "pollux", text = "Pollux: CSV with time, application, num_replicas, batch_size." },
       { name = "tiresias", text = "Tiresias: CSV with submit_time, duration, num_gpu." },
@@ -60,6 +76,8 @@ options.declare("load_trace", {
     text = "names of the columns of other CSV files, by field" },
   { key = "skip", type = "flag", default = "false",
     text = "leaves out lines that are wrong, and counts them" },
+  { key = "origin", type = "number", default = "0; of dates, and from 1e8 s on, the first arrival",
+    low = -math.huge, high = MOST, text = "s that are subtracted from arrivals" },
   { key = "durations", type = "number or table", default = "none",
     text = "Pollux: s of all jobs, or by application" },
   { key = "throughputs", type = "file", default = "none",
@@ -67,7 +85,12 @@ options.declare("load_trace", {
   { key = "worker", type = "string", default = "v100",
     text = "Gavel: the type of GPU that times are of" },
 })
-local GAVEL = 10 -- cells of a line
+
+-- Cells of a line by how many it has; seven: the older form.
+local GAVEL = {
+  [7] = { steps = 5, arrival = 6, gpus = 7 },
+  [10] = { steps = 6, gpus = 7, priority = 8, slo = 9, arrival = 10 },
+}
 
 local function has_all(head, columns)
   for _, name in pairs(columns) do
@@ -76,11 +99,13 @@ local function has_all(head, columns)
   return true
 end
 
-local function detect(head, line)
+local function detect(head, cells, separator)
   for _, name in ipairs { "philly", "tiresias", "pollux" } do
     if has_all(head, FORMATS[name]) then return name end
   end
-  if #text.tabbed(line) == GAVEL then return "gavel" end
+  if separator == "\t" and GAVEL[#cells] and text.number(cells[GAVEL[#cells].steps]) then
+    return "gavel"
+  end
 end
 
 -- ---- reading a table with a header --------------------------------------------------------------
@@ -99,23 +124,27 @@ function Reader:bad(line, why, ...)
   self.first_left_out = self.first_left_out or self:fault(line, why, ...)
 end
 
+-- Places of columns by name; `twice`: names of those that are there more than once.
 local function index(cells)
-  local at = {}
+  local at, twice = {}, {}
   for i, cell in ipairs(cells) do
     local name = cell:match "^%s*(.-)%s*$"
+    if at[name] then twice[name] = true end
     at[name] = at[name] or i
   end
-  return at
+  return at, twice
 end
 
 -- { field, column, place, reader } of all fields that are read.
-function Reader:plan(head, columns)
-  local out = {}
+function Reader:plan(cells, columns)
+  local out, head, twice = {}, index(cells)
   for _, field in ipairs(FIELDS) do
     local column = columns[field]
     if column then
-      if not head[column] then
-        return nil, ("%s: there is no column %q for %s"):format(self.path, column, field)
+      if not head[column] or twice[column] then
+        return nil, ("%s: there %s column %q for %s (there are: %s)"):format(self.path,
+          twice[column] and "is more than one" or "is no", column, field,
+          table.concat(cells, ", "))
       end
       out[#out + 1] = { field = field, column = column, at = head[column], read = READ[field] }
     end
@@ -130,30 +159,26 @@ function Reader:row(cells, line, n_cells, plan)
   local job = {}
   for i = 1, #plan do
     local p = plan[i]
-    local x, why = p.read(cells[p.at])
+    local x, why = p.read(cells[p.at], self)
     if x == nil then return nil, self:bad(line, "%s: %s, got %q", p.column, why, cells[p.at]) end
     job[p.field] = x
   end
   return job
 end
 
---- Jobs of a CSV file.
-function Reader:table_of(whole, columns)
-  local next_line = text.lines(whole)
-  local cells = text.cells((next_line()))
-  local plan, message = self:plan(index(cells), columns)
+--- Jobs of a CSV file whose header the iterator of rows has passed.
+function Reader:table_of(rows, head, columns)
+  local plan, message = self:plan(head, columns)
   if not plan then return nil, message end
-  local jobs, n = {}, #cells
-  for line, number_of_it in next_line do
-    local found, why = text.cells(line)
+  local jobs = {}
+  for line, cells, why in rows do
     local job, fault
-    if found then
-      job, fault = self:row(found, number_of_it, n, plan)
+    if cells then
+      job, fault = self:row(cells, line, #head, plan)
     else
-      fault = self:bad(number_of_it, why)
+      fault = self:bad(line, why)
     end
-    if fault then return nil, fault end
-    if job and self.finish then job, fault = self:finish(job, number_of_it) end
+    if job and self.finish then job, fault = self:finish(job, line) end
     if fault then return nil, fault end
     jobs[#jobs + 1] = job
   end
@@ -171,24 +196,26 @@ local function finish_pollux(self, job, line)
   return job
 end
 
-local GAVEL_CELLS = { { 6, "total steps", "steps", number }, { 7, "scale factor", "gpus", gang },
-  { 8, "priority weight", "priority", number }, { 10, "arrival time", "arrival", number } }
+local GAVEL_FIELDS = { { "steps", "total steps", number }, { "gpus", "scale factor", gang },
+  { "priority", "priority weight", number }, { "arrival", "arrival time", number } }
 
-function Reader:gavel_row(line, number_of_it)
-  local cells = text.tabbed(line)
-  if #cells ~= GAVEL then
-    return nil, self:bad(number_of_it, "%.0f cells, expected %.0f", #cells, GAVEL)
-  end
+function Reader:gavel_row(cells, line)
+  local places = GAVEL[#cells]
+  if not places then return nil, self:bad(line, "%.0f cells, expected 7 or 10", #cells) end
   local job = { kind = cells[1] }
-  for _, c in ipairs(GAVEL_CELLS) do
-    local x, why = c[4](cells[c[1]])
-    if x == nil then
-      return nil, self:bad(number_of_it, "%s: %s, got %q", c[2], why, cells[c[1]])
+  for _, f in ipairs(GAVEL_FIELDS) do
+    local cell = cells[places[f[1]]]
+    if cell then
+      local x, why = f[3](cell)
+      if x == nil then return nil, self:bad(line, "%s: %s, got %q", f[2], why, cell) end
+      job[f[1]] = x
     end
-    job[c[3]] = x
   end
-  local slo = tonumber(cells[9])
-  if not slo then return nil, self:bad(number_of_it, "SLO: expected a number, got %q", cells[9]) end
+  if not places.slo then return job end
+  local slo = text.number(cells[places.slo])
+  if not slo then
+    return nil, self:bad(line, "SLO: expected a number, got %q", cells[places.slo])
+  end
   if slo >= 0 then job.slo = slo end
   return job
 end
@@ -196,7 +223,7 @@ end
 -- Seconds on one type of GPU; how many of these it does per second on each.
 function Reader:gavel_work(job, line)
   if not self.throughputs then
-    job.work = job.steps
+    job.work, self.in_steps = job.steps, true
     return job
   end
   job.rates = throughputs.of(self.throughputs, job.kind, job.gpus)
@@ -213,11 +240,16 @@ end
 
 function Reader:gavel(whole)
   local jobs = {}
-  for line, number_of_it in text.lines(whole) do
-    local job, fault = self:gavel_row(line, number_of_it)
-    if job then job, fault = self:gavel_work(job, number_of_it) end
+  for line, cells, why in text.rows(whole, "\t") do
+    local job, fault
+    if cells then
+      job, fault = self:gavel_row(cells, line)
+    else
+      fault = self:bad(line, why)
+    end
+    if job then job, fault = self:gavel_work(job, line) end
     if fault then return nil, fault end
-    if job then job.name = ("job %.0f"):format(number_of_it) end
+    if job then job.name = ("job %.0f"):format(line) end
     jobs[#jobs + 1] = job
   end
   return jobs
@@ -264,11 +296,28 @@ local function check(opts)
   return o
 end
 
+local ONLY = { durations = "pollux", throughputs = "gavel" }
+
+-- Raises for options that this format does not read.
+local function check_readers(o, format)
+  for _, key in ipairs { "durations", "throughputs" } do
+    options.refuse(o[key] ~= nil and format ~= ONLY[key], "%s: %s: is read of format %s only", FN,
+      key, ONLY[key])
+  end
+  options.refuse(o.columns ~= nil and format == "gavel", "%s: columns: format gavel has no header",
+    FN)
+  options.refuse(o.worker ~= nil and o.throughputs == nil, "%s: worker: requires throughputs", FN)
+end
+
 local function read_with(reader, whole, o, columns)
-  local first = text.lines(whole)()
-  if not first then return nil, reader.path .. ": there are no jobs in it" end
-  local head = index(text.cells(first) or {})
-  local format = o.format or detect(head, first)
+  local first_line = whole:match "^%s*([^\r\n]*)"
+  local separator = text.separator(first_line)
+  local rows = text.rows(whole, separator)
+  local _, head, why = rows()
+  if why then return nil, ("%s:1: %s"):format(reader.path, why) end
+  if not head then return nil, reader.path .. ": there are no jobs in it" end
+  local format = o.format or detect(index(head), head, separator)
+  check_readers(o, format)
   if format == "gavel" then
     local jobs, message = reader:gavel(whole)
     return jobs, message, format
@@ -277,20 +326,49 @@ local function read_with(reader, whole, o, columns)
   if not known.arrival or not (known.work or format == "pollux") then
     return nil,
       ("%s: no trace that is known by its header (%s); option columns = { arrival = ..., work = "
-        .. "..., gpus = ... }")
-      :format(reader.path, table.concat(NAMES, ", "))
+        .. "..., gpus = ... }; its columns: %s")
+      :format(reader.path, table.concat(NAMES, ", "), table.concat(head, ", "))
   end
   if format == "pollux" and not known.work then reader.finish = finish_pollux end
-  local jobs, message = reader:table_of(whole, known)
+  local jobs, message = reader:table_of(rows, head, known)
   return jobs, message, format or "columns"
 end
 
-local function notes_of(reader, was_sorted)
+-- From here on arrivals are times of a clock, not of a trace: three years.
+local CLOCK = 1e8
+
+-- Subtracts the origin of time from the arrivals of jobs in their order; message of the first job
+-- before it.
+local function shift(reader, jobs, origin)
+  local first = jobs[1].arrival
+  origin = origin or (reader.dates or first >= CLOCK) and first or 0
+  if first < origin then
+    return nil, ("%s: origin: a job arrives %.17g s before it"):format(reader.path, origin - first)
+  end
+  if origin ~= 0 then
+    for _, job in ipairs(jobs) do job.arrival = job.arrival - origin end
+  end
+  return origin
+end
+
+function Reader:said_left_out()
+  return ("%.0f %s left out, the first: %s"):format(self.left_out,
+    self.left_out == 1 and "line" or "lines", self.first_left_out)
+end
+
+local function notes_of(reader, was_sorted, origin)
   local out = {}
   if not was_sorted then out[#out + 1] = "jobs were not in order of arrival: sorted" end
   if reader.left_out > 0 then
-    out[#out + 1] = ("%.0f lines left out, the first: %s"):format(reader.left_out,
-      reader.first_left_out)
+    out[#out + 1] = reader:said_left_out()
+  end
+  if origin ~= 0 then
+    out[#out + 1] = ("arrivals count from %s"):format(core.number_text(origin))
+      .. " s of the file, option origin"
+  end
+  if reader.without_zone then out[#out + 1] = "dates without a zone are taken as UTC" end
+  if reader.in_steps then
+    out[#out + 1] = "a step counts as 1 s: option throughputs has the steps per s"
   end
   return out
 end
@@ -304,7 +382,7 @@ end
 --  s), worker ("v100")
 -- @treturn[1] table jobs array of { arrival (s), work (s; Gavel without throughputs: steps), gpus,
 --  name, kind, ... } by arrival
--- @treturn[1] table about format, jobs, left_out, sorted (they were not), notes
+-- @treturn[1] table about format, jobs, left_out, sorted (they were not), origin (s), notes
 -- @treturn[2] nil
 -- @treturn[2] string message with file:line, the value and what is wrong
 -- @treturn[2] string code
@@ -313,19 +391,35 @@ local function load_trace(path, opts)
   local columns = check_columns(o.columns)
   local whole, message, code = core.read(path, FN)
   if not whole then return nil, message, code end
+  whole, message = text.utf8(whole)
+  if not whole then return nil, ("%s: %s"):format(path, message), "parse" end
   local reader = setmetatable({ path = path, skip = o.skip, left_out = 0, durations = o.durations,
     worker = o.worker or "v100" },
     Reader)
   if o.throughputs ~= nil then
     reader.throughputs, message, code = throughputs.load(o.throughputs)
     if not reader.throughputs then return nil, message, code end
+    local workers = reader.throughputs.workers
+    local found = false
+    for _, name in ipairs(workers) do found = found or name == reader.worker end
+    if not found then
+      return nil, ("%s: no type of GPU %q, option worker (there are: %s)"):format(o.throughputs,
+        reader.worker, table.concat(workers, ", ")), "parse"
+    end
   end
   local jobs, fault, format = read_with(reader, whole, o, columns)
+  if jobs and #jobs == 0 then
+    jobs, fault = nil, ("%s: there are no jobs in it%s"):format(path, reader.left_out == 0 and ""
+      or ": " .. reader:said_left_out())
+  end
   if not jobs then return nil, fault, "parse" end
   local in_order = sorted(jobs)
   if not in_order then jobs = by_arrival(jobs) end
+  local origin
+  origin, fault = shift(reader, jobs, o.origin)
+  if not origin then return nil, fault, "parse" end
   return jobs, { format = format, jobs = #jobs, left_out = reader.left_out, sorted = not in_order,
-    notes = notes_of(reader, in_order) }
+    origin = origin, notes = notes_of(reader, in_order, origin) }
 end
 
 return { load = load_trace, formats = NAMES }

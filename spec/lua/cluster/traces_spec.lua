@@ -13,6 +13,8 @@ local function write(text)
   return scratch
 end
 
+local IN_STEPS = "a step counts as 1 s: option throughputs has the steps per s"
+
 -- What is wrong with a file.
 local function fault(text, opts)
   local jobs, why, code = berth.load_trace(write(text), opts)
@@ -35,7 +37,8 @@ describe("a trace of jobs", function()
       berth.load_trace(write "job_id,submit_s,duration_s,num_gpus,vc\n7,5,10,2,a\n8,6.5,20,1,b\n")
     assert.same({ { arrival = 5, work = 10, gpus = 2, name = "7", kind = "a" },
       { arrival = 6.5, work = 20, gpus = 1, name = "8", kind = "b" } }, jobs)
-    assert.same({ format = "philly", jobs = 2, left_out = 0, sorted = false, notes = {} }, about)
+    assert.same({ format = "philly", jobs = 2, left_out = 0, sorted = false, origin = 0,
+      notes = {} }, about)
   end)
 
   it("may be packed, have CRLF, quotes, a mark, blank lines, spaces in its header", function()
@@ -136,12 +139,115 @@ describe("a trace of jobs", function()
     assert.matches(":3: 4 cells, expected 5", (fault(head .. "2,1,5,1\n")))
     assert.matches(":3: a quote is not closed", (fault(head .. '2,1,5,1,"a\n')))
     assert.matches(": there are no jobs in it", (fault ""))
-    assert.matches(":1: 10 cells",
-      (fault("a\tb\n", { format = "gavel" })):gsub("2 cells, expected 10", "10 cells"))
+    assert.matches(":1: 2 cells, expected 7 or 10", (fault("a\tb\n", { format = "gavel" })))
     local jobs, about = berth.load_trace(write(head .. "2,-1,5,1,a\n3,2,5,1,a\n4,2,5,0,a\n"),
       { skip = true })
     assert.same({ 2, 2 }, { #jobs, about.left_out })
     assert.matches("^2 lines left out, the first: .*:3: submit_s", about.notes[1])
+  end)
+
+  local HEAD = "job_id,submit_s,duration_s,num_gpus,vc\n"
+
+  it("of Gavel's older form, seven cells", function()
+    local jobs, about = berth.load_trace(write
+      "LM (batch size 5)\tcd x && python3 y\t-n\t1\t1000\t5.5\t2\n")
+    assert.same({ { arrival = 5.5, work = 1000, steps = 1000, gpus = 2, name = "job 1",
+      kind = "LM (batch size 5)" } }, jobs)
+    assert.same({ "gavel", { IN_STEPS } }, { about.format, about.notes })
+  end)
+
+  it("has other separators, and line breaks in quotes", function()
+    for _, separator in ipairs { ";", "\t", "|" } do
+      local text = (HEAD .. "1,0,5,2,a\n"):gsub(",", separator)
+      assert.same({ { arrival = 0, work = 5, gpus = 2, name = "1", kind = "a" } },
+        (berth.load_trace(write(text))), separator)
+    end
+    local jobs = assert(berth.load_trace(write(HEAD .. '1,0,5,2,"a\r\nb"\r\n2,1,5,2,"c"\r\n')))
+    assert.same({ "a\r\nb", "c" }, { jobs[1].kind, jobs[2].kind })
+    -- a quote that is not closed spoils its line only; lines are counted over breaks in quotes
+    local about
+    jobs, about = berth.load_trace(write(HEAD .. '1,0,5,2,"a\nb"\n2,1,5,2,"c\n3,1,5,2,d\n'),
+      { skip = true })
+    assert.same({ 2, "d" }, { #jobs, jobs[2].kind })
+    assert.matches("^1 line left out, the first: .*:4: a quote is not closed", about.notes[1])
+    assert.matches(":2: text follows a quote", (fault(HEAD .. '1,0,5,2,"a"b\n')))
+  end)
+
+  it("in UTF-16 of either order", function()
+    local text = HEAD .. "1,0,5,2,\195\169\240\159\152\128\n"
+    for mark, pattern in pairs { ["\255\254"] = "%1\0", ["\254\255"] = "\0%1" } do
+      local little = mark == "\255\254"
+      local wide = (HEAD .. "1,0,5,2,"):gsub("(.)", pattern)
+        .. (little and "\233\0\061\216\000\222\010\000" or "\0\233\216\061\222\000\000\010")
+      local jobs = assert(berth.load_trace(write(mark .. wide)))
+      assert.equal(text:match "([^,]*)\n$", jobs[1].kind)
+    end
+    assert.matches("mark is of UTF%-16, but this is not UTF%-16", (fault "\255\254a"))
+    assert.matches("mark is of UTF%-16, but this is not UTF%-16", (fault "\255\254\061\216a\0"))
+    assert.matches("byte 4 is zero: this is no text", (fault "job_\0id"))
+  end)
+
+  it("has dates and spans; arrivals count from the first", function()
+    local text = "at,took,n\n2020-04-01 00:00:59,1-00:03:58,8\n2020-04-01T08:01:00.5+08:00,02:03,1\n"
+    local columns = { arrival = "at", work = "took", gpus = "n" }
+    local jobs, about = berth.load_trace(write(text), { columns = columns })
+    assert.same({ { arrival = 0, work = 86638, gpus = 8 }, { arrival = 1.5, work = 123, gpus = 1 } },
+      jobs)
+    assert.equal(1585699259, about.origin) -- date -u -d "2020-04-01 00:00:59" +%s
+    assert.same({ "arrivals count from 1585699259 s of the file, option origin",
+      "dates without a zone are taken as UTC" }, about.notes)
+    jobs = assert(berth.load_trace(write(text), { columns = columns, origin = 1585699200 }))
+    assert.equal(59, jobs[1].arrival)
+    local why, code = fault(text, { columns = columns, origin = 1585699260 })
+    assert.matches(": origin: a job arrives 1 s before it", why)
+    assert.equal("parse", code)
+    for _, date in ipairs { "2020-13-01 00:00:00", "2020-04-32", "2020-04-01 24:00:00",
+      "2020-04-01 00:00:00+8", "20-04-01" } do
+      assert.matches(":2: at: expected a finite number", (fault("at,took\n" .. date .. ",1\n",
+        { columns = { arrival = "at", work = "took" } })))
+    end
+  end)
+
+  it("counts arrivals of a clock from the first, others from 0", function()
+    local jobs, about = berth.load_trace(write(HEAD .. "1,1507300802,5,2,a\n2,1507300802.5,5,2,a\n"))
+    assert.same({ 0, 0.5, 1507300802 }, { jobs[1].arrival, jobs[2].arrival, about.origin })
+    jobs, about = berth.load_trace(write(HEAD .. "1,99999999,5,2,a\n"))
+    assert.same({ 99999999, 0, {} }, { jobs[1].arrival, about.origin, about.notes })
+    jobs = berth.load_trace(write(HEAD .. "1,10,5,2,a\n"), { origin = -5 })
+    assert.equal(15, jobs[1].arrival)
+  end)
+
+  it("has decimal numbers of finite sums, and whole GPUs", function()
+    for cell, why in pairs { ["0x10"] = "expected a finite number not below 0",
+      ["1e308"] = "expected at most 1e18", inf = "expected a finite number",
+      ["1,5"] = "6 cells, expected 5" } do
+      assert.matches(":2: .*" .. why, (fault(HEAD .. "1,0," .. cell .. ",2,a\n")))
+    end
+    assert.matches('num_gpus: expected a whole number %(jobs that share a GPU are not simulated%), '
+      .. 'got "0.5"', (fault(HEAD .. "1,0,5,0.5,a\n")))
+  end)
+
+  it("without jobs is no trace", function()
+    assert.matches(": there are no jobs in it$", (fault(HEAD)))
+    refused("parse", ": there are no jobs in it: 1 line left out, the first: .*:2: num_gpus",
+      berth.load_trace(write(HEAD .. "1,0,5,0,a\n"), { skip = true }))
+  end)
+
+  it("reads the options of its format only", function()
+    local philly = write(HEAD .. "1,0,5,2,a\n")
+    for key, case in pairs { durations = { 5, "is read of format pollux only" },
+      throughputs = { philly, "expected the header" }, worker = { "v100", "requires throughputs" } } do
+      local ok, why, more = pcall(berth.load_trace, philly, { [key] = case[1] })
+      assert.matches(case[2], ok and more or why)
+    end
+    assert.matches("columns: format gavel has no header",
+      raised(berth.load_trace, write(gavel), { columns = { work = "x" } }))
+    local rates = os.tmpname()
+    shell.write(rates, "worker_type,job_type,scale_factor,steps_per_s\nk80,A3C,1,3\n")
+    local none, why = berth.load_trace(write(gavel), { throughputs = rates })
+    assert.is_nil(none)
+    assert.matches('no type of GPU "v100", option worker %(there are: k80%)', why)
+    os.remove(rates)
   end)
 
   it("takes no other options", function()
@@ -166,7 +272,7 @@ describe("a trace of jobs", function()
         { throughputs = folder .. "gavel/isolated_throughputs.csv" } } } do
       local jobs, about = berth.load_trace(folder .. case[1], case[3])
       assert.equal(case[2], jobs and #jobs, about)
-      assert.same({}, about.notes)
+      assert.same(case[1]:find "max_min" and { IN_STEPS } or {}, about.notes)
     end
   end)
 
@@ -207,6 +313,19 @@ describe("berth cluster FILE", function()
     -- bound: served at 2, 6, and 2 and 18 GPU-s at 0.5 and 13.5: (20.2 + 10 - 3) / 3
     assert.equal("fifo 13.7 s 13 s 18 s 7 s 20 s 50.7 % 3 0 90.0 %", lines[3])
     assert.equal("srtf 11 s 9 s 20 s 4.33 s 20 s 21.3 % 3 1 90.0 %", lines[4])
+  end)
+
+  it("reports jobs that no machine has GPUs for, and where time begins", function()
+    local text = "job_id,submit_s,duration_s,num_gpus,vc\n1,3,10,4,a\n2,3,10,128,a\n"
+    local out = ran(run("cluster", write(text), "--gpus", "4")):gsub(" +", " ")
+    assert.matches("over bound done refused pauses GPUs busy\n", out)
+    assert.matches("0.0 %% 1 1 0 76.9 %%\n", out)
+    assert.matches("\n1 job refused: more GPUs than 4; the first: 2, 128 GPUs\n", out)
+    assert.matches("\nmakespan and GPUs busy count from 0 s; the first job arrives at 3 s$", out)
+    out = ran(run("cluster", write(text), "--gpus", "4", "--origin", "3")):gsub(" +", " ")
+    assert.matches("^arrivals count from 3 s of the file, option origin\n", out)
+    assert.matches("0.0 %% 1 1 0 100.0 %%\n", out)
+    assert.is_nil(out:find("makespan and", 1, true))
   end)
 
   it("prints JSON, and writes files", function()

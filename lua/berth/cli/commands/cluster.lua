@@ -59,7 +59,7 @@ end
 local SETTINGS = {
   columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
 }
-for _, option in ipairs(cli.of("load_trace", "columns durations throughputs worker skip")) do
+for _, option in ipairs(cli.of("load_trace", "columns durations origin throughputs worker skip")) do
   local example = SETTINGS[option.name]
   if example then
     option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
@@ -115,7 +115,7 @@ local function load(path, given)
     columns = given.columns and lists.settings("--columns", given.columns,
       function(x) return x end), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs,
-    worker = given.worker,
+    worker = given.worker, origin = given.origin,
   }))
 end
 
@@ -178,15 +178,23 @@ local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", 
 -- A time; from 1000 s on in whole seconds, so that a column compares at a glance.
 local function seconds(x)
   if not x then return "-" end
-  return x >= 1000 and ("%.0f s"):format(x) or berth.format(x, "seconds")
+  if x < 1000 then return berth.format(x, "seconds") end
+  return (x < 1e12 and "%.0f s" or "%.6g s"):format(x)
+end
+
+-- Whether one of them refuses jobs: only then there is a column.
+local function any_refused(results)
+  for _, r in ipairs(results) do if r.summary.refused > 0 then return true end end
+  return false
 end
 
 -- A row per scheduler: completion times, their excess over the bound, counts, utilisation.
 local function table_of(results)
-  local rows = { { "scheduler" } }
+  local rows, refused = { { "scheduler" } }, any_refused(results)
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
-  for _, name in ipairs { "over bound", "done", "pauses", "GPUs busy" } do
-    table.insert(rows[1], name)
+  for _, name in ipairs { "over bound", "done", refused and "refused" or false, "pauses",
+    "GPUs busy" } do
+    if name then table.insert(rows[1], name) end
   end
   for _, r in ipairs(results) do
     local row, s = { r.scheduler }, r.summary
@@ -194,11 +202,25 @@ local function table_of(results)
     row[#row + 1] = s.bound_jct and s.mean_jct
       and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
     row[#row + 1] = ("%.0f"):format(s.done)
+    if refused then row[#row + 1] = ("%.0f"):format(s.refused) end
     row[#row + 1] = ("%.0f"):format(s.pauses)
     row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
     rows[#rows + 1] = row
   end
   return align.lines(rows, { true })
+end
+
+-- Notes of what refused jobs need more of than there is; nil: none.
+local function too_large(jobs, gpus)
+  local n, first = 0, nil
+  for _, job in ipairs(jobs) do
+    if (job.gpus or 1) > gpus then
+      n, first = n + 1, first or job
+    end
+  end
+  if n == 0 then return nil end
+  return ("%.0f %s refused: more GPUs than %.0f; the first: %s, %.0f GPUs"):format(n,
+    n == 1 and "job" or "jobs", gpus, first.name or "without a name", first.gpus)
 end
 
 -- The JSON object of one scheduler; times in s.
@@ -249,6 +271,12 @@ function command.run(positional, given, write)
   write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$",
     about.jobs, gpus))
   for _, line in ipairs(table_of(results)) do write(line) end
+  local refused = too_large(jobs, gpus)
+  if refused then write(refused) end
+  if jobs[1].arrival > 0 then
+    write(("makespan and GPUs busy count from 0 s; the first job arrives at %s")
+      :format(seconds(jobs[1].arrival)))
+  end
   return 0
 end
 
