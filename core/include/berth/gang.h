@@ -123,7 +123,7 @@ typedef struct berth_gang_resize_options {
 } berth_gang_resize_options;
 berth_gang_resize_options berth_gang_resize_default(void);
 
-/** Types and throughputs are required. */
+/** Types and throughputs are required; the cluster has no slots. Types are served in their order. */
 typedef struct berth_gang_gavel_options {
   int32_t n_types;           /* at least 1 (default) */
   int32_t n_machines, n_throughputs, n_priorities;
@@ -131,6 +131,12 @@ typedef struct berth_gang_gavel_options {
   const double *throughputs; /* [jobs * n_types] work per s on a type; 0: not there */
   const double *priorities;  /* [jobs] above 0; NULL: 1 each */
   int goal;                  /* berth_gavel_goal; default MAX_MIN */
+  double round;              /* s that a round lasts at most; default 360 */
+  double reset;              /* s between two solutions at least; default 1920; 0: at the first
+                                round after each change of who is there */
+  int32_t n_steps;
+  const double *steps;       /* [jobs] work of a step, above 0: a round has whole ones; NULL: work is
+                                continuous */
 } berth_gang_gavel_options;
 berth_gang_gavel_options berth_gang_gavel_default(void);
 
@@ -264,9 +270,8 @@ berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t 
 /* Gavel's policies: which share of the time each job should have on each type of GPU, by linear
  * programs.
  *
- * berth_gang (rule GAVEL) calls it at slots, and serves jobs so that their rounds follow these
- * shares;
- * it may be called alone. */
+ * berth_gang (rule GAVEL) calls it when jobs have come or gone, and serves jobs so that their rounds
+ * follow these shares; it may be called alone. */
 
 typedef enum berth_gavel_goal {
   BERTH_GAVEL_MAX_MIN,     /* the least of the jobs' throughputs times gang, over priority and what

@@ -153,9 +153,9 @@ local function types_of(fn, given, machines)
   return out, names
 end
 
--- Rates of each job on each type; work at 1 per s on all types if it has none.
+-- Rates of each job on each type (1 per s on all if it has none), its priority, its step.
 local function throughputs_of(fn, rows, names)
-  local out, priorities = {}, {}
+  local out, priorities, steps, n_steps = {}, {}, {}, 0
   for j, row in ipairs(rows) do
     if row.rates ~= nil and type(row.rates) ~= "table" then
       options.fail("%s: trace[%d].rates: expected a table of work per s by type, got %s", fn, j,
@@ -164,8 +164,12 @@ local function throughputs_of(fn, rows, names)
     if row.rates then check_numbers(fn, j, "rates", row.rates) end
     for _, name in ipairs(names) do out[#out + 1] = row.rates and (row.rates[name] or 0) or 1 end
     priorities[j] = row.priority == nil and 1 or row.priority
+    steps[j] = row.step
+    if row.step ~= nil then n_steps = n_steps + 1 end
   end
-  return out, priorities
+  options.refuse(n_steps > 0 and n_steps < #rows,
+    "%s: trace: %d of %d jobs have `step`: expected all or none", fn, n_steps, #rows)
+  return out, priorities, n_steps > 0 and steps or nil
 end
 
 -- Options of the core that are made of the jobs, by the key of one.
@@ -186,7 +190,7 @@ function make.types(fn, made, rows, _, c)
   local names
   made.types, names = types_of(fn, made.types, c.machines)
   made.n_types = #names
-  made.throughputs, made.priorities = throughputs_of(fn, rows, names)
+  made.throughputs, made.priorities, made.steps = throughputs_of(fn, rows, names)
 end
 
 --- @return whether a scheduler is one of the core's

@@ -231,7 +231,7 @@ function Reader:gavel_work(job, line)
   if not rate then
     return nil, self:bad(line, "no throughput of %q on %.0f %s", job.kind, job.gpus, self.worker)
   end
-  job.work = job.steps / rate
+  job.work, job.step = job.steps / rate, 1 / rate
   local relative = {}
   for worker, x in pairs(job.rates) do relative[worker] = x / rate end
   job.rates = relative
