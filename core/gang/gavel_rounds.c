@@ -38,7 +38,7 @@ typedef struct gavel {
   candidate *list;           /* [n] */
   /* of those that are there */
   double *throughput_of, *priority_of, *left_of, *elapsed_of, *alone_of, *share_of;
-  int32_t *gang_of;
+  int32_t *gang_of, *gpus_of;
   bool stale;                /* jobs have come or gone since the last solution */
   double solved;             /* when that was; below 0: it does not count */
   double round_end;          /* of the present round */
@@ -79,6 +79,7 @@ static berth_status get_arrays(berth_gang *g) {
   v->alone_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->alone_of);
   v->share_of = berth_i_pool_alloc(&g->pool, all, sizeof *v->share_of);
   v->gang_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->gang_of);
+  v->gpus_of = berth_i_pool_alloc(&g->pool, types, sizeof *v->gpus_of);
   return berth_i_pool_status(&g->pool);
 }
 
@@ -171,9 +172,8 @@ static double alone_rate(const berth_gang *g, int32_t job, int32_t n) {
 /* Of the n jobs in g->keep. */
 static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   gavel *v = of(g);
-  size_t types = (size_t)v->types;
-  berth_gavel p = { n,       v->types,   v->throughput_of, v->gang_of, v->priority_of,
-                    v->gpus, v->left_of, v->elapsed_of,    v->alone_of };
+  berth_gavel p = { n,          v->types,   v->throughput_of, v->gang_of, v->priority_of,
+                    v->gpus_of, v->left_of, v->elapsed_of,    v->alone_of };
   berth_status st;
   /* 1. What was received short of the shares; all begin again with half a round. */
   for (int32_t t = 0; t < v->types; t++) v->of_type[t] = n * v->round / 2;
@@ -185,7 +185,9 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
       v->received[c] = v->round / 2;
     }
   }
-  /* 2. The linear program. */
+  /* 2. The linear program; the last type is its first, as in the published simulator: of several
+   * solutions, it often gives the same one. */
+  for (int32_t t = 0; t < v->types; t++) v->gpus_of[v->types - 1 - t] = v->gpus[t];
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
     berth_job_record r;
@@ -193,8 +195,8 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
     if ((st = berth_cluster_record(g->c, job, &r)) != BERTH_OK
         || (st = berth_cluster_job(g->c, job, &b)) != BERTH_OK)
       return st;
-    memcpy(v->throughput_of + (size_t)i * types, v->throughput + cell(g, job, 0),
-           types * sizeof *v->throughput);
+    for (int32_t t = 0; t < v->types; t++)
+      v->throughput_of[(i + 1) * v->types - 1 - t] = v->throughput[cell(g, job, t)];
     v->gang_of[i] = g->job[job].size;
     v->priority_of[i] = v->priority[job];
     v->left_of[i] = fmax(r.left, 1e-9);
@@ -209,8 +211,8 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK)
     return st;
   for (int32_t i = 0; i < n; i++)
-    memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types,
-           types * sizeof *v->share);
+    for (int32_t t = 0; t < v->types; t++)
+      v->share[cell(g, g->keep[i], t)] = v->share_of[(i + 1) * v->types - 1 - t];
   v->stale = false;
   v->solved = now;
   return BERTH_OK;

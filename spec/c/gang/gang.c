@@ -132,7 +132,9 @@ static const void *fill(int rule, int placement, own_options *own) {
       TYPES,        3,
       MANY * TYPES, 0,
       types,        throughput,
-      NULL,         placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN
+      NULL,         placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN,
+      40,           placement == 1 ? 0 : 100,
+      0,            NULL
     };
   } else {
     return NULL;
@@ -159,9 +161,7 @@ static berth_status whole_run(int rule, int placement, berth_cluster_summary *su
   draw(5, jobs, size);
   berth_cluster *c;
   if (!(c = pool(3, capacity,
-                 rule == BERTH_GANG_GAVEL                       ? 40
-                 : rule >= BERTH_GANG_OPTIMUS && placement == 1 ? 2
-                                                                : 0,
+                 (rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX) && placement == 1 ? 2 : 0,
                  MANY, jobs)))
     return st;
   berth_gang_bound bound;
@@ -262,7 +262,8 @@ TEST("options of a rule out of their range are told") {
   refused_own(BERTH_GANG_POLLUX, &resize, "option power is 2 (a finite number of at most 1)");
   refused_own(BERTH_GANG_GAVEL, &gavel,
               "option throughputs: expected 1 numbers (one per job and type), got 0");
-  gavel = (berth_gang_gavel_options){ 2, 2, 2, 0, two, falling, NULL, BERTH_GAVEL_MAX_MIN };
+  gavel = (berth_gang_gavel_options){ 2,       2,    2,                   0, two,
+                                      falling, NULL, BERTH_GAVEL_MAX_MIN, 1, 0, 0, NULL };
   refused_own(BERTH_GANG_GAVEL, &gavel, "gang: machine 1: type: there is none 2, there are 2");
   gavel.goal = 4;
   refused_own(BERTH_GANG_GAVEL, &gavel, "option goal is 4 (0 to 3)");

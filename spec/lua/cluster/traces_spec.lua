@@ -240,8 +240,8 @@ describe("a trace of jobs", function()
       local ok, why, more = pcall(berth.load_trace, philly, { [key] = case[1] })
       assert.matches(case[2], ok and more or why)
     end
-    assert.matches("columns: format gavel has no header",
-      raised(berth.load_trace, write(gavel), { columns = { work = "x" } }))
+    raises("columns: format gavel has no header", berth.load_trace, write(gavel),
+      { columns = { work = "x" } })
     local rates = os.tmpname()
     shell.write(rates, "worker_type,job_type,scale_factor,steps_per_s\nk80,A3C,1,3\n")
     local none, why = berth.load_trace(write(gavel), { throughputs = rates })
@@ -370,6 +370,7 @@ describe("berth cluster FILE", function()
       { { "--scheduler", "gavel", "--types", "a=x" }, "a whole number of at least 1" },
       { { "--scheduler", "gavel", "--types", "a=1", "--gpus", "2" }, "gives the GPUs" },
       { { "--gpus", "2", "--types", "a=1" }, "%-%-types: is for gavel" },
+      { { "--gpus", "2", "--round", "5s" }, "%-%-round: none of the schedulers takes it" },
       { { "--gpus", "2", "--goal", "makespan" }, "none of the schedulers takes it" },
       { { "--gpus", "2", "--columns", "work" }, "KEY=VALUE is needed" },
       { { "--gpus", "2", "--columns", "work=nope" }, 'no column "nope"' },

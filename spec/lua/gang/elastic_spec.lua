@@ -332,48 +332,25 @@ describe("resizable jobs", function()
 end)
 
 describe("rounds on types of GPUs", function()
-  it("follow the shares", function()
-    -- one GPU, two alike: half of the rounds each, in turn
-    local jobs = { { arrival = 0, work = 20 }, { arrival = 0, work = 20 } }
-    local r = cluster.simulate(jobs, { machines = 1, slot = 10 }, "gavel", { types = { "v100" } })
-    local list = {}
-    for _, run in ipairs(r.runs) do list[#list + 1] = ("%d@%g"):format(run.job, run.start) end
-    assert.equal("1@0 2@10 1@20 2@30", table.concat(list, " "))
-  end)
-
-  it("finish time: a job alone has its share of GPUs that are wanted when it comes", function()
-    -- 2 comes while 1 runs: alone it would take 20 / (1 / 2) = 40 s. (10 + 50 / a) / 60 = 20 / (1 -
-    -- a) / 40 at a = 0.65: of the rounds, 1 has the third; by 20 s alone it would be 0.48, and 2
-    -- had it
-    local jobs = { { arrival = 0, work = 60 }, { arrival = 10, work = 20 } }
-    local r = cluster.simulate(jobs, { machines = 1, slot = 10 }, "gavel",
-      { types = { "v100" }, goal = "finish-time" })
-    local list = {}
-    for _, run in ipairs(r.runs) do list[#list + 1] = ("%d@%g"):format(run.job, run.start) end
-    assert.equal("1@0 2@10 1@20 2@30 1@40", table.concat(list, " "))
-  end)
-
   it("put each where it is fastest, if both cannot be", function()
     -- 4 and 1, 2 and 1: the sum is largest with the first on the first type
     local jobs = { { arrival = 0, work = 40, gpus = 1, rates = { a = 4, b = 1 } },
       { arrival = 0, work = 10, gpus = 1, rates = { a = 2, b = 1 } } }
-    local r = cluster.simulate(jobs, { machines = 2, slot = 10 }, "gavel",
+    local r = cluster.simulate(jobs, 2, "gavel",
       { types = { "a", "b" }, goal = "max-sum" })
     assert.same({ 10, 10 }, { r.records[1].finish, r.records[2].finish })
     assert.same({ { 1 }, { 2 } }, { r.runs[1].machines, r.runs[2].machines })
   end)
 
-  it("refuse who can run nowhere, and need slots and types", function()
+  it("refuse who can run nowhere, and need types", function()
     local jobs = { { arrival = 0, work = 1, gpus = 2, rates = { a = 1 } },
       { arrival = 0, work = 1, gpus = 1, rates = { c = 1 } } }
     local o = { types = { "a", "b" } }
-    local r = cluster.simulate(jobs, { machines = 2, slot = 1 }, "gavel", o)
+    local r = cluster.simulate(jobs, 2, "gavel", o)
     assert.same({ "refused", "refused" }, { r.records[1].state, r.records[2].state })
-    raises("rounds are slots, and the cluster has none", cluster.simulate, jobs, 2, "gavel", o)
-    raises("types: expected an array of 2 names", cluster.simulate, jobs,
-      { machines = 2, slot = 1 }, "gavel")
+    raises("types: expected an array of 2 names", cluster.simulate, jobs, 2, "gavel")
     raises("trace[1].rates: expected a table", cluster.simulate,
-      { { arrival = 0, work = 1, rates = 1 } }, { machines = 2, slot = 1 }, "gavel", o)
+      { { arrival = 0, work = 1, rates = 1 } }, 2, "gavel", o)
   end)
 
   it("do all the work of a recorded trace", function()
@@ -383,7 +360,7 @@ describe("rounds on types of GPUs", function()
     local folder = shared.path "data/traces/gavel/"
     local jobs = assert(berth.load_trace(folder .. "minimize_makespan.trace",
       { throughputs = folder .. "isolated_throughputs.csv" }))
-    local place = { machines = 3, capacity = { { 8 }, { 16 }, { 24 } }, slot = 360 }
+    local place = { machines = 3, capacity = { { 8 }, { 16 }, { 24 } } }
     local spans = {}
     for _, goal in ipairs { "max-min", "makespan" } do
       local r = assert(cluster.simulate(jobs, place, "gavel",

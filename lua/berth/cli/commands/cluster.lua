@@ -24,8 +24,6 @@ end
 -- Whether a scheduler reads an option of berth.cluster.simulate.
 local function reads(name, o) return not o.readers or o.readers[name] == true end
 
-local ROUND = 360 -- s
-
 -- ---- options ------------------------------------------------------------------------------------
 
 local TYPES = {
@@ -46,9 +44,7 @@ local own = {
   { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
     text = "see below; default fifo" },
   cli.changed(FN, "types", { kind = "string", value = "K=N,...",
-    text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" }),
-  cli.changed("cluster", "slot", { name = "round",
-    text = ("for gavel: time between slots; default %ds"):format(ROUND) }),
+    text = "for gavel: GPUs of each type, the fastest first, instead of --gpus: v100=8,k80=16" }),
 }
 for _, o in ipairs(of_schedulers) do
   local option = cli.row(o)
@@ -127,12 +123,13 @@ local function typed_cluster(given)
       "--types: a whole number of at least 1 is needed, not %q", x)
     return n
   end)
-  local names, capacity, gpus = options.sorted_keys(counts), {}, 0
+  local names, capacity, gpus = {}, {}, 0
+  for name in given.types:gmatch "([^,=]+)=" do names[#names + 1] = name:match "^%s*(.-)%s*$" end
   for i, name in ipairs(names) do
     capacity[i] = { counts[name] }
     gpus = gpus + counts[name]
   end
-  return { machines = #names, capacity = capacity, slot = given.round or ROUND }, gpus, names
+  return { machines = #names, capacity = capacity }, gpus, names
 end
 
 -- The cluster of --gpus and --per-machine, and the number of GPUs.
@@ -239,9 +236,7 @@ local function check_types(names, given)
     typed)
   fail.refuse(typed and (given.gpus or given["per-machine"]),
     "--scheduler %s: --types gives the GPUs", typed)
-  if not typed and (given.types or given.round) then
-    fail.usage("--%s: is for gavel", given.types and "types" or "round")
-  end
+  if not typed and given.types then fail.usage("--types: is for gavel") end
   if not typed and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
   return typed
 end
