@@ -82,7 +82,7 @@ return function(add)
   local typed = gangs(6, 20, { rates = function(j) return { v100 = 2 + j % 3, k80 = 1 } end,
     priority = function(j) return 1 + j % 2 end })
   for _, goal in ipairs { "max-min", "makespan", "finish-time", "max-sum" } do
-    add("gavel " .. goal, told(typed, { machines = 2, capacity = 8, slot = 120 }, "gavel", { types = { "v100",
+    add("gavel " .. goal, told(typed, { machines = 2, capacity = 8 }, "gavel", { round = 120, types = { "v100",
       "k80" }, goal = goal }))
     add("gavel alone " .. goal, function()
       local shares, value = berth.cluster.gavel({ throughputs = { { 40, 10 }, { 12, 4 }, { 100, 50 } }, gpus = { 1, 1 },

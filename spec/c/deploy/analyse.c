@@ -95,8 +95,8 @@ static void check_balance(int32_t n, const double *seconds, const int32_t *group
 }
 
 static void check_random_groups(berth_rng *rng) {
-  double bytes[CHAIN];
-  int32_t colocated[CHAIN], n = 1 + berth_rng_below(rng, CHAIN);
+  double bytes[CHAIN] = { 0 };
+  int32_t colocated[CHAIN] = { 0 }, n = 1 + berth_rng_below(rng, CHAIN);
   berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0,
                          (uint64_t)berth_rng_below(rng, 1000) };
   for (int32_t k = 0; k < n; k++) {
