@@ -123,7 +123,7 @@ typedef struct berth_gang_resize_options {
 } berth_gang_resize_options;
 berth_gang_resize_options berth_gang_resize_default(void);
 
-/** Types and throughputs are required; the cluster has no slots. Types are served in their order. */
+/** Types and throughputs are required; the cluster has no slots; types are served in order. */
 typedef struct berth_gang_gavel_options {
   int32_t n_types;           /* at least 1 (default) */
   int32_t n_machines, n_throughputs, n_priorities;
@@ -135,8 +135,8 @@ typedef struct berth_gang_gavel_options {
   double reset;              /* s between two solutions at least; default 1920; 0: at the first
                                 round after each change of who is there */
   int32_t n_steps;
-  const double *steps;       /* [jobs] work of a step, above 0: a round has whole ones; NULL: work is
-                                continuous */
+  const double *steps;       /* [jobs] work of a step, above 0: a round has whole ones; NULL: work
+                                is continuous */
 } berth_gang_gavel_options;
 berth_gang_gavel_options berth_gang_gavel_default(void);
 
@@ -270,8 +270,8 @@ berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t 
 /* Gavel's policies: which share of the time each job should have on each type of GPU, by linear
  * programs.
  *
- * berth_gang (rule GAVEL) calls it when jobs have come or gone, and serves jobs so that their rounds
- * follow these shares; it may be called alone. */
+ * berth_gang (rule GAVEL) calls it when jobs have come or gone, and serves jobs so that their
+ * rounds follow these shares; it may be called alone. */
 
 typedef enum berth_gavel_goal {
   BERTH_GAVEL_MAX_MIN,     /* the least of the jobs' throughputs times gang, over priority and what

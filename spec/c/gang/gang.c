@@ -160,8 +160,8 @@ static berth_status whole_run(int rule, int placement, berth_cluster_summary *su
   berth_status st = BERTH_ENOMEM;
   draw(5, jobs, size);
   berth_cluster *c;
-  if (!(c = pool(3, capacity,
-                 (rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX) && placement == 1 ? 2 : 0,
+  bool resizes = rule == BERTH_GANG_OPTIMUS || rule == BERTH_GANG_POLLUX;
+  if (!(c = pool(3, capacity, resizes && placement == 1 ? 2 : 0,
                  MANY, jobs)))
     return st;
   berth_gang_bound bound;
