@@ -1,4 +1,4 @@
-/* Gavel's rounds, as its published simulator has them. A round begins when the one before has ended,
+/* Gavel's rounds, as in its published simulator. A round begins when the one before has ended,
  * or, on an idle cluster, with an arrival; it ends with its last job, at most `round` s later, and
  * GPUs whose job has ended wait for that. Type by type, those are served first whose share is
  * largest for the part of the time on the type that they received. Shares come from the linear
