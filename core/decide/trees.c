@@ -1,6 +1,6 @@
 /* Trees of the method MCTS: around assignments that are known, for changes of a few decisions, by
  * successive halving; then the one that is kept. A tree around an assignment decides the heaviest
- * decisions first and fills in the others from it; the decider's own tree is set aside meanwhile,
+ * decisions first and fills in the others from it; the decider's own tree is kept apart meanwhile,
  * and so are its order and fill. */
 #include "decide_internal.h"
 

@@ -1,5 +1,5 @@
 /* The quick cluster of the planner: jobs that come, and the choices about one. Of each decision
- * that meets the deadline: the first block that fits, and a few that break up least (many servers,
+ * within the deadline: the first block that fits, and a few that break up least (many servers,
  * few large blocks left). O(decisions blocks sizes). */
 #include "ahead_internal.h"
 

@@ -133,7 +133,7 @@ berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r,
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };
   berth_status st = check(a, r, &o);
   if (st != BERTH_OK) return st;
-  /* 1. What fits and meets the deadline, on the quick cluster. */
+  /* 1. What fits and ends by the deadline, on the quick cluster. */
   const berth_pacml_job *job = &r->jobs[r->job];
   berth_i_ahead_state s;
   s.now = job->arrival;

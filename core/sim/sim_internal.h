@@ -147,7 +147,7 @@ typedef struct berth_i_memory {
   int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end;
                                       NULL: nothing is freed */
   int32_t *copy_left;              /* [n_edges] readers and twins */
-  uint8_t *op_state, *copy_here;   /* [n_ops + n_participants], [n_edges] as far as settled */
+  uint8_t *op_state, *copy_here;   /* [n_ops + n_participants], [n_edges] as far as decided */
   double present;                  /* the instant of these changes: */
   int32_t *starting, *ending;      /* [n_ops + n_edges + n_participants] */
   int32_t n_starting, n_ending;

@@ -73,21 +73,21 @@ local function reservation(s, n)
 end
 
 function rules.backfill(s)
-  local head, shadow, spare
+  local head, shadow, left_over
   for _, j in ipairs(s.live) do
     if not j.running then
       local fits = j.gpus <= free_of(s)
       if head then
         local short = s.now + j.work <= shadow
-        if fits and (short or j.gpus <= spare) then
+        if fits and (short or j.gpus <= left_over) then
           begin(s, j)
-          spare = spare - (short and 0 or j.gpus)
+          left_over = left_over - (short and 0 or j.gpus)
         end
       elseif fits then
         begin(s, j)
       else
         head = j
-        shadow, spare = reservation(s, j.gpus)
+        shadow, left_over = reservation(s, j.gpus)
       end
     end
   end

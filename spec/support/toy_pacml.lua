@@ -15,7 +15,7 @@ end
 
 local Run = {}
 
-local function settle(run)
+local function advance(run)
   local t, at = run.trace, run.job
   run.done = at > #t.model
   if run.done then return run end
@@ -35,7 +35,7 @@ end
 local function new_run(env, trace)
   local run = { env = env, trace = trace, job = 1, servers = env.servers, ends = {}, owner = {} }
   for s = 1, env.servers do run.ends[s], run.owner[s] = 0, 0 end
-  return settle(setmetatable(run, { __index = Run }))
+  return advance(setmetatable(run, { __index = Run }))
 end
 
 local function legal(run, a) return a == 0 or a == 1 or a % 2 == 0 and a <= run.env.most end
@@ -59,7 +59,7 @@ function Run:decide(a)
     for _, s in ipairs(servers) do self.ends[s], self.owner[s] = self.now + jct, self.job end
   end
   self.job = self.job + 1
-  settle(self)
+  advance(self)
   return cause == "accepted", cause
 end
 

@@ -49,7 +49,7 @@ static berth_status take_types(building *m) {
 
 /* ---- times ---- */
 
-/* By the cost, at speed 1, pins aside: the longest on a device of the type. */
+/* By the cost, at speed 1, without pins: the longest on a device of the type. */
 static double longest(const building *m, int32_t op, const char *type) {
   const berth_cost *c = m->x->o->cost;
   double most = 0;

@@ -302,7 +302,7 @@ typedef struct berth_exact_summary {
  * from perturbed priorities, improved by pushing all ops to one end and back.
  * Then, up to 64 ops, branch and bound over partial schedules, in order of starts: which ready op
  * next, on which device. It drops what is too long by remaining path (transfers that no schedule
- * can spare included) or work, what another one of the same ops, with equal devices renamed, is
+ * can avoid included) or work, what another one of the same ops, with equal devices renamed, is
  * nowhere later than, and all but one of equal idle devices. Memory: a schedule counts if
  * simulation (PLANNED, its sequence) does not run out of it; the shortest that did so limits the
  * bound, for waiting might have helped it.

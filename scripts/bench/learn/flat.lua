@@ -27,7 +27,7 @@ local function move(rng, op, devices, near, most)
 end
 
 --- @tparam graph judge
--- @tparam table opts calls, seed, hot, cold (parts of the start's value)
+-- @tparam table opts calls, seed, t_start, t_end (parts of the start's value)
 -- @treturn number least makespan
 function flat.anneal(judge, topology, opts)
   local rng, near = berth.rng(opts.seed), neighbours(judge)
@@ -35,9 +35,9 @@ function flat.anneal(judge, topology, opts)
   local devices = start:devices()
   local tries, value = assert(berth.tries(judge, topology, start, { preset = "doppler" }))
   local best, n, most = value, #devices, #topology
-  local hot, cold = (opts.hot or 0.02) * value, (opts.cold or 1e-4) * value
+  local t_start, t_end = (opts.t_start or 0.02) * value, (opts.t_end or 1e-4) * value
   for call = 2, opts.calls do
-    local temperature = hot * (cold / hot) ^ (call / opts.calls)
+    local temperature = t_start * (t_end / t_start) ^ (call / opts.calls)
     local op = rng:below(n)
     local device = move(rng, op, devices, near, most)
     local limit = value - temperature * math.log(rng:uniform())

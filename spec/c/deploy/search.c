@@ -125,7 +125,7 @@ static void check_best(double memory) {
   }
 }
 
-TEST("finds the best strategy of all, with and without memory to spare, in steps or not") {
+TEST("finds the best strategy of all, with and without memory limits, in steps or not") {
   check_best(INFINITY);
   check_best(9e6);
 }

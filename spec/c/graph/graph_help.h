@@ -10,7 +10,7 @@ typedef struct flat_edge {
   int32_t src, dst, tensor; /* tensor: BERTH_NONE for one of a collective */
 } flat_edge;
 
-/* What was put into the builder, as plain edges in the order in which Kahn's algorithm meets them
+/* What was put into the builder, as plain edges in the order in which Kahn's algorithm visits them
  * per source. */
 typedef struct flat {
   int32_t n_ops, n_tensors, n_edges;

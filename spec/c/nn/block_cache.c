@@ -81,7 +81,7 @@ TEST("the same update again asks for no large block, and comes to the same") {
   c.large = 0;
   for (int i = 0; i < 3; i++) CHECK_OK(update(&x, 1000, &loss));
   CHECK(c.large == 0 && loss == first);
-  CHECK(berth_ctx_memory(x.ctx) - held < LARGE); /* lists of the tape; spare blocks do not count */
+  CHECK(berth_ctx_memory(x.ctx) - held < LARGE); /* lists of the tape; cached blocks do not count */
   CHECK(c.s.held > 4 * 1000 * WIDTH * 2);
   CASE("the last tape gives them back");
   RELEASE(x.tape);

@@ -212,8 +212,8 @@ static void agrees(int what, int rounds) {
 
 /* ---- planted packings ---- */
 
-/* Each device is cut into pieces of whole bytes: a perfect packing exists, with no byte to
- * spare. */
+/* Each device is cut into pieces of whole bytes: a perfect packing exists, without a free
+ * byte. */
 static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, double *size) {
   int32_t i = 0, cuts[1200];
   for (int32_t d = 0; d < devices; d++) {
@@ -260,7 +260,7 @@ static void planted(int32_t n, int32_t devices, int32_t room, int rounds, int le
   int found = 0;
   berth_rng rng = seeded(72, (uint64_t)(n * 100 + devices));
   for (int i = 0; i < rounds; i++) found += find_planted(&rng, n, devices, room);
-  printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices,
+  printf("# %d ops on %d devices of %d B, no free byte: %d of %d found\n", (int)n, (int)devices,
          (int)room, found, rounds);
   CHECK(found >= least);
 }

@@ -175,15 +175,15 @@ describe("memory", function()
   end
 
   it("all comes back", function()
-    local function settle()
+    local function collect_all()
       collectgarbage()
       collectgarbage()
       return (berth.memory())
     end
     work(1)
-    local before = settle()
+    local before = collect_all()
     for seed = 1, 10 do work(seed) end
-    assert.equal(before, settle())
+    assert.equal(before, collect_all())
   end)
 
   it("holds under a collector that never rests", function()
