@@ -267,8 +267,7 @@ static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, 
   c->first[++c->p.tensors] = at;
 }
 
-/* Gradients of a bucket share its time by their bytes. Without a route there is no time to
- * saved. */
+/* Gradients of a bucket share its time by their bytes. Without a route none can be saved. */
 static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action,
                           int32_t group, cut *c) {
   int32_t place = berth_i_action_place(d, action[group]);
