@@ -1,6 +1,6 @@
 /* The module berth.core: its classes, its functions, and which functions take options by
- * descriptors. Loading makes the context, registers every class and returns the table of functions.
- * */
+ * descriptors. Loading makes the context, registers every class and returns the table of
+ * functions. */
 #include "base/binding.h"
 #include "cluster/cluster.h"
 #include "decide/decide.h"

@@ -39,14 +39,17 @@ static inline int compat_cpcall(lua_State *L, lua_CFunction f, void *ud) {
 }
 #endif
 
-/* Userdata without an anchor. */
+/* Userdata without an anchor. 5.4 makes it with no user value; before, each userdata has the room
+ * for one, or on the 5.1 ABI an environment, which is the global table and must not be changed. */
 #if LUA_VERSION_NUM < 504
 # define compat_newlight(L, n) lua_newuserdata(L, n)
 #else
 # define compat_newlight(L, n) lua_newuserdatauv(L, n, 0)
 #endif
 
-/* The anchor of a userdata: always a table of its own, see bl_new. */
+/* The anchor of a userdata: always a table of its own, see bl_new. The 5.1 ABI has an environment
+ * in place of user values, which must be a table; 5.2 and 5.3 have one user value, 5.4 numbers
+ * them. get: [-0, +1]; set: [-1, +0]. */
 #if LUA_VERSION_NUM < 502
 # define compat_getanchor(L, i) lua_getfenv(L, i)
 # define compat_setanchor(L, i) lua_setfenv(L, i)

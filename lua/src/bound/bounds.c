@@ -40,7 +40,8 @@ const bl_table bl_bounds_tables[] = {
   berth_bounds_option_table, own_options, bl_cost_option, NULL
 };
 
-/* The options that the placer is given: place = { links, tau, gap }. */
+/* [-0, +0] The options that the placer is given: place = { links, tau, gap }. A bl_where of its own
+ * makes messages name the inner table. */
 static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_options *o) {
   BL_WHERE(inner, "berth.bounds: place");
   static const bl_table tables[] = { berth_guarantee_option_table, NULL };
@@ -53,7 +54,8 @@ static void read_placer(lua_State *L, int t, const bl_where *w, berth_guarantee_
   lua_pop(L, 1);
 }
 
-/* The proofs hold for the memory that the bounds assume: these two are copied. */
+/* [-0, +n] The proofs hold for the memory that the bounds assume: memory and multiple are copied.
+ * makespan may be a result or a number; the Lua module turns a result into its seconds. */
 static void read_call(lua_State *L, int t, const bl_where *w,
                        const berth_graph *g, bounds_call *a) {
   a->bounds = berth_bounds_default(g);
@@ -67,7 +69,8 @@ static void read_call(lua_State *L, int t, const bl_where *w,
   a->proved.param_multiple = a->bounds.param_multiple;
 }
 
-/* @param cost that of the box, which a hook may close meanwhile */
+/* [-0, +0] Cheap bounds are taken from the box, thorough ones are computed. @param cost that of the
+ * box, retained by the caller, for a hook may close the box meanwhile */
 static berth_status compute(bl_cost_box *box, berth_cost *cost, bounds_call *a, berth_bounds *b,
                             berth_guarantees *k, berth_obstacle *why) {
   berth_status st;
@@ -124,7 +127,8 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
   lua_setfield(L, -2, "guarantees");
 }
 
-/* bounds(graph, topology, options): table; nil, message, code, obstacle */
+/* berth.bounds(graph, topology, options) or (cost, options): { critical_path, work, best, name,
+ * ..., guarantees }, s; nil, message, code, obstacle. An infeasible problem has no bound. */
 int bl_bounds_table(lua_State *L) {
   BL_WHERE(w, "berth.bounds");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };

@@ -13,7 +13,8 @@ BL_SELF(self, berth_cluster, bl_cluster_class)
 
 /* ---- making one ---- */
 
-/* Column `key` of the jobs at t, into jobs; nil: left as it is. */
+/* [-0, +n] Column `key` of the jobs at t, into jobs by the offset of the field. The first column
+ * (*n -1) makes the array, in scratch, with the defaults of the others. */
 static void read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n,
                         size_t offset, berth_job **jobs) {
   static const berth_job plain = { 0, 0, INFINITY, 0 };
@@ -36,7 +37,7 @@ static void read_column(lua_State *L, int t, const bl_where *w, const char *key,
   }
 }
 
-/* [jobs] from columns; *n: how many. */
+/* [-0, +n] [jobs] from columns; *n: how many. deadline may be left out: none. */
 static berth_job *read_jobs(lua_State *L, int t, const bl_where *w, int32_t *n) {
   berth_job *jobs = NULL;
   *n = -1;
@@ -76,7 +77,8 @@ static int cluster(lua_State *L) {
 
 /* ---- events ---- */
 
-/* next(): "finish" | "wake" | "slot" | "arrival" | "over", time in s, job */
+/* cluster:next(): "finish" | "wake" | "slot" | "arrival" | "over", time in s, id of the job or nil.
+ * Names are in the order of berth_cluster_event_kind. */
 static int next(lua_State *L) {
   static const char *const names[] = { "finish", "wake", "slot", "arrival", "over" };
   berth_cluster *c = self(L, "cluster:next");
@@ -98,8 +100,8 @@ static int32_t to_job(lua_State *L, const berth_cluster *c, const bl_where *w) {
   return bl_to_id(L, 2, w, "job", berth_cluster_jobs(c), "job");
 }
 
-/* Amounts at i: an array per machine, or a number each if there is one resource. In scratch that
- * stays on the stack. */
+/* [-0, +n] Amounts at i, machine-major: an array per machine, or a number each if there is one
+ * resource; a flat array of all is legal, too. NULL: all that the machines have. */
 static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, const bl_where *w,
                                 int32_t n) {
   int32_t resources = berth_cluster_resources(c);
@@ -141,7 +143,7 @@ static int start(lua_State *L) {
   return decided(L, w.fn, berth_cluster_start(c, job, n, machines, amounts, rate));
 }
 
-/* set_rate(job, rate): work per second */
+/* cluster:set_rate(job, rate): true; work that is done per s from now on. */
 static int set_rate(lua_State *L) {
   BL_WHERE(w, "cluster:set_rate");
   berth_cluster *c = self(L, w.fn);
@@ -156,7 +158,8 @@ static int pause_job(lua_State *L) {
   return decided(L, w.fn, berth_cluster_pause(c, to_job(L, c, &w)));
 }
 
-/* refuse(job, cause = 0) */
+/* cluster:refuse(job, cause = 0): true. The cause is a whole number of the scheduler's own, which
+ * cluster:record returns. */
 static int refuse(lua_State *L) {
   BL_WHERE(w, "cluster:refuse");
   berth_cluster *c = self(L, w.fn);
@@ -164,7 +167,7 @@ static int refuse(lua_State *L) {
   return decided(L, w.fn, berth_cluster_refuse(c, to_job(L, c, &w), (int32_t)cause));
 }
 
-/* wake(time | nil) */
+/* cluster:wake(time or nil): true. An event "wake" comes at that time, s; nil: none. */
 static int wake(lua_State *L) {
   BL_WHERE(w, "cluster:wake");
   berth_cluster *c = self(L, w.fn);
@@ -180,7 +183,7 @@ static int stop(lua_State *L) {
 
 /* ---- what is ---- */
 
-/* job(j): { arrival, work, deadline } */
+/* cluster:job(id): { arrival, work, deadline }, s; deadline is left out where there is none. */
 static int job(lua_State *L) {
   BL_WHERE(w, "cluster:job");
   berth_cluster *c = self(L, w.fn);
@@ -224,14 +227,14 @@ static void push_cells(lua_State *L, const berth_cluster *c, int32_t n, const do
   else bl_push_rows(L, n, resources, x);
 }
 
-/* (self) -> amounts that are free now, per machine or per machine and resource. */
+/* cluster:free(): amounts that are free now, [machines], or an array per machine of [resources]. */
 static int free_amounts(lua_State *L) {
   berth_cluster *c = self(L, "cluster:free");
   push_cells(L, c, berth_cluster_machines(c), berth_cluster_free(c));
   return 1;
 }
 
-/* (self) -> the same of the empty cluster. */
+/* cluster:capacity(): the same of the empty cluster. */
 static int capacity(lua_State *L) {
   berth_cluster *c = self(L, "cluster:capacity");
   push_cells(L, c, berth_cluster_machines(c), berth_cluster_capacity(c));
@@ -283,7 +286,8 @@ static int running(lua_State *L) {
   return 2;
 }
 
-/* places(j): machines; amounts, in the form of free() */
+/* cluster:places(job): ids of its machines; amounts, in the form of cluster:free. The core is
+ * called twice: for the number, then to fill. */
 static int places(lua_State *L) {
   BL_WHERE(w, "cluster:places");
   berth_cluster *c = self(L, w.fn);

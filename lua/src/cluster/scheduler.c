@@ -2,6 +2,8 @@
  * on the stack of the caller; an error unwinds the core first and is raised then, unchanged. */
 #include "cluster.h"
 
+/* [-0, +n] by_kind is in the order of berth_cluster_event_kind. L and stack indices make calls from
+ * nested runs independent of each other. */
 bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *const *names) {
   static const char *const by_kind[] = { "finish", "wake", "slot", "arrival" };
   bl_events e = { L, { 0 } };
@@ -11,6 +13,8 @@ bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *con
   return e;
 }
 
+/* [-0, +0], or [-0, +1] the error value, which bl_failed raises after the core has cleaned up.
+ * Results of the function are dropped. */
 berth_status bl_call_event(const bl_events *e, berth_cluster_event_kind kind, int32_t job) {
   if (e->function[kind] == 0) return BERTH_OK;
   lua_pushvalue(e->L, e->function[kind]);

@@ -33,7 +33,8 @@ typedef struct bl_model {
   char fault[200];
 } model;
 
-/* The result at the top, which is popped; what is wrong goes to fault. */
+/* [-1, +0] The result at the top; what is wrong with it goes to `fault`, not raised: frames of the
+ * core are below. `call` names the call in the message. */
 static berth_status take_seconds(model *m, const char *call, double *seconds) {
   lua_State *L = m->L;
   *seconds = (double)lua_tonumber(L, -1);
@@ -46,11 +47,13 @@ static berth_status take_seconds(model *m, const char *call, double *seconds) {
   return *m->fault ? BERTH_ECALLBACK : BERTH_OK;
 }
 
+/* NaN is none: the comparison is false. */
 static bool is_time(lua_State *L) {
   return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0;
 }
 
-/* op(op, device): s */
+/* op(op, device): s, ids 1-based. [-0, +0], or [-0, +1] the error value, which stays at the top
+ * until make_cost raises it. Runs on the stack of the coroutine that makes the cost. */
 static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
@@ -117,7 +120,8 @@ typedef struct collective_call {
   double seconds;
 } collective_call;
 
-/* Protected: (collective_call). */
+/* Protected: (collective_call) as light userdata. May raise: compat_cpcall catches it, and
+ * bl_failed raises it again once the core has returned. */
 static int collective_body(lua_State *L) {
   collective_call *q = lua_touserdata(L, 1);
   push_collective(L, q->box);
@@ -133,7 +137,8 @@ static int collective_body(lua_State *L) {
   return 0;
 }
 
-/* Called from whatever call of the library runs, perhaps in another coroutine: on its stack. */
+/* Called from whatever call of the library runs, perhaps in another coroutine: on its stack, which
+ * bl_enter has noted in `running`. Leaves the error value there. */
 static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices,
                                     double *seconds) {
   collective_call q = { ud, collective, n, devices, 0 };
@@ -142,7 +147,7 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
   return BERTH_OK;
 }
 
-/* Slopes and offsets of LINES may be negative. */
+/* [-0, +2] Slopes and offsets of LINES may be negative, so that bl_to_quantity does not do. */
 static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
   int32_t n;
   if (!bl_get_array(L, t, w, "collective_lines", &n)) return;
@@ -158,6 +163,7 @@ static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *
   c->collective_lines = x;
 }
 
+/* [-0, +2] [devices] group of each, from 1 in Lua. */
 static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
                        berth_cost_model *c) {
   if (bl_get_sized(L, t, w, "device_groups", devices, "device"))
@@ -171,7 +177,8 @@ static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t devices,
   get_groups(L, t, w, devices, c);
 }
 
-/* Options at t (0: none) into c; functions stay on the stack. */
+/* [-0, +n] Options at t (0: none) into c; functions stay on the stack and are found by index. c->ud
+ * is set by the caller, who has the box. */
 static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_cost_model *c) {
   memset(c, 0, sizeof *c);
   m->L = L;
@@ -203,7 +210,9 @@ static void keep_collective(lua_State *L, int self_at, int collective) {
   lua_pop(L, 1);
 }
 
-/* Pushes a cost box; graph and topology are at gi and ti, options at t or 0. */
+/* [-0, +1] Pushes a cost box, which stays closed on failure; graph and topology are at gi and ti,
+ * options at t or 0. What functions raised is raised here, once the core has cleaned up. @return
+ * status for bl_failed */
 static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int t) {
   bl_where w = { fn, NULL, 0 };
   berth_graph *g = bl_check_graph(L, gi, fn, "graph");
@@ -238,6 +247,7 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
 
 const bl_table bl_cost_tables[] = { berth_cost_option_table, NULL };
 
+/* berth.cost(graph, topology, options): cost; nil, message, code. */
 static int cost_new(lua_State *L) {
   BL_WHERE(w, "berth.cost");
   lua_settop(L, 3);
@@ -245,7 +255,10 @@ static int cost_new(lua_State *L) {
   return st == BERTH_OK ? 1 : bl_failed(L, st);
 }
 
-/* The cost of (graph, topology) without options, kept with the graph for its last topology. */
+/* [-0, +1] The cost of (graph, topology) without options, kept in the graph's anchor for its last
+ * topology: berth.simulate(graph, topology, ...) in a loop prices once. The graph's anchor refers
+ * to the cost and the cost's to the graph: a cycle of tables, which the collector handles. On
+ * LuaJIT, too, as environments are traversed. */
 static berth_status plain_cost(lua_State *L, const char *fn) {
   int anchor = lua_gettop(L) + 1;
   compat_getanchor(L, 1);
@@ -267,7 +280,7 @@ static berth_status plain_cost(lua_State *L, const char *fn) {
   return BERTH_OK;
 }
 
-/* Pushes the option `cost` of the table at i, or nil. */
+/* [-0, +1] The option `cost` of the table at i, or nil. What else is at i is checked later. */
 static void push_model(lua_State *L, int i) {
   if (lua_istable(L, i)) {
     lua_getfield(L, i, "cost");
@@ -326,7 +339,8 @@ static int priced(lua_State *L) {
 
 /* ---- reading ---- */
 
-/* The object that the cost was made from, or, if that is closed, a new box of the same graph. */
+/* cost.graph: the object that the cost was made from, or, if that is closed, a new box of the same
+ * graph, which replaces it in the anchor. */
 static int get_graph(lua_State *L) {
   berth_graph *g = berth_cost_graph(self(L, "cost.graph"));
   compat_getanchor(L, 1);
@@ -361,7 +375,7 @@ static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_whe
   return bl_to_id(L, i, w, what, bl_devices(c), "device");
 }
 
-/* op(op, device): s */
+/* cost:op(op, device): s; ids out of range raise here, before the core is called. */
 static int cost_op(lua_State *L) {
   BL_WHERE(w, "cost:op");
   const berth_cost *c = self(L, w.fn);
@@ -370,7 +384,7 @@ static int cost_op(lua_State *L) {
   return 1;
 }
 
-/* transfer(tensor, from, to): s */
+/* cost:transfer(tensor, from, to): s that the tensor takes from one device to the other. */
 static int cost_transfer(lua_State *L) {
   BL_WHERE(w, "cost:transfer");
   const berth_cost *c = self(L, w.fn);
@@ -380,7 +394,8 @@ static int cost_transfer(lua_State *L) {
   return 1;
 }
 
-/* collective(k, devices): seconds with member i on devices[i], by which algorithm */
+/* cost:collective(k, devices): s with member i on devices[i], name of the algorithm; nil, message,
+ * code. A function in Lua prices it if the cost has one, hence bl_enter and the reference. */
 static int cost_collective(lua_State *L) {
   BL_WHERE(w, "cost:collective");
   berth_cost *c = self(L, w.fn);
@@ -402,7 +417,7 @@ static int cost_collective(lua_State *L) {
   return 2;
 }
 
-/* [ops], s */
+/* cost:mean_ops(), cost:min_ops(): [ops] over the devices, s. */
 static int times_of_ops(lua_State *L, const char *fn,
                         berth_status (*get)(const berth_cost *c, double *out)) {
   const berth_cost *c = self(L, fn);
@@ -417,7 +432,7 @@ static int times_of_ops(lua_State *L, const char *fn,
 static int mean_ops(lua_State *L) { return times_of_ops(L, "cost:mean_ops", berth_cost_mean_ops); }
 static int min_ops(lua_State *L) { return times_of_ops(L, "cost:min_ops", berth_cost_min_ops); }
 
-/* mean_transfers(averages): [tensors], s */
+/* cost:mean_transfers(averages): [tensors] over pairs of devices, s; how: "textbook" by default. */
 static int mean_transfers(lua_State *L) {
   BL_WHERE(w, "cost:mean_transfers");
   const berth_cost *c = self(L, w.fn);
@@ -433,7 +448,8 @@ static int mean_transfers(lua_State *L) {
 
 BL_GETTER(rho, lua_pushnumber, berth_cost_rho(self(L, "cost:rho")))
 
-/* What an option at the top adds to the line: ", own op", ", op_factor 2", ", free_control". */
+/* [-0, +0] What an option at the top adds to the line: ", own op", ", op_factor 2", ",
+ * free_control". A flag that is false adds nothing: "%.0s" prints no character of the key. */
 static void describe_option(lua_State *L, const char *key, char *text, size_t size) {
   if (lua_isfunction(L, -1)) {
     snprintf(text, size, ", own %s", key);
@@ -446,6 +462,8 @@ static void describe_option(lua_State *L, const char *key, char *text, size_t si
   }
 }
 
+/* In the order of the descriptors, not of the table: pairs has none that both interpreters
+ * share. */
 static int to_string(lua_State *L) {
   const berth_cost *c = self(L, "tostring");
   int32_t devices = bl_devices(c);

@@ -2,7 +2,8 @@
  * seconds as arguments, [n] each, in scratch on the stack. */
 #include "base/binding.h"
 
-/* Quantities in scratch, which stays on the stack. */
+/* [-0, +1] Quantities [n] in scratch, with units in strings ("64 KB"); the name of an item is made
+ * for each, since arrays of measurements are short. */
 static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                         berth_unit unit, const char *per) {
   int32_t got = bl_to_length(L, i, w, key);
@@ -29,7 +30,8 @@ static int push_fit(lua_State *L, const berth_link *l, double r2) {
 
 BL_OPTIONS(fit, BL_ROW("relative", FLAG, "false", "errors are relative to the measured times"))
 
-/* fit_link(bytes, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
+/* fit_link(bytes, seconds, { relative }): { latency in s, bandwidth in bytes/s, r2 } of a line
+ * through [n] measurements; nil, message, code. */
 static int fit_link(lua_State *L) {
   static const bl_where w = { "berth.fit_link", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
@@ -45,7 +47,7 @@ static int fit_link(lua_State *L) {
   return push_fit(L, &l, r2);
 }
 
-/* Numbers of devices in scratch, which stays on the stack. */
+/* [-0, +1] Numbers of devices [n] in scratch: counts, not ids, so that they are not shifted. */
 static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
   int32_t got = bl_to_length(L, i, w, "devices"), *x = bl_scratch(L, (size_t)n, sizeof *x);
   if (got != n)
@@ -62,8 +64,8 @@ static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
   return x;
 }
 
-/* fit_collective(bytes, devices, seconds, { relative }): { latency, bandwidth, r2 }; nil, message,
- * code */
+/* fit_collective(bytes, devices, seconds, { relative }): the same of AllReduces on a ring, [n]
+ * each; nil, message, code. */
 static int fit_collective(lua_State *L) {
   static const bl_where w = { "berth.fit_collective", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
@@ -79,7 +81,8 @@ static int fit_collective(lua_State *L) {
   return st == BERTH_OK ? push_fit(L, &l, r2) : bl_failed(L, st);
 }
 
-/* fit_lines(bytes, seconds): { c1, c0, d1, d0 }; nil, message, code */
+/* fit_lines(bytes, seconds): { c1, c0, d1, d0 }, us per KiB and us of two lines, for the option
+ * collective_lines; nil, message, code. */
 static int fit_lines(lua_State *L) {
   BL_WHERE(w, "berth.fit_lines");
   int32_t n = bl_to_length(L, 1, &w, "bytes");

@@ -16,7 +16,8 @@ typedef struct request {
   double *out, *excess;
 } request;
 
-/* Keeps a message until the core has returned; the body ends without an error. */
+/* [-0, +0] Keeps a message until the core has returned; the body ends without an error. 299 bytes
+ * at most. */
 static int fault(bl_tree_box *box, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -48,7 +49,8 @@ static bool read_number(lua_State *L, int i, double *out) {
   return !isnan(*out);
 }
 
-/* value(assignment): value, excess */
+/* Protected: value(assignment): value, excess. excess nil: 0. Everything is left to lua_pcall to
+ * pop. */
 static int value_body(lua_State *L) {
   request *q = lua_touserdata(L, 1);
   double excess = 0;
@@ -86,7 +88,8 @@ static void push_leaf(lua_State *L, const bl_tree_box *box, const berth_leaf *le
   bl_set_count(L, "decided", leaf->decided);
 }
 
-/* The weights at the top, of leaf i. */
+/* [-0, +0] The weights at the top, [actions] of leaf i, to row i of out. They need not add up to
+ * 1. */
 static bool read_weights(lua_State *L, request *q, int32_t i) {
   const int32_t n = actions(q->box);
   double *p = q->out + (size_t)i * (size_t)n;
@@ -111,7 +114,8 @@ static bool read_weights(lua_State *L, request *q, int32_t i) {
   return true;
 }
 
-/* prior(leaves): weights of each */
+/* Protected: prior(leaves): array of weights of each. One call of Lua for a batch of leaves, so
+ * that a network evaluates them together. */
 static int prior_body(lua_State *L) {
   request *q = lua_touserdata(L, 1);
   lua_createtable(L, q->k, 0);
@@ -136,7 +140,8 @@ berth_status bl_call_prior(void *ud, int32_t k, const berth_leaf *leaf, double *
   return call_protected(box, prior_body, box->prior, &q);
 }
 
-/* fill(decided, assignment): assignment */
+/* Protected: fill(decided, assignment): assignment. Only what is behind `decided` is read: decided
+ * actions stay, whatever the function returns. */
 static int fill_body(lua_State *L) {
   request *q = lua_touserdata(L, 1);
   lua_pushinteger(L, q->decided);

@@ -54,13 +54,15 @@ typedef struct tree_call {
   int value, prior, fill;
 } tree_call;
 
-/* Index of the function, or 0. */
+/* [-0, +1] Stack index of the function anchor[key], or 0. */
 static int push_function(lua_State *L, int anchor, const char *key) {
   lua_getfield(L, anchor, key);
   return lua_isnil(L, -1) ? 0 : lua_gettop(L);
 }
 
-/* One that runs already refuses, and goes on with its own functions. */
+/* [-0, +4] The functions of the tree at `at` on the stack of the caller. One that runs already
+ * refuses in the core; meanwhile the box has the indices of the inner call, and leave() gives back
+ * the outer ones. */
 static tree_call enter(lua_State *L, int at) {
   bl_tree_box *box = lua_touserdata(L, at);
   tree_call c = { { NULL, NULL }, box, box->L, box->value, box->prior, box->fill };
@@ -74,7 +76,8 @@ static tree_call enter(lua_State *L, int at) {
   return c;
 }
 
-/* What a function did wrong is raised. */
+/* [-0, +0] or raises what a function did wrong. The text is copied and cleared first: the box may
+ * be used again after the error. */
 static berth_status leave(const tree_call *c, berth_status st) {
   bl_tree_box *box = c->box;
   lua_State *L = box->L;
@@ -106,7 +109,7 @@ static void push_trace(lua_State *L, const bl_tree_box *box) {
   }
 }
 
-/* The best as a table; what is not allowed: nil, message, code. */
+/* [-0, +n] The best as a table; what is not allowed: nil, message, code, and what `refuse` adds. */
 static int push_best(lua_State *L, bl_tree_box *box) {
   int32_t *assignment = bl_scratch(L, (size_t)decisions(box), sizeof *assignment);
   berth_decide_report r;
@@ -186,7 +189,8 @@ static int advance(lua_State *L) {
   return 1;
 }
 
-/* tree:root(): how many are decided, assignment */
+/* tree:root(): how many are decided, assignment [decisions]: what is not decided is filled, which
+ * may call the function `fill`. */
 static int root(lua_State *L) {
   static const char *const fn = "tree:root";
   bl_tree_box *box = self(L, fn);
@@ -199,7 +203,8 @@ static int root(lua_State *L) {
   return 2;
 }
 
-/* tree:visits(): of each action of the next decision, and their priors; illegal ones 0 */
+/* tree:visits(): [actions] visits of each action of the next decision, [actions] priors; illegal
+ * ones 0. */
 static int visits(lua_State *L) {
   bl_tree_box *box = self(L, "tree:visits");
   const int32_t n = actions(box);
@@ -216,7 +221,7 @@ static int visits(lua_State *L) {
   return 2;
 }
 
-/* tree:node(actions): visits, q, prior */
+/* tree:node(actions): visits, q, prior of the node that these actions lead to from the root. */
 static int node(lua_State *L) {
   BL_WHERE(w, "tree:node");
   bl_tree_box *box = self(L, w.fn);

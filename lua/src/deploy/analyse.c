@@ -23,7 +23,8 @@ static int32_t n_tensors(const berth_analysis *a) {
   return berth_graph_tensors(berth_analysis_graph(a));
 }
 
-/* [-0, +1] Array of booleans. */
+/* [-0, +1] Array of booleans [n], unlike bl_push_marked: the position is the id, and false is in
+ * it. */
 static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {
@@ -32,7 +33,8 @@ static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
   }
 }
 
-/* get_NAME: what build_NAME pushes, made once. */
+/* get_NAME: what build_NAME pushes, made once and kept in the anchor. A script that changes the
+ * table changes what it reads later, never the analysis. */
 #define CACHED(NAME)                                                                              \
   static int get_##NAME(lua_State *L) {                                                           \
     self(L, "analysis." #NAME);                                                                   \
@@ -49,6 +51,7 @@ MARKS(batch, n_tensors, berth_analysis_batch)
 MARKS(gradient, n_tensors, berth_analysis_gradient)
 MARKS(from_input, n_ops, berth_analysis_from_input)
 
+/* [-0, +1] [ops] names of roles: "compute", "input", ... */
 static void build_role(lua_State *L) {
   const berth_analysis *a = self(L, "analysis.role");
   bl_push_names(L, n_ops(a), berth_analysis_role(a), role_names);
@@ -56,6 +59,7 @@ static void build_role(lua_State *L) {
 
 CACHED(role)
 
+/* [-0, +1] [ops] base group of each op. */
 static void build_base(lua_State *L) {
   const berth_analysis *a = self(L, "analysis.base");
   bl_push_ids(L, n_ops(a), berth_analysis_base(a, NULL));
@@ -63,6 +67,7 @@ static void build_base(lua_State *L) {
 
 CACHED(base)
 
+/* [-0, +1] Kinds of ops for which there is no rule. */
 static void build_unknown(lua_State *L) {
   int32_t n;
   const char *const *kind = berth_analysis_unknown(self(L, "analysis.unknown"), &n);
@@ -86,7 +91,8 @@ typedef struct counts {
   int32_t ops, tensors, base, batch, gradients, from_input, role[BERTH_ROLE_AUTO];
 } counts;
 
-/* How many ops and tensors have each property. */
+/* How many ops and tensors have each property, O(ops + tensors): for the field `counts` and
+ * tostring. */
 static counts count(const berth_analysis *a) {
   counts c = { n_ops(a), n_tensors(a), 0, 0, 0, 0, { 0 } };
   berth_analysis_base(a, &c.base);
@@ -160,7 +166,7 @@ static int deploy_rules(lua_State *L) {
   return 1;
 }
 
-/* The table on the top. */
+/* [-0, +0] The table at the top. What is not given stays AUTO: found from the graph. */
 static void read_rule(lua_State *L, const bl_where *w, berth_kind_rule *r) {
   int t = lua_gettop(L);
   *r = (berth_kind_rule){ NULL, BERTH_ROLE_AUTO, BERTH_BATCH_AUTO, 0 };
@@ -170,7 +176,8 @@ static void read_rule(lua_State *L, const bl_where *w, berth_kind_rule *r) {
   if (bl_get_enum(L, t, w, "outputs", output_names, &k)) r->all_outputs = k;
 }
 
-/* The texts are anchored in the table of the caller's. */
+/* [-0, +2] Rules by kind, in scratch. The texts are anchored in the table of the caller's, which is
+ * an argument and cannot be collected while the call runs. */
 static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_options *o) {
   static const char *const keys[] = { "kind", "role", "batch", "outputs", NULL };
   bl_where w = { fn, NULL, 0 }, item = { fn, "rules", 0 };
@@ -188,7 +195,8 @@ static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_optio
   o->rules = rules;
 }
 
-/* An op by name or id, in the field op. */
+/* [-0, +0] The field `op`, by name or id, 0-based. A name that several ops share raises, as one
+ * that none has: berth_graph_find does not distinguish them. */
 static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_graph *g) {
   lua_getfield(L, at, "op");
   int32_t op;
@@ -227,7 +235,8 @@ static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g,
 const bl_table bl_analysis_tables[] = { berth_analysis_option_table, NULL };
 const bl_table bl_simplify_tables[] = { berth_simplify_option_table, NULL };
 
-/* analyse(graph, { rules, ops, flags }): analysis; nil, message, code */
+/* berth.deploy.analyse(graph, { rules, ops, flags }): analysis; nil, message, code. Stack: graph,
+ * options, the box, arrays of rules. */
 static int deploy_analyse(lua_State *L) {
   BL_WHERE(w, "berth.deploy.analyse");
   berth_analysis_options o = berth_analysis_default();
@@ -273,7 +282,8 @@ static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph
   o->n_sinks = n;
 }
 
-/* simplify(graph, { sinks, kinds, cheap, cost, control }): graph, map; nil, message, code */
+/* berth.deploy.simplify(graph, { sinks, kinds, cheap, cost, control }): graph, map [ops] with the
+ * id in the new graph, or false where the op is gone; nil, message, code. */
 static int deploy_simplify(lua_State *L) {
   BL_WHERE(w, "berth.deploy.simplify");
   berth_simplify_options o = berth_simplify_default();

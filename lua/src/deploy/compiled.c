@@ -7,8 +7,8 @@
 
 static const char *const part_names[] = { "replica", "split", "concat", "sum", "bucket" };
 
-/* [-0, +1] The placement keeps the cost of the compiled graph, so that it can be simulated
- * alone. */
+/* [-0, +1] The placement keeps the cost of the compiled graph, so that it can be simulated alone.
+ * An error here is raised: the strategy was legal, so it can only be memory. */
 static void push_placed(lua_State *L, const berth_compiled *c) {
   int32_t n = berth_graph_ops(berth_compiled_graph(c));
   bl_placement_box *box = bl_new_placement(L);
@@ -19,7 +19,9 @@ static void push_placed(lua_State *L, const berth_compiled *c) {
   berth_cost_retain(box->cost = berth_compiled_cost(c));
 }
 
-/* The graph is in the field of the table on the top; the problem is at 1. */
+/* [-0, +1] A cost box made by hand: its cost was priced by the core, not from a table. The graph is
+ * in the field of the table at the top, the problem at 1; both go into the anchor, as make_cost of
+ * cost.c has it, so that cost.graph gives the same object each time. */
 static void push_cost(lua_State *L, const berth_compiled *c) {
   int table = lua_gettop(L);
   bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
@@ -33,7 +35,8 @@ static void push_cost(lua_State *L, const berth_compiled *c) {
   lua_pop(L, 1);
 }
 
-/* What berth.simulate(c.cost, c.placement, ...) takes; the rank is in the table on the top. */
+/* [-0, +1] Options of berth.simulate(c.cost, c.placement, ...); the rank is in the table at the
+ * top. With order "rank" the dispatch is static: ops start in the order of their ranks. */
 static void push_simulation(lua_State *L, const berth_compiled *c) {
   const berth_deploy *d = berth_compiled_deploy(c);
   berth_sim_options o = *berth_deploy_simulation(d);
@@ -74,8 +77,10 @@ static const bl_class compiled_class = {
   .name = "compiled graph", .key = "berth.compiled", .release = release_compiled
 };
 
-/* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank,
- * simulation }; nil, message, code */
+/* deploy:compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank,
+ * simulation }; nil, message, code. [ops of the compiled graph]: devices, origin (op of the
+ * problem's graph), part, samples, rank; [its tensors]: source. The problem is checked again after
+ * each step that runs Lua code, because a finaliser may close it. */
 int bl_deploy_compile(lua_State *L) {
   BL_WHERE(w, "deploy:compile");
   bl_check_deploy(L, 1, w.fn, "self");

@@ -11,12 +11,15 @@ const char *const bl_deploy_share_names[] = { "even", "speed", NULL };
 
 BL_RELEASE(release_deploy, berth_deploy_release)
 
+/* [-0, +0] The pointer is borrowed from the box: valid until the calling function returns. Raises
+ * "fn: what: expected a deploy, got ..." or "... is closed". */
 berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_deploy_box *)bl_check(L, i, &bl_deploy_class, fn, what))->deploy;
 }
 
 BL_SELF(self, berth_deploy, bl_deploy_class)
 
+/* Ops of the graph as given, before replicas and splits are compiled into it. */
 static int32_t ops_of(const berth_deploy *d) {
   return bl_ops(berth_deploy_cost(d));
 }
@@ -26,7 +29,9 @@ static int32_t devices_of(const berth_deploy *d) {
 
 /* ---- strategies ---- */
 
-/* [-0, +n] An action for each op group. */
+/* [-0, +2] An action for each op group, 0-based, in scratch at the top; the Lua array is below it.
+ * Raises unless `action` has as many ids as there are op groups. Whether an action is legal for its
+ * group is left to the core. */
 static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
   int32_t groups = berth_deploy_groups(d);
   if (!bl_get_sized(L, i, w, "action", groups, "op group"))
@@ -34,7 +39,8 @@ static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const
   return bl_to_ids(L, -1, w, "action", groups, berth_deploy_actions(d, NULL), "action");
 }
 
-/* NULL: there is no `duplicate`. */
+/* [-0, +0] where there is no `duplicate`: NULL. [-0, +3] the array, its ids and the marks [ops]: a
+ * list in Lua, one byte per op in the core. An op that is listed twice is marked once. */
 static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
   int32_t n;
   if (!bl_get_array(L, i, w, "duplicate", &n)) return NULL;
@@ -45,6 +51,8 @@ static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const b
   return marks;
 }
 
+/* [-0, +n] For methods that take the ops that are repeated as they are listed and apply no rule:
+ * `sfb` is not read. */
 void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d,
                     const int32_t **action, const uint8_t **duplicate) {
   bl_need_table(L, i, w, "strategy");
@@ -52,7 +60,9 @@ void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *
   *duplicate = read_marks(L, i, w, d);
 }
 
-/* [-0, +n] Ops that are repeated: listed, or by the rule of `sfb`; NULL: none. */
+/* [-0, +n] Ops that are repeated: as listed in `duplicate`, which has precedence, or by the rule of
+ * `sfb`; NULL: none. Only the rule calls the core, so only it can return another status than
+ * BERTH_OK. */
 berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d,
                               const int32_t *action, const uint8_t **duplicate) {
   int rule = BERTH_DEPLOY_SFB_NONE;
@@ -65,6 +75,8 @@ berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_depl
   return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }
 
+/* [-0, +n] The actions are read before the rule, which depends on them. What is wrong in the table
+ * raises; what the rule's evaluation fails with is returned, for the caller's bl_refused. */
 berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
                               const int32_t **action, const uint8_t **duplicate) {
   bl_need_table(L, i, w, "strategy");
@@ -74,7 +86,9 @@ berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_depl
 
 /* ---- choices ---- */
 
-/* groups(): { { ops, seconds, reduces }, ... }, heaviest first */
+/* deploy:groups(): array of { ops, seconds, reduces }, the heaviest group first. ops: ids of ops,
+ * rising; seconds: of the full batch, mean over devices; reduces: replicas have gradients to sum.
+ * O(groups x ops): the core keeps the group of each op, not the ops of each group. */
 static int groups(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:groups");
   const int32_t *group = berth_deploy_group(d);
@@ -97,14 +111,15 @@ static int groups(lua_State *L) {
   return 1;
 }
 
-/* group_of(): op group of each op */
+/* deploy:group_of(): [ops] op group of each op, an id of deploy:groups(). */
 static int group_of(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:group_of");
   bl_push_ids(L, ops_of(d), berth_deploy_group(d));
   return 1;
 }
 
-/* sets(): arrays of device ids */
+/* deploy:sets(): array of arrays of device ids. Position = id of the device set, as in `set` of an
+ * action. */
 static int sets(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:sets");
   int32_t n = berth_deploy_sets(d);
@@ -118,7 +133,8 @@ static int sets(lua_State *L) {
   return 1;
 }
 
-/* device_groups(): group of each device, how many there are */
+/* deploy:device_groups(): [devices] group of each device, numbered by their lowest device; how many
+ * groups there are. */
 static int device_groups(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:device_groups");
   bl_push_ids(L, devices_of(d), berth_deploy_device_group(d));
@@ -126,7 +142,8 @@ static int device_groups(lua_State *L) {
   return 2;
 }
 
-/* [-0, +1] Samples of each device of the set, which add up to the batch. */
+/* [-0, +1] Samples of each device of the set, in the set's order, which add up to the batch. The
+ * scratch that the core fills goes again. */
 static void push_samples(lua_State *L, const berth_deploy *d, int32_t set,
                          berth_deploy_shares shares) {
   int32_t n = berth_deploy_set(d, set, NULL), *x = bl_scratch(L, (size_t)n, sizeof *x);
@@ -135,8 +152,9 @@ static void push_samples(lua_State *L, const berth_deploy *d, int32_t set,
   lua_remove(L, -2);
 }
 
-/* actions(): { { set, option, shares, samples }, ... }; samples of each device, where the batch is
- * shared */
+/* deploy:actions(): array of { set, option, shares, samples }; position = id of the action.
+ * samples: [devices of the set], only for "ps" and "allreduce": the other options do not share the
+ * batch. */
 static int actions(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:actions");
   const berth_action *a;
@@ -156,7 +174,8 @@ static int actions(lua_State *L) {
   return 1;
 }
 
-/* legal(group): ids of the actions that are */
+/* deploy:legal(group): ids of the actions that the op group may have, rising. The core has a matrix
+ * [groups x actions] of marks; one row of it is read. */
 static int legal(lua_State *L) {
   BL_WHERE(w, "deploy:legal");
   const berth_deploy *d = self(L, w.fn);
@@ -176,7 +195,7 @@ static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d,
   return set;
 }
 
-/* samples(set, shares): samples of each device of the set */
+/* deploy:samples(set, shares): [devices of the set] samples of each, which add up to the batch. */
 static int samples(lua_State *L) {
   BL_WHERE(w, "deploy:samples");
   const berth_deploy *d = self(L, w.fn);
@@ -186,7 +205,7 @@ static int samples(lua_State *L) {
   return 1;
 }
 
-/* owners(set, shares): device of each sample of the batch */
+/* deploy:owners(set, shares): [batch] id of the device that handles each sample. */
 static int owners(lua_State *L) {
   BL_WHERE(w, "deploy:owners");
   const berth_deploy *d = self(L, w.fn);
@@ -198,7 +217,8 @@ static int owners(lua_State *L) {
   return 1;
 }
 
-/* op(op, device, samples): seconds */
+/* deploy:op(op, device, samples): s of the op at that many samples; math.huge: it cannot run there.
+ * Ids that are out of range raise here, where the core would return NaN. */
 static int op_seconds(lua_State *L) {
   BL_WHERE(w, "deploy:op");
   const berth_deploy *d = self(L, w.fn);
@@ -211,6 +231,8 @@ static int op_seconds(lua_State *L) {
 
 /* ---- fields ---- */
 
+/* The box that the problem was made with or that was made for it: the anchor keeps it, so that each
+ * access gives the same object. */
 static int get_cost(lua_State *L) {
   self(L, "deploy.cost");
   return bl_kept(L, "cost");
@@ -221,6 +243,8 @@ static int get_physics(lua_State *L) {
   return bl_kept(L, "physics");
 }
 
+/* Read through the cost's box, which makes a new box of the graph if the first one has been
+ * closed. */
 static int get_graph(lua_State *L) {
   get_cost(L);
   lua_getfield(L, -1, "graph");
@@ -247,6 +271,7 @@ static int get_analysis(lua_State *L) {
 
 BL_GETTER(get_batch, lua_pushinteger, berth_deploy_given(self(L, "deploy.batch"))->batch)
 
+/* The anchor has the name of the physics; get_physics leaves it at the top, below the text. */
 static int to_string(lua_State *L) {
   const berth_deploy *d = self(L, "tostring");
   get_physics(L);

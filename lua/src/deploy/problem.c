@@ -25,7 +25,8 @@ const bl_table bl_deploy_tables[] = { berth_deploy_option_table, own_options, NU
 
 /* ---- physics ---- */
 
-/* Pushes a copy of the table in that field, to which defaults are added. */
+/* [-0, +1] A copy of the table in that field, or an empty one: defaults are added to it, and the
+ * caller's table must stay as it is. Shallow: values are only replaced, never changed. */
 static void push_copy(lua_State *L, int t, const bl_where *w, const char *key) {
   lua_newtable(L);
   int copy = lua_gettop(L);
@@ -42,7 +43,8 @@ static void push_copy(lua_State *L, int t, const bl_where *w, const char *key) {
   lua_settop(L, copy);
 }
 
-/* For the copy on the top: takes the value on it if the key has none. */
+/* [-1, +0] For the copy below the top: the value at the top becomes its field unless it has one. A
+ * `false` counts as given. */
 static void default_value(lua_State *L, const char *key) {
   lua_getfield(L, -2, key);
   if (lua_isnil(L, -1)) {
@@ -101,19 +103,24 @@ static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
 
 /* ---- making ---- */
 
+/* [-0, +n] What descriptors describe. batch has no default, hence 0 for "not given". bucket_bytes
+ * alone implies bucketing by bytes. */
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
   bl_read_options(L, t, w, berth_deploy_option_table(), o);
   if (o->batch == 0) bl_wrong(L, w, "batch", "is missing: samples in a step");
   if (bl_is_given(L, t, "bucket_bytes")) o->bucket = BERTH_BUCKET_BYTES;
 }
 
+/* [-0, +2] or [-0, +0] [devices] group numbers of the user's, any whole numbers from 1; they need
+ * not be consecutive, so INT32_MAX bounds them. */
 static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
                                berth_deploy_options *o) {
   if (bl_get_sized(L, t, w, "device_groups", devices, "device"))
     o->device_group = bl_to_ids(L, -1, w, "device_groups", devices, INT32_MAX, "group");
 }
 
-/* Pushes set k of the array on the top; its name for messages is below it. */
+/* [-0, +2] Set k (from 0) of the array at the top, and below it its name for messages. The name is
+ * a Lua string so that it lives as long as it is on the stack. */
 static const char *push_set(lua_State *L, const bl_where *w, int32_t k) {
   const char *name = lua_pushfstring(L, "sets[%d]", (int)k + 1);
   lua_rawgeti(L, -2, k + 1);
@@ -122,7 +129,9 @@ static const char *push_set(lua_State *L, const bl_where *w, int32_t k) {
   return name;
 }
 
-/* Arrays of device ids, which stay in scratch below. */
+/* [-0, +n] Sets in compressed rows: those of set k are device[at[k]] to device[at[k + 1] - 1]. Two
+ * passes, because scratch cannot grow: lengths, then ids. The array of ids is put below the list,
+ * so that each settop drops what a set has pushed, but not the array. */
 static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices,
                       berth_deploy_options *o) {
   int32_t total = 0;
@@ -151,7 +160,8 @@ static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices,
 
 static const char problem_fn[] = "berth.deploy.problem";
 
-/* (graph, topology, { cost = model }): cost, or nil and a message */
+/* Called with lua_call, on a stack of its own: (graph, topology, { cost = model }): cost; or nil,
+ * message, code. */
 static int price_point(lua_State *L) {
   berth_status st = bl_cost_first(L, problem_fn, 2);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -159,8 +169,9 @@ static int price_point(lua_State *L) {
   return 1;
 }
 
-/* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was.
- * Leaves it in place of the entry. */
+/* [-1, +1] The cost of the entry at the top, in place of the entry: its own, or its graph priced
+ * with the topology and the model of the problem's cost. Raises with "points[i].graph: ..." where
+ * the graph cannot be priced. The pointer is valid while the box stays on the stack. */
 static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at) {
   int entry = lua_gettop(L);
   lua_getfield(L, entry, "cost");
@@ -185,7 +196,8 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
   return cost;
 }
 
-/* Entries { batch, cost } or { batch, graph }; the costs stay on the stack. */
+/* [-0, +n] Entries { batch, cost } or { batch, graph }. One stack slot per point stays: costs that
+ * were priced here have no other owner until the core has taken its references. */
 static void read_points(lua_State *L, int t, const bl_where *w, int cost_at,
                         berth_deploy_options *o) {
   static const char *const point_keys[] = { "batch", "cost", "graph", NULL };
@@ -205,6 +217,8 @@ static void read_points(lua_State *L, int t, const bl_where *w, int cost_at,
   }
 }
 
+/* [-0, +1] NULL: the core analyses the graph itself. The value stays on the stack, since an
+ * `__index` of the options may have made it for this call. */
 static const berth_analysis *read_analysis(lua_State *L, int t, const bl_where *w) {
   lua_getfield(L, t, "analysis");
   if (lua_isnil(L, -1)) return NULL;
@@ -234,7 +248,9 @@ static berth_sim_options read_sim(lua_State *L, int physics) {
   return sim;
 }
 
-/* The box comes first, so that it is collected whatever fails later. */
+/* The box comes first, so that it is collected whatever fails later. The cost is checked once more
+ * just before the core gets it: reading options runs Lua code (`__index`, finalisers) that may
+ * close it. [-0, +1], or nil, message, code. */
 static int make(lua_State *L, int physics) {
   bl_deploy_box *box = bl_new(L, &bl_deploy_class, sizeof *box);
   int self_at = lua_gettop(L);
@@ -253,7 +269,9 @@ static int make(lua_State *L, int physics) {
   return 1;
 }
 
-/* Makes (graph, topology, options) into (cost, options); the physics add to the cost model. */
+/* Makes (graph, topology, options) into (cost, options). The physics add their defaults to a copy
+ * of `cost`, which goes to bl_cost_first in a table of its own at 3. Given a cost, the physics do
+ * not change it: it has been priced already. */
 static berth_status price(lua_State *L, const bl_where *w, int physics) {
   if (bl_test(L, 1, &bl_cost_class)) return bl_cost_first(L, w->fn, 2);
   lua_newtable(L);
@@ -265,7 +283,8 @@ static berth_status price(lua_State *L, const bl_where *w, int physics) {
   return st;
 }
 
-/* deploy_problem(graph, topology, options) or (cost, options): deploy; nil, message, code */
+/* berth.deploy.problem(graph, topology, options) or (cost, options): deploy; nil, message, code.
+ * Where options begin depends on the type of the first argument; further arguments are dropped. */
 static int problem(lua_State *L) {
   BL_WHERE(w, problem_fn);
   int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;

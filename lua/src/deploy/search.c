@@ -9,11 +9,13 @@
 
 /* ---- results ---- */
 
+/* Ops of the problem's graph; decisions are op groups. */
 static int32_t ops_of(const berth_deploy *d) {
   return bl_ops(berth_deploy_cost(d));
 }
 
-/* The strategy of an assignment; both arrays are in scratch. */
+/* [-0, +2] The strategy of an assignment of the tree; both arrays are in scratch. With `choose` an
+ * assignment holds choices of the search, which are not ids of actions; the core translates. */
 static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int32_t *assignment,
                                 int32_t **action, uint8_t **duplicate) {
   berth_deploy *d = box->object;
@@ -25,8 +27,9 @@ static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int3
   return berth_deploy_strategy(d, &o, assignment, *action, *duplicate);
 }
 
-/* { action, seconds, ... } gets the actions of the problem, the ops that replicas repeat, and the
- * rule: "none" where they repeat nothing. */
+/* [-0, +0] { action, seconds, ... } at the top gets the actions of the problem, the ops that
+ * replicas repeat, and the rule: "none" where they repeat nothing. Raises only what is our mistake
+ * or memory. */
 static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
   berth_deploy *d = box->object;
   int32_t *action, t = lua_gettop(L);
@@ -43,7 +46,9 @@ static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
   lua_settop(L, t);
 }
 
-/* nil, message, "infeasible", { device, missing } */
+/* [-0, +4] nil, message, "infeasible", { device, missing }: the device, 1-based, that lacks most in
+ * the best strategy found, missing in bytes. The strategy is evaluated anew, since the tree keeps
+ * only its value. */
 static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int64_t evaluations) {
   int32_t *action;
   uint8_t *duplicate;
@@ -69,7 +74,9 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
 
 /* ---- options ---- */
 
-/* The strategy at the top: { action = { ... } }, or the actions themselves. */
+/* [-0, +0] The strategy at the top: { action = { ... } }, or the array of actions itself, written
+ * to out [op groups] as an assignment. What cannot be one (an action that no choice has) is a
+ * status. */
 static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d,
                                const berth_deploy_search_options *o, int32_t k, int32_t *out) {
   const int32_t groups = berth_deploy_groups(d);
@@ -87,7 +94,8 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d,
   return st;
 }
 
-/* [-0, +n] Strategies to begin with, each an action per op group. */
+/* [-0, +n] Strategies to begin with, [n x op groups] in scratch. Stops at the first that the core
+ * refuses: its message is the last one set. */
 static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d,
                                 berth_deploy_search_options *o) {
   const size_t groups = (size_t)berth_deploy_groups(d);
@@ -106,7 +114,8 @@ static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_de
   return st;
 }
 
-/* A function gets the box as its user data, whose anchor keeps it. */
+/* [-0, +0] A function goes to the anchor of the tree's box, and the core gets the box as user data:
+ * the tree calls it long after this call has returned. */
 static void read_prior(lua_State *L, int at, int t, const bl_where *w,
                        berth_deploy_search_options *o) {
   int prior = (int)o->prior;
@@ -136,7 +145,8 @@ const bl_table bl_deploy_search_tables[] = {
   berth_decide_option_table, bl_decide_functions_option, berth_deploy_search_option_table, NULL
 };
 
-/* A tree that is walked by hand has the actions of the problem. */
+/* [-0, +n] Defaults depend on whether the method is the published one, so that is read first. A
+ * tree that is walked by hand has the actions of the problem: `choose` is for searches. */
 static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w,
                                                 bool by_hand) {
   berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
@@ -153,7 +163,8 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
 
 /* ---- methods ---- */
 
-/* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
+/* [-0, +1] A tree at the top, in place of the options at 2. @return 1, or 3: nil, message, code.
+ * The problem is checked twice: making the box allocates, and a finaliser may close the problem. */
 static int make(lua_State *L, const bl_where *w, bool by_hand) {
   bl_check_deploy(L, 1, w->fn, "self");
   lua_settop(L, 2);
@@ -181,7 +192,7 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   return 1;
 }
 
-/* deploy:positions(): where each op group is */
+/* deploy:positions(): [op groups] where each is in the model, from its forward ops' order. */
 int bl_deploy_positions(lua_State *L) {
   static const char fn[] = "deploy:positions";
   const berth_deploy *d = bl_check_deploy(L, 1, fn, "self");
@@ -192,13 +203,15 @@ int bl_deploy_positions(lua_State *L) {
   return 1;
 }
 
-/* deploy:tree(options): tree */
+/* deploy:tree(options): tree to be walked by hand; nil, message, code. */
 int bl_deploy_tree(lua_State *L) {
   BL_WHERE(w, "deploy:tree");
   return make(L, &w, true);
 }
 
-/* deploy:search(options): the best strategy; nil, message, code */
+/* deploy:search(options): { action, duplicate, sfb, seconds, ... }, the best strategy; nil,
+ * message, code, { device, missing }. The tree is at 2 while it runs, which keeps it from the
+ * collector. */
 int bl_deploy_search(lua_State *L) {
   BL_WHERE(w, "deploy:search");
   if (make(L, &w, false) != 1) return 3;

@@ -19,7 +19,7 @@ static const char *const op_keys[] = { "seconds", "replicas", "bandwidth", "barr
 static const char *const tensor_keys[] = { "from", "to", "bytes", NULL };
 static const char *const gradient_keys[] = { "op", "bytes", "seconds", NULL };
 
-/* [-0, +0] The id of an op, which must be there. */
+/* [-0, +0] The op of that field, 0-based; raises if it is missing: nil is no id. */
 static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
   lua_getfield(L, t, key);
   int32_t id = bl_to_id(L, lua_gettop(L), w, key, n, "op");
@@ -27,7 +27,9 @@ static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key,
   return id;
 }
 
-/* The arrays are in scratch below the list, so that they stay. */
+/* [-0, +n] Four arrays [ops] in scratch below the list, so that the settop of each entry leaves
+ * them. An entry without `replicas` or `bandwidth` has those of the problem; without `seconds`,
+ * 0. */
 static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
   double bandwidth = INFINITY;
@@ -56,7 +58,8 @@ static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) 
   }
 }
 
-/* How many readers all tensors have; the list is on the top. */
+/* [-0, +0] How many readers all tensors have, for the size of their common array; the list is at
+ * the top. A first pass over the list: scratch cannot grow. */
 static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
   int32_t sum = 0;
   for (int32_t k = 0; k < n; k++) {
@@ -69,7 +72,8 @@ static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
   return sum;
 }
 
-/* [-0, +n] Consumers in one array; those of tensor k are first[k] to first[k + 1] - 1. */
+/* [-0, +n] Consumers in compressed rows: those of tensor k are consumer[first[k]] to
+ * consumer[first[k + 1] - 1]. */
 static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "tensors", 0 };
   if (!bl_get_array(L, t, &w, "tensors", &p->tensors)) return;
@@ -96,7 +100,8 @@ static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem 
   }
 }
 
-/* [-0, +n] seconds NAN: by the formula of the options. */
+/* [-0, +n] NAN for the seconds of a gradient says: by the formula of the options. A user cannot
+ * give NaN, which bl_get_quantity refuses. */
 static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "gradients", 0 };
   if (!bl_get_array(L, t, &w, "gradients", &p->gradients)) return;
@@ -117,7 +122,8 @@ static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_proble
   }
 }
 
-/* The choice of cost sets the defaults of the other options: it is read first. */
+/* [-0, +n] The problem at 1. The choice of cost sets the defaults of the other options: it is read
+ * first. Its pointers are into scratch: valid until the calling function returns. */
 static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   int cost = 0;
@@ -149,7 +155,8 @@ static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sf
   bl_set_number(L, "total", v->total);
 }
 
-/* sfb(problem): { duplicated, gathered, removed, work, gather, sync, total }; nil, message, code */
+/* berth.deploy.sfb(problem): { duplicated, gathered, removed, work, gather, sync, total }: ids of
+ * ops, tensors and gradients, and times in s. nil, message, code; an invalid problem raises. */
 static int sfb(lua_State *L) {
   static const char fn[] = "berth.deploy.sfb";
   lua_settop(L, 1);
@@ -164,7 +171,8 @@ static int sfb(lua_State *L) {
   return 1;
 }
 
-/* sfb_measure(problem, ops): the same for these ops */
+/* berth.deploy.sfb_measure(problem, ops): the same value for these ops, in place of the best ones.
+ * An id that is listed twice counts once. */
 static int sfb_measure(lua_State *L) {
   BL_WHERE(w, "berth.deploy.sfb_measure");
   lua_settop(L, 2);
@@ -183,7 +191,8 @@ static int sfb_measure(lua_State *L) {
   return 1;
 }
 
-/* tag_lines(bandwidth): { c1, c0, d1, d0 } */
+/* berth.deploy.tag_lines(bandwidth): { c1, c0, d1, d0 }, us per KiB and us of two lines, as the
+ * option collective_lines of berth.cost takes them. */
 static int tag_lines(lua_State *L) {
   BL_WHERE(w, "berth.deploy.tag_lines");
   double lines[4];
@@ -194,7 +203,8 @@ static int tag_lines(lua_State *L) {
   return 1;
 }
 
-/* batch_time(batches, seconds, batch, { whole_us }): s */
+/* berth.deploy.batch_time(batches, seconds, batch, { whole_us }): s at that batch size, from times
+ * [n] measured at n batch sizes. nil, message, code. */
 BL_OPTIONS(batch_time, BL_ROW("whole_us", FLAG, "false", "cuts off to whole us, as published"))
 
 static int batch_time(lua_State *L) {

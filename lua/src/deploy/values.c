@@ -27,7 +27,8 @@ typedef struct strategy {
   const uint8_t *duplicate; /* NULL: none */
 } strategy;
 
-/* Both arrays are in scratch, which stays on the stack. */
+/* [-0, +n] Both arrays are in scratch, which stays on the stack. The status is of the rule `sfb`;
+ * it is kept until the answer's scratch exists, so that each method has one place that reports. */
 static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
                                   strategy *s) {
   return bl_read_strategy(L, i, w, d, &s->action, &s->duplicate);
@@ -35,7 +36,8 @@ static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_
 
 /* ---- values ---- */
 
-/* Sets fields of the table at the top; times in s, memory in bytes. */
+/* [-0, +0] Sets fields of the table at the top: seconds of a step; peak, shortfall in bytes; over,
+ * repeated: counts; worst: id of a device, left out if all fit; excess: sum of shares of memory. */
 static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_number(L, "seconds", v->seconds);
   bl_set_number(L, "peak", v->peak);
@@ -46,8 +48,8 @@ static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_count(L, "repeated", v->repeated);
 }
 
-/* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message,
- * code */
+/* deploy:evaluate(strategy): { seconds, peak, over, worst, shortfall, excess, repeated, peaks },
+ * peaks [devices] in bytes. Running out of memory is a value, not a failure. nil, message, code. */
 static int evaluate(lua_State *L) {
   BL_WHERE(w, "deploy:evaluate");
   lua_settop(L, 2);
@@ -64,8 +66,9 @@ static int evaluate(lua_State *L) {
   return 1;
 }
 
-/* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device,
- * link_busy */
+/* deploy:feedback(strategy): the same and makespan, idle_after [ops], group_makespan [op groups] in
+ * s, busy [devices], link_busy [links] as shares of the step time. The scratch is made also where
+ * the strategy was refused, so that one place below reports the failure. */
 static int feedback(lua_State *L) {
   BL_WHERE(w, "deploy:feedback");
   lua_settop(L, 2);
@@ -93,7 +96,8 @@ static int feedback(lua_State *L) {
   return 1;
 }
 
-/* d:local_costs(strategy, group): { s by action }, infinite where it cannot be */
+/* deploy:local_costs(strategy, group): [actions] s that each action of the op group would cost, the
+ * others as in the strategy; math.huge where it is illegal or cannot be held. */
 static int local_costs(lua_State *L) {
   BL_WHERE(w, "deploy:local_costs");
   lua_settop(L, 3);
@@ -111,7 +115,8 @@ static int local_costs(lua_State *L) {
   return 1;
 }
 
-/* d:bound(): s, "work" or "path"; nil, message, code */
+/* deploy:bound(): lower bound of the step time in s, "work" or "path"; nil, message, code. No
+ * strategy is involved: it holds for all. */
 static int bound(lua_State *L) {
   static const char fn[] = "deploy:bound";
   const char *which;
@@ -125,7 +130,9 @@ static int bound(lua_State *L) {
 
 /* ---- repeated ops ---- */
 
-/* d:repeated(strategy, rule): ids of ops */
+/* deploy:repeated(strategy, rule): ids of the ops that the rule ("local" by default) has every
+ * replica repeat, rising. Ops listed in the strategy's own `duplicate` are checked, but do not
+ * matter. */
 static int repeated(lua_State *L) {
   BL_WHERE(w, "deploy:repeated");
   int rule = BERTH_DEPLOY_SFB_LOCAL;
@@ -141,14 +148,17 @@ static int repeated(lua_State *L) {
   return 1;
 }
 
-/* d:evaluations(): how many strategies were simulated so far */
+/* deploy:evaluations(): how many strategies were simulated so far, a number: 64 bits in the
+ * core. */
 BL_GETTER(evaluations, lua_pushnumber,
           (lua_Number)berth_deploy_evaluations(self(L, "deploy:evaluations")))
 
 BL_OPTIONS(guard, BL_ROW("calls", WHOLE, "50", "strategies that are simulated at most", .low = 2,
                          .was = "evaluations"))
 
-/* d:guard(strategy, { calls }): { action, duplicate }, value, how many calls it took */
+/* deploy:guard(strategy, { calls }): { action, duplicate }, value, how many calls it took. Marks
+ * are copied, because the core changes them in place. A hook may close the problem: the box then
+ * lingers until this function has returned, so `d` stays valid (see base/calls.c). */
 static int guard(lua_State *L) {
   BL_WHERE(w, "deploy:guard");
   int32_t most = 50;
@@ -183,7 +193,8 @@ static const bl_class list_class = {
   .name = "list of strategies", .key = "berth.deploy_list", .release = release_list
 };
 
-/* [-0, +1] { name, action, sfb } with the fields of its value. */
+/* [-0, +1] { name, action, sfb } with the fields of its value. The rule is stored by its name, so
+ * that the table is a strategy that deploy:evaluate takes as it is. */
 static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l,
                           int32_t k) {
   lua_newtable(L);
@@ -193,7 +204,8 @@ static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deplo
   set_value(L, berth_deploy_list_value(l, k));
 }
 
-/* d:baselines(): array of { name, action, sfb, seconds, peak, over, worst, shortfall, repeated } */
+/* deploy:baselines(): array of { name, action, sfb, seconds, peak, over, worst, shortfall, excess,
+ * repeated }; nil, message, code. A hidden box owns the core's list while tables are made of it. */
 static int baselines(lua_State *L) {
   static const char fn[] = "deploy:baselines";
   berth_deploy_list *l = NULL;
@@ -216,7 +228,8 @@ static int baselines(lua_State *L) {
 
 /* ---- for graph networks ---- */
 
-/* [-0, +0] Sets an array of zeros; the table at the top keeps it, so that its data stays. */
+/* [-0, +0] Sets an array of zeros [rows, columns] in the table at the top. Returns its data, which
+ * the core fills: the table keeps the array alive, and no script has a reference to it yet. */
 static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t columns) {
   const int32_t shape[2] = { rows, columns };
   bl_array_box *box = bl_push_zeros(L, 2, shape);
@@ -225,7 +238,8 @@ static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t col
   return data;
 }
 
-/* Ids count..count - 1 of a grid of rows by columns: of the row, or of the column. */
+/* [-0, +0] Index [rows * columns] for the cells of a grid, row by row: the row of each, or the
+ * column. Networks gather with it what belongs to both ends of a complete bipartite graph. */
 static void set_grid(lua_State *L, const char *key, int32_t rows, int32_t columns, bool by_row) {
   int32_t *ids = bl_scratch(L, (size_t)rows * (size_t)columns, sizeof *ids);
   for (int32_t i = 0; i < rows; i++) {
@@ -236,12 +250,14 @@ static void set_grid(lua_State *L, const char *key, int32_t rows, int32_t column
   lua_setfield(L, -2, key);
 }
 
+/* [-0, +0] 0-based, as the core has them; an index shows them 1-based to Lua. */
 static void set_ids(lua_State *L, const char *key, int32_t n, const int32_t *ids) {
   bl_push_index(L, n, ids);
   lua_setfield(L, -2, key);
 }
 
-/* The table on the top gets all that d has. */
+/* [-0, +0] The table at the top gets all arrays and indices of a problem of that shape; the struct
+ * has pointers into them. g op groups, m device groups. */
 static berth_deploy_features set_features(lua_State *L, const berth_deploy_shape *s) {
   int32_t g = s->groups, m = s->device_groups;
   berth_deploy_features f;
@@ -262,7 +278,8 @@ static berth_deploy_features set_features(lua_State *L, const berth_deploy_shape
   return f;
 }
 
-/* Op group of the option `deciding`, or BERTH_NONE. */
+/* [-0, +0] Op group of the option `deciding`, 0-based, or BERTH_NONE: it is no plain number, so
+ * that descriptors cannot read it. */
 static int32_t opt_group(lua_State *L, int t, const bl_where *w, const berth_deploy *d) {
   int32_t id = BERTH_NONE;
   if (t == 0) return id;
@@ -284,8 +301,9 @@ BL_OPTIONS(features,
   BL_ROW("feedback", FLAG, "true", "simulates; false: what the simulation finds is 0",
          .offset = sizeof(int)))
 
-/* d:features(strategy, { deciding, decided, scale, feedback }): arrays and indices by name, and the
- * value if simulated */
+/* deploy:features(strategy, { deciding, decided, scale, feedback }): arrays op [groups, features],
+ * device [device groups, features], edge, link, place, indices of their ends, and with feedback the
+ * fields of the value. nil, message, code. */
 static int features(lua_State *L) {
   static const bl_where w = { "deploy:features", NULL, 0 };
   int32_t decided = 0;

@@ -6,26 +6,31 @@
 
 /* ---- numbers for berth.nn ---- */
 
+/* [-0, +1] Doubles become floats here: arrays of berth.nn are float32. */
 void bl_push_array_of(lua_State *L, int32_t rank, const int32_t *shape, const double *x) {
   bl_array_box *box = bl_push_zeros(L, rank, shape);
   for (int64_t i = 0; i < box->size; i++) box->data[i] = (float)x[i];
 }
 
+/* [-0, +1] One 0 or 1 as float32 for each mark. */
 void bl_push_marks(lua_State *L, int32_t rank, const int32_t *shape, const uint8_t *marks) {
   bl_array_box *box = bl_push_zeros(L, rank, shape);
   for (int64_t i = 0; i < box->size; i++) box->data[i] = marks[i];
 }
 
+/* [-0, +1] ids [n], 0-based, are copied. */
 void bl_push_index(lua_State *L, int32_t n, const int32_t *ids) {
   bl_index_box *box = bl_new_index(L);
   bl_must(L, berth_index_new(bl_ctx(L), n, ids, &box->index));
 }
 
+/* [-0, +1] lengths [n] of consecutive rows. */
 void bl_push_segments(lua_State *L, int32_t n, const int32_t *lengths) {
   bl_segments_box *box = bl_new_segments(L);
   bl_must(L, berth_segments_new(bl_ctx(L), n, lengths, &box->segments));
 }
 
+/* [-0, +1] The scratch goes again. */
 void bl_push_segments_from(lua_State *L, int32_t n, const int32_t *first) {
   int32_t *length = bl_scratch(L, (size_t)n, sizeof *length);
   for (int32_t i = 0; i < n; i++) length[i] = first[i + 1] - first[i];
@@ -45,7 +50,8 @@ static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t
   return bl_to_wholes(L, -1, w, "unit", n_ops, 0);
 }
 
-/* assignment(graph, topology, options): object; nil, message, code */
+/* assignment(graph, topology, options) or (cost, options): object; nil, message, code. The core
+ * retains the cost; the anchor keeps its box for the fields cost, graph and topology. */
 static int assignment(lua_State *L) {
   BL_WHERE(w, "berth.assignment");
   berth_assign_options o = berth_assign_default();
@@ -77,14 +83,15 @@ static int32_t devices_of(const berth_assign *a) {
   return bl_devices(berth_assign_cost(a));
 }
 
-/* units(): number of the unit of each op, which is assigned in one step: [ops] */
+/* assignment:units(): [ops] number of the unit of each op, from 1: ops of a unit are assigned in
+ * one step. */
 static int units(lua_State *L) {
   const berth_assign *a = self(L, "assignment:units");
   bl_push_ids(L, ops_of(a), berth_assign_units(a));
   return 1;
 }
 
-/* op_features(): [ops, features] */
+/* assignment:op_features(): array [ops, features] of berth.nn. */
 static int op_features(lua_State *L) {
   const berth_assign *a = self(L, "assignment:op_features");
   const int32_t shape[2] = { ops_of(a), BERTH_ASSIGN_OP_FEATURES };
@@ -106,7 +113,8 @@ static int t_next(lua_State *L) {
   return 1;
 }
 
-/* edges(): sources, destinations, seconds [m, 1], segments by destination */
+/* assignment:edges(): index [m] of sources, index [m] of destinations, array [m, 1] of seconds,
+ * segments [ops] by destination. The edges are sorted by destination, which segments need. */
 static int edges(lua_State *L) {
   const berth_assign *a = self(L, "assignment:edges");
   const int32_t *src, *dst;
@@ -129,14 +137,16 @@ typedef struct valued {
   int32_t edge;
 } valued;
 
-/* Times rising; of equals the lower edge. */
+/* Times rising; of equals the lower edge: qsort is not stable, and differs between C libraries. */
 static int by_value(const void *x, const void *y) {
   const valued *a = x, *b = y;
   if (a->seconds != b->seconds) return a->seconds < b->seconds ? -1 : 1;
   return a->edge < b->edge ? -1 : 1;
 }
 
-/* edge_groups(): edges of equal time together: their numbers, segments, times [k, 1] */
+/* assignment:edge_groups(): edges of equal time together: index [m] of their numbers, segments [k],
+ * array [k, 1] of times. A network computes what depends on the time alone once per group. O(m log
+ * m) */
 static int edge_groups(lua_State *L) {
   const berth_assign *a = self(L, "assignment:edge_groups");
   const int32_t *src, *dst;
@@ -163,8 +173,8 @@ static int edge_groups(lua_State *L) {
   return 3;
 }
 
-/* graph_edges(): producers, consumers, each pair once: of the two directions that which the ops'
- * order allows */
+/* assignment:graph_edges(): index of producers, index of consumers, each pair once: of the two
+ * directions that which the ops' topological order allows. */
 static int graph_edges(lua_State *L) {
   const berth_assign *a = self(L, "assignment:graph_edges");
   const int32_t *src, *dst, *order = bl_scratch(L, (size_t)ops_of(a), sizeof *order);

@@ -20,7 +20,7 @@ static void release_episodes(void *p) {
   berth_assign_release(box->assign);
 }
 
-/* assignment:episodes(n): object */
+/* assignment:episodes(n): object; nil, message, code. n side by side, at most 10^6. */
 int bl_episodes_new(lua_State *L) {
   BL_WHERE(w, "assignment:episodes");
   bl_assignment_box *a = bl_self(L, &bl_assignment_class, w.fn);
@@ -45,7 +45,8 @@ static int32_t ops_of(const episodes_box *box) {
   return bl_ops(berth_assign_cost(box->assign));
 }
 
-/* One op, or device, for each episode. */
+/* [-0, +0] One op, or device, for each episode, 0-based, of the index at i; a table there is
+ * replaced by an index. BERTH_NONE (0 in Lua) is left to the core to refuse. */
 static const int32_t *each(lua_State *L, int i, const episodes_box *box, const char *fn,
                            const char *key) {
   bl_where w = { fn, NULL, 0 };
@@ -57,7 +58,8 @@ static const int32_t *each(lua_State *L, int i, const episodes_box *box, const c
   return berth_index_ids(x);
 }
 
-/* Nothing to say but success: what the core refuses is the caller's mistake. */
+/* [-0, +0] What the core refuses is the caller's mistake: raised with the name of the method.
+ * Memory raises here, too: methods of a training loop have no nil, message, code. */
 static void must(lua_State *L, const char *fn, berth_status st) {
   if (st != BERTH_OK) {
     bl_push_message(L, st);
@@ -67,7 +69,8 @@ static void must(lua_State *L, const char *fn, berth_status st) {
 
 /* ---- stepping ---- */
 
-/* (self, seed, first) -> self. 2^53: what both interpreters hold exactly. */
+/* episodes:start(seed, first): itself. first: number of the first episode, which its random numbers
+ * depend on. Below 2^53: what both interpreters hold exactly. */
 static int start(lua_State *L) {
   BL_WHERE(w, "episodes:start");
   episodes_box *box = self(L, w.fn);
@@ -78,7 +81,7 @@ static int start(lua_State *L) {
   return 1;
 }
 
-/* candidates(): ops that may be next, segments by episode */
+/* episodes:candidates(): index of ops that may be next, segments [n] by episode. */
 static int candidates(lua_State *L) {
   episodes_box *box = self(L, "episodes:candidates");
   const int32_t *first, *ops;
@@ -138,7 +141,7 @@ static int teacher_devices(lua_State *L) {
 
 static const char *const tie_names[] = { "textbook", "code", NULL };
 
-/* teacher_ops(ties): 1 for the candidates of largest b-level */
+/* episodes:teacher_ops("textbook" | "code"): array [candidates], 1 for those of largest b-level. */
 static int teacher_ops(lua_State *L) {
   BL_WHERE(w, "episodes:teacher_ops");
   episodes_box *box = self(L, w.fn);
@@ -151,7 +154,8 @@ static int teacher_ops(lua_State *L) {
   return 1;
 }
 
-/* Where the segments of scores begin: given, or all alike. Scratch, on the stack. */
+/* [-0, +1] Where the segments of scores begin, [n + 1]: those given, or all of one length. A copy,
+ * since the segments may be a table that was converted in place. */
 static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, int64_t scores,
                                 const bl_where *w) {
   int32_t n = berth_episodes_count(box->episodes),
@@ -182,7 +186,8 @@ BL_OPTIONS(choose,
   BL_ROW("how", CHOICE, "sample", "a position is chosen", .choices = choices),
   BL_ROW("epsilon", NUMBER, "0", "share of uniform choices", .high = 1))
 
-/* choose(scores, segments, options): index of positions */
+/* episodes:choose(scores, segments, { how, epsilon }): index [n] of positions in the segments, from
+ * 1 in Lua; random numbers are of each episode's own stream. */
 static int choose(lua_State *L) {
   static const bl_where w = { "episodes:choose", NULL, 0 };
   episodes_box *box = self(L, w.fn);
@@ -203,7 +208,7 @@ static int choose(lua_State *L) {
   return 1;
 }
 
-/* select(ops, segments, positions): the op at its position in each segment */
+/* episodes:select(ops, segments, positions): index [segments], the op at its position in each. */
 static int select_ops(lua_State *L) {
   BL_WHERE(w, "episodes:select");
   self(L, w.fn);
@@ -228,7 +233,7 @@ static int select_ops(lua_State *L) {
   return 1;
 }
 
-/* assign(ops, devices): itself; the next step of every episode */
+/* episodes:assign(ops, devices): itself; the next step of every episode, indices [n] each. */
 static int assign(lua_State *L) {
   static const char *const fn = "episodes:assign";
   episodes_box *box = self(L, fn);
@@ -240,13 +245,14 @@ static int assign(lua_State *L) {
 
 /* ---- what came of it ---- */
 
+/* [-0, +1] [ops] device ids of episode i, one row of the core's matrix. */
 static void push_placement(lua_State *L, const episodes_box *box, int32_t i) {
   int32_t n = ops_of(box);
   /* what is not assigned yet: 0 */
   bl_push_ids(L, n, berth_episodes_placement(box->episodes) + (size_t)i * (size_t)n);
 }
 
-/* placement(i): devices [ops] of an episode; placements(): of all */
+/* episodes:placement(i): [ops] devices of an episode; episodes:placements(): array of them. */
 static int placement(lua_State *L) {
   BL_WHERE(w, "episodes:placement");
   episodes_box *box = self(L, w.fn);
@@ -267,7 +273,7 @@ static int placements(lua_State *L) {
 }
 
 /* One placement that needs a route which is not there stops a batch. Here it counts like one that
- * runs out of memory. */
+ * runs out of memory. The seed of each is that of its place in the batch. */
 static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o,
                                    const berth_episodes *e, berth_sim_summary *out) {
   int32_t n = berth_episodes_count(e), ops = bl_ops(cost);
@@ -292,8 +298,9 @@ static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, i
   return st == BERTH_EUNREACHABLE ? each_by_itself(cost, o, e, out) : st;
 }
 
-/* simulate(cost, options): array of makespans, infinite where memory runs out or a route is
- * missing; nil, message, code */
+/* episodes:simulate(cost, { threads, ... }): [n] makespans in s, math.huge where memory runs out or
+ * a route is missing; nil, message, code. Episodes and cost are retained: a hook may close both
+ * boxes. */
 static int simulate(lua_State *L) {
   BL_WHERE(w, "episodes:simulate");
   episodes_box *box = self(L, w.fn);
@@ -339,7 +346,9 @@ static void push_log_devices(lua_State *L, const episodes_box *box, const berth_
   lua_remove(L, -2);
 }
 
-/* The log as a table of indices, segments and the devices' features. */
+/* episodes:log(): { op, device, chosen, candidates, steps, devices, allowed, episodes } of all
+ * steps, as indices, segments and arrays with a row per step. devices is left out unless
+ * episodes:devices was called in every step, allowed where every device was. */
 static int record(lua_State *L) {
   static const char *const fn = "episodes:log";
   episodes_box *box = self(L, fn);

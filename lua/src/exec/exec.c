@@ -22,6 +22,8 @@ static void release_all(berth_executor *x, berth_cost *cost) {
   berth_cost_release(cost);
 }
 
+/* Called when the box is closed or collected. While a run holds the executor, nothing is freed
+ * here: run_held does it, and sees from box->x == NULL that the box was closed. */
 static void release_executor(void *p) {
   executor_box *box = p;
   if (box->busy == 0) release_all(box->x, box->cost);
@@ -33,13 +35,16 @@ static executor_box *self_executor(lua_State *L, const char *fn) {
   return bl_self(L, &bl_executor_class, fn);
 }
 
+/* Ops of the executor's graph. */
 static int32_t ops_of(const executor_box *box) {
   return bl_ops(box->cost);
 }
 
 const bl_table bl_exec_tables[] = { berth_exec_option_table, bl_cost_option, NULL };
 
-/* executor(graph, topology, options): object; nil, message, code */
+/* berth.executor(graph, topology, options) or (cost, options): executor; nil, message, code. The
+ * cost is checked again after the box was made. The box's anchor keeps the cost's box, and
+ * box->cost has a reference of its own: the finaliser may run after the cost's. */
 static int executor(lua_State *L) {
   BL_WHERE(w, "berth.executor");
   berth_exec_options o = berth_exec_default();
@@ -58,7 +63,9 @@ static int executor(lua_State *L) {
   return 1;
 }
 
-/* Runs it for the executor in the box, which a hook may close meanwhile, the placement too. */
+/* [-0, +0] Runs the executor in the box, which a hook may close meanwhile, and the placement too:
+ * both are held over the call, the executor by `busy`, the placement by a reference. All pointers
+ * are copied before: closing sets the box's to NULL. */
 static berth_status run_held(lua_State *L, executor_box *box, const int32_t *device,
                              int32_t repeats, berth_execution **out) {
   bl_placement_box *p = bl_test(L, 2, &bl_placement_class);
@@ -77,7 +84,9 @@ static berth_status run_held(lua_State *L, executor_box *box, const int32_t *dev
 BL_OPTIONS(exec_run, BL_ROW("repeats", WHOLE, "1", "runs; the one of median makespan is returned",
                             .low = 1, .high = 1e6))
 
-/* executor:run(placement, { repeats }): execution; nil, message, code */
+/* executor:run(placement or devices, { repeats }): execution; nil, message, code. The new box gets
+ * the cost's box from the executor's anchor. self_executor is called anew before each use: what is
+ * between may run finalisers. */
 static int run(lua_State *L) {
   static const bl_where w = { "executor:run", NULL, 0 };
   int32_t repeats = 1;
@@ -98,7 +107,8 @@ static int run(lua_State *L) {
   return 1;
 }
 
-/* executor:kernels(): number of the kernel of each op, and how many there are */
+/* executor:kernels(): [ops] number of the kernel of each op, from 1; how many kernels there are.
+ * Ops with inputs and outputs of the same sizes share one. */
 static int kernels(lua_State *L) {
   static const char *const fn = "executor:kernels";
   int32_t n = ops_of(self_executor(L, fn)), *number = bl_scratch(L, (size_t)n, sizeof *number);
@@ -114,6 +124,7 @@ BL_GETTER(get_byte_scale, lua_pushnumber,
 BL_GETTER(get_threads, lua_pushinteger,
           berth_executor_threads(self_executor(L, "executor.threads")->x))
 
+/* The box of the cost that the executor was made with. */
 static int executor_cost(lua_State *L) {
   self_executor(L, "executor.cost");
   return bl_kept(L, "cost");
@@ -155,6 +166,8 @@ static int32_t n_devices(const berth_execution *r) {
 
 BL_GETTER(get_makespan, lua_pushnumber, berth_execution_makespan(self(L, "execution.makespan")))
 
+/* Id of the first op whose result, or a copy of it, is not that of the run on one thread; nil:
+ * none. */
 static int get_wrong(lua_State *L) {
   bl_push_id(L, berth_execution_wrong(self(L, "execution.wrong")));
   return 1;
@@ -163,6 +176,7 @@ static int get_wrong(lua_State *L) {
 BL_GETTER(get_checked, lua_pushboolean,
           berth_execution_checksums(self(L, "execution.checked")) != NULL)
 
+/* The executor's cost box, which run() has put into this anchor, too. */
 static int get_cost(lua_State *L) {
   self(L, "execution.cost");
   return bl_kept(L, "cost");
@@ -199,7 +213,8 @@ static const void *part_checksums(const berth_execution *r, int32_t *n) {
   return sums;
 }
 
-/* Pushes a copy in scratch: a finaliser may close the execution while tables are made of it. */
+/* [-0, +1] A copy in scratch: a finaliser may close the execution while tables are made of it. The
+ * part is fetched twice, because making the scratch may run one; self() raises if it was closed. */
 static void *copied(lua_State *L, const char *fn, part of, size_t size, int32_t *n) {
   of(self(L, fn), n);
   void *copy = bl_scratch(L, (size_t)*n, size);
@@ -228,6 +243,7 @@ static void build_device(lua_State *L) {
   lua_remove(L, -2);
 }
 
+/* [-0, +1] Array of { tensor, from, to, start, finish }, times in s. */
 static void build_transfers(lua_State *L) {
   int32_t n;
   const berth_transfer *t = copied(L, "execution.transfers", part_transfers, sizeof *t, &n);
@@ -235,7 +251,8 @@ static void build_transfers(lua_State *L) {
   lua_remove(L, -2);
 }
 
-/* Numbers of the turns in which each op became ready, started and finished. */
+/* [-0, +1] [ops] { ready, start, finish }: numbers of the turns in which each op became ready,
+ * started and finished, 64 bits in the core. */
 static void build_turns(lua_State *L) {
   int32_t n;
   const berth_exec_turns *x = copied(L, "execution.turns", part_turns, sizeof *x, &n);
@@ -250,7 +267,8 @@ static void build_turns(lua_State *L) {
   lua_remove(L, -2);
 }
 
-/* 64 bits do not fit a LuaJIT number. */
+/* [-0, +1] [ops] 16 hexadecimal digits each, as strings: 64 bits do not fit a LuaJIT number. Two
+ * halves of 32 bits, which an `unsigned long` holds on every platform. */
 static void build_checksums(lua_State *L) {
   int32_t n;
   const uint64_t *sums = copied(L, "execution.checksums", part_checksums, sizeof *sums, &n);
@@ -279,6 +297,8 @@ ARRAY(transfers)
 ARRAY(turns)
 ARRAY(checksums)
 
+/* [-0, +1] One line. luaL_Buffer may leave pieces on the stack: between its calls nothing is read
+ * by relative index. */
 static int to_string(lua_State *L) {
   const berth_execution *r = self(L, "tostring");
   int32_t n, wrong = berth_execution_wrong(r);

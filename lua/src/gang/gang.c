@@ -38,7 +38,8 @@ static void push_amounts(lua_State *L, const rate_request *q) {
   }
 }
 
-/* Called protected: (function, light userdata of the request) -> rate. */
+/* Protected: (function, light userdata of the request) -> rate. Tables of arguments are made here,
+ * where an error of memory is caught. */
 static int rate_body(lua_State *L) {
   const rate_request *q = lua_touserdata(L, 2);
   lua_pushvalue(L, 1);
@@ -49,8 +50,8 @@ static int rate_body(lua_State *L) {
   return 1;
 }
 
-/* [-0, +0], or the error at the top. A value that is no number is kept as text: there is no way
- * to raise it from here. */
+/* rate(job, machines, amounts): work per s. [-0, +0], or the error at the top. What is no number is
+ * described in `fault`: there is no way to raise it from here. */
 static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *machine,
                               const double *amount, double *rate) {
   rating *r = ud;
@@ -85,7 +86,8 @@ static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
   return flag;
 }
 
-/* The rule comes first: it says which options there are. */
+/* [-0, +n] The rule comes first: it says which options there are. Its own are in scratch of the
+ * size that its table of options states. */
 static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n,
                                        rating *r) {
   const berth_option_table *common = berth_gang_option_table();
@@ -114,7 +116,8 @@ static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, i
 
 /* ---- a run ---- */
 
-/* The scheduler, made of the options at t, in a box on the stack. */
+/* [-0, +n] The scheduler, made of the options at t, in a box at the top. NULL: nil, message, code
+ * are there, for play() to return. */
 static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
   bl_need_length(L, 2, w, "sizes", n, "job");
   const int32_t *size = bl_to_wholes(L, 2, w, "sizes", n, 1);
@@ -191,7 +194,8 @@ static void push_run(lua_State *L, const berth_gang *g, const berth_gang_run *ru
   if (!isnan(run->end)) bl_set_number(L, "finish", run->end);
 }
 
-/* runs(amounts): array in order of starts */
+/* gang:runs(amounts): array of { job, machines, start, finish } in order of starts, s. amounts:
+ * true for gangs that are amounts, which adds the field. */
 static int runs(lua_State *L) {
   berth_gang *g = self(L, "gang:runs");
   int amounts = lua_toboolean(L, 2);

@@ -1,7 +1,7 @@
 /* berth.expand: collectives of a placed graph as transfers. The expansion of the core is in a
  * hidden box while its arrays are copied into tables, so that a Lua error frees it. Devices are
- * copied to scratch and the graph is held in a box of its own: the interrupt hook may close both.
- * */
+ * copied to scratch and the graph is held in a box of its own: the interrupt hook may close
+ * both. */
 #include "base/binding.h"
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topolog
   return group;
 }
 
-/* Groups are those given, or found where the algorithm needs them. */
+/* [-0, +n] Groups are those given, one per device, or found where the algorithm needs them. */
 static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t,
                         berth_expand_options *o) {
   int32_t devices = berth_topology_devices(t);
@@ -60,7 +60,8 @@ static int answer(lua_State *L, const berth_expansion *x) {
   return 3;
 }
 
-/* expand(graph, topology, placement, options): graph, devices, origins */
+/* berth.expand(graph, topology, placement, options): graph, [new ops] devices, [new ops] id of the
+ * collective that each came from, or false; nil, message, code. */
 static int expand(lua_State *L) {
   BL_WHERE(w, "berth.expand");
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");

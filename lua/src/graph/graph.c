@@ -59,7 +59,7 @@ static int get_types(lua_State *L) {
 
 /* ---- ops and tensors ---- */
 
-/* [-0, +1] nil, one number, or an array by device type. */
+/* [-0, +1] nil: no profile; one number where the graph has one device type, or an array by type. */
 static void push_seconds(lua_State *L, const berth_graph *g, const double *seconds) {
   if (!seconds) {
     lua_pushnil(L);
@@ -70,7 +70,8 @@ static void push_seconds(lua_State *L, const berth_graph *g, const double *secon
   }
 }
 
-/* A new table; nil fields are left out. */
+/* [-0, +1] A new table, or nil, message, code. nil fields are left out; s, FLOP, bytes; ids of
+ * group, twin and pin 1-based. */
 static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   berth_op op;
   berth_status st = berth_graph_op(g, id, &op);
@@ -113,20 +114,21 @@ static int push_tensor(lua_State *L, const berth_graph *g, int32_t id) {
   return 1;
 }
 
-/* op(id): table */
+/* graph:op(id): { id, name, kind, seconds, flop, bytes, params, workspace, group, ... }, a copy. */
 static int get_op(lua_State *L) {
   const berth_graph *g = self(L, "graph:op");
   return push_op(L, g, op_arg(L, 2, g, "graph:op", "op"));
 }
 
-/* tensor(id): table */
+/* graph:tensor(id): { id, from, to, bytes, resident, batch, gradient }; to: ids of its
+ * consumers. */
 static int get_tensor(lua_State *L) {
   BL_WHERE(w, "graph:tensor");
   const berth_graph *g = self(L, w.fn);
   return push_tensor(L, g, bl_to_id(L, 2, &w, "tensor", berth_graph_tensors(g), "tensor"));
 }
 
-/* collective(id): table */
+/* graph:collective(id): { id, kind, bytes, count, members, consumers }; ids of ops. */
 static int get_collective(lua_State *L) {
   BL_WHERE(w, "graph:collective");
   const berth_graph *g = self(L, w.fn);
@@ -146,7 +148,8 @@ static int get_collective(lua_State *L) {
 
 /* Iterators: upvalues are the graph and the next id. */
 
-/* Upvalue 2 of an iterator is the last id; BERTH_NONE at the end. */
+/* [-0, +0] Upvalue 2 of an iterator is the number of entries it has given, which is also the
+ * 0-based id of the next one; BERTH_NONE at the end. */
 static int next_id(lua_State *L, int32_t n) {
   int32_t id = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
   if (id >= n) return BERTH_NONE;
@@ -171,7 +174,8 @@ static int next_tensor(lua_State *L) {
   return id == BERTH_NONE ? 0 : push_tensor(L, g, id);
 }
 
-/* ops(), tensors(): iterators of tables */
+/* graph:ops(), graph:tensors(): iterators of tables. Closures carry the mark of base/calls.c, so
+ * that `close` in a finaliser sees that one runs. */
 static int each(lua_State *L, const char *fn, lua_CFunction next) {
   self(L, fn);
   lua_pushvalue(L, 1);
@@ -188,7 +192,7 @@ static int each_tensor(lua_State *L) { return each(L, "graph:tensors", next_tens
 /* berth_graph_inputs or berth_graph_outputs */
 typedef int32_t (*tensors_fn)(const berth_graph *g, int32_t op, const int32_t **tensors);
 
-/* inputs(op), outputs(op): ids of tensors */
+/* graph:inputs(op), graph:outputs(op): ids of tensors. */
 static int tensors_of(lua_State *L, const char *fn, tensors_fn get) {
   const berth_graph *g = self(L, fn);
   const int32_t *ids;
@@ -200,7 +204,8 @@ static int tensors_of(lua_State *L, const char *fn, tensors_fn get) {
 static int inputs(lua_State *L) { return tensors_of(L, "graph:inputs", berth_graph_inputs); }
 static int outputs(lua_State *L) { return tensors_of(L, "graph:outputs", berth_graph_outputs); }
 
-/* Appends an id to the array at list unless the set behind it has it. */
+/* [-0, +0] Appends an id to the array at list unless the set at list + 1 has it: O(1), where a
+ * search of the array would be quadratic. */
 static void append_once(lua_State *L, int list, int32_t id) {
   lua_rawgeti(L, list + 1, id + 1);
   if (lua_isnil(L, -1)) {
@@ -223,7 +228,9 @@ static int32_t begin_neighbours(lua_State *L, const char *fn, tensors_fn get,
   return n;
 }
 
-/* Stack: 1 self, 2 id, 3 the answer, 4 the set of those that are in it. */
+/* graph:predecessors(op): ids, each once, in the order of its inputs. Stack: 1 self, 2 id, 3 the
+ * answer, 4 the set of those that are in it. Making tables may run a finaliser that closes the
+ * graph: it is checked at each step, and the method then raises. */
 static int predecessors(lua_State *L) {
   static const char fn[] = "graph:predecessors";
   const int32_t *tensors;
@@ -248,7 +255,7 @@ static int successors(lua_State *L) {
   return 1;
 }
 
-/* find(name): id; nil: there is none, or there are several */
+/* graph:find(name): id; nil: there is none, or there are several. */
 static int find(lua_State *L) {
   BL_WHERE(w, "graph:find");
   const berth_graph *g = self(L, w.fn);
@@ -271,7 +278,8 @@ static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_opti
     o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
 }
 
-/* mirror(options): graph, array of origins; nil, message, code */
+/* graph:mirror(options): graph, array [new ops] of the op that each came from; nil, message, code.
+ * The scratch is for twice the ops, the most that a mirror has. */
 static int mirror(lua_State *L) {
   berth_graph *g = self(L, "graph:mirror");
   int32_t n = berth_graph_ops(g);

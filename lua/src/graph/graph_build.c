@@ -28,7 +28,8 @@ static const bl_class builder_class = {
   .name = "graph builder", .key = "berth.graph_builder", .release = release_builder
 };
 
-/* An op by id or by unique name. */
+/* [-0, +0] An op by id or by unique name at i, 0-based. The table of names has 1-based ids, and
+ * false for a name that several ops share. */
 static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   lua_State *L = m->L;
   if (lua_type(L, i) != LUA_TSTRING) return bl_to_id(L, i, w, key, m->n_ops, "op");
@@ -60,7 +61,7 @@ static int32_t required_op(build *m, int t, const bl_where *w, const char *key) 
   return id;
 }
 
-/* The bit, if the key is true. */
+/* [-0, +0] The bit, if the key is true; 0: false or not given. */
 static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, uint32_t bit) {
   int yes = 0;
   bl_get_bool(L, t, w, key, &yes);
@@ -69,7 +70,8 @@ static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, ui
 
 /* ---- ops ---- */
 
-/* What is wrong with an entry is reported when it is read. */
+/* [-0, +0] Enters the name of op i (from 1). What is wrong with an entry is reported when it is
+ * read: then the message has its place. */
 static void name_op(build *m, int ops, int32_t i) {
   lua_State *L = m->L;
   lua_rawgeti(L, ops, i);
@@ -86,7 +88,7 @@ static void name_op(build *m, int ops, int32_t i) {
   lua_settop(L, ops);
 }
 
-/* The table on the top has no entry 1, but others. */
+/* [-0, +0] The table at the top has no entry 1, but others: { gpu = 3 } in place of an array. */
 static bool has_names(lua_State *L) {
   if (!lua_istable(L, -1) || lua_rawlen(L, -1) > 0) return false;
   lua_pushnil(L);
@@ -95,7 +97,8 @@ static bool has_names(lua_State *L) {
   return true;
 }
 
-/* [types] seconds: one number for all, or an array; NULL: no profile. */
+/* [-0, +1] [types] seconds: one number for all, or an array; NULL: no profile. The same scratch for
+ * every op, since the core copies it before the next one. */
 static const double *op_seconds(build *m, int t, const bl_where *w) {
   lua_State *L = m->L;
   lua_getfield(L, t, "seconds");
@@ -147,7 +150,7 @@ static void add_op(build *m, int ops, int32_t i) {
 
 /* ---- tensors, edges, collectives ---- */
 
-/* The field `to`: one op, or an array of them. */
+/* [-0, +n] The field `to`: one op, or an array of them; nil: none. */
 static void add_consumers(build *m, int t, const bl_where *w, int32_t tensor) {
   lua_State *L = m->L;
   lua_getfield(L, t, "to");
@@ -202,7 +205,7 @@ static void add_edge(build *m, int edges, int32_t i) {
   lua_settop(L, t - 1);
 }
 
-/* An array of ops in scratch; both stay on the stack. */
+/* [-0, +2] An array of ops in scratch, 0-based; both stay on the stack. NULL: not given. */
 static const int32_t *op_list(build *m, int t, const bl_where *w, const char *key, int32_t *n) {
   lua_State *L = m->L;
   *n = 0;
@@ -279,7 +282,8 @@ static void add_ops(build *m) {
   lua_pop(L, 1);
 }
 
-/* graph { name, types, ops, tensors, edges, collectives }: object */
+/* berth.graph { name, types, ops, tensors, edges, collectives }: graph; nil, message, code. The
+ * builder is released here when it has finished: its memory need not wait for the collector. */
 int bl_graph_build(lua_State *L) {
   static const char *const keys[] = { "name",  "types",       "ops", "tensors",
                                       "edges", "collectives", NULL };

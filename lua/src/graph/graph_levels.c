@@ -22,7 +22,7 @@ static int no_profile(lua_State *L, const bl_where *w, int32_t op, const char *n
                   (int)op + 1, *name ? " " : "", quote, name, quote);
 }
 
-/* The profile of the first device type. */
+/* [-0, +1] [ops] s of the first device type. An op without a profile raises: 0 s would hide it. */
 static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
   int32_t n = berth_graph_ops(g);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
@@ -55,7 +55,8 @@ BL_OWN_OPTIONS(comm_options,
   BL_OTHER("cost", "cost", "none", "mean times over devices, where comp and comm are not given"))
 const bl_table bl_levels_tables[] = { comp_option, comm_options, NULL };
 
-/* Times of ops and tensors, in scratch: options override the cost, that the profile. */
+/* [-0, +n] Times of ops and tensors, in scratch: options override the cost, that the profile. comm
+ * NULL: all transfers take 0 s. */
 static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   times out = { NULL, NULL };
@@ -77,7 +78,8 @@ static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
 typedef berth_status (*level_fn)(const berth_graph *g, const double *comp, const double *comm,
                                  double *out);
 
-/* b_level, t_level, slack (options): [ops], s */
+/* graph:b_level(options), graph:t_level(options), graph:slack(options): [ops], s; nil, message,
+ * code. */
 static int levels(lua_State *L, const char *fn, level_fn f) {
   const berth_graph *g = self(L, fn);
   int32_t n = berth_graph_ops(g);
@@ -93,7 +95,7 @@ static int b_level(lua_State *L) { return levels(L, "graph:b_level", berth_b_lev
 static int t_level(lua_State *L) { return levels(L, "graph:t_level", berth_t_level); }
 static int slack(lua_State *L) { return levels(L, "graph:slack", berth_slack); }
 
-/* critical_path(options): array of op ids, length in s */
+/* graph:critical_path(options): ids of ops from a source to a sink, length in s. */
 static int critical_path(lua_State *L) {
   static const char FN[] = "graph:critical_path";
   const berth_graph *g = self(L, FN);
@@ -107,7 +109,7 @@ static int critical_path(lua_State *L) {
   return 2;
 }
 
-/* topo_order(): ids */
+/* graph:topo_order(): ids of ops, producers first. */
 static int topo_order(lua_State *L) {
   const berth_graph *g = self(L, "graph:topo_order");
   int32_t n = berth_graph_ops(g), *order = bl_scratch(L, (size_t)n, sizeof *order);
@@ -117,7 +119,7 @@ static int topo_order(lua_State *L) {
   return 1;
 }
 
-/* depth(): number of edges on the longest path from a source, per op */
+/* graph:depth(): [ops] number of edges on the longest path from a source; 0 for a source. */
 static int depth(lua_State *L) {
   const berth_graph *g = self(L, "graph:depth");
   int32_t n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
@@ -131,7 +133,7 @@ BL_OWN_OPTIONS(tolerance_option,
   BL_ROW("tolerance", NUMBER, "0", "share by which times of a meta-op may differ", .high = 1))
 const bl_table bl_meta_ops_tables[] = { comp_option, tolerance_option, NULL };
 
-/* meta_ops(options): number of the meta-op of each op, how many there are */
+/* graph:meta_ops(options): [ops] number of the meta-op of each, how many there are. */
 static int meta_ops(lua_State *L) {
   static const char FN[] = "graph:meta_ops";
   bl_where w = { FN, NULL, 0 };
@@ -154,7 +156,7 @@ static int meta_ops(lua_State *L) {
   return 2;
 }
 
-/* reachable(a, b): boolean; an op reaches itself */
+/* graph:reachable(a, b): boolean; an op reaches itself. O(ops + edges) each. */
 static int reachable(lua_State *L) {
   static const char FN[] = "graph:reachable";
   const berth_graph *g = self(L, FN);
@@ -181,7 +183,7 @@ static int relatives(lua_State *L, const char *fn, int forward) {
 static int descendants(lua_State *L) { return relatives(L, "graph:descendants", 1); }
 static int ancestors(lua_State *L) { return relatives(L, "graph:ancestors", 0); }
 
-/* components(): array of component numbers, and how many there are */
+/* graph:components(): [ops] number of the component of each, how many there are. */
 static int components(lua_State *L) {
   const berth_graph *g = self(L, "graph:components");
   int32_t count = 0, n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);

@@ -44,14 +44,16 @@ static const char *path_arg(lua_State *L, int i, const char *fn) {
   return lua_tostring(L, i);
 }
 
-/* Writes the text if st is BERTH_OK. true; nil, message, code */
+/* [-0, +1] Writes the text if st is BERTH_OK: true; nil, message, code. The text is freed at once:
+ * a trace may be larger than all that Lua holds. */
 static int save_text(lua_State *L, const char *path, berth_text *text, berth_status st) {
   if (st == BERTH_OK) st = berth_save(bl_ctx(L), path, text);
   berth_text_release(text);
   return bl_done(L, st);
 }
 
-/* The text as a string; nil, message, code */
+/* [-0, +1] The text as a string, which may have zero bytes; nil, message, code. An error of memory
+ * leaves the text to its box. */
 static int push_text(lua_State *L, berth_text *text, berth_status st) {
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_pushlstring(L, text->data ? text->data : "", text->len);
@@ -64,7 +66,8 @@ BL_OPTIONS(graph_to_string,
   BL_OTHER("placement", "placement or array", "none", "devices of the ops; not in format berth"))
 const bl_table bl_graph_save_tables[] = { format_option, graph_to_string_options, NULL };
 
-/* The device column for the option `placement`, or NULL. A plain array may name any device. */
+/* [-0, +n] Devices for the option `placement`, or NULL. A plain array may name any device: no
+ * topology is known here. */
 static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl_where *w) {
   int32_t n = berth_graph_ops(g);
   if (!t) return NULL;
@@ -213,14 +216,16 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   return o;
 }
 
-/* What the file does not hold is nil in the answer. */
+/* [-0, +0] What the file does not hold is nil in the answer; its empty box is collected. */
 static void drop_unless(lua_State *L, bool held, int i) {
   if (held) return;
   lua_pushnil(L);
   lua_replace(L, i);
 }
 
-/* Gives what the bundle holds: graph, topology, placement, format; nil for what it does not. */
+/* [-0, +4] graph, topology, placement, format; nil for what the file does not hold. All three boxes
+ * are made before the first object moves: from then on nothing raises with an object in two
+ * places. */
 static int push_bundle(lua_State *L, berth_bundle *b) {
   int bundle = lua_gettop(L);
   berth_graph **g = bl_new_graph(L);
@@ -258,8 +263,8 @@ static int load_failed(lua_State *L, berth_status st) {
   return 3;
 }
 
-/* Options that are given, and that the format does not read, are refused, also if they are as by
- * default. */
+/* [-0, +0] Options that are given, and that the format does not read, are refused, also if they are
+ * as by default. After loading, since the file says which format it is. */
 static berth_status check_read(lua_State *L, int t, const berth_bundle *b) {
   const berth_option *o = berth_load_option_table()->options;
   berth_status st = BERTH_OK;
@@ -314,7 +319,8 @@ static const bl_class json_class = {
   .name = "json", .key = "berth.json", .release = release_json
 };
 
-/* Whole numbers up to 2^53 are integers where Lua has these. */
+/* [-0, +1] Whole numbers below 2^53 are integers where Lua has these, so that ids print without
+ * ".0". */
 static void push_item(lua_State *L, const berth_json_item *x) {
   bool whole = fabs(x->number) < 9007199254740992.0 && x->number == floor(x->number);
   if (x->kind == BERTH_JSON_NULL) lua_pushnil(L);
@@ -326,7 +332,8 @@ static void push_item(lua_State *L, const berth_json_item *x) {
 }
 
 /* json(text, name): its value, where null is nil; nil, message, code. Tables that are not finished
- * lie on the stack. */
+ * lie on the stack, one per level: an item of depth d goes to base + d + 1, and settop drops those
+ * that are complete. The reader does not recurse. */
 static int json(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
@@ -384,7 +391,8 @@ static int formats(lua_State *L) {
 
 /* ---- one file for all ---- */
 
-/* The parts { graph, topology, placement } at i; borrowed. */
+/* [-0, +3] The parts { graph, topology, placement } at i; borrowed: the caller's values stay on the
+ * stack. */
 static berth_bundle parts_arg(lua_State *L, int i, const char *fn) {
   static const char *const keys[] = { "graph", "topology", "placement", NULL };
   bl_where w = { fn, NULL, 0 };

@@ -12,7 +12,8 @@
 
 /* ---- plan ---- */
 
-/* The box outlives the plan: a policy may keep it. */
+/* The box outlives the plan: a policy may keep it. Its object is set before each call and NULL
+ * after placing, which gets a message of its own. */
 static const berth_plan *self(lua_State *L, const char *fn) {
   bl_box *box = bl_test(L, 1, &bl_plan_class);
   if (box && !box->object) bl_error(L, "%s: the plan is only there while its policy runs", fn);
@@ -30,7 +31,8 @@ static int32_t device_arg(lua_State *L, const berth_plan *p, const char *fn) {
                   bl_devices(berth_plan_cost(p)), "device");
 }
 
-/* plan:device_of(op): id, or nil while it is not placed; start(op), finish(op) likewise, s */
+/* plan:device_of(op): id, or nil while it is not placed; plan:start(op), plan:finish(op) likewise,
+ * s. */
 static int device_of(lua_State *L) {
   const berth_plan *p = self(L, "plan:device_of");
   bl_push_id(L, berth_plan_device_of(p, op_arg(L, p, "plan:device_of")));
@@ -47,7 +49,8 @@ static int finish(lua_State *L) {
   return bl_push_or_nil(L, berth_plan_finish(p, op_arg(L, p, "plan:finish")));
 }
 
-/* plan:free_at(device): s; last(device): op or nil; memory(device): bytes held */
+/* plan:free_at(device): s when its last op ends; plan:last(device): op or nil; plan:memory(device):
+ * bytes held. */
 static int free_at(lua_State *L) {
   const berth_plan *p = self(L, "plan:free_at");
   return bl_push_or_nil(L, berth_plan_free_at(p, device_arg(L, p, "plan:free_at")));
@@ -79,6 +82,7 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
+/* The plan belongs to the core; the box only points to it. */
 static void release_plan(void *box) { (void)box; }
 
 static const luaL_Reg plan_fields[] = { { "now", now }, { "cost", get_cost }, { NULL, NULL } };
@@ -107,7 +111,8 @@ static const char *given(lua_State *L, int i, char *buf, size_t size) {
   return buf;
 }
 
-/* A number, not NaN, at i. */
+/* [-0, +0] A number, not NaN, at i; else false, with `fault` set. Never raises: the core is
+ * below. */
 static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double *out) {
   *out = (double)lua_tonumber(y->L, i);
   if (lua_type(y->L, i) == LUA_TNUMBER && !isnan(*out)) return true;
@@ -117,7 +122,9 @@ static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double
   return false;
 }
 
-/* prepare(plan, cost): priorities [ops], or nil: as they are */
+/* prepare(plan, cost): priorities [ops], or nil: as they are. Success leaves the stack as it was;
+ * after a failure the rest stays, and the error value, if any, is at the top. Entries are read raw:
+ * an __index could raise. */
 static berth_status call_prepare(void *ud, const berth_plan *p, double *priority) {
   bl_policy *y = ud;
   lua_State *L = y->L;
@@ -150,7 +157,7 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
   return BERTH_OK;
 }
 
-/* select(op, plan): priority, or nil: as it is */
+/* select(op, plan): priority, or nil: as it is. [-0, +0], or the error at the top. */
 static berth_status call_select(void *ud, const berth_plan *p, int32_t op, double *priority) {
   bl_policy *y = ud;
   lua_State *L = y->L;
@@ -164,7 +171,8 @@ static berth_status call_select(void *ud, const berth_plan *p, int32_t op, doubl
   return BERTH_OK;
 }
 
-/* Tables of arguments are made once and filled for each call. */
+/* [-0, +0] Tables of arguments are made once and filled for each call: no garbage per decision. A
+ * policy that keeps one sees it change. */
 static void fill(lua_State *L, int table, int32_t n, const double *x) {
   for (int32_t d = 0; d < n; d++) {
     lua_pushnumber(L, x[d]);
@@ -172,12 +180,12 @@ static void fill(lua_State *L, int table, int32_t n, const double *x) {
   }
 }
 
-/* No device takes the op. */
+/* No device takes the op: INFINITY is the score of "not here". */
 static void forbid_all(bl_policy *y, double *score) {
   for (int32_t d = 0; d < y->n_devices; d++) score[d] = INFINITY;
 }
 
-/* Second result: when to call again, s. */
+/* [-0, +0] (nil, time): when to call again, s. All devices are forbidden until then. */
 static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *wake) {
   lua_State *L = y->L;
   double t = (double)lua_tonumber(L, -1);
@@ -222,7 +230,8 @@ static berth_status take_device(bl_policy *y, int32_t op, const double *est, con
   return BERTH_OK;
 }
 
-/* score(...): a number for each device; math.huge: not this one. */
+/* [-0, +0] score(...): a number for each device; math.huge: not this one. Reads raw entries, and on
+ * a wrong one stops with it at the top, which call_pick drops. */
 static berth_status take_scores(bl_policy *y, int32_t op, double *score) {
   lua_State *L = y->L;
   int table = lua_gettop(L) - 1;
@@ -240,7 +249,8 @@ static berth_status take_scores(bl_policy *y, int32_t op, double *score) {
   return BERTH_ECALLBACK;
 }
 
-/* The hot path: one call per decision. */
+/* The hot path: one call per decision. est and eft are filled only if the function has parameters
+ * for them. Two results are always taken: device or scores, and when to wake. */
 static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const double *est,
                               const double *eft, double *score, double *wake) {
   bl_policy *y = ud;
@@ -271,7 +281,9 @@ static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const d
 
 /* ---- reading ---- */
 
-/* How many of its parameters the function at the top uses; 4 if that is unknown. */
+/* [-0, +0] How many of its parameters the function at the top uses; 4 if that is unknown (C
+ * functions, functions with varargs). The 5.1 ABI has no nparams in lua_Debug: there LuaJIT's
+ * debug.getinfo is called, and lua5.1, whose result lacks the field, gets 4. */
 static int parameters(lua_State *L) {
   int n = 4;
   int top = lua_gettop(L);
@@ -301,7 +313,7 @@ static int parameters(lua_State *L) {
 static const char *const policy_keys[] = { "name",   "ready",  "fit",    "choose", "prepare",
                                            "select", "device", "score",  "eft",    NULL };
 
-/* A policy with a metatable is an object and may have fields of its own. */
+/* [-0, +0] A policy with a metatable is an object and may have fields of its own. */
 static void check_policy_keys(lua_State *L, int i, const bl_where *w) {
   if (lua_getmetatable(L, i)) {
     lua_pop(L, 1);
@@ -310,7 +322,7 @@ static void check_policy_keys(lua_State *L, int i, const bl_where *w) {
   }
 }
 
-/* Sets what is given; the rest keeps its default. */
+/* [-0, +0] Sets what is given; the rest keeps the core's default, 0 of each enum. */
 static void read_settings(lua_State *L, int i, const bl_where *w, bl_policy *y) {
   static const char *const ready[] = { "assigned", "finished", NULL };
   static const char *const fit[] = { "append", "insertion", NULL };
@@ -321,7 +333,8 @@ static void read_settings(lua_State *L, int i, const bl_where *w, bl_policy *y) 
   if (bl_get_enum(L, i, w, "choose", choose, &k)) y->c.choose = (berth_choose)k;
 }
 
-/* The function at the top answers for devices. */
+/* [-0, +0] The function at the top answers for devices. `eft` of the policy overrides what its
+ * parameters say, for functions with varargs. 4: (op, est, plan, eft). */
 static void set_pick(lua_State *L, int i, const bl_where *w, bl_policy *y, bool scores) {
   y->pick = lua_gettop(L);
   y->scores = scores;
@@ -351,7 +364,7 @@ static void read_functions(lua_State *L, int i, const bl_where *w, bl_policy *y)
   }
 }
 
-/* Tables and plan that all calls share. */
+/* [-0, +3] est, eft and the plan's box, which all calls share. The box keeps the cost's. */
 static void make_arguments(lua_State *L, bl_policy *y) {
   lua_createtable(L, y->n_devices, 0);
   y->est = lua_gettop(L);
@@ -386,6 +399,8 @@ void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy 
   make_arguments(L, y);
 }
 
+/* [-0, +0] or raises. The plan is forgotten before anything is raised: a policy may keep its box. A
+ * fault has precedence over an error value. */
 void bl_policy_done(bl_policy *y, const char *fn, berth_status st) {
   y->plan->object = NULL;
   if (*y->fault) bl_error(y->L, "%s: policy \"%s\": %s", fn, y->c.name, y->fault);

@@ -28,7 +28,7 @@ static void push_summary(lua_State *L, const berth_lp_summary *s) {
   bl_set_count(L, "edges", s->edges);
 }
 
-/* Sets arrays by edge in the table at the top. */
+/* [-0, +0] Sets [edges] arrays of the table at the top: from, to (ids of ops), c (s), y, flow. */
 static void push_edges(lua_State *L, const berth_lp *lp) {
   const int32_t *src, *dst;
   const double *c, *y, *flow;
@@ -40,7 +40,8 @@ static void push_edges(lua_State *L, const berth_lp *lp) {
   bl_set_numbers(L, "flow", m, flow);
 }
 
-/* Runs the hooks of this state meanwhile. */
+/* [-0, +0] Runs the hooks of this state meanwhile, which may close the cost's box: the cost is
+ * held. */
 static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o,
                           berth_lp **lp) {
   berth_cost_retain(cost); /* a hook may close it */
@@ -50,7 +51,9 @@ static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options
   return st;
 }
 
-/* favourites(graph, topology, options): table; nil, message, code */
+/* berth.favourites(graph, topology, options) or (cost, options): { upper, lower, gap, ..., child },
+ * child [ops]: id of the favourite, or false; nil, message, code. The box owns the solution also
+ * where a hook has raised after it was found. */
 static int favourites(lua_State *L) {
   BL_WHERE(w, "berth.favourites");
   berth_lp_options o = berth_lp_default();

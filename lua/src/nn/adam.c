@@ -44,7 +44,8 @@ static int adam_new(lua_State *L) {
   return 1;
 }
 
-/* o:step(rate): norm of the gradients before clipping */
+/* adam:step(rate = that of the options): norm of the gradients before clipping. Gradients are zero
+ * afterwards. The rate is not kept. */
 static int step(lua_State *L) {
   BL_WHERE(w, "adam:step");
   adam_box *box = self_adam(L, w.fn);
@@ -80,7 +81,8 @@ static void push_adam(lua_State *L, int t) {
   else lua_pushnil(L);
 }
 
-/* What push_adam pushed to i, which must train these parameters. */
+/* [-0, +0] What push_adam pushed to i: an optimiser that trains these parameters, or NULL. It is
+ * checked last, when nothing allocates any more. */
 static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_params_box *p) {
   if (lua_isnil(L, i)) return NULL;
   adam_box *box = bl_check(L, i, &bl_adam_class, w->fn, "adam");
@@ -118,7 +120,9 @@ typedef struct note_holder {
   char *note;
 } note_holder;
 
-/* Holds a note of the core's while Lua copies it. */
+/* Protected: copies the core's text into the registry. lua_pushstring may raise for memory, and
+ * then the text must still be freed; lua_cpcall of the 5.1 ABI returns no values, hence the
+ * registry. */
 static int copy_note(lua_State *L) {
   note_holder *h = lua_touserdata(L, 1);
   lua_pushstring(L, h->note);

@@ -50,11 +50,15 @@ bl_array_box *bl_new_array(lua_State *L) {
   return box;
 }
 
+/* [-n, +n+1] The arguments are at 1 to n afterwards, the result's box at n + 1. First of all,
+ * because nothing may allocate between checking an argument and using it. */
 bl_array_box *bl_result(lua_State *L, int n) {
   lua_settop(L, n);
   return bl_new_array(L);
 }
 
+/* [-0, +1] Made before the array at 1 is checked: with the reference the numbers stay even if a
+ * finaliser closes the array while a table is filled. */
 bl_array_box *bl_hold_array(lua_State *L, const char *fn) {
   bl_array_box *own = bl_new_array(L), *a = bl_check_array(L, 1, fn, "self");
   berth_array_retain(own->array = a->array);
@@ -71,7 +75,8 @@ bl_array_box *bl_opt_array(lua_State *L, int i, const char *fn, const char *what
   return lua_isnoneornil(L, i) ? NULL : bl_check_array(L, i, fn, what);
 }
 
-/* Operations have no result of the kind nil, message, code: every failure raises. */
+/* [-0, +0] Operations have no result of the kind nil, message, code: every failure raises.
+ * bl_failed raises for the first two, which carry an error value of the user's. */
 void bl_must(lua_State *L, berth_status st) {
   if (st == BERTH_OK) return;
   if (st == BERTH_ECALLBACK || st == BERTH_EINTERRUPT) bl_failed(L, st);
@@ -89,6 +94,8 @@ static void collect(lua_State *L, bl_nn *nn) {
   nn->threshold = held + (held > own ? held : own);
 }
 
+/* [-0, +0] The box at the top is the result; raises for its failed operation. May collect garbage:
+ * nothing that was checked before may be used behind it. */
 int bl_give(lua_State *L, bl_array_box *box, berth_status st) {
   bl_must(L, st);
   box->data = berth_array_data(box->array);
@@ -105,7 +112,8 @@ bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
 
 /* ---- arguments ---- */
 
-/* Rank of a shape; rest: one extent may be -1, the caller computes it. */
+/* [-0, +0] Rank of the shape at i, its extents into shape; rest: one extent may be -1, the caller
+ * computes it. */
 int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest,
                     int32_t shape[BERTH_NN_RANK]) {
   int32_t n = bl_to_length(L, i, w, key), open = 0;
@@ -120,6 +128,7 @@ int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, boo
   return n;
 }
 
+/* [-0, +0] Axes count from 1 in Lua. */
 int32_t bl_to_axis(lua_State *L, int i, const bl_where *w, const berth_array *a) {
   return (int32_t)bl_to_whole(L, i, w, "axis", 1, berth_array_rank(a)) - 1;
 }
@@ -130,6 +139,7 @@ double bl_opt_number(lua_State *L, int i, const bl_where *w, const char *key, do
 
 /* ---- making ---- */
 
+/* zeros(shape): array of zeros. Unlike elsewhere in the binding, what fails is raised. */
 static int zeros(lua_State *L) {
   BL_WHERE(w, "berth.nn.zeros");
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
@@ -141,6 +151,7 @@ static void fill_with(bl_array_box *a, float x) {
   for (int64_t i = 0; i < a->size; i++) a->data[i] = x;
 }
 
+/* full(shape, value): array, every number the value as float32. */
 static int full(lua_State *L) {
   BL_WHERE(w, "berth.nn.full");
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 1, &w, "shape", false, shape);
@@ -154,7 +165,8 @@ static berth_rng *check_rng(lua_State *L, const char *fn) {
   return ((bl_box *)bl_check(L, 1, &bl_rng_class, fn, "rng"))->object;
 }
 
-/* uniform(rng, shape, low, high), normal(rng, shape): array */
+/* uniform(rng, shape, low = 0, high = 1): array; the generator advances, number by number in the
+ * order of memory, so that the numbers are the same in both interpreters. */
 static int uniform(lua_State *L) {
   BL_WHERE(w, "berth.nn.uniform");
   berth_rng *rng = check_rng(L, w.fn);
@@ -167,8 +179,8 @@ static int uniform(lua_State *L) {
   return 1;
 }
 
-/* The generator is checked again: making the array may collect garbage, and a finaliser may
- * close it. */
+/* normal(rng, shape): array, mean 0, standard deviation 1. The generator is checked again: making
+ * the array may collect garbage, and a finaliser may close it. */
 static int normal(lua_State *L) {
   BL_WHERE(w, "berth.nn.normal");
   berth_rng *rng = check_rng(L, w.fn);
@@ -181,6 +193,7 @@ static int normal(lua_State *L) {
 
 /* ---- fields and meta ---- */
 
+/* array.shape: [rank] extents, a fresh table at each access. */
 static int get_shape(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array.shape");
   int32_t rank = berth_array_rank(a->array);
@@ -198,6 +211,7 @@ BL_GETTER(get_size, lua_pushinteger, (lua_Integer)bl_check_array(L, 1, "array.si
 BL_GETTER(length, lua_pushinteger,
           berth_array_shape(bl_check_array(L, 1, "#array", "self")->array)[0])
 
+/* "array 2 x 3: 1 2 3 ...": the first eight numbers, in the order of memory. */
 static int to_string(lua_State *L) {
   enum { SHOWN = 8 };
   const bl_array_box *a = bl_check_array(L, 1, "tostring", "self");

@@ -1,6 +1,6 @@
 /* Types "index" and "segments": lists of ids, and lengths of consecutive rows. 0 in Lua is
- * BERTH_NONE. Both are light boxes without an anchor; tables are converted in place on the stack.
- * */
+ * BERTH_NONE. Both are light boxes without an anchor; tables are converted in place on the
+ * stack. */
 #include "nn.h"
 #include <math.h>
 
@@ -16,7 +16,8 @@ bl_segments_box *bl_new_segments(lua_State *L) {
 
 /* ---- making ---- */
 
-/* Whole numbers >= 0, less `shift`, of the table at i, in scratch on the stack. */
+/* [-0, +1] Whole numbers >= 0, less `shift`, of the table at i, in scratch. shift 1 makes ids
+ * 0-based, and BERTH_NONE of 0; lengths are not shifted. */
 static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t shift,
                             int32_t *n) {
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a table of numbers, got %s", bl_kind(L, i));
@@ -35,7 +36,7 @@ static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *
   return out;
 }
 
-/* Pushes the index of the table at i. */
+/* [-0, +1] The index of the table at i; the scratch goes. */
 static bl_index_box *push_index(lua_State *L, int i, const bl_where *w, const char *key) {
   int32_t n, *ids = read_wholes(L, i, w, key, 1, &n);
   bl_index_box *box = bl_new_index(L);
@@ -52,7 +53,8 @@ static bl_segments_box *push_segments(lua_State *L, int i, const bl_where *w, co
   return box;
 }
 
-/* index(ids), segments(lengths): objects */
+/* index(ids): object; 0: none. segments(lengths): object. Both are converted once, where a table
+ * that is given to a method would be converted in each call. */
 static int make_index(lua_State *L) {
   BL_WHERE(w, "berth.nn.index");
   push_index(L, 1, &w, "ids");
@@ -77,6 +79,7 @@ void bl_convert_segments(lua_State *L, int i, const bl_where *w, const char *key
   lua_replace(L, i);
 }
 
+/* [-0, +0] The index replaces a table at i, so that the stack keeps it for the call. */
 berth_index *bl_to_index(lua_State *L, int i, const bl_where *w, const char *key) {
   bl_convert_index(L, i, w, key);
   return ((bl_index_box *)bl_check(L, i, &bl_index_class, w->fn, key))->index;
@@ -102,6 +105,7 @@ static int index_item(lua_State *L) {
 
 BL_GETTER(index_length, lua_pushinteger, berth_index_size(self_index(L, "#index")))
 
+/* index:totable(): ids, 0 for none. */
 static int index_table(lua_State *L) {
   bl_index_box *own = bl_new_index(L); /* a finaliser may close the other one */
   berth_index_retain(own->index = self_index(L, "index:totable"));
@@ -144,6 +148,7 @@ static int segments_item(lua_State *L) {
 BL_GETTER(segments_length, lua_pushinteger, berth_segments_count(self_segments(L, "#segments")))
 BL_GETTER(segments_rows, lua_pushinteger, berth_segments_rows(self_segments(L, "segments.rows")))
 
+/* segments:lengths(): array. */
 static int segments_table(lua_State *L) {
   bl_segments_box *own = bl_new_segments(L); /* likewise */
   berth_segments_retain(own->segments = self_segments(L, "segments:lengths"));

@@ -43,7 +43,7 @@ static const start *find_start(lua_State *L, int i, const bl_where *w) {
   return &starts[bl_to_enum(L, i, w, "init", start_names)];
 }
 
-/* "name", or { "name", value }, at i. */
+/* [-0, +0] "name", or { "name", value }, at i. A value that has no default must be given. */
 static const start *to_start(lua_State *L, int i, const bl_where *w, double *value) {
   const start *s;
   if (!lua_istable(L, i)) {
@@ -63,7 +63,9 @@ static const start *to_start(lua_State *L, int i, const bl_where *w, double *val
   return s;
 }
 
-/* Array i, called as the string at 2 says, as one box. */
+/* [-0, +n] Array i, called as the string at 2 says, as one box, at the top: made once and kept in
+ * the anchor, so that p.name gives the same object each time. The box holds a reference: it stays
+ * valid when the parameters are closed. */
 static int push_kept(lua_State *L, const char *fn, int32_t i) {
   compat_getanchor(L, 1);
   lua_pushvalue(L, 2);
@@ -91,7 +93,8 @@ static void check_free(lua_State *L, const bl_where *w, const char *name) {
     bl_wrong(L, w, "name", "'close' is a method or field of parameters");
 }
 
-/* p:add(name, shape, init): array */
+/* parameters:add(name, shape, init): array. "zeros" by default. Random starts advance the generator
+ * of the parameters, so that the order of calls matters, not what runs between. */
 static int add(lua_State *L) {
   BL_WHERE(w, "parameters:add");
   bl_params_box *box = self(L, w.fn);
@@ -107,7 +110,7 @@ static int add(lua_State *L) {
   return push_kept(L, w.fn, berth_params_count(box->params) - 1);
 }
 
-/* upvalue 1: __index of fields and methods */
+/* __index: a parameter of that name, else what index_box of base/box.c has under it (upvalue 1). */
 static int find(lua_State *L) {
   const bl_params_box *box = bl_test(L, 1, &bl_parameters_class);
   if (box && box->params && lua_type(L, 2) == LUA_TSTRING) {
@@ -121,6 +124,7 @@ static int find(lua_State *L) {
   return 1;
 }
 
+/* [-0, +0] Wraps the __index that bl_register has set: after the classes are registered. */
 void bl_params_register(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&bl_parameters_class);
   lua_rawget(L, LUA_REGISTRYINDEX);
@@ -175,12 +179,13 @@ static int clip(lua_State *L) {
   return 1;
 }
 
+/* [-0, +0] 0: values, 1: gradients. */
 static int to_half(lua_State *L, const bl_where *w) {
   static const char *const halves[] = { "values", "gradients", NULL };
   return bl_to_enum(L, 2, w, "which", halves);
 }
 
-/* flat("values" or "gradients"): all numbers, [size], in the order of add() */
+/* parameters:flat("values" | "gradients"): array [size], a copy, in the order of add(). */
 static int flat(lua_State *L) {
   BL_WHERE(w, "parameters:flat");
   bl_array_box *out = bl_result(L, 2);
@@ -195,7 +200,7 @@ static int flat(lua_State *L) {
   return bl_give(L, out, st);
 }
 
-/* set_flat("values" or "gradients", array): the other way */
+/* parameters:set_flat("values" | "gradients", array): nothing; the inverse. */
 static int set_flat(lua_State *L) {
   BL_WHERE(w, "parameters:set_flat");
   bl_params_box *box = self(L, w.fn);

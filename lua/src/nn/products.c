@@ -13,7 +13,7 @@ BL_OPTIONS(matmul,
   BL_ROW("transpose_a", FLAG, "false", "reads the first array transposed"),
   BL_ROW("transpose_b", FLAG, "false", "reads the other array transposed", .offset = sizeof(int)))
 
-/* a:matmul(b, { transpose_a, transpose_b }) */
+/* a:matmul(b, { transpose_a, transpose_b }): [.., n, k] by [.., k, m] gives [.., n, m]. */
 static int matmul(lua_State *L) {
   static const bl_where w = { "array:matmul", NULL, 0 };
   bl_array_box *out = bl_result(L, 3);
@@ -29,6 +29,7 @@ static int matmul(lua_State *L) {
 static const char *const activation_names[] = { "none",    "relu", "leaky_relu",
                                                 "sigmoid", "tanh", NULL };
 
+/* [-0, +0] nil: none. */
 static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
   static const berth_nn_unary functions[] = { BERTH_NN_IDENTITY, BERTH_NN_RELU, BERTH_NN_LEAKY_RELU,
                                               BERTH_NN_SIGMOID, BERTH_NN_TANH };
@@ -36,7 +37,8 @@ static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
   return functions[bl_to_enum(L, i, w, "activation", activation_names)];
 }
 
-/* x:linear(w, b or nil, activation, slope) */
+/* x:linear(w, b or nil, activation, slope = 0.01): activation(x w + b) in one operation, so that a
+ * tape records one, not three. */
 static int linear(lua_State *L) {
   BL_WHERE(w, "array:linear");
   bl_array_box *out = bl_result(L, 5), *x = self(L, w.fn),
@@ -49,6 +51,8 @@ static int linear(lua_State *L) {
                                  &out->array));
 }
 
+/* x:grouped_matmul(segments, w): the rows of segment i by matrix i of w. Segments first: a table
+ * there is converted, which allocates. */
 static int grouped_matmul(lua_State *L) {
   BL_WHERE(w, "array:grouped_matmul");
   bl_array_box *out = bl_result(L, 3);
@@ -60,7 +64,8 @@ static int grouped_matmul(lua_State *L) {
 
 /* ---- functions ---- */
 
-/* The array on the top, the k-th of a list. */
+/* [-0, +0] The array at the top, the k-th (from 0) of a list. The name is made for an error
+ * only. */
 static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
   const bl_array_box *a = bl_test(L, -1, &bl_array_class);
   if (a && a->array) return a->array;
@@ -69,7 +74,8 @@ static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
   return bl_check_array(L, -1, w->fn, name)->array;
 }
 
-/* Room for the arrays of the table at 1, in scratch on the stack. */
+/* [-0, +1] Room for the arrays of the table at 1, in scratch: made before they are read, since it
+ * allocates. */
 static berth_array **room_for_arrays(lua_State *L, const bl_where *w, int32_t *n) {
   if (!lua_istable(L, 1))
     bl_wrong(L, w, "arrays", "expected a table of arrays, got %s", bl_kind(L, 1));
@@ -86,7 +92,8 @@ static void read_arrays(lua_State *L, const bl_where *w, int32_t n, berth_array 
   }
 }
 
-/* concat({ a, b, ... }, axis) */
+/* concat({ a, b, ... }, axis = 1): array. The list is read last, when nothing allocates any more;
+ * the table keeps the arrays. */
 static int concat(lua_State *L) {
   BL_WHERE(w, "berth.nn.concat");
   lua_settop(L, 2);
@@ -121,6 +128,8 @@ static int attention(lua_State *L) {
                                     array_of(mask), &out->array));
 }
 
+/* mse(a, b): [1], mean of squares; huber(a, b, delta = 1): [1]; cross_entropy(scores [n, m], index
+ * [n]): [1]. */
 static int mse(lua_State *L) {
   static const char fn[] = "berth.nn.mse";
   bl_array_box *out = bl_result(L, 2), *a = bl_check_array(L, 1, fn, "a"),

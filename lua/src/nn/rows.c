@@ -9,7 +9,8 @@ static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(
 
 typedef berth_status (*index_fn)(berth_tape *t, berth_array *a, berth_index *x, berth_array **out);
 
-/* What takes an index of as many ids as it has rows to give. */
+/* Methods of (index): [-0, +1]. A table at 2 is replaced by an index before self is checked, for
+ * that allocates. */
 static int with_index(lua_State *L, const char *fn, const char *key, index_fn f) {
   const bl_where w = { fn, NULL, 0 };
   bl_array_box *out = bl_result(L, 2);
@@ -27,7 +28,8 @@ static int path_sum(lua_State *L) {
   return with_index(L, "array:path_sum", "next", berth_nn_path_sum);
 }
 
-/* gather_sum, gather_mean (index, segments): of the gathered rows of each segment */
+/* gather_sum, gather_mean (index, segments): array, a row per segment. Both lists are converted
+ * before the first is read: converting the second may run a finaliser that closes the first. */
 static int gather_reduce(lua_State *L, const char *fn, berth_nn_reduction f) {
   const bl_where w = { fn, NULL, 0 };
   bl_array_box *out = bl_result(L, 3);
@@ -73,7 +75,7 @@ static int running_sum(lua_State *L) {
 typedef berth_status (*segment_fn)(berth_tape *t, berth_array *a, berth_segments *s,
                                    berth_array **out);
 
-/* What takes segments of all rows. */
+/* Methods of (segments): segments of all rows of the array. */
 static int with_segments(lua_State *L, const char *fn, segment_fn f) {
   const bl_where w = { fn, NULL, 0 };
   bl_array_box *out = bl_result(L, 2);
@@ -109,7 +111,8 @@ static int segment_max(lua_State *L) {
 static int segment_repeat(lua_State *L) {
   return with_segments(L, "array:segment_repeat", berth_nn_segment_repeat);
 }
-/* Over the rows of each segment, every column by itself. */
+/* segment_softmax(segments), segment_log_softmax(segments): over the rows of each segment, every
+ * column by itself. */
 static int segment_softmax(lua_State *L) {
   return with_segments(L, "array:segment_softmax", berth_nn_segment_softmax);
 }
@@ -135,7 +138,8 @@ static int log_softmax(lua_State *L) {
   return masked(L, "array:log_softmax", berth_nn_log_softmax);
 }
 
-/* a:zscore(segments or nil, epsilon) */
+/* a:zscore(segments or nil, epsilon = 1e-6): every column (a - mean) / (deviation + epsilon), over
+ * the rows of each segment or of all. */
 static int zscore(lua_State *L) {
   BL_WHERE(w, "array:zscore");
   bl_array_box *out = bl_result(L, 3);

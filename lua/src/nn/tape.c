@@ -12,6 +12,7 @@ BL_RELEASE(release_tape, berth_tape_release)
 
 static tape_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_tape_class, fn); }
 
+/* tape(): object. It does not record until tape:record. */
 static int tape_new(lua_State *L) {
   tape_box *box = bl_new(L, &bl_tape_class, sizeof *box);
   box->nn = bl_nn_of(L);
@@ -19,7 +20,9 @@ static int tape_new(lua_State *L) {
   return 1;
 }
 
-/* t:record(f, ...): what f returns. f may close the tape, and cannot yield. */
+/* tape:record(f, ...): what f returns; f may close the tape, and cannot yield: lua_pcall is a C
+ * boundary. The tape before it records again whatever f does, hence pcall; its error is raised
+ * unchanged. */
 static int record(lua_State *L) {
   BL_WHERE(w, "tape:record");
   tape_box *box = self(L, w.fn);
@@ -35,7 +38,8 @@ static int record(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
-/* backward(loss): adds gradients to those of all parameters that were used; loss: [1] */
+/* tape:backward(loss [1]): adds gradients to those of all parameters that were used. Hooks run
+ * meanwhile, which may close tape and loss: both are held. Raises what fails. */
 static int backward(lua_State *L) {
   static const char fn[] = "tape:backward";
   berth_tape *tape = self(L, fn)->tape;
@@ -59,7 +63,8 @@ static int watch(lua_State *L) {
   return 1;
 }
 
-/* gradient(array): of a watched array, after backward; nil: none */
+/* tape:gradient(array): of a watched array, after backward; nil: none. The array itself, not a
+ * copy. */
 static int gradient(lua_State *L) {
   static const char fn[] = "tape:gradient";
   bl_array_box *out = bl_result(L, 2);

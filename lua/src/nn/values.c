@@ -23,7 +23,8 @@ static const char *place(reader *r, int32_t depth) {
   return lua_tostring(r->L, -1);
 }
 
-/* The extents as the first entries have them, of the table at 1. */
+/* [-0, +0] The extents as the first entries have them, of the table at 1. Other entries are
+ * compared with them when they are read. */
 static void find_shape(reader *r) {
   int top = lua_gettop(r->L);
   lua_pushvalue(r->L, 1);
@@ -36,6 +37,8 @@ static void find_shape(reader *r) {
   lua_settop(r->L, top);
 }
 
+/* [-0, +0] The number at the top becomes the next one of the array; its place is only named for the
+ * message. */
 static void read_number(reader *r, int32_t depth) {
   if (lua_type(r->L, -1) != LUA_TNUMBER) {
     const char *where = place(r, depth);
@@ -44,7 +47,8 @@ static void read_number(reader *r, int32_t depth) {
   *r->out++ = (float)lua_tonumber(r->L, -1);
 }
 
-/* The table on the top, `depth` deep. */
+/* [-0, +0] The table at the top, `depth` deep, in row-major order. Entries are read raw: no code of
+ * the user's runs while `out` points into the array. */
 static void read_table(reader *r, int32_t depth) {
   int t = lua_gettop(r->L);
   int32_t n = r->shape[depth];
@@ -67,13 +71,14 @@ static void read_table(reader *r, int32_t depth) {
   }
 }
 
+/* In double: the product of four int32_t extents may exceed int64_t. */
 static double size_of(int32_t rank, const int32_t *shape) {
   double n = 1;
   while (rank-- > 0) n *= *shape++;
   return n;
 }
 
-/* A flat table, with the shape at 2. */
+/* [-0, +1] A flat table at 1, with the shape at 2, whose product must be its length. */
 static int read_flat(reader *r) {
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(r->L, 2, &r->w, "shape", false, shape);
   r->rank = 1;
@@ -88,7 +93,7 @@ static int read_flat(reader *r) {
   return 1;
 }
 
-/* array(table, shape): array */
+/* array(table, shape): array. Without a shape the table is nested, one level per axis. */
 int bl_nn_array(lua_State *L) {
   reader r = { L, { "berth.nn.array", NULL, 0 }, 0, { 0 }, { 0 }, NULL };
   if (!lua_istable(L, 1)) bl_wrong(L, &r.w, "data", "expected a table, got %s", bl_kind(L, 1));
@@ -102,7 +107,7 @@ int bl_nn_array(lua_State *L) {
   return 1;
 }
 
-/* Pushes what begins at x, from axis `depth` on.  @return behind it */
+/* [-0, +1] What begins at x, from axis `depth` on, as nested tables. @return behind it */
 static const float *push_nested(lua_State *L, const berth_array *a, int32_t depth, const float *x) {
   int32_t n = berth_array_shape(a)[depth];
   lua_createtable(L, n, 0);
@@ -117,12 +122,14 @@ static const float *push_nested(lua_State *L, const berth_array *a, int32_t dept
   return x;
 }
 
+/* array:totable(): nested tables, one level per axis; float32 become doubles exactly. */
 static int to_table(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array:totable");
   push_nested(L, a->array, 0, a->data);
   return 1;
 }
 
+/* array:flat(): all numbers in one table, row-major. */
 static int flat(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array:flat");
   lua_createtable(L, (int)a->size, 0);
@@ -135,7 +142,8 @@ static int flat(lua_State *L) {
 
 /* ---- single numbers ---- */
 
-/* The number whose indices begin at argument `first`. */
+/* [-0, +0] The number whose 1-based indices begin at argument `first`, one per axis, to the last
+ * argument. */
 static float *element(lua_State *L, const bl_array_box *a, int first, const bl_where *w) {
   int32_t rank = berth_array_rank(a->array);
   int64_t at = 0;
@@ -177,6 +185,7 @@ static int item(lua_State *L) {
 
 /* ---- whole arrays ---- */
 
+/* array:copy(): array of the same numbers, not recorded by a tape. */
 static int copy(lua_State *L) {
   bl_array_box *out = bl_result(L, 1);
   const bl_array_box *a = bl_check_array(L, 1, "array:copy", "self");
@@ -187,7 +196,8 @@ static int copy(lua_State *L) {
   return bl_give(L, out, st);
 }
 
-/* copy_from(array): the same numbers; itself */
+/* array:copy_from(array): itself, with the same numbers; only the sizes must agree, not the shapes.
+ * memmove, since both may share memory. */
 static int copy_from(lua_State *L) {
   BL_WHERE(w, "array:copy_from");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
@@ -209,6 +219,7 @@ static int fill(lua_State *L) {
   return 1;
 }
 
+/* Numbers of a row: what one index of the first axis spans. */
 static int64_t row_size(const bl_array_box *a) {
   int32_t n = berth_array_shape(a->array)[0];
   return n ? a->size / n : 0;
@@ -227,7 +238,8 @@ static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, c
              (double)row_size(a));
 }
 
-/* a:add_rows(index, b, scale): a[index[i]] += scale b[i], in order; 0: dropped */
+/* array:add_rows(index, b, scale = 1): itself; a[index[i]] += scale b[i], in order; 0: dropped. The
+ * index comes first: a table there is converted, which allocates. Not recorded by a tape. */
 static int add_rows(lua_State *L) {
   BL_WHERE(w, "array:add_rows");
   const berth_index *x = bl_to_index(L, 2, &w, "index");
@@ -246,7 +258,7 @@ static int add_rows(lua_State *L) {
   return 1;
 }
 
-/* a:set_rows(index, b): a[index[i]] = b[i], in order; 0: dropped */
+/* array:set_rows(index, b): itself; a[index[i]] = b[i], in order; 0: dropped. */
 static int set_rows(lua_State *L) {
   BL_WHERE(w, "array:set_rows");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),

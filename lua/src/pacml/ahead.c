@@ -4,11 +4,12 @@
 #include "pacml.h"
 
 BL_RELEASE(release_ahead, berth_pacml_ahead_release)
+/* The planner's box: `models` says how many models its traces may name. */
 static bl_pacml_ahead_box *self(lua_State *L, const char *fn) {
   return bl_self(L, &bl_pacml_ahead_class, fn);
 }
 
-/* [-0, +n] A time, or { least, most }, s. */
+/* [-0, +n] A time, or { least, most }, s. A missing gap raises, as nil is no quantity. */
 static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process *p) {
   lua_getfield(L, t, "gap");
   if (lua_istable(L, -1)) {
@@ -22,7 +23,7 @@ static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process
   }
 }
 
-/* Leaves scratch on the stack. */
+/* [-0, +2] Numbers [n] in scratch, above the array; *n -1: sets it. NULL is never returned. */
 static const double *read_column(lua_State *L, int t, const bl_where *w, const char *key,
                                  int32_t *n) {
   int32_t found;
@@ -48,7 +49,8 @@ BL_OPTIONS(pacml_planner,
   BL_OTHER("beta", "array", "none; must be given", "shares of its time that a job may take"),
   BL_OTHER("mass", "array", "none; must be given", "probability of each"))
 
-/* pacml_planner(env, { hidden, blocks, discount, gap, beta, mass }): object; nil, message, code */
+/* pacml_planner(env, { hidden, blocks, discount, gap, beta, mass }): planner; nil, message, code.
+ * The core copies beta and mass; `models` is what traces of its methods are checked against. */
 static int planner(lua_State *L) {
   static const bl_where w = { "berth.pacml.planner", NULL, 0 };
   bl_pacml_box *env = bl_check(L, 1, &bl_pacml_class, w.fn, "env");
@@ -72,7 +74,7 @@ BL_GETTER(inputs, lua_pushinteger, berth_pacml_ahead_inputs(self(L, "pacml plann
 BL_GETTER(weights, lua_pushinteger,
           berth_pacml_ahead_weights(self(L, "pacml planner.weights")->ahead))
 
-/* set(weights): itself */
+/* pacml planner:set(weights): itself, with [weights] numbers in the order of get(). */
 static int set(lua_State *L) {
   BL_WHERE(w, "pacml planner:set");
   berth_pacml_ahead *a = self(L, w.fn)->ahead;
@@ -83,7 +85,7 @@ static int set(lua_State *L) {
   return 1;
 }
 
-/* draw(rng, n): trace */
+/* pacml planner:draw(rng, n): trace { model, beta, arrival } of n jobs; the generator advances. */
 static int draw(lua_State *L) {
   BL_WHERE(w, "pacml planner:draw");
   berth_pacml_ahead *a = self(L, w.fn)->ahead;
@@ -95,7 +97,8 @@ static int draw(lua_State *L) {
   return 1;
 }
 
-/* simulate(trace): how many jobs the network turns away */
+/* pacml planner:simulate(trace): how many jobs the network turns away; nil, message, code. The
+ * weights stay as they are. */
 static int simulate(lua_State *L) {
   BL_WHERE(w, "pacml planner:simulate");
   bl_pacml_ahead_box *box = self(L, w.fn);
@@ -111,8 +114,8 @@ static int simulate(lua_State *L) {
 const bl_table bl_pacml_learn_tables[] = { berth_pacml_learn_option_table, NULL };
 const bl_table bl_pacml_ahead_tables[] = { berth_pacml_ahead_option_table, NULL };
 
-/* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way;
- * nil, message, code */
+/* pacml planner:learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away
+ * on the way; nil, message, code. Weights change in place, so nothing is returned of them. */
 static int learn(lua_State *L) {
   BL_WHERE(w, "pacml planner:learn");
   bl_pacml_ahead_box *box = self(L, w.fn);
@@ -128,7 +131,7 @@ static int learn(lua_State *L) {
   return 1;
 }
 
-/* get(): the weights */
+/* pacml planner:get(): [weights] numbers, a copy. */
 static int get(lua_State *L) {
   const berth_pacml_ahead *a = self(L, "pacml planner:get")->ahead;
   int32_t n = berth_pacml_ahead_weights(a);
@@ -138,8 +141,9 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first
- * that fits); nil, message, code */
+/* pacml planner:decide(run, { futures, depth, seed, reject, horizon }): decision, block: ids of
+ * servers, nil: the first that fits; nil, message, code. The caller decides: the run goes on only
+ * with run:decide. */
 static int decide(lua_State *L) {
   BL_WHERE(w, "pacml planner:decide");
   bl_pacml_ahead_box *box = self(L, w.fn);
@@ -165,7 +169,7 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-/* play: its old name */
+/* Raises with the new name of the method `play`. */
 static int moved(lua_State *L) {
   return bl_error(L, "planner:play: the name is planner:simulate now");
 }

@@ -17,7 +17,8 @@ static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const
   return x;
 }
 
-/* Stack index of the column t[key], which has *n entries; *n -1: sets it. */
+/* [-0, +1] Stack index of the column t[key], which has *n entries; *n -1: this is the first column,
+ * which sets it. A missing column raises: nil is no array. */
 static int column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
   lua_getfield(L, t, key);
   int32_t found = bl_to_length(L, lua_gettop(L), w, key);
@@ -27,7 +28,8 @@ static int column(lua_State *L, int t, const bl_where *w, const char *key, int32
   return lua_gettop(L);
 }
 
-/* [-0, +n] Three arrays of the same length: model (id), beta, arrival (s). */
+/* [-0, +4] Three columns of the same length, model (id), beta, arrival (s), and above them the jobs
+ * in scratch, model 0-based. Values are only read as numbers here; the core checks their ranges. */
 berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t models, int32_t *n) {
   bl_need_table(L, i, w, "trace");
   *n = -1;
@@ -45,7 +47,7 @@ berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t mod
   return jobs;
 }
 
-/* [-0, +1] The inverse of bl_to_trace. */
+/* [-0, +1] The inverse of bl_to_trace: { model, beta, arrival }, model 1-based. */
 void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
   lua_createtable(L, 0, 3);
   int t = lua_gettop(L);
@@ -65,7 +67,8 @@ void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
 BL_RELEASE(release_pacml, berth_pacml_release)
 static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_class, fn); }
 
-/* Those at 1 in scratch, on the stack. */
+/* [-0, +1] Those at 1 in scratch. The table at 1 keeps their boxes; the core takes references. All
+ * models must be of one ramp: the first one's is returned, and the core refuses the others. */
 static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int32_t *n,
                                       berth_ramp **ramp) {
   if (lua_isnil(L, 1)) bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
@@ -81,7 +84,8 @@ static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int32_t *
   return models;
 }
 
-/* pacml(models, steps, most): object */
+/* pacml(models, steps, most): object; nil, message, code. steps: of training that a job takes;
+ * most: greatest number of pieces that a decision may ask for. */
 static int pacml(lua_State *L) {
   static const bl_where w = { "berth.pacml.env", NULL, 0 };
   berth_ramp *ramp = NULL;
@@ -98,7 +102,7 @@ static int pacml(lua_State *L) {
 
 BL_GETTER(most_of, lua_pushinteger, berth_pacml_most(self(L, "pacml.most")->pacml))
 
-/* [models], s of a step on one server */
+/* pacml.sequential: [models] s of a job on one server. */
 static int sequential_of(lua_State *L) {
   const bl_pacml_box *box = self(L, "pacml.sequential");
   lua_createtable(L, box->models, 0);
@@ -111,6 +115,7 @@ static int sequential_of(lua_State *L) {
 
 BL_GETTER(models_of, lua_pushinteger, self(L, "#")->models)
 
+/* Numbers are cast to int, since lua_pushfstring knows no int32_t. */
 static int to_string(lua_State *L) {
   const bl_pacml_box *box = self(L, "tostring");
   lua_pushfstring(L, "pacml: %d models, at most %d pieces", (int)box->models,
@@ -120,7 +125,8 @@ static int to_string(lua_State *L) {
 
 /* ---- runs ---- */
 
-/* A run holds its environment: the box of that may be collected first. */
+/* A run holds its environment: the box of that may be collected first, as a collector finalises in
+ * any order. */
 static void release_run(void *box) {
   bl_pacml_run_box *b = box;
   berth_pacml_run_release(b->run);
@@ -131,7 +137,8 @@ static bl_pacml_run_box *self_run(lua_State *L, const char *fn) {
   return bl_self(L, &bl_pacml_run_class, fn);
 }
 
-/* run(trace): object */
+/* pacml:run(trace): run; nil, message, code. The core copies the jobs; the anchor keeps the
+ * caller's table. */
 static int run(lua_State *L) {
   BL_WHERE(w, "pacml:run");
   bl_pacml_box *env = self(L, w.fn);
@@ -154,7 +161,8 @@ static int run(lua_State *L) {
   return 1;
 }
 
-/* Of the job that is to be decided; NaN and BERTH_NONE: none is left. */
+/* Of the job that is to be decided; NaN and BERTH_NONE: none is left. The fields below make nil of
+ * them, so that a script can read them after the last decision. */
 static berth_job job_of(const bl_pacml_run_box *b) {
   berth_job job = { NAN, NAN, NAN, BERTH_NONE };
   if (berth_pacml_run_job(b->run) != BERTH_NONE)
@@ -164,28 +172,34 @@ static berth_job job_of(const bl_pacml_run_box *b) {
 
 BL_GETTER(done, lua_pushboolean,
           berth_pacml_run_job(self_run(L, "pacml run.done")->run) == BERTH_NONE)
+/* run.job: id of the job to be decided; nil: none is left. */
 static int job(lua_State *L) {
   bl_push_id(L, berth_pacml_run_job(self_run(L, "pacml run.job")->run));
   return 1;
 }
+/* run.model: id of its model: the cluster keeps it as the job's kind. */
 static int model(lua_State *L) {
   bl_push_id(L, job_of(self_run(L, "pacml run.model")).kind);
   return 1;
 }
+/* run.beta: share of its sequential time that it may take. The cluster keeps the product, work
+ * times beta, as the job's deadline. */
 static int beta(lua_State *L) {
   berth_job j = job_of(self_run(L, "pacml run.beta"));
   return bl_push_or_nil(L, j.work > 0 ? j.deadline / j.work : NAN);
 }
 BL_GETTER(now, lua_pushnumber,
           berth_cluster_now(berth_pacml_run_cluster(self_run(L, "pacml run.now")->run)))
+/* run.deadline: s that it may take from its arrival on. */
 static int deadline(lua_State *L) {
   return bl_push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline);
 }
+/* run.sequential: s that it takes on one server. */
 static int sequential(lua_State *L) {
   return bl_push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work);
 }
 BL_GETTER(servers, lua_pushinteger, self_run(L, "pacml run.servers")->servers)
-/* Servers without a job; the run marks the others. */
+/* run.free: servers without a job; the run marks the others. */
 static int n_free(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run.free");
   const uint8_t *marks = berth_pacml_run_busy(b->run);
@@ -199,7 +213,7 @@ BL_GETTER(running, lua_pushinteger,
               berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0,
               NULL))
 
-/* Numbers, as networks take them. */
+/* [-0, +1] Array of 0 and 1, not of booleans: networks take numbers. */
 static void push_marks(lua_State *L, int32_t n, const uint8_t *marks) {
   lua_createtable(L, n, 0);
   for (int32_t i = 0; i < n; i++) {
@@ -208,21 +222,22 @@ static void push_marks(lua_State *L, int32_t n, const uint8_t *marks) {
   }
 }
 
-/* busy(): array of 0 and 1, one per server */
+/* pacml run:busy(): [servers] 1: has a job, 0: is free. */
 static int busy(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run:busy");
   push_marks(L, b->servers, berth_pacml_run_busy(b->run));
   return 1;
 }
 
-/* free_at(): when each server will be free, s */
+/* pacml run:free_at(): [servers] when each will be free, s. */
 static int free_at(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run:free_at");
   bl_push_numbers(L, b->servers, berth_pacml_run_free_at(b->run));
   return 1;
 }
 
-/* finishing(): times at which running jobs end, in order; how many servers each has */
+/* pacml run:finishing(): times at which running jobs end, in order, s; how many servers each has.
+ * At most one job per server, which bounds the scratch. */
 static int finishing(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run:finishing");
   const berth_cluster *c = berth_pacml_run_cluster(b->run);
@@ -241,7 +256,7 @@ static int finishing(lua_State *L) {
 
 /* ---- decisions ---- */
 
-/* 1 for "exact", 0 for "paper", which is the default. */
+/* [-0, +0] 1 for "exact", 0 for "paper", which is the default; else raises. */
 static int to_mask(lua_State *L) {
   BL_WHERE(w, "pacml run:mask");
   const char *name = lua_isnoneornil(L, 2) ? "paper" : bl_to_text(L, 2, &w, "which");
@@ -251,7 +266,8 @@ static int to_mask(lua_State *L) {
   return 0;
 }
 
-/* mask("paper" | "exact"): array of 0 and 1, at decision + 1 */
+/* pacml run:mask("paper" | "exact"): array of 0 and 1, at decision + 1: decision 0, to refuse, is
+ * at position 1. "exact" leaves only those of the paper's that would be accepted. */
 static int mask(lua_State *L) {
   bl_pacml_run_box *b = self_run(L, "pacml run:mask");
   int which = to_mask(L);
@@ -264,11 +280,14 @@ static int mask(lua_State *L) {
   return 1;
 }
 
+/* [-0, +0] The decision at 2: a number of pieces, no id, so that it is not shifted. 0 refuses the
+ * job. */
 static int32_t to_decision(lua_State *L, const bl_pacml_run_box *b, const bl_where *w) {
   return (int32_t)bl_to_whole(L, 2, w, "decision", 0, berth_pacml_most(b->pacml));
 }
 
-/* The block at 3, in scratch that stays on the stack; n 0: none. */
+/* [-0, +1] or [-0, +0] The block at 3, 0-based, in scratch; n 0: none, the first that fits. An
+ * empty array raises: it would mean the same as nil without saying so. */
 static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl_where *w,
                                int32_t *n) {
   *n = 0;
@@ -278,7 +297,8 @@ static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl
   return bl_to_ids(L, 3, w, "block", *n, b->servers, "server");
 }
 
-/* look(decision, block): seconds, servers, cause; nil, cause if it cannot be placed or is 0 */
+/* pacml run:look(decision, block): completion time in s, ids of servers, cause; nil, cause if the
+ * job cannot be placed or the decision is 0. The run stays as it is. */
 static int look(lua_State *L) {
   BL_WHERE(w, "pacml run:look");
   bl_pacml_run_box *b = self_run(L, w.fn);
@@ -299,7 +319,9 @@ static int look(lua_State *L) {
   return 3;
 }
 
-/* decide(decision, block): whether the job was accepted; cause */
+/* pacml run:decide(decision, block): whether the job was accepted; cause. A job that is not
+ * accepted is no failure: nil, message, code comes of what the core cannot do. Goes on to the next
+ * arrival, except within run:play, which does that itself. */
 static int decide(lua_State *L) {
   BL_WHERE(w, "pacml run:decide");
   bl_pacml_run_box *b = self_run(L, w.fn);
@@ -313,6 +335,7 @@ static int decide(lua_State *L) {
   return 2;
 }
 
+/* What the core calls from within play(): passes the event on to the functions of cluster.h. */
 static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t number) {
   (void)r;
   return bl_call_event(ud, BERTH_CLUSTER_ARRIVAL, number);
@@ -322,7 +345,9 @@ static berth_status on_end(void *ud, berth_pacml_run *r, int32_t number) {
   return bl_call_event(ud, BERTH_CLUSTER_END_OF_JOB, number);
 }
 
-/* play { arrival = f(job), finish = f(job) }: true */
+/* pacml run:play { arrival = f(job), finish = f(job) }: true. The functions stay on the stack until
+ * the core has returned. An error of theirs is raised again by bl_failed; a run that they close
+ * lingers until play returns. */
 static int play(lua_State *L) {
   static const char *const names[] = { "arrival", "finish", NULL };
   static const bl_where w = { "pacml run:play", NULL, 0 };
@@ -339,7 +364,8 @@ static int play(lua_State *L) {
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
 }
 
-/* result(job): { decision, cause, jct, pieces, servers, channels } */
+/* pacml run:result(job): { decision, cause, jct, pieces, servers, channels }; jct in s, counts. Of
+ * a job that was not placed only the first two. */
 static int result(lua_State *L) {
   BL_WHERE(w, "pacml run:result");
   bl_pacml_run_box *b = self_run(L, w.fn);
@@ -400,7 +426,8 @@ BL_OPTIONS(pacml_report, BL_ROW("horizon", QUANTITY, "when all is done",
                                 "time at which jobs that run count as blocked in compat",
                                 .unit = BERTH_SECONDS, .high = INFINITY))
 
-/* report { horizon }: table */
+/* pacml run:report { horizon }: table of counts, means and rates (berth/pacml.h). Numbers that are
+ * not defined are set as NaN, so that every field is there. */
 static int report(lua_State *L) {
   static const bl_where w = { "pacml run:report", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
@@ -419,6 +446,7 @@ static int report(lua_State *L) {
 
 BL_GETTER(run_jobs, lua_pushinteger, self_run(L, "#")->n)
 
+/* 1-based, as run.job has it. */
 static int run_to_string(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "tostring");
   int32_t at = berth_pacml_run_job(b->run);

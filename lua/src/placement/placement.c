@@ -3,8 +3,8 @@
  * While the core places, the cost has a second reference in the box at stack index 4: a policy or a
  * hook may close the cost's own box. After a failure that reference must be dropped by hand,
  * because a box without a placement counts as closed and is not released.
- * Stack of place(): cost, placer, options, box; then the policy's functions and what options need.
- * */
+ * Stack of place(): cost, placer, options, box; then the policy's functions and what options
+ * need. */
 #include "search/search.h"
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +41,8 @@ int bl_give_placed(lua_State *L, int at, const char *fn, berth_status st,
   return 1;
 }
 
+/* [-0, +0] Borrowed: valid until the calling function returns, even if the box is closed
+ * meanwhile. */
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_placement_box *)bl_check(L, i, &bl_placement_class, fn, what))->placement;
 }
@@ -55,7 +57,8 @@ BL_OPTIONS(placement,
   BL_ROW("estimate", QUANTITY, "none", "makespan of the plan", .unit = BERTH_SECONDS,
          .high = INFINITY))
 
-/* placement(devices, { sequence, placer, estimate }) */
+/* berth.placement(devices, { sequence, placer, estimate }): placement. Device ids are bounded by
+ * INT32_MAX only, because no topology is involved yet. The core copies all arrays. */
 static int placement_new(lua_State *L) {
   static const bl_where w = { "berth.placement", NULL, 0 };
   int32_t *sequence = NULL;
@@ -76,7 +79,9 @@ static int placement_new(lua_State *L) {
   return 1;
 }
 
-/* [-0, +n] Devices by op, of a placement (borrowed) or an array (scratch). */
+/* [-0, +1] or [-0, +0] Devices by op, 0-based: those of a placement, borrowed, or of an array, in
+ * scratch. Device ids of a placement are not compared with m here: the core does that, where an
+ * array raises with the position of the entry. */
 const int32_t *bl_to_placed(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                             int32_t m) {
   berth_placement *p = NULL;
@@ -88,12 +93,14 @@ const int32_t *bl_to_placed(lua_State *L, int i, const bl_where *w, const char *
   return p ? berth_placement_device(p) : bl_to_ids(L, i, w, key, n, m, "device");
 }
 
+/* The sizes that bl_to_placed needs, from the cost. */
 const int32_t *bl_to_devices(lua_State *L, int i, const berth_cost *cost, const bl_where *w,
                              const char *key) {
   return bl_to_placed(L, i, w, key, bl_ops(cost), bl_devices(cost));
 }
 
-/* For calls in a loop: no scratch, no messages. */
+/* [-0, +0] For calls in a loop: no scratch, no messages. NULL leaves one value on the stack; the
+ * caller then goes through bl_to_devices, which says what is wrong. Reads raw entries only. */
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
   int32_t n = bl_ops(cost), m = bl_devices(cost);
   if ((int32_t)lua_rawlen(L, i) != n) return NULL;
@@ -109,7 +116,7 @@ const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *o
 
 /* ---- reading ---- */
 
-/* placement[op]: nil for any other key, as for a plain array. */
+/* placement[op]: device id; nil for any other key, as for a plain array. */
 static int get_device(lua_State *L) {
   const berth_placement *p = self(L, "placement[op]");
   double x = (double)lua_tonumber(L, 2);
@@ -118,6 +125,7 @@ static int get_device(lua_State *L) {
   return 1;
 }
 
+/* placement.placer: its name; nothing for a placement from an array without one. */
 static int get_placer(lua_State *L) {
   const char *name = berth_placement_placer(self(L, "placement.placer"));
   if (!*name) return 0;
@@ -141,7 +149,8 @@ static int get_bound(lua_State *L) {
   return 1;
 }
 
-/* "fair" placed by a list placer: "duplex" is what its times are about. */
+/* placement.links: the link model that its times are about. A list placer that was given "fair"
+ * reports "duplex", which its planned times assume. */
 static int get_links(lua_State *L) {
   int32_t links = berth_placement_links(self(L, "placement.links"));
   if (links == BERTH_NONE) return 0;
@@ -149,11 +158,13 @@ static int get_links(lua_State *L) {
   return 1;
 }
 
+/* [-0, +1] [ops] planned start, s; only called where there are times. */
 static void build_start(lua_State *L) {
   const berth_placement *p = self(L, "placement.start");
   bl_push_numbers(L, berth_placement_ops(p), berth_placement_start(p));
 }
 
+/* [-0, +1] [ops] planned finish, s. */
 static void build_finish(lua_State *L) {
   const berth_placement *p = self(L, "placement.finish");
   bl_push_numbers(L, berth_placement_ops(p), berth_placement_finish(p));
@@ -164,21 +175,23 @@ static int get_start(lua_State *L) {
                                                            : 0;
 }
 
-/* Nothing unless the placer planned times. */
+/* Nothing unless the placer planned times: tested first, since bl_cached would keep no nil and the
+ * core has no array. */
 static int get_finish(lua_State *L) {
   return berth_placement_finish(self(L, "placement.finish"))
              ? bl_cached(L, 1, "finish", build_finish)
              : 0;
 }
 
-/* devices(): [ops] ids */
+/* placement:devices(): [ops] ids, a fresh table that the caller may change. */
 static int devices(lua_State *L) {
   const berth_placement *p = self(L, "placement:devices");
   bl_push_ids(L, berth_placement_ops(p), berth_placement_device(p));
   return 1;
 }
 
-/* sequence(): ops in the order of the placer; nothing: it has none */
+/* placement:sequence(): [ops] ids of ops in the order in which the placer planned them; nothing: it
+ * has none. */
 static int sequence(lua_State *L) {
   const berth_placement *p = self(L, "placement:sequence");
   if (!berth_placement_sequence(p)) return 0;
@@ -188,7 +201,8 @@ static int sequence(lua_State *L) {
 
 BL_GETTER(length, lua_pushinteger, berth_placement_ops(self(L, "#placement")))
 
-/* Number of different devices; O(ops) time, O(highest device) memory. */
+/* [-0, +0] Number of different devices; O(ops) time, O(used) memory. `top` skips runs of one device
+ * without a look-up. */
 static int count_used(lua_State *L, const berth_placement *p) {
   int32_t n = berth_placement_ops(p), top = 0;
   const int32_t *device = berth_placement_device(p);

@@ -15,7 +15,8 @@ const bl_table bl_ps_fifo_tables[] = { berth_ps_fifo_option_table, NULL };
 const bl_table bl_ps_dorm_tables[] = { berth_ps_dorm_option_table, NULL };
 const bl_table bl_ps_optimus_tables[] = { berth_ps_optimus_option_table, NULL };
 
-/* Each reads its options, a table or nil at 3. */
+/* [-0, +n] Each reads its options, a table or nil at 3; what they need stays on the stack until the
+ * core has copied it. */
 static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w,
                               berth_ps_scheduler **out) {
   berth_ps_fifo_options o = berth_ps_fifo_default();
@@ -38,7 +39,7 @@ static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w,
   return berth_ps_dorm_new(p, &o, out);
 }
 
-/* fit = { { theta0 .. theta4 }, ... }, one per job */
+/* [-0, +3] fit = { { theta0 .. theta4 }, ... }, one row per job, in scratch; NULL: not given. */
 static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *w, int32_t jobs) {
   if (!bl_get_sized(L, t, w, "fit", jobs, "job")) return NULL;
   const double *theta = bl_to_rows(L, -1, w, "fit", jobs, 5, "term");
@@ -57,7 +58,8 @@ static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w,
   return berth_ps_optimus_new(p, &o, out);
 }
 
-/* ps_policy(problem, "fifo" | "drf" | "dorm" | "optimus", options): object */
+/* ps_policy(problem, "fifo" | "drf" | "dorm" | "optimus", options): object; nil, message, code. The
+ * name raises by luaL_checkoption: the Lua modules give it, not the user. */
 static int ps_policy(lua_State *L) {
   static const char *const names[] = { "fifo", "drf", "dorm", "optimus", NULL };
   static const maker makers[] = { make_fifo, make_drf, make_dorm, make_optimus };
@@ -76,7 +78,8 @@ static int ps_policy(lua_State *L) {
   return 1;
 }
 
-/* ps_speed_fit(batch, workers, servers, speed): { theta0 .. theta4 } */
+/* ps_speed_fit(batch, workers, servers, speed): { theta0 .. theta4 } from [n] measurements each;
+ * nil, message, code. */
 static int ps_speed_fit(lua_State *L) {
   BL_WHERE(w, "berth.pdors.fit_speed");
   int32_t batch = (int32_t)bl_to_whole(L, 1, &w, "batch", 1, INT32_MAX);
@@ -92,7 +95,7 @@ static int ps_speed_fit(lua_State *L) {
   return 1;
 }
 
-/* counts(): of dorm { programs, proved, greedy, nodes }, zeros of others */
+/* policy:counts(): { programs, proved, greedy, nodes } of dorm, zeros of others. */
 static int counts(lua_State *L) {
   berth_ps_dorm_counts c = berth_ps_dorm_counted(self(L, "policy:counts"));
   lua_createtable(L, 0, 4);

@@ -33,7 +33,8 @@ static const number_field fields_of_jobs[] = {
   { "moving", offsetof(berth_ps_job, moving), false },
 };
 
-/* [-0, +n] Amounts of one worker or server, copied to `out`. */
+/* [-0, +2] Amounts of one worker or server by resource, copied to `out`: read_jobs drops the
+ * scratch with each entry. */
 static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources,
                         double *out) {
   int32_t n;
@@ -42,7 +43,8 @@ static void read_demand(lua_State *L, int t, const bl_where *w, const char *key,
   for (int32_t r = 0; r < resources; r++) out[r] = x[r];
 }
 
-/* The numbers of a job are read by their offsets, so that problem:job returns the same fields. */
+/* [-0, +n] The numbers of a job are read by their offsets, so that problem:job returns the same
+ * fields. What is needed and missing raises with its key; the core checks the ranges. */
 static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_options *o,
                      berth_ps_job *job) {
   *job = (berth_ps_job){ 0 };
@@ -71,7 +73,7 @@ static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const ber
   return jobs;
 }
 
-/* [machines] rack of each, from 1 in Lua; NULL: no racks */
+/* [-0, +2] [machines] rack of each, from 1 in Lua, any whole numbers; NULL: no racks. */
 static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machines) {
   if (!bl_get_sized(L, t, w, "rack", machines, "machine")) return NULL;
   int32_t *rack = bl_to_wholes(L, -1, w, "rack", machines, 1);
@@ -81,7 +83,8 @@ static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machi
 
 const bl_table bl_ps_tables[] = { berth_ps_option_table, NULL };
 
-/* [-0, +n] Capacity is machine-major. */
+/* [-0, +n] Sizes first: they say how many numbers `capacity`, machine-major, and `rack` must
+ * have. */
 static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   berth_ps_options o = berth_ps_default(0, 0, 0, NULL);
   int t = bl_take_options(L, i, w, bl_ps_tables, &o);
@@ -119,7 +122,7 @@ int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) 
   return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job");
 }
 
-/* Entry k of a place. */
+/* [-0, +0] Entry k of a place: a number of workers or servers. */
 static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const char *what) {
   lua_rawgeti(L, t, k);
   int32_t n = (int32_t)bl_to_whole(L, -1, w, what, 0, INT32_MAX);
@@ -171,6 +174,7 @@ void bl_push_amounts(lua_State *L, const berth_ps *p, const double *x) {
 
 /* ---- what is ---- */
 
+/* problem:job(id): the fields that berth.pdors.problem read, so that it is a legal job again. */
 static int job(lua_State *L) {
   BL_WHERE(w, "problem:job");
   const berth_ps *p = self(L, w.fn);
@@ -187,7 +191,7 @@ static int job(lua_State *L) {
   return 1;
 }
 
-/* speed(job, places): samples per slot */
+/* problem:speed(job, places): samples per slot with these workers and servers. */
 static int speed(lua_State *L) {
   BL_WHERE(w, "problem:speed");
   berth_ps *p = self(L, w.fn);
@@ -197,7 +201,8 @@ static int speed(lua_State *L) {
   return 1;
 }
 
-/* utility(job, slots from arrival to end) */
+/* problem:utility(job, slots): what the job is worth if it takes so many slots from arrival to
+ * end. */
 static int utility(lua_State *L) {
   BL_WHERE(w, "problem:utility");
   berth_ps *p = self(L, w.fn);
@@ -217,6 +222,7 @@ static int worker_slots(lua_State *L) {
   return 1;
 }
 
+/* problem:capacity(): [machines] arrays of [resources]. */
 static int capacity(lua_State *L) {
   const berth_ps *p = self(L, "problem:capacity");
   bl_push_amounts(L, p, berth_ps_options_of(p)->capacity);

@@ -21,6 +21,8 @@ static int ps_run(lua_State *L) {
 
 /* ---- policies in Lua ---- */
 
+/* Events of the core as those of cluster.h: `ud` has the functions, and the stack that they are
+ * on. */
 static berth_status call_arrival(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
   return bl_call_event(ud, BERTH_CLUSTER_ARRIVAL, job);
@@ -34,7 +36,8 @@ static berth_status call_slot(void *ud, berth_ps_run *r, int32_t slot) {
   return bl_call_event(ud, BERTH_CLUSTER_SLOT, BERTH_NONE);
 }
 
-/* One of the core's, or functions. */
+/* [-0, +n] One of the core's, or functions, which stay on the stack while the run is played. `e`
+ * must last as long: the policy points to it. */
 static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_events *e) {
   static const char *const names[] = { "arrival", "finish", "slot", NULL };
   if (bl_test(L, i, &bl_pdors_class))
@@ -49,7 +52,8 @@ static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_even
   return (berth_ps_policy){ call_arrival, call_finish, call_slot, e };
 }
 
-/* play({ arrival = f(job), finish = f(job), slot = f() } or a policy of the core): true */
+/* run:play({ arrival = f(job), finish = f(job), slot = f() } or a policy of the core): true; nil,
+ * message, code. What a function raises is raised again when the core has returned. */
 static int play(lua_State *L) {
   BL_WHERE(w, "run:play");
   berth_ps_run *r = self(L, w.fn);
@@ -89,8 +93,8 @@ static int refuse(lua_State *L) {
 
 /* ---- what is ---- */
 
-/* (self) -> ids of the jobs that arrived and are neither done nor refused. The first call counts
- * them. */
+/* run:active(): ids of the jobs that arrived and are neither done nor refused. The first call of
+ * the core counts them, for the scratch. */
 static int active(lua_State *L) {
   berth_ps_run *r = self(L, "run:active");
   int32_t n = berth_ps_run_active(r, 0, NULL), *jobs = bl_scratch(L, (size_t)n, sizeof *jobs);
@@ -107,14 +111,14 @@ static int left(lua_State *L) {
   return 1;
 }
 
-/* free(): amounts, an array per machine */
+/* run:free(): amounts that are free in this slot, an array per machine. */
 static int free_amounts(lua_State *L) {
   berth_ps_run *r = self(L, "run:free");
   bl_push_amounts(L, problem(r), berth_ps_run_free(r));
   return 1;
 }
 
-/* places(job): in the last slot in which it had any */
+/* run:places(job): array of { machine, workers, servers } in the last slot in which it had any. */
 static int places_of(lua_State *L) {
   BL_WHERE(w, "run:places");
   berth_ps_run *r = self(L, w.fn);
@@ -149,7 +153,7 @@ static int record(lua_State *L) {
   return 1;
 }
 
-/* Three columns. */
+/* [-0, +0] Three columns of the table at the top, machine 1-based. */
 static void set_places(lua_State *L, int32_t n, const berth_ps_place *place) {
   static const char *const keys[] = { "machine", "workers", "servers" };
   for (int k = 0; k < 3; k++) {
@@ -197,7 +201,7 @@ static int report(lua_State *L) {
   return 1;
 }
 
-/* (self) -> slot to be decided, nil at the end. */
+/* run.slot: slot to be decided, from 0 as in the options, nil at the end. */
 static int slot_of(lua_State *L) {
   int32_t slot = berth_ps_run_slot(self(L, "run.slot"));
   if (slot == BERTH_NONE) lua_pushnil(L);

@@ -23,7 +23,8 @@ static berth_ramp *self(lua_State *L, const char *fn) { return self_box(L, fn)->
 
 const bl_table bl_ramp_tables[] = { berth_ramp_option_table, NULL };
 
-/* ramp(options): object */
+/* berth.ramp(options): object; nil, message, code. `compat` chooses the defaults of the other
+ * options, so it is read first. */
 static int ramp_new(lua_State *L) {
   BL_WHERE(w, "berth.ramp");
   int compat = 0;
@@ -48,7 +49,7 @@ static int transfer(lua_State *L) {
   return 1;
 }
 
-/* collective(servers, bytes): seconds */
+/* ramp:collective(servers, bytes): s; ids of at least one server. nil, message, code. */
 static int collective(lua_State *L) {
   BL_WHERE(w, "ramp:collective");
   const berth_ramp *r = self(L, w.fn);
@@ -72,7 +73,8 @@ static int legal(lua_State *L) {
 
 /* ---- plans ---- */
 
-/* true and 1: busy; false and 0: free */
+/* [-0, +0] The mark at the top: true and 1: busy; false and 0: free. Numbers, since run:busy() of
+ * berth.pacml returns them. */
 static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t k) {
   if (lua_type(L, -1) == LUA_TBOOLEAN) return (uint8_t)lua_toboolean(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER)
@@ -110,7 +112,7 @@ static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
   bl_set_number(L, "flow_bytes", o->flow_bytes);
 }
 
-/* [-0, +0] A field of self, NAN if it is no number. */
+/* [-0, +0] A field of self, NAN if it is no number: the user may have changed the table. */
 static double number_of(lua_State *L, const char *key) {
   lua_getfield(L, 1, key);
   double x = lua_isnumber(L, -1) ? (double)lua_tonumber(L, -1) : NAN;
@@ -118,7 +120,8 @@ static double number_of(lua_State *L, const char *key) {
   return x;
 }
 
-/* Of whatever is in the table now; `look = false` leaves no step. */
+/* __tostring of a plan: of whatever is in the table now; `look = false` leaves no step. Raises for
+ * nothing but a self that is no table. `servers` is at 2. */
 static int plan_to_string(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   double pieces = number_of(L, "pieces");
@@ -141,7 +144,8 @@ static int plan_to_string(lua_State *L) {
   return 1;
 }
 
-/* A plan is a plain table that prints as a line. */
+/* [-0, +0] A plan is a plain table that prints as a line: the metatable is in the registry by
+ * name. */
 static void name_plan(lua_State *L) {
   if (luaL_newmetatable(L, "berth.ramp_plan")) {
     lua_pushcfunction(L, plan_to_string);
@@ -182,7 +186,9 @@ static berth_status work(berth_ramp_planner *p, berth_ramp_model *m, const Wish 
   return berth_ramp_plan_on(p, m, w->most, w->busy, w->n_block, w->block, w->look, servers, o);
 }
 
-/* A hook may close the cluster or plan on it: the planner is out of the box while it works. */
+/* [-0, +0] A hook may close the cluster or plan on it: the planner is out of the box while it
+ * works. Afterwards it goes back, unless the box was closed or a hook has left another one there;
+ * then it is freed. */
 static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, const Wish *w,
                               int32_t *servers, berth_ramp_outcome *o) {
   berth_ramp_planner *p = box->planner;
@@ -247,7 +253,8 @@ static const int32_t *read_order(lua_State *L, int t, const bl_where *w, const b
   return bl_to_ids(L, -1, w, "order", ops / 2, ops, "op");
 }
 
-/* ramp:model(g:mirror { ... }): the second value of mirror, an array, is no options. */
+/* [-0, +0] ramp:model(g:mirror { ... }): the second value of mirror, an array at 3, is no options.
+ * It is known by a number at [1]. */
 static void drop_origins(lua_State *L) {
   if (lua_type(L, 3) != LUA_TTABLE) return;
   lua_rawgeti(L, 3, 1);
@@ -261,7 +268,8 @@ static void drop_origins(lua_State *L) {
 BL_OPTIONS(ramp_model,
   BL_OTHER("order", "array", "by id", "forward ops as they are worked through"))
 
-/* model(graph, { order }): object */
+/* ramp:model(graph, { order }): object; nil, message, code. The box holds references to graph and
+ * cluster, which the core's model reads; the anchor has their boxes, for the fields. */
 static int model(lua_State *L) {
   static const bl_where w = { "ramp:model", NULL, 0 };
   berth_ramp *r = self(L, w.fn);
@@ -297,7 +305,7 @@ BL_GETTER(model_memory, lua_pushnumber,
 BL_GETTER(model_bytes, lua_pushnumber,
           berth_ramp_model_bytes(self_model(L, "ramp model.bytes")->model))
 
-/* Pushes what is anchored under key, if it is an open object of that class; says whether it is. */
+/* [-0, +2] anchor and anchor[key] of the box at 1. @return it is an open object of that class */
 static bool push_open(lua_State *L, const char *key, const bl_class *c) {
   compat_getanchor(L, 1);
   lua_getfield(L, -1, key);

@@ -25,7 +25,7 @@ static int32_t n_links(const berth_result *r) {
   return berth_topology_links(berth_cost_topology(berth_result_cost(r)));
 }
 
-/* Without a bound until one is set. */
+/* [-0, +1] Without a bound until one is set. The anchor keeps the cost's box for result.cost. */
 bl_result_box *bl_new_result(lua_State *L, int cost) {
   bl_result_box *box = bl_new(L, &bl_result_class, sizeof *box);
   box->bound = NAN;
@@ -51,7 +51,9 @@ berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_
   return BERTH_OK;
 }
 
-/* Where no bound holds, neither does this one. */
+/* [-0, +0] A bound that the caller has proved, { best, name } at t, replaces a smaller one. The
+ * name is copied: the table may be collected before the result. Where memory ran out no bound
+ * holds. */
 void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box) {
   double best = 0;
   bl_get_quantity(L, t, w, "best", BERTH_SECONDS, &best);
@@ -75,6 +77,7 @@ static int get_bound(lua_State *L) {
   return 1;
 }
 
+/* result.bound_name: which bound is the largest; nothing without one. */
 static int get_bound_name(lua_State *L) {
   bl_result_box *box = self_box(L, "result.bound_name");
   if (!box->bound_name) return 0;
@@ -100,6 +103,7 @@ static int get_gap(lua_State *L) {
 BL_GETTER(get_memory, lua_pushstring,
           berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name)
 
+/* result.options: a table with which berth.simulate repeats the run. */
 static int get_options(lua_State *L) {
   bl_push_options(L, berth_sim_option_table(), berth_result_options(self(L, "result.options")));
   return 1;
@@ -160,7 +164,9 @@ static void build_transfers(lua_State *L) {
 
 CACHED(transfers)
 
-/* By link: bytes, seconds with a transfer, most transfers at once. */
+/* [-0, +1] [links] { bytes, busy, peak_sharing }: bytes that went over it, seconds with a transfer,
+ * most transfers at once. The core computes sharing at the first request, and may lack memory for
+ * it. */
 static void build_links(lua_State *L) {
   const berth_result *r = self(L, "result.links");
   const double *bytes = berth_result_link_bytes(r), *busy = berth_result_link_busy(r);
@@ -179,7 +185,8 @@ static void build_links(lua_State *L) {
 
 CACHED(links)
 
-/* By collective: times in s, bytes, the op that came last, algorithm, devices. */
+/* [-0, +1] [collectives] { start, finish, seconds, bytes, last, algorithm, devices }: s, bytes, id
+ * of the op that came last, ids of the members' devices. */
 static void build_collectives(lua_State *L) {
   const berth_result *r = self(L, "result.collectives");
   const berth_collective_run *c;
@@ -202,7 +209,8 @@ static void build_collectives(lua_State *L) {
 
 CACHED(collectives)
 
-/* Of device d, or of the step if d is the number of devices. */
+/* [-0, +0] Of device d, or of the step if d is the number of devices. Computed at the first
+ * request. */
 static const berth_overlap *overlap_of(lua_State *L, const berth_result *r, int32_t d) {
   const berth_overlap *o = berth_result_overlap(r);
   if (!o) luaL_error(L, "result: out of memory");
@@ -236,7 +244,8 @@ static void build_overlap(lua_State *L) {
 
 CACHED(overlap)
 
-/* The first op that memory ran out at: { op, device, time, shortfall }; nil: it held. */
+/* result.oom: the first op that memory ran out at, { op, device, time, shortfall }, s and bytes;
+ * nothing: it held. */
 static int get_oom(lua_State *L) {
   berth_oom oom;
   if (!berth_result_oom(self(L, "result.oom"), &oom)) return 0;
@@ -250,7 +259,7 @@ static int get_oom(lua_State *L) {
 
 /* ---- methods ---- */
 
-/* [-0, +1] Array of { op, bytes } that are held when the device is at its peak. */
+/* result:peak_ops(device): array of { op, bytes } that are held when the device is at its peak. */
 static int peak_ops(lua_State *L) {
   BL_WHERE(w, "result:peak_ops");
   const berth_result *r = self(L, w.fn);
@@ -268,7 +277,8 @@ static int peak_ops(lua_State *L) {
   return 1;
 }
 
-/* memory_timeline(d): array of times, array of bytes */
+/* result:memory_timeline(device): array of times in s, array of bytes that are held from then
+ * on. */
 static int memory_timeline(lua_State *L) {
   BL_WHERE(w, "result:memory_timeline");
   const berth_result *r = self(L, w.fn);

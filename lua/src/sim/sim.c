@@ -6,8 +6,8 @@
 #include "result.h"
 #include "sim_options.h"
 
-/* What is known of the bound already is left on the stack.
- * @param known out: where; 0: nothing  @return false: none is wanted */
+/* [-0, +1] where the option `bound` is a table, which stays at *known; else [-0, +0]. Its fields
+ * are checked before the simulation, and read after it. */
 static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
   BL_WHERE(inner, "berth.simulate: bound");
   double best = 0;
@@ -27,7 +27,9 @@ static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
   return true;
 }
 
-/* simulate(graph, topology, placement, options): result; nil, message, code */
+/* berth.simulate(graph, topology, placement or devices, options) or (cost, placement, options):
+ * result; nil, message, code. Running out of memory is a result. The placement is retained: a hook
+ * may close it; the cost stays at 1, and lingers if it is closed. */
 static int simulate(lua_State *L) {
   BL_WHERE(w, "berth.simulate");
   lua_settop(L, 4);
@@ -55,13 +57,15 @@ static int simulate(lua_State *L) {
 
 /* ---- many ---- */
 
+/* [-0, +0] Raises unless there is an array. */
 static int32_t count_placements(lua_State *L, int i, const bl_where *w) {
   if (!lua_istable(L, i))
     bl_wrong(L, w, "placements", "expected an array of placements, got %s", bl_kind(L, i));
   return bl_to_length(L, i, w, "placements");
 }
 
-/* Rows of devices of the k placements in the array at i, in scratch on the stack. */
+/* [-0, +1] Rows of devices of the k placements in the array at i, in scratch. Copied into one
+ * matrix, as the core's threads read it while Lua's objects may change. */
 static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, const char *fn) {
   size_t n = (size_t)bl_ops(cost);
   int32_t *rows = bl_scratch(L, (size_t)k * n, sizeof *rows);
@@ -76,7 +80,8 @@ static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, cons
   return rows;
 }
 
-/* Three arrays: makespans, peaks, ops at which memory ran out (false: it held). */
+/* [-0, +3] [placements]: makespans in s, peaks in bytes, ids of the ops at which memory ran out
+ * (false: it held, since nil would make a hole). */
 static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
   lua_createtable(L, k, 0);
   lua_createtable(L, k, 0);
@@ -96,7 +101,8 @@ static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
   return 3;
 }
 
-/* simulate_batch(graph, topology, placements, options) */
+/* berth.simulate_batch(graph, topology, placements, options) or (cost, placements, options): three
+ * arrays; nil, message, code. 0 threads: one per core. Lua runs on the calling thread only. */
 static int simulate_batch(lua_State *L) {
   BL_WHERE(w, "berth.simulate_batch");
   int32_t threads = 0;
@@ -135,7 +141,9 @@ static const bl_class runner_class = {
   .name = "simulator", .key = "berth.simulator", .release = release_runner
 };
 
-/* The function that berth.simulator gives; upvalues: the runner, scratch for device ids. */
+/* The function that berth.simulator gives: (placement or devices) -> makespan, peak, op. Upvalues:
+ * the runner, scratch for device ids. Allocates nothing for an array of legal ids; all else goes
+ * through bl_to_devices, which has the messages. */
 static int run(lua_State *L) {
   BL_WHERE(w, "simulator");
   runner_box *r = lua_touserdata(L, lua_upvalueindex(1));
@@ -164,8 +172,8 @@ int bl_push_summary(lua_State *L, const berth_sim_summary *s) {
   return 3;
 }
 
-/* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of
- * memory or nothing */
+/* berth.simulator(graph, topology, options) or (cost, options): function placement -> makespan in
+ * s, peak in bytes, op that ran out of memory or nothing; nil, message, code. */
 static int simulator(lua_State *L) {
   BL_WHERE(w, "berth.simulator");
   lua_settop(L, 3);

@@ -48,7 +48,8 @@ static int push_summary(lua_State *L, berth_status st, const berth_sim_summary *
   return st == BERTH_OK ? bl_push_summary(L, s) : bl_failed(L, st);
 }
 
-/* The placement that the next tries differ from. */
+/* [-0, +n] The placement at i becomes what the next tries differ from. It is held, since a hook may
+ * close its box. */
 static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where *w,
                              berth_sim_summary *s) {
   bl_placement_box *p = bl_test(L, i, &bl_placement_class);
@@ -63,7 +64,7 @@ static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where
 
 const bl_class bl_tries_class;
 
-/* base(placement): makespan, peak, op: the placement that try() changes */
+/* tries:base(placement): makespan, peak, op; nil, message, code. */
 static int base(lua_State *L) {
   BL_WHERE(w, "tries:base");
   tries_box *box = bl_self(L, &bl_tries_class, w.fn);
@@ -79,7 +80,8 @@ static int32_t count_pairs(lua_State *L, int t) {
   return n;
 }
 
-/* Devices by op from the table at 2, in scratch: ops first, then devices. */
+/* [-0, +1] { [op] = device, ... } at 2 in scratch: ops first, then devices, 0-based. In the order
+ * of pairs, which must not matter: each op occurs once. */
 static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w, int32_t **out) {
   int32_t n = 0;
   if (!lua_istable(L, 2))
@@ -95,7 +97,8 @@ static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w,
   return n;
 }
 
-/* tries:try(moves, limit): makespan, peak, op */
+/* tries:try(moves, limit): makespan, peak, op; nil, message, code. Above limit (s) the simulation
+ * may stop early. */
 static int try_moves(lua_State *L) {
   BL_WHERE(w, "tries:try");
   tries_box *box = bl_self(L, &bl_tries_class, w.fn);
@@ -138,7 +141,8 @@ const bl_class bl_tries_class = {
   .text = to_string
 };
 
-/* tries(graph, topology, placement, options): object, makespan, peak, op; nil, message, code */
+/* berth.tries(graph, topology, placement, options) or (cost, placement, options): object, makespan,
+ * peak, op; nil, message, code. */
 static int tries(lua_State *L) {
   BL_WHERE(w, "berth.tries");
   lua_settop(L, 4);

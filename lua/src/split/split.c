@@ -8,7 +8,9 @@ const bl_table bl_split_measure_tables[] = {
   berth_split_measure_option_table, bl_cost_option, NULL
 };
 
-/* contiguous is true by default, which latency does not read: only a given one is an error. */
+/* [-0, +1] contiguous is true by default, which latency does not read: only a given one is an
+ * error. `cpu` is a string of the caller's table, which stays on the stack at least as long as the
+ * call. */
 static void read_options(lua_State *L, int t, const bl_where *w, berth_split_options *o) {
   const char *cpu = bl_get_string(L, t, w, "cpu");
   if (cpu) o->cpu = cpu;
@@ -17,7 +19,8 @@ static void read_options(lua_State *L, int t, const bl_where *w, berth_split_opt
     bl_wrong(L, w, "contiguous", "true requires objective = \"max-load\"");
 }
 
-/* Sets fields of the table at the top: loads in s, missing in bytes. */
+/* [-0, +0] Sets fields of the table at the top: loads [devices] in s, missing in bytes. max_load
+ * and latency are left out where infinite; over and missing where memory suffices. */
 static void set_value(lua_State *L, const berth_split_value *v, int32_t n, const double *loads) {
   bl_set_finite(L, "max_load", v->max_load);
   bl_set_finite(L, "latency", v->latency);
@@ -40,7 +43,8 @@ static void set_report(lua_State *L, const berth_split_report *r) {
   bl_set_count(L, "visits", r->visits);
 }
 
-/* split_measure(cost, placement or devices, options): table; nil, message, code */
+/* berth.split_measure(cost, placement or devices, options): { max_load, latency, busiest, loads,
+ * over, missing }; nil, message, code. */
 static int split_measure(lua_State *L) {
   BL_WHERE(w, "berth.split_measure");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
@@ -60,7 +64,8 @@ static int split_measure(lua_State *L) {
   return 1;
 }
 
-/* The loads of the answer, measured anew. */
+/* [-0, +1] or nil, message, code. The loads of the answer are measured anew from its placement: the
+ * search does not keep them. */
 static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options *o, int placement,
                        const berth_split_report *r) {
   int32_t n = bl_devices(cost);
@@ -79,7 +84,8 @@ static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options
   return 1;
 }
 
-/* split(cost, options): table; nil, message, code, obstacle */
+/* berth.split(cost, options): { placement, objective, max_load, loads, bound, proven, ... }; nil,
+ * message, code, obstacle. The placement's box holds a reference to the cost while hooks run. */
 static int split(lua_State *L) {
   BL_WHERE(w, "berth.split");
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");

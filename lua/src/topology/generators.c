@@ -39,7 +39,8 @@ BL_OWN_OPTIONS(two_level_options,
   LINK("between_", "as inside", "as inside", "links between machines"))
 const bl_table bl_two_level_tables[] = { topology_options, two_level_options, NULL };
 
-/* Devices and the usual link, from the option table at i. @return the table's index or 0 */
+/* [-0, +n] Devices and the usual link, from the option table at i. @return the table's index or 0.
+ * Strings of the device (type, preset) stay on the stack: `d` points to them. */
 static int read_common(lua_State *L, int i, const bl_where *w, const bl_table *tables,
                        berth_device *d, berth_link *l) {
   int t = bl_option_table(L, i, w, tables);
@@ -49,18 +50,20 @@ static int read_common(lua_State *L, int i, const bl_where *w, const bl_table *t
   return t;
 }
 
+/* [-0, +0] A number of devices or machines, 1 to 2^20; `what` names the argument in messages. */
 static int32_t count_arg(lua_State *L, int i, const bl_where *w, const char *what) {
   return (int32_t)bl_to_whole(L, i, w, what, 1, 1 << 20);
 }
 
-/* The place for the topology; the core is called at once. */
+/* [-0, +1] The box for the topology, and the call noted: to be evaluated as the last argument of
+ * the core's function, so that nothing that may raise comes between begin() and finish(). */
 static berth_topology **begin(lua_State *L, bl_call *call) {
   berth_topology **t = bl_new_topology(L);
   *call = bl_enter(L);
   return t;
 }
 
-/* [-0, +1] The box at the top, or nil, message, code. */
+/* [-0, +1] The box at the top; or nil, message, code. What is wrong with arguments is raised. */
 static int finish(lua_State *L, const char *fn, const bl_call *call, berth_status st) {
   st = bl_leave(call, st);
   if (st != BERTH_OK) return bl_refused(L, fn, st);
@@ -71,7 +74,7 @@ static int finish(lua_State *L, const char *fn, const bl_call *call, berth_statu
 typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                   const berth_link *link, berth_topology **out);
 
-/* fn(n, options) */
+/* fn(n, options): topology; nil, message, code. All links alike, all devices alike. */
 static int simple(lua_State *L, const char *fn, const char *what, simple_fn make) {
   bl_where w = { fn, NULL, 0 };
   int32_t n = count_arg(L, 1, &w, what);
@@ -83,7 +86,8 @@ static int simple(lua_State *L, const char *fn, const char *what, simple_fn make
   return finish(L, fn, &call, make(bl_ctx(L), n, &d, &l, begin(L, &call)));
 }
 
-/* mesh(n), ring(n), star(n), fat_tree(k), each with options: topology */
+/* mesh(n), ring(n), star(n), fat_tree(k), each with options as the last argument: topology; nil,
+ * message, code. */
 static int mesh(lua_State *L) { return simple(L, "berth.topology.mesh", "n", berth_topology_mesh); }
 static int ring(lua_State *L) { return simple(L, "berth.topology.ring", "n", berth_topology_ring); }
 static int star(lua_State *L) { return simple(L, "berth.topology.star", "n", berth_topology_star); }
@@ -91,7 +95,8 @@ static int fat_tree(lua_State *L) {
   return simple(L, "berth.topology.fat_tree", "k", berth_topology_fat_tree);
 }
 
-/* pcie_tree(n, options): devices below switches of fan_out */
+/* pcie_tree(n, options): topology of n devices below a tree of switches with fan_out each. Links to
+ * the switch above are as those below unless up_bandwidth or up_latency is given. */
 static int pcie_tree(lua_State *L) {
   static const bl_where w = { "berth.topology.pcie_tree", NULL, 0 };
   int32_t n = count_arg(L, 1, &w, "n"), fan_out = 4;
@@ -106,7 +111,8 @@ static int pcie_tree(lua_State *L) {
                 berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
 }
 
-/* dgx1(options): eight devices with NVLink and PCIe */
+/* dgx1(options): topology of eight devices with NVLink and PCIe; the usual link of the options is
+ * the NVLink. */
 static int dgx1(lua_State *L) {
   static const bl_where w = { "berth.topology.dgx1", NULL, 0 };
   lua_settop(L, 1);
@@ -119,7 +125,7 @@ static int dgx1(lua_State *L) {
                 berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
 }
 
-/* torus(dims, options) */
+/* torus(dims, options): topology of dims[1] x dims[2] x ... devices, all links alike. */
 static int torus(lua_State *L) {
   static const bl_where w = { "berth.topology.torus", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "dims");
@@ -137,7 +143,8 @@ static int torus(lua_State *L) {
   return finish(L, w.fn, &call, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, begin(L, &call)));
 }
 
-/* two_level(machines, per_machine, options) */
+/* two_level(machines, per_machine, options): topology; links between machines are as inside unless
+ * between_bandwidth or between_latency is given. */
 static int two_level(lua_State *L) {
   static const bl_where w = { "berth.topology.two_level", NULL, 0 };
   int32_t machines = count_arg(L, 1, &w, "machines"),
@@ -171,7 +178,8 @@ BL_OPTIONS(topology_groups,
   QUANTITY("latency", SECONDS, "12 us", "of every route", .high = INFINITY,
            .offset = offsetof(berth_groups, latency)))
 
-/* Group g of the list, which stays on the stack with its strings. */
+/* [-0, +n] Group g (from 0) of the list; the entry stays on the stack with its strings, hence
+ * checkstack. rack is from 1 in Lua, and 0 in C also where it is not given. */
 static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_device_group *d) {
   static const char *const legal[] = { "preset",   "type",      "speed",
                                        "flops",    "memory",    "memory_bandwidth",
@@ -191,7 +199,7 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
   bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &d->bandwidth);
 }
 
-/* Bandwidths from one group to all. */
+/* [-0, +0] Bandwidths [n] from group g to all, of the table at the top, bytes/s. */
 static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
   bl_where w = { "berth.topology.groups", "between", g + 1 };
   bl_need_table(L, -1, &w, NULL);
@@ -204,7 +212,8 @@ static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
   }
 }
 
-/* One bandwidth, or a table with a row for each group. */
+/* [-0, +0] `between` into out [n * n], row-major: one bandwidth for all pairs, or a row for each
+ * group. Each cell is checked with its row in the message. */
 static void read_between(lua_State *L, int t, const bl_where *w, int32_t n, double *out) {
   double x = bl_default_link.bandwidth;
   lua_getfield(L, t, "between");
@@ -223,14 +232,16 @@ static void read_between(lua_State *L, int t, const bl_where *w, int32_t n, doub
   lua_pop(L, 1);
 }
 
-/* Racks count from 1 here. */
+/* Racks count from 1 here; a rack that no link model reads is an error, not ignored. Rack 1 is the
+ * default, and passes. */
 static void check_racks(lua_State *L, const berth_groups *s) {
   bl_where w = { "berth.topology.groups", "groups", 0 };
   for (w.i = 1; w.i <= s->n && s->links != BERTH_GROUPS_TREE; w.i++)
     if (s->group[w.i - 1].rack > 0) bl_wrong(L, &w, "rack", "is for links = \"tree\"");
 }
 
-/* groups { groups, between, links, latency }: topology */
+/* groups { groups, between, links, latency }: topology of groups of equal devices. At most 1024,
+ * which bounds the matrix of bandwidths; the stack holds a few slots per group meanwhile. */
 static int groups(lua_State *L) {
   static const bl_where w = { "berth.topology.groups", NULL, 0 };
   berth_groups spec = { 0, NULL, NULL, 12e-6, BERTH_GROUPS_NIC };
@@ -251,6 +262,7 @@ static int groups(lua_State *L) {
   return finish(L, w.fn, &call, berth_topology_groups(bl_ctx(L), &spec, begin(L, &call)));
 }
 
+/* device_presets(): array of names, for the option `preset`. */
 static int device_presets(lua_State *L) {
   const char *const *names = berth_device_presets();
   lua_newtable(L);

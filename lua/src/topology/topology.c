@@ -31,7 +31,8 @@ const char *const bl_device_fields[] = {
   "overhead", "machine", "id",     NULL
 };
 
-/* The preset comes first; the other keys change it. */
+/* [-0, +n] The preset comes first; the other keys change it. `type` and the preset's strings stay
+ * on the stack, where `d` points to. */
 void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
   if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK)
@@ -46,7 +47,8 @@ void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   bl_get_quantity(L, t, w, "overhead", BERTH_SECONDS, &d->overhead);
 }
 
-/* A link from two keys; what is not given is that of `otherwise`. */
+/* [-0, +0] A link from two keys; what is not given is that of `otherwise`. 0 bytes/s is refused: a
+ * link that carries nothing would give infinite times instead of another route. */
 berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth,
                        const char *latency, berth_link otherwise) {
   berth_link l = otherwise;
@@ -83,7 +85,8 @@ static void remember(build *m, const bl_where *w, const char *name, int32_t node
   lua_setfield(L, m->names, name);
 }
 
-/* { name, preset, type, speed, flops, memory, ... } */
+/* { name, preset, type, speed, flops, memory, ... }: without a name links refer to it as "d0",
+ * "d1", ..., counted from 0. machine is from 1 in Lua. */
 static void add_device(build *m, int devices, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "devices", 0 };
@@ -98,7 +101,8 @@ static void add_device(build *m, int devices, int32_t i) {
   lua_settop(L, t - 1);
 }
 
-/* A name. */
+/* A name, which must be a string: a number would be converted in place and confuse ids with
+ * names. */
 static void add_switch(build *m, int switches, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "switches", i };
@@ -113,7 +117,8 @@ static void add_switch(build *m, int switches, int32_t i) {
   lua_pop(L, 1);
 }
 
-/* A node by name, or a device by id: entry `item` of the table at t. */
+/* [-0, +0] A node by name, or a device by 1-based id: entry `item` of the table at t. Nodes are
+ * those of the core: devices and switches in one numbering. */
 static int32_t node_at(build *m, int t, const bl_where *w, int item, const char *key) {
   lua_State *L = m->L;
   lua_rawgeti(L, t, item);
@@ -131,7 +136,8 @@ static int32_t node_at(build *m, int t, const bl_where *w, int item, const char 
   return node;
 }
 
-/* { a, b, bandwidth, latency, directed }: two links unless directed */
+/* { a, b, bandwidth, latency, directed }: two links unless directed, a to b first. n_links counts
+ * what the core numbers, so that routes may name links by id. */
 static void add_link(build *m, int links, int32_t i) {
   static const char *const keys[] = { "bandwidth", "latency", "directed", NULL };
   lua_State *L = m->L;
@@ -150,7 +156,7 @@ static void add_link(build *m, int links, int32_t i) {
   lua_settop(L, t - 1);
 }
 
-/* The device, not the node, at entry `item`. */
+/* [-0, +0] The device, not the node, at entry `item`; O(devices). Raises for a switch. */
 static int32_t device_at(build *m, int t, const bl_where *w, int item, const char *key) {
   int32_t node = node_at(m, t, w, item, key);
   for (int32_t k = 0; k < m->n_devices; k++)
@@ -185,7 +191,9 @@ static void each(build *m, const char *key, void (*add)(build *m, int list, int3
   lua_pop(m->L, 1);
 }
 
-/* topology { name, devices, switches, links, routes }: object */
+/* berth.topology { name, devices, switches, links, routes }: topology; nil, message, code. The
+ * builder is in a box until it has finished, then released here: its memory need not wait for the
+ * collector. The topology's box is made before the core is called, as always. */
 static int topology_build(lua_State *L) {
   static const char *const keys[] = { "name", "devices", "switches", "links", "routes", NULL };
   build m = { 0 };
@@ -220,6 +228,7 @@ static int topology_build(lua_State *L) {
 
 /* ---- reading ---- */
 
+/* [-0, +0] 0-based. */
 static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl_where *w,
                           const char *what) {
   return bl_to_id(L, i, w, what, berth_topology_devices(t), "device");
@@ -230,7 +239,9 @@ BL_GETTER(get_links, lua_pushinteger, berth_topology_links(self(L, "topology.n_l
 BL_GETTER(get_nodes, lua_pushinteger, berth_topology_nodes(self(L, "topology.n_nodes")))
 BL_GETTER(get_devices, lua_pushinteger, berth_topology_devices(self(L, "topology.n_devices")))
 
-/* device(id): table */
+/* topology:device(id): { id, name, type, speed, flops, memory, memory_bandwidth, overhead, machine
+ * }. type is set even if it is "", where bl_set_string would leave it out. Amounts may be
+ * math.huge. */
 static int device(lua_State *L) {
   BL_WHERE(w, "topology:device");
   const berth_topology *t = self(L, w.fn);
@@ -252,7 +263,9 @@ static int device(lua_State *L) {
   return 1;
 }
 
-/* upvalues: the topology, the last id */
+/* Upvalues: the topology, the last id. The topology is checked at each step, since the body of the
+ * loop may close it. Calls device() as a function with arguments of its own: that checks them
+ * anew. */
 static int next_device(lua_State *L) {
   berth_topology *t = bl_check_topology(L, lua_upvalueindex(1), "topology:devices", "self");
   lua_Integer id = lua_tointeger(L, lua_upvalueindex(2)) + 1;
@@ -267,7 +280,7 @@ static int next_device(lua_State *L) {
   return 1;
 }
 
-/* (self) -> iterator, with self and the last id as upvalues. */
+/* topology:devices(): iterator of tables as topology:device returns them. */
 static int each_device(lua_State *L) {
   self(L, "topology:devices");
   lua_pushvalue(L, 1);
@@ -282,7 +295,7 @@ static const char *node_name(const berth_topology *t, int32_t node) {
   return name;
 }
 
-/* link(id): { id, from, to, bandwidth, latency } */
+/* topology:link(id): { id, from, to, bandwidth, latency }, ends by name, bytes/s, s. */
 static int link(lua_State *L) {
   BL_WHERE(w, "topology:link");
   const berth_topology *t = self(L, w.fn);
@@ -299,7 +312,7 @@ static int link(lua_State *L) {
   return 1;
 }
 
-/* node(k): { id, name, device }, device nil for a switch */
+/* topology:node(k): { id, name, device }, device nil for a switch. */
 static int node(lua_State *L) {
   BL_WHERE(w, "topology:node");
   const berth_topology *t = self(L, w.fn);
@@ -314,14 +327,14 @@ static int node(lua_State *L) {
   return 1;
 }
 
-/* nil, message, code of the missing path. */
+/* [-0, +3] nil, message, code of the missing path: berth_topology_route sets no message. */
 static int unreachable(lua_State *L, const berth_topology *t, int32_t a, int32_t b) {
   berth_link l;
   berth_status st = berth_topology_path(t, a, b, &l); /* sets the message */
   return bl_failed(L, st == BERTH_OK ? BERTH_EUNREACHABLE : st);
 }
 
-/* route(a, b): ids of links; nil, message, code */
+/* topology:route(a, b): ids of links in the order of the way; nil, message, code. */
 static int route(lua_State *L) {
   BL_WHERE(w, "topology:route");
   const berth_topology *t = self(L, w.fn);
@@ -333,7 +346,8 @@ static int route(lua_State *L) {
   return 1;
 }
 
-/* path(a, b): bandwidth, latency */
+/* topology:path(a, b): bandwidth of the narrowest link in bytes/s, sum of latencies in s; nil,
+ * message, code. */
 static int path(lua_State *L) {
   BL_WHERE(w, "topology:path");
   const berth_topology *t = self(L, w.fn);
