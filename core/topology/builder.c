@@ -123,6 +123,9 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
                                                int32_t *device, int32_t *node) {
   if (!d)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
+  if (b->n_devices == BERTH_MOST_DEVICES)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology has at most %d devices",
+                        BERTH_MOST_DEVICES);
   char buf[32];
   const char *name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
   berth_status st;
@@ -193,6 +196,10 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
                               const berth_link *l, int32_t n, int32_t *link) {
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
+  if (b->n_links > BERTH_MOST_LINKS - n)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology has at most %d links, a duplex one is two",
+                        BERTH_MOST_LINKS);
+  if (b->n_links > 0 && b->n_links % 4096 < n && (st = berth_i_interrupted(b->ctx)) != BERTH_OK) return st;
   st = BERTH_I_POOL_GROW(&b->contents, b->links, b->cap_links, (size_t)b->n_links + (size_t)n);
   if (st != BERTH_OK) return st;
   if (link) *link = b->n_links;

@@ -10,8 +10,9 @@ typedef berth_topology_builder builder;
 static berth_status begin(berth_ctx *ctx, int64_t n, const berth_device *proto, builder **out) {
   builder *b = NULL;
   if (!proto) return berth_i_fail(ctx, BERTH_EINVAL, "no description of the devices given");
-  if (n < 1 || n > INT32_MAX)
-    return berth_i_fail(ctx, BERTH_EINVAL, "%lld devices: must be 1 to 2^31 - 1", (long long)n);
+  if (n < 1 || n > BERTH_MOST_DEVICES)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%lld devices: must be 1 to %d", (long long)n,
+                        BERTH_MOST_DEVICES);
   berth_status st;
   if ((st = berth_topology_builder_new(ctx, &b)) != BERTH_OK) return st;
   berth_device d = *proto;
@@ -56,6 +57,9 @@ berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *
                                  const berth_link *link, berth_topology **out) {
   builder *b;
   berth_status st = berth_i_check_link(ctx, "mesh", link);
+  if (st == BERTH_OK && (int64_t)n * (n - 1) > BERTH_MOST_LINKS)
+    st = berth_i_fail(ctx, BERTH_EINVAL, "mesh of %d devices: more than %d links", (int)n,
+                      BERTH_MOST_LINKS);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   for (int32_t i = 0; i < n; i++)
     for (int32_t j = i + 1; j < n && st == BERTH_OK; j++) st = duplex(b, i, j, link);
@@ -240,7 +244,8 @@ static berth_status torus_size(berth_ctx *ctx, int32_t n_dims, const int32_t *di
       return berth_i_fail(ctx, BERTH_EINVAL, "torus: dimension %d is %d, must be at least 1",
                           (int)i, (int)dims[i]);
     *n *= dims[i];
-    if (*n > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "torus: more than 2^31 - 1 devices");
+    if (*n > BERTH_MOST_DEVICES)
+      return berth_i_fail(ctx, BERTH_EINVAL, "torus: more than %d devices", BERTH_MOST_DEVICES);
   }
   return BERTH_OK;
 }

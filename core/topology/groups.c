@@ -65,9 +65,9 @@ static berth_status count_all(berth_i_net *t) {
     t->n_machines += n <= INT32_MAX ? t->spec->group[g].machines : 0;
     if (t->spec->group[g].rack >= t->n_racks) t->n_racks = t->spec->group[g].rack + 1;
   }
-  if (n > INT32_MAX)
-    return berth_i_fail(t->ctx, BERTH_EINVAL, "groups: %lld devices: more than 2^31 - 1",
-                        (long long)n);
+  if (n > BERTH_MOST_DEVICES)
+    return berth_i_fail(t->ctx, BERTH_EINVAL, "groups: %lld devices: more than %d", (long long)n,
+                        BERTH_MOST_DEVICES);
   t->n = (int32_t)n;
   return BERTH_OK;
 }

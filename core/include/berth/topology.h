@@ -50,6 +50,11 @@ typedef struct berth_link {
  * index.
  * Names and types are UTF-8, else BERTH_EINVAL. */
 
+enum {
+  BERTH_MOST_DEVICES = 1 << 14, /* of a topology: it has a route for each pair of them */
+  BERTH_MOST_LINKS = 1 << 25    /* directed ones */
+};
+
 berth_status berth_topology_builder_new(berth_ctx *ctx, berth_topology_builder **out);
 void berth_topology_builder_release(berth_topology_builder *b);
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name);

@@ -186,6 +186,33 @@ TEST("generators refuse bad links, devices and counts") {
   CHECK(t == NULL);
 }
 
+TEST("what cannot fit is refused at once") {
+  berth_topology *t = NULL;
+  CHECK_ERROR(berth_topology_mesh(ctx, 100000, &plain, &slow, &t), BERTH_EINVAL,
+              "mesh of 100000 devices: more than 33554432 links");
+  CHECK_ERROR(berth_topology_star(ctx, BERTH_MOST_DEVICES + 1, &plain, &slow, &t), BERTH_EINVAL,
+              "16385 devices: must be 1 to 16384");
+  CHECK_ERROR(berth_topology_torus(ctx, 2, (int32_t[]){ 129, 128 }, &plain, &slow, &t),
+              BERTH_EINVAL, "torus: more than 16384 devices");
+  CHECK_STATUS(berth_topology_fat_tree(ctx, 42, &plain, &slow, &t), BERTH_EINVAL);
+  CHECK(t == NULL);
+}
+
+static int stop_soon(void *left) { return (*(int *)left)-- == 0; }
+
+TEST("links that are added and routes that are sought ask the interrupt hook") {
+  /* 200 devices: 39,800 links, asked every 4096; then 200 routes' sources */
+  for (int asked = 0; asked < 12; asked += 3) {
+    int left = asked;
+    berth_hooks hooks = { .interrupt = stop_soon, .ud = &left };
+    hooked(&hooks);
+    berth_topology *t = NULL;
+    CHECK_STATUS(berth_topology_mesh(ctx, 200, &plain, &slow, &t), BERTH_EINTERRUPT);
+    CHECK(t == NULL);
+  }
+  hooked(NULL);
+}
+
 TEST("presets by name, with type, rates and memory") {
   const char *const *names = berth_device_presets();
   berth_device p;
