@@ -232,6 +232,13 @@ TEST("what clusters are not made of") {
   bad_options((berth_cluster_options){ 1, 1, &capacity, 1, 0, 0 },
               "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, "
               "got -1");
+  static const double endless = INFINITY;
+  bad_options((berth_cluster_options){ 1, 1, &endless, 1, 0, 0 },
+              "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, "
+              "got inf");
+  berth_cluster *none = NULL;
+  refused(berth_cluster_new(ctx, &(berth_cluster_options){ 1, 1, NULL, 1, 0, 0 }, -1, NULL, &none),
+          BERTH_EINVAL, "cluster: jobs: expected at least 0, got -1");
   bad_jobs(fine, (berth_job){ 0, 1, 1, 0 },
            "cluster: job 1 arrives at 0 s, before job 0 (1 s): sort jobs by arrival");
   bad_jobs(fine, (berth_job){ INFINITY, 1, 1, 0 },

@@ -185,6 +185,18 @@ describe("runs", function()
     refused("io", "nowhere", r:save_csv("/nowhere/at/all.csv"))
   end)
 
+  it("take a table of arrays for a table per job", function()
+    local jobs = { { arrival = 0, work = 2, name = "a" }, { arrival = 1, work = 3, name = "b" } }
+    local arrays = { arrival = { 0, 1 }, work = { 2, 3 }, name = { "a", "b" } }
+    assert.same(berth.cluster.simulate(jobs, 1, "fifo").records,
+      berth.cluster.simulate(arrays, 1, "fifo").records)
+    arrays.work = { 2 }
+    raises("trace.work: expected an array of 2 entries (one per job)", berth.cluster.simulate,
+      arrays, 1, "fifo")
+    raises("trace[1].machines: expected a whole number of at least 1, got 1.5",
+      berth.cluster.simulate, { { arrival = 0, work = 1, machines = 1.5 } }, 2, "fifo")
+  end)
+
   it("of no job", function()
     local r = berth.cluster.simulate({}, 1, "fifo")
     assert.same({ 0, 0 }, { #r.records, r.summary.time })

@@ -247,7 +247,18 @@ describe("a trace of jobs", function()
     local none, why = berth.load_trace(write(gavel), { throughputs = rates })
     assert.is_nil(none)
     assert.matches('no type of GPU "v100", option worker %(there are: k80%)', why)
+    for row, reason in pairs { ["k80,A3C,1"] = "expected a type of GPU, .* steps per s, got",
+      ["k80,A3C,1,-3"] = "steps per s, got", ['k80,"A3C,1,3'] = "a quote is not closed" } do
+      shell.write(rates, "worker_type,job_type,scale_factor,steps_per_s\n" .. row .. "\n")
+      refused("parse", ":2: .*" .. reason, berth.load_trace(write(gavel), { throughputs = rates }))
+    end
     os.remove(rates)
+    local cells = "A3C\tpython y\trl\t--max-steps\t0\t300\t1\t2\tsoon\t7\n"
+    assert.matches(':1: SLO: expected a number, got "soon"', (fault(cells)))
+    assert.matches(":1: a quote is not closed", (fault('A\t"b\tc\td\t1\t1000\t5.5\t2\n',
+      { format = "gavel" })))
+    raises("columns.work: expected the name of a column, got number", berth.load_trace, philly,
+      { columns = { arrival = "submit_s", work = 2 } })
   end)
 
   it("takes no other options", function()
