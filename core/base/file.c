@@ -32,6 +32,17 @@ bool berth_i_file_write(int fd, const void *data, size_t len) {
   return true;
 }
 
+/* So that the new name survives a crash. Not an error where a file system does not support it: the
+ * file is in place. Cuts the name of the file off the path. */
+static void sync_directory(char *path) {
+  char *slash = strrchr(path, '/');
+  if (slash) slash[slash == path] = '\0';
+  int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return;
+  (void)fsync(fd);
+  close(fd);
+}
+
 berth_status berth_i_file_replace(berth_ctx *ctx, const char *path, berth_i_file_writer writer,
                                   void *ud) {
   struct stat old;
@@ -58,6 +69,7 @@ berth_status berth_i_file_replace(berth_ctx *ctx, const char *path, berth_i_file
   int code = good ? 0 : errno; /* the first failure is the one reported */
   if (close(fd) != 0 && !code) code = errno;
   if (!code && rename(temp, to) != 0) code = errno;
+  if (!code) sync_directory(temp);
   if (code) {
     unlink(temp);
     errno = code;

@@ -41,7 +41,7 @@ static const char *path_arg(lua_State *L, int i, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   if (lua_type(L, i) != LUA_TSTRING)
     bl_wrong(L, &w, "path", "expected a file name, got %s", bl_kind(L, i));
-  return lua_tostring(L, i);
+  return bl_to_text(L, i, &w, "path");
 }
 
 /* [-0, +1] Writes the text if st is BERTH_OK: true; nil, message, code. The text is freed at once:
@@ -314,6 +314,16 @@ static int read(lua_State *L) {
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
+/* write(path, text, fn): the whole file or nothing of it; true; nil, message, code. The text stays on
+ * the stack while it is written. */
+static int write(lua_State *L) {
+  const char *path = path_arg(L, 1, luaL_optstring(L, 3, "berth.write"));
+  size_t len;
+  const char *data = luaL_checklstring(L, 2, &len);
+  berth_text text = { .data = (char *)data, .len = len }; /* not changed, not freed */
+  return bl_done(L, berth_save(bl_ctx(L), path, &text));
+}
+
 BL_RELEASE(release_json, berth_json_release)
 static const bl_class json_class = {
   .name = "json", .key = "berth.json", .release = release_json
@@ -427,6 +437,6 @@ static int to_string(lua_State *L) {
 }
 
 const luaL_Reg bl_io_functions[] = { { "load", load },           { "parse", parse },
-                                     { "formats", formats },     { "read", read },
+                                     { "formats", formats },     { "read", read },         { "write", write },
                                      { "json", json },           { "save", save },
                                      { "to_string", to_string }, { NULL, NULL } };

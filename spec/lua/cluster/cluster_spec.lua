@@ -183,6 +183,9 @@ describe("runs", function()
     assert.is_true(kinds.X >= #r.runs and kinds.C > 2 and kinds.M == 4 + 2 * 3)
     assert.matches("srtf: %d+ of 20 jobs done", tostring(r))
     refused("io", "nowhere", r:save_csv("/nowhere/at/all.csv"))
+    -- on a full disk nothing is left, and an old file stays
+    refused("io", "/dev/full: cannot be written: No space left on device", r:save_csv("/dev/full"))
+    raises("contains a zero byte", r.save_csv, r, path .. "\0.csv")
   end)
 
   it("take a table of arrays for a table per job", function()

@@ -351,6 +351,17 @@ describe("berth cluster FILE", function()
     assert.matches('""limits"":%[4,8%]', text)
   end)
 
+  shell.try(it, pending)("replaces a file whole, or leaves the old one", function()
+    local csv = shell.file(".csv", "old")
+    local small = "trap '' XFSZ; ulimit -f 1; BERTH_BUILD=%s BERTH_LUA=%s scripts/berth cluster %s "
+      .. "--gpus 2 --csv %s 2>&1; echo exit $?; ls %s*"
+    local out = shell.capture(small:format(shell.build, os.getenv "BERTH_LUA" or "lua5.4",
+      write(day), csv, csv))
+    assert.matches("cannot be written: File too large\nexit 2\n[^\n]*%.csv\n$", out)
+    assert.equal("old", shell.read(csv))
+    shell.tidy()
+  end)
+
   it("has machines, and places gangs on them", function()
     local out = ran(run("cluster", write(day), "--gpus", "4", "--per-machine", "2", "--placement",
       "consolidate", "--json"))
