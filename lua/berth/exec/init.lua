@@ -97,6 +97,12 @@ function execute.executor(a, b, c)
 end
 
 --- executor:calibrate(opts) as a function.
-function execute.calibrate(executor, opts) return Executor.calibrate(executor, opts) end
+function execute.calibrate(executor, opts)
+  if getmetatable(executor) ~= mt then
+    options.fail("berth.execute.calibrate: executor: expected an executor, got %s",
+      core.kind(executor))
+  end
+  return Executor.calibrate(executor, opts)
+end
 
 return execute

@@ -61,12 +61,21 @@ function mt.__tostring(self) return "pipeline: " .. pipeline.name(self) end
 
 function pipeline.is(x) return getmetatable(x) == mt end
 
+local function check(name, self)
+  if pipeline.is(self) then return end
+  options.fail("berth.pipeline.%s: pipeline: expected a pipeline, got %s", name, core.kind(self))
+end
+
 --- The stage that places.
-function pipeline.placer(self) return self[self.at] end
+function pipeline.placer(self)
+  check("placer", self)
+  return self[self.at]
+end
 
 --- The names of the stages, joined. The placer's may be given: the one that the portfolio chose,
 -- say.
 function pipeline.name(self, placer)
+  check("name", self)
   local names = {}
   for i, stage in ipairs(self) do names[i] = i == self.at and placer or describe(stage) end
   return table.concat(names, " -> ")
@@ -302,6 +311,7 @@ end
 
 -- place(cost, placer, options) is that of berth.place.
 function pipeline.run(self, cost, given, place)
+  check("run", self)
   local stage = self[self.at]
   if name_of(stage) and type(stage) == "table" then
     given = options.merge(given, stage[2])

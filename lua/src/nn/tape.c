@@ -28,7 +28,11 @@ static int record(lua_State *L) {
   tape_box *box = self(L, w.fn);
   bl_nn *nn = box->nn;
   berth_tape *tape = box->tape, *before = nn->tape;
-  if (lua_isnoneornil(L, 2)) bl_wrong(L, &w, "f", "expected a function, got %s", bl_kind(L, 2));
+  if (!lua_isfunction(L, 2)) { /* or what can be called */
+    if (!luaL_getmetafield(L, 2, "__call"))
+      bl_wrong(L, &w, "f", "expected a function, got %s", bl_kind(L, 2));
+    lua_pop(L, 1);
+  }
   berth_tape_retain(tape);
   nn->tape = tape;
   int failed = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
