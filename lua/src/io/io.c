@@ -314,8 +314,8 @@ static int read(lua_State *L) {
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
-/* write(path, text, fn): the whole file or nothing of it; true; nil, message, code. The text stays on
- * the stack while it is written. */
+/* write(path, text, fn): the whole file or nothing of it; true; nil, message, code. The text stays
+ * on the stack while it is written. */
 static int write(lua_State *L) {
   const char *path = path_arg(L, 1, luaL_optstring(L, 3, "berth.write"));
   size_t len;
@@ -437,6 +437,7 @@ static int to_string(lua_State *L) {
 }
 
 const luaL_Reg bl_io_functions[] = { { "load", load },           { "parse", parse },
-                                     { "formats", formats },     { "read", read },         { "write", write },
+                                     { "formats", formats },     { "read", read },
+                                     { "write", write },
                                      { "json", json },           { "save", save },
                                      { "to_string", to_string }, { NULL, NULL } };
