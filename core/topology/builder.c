@@ -197,9 +197,10 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
   if (b->n_links > BERTH_MOST_LINKS - n)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology has at most %d links, a duplex one is two",
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology has at most %d directed links",
                         BERTH_MOST_LINKS);
-  if (b->n_links > 0 && b->n_links % 4096 < n && (st = berth_i_interrupted(b->ctx)) != BERTH_OK) return st;
+  if (b->n_links > 0 && b->n_links % 4096 < n && (st = berth_i_interrupted(b->ctx)) != BERTH_OK)
+    return st;
   st = BERTH_I_POOL_GROW(&b->contents, b->links, b->cap_links, (size_t)b->n_links + (size_t)n);
   if (st != BERTH_OK) return st;
   if (link) *link = b->n_links;
