@@ -93,6 +93,8 @@ static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem 
     producer[k] = id_field(L, at, &item, "from", p->ops);
     bl_need(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
     bl_get_array(L, at, &item, "to", &n);
+    /* A metamethod or a finaliser may have made it longer since it was counted. */
+    if (n > readers - first[k]) bl_wrong(L, &item, "to", "changed while it was read");
     int32_t *ids = bl_to_ids(L, lua_gettop(L), &item, "to", n, p->ops, "op");
     memcpy(consumer + first[k], ids, (size_t)n * sizeof *ids);
     first[k + 1] = first[k] + n;

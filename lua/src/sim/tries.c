@@ -89,11 +89,13 @@ static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w,
   int32_t most = count_pairs(L, 2);
   int32_t *op;
   *out = op = bl_scratch(L, 2 * (size_t)most, sizeof *op);
-  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+  int top = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, 2) && n < most; lua_pop(L, 1)) {
     op[n] = bl_to_id(L, -2, w, "moves", bl_ops(box->cost), "op");
-    op[most + n++] = bl_to_id(L, -1, w, "moves",
-                              bl_devices(box->cost), "device");
+    op[most + n++] = bl_to_id(L, -1, w, "moves", bl_devices(box->cost), "device");
   }
+  /* A finaliser may have run in bl_scratch. */
+  if (n != most || lua_gettop(L) > top) bl_wrong(L, w, "moves", "changed while it was read");
   return n;
 }
 
@@ -128,9 +130,8 @@ static int ended(lua_State *L) {
 static int to_string(lua_State *L) {
   const tries_box *box = bl_self(L, &bl_tries_class, "tostring");
   return bl_push_format(L, "tries: %d ops on %d devices, %.0f ends simulated",
-                (int)bl_ops(box->cost),
-                (int)bl_devices(box->cost),
-                (double)berth_sim_ended(box->sim));
+                        (int)bl_ops(box->cost), (int)bl_devices(box->cost),
+                        (double)berth_sim_ended(box->sim));
 }
 
 static const luaL_Reg methods[] = {

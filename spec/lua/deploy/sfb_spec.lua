@@ -45,6 +45,16 @@ describe("sufficient factor broadcasting", function()
     assert.same({}, berth.deploy.sfb(problem).duplicated)
   end)
 
+  it("refuses readers that change while they are read", function()
+    local times, problem = 0, layer(6, 2)
+    problem.tensors[1] = setmetatable({ from = 1, bytes = 8 }, { __index = function(_, key)
+      if key ~= "to" then return nil end
+      times = times + 1
+      return times == 1 and { 3 } or { 3, 3, 3, 3, 3, 3 }
+    end })
+    raises("tensors[1].to: changed while it was read", berth.deploy.sfb, problem)
+  end)
+
   it("prints as a line", function()
     assert.equal(
       "sfb: 1 ops duplicated, 2 tensors gathered, 1 gradients without AllReduce: -1.46 ms (work 20 "
