@@ -276,6 +276,14 @@ describe("resizable jobs", function()
       runs_of(cluster.simulate(jobs, { machines = 1, capacity = 4 }, "pollux")))
   end)
 
+  it("may run on one GPU only", function()
+    for _, name in ipairs { "optimus", "pollux" } do
+      assert.equal("1:1@0-2 2:1@2-5", runs_of(cluster.simulate({ { arrival = 0, work = 2,
+        speeds = { 1 } }, { arrival = 0, work = 3, speeds = { 1 } } },
+        { machines = 1, capacity = 1 }, name)))
+    end
+  end)
+
   it("get them at slots, where there are slots", function()
     local jobs = { { arrival = 0, work = 16, speeds = { 1, 2, 3, 4 } },
       { arrival = 1, work = 4, speeds = { 1, 2, 3, 4 } } }
