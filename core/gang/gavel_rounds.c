@@ -34,7 +34,7 @@ typedef struct gavel {
   double *alone;             /* [n] s that the work done since would have taken alone */
   int32_t *chosen;           /* [n] type of this round; BERTH_NONE */
   int32_t *on;               /* [n] type on which it runs */
-  int32_t *gpus, *free;      /* [types] */
+  int32_t *gpus;             /* [types] */
   candidate *list;           /* [n] */
   /* of those that are there */
   double *throughput_of, *priority_of, *left_of, *elapsed_of, *alone_of, *share_of;
@@ -70,7 +70,6 @@ static berth_status get_arrays(berth_gang *g) {
   v->chosen = berth_i_pool_alloc(&g->pool, n, sizeof *v->chosen);
   v->on = berth_i_pool_alloc(&g->pool, n, sizeof *v->on);
   v->gpus = berth_i_pool_zalloc(&g->pool, types, sizeof *v->gpus);
-  v->free = berth_i_pool_alloc(&g->pool, types, sizeof *v->free);
   v->list = berth_i_pool_alloc(&g->pool, n, sizeof *v->list);
   v->throughput_of = berth_i_pool_alloc(&g->pool, all, sizeof *v->throughput_of);
   v->priority_of = berth_i_pool_alloc(&g->pool, n, sizeof *v->priority_of);

@@ -58,7 +58,7 @@ static double bound_beside(int unread) {
   return b.best;
 }
 
-TEST("the tensor that tells what is close is one that somebody reads") {
+TEST("the tensor that decides which ops are close has a reader") {
   CHECK_NEAR(bound_beside(1), bound_beside(0), 0);
 }
 

@@ -311,7 +311,7 @@ static void wrong(const sum_problem *x, const berth_decide_options *o, const cha
   CHECK_SAYS(berth_decider_new(ctx, &x->p, o, &d), BERTH_EINVAL, text);
 }
 
-TEST("what is wrong is told") {
+TEST("wrong input is reported") {
   static sum_problem x;
   static const int32_t at[] = { 0, 1, 3, 4, 5 }, path[] = { 1, 1, 2, 2, 3 };
   berth_decide_options o = berth_decide_default(0);

@@ -309,7 +309,7 @@ TEST("those that are NaN are asked, whatever the batch, and no others") {
     }
 }
 
-TEST("what is told is believed, also when the tables are gone") {
+TEST("given values are used, also when the tables are gone") {
   static sum_problem x;
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
@@ -448,7 +448,7 @@ static void wrong_start(double told, double excess) {
   wrong(&x, "a start has value");
 }
 
-TEST("what is wrong is told") {
+TEST("wrong input is reported") {
   wrong_instead(1, -1, -1, "instead of action 1: in circles");
   wrong_instead(2, 1, -1, "in circles");
   wrong_instead(2, 4, 1, "in circles");

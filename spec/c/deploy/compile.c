@@ -248,7 +248,7 @@ TEST("options that make no sense are named") {
   refuse(&o, "device set 0 has device 7, which does not exist");
 }
 
-TEST("actions that are not legal are told why") {
+TEST("illegal actions are reported with the reason") {
   berth_deploy_options o = berth_deploy_default(BERTH_PHYSICAL);
   int32_t action[8] = { 99, 0, 0, 0, 0, 0, 0, 0 };
   o.strict = 1;

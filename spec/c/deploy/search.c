@@ -130,7 +130,7 @@ TEST("finds the best strategy of all, with and without memory limits, in steps o
   check_best(9e6);
 }
 
-TEST("where nothing fits, what lacks least is told") {
+TEST("where nothing fits, the least shortfall is reported") {
   berth_deploy *d = problem(1000);
   berth_decider *s = must_deploy_decider(d, NULL);
   RELEASE(d); /* the search holds it */
@@ -143,7 +143,7 @@ static void wrong(berth_deploy *d, const berth_deploy_search_options *o) {
   CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_EINVAL);
 }
 
-TEST("what is wrong is told") {
+TEST("wrong input is reported") {
   berth_deploy *d = problem(INFINITY);
   berth_deploy_search_options o = berth_deploy_search_default(0);
   int32_t start[8] = { 0 };

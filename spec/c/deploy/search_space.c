@@ -363,7 +363,7 @@ TEST("a prior of one's own sees strategies; half of its weight is for repeated o
 
 /* ---- refusals ---- */
 
-TEST("what is no assignment, and no strategy, is told") {
+TEST("a wrong assignment or strategy is reported") {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
   berth_deploy *d = draw_problem(2, 4, 3, 3);
   int32_t a[MOST_GROUPS] = { 0 };

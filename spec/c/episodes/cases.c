@@ -282,7 +282,7 @@ TEST("the teacher") {
 }
 
 /* What the teacher says of one op does not disturb what was told of another. */
-TEST("the log has what was told") {
+TEST("the log has the given values") {
   int32_t asked = 0, other = 1;
   setup s = setup_of("1 2", 2, INFINITY);
   episode_setup x = episodes_of(&s, NULL, 1);

@@ -85,7 +85,7 @@ TEST("placements are refused as by the simulator") {
   RELEASE(r);
 }
 
-TEST("devices without a way between them are told") {
+TEST("devices without a route between them are reported") {
   int32_t device[] = { 0, 1, 0 };
   berth_execution *r = NULL;
   setup s = setup_started();

@@ -210,7 +210,7 @@ static void refused_own(berth_gang_rule rule, const void *own, const char *text)
   CHECK(g == NULL);
 }
 
-TEST("mistakes are told, with the value") {
+TEST("mistakes are reported with the value") {
   static const int32_t none[] = { 0 };
   static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 } };
   berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
@@ -233,7 +233,7 @@ TEST("mistakes are told, with the value") {
   RELEASE(c);
 }
 
-TEST("options of a rule out of their range are told") {
+TEST("options of a rule out of range are reported") {
   static const double falling[] = { 7, 3 }, minus[] = { 1, -1 };
   static const int32_t two[] = { 0, 2 };
   berth_gang_las_options las = berth_gang_las_default();

@@ -169,7 +169,7 @@ TEST("dot: labels, sizes, collectives, colours") {
   RELEASE(&plain, &placed, g);
 }
 
-TEST("graphml: a placement goes and comes, types are told, digits are kept") {
+TEST("graphml: a placement is written and read, types are declared, digits are kept") {
   const int32_t device[] = { 0, 1, 0, 1, 2 };
   berth_graph *g = NULL;
   berth_text text = { 0 };

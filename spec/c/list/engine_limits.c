@@ -292,7 +292,7 @@ TEST("every allocation refused in turn") {
   CHECK(s.held == 0);
 }
 
-TEST("what no placement can hold is told as a whole, not by the op that got stuck") {
+TEST("what no placement can hold is reported as a whole, not by the last op tried") {
   names_the_total();
   names_the_pins();
   names_the_count();

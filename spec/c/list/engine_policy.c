@@ -249,9 +249,9 @@ static void all_settings(int what) {
   }
 }
 
-TEST("not now: an op wakes when it was told to, choose op") { waits(BERTH_CHOOSE_OP); }
-TEST("not now: an op wakes when it was told to, choose pair") { waits(BERTH_CHOOSE_PAIR); }
-TEST("not now: an op wakes when it was told to, choose device") { waits(BERTH_CHOOSE_DEVICE); }
+TEST("not now: an op wakes at the requested time, choose op") { waits(BERTH_CHOOSE_OP); }
+TEST("not now: an op wakes at the requested time, choose pair") { waits(BERTH_CHOOSE_PAIR); }
+TEST("not now: an op wakes at the requested time, choose device") { waits(BERTH_CHOOSE_DEVICE); }
 TEST("every setting makes a schedule") {
   all_settings(0);
   all_settings(WITH_ALL & ~WITH_MEMORY);

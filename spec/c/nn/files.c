@@ -149,7 +149,7 @@ static void refuse_load(berth_params *p, berth_adam *adam, berth_status want, co
   CHECK(memcmp(before, after, (size_t)berth_params_size(p) * sizeof *before) == 0);
 }
 
-TEST("another network: the first difference is told, and nothing changes") {
+TEST("another network: the first difference is reported, and nothing changes") {
   saved_net a = new_net(1, 1);
   berth_params *p = new_params();
   berth_adam *adam = NULL;

@@ -320,7 +320,7 @@ static void refused(const berth_ps_options *o, berth_ps_job j, const char *text)
   CHECK_TEXT(berth_errmsg(ctx), text);
 }
 
-TEST("problems: each wrong number is told with its place, value and what was expected") {
+TEST("problems: each wrong number is reported with its place, value and what was expected") {
   berth_ps_options good = berth_ps_default(3, 2, 9, capacity);
   berth_ps_job j = plain(0), two[] = { plain(2), plain(1) };
   double bad[] = { 4, 4, 4, NAN, 4, 4 };

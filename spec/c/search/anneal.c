@@ -105,7 +105,7 @@ static berth_status prefer_high(void *ud, const int32_t *device, double limit, d
   return a->calls == 1000 ? BERTH_ECALLBACK : BERTH_OK;
 }
 
-TEST("an objective of the user's: as often as told; what it fails with ends the search") {
+TEST("an objective of the user's is called as often as requested; its failure ends the search") {
   asked a = { 20, 0 };
   berth_objective f = { prefer_high, NULL, &a };
   berth_search_options o = berth_search_default();

@@ -53,7 +53,7 @@ TEST("batch = single runs, any number of threads") {
   }
 }
 
-TEST("the lowest failing row is told") {
+TEST("the lowest failing row is reported") {
   static int32_t device[ROWS * OPS];
   static berth_sim_summary out[ROWS];
   setup s;

@@ -370,7 +370,7 @@ static berth_status run_long(void) {
   return st;
 }
 
-TEST("a result tells its options") {
+TEST("a result reports its options") {
   int32_t device[] = { 0, 0, 0 }, sequence[] = { 0, 1, 2 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
   setup s = setup_of(straight, 1, INFINITY);

@@ -34,7 +34,11 @@ local function misuse(name, f, first)
   local n = 0
   for _, given in ipairs(ARGUMENTS) do
     local ok, why
-    if first then ok, why = pcall(f, first(), unpack(given)) else ok, why = pcall(f, unpack(given)) end
+    if first then
+      ok, why = pcall(f, first(), unpack(given))
+    else
+      ok, why = pcall(f, unpack(given))
+    end
     if not ok then
       n = n + 1
       assert.equal("string", type(why), name)
@@ -92,7 +96,7 @@ describe("errors of wrong arguments are berth's own", function()
       local names = {}
       for _, key in ipairs(methods_of[core.kind(x)] or {}) do names[key] = true end
       for _, from in pairs { x, type(index) == "table" and index or nil } do
-        if type(from) == "table" then for _, key in ipairs(sorted(from)) do names[key] = true end end
+        for _, key in ipairs(type(from) == "table" and sorted(from) or {}) do names[key] = true end
       end
       for _, key in ipairs(sorted(names)) do
         local f = x[key]

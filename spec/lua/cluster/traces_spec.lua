@@ -188,11 +188,12 @@ describe("a trace of jobs", function()
   end)
 
   it("has dates and spans; arrivals count from the first", function()
-    local text = "at,took,n\n2020-04-01 00:00:59,1-00:03:58,8\n2020-04-01T08:01:00.5+08:00,02:03,1\n"
+    local text = "at,took,n\n2020-04-01 00:00:59,1-00:03:58,8\n"
+      .. "2020-04-01T08:01:00.5+08:00,02:03,1\n"
     local columns = { arrival = "at", work = "took", gpus = "n" }
     local jobs, about = berth.load_trace(write(text), { columns = columns })
-    assert.same({ { arrival = 0, work = 86638, gpus = 8 }, { arrival = 1.5, work = 123, gpus = 1 } },
-      jobs)
+    assert.same({ { arrival = 0, work = 86638, gpus = 8 },
+      { arrival = 1.5, work = 123, gpus = 1 } }, jobs)
     assert.equal(1585699259, about.origin) -- date -u -d "2020-04-01 00:00:59" +%s
     assert.same({ "arrivals count from 1585699259 s of the file, option origin",
       "dates without a zone are taken as UTC" }, about.notes)
@@ -209,7 +210,8 @@ describe("a trace of jobs", function()
   end)
 
   it("counts arrivals of a clock from the first, others from 0", function()
-    local jobs, about = berth.load_trace(write(HEAD .. "1,1507300802,5,2,a\n2,1507300802.5,5,2,a\n"))
+    local jobs, about = berth.load_trace(write(HEAD
+      .. "1,1507300802,5,2,a\n2,1507300802.5,5,2,a\n"))
     assert.same({ 0, 0.5, 1507300802 }, { jobs[1].arrival, jobs[2].arrival, about.origin })
     jobs, about = berth.load_trace(write(HEAD .. "1,99999999,5,2,a\n"))
     assert.same({ 99999999, 0, {} }, { jobs[1].arrival, about.origin, about.notes })
@@ -236,7 +238,8 @@ describe("a trace of jobs", function()
   it("reads the options of its format only", function()
     local philly = write(HEAD .. "1,0,5,2,a\n")
     for key, case in pairs { durations = { 5, "is read of format pollux only" },
-      throughputs = { philly, "expected the header" }, worker = { "v100", "requires throughputs" } } do
+      throughputs = { philly, "expected the header" },
+      worker = { "v100", "requires throughputs" } } do
       local ok, why, more = pcall(berth.load_trace, philly, { [key] = case[1] })
       assert.matches(case[2], ok and more or why)
     end
