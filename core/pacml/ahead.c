@@ -94,7 +94,7 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   /* Blocks are counted for sizes that are powers of 2. */
   for (int32_t k = 2; k <= a->f.env->most && a->n_counted < BERTH_I_AHEAD_SIZES; k *= 2) {
     if (!a->f.env->legal[k]) continue;
-    /* the first blocks of a size, in the order of the search, stand for all of them */
+    /* some blocks of a size stand for all of them */
     int32_t n = a->f.first[k + 1] - a->f.first[k];
     a->counted[a->n_counted] = k;
     a->blocks[a->n_counted++] = n < BERTH_I_AHEAD_COUNTED ? n : BERTH_I_AHEAD_COUNTED;
@@ -102,11 +102,12 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   a->inputs = BERTH_I_AHEAD_MOMENTS * (a->n_counted + 1) + BERTH_I_AHEAD_OWN;
   a->n_weights = a->hidden * (a->inputs + 1) + a->hidden + 1;
   for (int32_t v = 0; v < a->f.servers; v++)
-    for (int32_t k = 0; k < a->n_counted; k++) {
-      const uint64_t *block = a->f.block + a->f.first[a->counted[k]];
-      for (int32_t i = 0; i < a->blocks[k]; i++)
-        a->with[v].of[k] |= (uint32_t)(block[i] >> v & 1) << i;
-    }
+    for (int32_t k = 0; k < a->n_counted; k++)
+      for (int32_t i = 0; i < a->blocks[k]; i++) {
+        const uint64_t *block = berth_i_fast_block(&a->f, berth_i_ahead_counted(a, k, i));
+        a->all.of[k] |= (uint32_t)1 << i;
+        a->with[v].of[k] |= (uint32_t)(block[v / 64] >> v % 64 & 1) << i;
+      }
   if ((st = fill(a, process)) == BERTH_OK) *out = a;
   else berth_pacml_ahead_release(a);
   return st;
@@ -121,6 +122,7 @@ berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w) {
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1,
                           w[i]);
   memcpy(a->w, w, (size_t)a->n_weights * sizeof *w);
+  a->is_chosen = false;
   a->is_new = true;
   for (int32_t i = 0; i < a->n_weights; i++) a->is_new = a->is_new && w[i] == 0;
   return BERTH_OK;
@@ -143,18 +145,11 @@ void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t 
 
 berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
                                     int32_t *blocked) {
-  berth_status st = BERTH_OK;
   for (int32_t j = 0; j < n; j++)
     if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0)
         || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL,
                           "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
-  berth_i_ahead_state s = berth_i_ahead_empty(a);
-  *blocked = 0;
-  for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
-    *blocked += berth_i_ahead_step(a, &s, &jobs[j], INFINITY, NULL);
-    if (j % 1024 == 0) st = berth_i_interrupted(a->f.env->ramp->ctx);
-  }
-  return st;
+  return berth_i_ahead_play(a, n, jobs, 0, blocked);
 }

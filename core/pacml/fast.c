@@ -1,4 +1,4 @@
-/* Blocks as masks, models as tables: the cluster of at most 64 servers on which the planner plays.
+/* Blocks as masks, models as tables: the cluster on which the planner plays.
  * Legal blocks of each size are listed once, in the order of RAMP's first fit; a model under a
  * decision is its time and the different numbers of pieces of its ops, each of which takes a
  * block. O(models decisions) look-aheads at creation, then O(sizes blocks) a placement. */
@@ -11,11 +11,14 @@ typedef struct collector {
 
 static bool collect(void *ud, int32_t n, const int32_t *block) {
   collector *c = ud;
-  uint64_t mask = 0;
-  for (int32_t i = 0; i < n; i++) mask |= (uint64_t)1 << block[i];
-  for (size_t i = c->first; c->f->block && i < c->n; i++)
-    if (c->f->block[i] == mask) return false; /* of another shape */
-  if (c->f->block) c->f->block[c->n] = mask;
+  const berth_i_fast *f = c->f;
+  berth_i_servers mask = { { 0 } };
+  for (int32_t i = 0; i < n; i++) mask.w[block[i] / 64] |= (uint64_t)1 << block[i] % 64;
+  for (size_t i = c->first; f->block && i < c->n; i++)
+    if (berth_i_fast_equal(f, f->block + i * (size_t)f->words, mask.w))
+      return false; /* of another shape */
+  if (f->block)
+    memcpy(f->block + c->n * (size_t)f->words, mask.w, (size_t)f->words * sizeof *mask.w);
   c->n++;
   return false;
 }
@@ -70,7 +73,7 @@ static berth_status fill(berth_i_fast *f) {
   berth_status st;
   if ((st = berth_i_pool_status(&f->pool)) != BERTH_OK) return st;
   f->n_blocks = collect_all(f);
-  f->block = berth_i_pool_alloc(&f->pool, f->n_blocks, sizeof *f->block);
+  f->block = berth_i_pool_alloc(&f->pool, f->n_blocks, (size_t)f->words * sizeof *f->block);
   if ((st = berth_i_pool_status(&f->pool)) != BERTH_OK) return st;
   collect_all(f);
   for (int32_t m = 0; m < env->n; m++)
@@ -83,34 +86,51 @@ berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
   *f = (berth_i_fast){ .pool = berth_i_pool_empty(env->ramp->ctx),
                        .env = env,
                        .servers = env->ramp->servers };
-  if (f->servers > BERTH_I_FAST_SERVERS || env->n_decisions > BERTH_I_FAST_DECISIONS)
+  if (env->n_decisions > BERTH_I_FAST_DECISIONS)
     return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
-                        "pacml: planning ahead is for at most %d servers and %d decisions, not %d "
-                        "and %d",
-                        (int)BERTH_I_FAST_SERVERS, (int)BERTH_I_FAST_DECISIONS, (int)f->servers,
-                        (int)env->n_decisions);
-  f->all = f->servers == 64 ? ~(uint64_t)0 : ((uint64_t)1 << f->servers) - 1;
+                        "pacml: planning ahead is for at most %d decisions, not %d",
+                        (int)BERTH_I_FAST_DECISIONS, (int)env->n_decisions);
+  f->words = (f->servers + 63) / 64;
   berth_pacml_retain(env);
   berth_status st;
   if ((st = fill(f)) != BERTH_OK) berth_i_fast_release(f);
   return st;
 }
 
-static uint64_t first_free(const berth_i_fast *f, int32_t size, uint64_t busy) {
+berth_i_servers berth_i_fast_busy(const berth_i_fast *f, const double *free_at, double time) {
+  berth_i_servers busy;
+  for (int32_t i = 0, s = 0; i < f->words; i++) {
+    uint64_t word = 0;
+    for (int32_t k = 0; k < 64 && s < f->servers; k++, s++)
+      word |= (uint64_t)(free_at[s] > time) << k;
+    busy.w[i] = word;
+  }
+  return busy;
+}
+
+/* BERTH_NONE: there is none. */
+static int32_t first_free(const berth_i_fast *f, int32_t size, const berth_i_servers *busy) {
   for (int32_t i = f->first[size]; i < f->first[size + 1]; i++)
-    if (!(f->block[i] & busy)) return f->block[i];
-  return 0;
+    if (!berth_i_fast_meets(f, berth_i_fast_block(f, i), busy->w)) return i;
+  return BERTH_NONE;
 }
 
 /* exact: the others are sought within the largest, if they can be there. */
-uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy,
-                            uint64_t block) {
-  uint64_t taken = block ? block : first_free(f, cut->size[0], busy);
-  for (int32_t i = 1; taken && i < cut->n_sizes; i++) {
-    uint64_t more = f->env->ramp->o.compat ? 0 : first_free(f, cut->size[i], busy | ~taken);
-    if (!more) more = first_free(f, cut->size[i], busy);
-    if (!more) return 0;
-    taken |= more;
+bool berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut,
+                        const berth_i_servers *busy, int32_t block, berth_i_servers *taken) {
+  if (block == BERTH_NONE) block = first_free(f, cut->size[0], busy);
+  if (block == BERTH_NONE) return false;
+  memcpy(taken->w, berth_i_fast_block(f, block), (size_t)f->words * sizeof *taken->w);
+  for (int32_t i = 1; i < cut->n_sizes; i++) {
+    block = BERTH_NONE;
+    if (!f->env->ramp->o.compat) {
+      berth_i_servers outside;
+      for (int32_t k = 0; k < f->words; k++) outside.w[k] = busy->w[k] | ~taken->w[k];
+      block = first_free(f, cut->size[i], &outside);
+    }
+    if (block == BERTH_NONE) block = first_free(f, cut->size[i], busy);
+    if (block == BERTH_NONE) return false;
+    for (int32_t k = 0; k < f->words; k++) taken->w[k] |= berth_i_fast_block(f, block)[k];
   }
-  return taken;
+  return true;
 }

@@ -55,7 +55,9 @@ static const berth_i_choice *choice_of(const learner *l, int32_t i) {
  * have in common drops out. */
 static void learn_choices(learner *l, double rate) {
   berth_pacml_ahead *a = l->a;
-  berth_pacml_ahead_options o = { l->o->futures, l->o->depth, berth_rng_u64(l->rng), 1, INFINITY };
+  berth_pacml_ahead_options o = { .futures = l->o->futures, .depth = l->o->depth,
+                                  .seed = berth_rng_u64(l->rng), .reject = 1,
+                                  .horizon = INFINITY };
   /* 1. The choices with least to be blocked, by the network. */
   int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = 0;
   for (int32_t i = 0; i <= l->v.n; i++) {
@@ -106,7 +108,7 @@ static berth_status games(learner *l, double *blocked) {
     if (l->o->futures > 0) learn_choices(l, rate);
     if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
     berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
-    if (at < l->v.n) berth_i_ahead_hold(&l->s, &l->choice[at]);
+    if (at < l->v.n) berth_i_ahead_hold(l->a, &l->s, &l->choice[at]);
     bool refused = at == l->v.n;
     sum += refused;
     *blocked = (double)sum / (j + 1);
@@ -153,7 +155,7 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
     int32_t inner = a->hidden * (a->inputs + 1);
     for (int32_t i = 0; i < a->n_weights && a->is_new; i++)
       a->w[i] = i < inner ? 0.3 * berth_rng_normal(rng) : 0;
-    a->is_new = false;
+    a->is_new = a->is_chosen = false;
     st = games(l, blocked);
   }
   berth_i_free(ctx, l->trace, n, sizeof *l->trace);

@@ -12,14 +12,14 @@ static const double moment[MOMENTS] = { 1, 2, 3, 5, 8, 13 };
 /* What is free at the moments to come if no other job arrives. */
 typedef struct outlook {
   int32_t servers[MOMENTS];
-  uint64_t busy[MOMENTS];
+  berth_i_servers busy[MOMENTS];
   berth_i_blocks blocks[MOMENTS];
   double x[MOMENTS * (SIZES + 1)];
 } outlook;
 
-static void set_inputs(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks,
-                 const berth_i_blocks *hit, double *x) {
-  x[0] = (double)(a->f.servers - berth_i_count_bits(busy & a->f.all)) / a->f.servers;
+static void set_inputs(const berth_pacml_ahead *a, int32_t n_busy, const berth_i_blocks *blocks,
+                       const berth_i_blocks *hit, double *x) {
+  x[0] = (double)(a->f.servers - n_busy) / a->f.servers;
   for (int32_t k = 0; k < a->n_counted; k++)
     x[k + 1] = (double)berth_i_count_bits32(blocks->of[k] & ~(hit ? hit->of[k] : 0)) / a->blocks[k];
 }
@@ -28,12 +28,13 @@ static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, o
   int32_t width = a->n_counted + 1;
   for (int32_t i = 0; i < MOMENTS; i++) {
     o->busy[i] = berth_i_fast_busy(&a->f, s->free_at, s->now + moment[i] * a->gap);
-    if (i > 0 && o->busy[i] == o->busy[i - 1]) {
+    if (i > 0 && berth_i_fast_equal(&a->f, o->busy[i].w, o->busy[i - 1].w)) {
       o->blocks[i] = o->blocks[i - 1];
       memcpy(o->x + i * width, o->x + (i - 1) * width, (size_t)width * sizeof *o->x);
     } else {
-      o->blocks[i] = berth_i_blocks_free(a, o->busy[i]);
-      set_inputs(a, o->busy[i], &o->blocks[i], NULL, o->x + i * width);
+      o->blocks[i] = berth_i_blocks_free(a, &o->busy[i]);
+      set_inputs(a, berth_i_fast_count(&a->f, o->busy[i].w), &o->blocks[i], NULL,
+                 o->x + i * width);
     }
   }
 }
@@ -42,12 +43,15 @@ static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, o
 static int32_t inputs_of(const berth_pacml_ahead *a, const outlook *o, const berth_i_choice *c,
                          double limit, double *x) {
   int32_t width = a->n_counted + 1, at = MOMENTS * width,
-          n = c ? berth_i_count_bits(c->servers) : 0, changed = 0;
+          n = c ? berth_i_fast_count(&a->f, c->servers.w) : 0, changed = 0;
   memcpy(x, o->x, (size_t)at * sizeof *x);
   if (c) {
-    berth_i_blocks hit = berth_i_blocks_hit(a, c->servers);
-    for (; changed < MOMENTS && c->jct > moment[changed] * a->gap; changed++)
-      set_inputs(a, o->busy[changed] | c->servers, &o->blocks[changed], &hit, x + changed * width);
+    berth_i_blocks hit = berth_i_blocks_hit(a, &c->servers);
+    for (; changed < MOMENTS && c->jct > moment[changed] * a->gap; changed++) {
+      /* no server of the choice is busy at any of the moments */
+      int32_t n_busy = n + berth_i_fast_count(&a->f, o->busy[changed].w);
+      set_inputs(a, n_busy, &o->blocks[changed], &hit, x + changed * width);
+    }
   }
   x[at++] = c == NULL;
   x[at++] = (double)n / a->f.servers;

@@ -1,9 +1,10 @@
 -- Blocking rates on the published workload: rules, rules that look ahead, trained agents, and the
 -- bound with knowledge of all arrivals. Trials go to FILE and are not run again; then a table for
 -- each time between arrivals.
--- lua scripts/bench/pacml_study.lua FOLDER FILE [MODE [DECIDERS [BETAS [SEEDS [GAPS]]]]]
+-- lua scripts/bench/pacml_study.lua FOLDER FILE [MODE [DECIDERS [BETAS [SEEDS [GAPS [CLUSTER]]]]]]
 --   FOLDER: that of the profiles. MODE: compat (default); exact (true units: gaps in seconds as if they were milliseconds);
---   true-units (as compat, but milliseconds are milliseconds). DECIDERS, BETAS, GAPS: comma-separated. SEEDS: 10.
+--   true-units (as compat, but milliseconds are milliseconds). DECIDERS, BETAS, GAPS: comma-separated. SEEDS: 10, or FROM-TO.
+--   CLUSTER: groups x racks x slots, 4x4x2.
 --   Deciders: the names of berth.pacml.deciders; bound; planner (the network alone) or planner:64x16 (64 futures of 16 arrivals),
 --   one for each beta and gap; one or one:64x16, the same for all betas; agent:FILE, FILE with %s for the beta.
 -- Planners are trained at first use, and saved beside FILE.
@@ -16,7 +17,7 @@ local MODES = {
 }
 local folder, path, mode = arg[1], arg[2], arg[3] or "compat"
 if not path or not MODES[mode] then
-  io.stderr:write("usage: pacml_study.lua FOLDER FILE [compat|exact|true-units [DECIDERS [BETAS [SEEDS [GAPS]]]]]\n")
+  io.stderr:write("usage: pacml_study.lua FOLDER FILE [compat|exact|true-units [DECIDERS [BETAS [SEEDS [GAPS [CLUSTER]]]]]]\n")
   os.exit(2)
 end
 
@@ -32,7 +33,14 @@ end
 local wanted = list(arg[4] or "para-max,para-min,random,largest-feasible,capped:4,capped:8,planner,planner:16x16,bound")
 local betas, gaps = list(arg[5] or "A,B,C,D"), list(arg[7] or "1000")
 local seeds = {}
-for i = 1, tonumber(arg[6] or 10) do seeds[i] = 1000 + i end
+local from, to = (arg[6] or "10"):match("^(%d+)%-(%d+)$")
+for seed = from or 1001, to or 1000 + (arg[6] or 10) do seeds[#seeds + 1] = seed end
+local cluster = arg[8] or "4x4x2"
+do
+  local o = MODES[mode].ramp
+  o.groups, o.racks, o.slots = cluster:match("^(%d+)x(%d+)x(%d+)$")
+  for _, key in ipairs { "groups", "racks", "slots" } do o[key] = assert(tonumber(o[key]), cluster) end
+end
 
 local env
 do
@@ -65,7 +73,8 @@ end
 -- In compat, jobs that run at the end count as blocked: planners get the time of the end.
 local function plays(agent, futures, depth)
   return function(run, stop)
-    return agent:decide(run, { futures = futures, depth = depth, horizon = mode ~= "exact" and stop or nil })
+    return agent:decide(run, { futures = futures, depth = depth, rules = futures > 0,
+      horizon = mode ~= "exact" and stop or nil })
   end
 end
 
@@ -76,7 +85,7 @@ local function decider(name, beta, gap)
     return file and { name, agent_of((file:gsub("%%s", beta))) } or name
   end
   local learned = kind == "one" and { "A", "B", "C", "D" } or { beta }
-  local agent = agent_of(("%s.%s.%s.%s.agent"):format(path, mode, table.concat(learned), gap), learned, gap)
+  local agent = agent_of(("%s.%s.%s.%s.%s.agent"):format(path, mode, cluster, table.concat(learned), gap), learned, gap)
   return { name, plays(agent, tonumber(futures) or 0, tonumber(depth) or 1) }
 end
 
@@ -88,7 +97,7 @@ local function bounds(gap)
       copies = COPIES }
     return { blocking_rate = assert(berth.pacml.bound(env, trace, { horizon = horizon(gap) })).blocking_rate }
   end
-  return assert(berth.experiment { name = ("bound %s %s"):format(mode, gap), path = path, grid = { beta = betas }, seeds = seeds,
+  return assert(berth.experiment { name = ("bound %s %s %s"):format(mode, cluster, gap), path = path, grid = { beta = betas }, seeds = seeds,
     run = run })
 end
 
@@ -97,7 +106,7 @@ local function played(gap, beta)
   for _, name in ipairs(wanted) do
     if name ~= "bound" then asked[#asked + 1] = decider(name, beta, gap) end
   end
-  return #asked > 0 and assert(berth.pacml.study(env, { name = mode, deciders = asked, betas = { beta }, seeds = seeds,
+  return #asked > 0 and assert(berth.pacml.study(env, { name = mode .. " " .. cluster, deciders = asked, betas = { beta }, seeds = seeds,
     path = path, horizon = horizon(gap), trace = { jobs = JOBS, interarrival = seconds(gap), copies = COPIES } }))
 end
 
@@ -114,7 +123,7 @@ for _, gap in ipairs(gaps) do
   for _, name in ipairs(wanted) do
     if name == "bound" then add(cells, bounds(gap), name) end
   end
-  print(("\n| %s, %s s | %s |\n|---|%s"):format(mode, gap, table.concat(betas, " | "), ("---|"):rep(#betas)))
+  print(("\n| %s, %s, %s s | %s |\n|---|%s"):format(mode, cluster, gap, table.concat(betas, " | "), ("---|"):rep(#betas)))
   for _, name in ipairs(wanted) do
     local line = {}
     for i, beta in ipairs(betas) do line[i] = cells[name .. " " .. beta] or "-" end

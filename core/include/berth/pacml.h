@@ -166,7 +166,7 @@ berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
  * sampled futures are played on with the network, and the choice with the fewest blocked jobs is
  * taken. Both work on a quick copy of the cluster, in which servers are bits: exact but for two
  * things that the decision itself then checks: memory never binds, and a model takes the time that
- * it takes on an empty cluster. At most 64 servers.
+ * it takes on an empty cluster.
  *
  * Ours; learning as in Sutton, "Learning to Predict by the Methods of Temporal Differences", 1988;
  * rollouts as in Tesauro and Galperin, "On-line Policy Improvement using Monte-Carlo Search", 1996;
@@ -187,7 +187,7 @@ typedef struct berth_pacml_ahead berth_pacml_ahead;
  *        published, and those that leave most large blocks free
  * @param discount of what is blocked one arrival later, 0 to below 1
  * @param process copied
- * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 64 servers); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 40 decisions); BERTH_ENOMEM
  * Before anything is learned the weights are those of a rule, one unit: the more servers and blocks
  * stay free at the moments to come, the better. With rollouts that is a rolling-horizon planner
  * which needs no training. Of weights that are all 0 the first choice is taken, that with fewest
@@ -243,6 +243,9 @@ typedef struct berth_pacml_ahead_options {
   int32_t depth;   /* arrivals in each; default 24 */
   uint64_t seed;   /* futures depend on it and on the number of the job; default 0 */
   int reject;      /* 1 (default): turning away a job that could run is a choice, too */
+  int rules;       /* 1 (default): the best capped rule (most pieces up to a cap that fit and end by
+                      the deadline, else the fewest above) takes the network's place where it blocks
+                      fewer of 4,096 jobs of the process; chosen at the first decision */
   double horizon;  /* s: what ends later counts as blocked, what arrives later does not count, as
                       published; INFINITY (default) */
 } berth_pacml_ahead_options;

@@ -141,9 +141,9 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* pacml planner:decide(run, { futures, depth, seed, reject, horizon }): decision, block: ids of
- * servers, nil: the first that fits; nil, message, code. The caller decides: the run goes on only
- * with run:decide. */
+/* pacml planner:decide(run, { futures, depth, seed, reject, rules, horizon }): decision, block: ids
+ * of servers, nil: the first that fits; nil, message, code. The caller decides: the run goes on
+ * only with run:decide. */
 static int decide(lua_State *L) {
   BL_WHERE(w, "pacml planner:decide");
   bl_pacml_ahead_box *box = self(L, w.fn);

@@ -122,7 +122,7 @@ TEST("a future counts blocked jobs, and what the network expects, the less the l
 
 /* A job that would end behind the horizon is blocked; nothing comes before it. */
 TEST("what would end behind the horizon is blocked") {
-  const berth_i_choice late = { 0, 0, 0, 5 };
+  const berth_i_choice late = { .block = BERTH_NONE, .jct = 5 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state empty = { .now = 0 };
   planner_world w;

@@ -56,7 +56,7 @@ options.declare("agents.pacml.planner", options.join({
   { key = "futures", type = "whole", default = "64",
     text = "rollouts of a decision for each choice, in the mean (some 10 ms); 0: the value alone" },
   { key = "depth", type = "whole", default = "16", text = "arrivals in each rollout" },
-}, options.rows("planner:decide", "reject horizon"), {
+}, options.rows("planner:decide", "reject rules horizon"), {
   { key = "seed", type = "whole", default = "0", text = "of weights and rollouts" },
 }, options.rows "agents.pacml.training"))
 
@@ -64,7 +64,7 @@ options.declare("agents.pacml.planner:train",
   options.join(options.rows "agents.pacml.training", options.rows "agents.checkpoint"))
 
 options.declare("agents.pacml.planner:decide",
-  options.rows("agents.pacml.planner", "futures depth reject horizon"))
+  options.rows("agents.pacml.planner", "futures depth reject rules horizon"))
 
 local training = options.keys "agents.pacml.training"
 local deciding = options.keys "agents.pacml.planner:decide"
