@@ -85,7 +85,8 @@ local function decider(name, beta, gap)
     return file and { name, agent_of((file:gsub("%%s", beta))) } or name
   end
   local learned = kind == "one" and { "A", "B", "C", "D" } or { beta }
-  local agent = agent_of(("%s.%s.%s.%s.%s.agent"):format(path, mode, cluster, table.concat(learned), gap), learned, gap)
+  local saved = ("%s.%s.%s.%s.%s.agent"):format(path, mode, cluster, table.concat(learned), gap)
+  local agent = agent_of(saved, learned, gap)
   return { name, plays(agent, tonumber(futures) or 0, tonumber(depth) or 1) }
 end
 
@@ -97,7 +98,8 @@ local function bounds(gap)
       copies = COPIES }
     return { blocking_rate = assert(berth.pacml.bound(env, trace, { horizon = horizon(gap) })).blocking_rate }
   end
-  return assert(berth.experiment { name = ("bound %s %s %s"):format(mode, cluster, gap), path = path, grid = { beta = betas }, seeds = seeds,
+  local title = ("bound %s %s %s"):format(mode, cluster, gap)
+  return assert(berth.experiment { name = title, path = path, grid = { beta = betas }, seeds = seeds,
     run = run })
 end
 
