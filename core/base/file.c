@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_NAMES = 100 }; /* candidates for the name of the new file */
+enum { MOST_NAMES = 100, WAIT_MS = 100 }; /* candidates for the name of the new file */
 
 berth_status berth_i_file_error(berth_ctx *ctx, const char *path, const char *what) {
   char reason[128];
@@ -18,6 +19,18 @@ berth_status berth_i_file_error(berth_ctx *ctx, const char *path, const char *wh
   if (strerror_r(code, reason, sizeof reason) != 0)
     snprintf(reason, sizeof reason, "error %d", code);
   return berth_i_fail(ctx, BERTH_EIO, "%s: %s: %s", path, what, reason);
+}
+
+/* An interrupt that is no signal, or a signal just before poll(), is seen after WAIT_MS. */
+berth_status berth_i_file_wait(berth_ctx *ctx, int fd, short events) {
+  struct pollfd p = { .fd = fd, .events = events };
+  berth_status st;
+  int ready;
+  do {
+    if ((st = berth_i_interrupted(ctx)) != BERTH_OK) return st;
+    ready = poll(&p, 1, WAIT_MS);
+  } while (ready == 0 || (ready < 0 && errno == EINTR));
+  return BERTH_OK;
 }
 
 bool berth_i_file_write(int fd, const void *data, size_t len) {

@@ -7,6 +7,10 @@
 /** Fails with "path: what: reason", the reason from errno.  @return BERTH_EIO */
 berth_status berth_i_file_error(berth_ctx *ctx, const char *path, const char *what);
 
+/** Waits until fd can be read or written (POLLIN, POLLOUT), or its other end is closed; calls the
+ *  interrupt hook at least once.  @return BERTH_OK, BERTH_EINTERRUPT */
+berth_status berth_i_file_wait(berth_ctx *ctx, int fd, short events);
+
 /** Writes all `len` bytes; short writes and EINTR are continued. @return false: errno is set */
 bool berth_i_file_write(int fd, const void *data, size_t len);
 

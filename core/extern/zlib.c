@@ -1,12 +1,10 @@
-/* zlib, wrapped: gzip data in memory, unpacked to at most 4 GiB (1 GiB where size_t has 32 bits),
- * so that a small file cannot take all memory. Several members in one file are joined, as gunzip
- * does. */
+/* zlib, wrapped: gzip data in memory. Several members in one file are joined, as gunzip does. */
 #include "zlib_internal.h"
 
 #include <limits.h>
 #include <zlib.h>
 
-static const size_t MAX_TEXT = (size_t)1 << (sizeof(size_t) > 4 ? 32 : 30); /* unpacked */
+enum { PIECE = 1 << 20 }; /* unpacked bytes between two calls of the interrupt hook */
 
 bool berth_i_is_gzip(const char *text, size_t len) {
   return len >= 2 && (unsigned char)text[0] == 0x1f && (unsigned char)text[1] == 0x8b;
@@ -19,7 +17,7 @@ typedef struct unpack {
   const char *in; /* packed bytes that z has not been given yet */
   size_t n_in;
   char *text;
-  size_t used, cap;
+  size_t used, cap, most;
 } unpack;
 
 static void feed(unpack *u) {
@@ -32,18 +30,21 @@ static void feed(unpack *u) {
 }
 
 static berth_status inflate_some(unpack *u, int *code) {
-  berth_status st = berth_i_grow_text(u->ctx, &u->text, &u->cap, u->used);
+  berth_status st = berth_i_interrupted(u->ctx);
+  if (st == BERTH_OK) st = berth_i_grow_text(u->ctx, &u->text, &u->cap, u->used);
   if (st != BERTH_OK) return st;
   size_t room = u->cap - u->used - 1;
-  if (room > UINT_MAX) room = UINT_MAX;
+  if (room > PIECE) room = PIECE;
   feed(u);
   u->z.next_out = (Bytef *)u->text + u->used;
   u->z.avail_out = (uInt)room;
   *code = inflate(&u->z, Z_NO_FLUSH);
   u->used += room - u->z.avail_out;
-  if (u->used > MAX_TEXT)
-    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: unpacks to more than %zu bytes", u->name,
-                        MAX_TEXT);
+  if (u->used > u->most) {
+    char most[40];
+    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: unpacks to more than %s (most_bytes)", u->name,
+                        berth_quantity_format((double)u->most, BERTH_BYTES, most, sizeof most));
+  }
   if (*code == Z_MEM_ERROR) return berth_i_nomem(u->ctx);
   if (*code == Z_BUF_ERROR)
     return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: gzip data ends too early", u->name);
@@ -67,8 +68,8 @@ static berth_status inflate_all(unpack *u) {
 }
 
 berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len,
-                            char **out, size_t *len, size_t *size) {
-  unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len };
+                            size_t most, char **out, size_t *len, size_t *size) {
+  unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len, .most = most };
   if (inflateInit2(&u.z, 15 + 16) != Z_OK) return berth_i_nomem(ctx);
   berth_status st = inflate_all(&u);
   inflateEnd(&u.z);

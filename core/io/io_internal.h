@@ -39,9 +39,15 @@ berth_status berth_i_read_berth_placement(const berth_i_json *doc, berth_i_value
 
 /* ---- files (io/text/file.c) ---- */
 
-/** Whole file.  @param out [*size], of which *len are used and one more is 0 */
-berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len,
-                               size_t *size);
+/** Whole file, or standard input ("-").  @param out [*size], of which *len are used and one more is
+ *  0  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (more than `most` bytes), BERTH_ENOMEM,
+ *          BERTH_EINTERRUPT */
+berth_status berth_i_read_file(berth_ctx *ctx, const char *path, size_t most, char **out,
+                               size_t *len, size_t *size);
+/** For messages: the path, or "standard input". */
+const char *berth_i_input_name(const char *path);
+/** The option as a size. */
+size_t berth_i_most_bytes(double most);
 
 /* ---- lines of text formats (io/text/lines.c) ---- */
 

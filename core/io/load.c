@@ -138,12 +138,12 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
 /* text is `size` bytes from the context and is released here; what was unpacked takes its place. */
 static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, size_t len,
                                 size_t size, const berth_load_options *opts, berth_bundle *out) {
-  berth_i_source src = { ctx, name, text, len, opts ? *opts : berth_load_default() };
-  berth_status st = check_options(ctx, &src.opts);
-  if (st == BERTH_OK && berth_i_is_gzip(text, len)) {
+  berth_i_source src = { ctx, name, text, len, *opts };
+  berth_status st = BERTH_OK;
+  if (berth_i_is_gzip(text, len)) {
     char *plain = NULL;
     size_t plain_len = 0, plain_size = 0;
-    st = berth_i_gunzip(ctx, name, text, len, &plain, &plain_len, &plain_size);
+    st = berth_i_gunzip(ctx, name, text, len, berth_i_most_bytes(opts->most_bytes), &plain, &plain_len, &plain_size);
     berth_i_free(ctx, text, size, 1);
     text = plain;
     size = plain_size;
@@ -159,16 +159,23 @@ berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_optio
                         berth_bundle *out) {
   char *text = NULL;
   size_t len = 0, size = 0;
-  berth_status st = berth_i_read_file(ctx, path, &text, &len, &size);
-  return st == BERTH_OK ? parse_owned(ctx, path, text, len, size, opts, out) : st;
+  berth_load_options o = opts ? *opts : berth_load_default();
+  berth_status st;
+  if ((st = check_options(ctx, &o)) != BERTH_OK) return st;
+  st = berth_i_read_file(ctx, path, berth_i_most_bytes(o.most_bytes), &text, &len, &size);
+  if (st != BERTH_OK) return st;
+  return parse_owned(ctx, berth_i_input_name(path), text, len, size, &o, out);
 }
 
 /* Readers need text[len] == 0, and unpacking replaces the text: so it is copied. */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out) {
+  berth_load_options o = opts ? *opts : berth_load_default();
+  berth_status st;
+  if ((st = check_options(ctx, &o)) != BERTH_OK) return st;
   char *copy = berth_i_alloc(ctx, len + 1, 1);
   if (!copy) return berth_i_nomem(ctx);
   if (len > 0) memcpy(copy, text, len);
   copy[len] = 0;
-  return parse_owned(ctx, name, copy, len, len + 1, opts, out);
+  return parse_owned(ctx, name, copy, len, len + 1, &o, out);
 }

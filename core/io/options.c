@@ -19,6 +19,7 @@ berth_load_options berth_load_default(void) {
   berth_load_options o = { 0 };
   o.mirror = BERTH_MIRROR_PHYSICAL;
   o.file_bandwidth = 16e9;
+  o.most_bytes = 1e9;
   return o;
 }
 
@@ -35,6 +36,8 @@ const berth_option_table *berth_load_option_table(void) {
     { FIELD(file_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
       .text = "rate at which transfer seconds become bytes, or of the links between machines" },
     { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
+    { FIELD(most_bytes, QUANTITY), .unit = BERTH_BYTES, .low = 1,
+      .text = "a file that is larger, unpacked if it is gzip, is refused" },
     { .key = NULL }
   };
   static const berth_option_table table = {

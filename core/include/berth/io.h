@@ -57,6 +57,8 @@ typedef struct berth_load_options {
   double file_bandwidth;  /* bytes/s; dnn-partitioning: transfer times become bytes at this rate,
                              which links get; wfformat: of the machines' links; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
+  double most_bytes;      /* of any format: a file that is larger, unpacked if it is gzip, is
+                             refused; default 1e9 */
 } berth_load_options;
 berth_load_options berth_load_default(void);
 const berth_option_table *berth_load_option_table(void);
@@ -70,9 +72,11 @@ typedef struct berth_bundle {
 } berth_bundle;
 void berth_bundle_release(berth_bundle *b);
 
-/** @param path also "-"-free: a file name; gzip is read as such.
+/** The interrupt hook is called while the file is read and unpacked, also while a FIFO has no
+ *  writer.
+ *  @param path of a regular file, FIFO or terminal, or "-": standard input; gzip is read as such
  *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE;
- *          BERTH_EINVAL (an option); BERTH_ENOMEM */
+ *          BERTH_EINVAL (an option); BERTH_ENOMEM; BERTH_EINTERRUPT */
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
                         berth_bundle *out);
 /** The same from memory.  @param name of the file, for messages */
@@ -87,10 +91,12 @@ typedef struct berth_text {
 } berth_text;
 void berth_text_release(berth_text *t);
 
-/** A whole file as it is, unpacked if it is gzip. @param out empty, or it is added to; its ctx is
- * set when it is NULL
- *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data), BERTH_ENOMEM */
-berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
+/** A whole file as it is, unpacked if it is gzip.
+ *  @param path as of berth_load  @param most_bytes as in berth_load_options; 0: its default
+ *  @param out empty, or it is added to; its ctx is set when it is NULL
+ *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data, more than most_bytes),
+ *          BERTH_EINVAL (most_bytes), BERTH_ENOMEM, BERTH_EINTERRUPT */
+berth_status berth_read(berth_ctx *ctx, const char *path, double most_bytes, berth_text *out);
 
 /* ---- JSON ---- */
 
@@ -151,8 +157,12 @@ berth_status berth_write_placed(berth_graph *g, const char *format, const int32_
 const char *berth_number_text(double x, int digits, char *buf, size_t size);
 /** Writes text to a new file that takes the place of an old one at once: the old contents stay if
  *  it fails. What must be writable is the directory: an old file is replaced even if it is
- *  read-only. @return BERTH_OK, BERTH_EIO */
+ *  read-only. FIFOs and devices are written in place, with calls of the interrupt hook.
+ *  @param path "-": standard output  @return BERTH_OK, BERTH_EIO, BERTH_EINTERRUPT */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);
+/** Could berth_save write it, as far as its directory and permissions go? Opens nothing.
+ *  @return BERTH_OK; BERTH_EIO */
+berth_status berth_can_save(berth_ctx *ctx, const char *path);
 
 #ifdef __cplusplus
 }

@@ -10,9 +10,9 @@ local report = require "berth.cli.report"
 local answer = {}
 
 answer.options = {
-  cli.file("output", "writes the placement (berth JSON)"),
-  cli.file("trace", "writes a timeline that opens in Perfetto"),
-  cli.file("placed-graph",
+  cli.output("output", "writes the placement (berth JSON)"),
+  cli.output("trace", "writes a timeline that opens in Perfetto"),
+  cli.output("placed-graph",
     "writes the graph with its devices, as " .. formats.endings(formats.shown)),
 }
 

@@ -23,12 +23,8 @@ end
 
 --- Ends the command if the file of an option cannot be written: before the work, not after it.
 function fail.unless_writable(name, path)
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local file, message = io.open(path, "ab")
-  if not file then fail.usage("--%s: %s", name, message) end
-  file:close()
-  if not there then os.remove(path) end
+  local fine, message = require("berth.core").can_write(path)
+  if not fine then fail.usage("--%s: %s", name, message) end
 end
 
 local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }

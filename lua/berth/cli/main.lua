@@ -20,6 +20,8 @@ local function overview()
   lines[#lines + 1] = ""
   lines[#lines + 1] = "berth COMMAND --help lists the options, with units; berth --version the "
     .. "version."
+  lines[#lines + 1] = "A file named - is standard input or output; what else is printed then goes "
+    .. "to standard error."
   lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted"
   return table.concat(lines, "\n")
 end
@@ -39,9 +41,22 @@ local function command_of(argv)
   return command, words
 end
 
+-- Raises if two files are standard output. @return whether one is
+local function takes_output(command, given)
+  local name = given.json and "json" or nil
+  local taken = false
+  for _, option in ipairs(command.options) do
+    if option.writes and given[option.name] == "-" then
+      if name then fail.usage("--%s and --%s: both on standard output", name, option.name) end
+      name, taken = option.name, true
+    end
+  end
+  return taken
+end
+
 -- Runs one command line and returns its exit code. state.json is set when errors have to be printed
--- as JSON, too.
-local function dispatch(argv, write, complain, state)
+-- as JSON, too; plain writes a line to standard error.
+local function dispatch(argv, write, complain, state, plain)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
   if name == "--help" or name == "-h" or name == "help" then
@@ -59,6 +74,7 @@ local function dispatch(argv, write, complain, state)
     return 0
   end
   state.json = given.json
+  if takes_output(command, given) then write = plain end
   return command.run(positional, given, write, complain, words)
 end
 
@@ -77,9 +93,9 @@ end
 
 -- The same with failures turned into messages: say(message); with --json an infeasible problem is
 -- also a JSON object on standard output.
-local function run(argv, write, say)
+local function run(argv, write, say, plain)
   local state = {}
-  local ok, result = interrupt.catching(dispatch, argv, write, say, state)
+  local ok, result = interrupt.catching(dispatch, argv, write, say, state, plain)
   if ok then return result end
   local exit, message, code, why = fail.describe(result)
   if state.json and exit == fail.INFEASIBLE then
@@ -98,7 +114,7 @@ function main.run(argv, to)
   local write, finish = standard_output()
   local complain = to.complain or function(line) io.stderr:write(line, "\n") end
   local function say(message) complain("berth: " .. message) end
-  local exit = run(argv, to.write or write, say)
+  local exit = run(argv, to.write or write, say, complain)
   local reason = not to.write and finish()
   if not reason then return exit end
   say("standard output: " .. reason)

@@ -3,6 +3,7 @@
 -- legal values and defaults are written once. The for_... functions collect the given values under
 -- the names that a function of the library takes.
 local base = require "berth.base.options"
+local core = require "berth.core"
 local fail = require "berth.cli.fail"
 local formats = require "berth.io.formats"
 local proved = require "berth.bound.proved"
@@ -79,6 +80,12 @@ function options.file(name, text)
   return { name = name, kind = "string", value = "FILE", text = text }
 end
 
+--- An option that is a file which the command writes. "-": standard output; what the command prints
+-- is on standard error then (main.lua).
+function options.output(name, text)
+  return base.merge(options.file(name, text), { writes = true })
+end
+
 --- An option without a value.
 function options.flag(name, text) return { name = name, kind = "flag", text = text } end
 
@@ -88,7 +95,7 @@ function options.count(name, text)
 end
 
 --- How graph files are read.
-options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus")
+options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus most_bytes")
 
 --- One option of a function, with some fields as the command has them.
 -- @tparam string name of the function
@@ -163,10 +170,9 @@ end
 
 -- Numbers in a file, whatever is between them.
 local function read_rank(path)
-  local file, message = io.open(path)
-  if not file then fail.usage("--rank: %s", message) end
-  local out, text = {}, file:read("*a")
-  file:close()
+  local text, message, code = core.read(path)
+  if not text then fail.need(nil, "--rank: " .. message, code) end
+  local out = {}
   for word in text:gmatch("[^%s,;%[%]]+") do
     out[#out + 1] = tonumber(word) or fail.usage("--rank: %s: %q is not a number", path, word)
   end

@@ -39,13 +39,11 @@ function inputs.interarrival(value)
   return seconds(value)
 end
 
--- Reading a folder fails with EISDIR on POSIX systems; elsewhere no path counts as a folder.
+-- Not by opening the path itself: that of a FIFO waits.
 local function is_folder(path)
-  local file = io.open(path, "rb")
-  if not file then return false end
-  local _, _, code = file:read(1)
-  file:close()
-  return code == 21 -- EISDIR
+  local file = io.open(path .. "/.", "rb")
+  if file then file:close() end
+  return file ~= nil
 end
 
 -- Paths of the profiles: positional arguments from the second on, folders replaced by their five

@@ -10,9 +10,9 @@ local runs = {}
 
 --- Files of one run, and JSON.
 runs.options = {
-  cli.file("csv", "writes a row per job; of one run"),
-  cli.file("jsonl", "the same as JSON lines"),
-  cli.file("trace", "writes a timeline that opens in Perfetto; of one run"),
+  cli.output("csv", "writes a row per job; of one run"),
+  cli.output("jsonl", "the same as JSON lines"),
+  cli.output("trace", "writes a timeline that opens in Perfetto; of one run"),
   cli.flag("json", "prints JSON"),
 }
 
@@ -34,6 +34,7 @@ end
 
 --- Raises if --shard has no file for its results.
 function runs.check_shard(given)
+  fail.refuse(given.path == "-", "--path: runs are resumed from it: a file, not standard output")
   fail.refuse(given.shard and not given.path, "--shard: where do the results go? --path FILE")
 end
 

@@ -29,6 +29,8 @@ function words.check_files(name, given, flags)
   for _, flag in ipairs(flags) do
     local path = given[flag]
     if path then
+      fail.refuse(path == "-" and flag ~= "output",
+        "--%s: is a file with weights, not on standard output", flag)
       fail.refuse(seen[path], "--%s and --%s: each needs a file of its own", seen[path], flag)
       fail.unless_writable(flag, path)
       seen[path] = flag

@@ -10,8 +10,8 @@ local HEAD = "worker_type,job_type,scale_factor,steps_per_s"
 local function key_of(kind, gpus) return ("%s\n%.0f"):format(kind, gpus) end
 
 --- @treturn table for throughputs.of; workers: names of types in order of the file
-function throughputs.load(path)
-  local whole, message, code = core.read(path, "berth.load_trace")
+function throughputs.load(path, most_bytes)
+  local whole, message, code = core.read(path, "berth.load_trace", { most_bytes = most_bytes })
   if not whole then return nil, message, code end
   whole, message = text.utf8(whole)
   if not whole then return nil, ("%s: %s"):format(path, message), "parse" end

@@ -64,7 +64,7 @@ local FORMATS = {
 }
 local NAMES = { "gavel", "philly", "pollux", "tiresias" }
 
-options.declare("load_trace", {
+options.declare("load_trace", options.join({
   { key = "format", type = "choice", default = "by the header", text = "whose file it is",
     choices = {
       { name = "gavel", text = "Gavel: seven or ten cells between tabs, no header." },
@@ -84,7 +84,7 @@ options.declare("load_trace", {
     text = "Gavel: steps per s by type of GPU" },
   { key = "worker", type = "string", default = "v100",
     text = "Gavel: the type of GPU that times are of" },
-})
+}, options.rows("load", "most_bytes")))
 
 -- Cells of a line by how many it has; seven: the older form.
 local GAVEL = {
@@ -379,7 +379,7 @@ end
 -- @tparam[opt] table opts format (from the header); columns ({ arrival = "submit_s", work, gpus,
 --  name, kind, ... }: names of columns); skip (false): lines that are wrong are left out, and
 --  counted; durations (Pollux: s, or { application = s }); throughputs (Gavel: a file of steps per
---  s), worker ("v100")
+--  s), worker ("v100"); most_bytes of each file
 -- @treturn[1] table jobs array of { arrival (s), work (s; Gavel without throughputs: steps), gpus,
 --  name, kind, ... } by arrival
 -- @treturn[1] table about format, jobs, left_out, sorted (they were not), origin (s), notes
@@ -389,15 +389,16 @@ end
 local function load_trace(path, opts)
   local o = check(opts)
   local columns = check_columns(o.columns)
-  local whole, message, code = core.read(path, FN)
+  local whole, message, code = core.read(path, FN, { most_bytes = o.most_bytes })
   if not whole then return nil, message, code end
   whole, message = text.utf8(whole)
   if not whole then return nil, ("%s: %s"):format(path, message), "parse" end
-  local reader = setmetatable({ path = path, skip = o.skip, left_out = 0, durations = o.durations,
+  local reader = setmetatable({ path = path == "-" and "standard input" or path, skip = o.skip,
+    left_out = 0, durations = o.durations,
     worker = o.worker or "v100" },
     Reader)
   if o.throughputs ~= nil then
-    reader.throughputs, message, code = throughputs.load(o.throughputs)
+    reader.throughputs, message, code = throughputs.load(o.throughputs, o.most_bytes)
     if not reader.throughputs then return nil, message, code end
     local workers = reader.throughputs.workers
     local found = false

@@ -1,4 +1,5 @@
 --- Saved plans, applied again to the same graph and topology.
+local core = require "berth.core"
 local format = require "berth.deploy.json"
 local json = require "berth.base.json"
 local options = require "berth.base.options"
@@ -26,11 +27,8 @@ local function shown(x)
 end
 
 local function read(path)
-  local file, message = io.open(path, "rb")
-  if not file then return nil, message, "io" end
-  local text, why = file:read("*a")
-  file:close()
-  if not text then return nil, ("%s: %s"):format(path, why), "io" end
+  local text, message, code = core.read(path)
+  if not text then return nil, message, code end
   local found, bad = json.decode(text, path)
   if found == nil then return nil, bad or path .. ": holds nothing", "parse" end
   return found

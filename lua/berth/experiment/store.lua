@@ -1,37 +1,13 @@
 --- Finished trials in a file, one line each, written when a trial is done. A process that is killed
 -- leaves at most one line without an end: it is cut off when the file is opened again, and its
 -- trial is run again.
+local core = require "berth.core"
 local json = require "berth.base.json"
+local write = require "berth.base.write"
 
 local store = {}
 store.__index = store
 
-local function read_all(path)
-  local file, message = io.open(path, "rb")
-  if not file then return nil, message end
-  local text = file:read("*a")
-  file:close()
-  return text or ""
-end
-
-local function write_all(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then return nil, message end
-  local fine
-  fine, message = file:write(text)
-  if fine then fine, message = file:flush() end
-  file:close()
-  return fine and true or nil, message
-end
-
--- The new file takes the place of the old one at once: there is no moment without the finished
--- lines.
-local function cut(path, text)
-  local part = path .. ".part"
-  local fine, message = write_all(part, text)
-  if fine then fine, message = os.rename(part, path) end
-  return fine, message
-end
 
 -- Rows of all whole lines.
 local function parse(path, text)
@@ -54,8 +30,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io", "parse"
 function store.read(path)
-  local text, message = read_all(path)
-  if not text then return nil, message, "io" end
+  local text, message, code = core.read(path)
+  if not text then return nil, message, code end
   return parse(path, text)
 end
 
@@ -65,14 +41,20 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function store.open(path)
-  local text = read_all(path) or ""
+  local file, message = io.open(path, "ab") -- makes it
+  if not file then return nil, message, "io" end
+  file:close()
+  local text, rows, fine, code
+  text, message, code = core.read(path)
+  if not text then return nil, message, code end
   local whole = text:match("^.*\n") or ""
-  local rows, message, code = parse(path, whole)
+  rows, message, code = parse(path, whole)
   if not rows then return nil, message, code end
-  local fine = true
-  if #whole < #text then fine, message = cut(path, whole) end
-  local file
-  if fine then file, message = io.open(path, "ab") end
+  if #whole < #text then -- the new file takes the place of the old one at once
+    fine, message, code = write(path, whole)
+    if not fine then return nil, message, code end
+  end
+  file, message = io.open(path, "ab")
   if not file then return nil, message, "io" end
   -- a line is written in one piece: processes that add to one file repeat trials, but spoil no line
   file:setvbuf "no"

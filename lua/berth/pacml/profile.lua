@@ -2,23 +2,22 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 
+local FN = "berth.pacml.profile"
+
 -- Ids of the ops, in the order of the node lines: the published simulator works through them so.
-local function order_of(graph, path)
-  local file, message = io.open(path, "rb")
-  if not file then return nil, message, "io" end
+local function order_of(graph, text)
   local order = {}
-  for line in file:lines() do
+  for line in text:gmatch "[^\n]+" do
     local node = line:match("^node%d+")
     if node then order[#order + 1] = graph:find(node) end
   end
-  file:close()
   return order
 end
 
 --- Reads a profile, adds its backward pass as published, and makes it a model whose ops are worked
 -- through in the file's order.
 -- @tparam ramp ramp the cluster
--- @tparam string path a file of PipeDream's format, not compressed
+-- @tparam string path a file of PipeDream's format
 -- @treturn[1] model
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -27,17 +26,14 @@ end
 local function profile(ramp, path)
   options.expect(ramp, "ramp", "berth.pacml.profile: ramp")
   options.expect(path, "string", "berth.pacml.profile: path")
-  local graph, message, code = core.load(path, { format = "pipedream", mirror = "pac-ml" },
-    "berth.pacml.profile")
+  local text, graph, message, code
+  text, message, code = core.read(path, FN)
+  if not text then return nil, message, code end
+  graph, message, code = core.parse(text,
+    { format = "pipedream", mirror = "pac-ml", name = path == "-" and "standard input" or path },
+    FN)
   if not graph then return nil, message, code end
-  local order
-  order, message, code = order_of(graph, path)
-  if not order then return nil, message, code end
-  if #order ~= graph.n_ops / 2 then
-    return nil, ("%s: the lines of its nodes cannot be read: is it compressed?"):format(path),
-      "invalid"
-  end
-  return ramp:model(graph, { order = order })
+  return ramp:model(graph, { order = order_of(graph, text) })
 end
 
 return profile

@@ -47,7 +47,10 @@ static const char *path_arg(lua_State *L, int i, const char *fn) {
 /* [-0, +1] Writes the text if st is BERTH_OK: true; nil, message, code. The text is freed at once:
  * a trace may be larger than all that Lua holds. */
 static int save_text(lua_State *L, const char *path, berth_text *text, berth_status st) {
-  if (st == BERTH_OK) st = berth_save(bl_ctx(L), path, text);
+  if (st == BERTH_OK) {
+    bl_call call = bl_enter(L);
+    st = bl_leave(&call, berth_save(bl_ctx(L), path, text));
+  }
   berth_text_release(text);
   return bl_done(L, st);
 }
@@ -306,12 +309,17 @@ static int parse(lua_State *L) {
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
 
-/* read(path, fn): the whole file as it is, unpacked if it is gzip; nil, message, code */
+/* read(path, fn, { most_bytes }): the whole file as it is, unpacked if it is gzip; nil, message,
+ * code */
 static int read(lua_State *L) {
-  const char *path = path_arg(L, 1, luaL_optstring(L, 2, "berth.read"));
-  lua_settop(L, 2);
+  bl_where w = { luaL_optstring(L, 2, "berth.read"), NULL, 0 };
+  const char *path = path_arg(L, 1, w.fn);
+  lua_settop(L, 3);
+  berth_load_options o = berth_load_default();
+  if (lua_istable(L, 3)) bl_read_options(L, 3, &w, berth_load_option_table(), &o);
   berth_text *text = new_text(L);
-  return push_text(L, text, berth_read(bl_ctx(L), path, text));
+  bl_call call = bl_enter(L);
+  return push_text(L, text, bl_leave(&call, berth_read(bl_ctx(L), path, o.most_bytes, text)));
 }
 
 /* write(path, text, fn): the whole file or nothing of it; true; nil, message, code. The text stays
@@ -321,7 +329,13 @@ static int write(lua_State *L) {
   size_t len;
   const char *data = luaL_checklstring(L, 2, &len);
   berth_text text = { .data = (char *)data, .len = len }; /* not changed, not freed */
-  return bl_done(L, berth_save(bl_ctx(L), path, &text));
+  bl_call call = bl_enter(L);
+  return bl_done(L, bl_leave(&call, berth_save(bl_ctx(L), path, &text)));
+}
+
+/* can_write(path): true; nil, message, code */
+static int can_write(lua_State *L) {
+  return bl_done(L, berth_can_save(bl_ctx(L), path_arg(L, 1, "berth.can_write")));
 }
 
 BL_RELEASE(release_json, berth_json_release)
@@ -438,6 +452,6 @@ static int to_string(lua_State *L) {
 
 const luaL_Reg bl_io_functions[] = { { "load", load },           { "parse", parse },
                                      { "formats", formats },     { "read", read },
-                                     { "write", write },
+                                     { "write", write },         { "can_write", can_write },
                                      { "json", json },           { "save", save },
                                      { "to_string", to_string }, { NULL, NULL } };

@@ -486,6 +486,50 @@ TEST("gzip, several members") {
   RELEASE(&b);
 }
 
+static int after_two(void *ud) { return ++*(int *)ud > 2; }
+
+TEST("no more than most_bytes is read, packed or not; the interrupt hook stops both") {
+  static char plain[8 << 20], packed[1 << 16];
+  memset(plain, ' ', sizeof plain - 1);
+  size_t n = gzip(plain, packed, sizeof packed);
+  berth_load_options opts = berth_load_default();
+  CHECK(opts.most_bytes == 1e9);
+  opts.most_bytes = 8e6;
+  berth_bundle b = { 0 };
+  berth_text text = { 0 };
+  CHECK_ERROR(berth_parse(ctx, "x.gz", packed, n, &opts, &b), BERTH_EPARSE,
+              "x.gz: unpacks to more than 8 MB (most_bytes)");
+  opts.most_bytes = 10;
+  CHECK_ERROR(berth_load(ctx, "spec/bad/binary.bin", &opts, &b), BERTH_EPARSE,
+              "spec/bad/binary.bin: holds more than 10 B (most_bytes)");
+  CHECK_ERROR(berth_read(ctx, "spec/bad/binary.bin", 10, &text), BERTH_EPARSE,
+              "spec/bad/binary.bin: holds more than 10 B (most_bytes)");
+  CHECK_STATUS(berth_read(ctx, "spec/bad/binary.bin", -1, &text), BERTH_EINVAL);
+  CHECK_STATUS(berth_read(ctx, "spec/bad/binary.bin", NAN, &text), BERTH_EINVAL);
+  CHECK_ERROR(berth_load(ctx, "spec", NULL, &b), BERTH_EIO,
+              "spec: cannot be read: it is a directory, not a file");
+  CHECK_ERROR(berth_load(ctx, "/dev/zero", NULL, &b), BERTH_EIO,
+              "/dev/zero: cannot be read: it is a device, not a file");
+  int calls = 0;
+  hooked(&(berth_hooks){ .interrupt = after_two, .ud = &calls });
+  CHECK_STATUS(berth_parse(ctx, "x.gz", packed, n, NULL, &b), BERTH_EINTERRUPT);
+  CHECK(calls == 3);
+  hooked(&(berth_hooks){ .interrupt = always });
+  CHECK_STATUS(berth_read(ctx, "spec/bad/binary.bin", 0, &text), BERTH_EINTERRUPT);
+}
+
+TEST("can_save: directories, what is there, what is not") {
+  CHECK_OK(berth_can_save(ctx, "-"));
+  CHECK_OK(berth_can_save(ctx, "spec/none.json"));
+  CHECK_OK(berth_can_save(ctx, "Makefile"));
+  CHECK_OK(berth_can_save(ctx, "/none.json"));
+  CHECK_OK(berth_can_save(ctx, "/dev/full"));
+  CHECK_ERROR(berth_can_save(ctx, "spec"), BERTH_EIO,
+              "spec: cannot be written: it is a directory");
+  CHECK_ERROR(berth_can_save(ctx, "none/x.json"), BERTH_EIO,
+              "none/x.json: cannot be written: No such file or directory");
+}
+
 TEST("options") {
   berth_load_options opts = berth_load_default();
   berth_bundle b = { 0 };

@@ -55,7 +55,8 @@ end
 local SETTINGS = {
   columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
 }
-for _, option in ipairs(cli.of("load_trace", "columns durations origin throughputs worker skip")) do
+for _, option in ipairs(cli.of("load_trace",
+    "columns durations origin throughputs worker skip most_bytes")) do
   local example = SETTINGS[option.name]
   if example then
     option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
@@ -91,6 +92,7 @@ local command = {
 --- The command that these words ask for: pacml and pdors have options of their own.
 function command.choose(words)
   for _, word in ipairs(words) do
+    if word == "--" then break end
     if word == "pacml" then return require "berth.cli.commands.cluster_pacml" end
     if word == "pdors" then return require "berth.cli.commands.cluster_pdors" end
   end
@@ -111,7 +113,7 @@ local function load(path, given)
     columns = given.columns and lists.settings("--columns", given.columns,
       function(x) return x end), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs,
-    worker = given.worker, origin = given.origin,
+    worker = given.worker, origin = given.origin, most_bytes = given["most-bytes"],
   }))
 end
 

@@ -37,8 +37,9 @@ local command = {
     { name = "horizon", kind = "string", value = "TIME",
       text = "or inf: until all is done; default: the last arrival" },
     inputs.mode, inputs.ramp, inputs.steps, inputs.most,
-    cli.file("cluster", "writes a row per arrival and end of a job, as .csv or .jsonl; of one run"),
-    cli.file("output", "writes a page with load, blocking and utilisation; of one seed and beta"),
+    cli.output("cluster",
+      "writes a row per arrival and end of a job, as .csv or .jsonl; of one run"),
+    cli.output("output", "writes a page with load, blocking and utilisation; of one seed and beta"),
     cli.flag("table", "the paper's table of blocking rates: para-max, para-min, random, and "
       .. "--decider; all betas; 95 % intervals"),
   }, runs.options, runs.several),

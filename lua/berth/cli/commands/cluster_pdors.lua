@@ -25,8 +25,8 @@ local own = {
   { name = "set", kind = "string", value = "K=V,...",
     text = "options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
   cli.changed("pdors.study", "certify", { value = "STEPS" }),
-  cli.file("report", "writes a page; of one problem"),
-  cli.file("save", "writes the problem as JSON; of one problem"),
+  cli.output("report", "writes a page; of one problem"),
+  cli.output("save", "writes the problem as JSON; of one problem"),
 }
 
 local pdors = {

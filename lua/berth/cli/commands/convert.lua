@@ -13,7 +13,7 @@ local convert = {
     { name = "to", kind = "choice", value = "FORMAT", choices = formats.saved,
       text = "format of the output; default: by its ending " .. formats.endings(formats.saved) },
     options.file("placement", "a placement, for " .. table.concat(formats.shown, ", ")),
-    options.file("topology", "writes the topology that the input holds (berth JSON)"),
+    options.output("topology", "writes the topology that the input holds (berth JSON)"),
   }, options.loading),
   notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 "
     .. "done, 2 bad input or usage",
@@ -46,6 +46,8 @@ end
 -- A trailing line end is cut for standard output, since `write` adds one.
 function convert.run(positional, given, write)
   local input, output = positional[1], positional[2]
+  fail.refuse(output == "-" and given.topology == "-",
+    "--topology: the graph is on standard output already")
   local to = given.to or (output == "-" and "berth" or format_of(output))
   local placement = given.placement and fail.need(berth.load_placement(given.placement))
   if placement and not shows_placements(to) then

@@ -57,11 +57,11 @@ local deploy = {
       .. "transfers and collectives that are given"),
     { name = "rows", kind = "whole", value = "N",
       text = "op groups that are printed, the heaviest; default 20" },
-    options.file("out", "writes the plan (JSON)"),
-    options.file("compiled", "writes the graph that it comes to (berth JSON)"),
-    options.file("placement", "writes devices and order of the compiled graph's ops"),
-    options.file("report", "writes a page with pictures (HTML)"),
-    options.file("trace", "writes a timeline of the compiled step that opens in Perfetto"),
+    options.output("out", "writes the plan (JSON)"),
+    options.output("compiled", "writes the graph that it comes to (berth JSON)"),
+    options.output("placement", "writes devices and order of the compiled graph's ops"),
+    options.output("report", "writes a page with pictures (HTML)"),
+    options.output("trace", "writes a timeline of the compiled step that opens in Perfetto"),
   }, inputs.topology_options, pricing(), options.loading, { options.json }),
 }
 

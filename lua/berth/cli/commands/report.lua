@@ -20,7 +20,7 @@ local command = {
     .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
-    options.file("output", "the file that is written, e.g. step.html"),
+    options.output("output", "the file that is written, e.g. step.html"),
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS,
       text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT",

@@ -14,7 +14,7 @@ local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
   words.save,
-  options.file("output", "the best placement seen (berth JSON); of one graph"),
+  options.output("output", "the best placement seen (berth JSON); of one graph"),
   options.changed("agents.doppler", "design",
     { text = "sizes of doppler's networks; default compact" }),
   { name = "stages", kind = "string", value = "LIST",
