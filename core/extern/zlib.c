@@ -1,10 +1,11 @@
-/* zlib, wrapped: gzip data in memory. Several members in one file are joined, as gunzip does. */
+/* zlib, wrapped: gzip data in memory, unpacked and packed. Several members in one file are joined, as
+ * gunzip does. */
 #include "zlib_internal.h"
 
 #include <limits.h>
 #include <zlib.h>
 
-enum { PIECE = 1 << 20 }; /* unpacked bytes between two calls of the interrupt hook */
+enum { PIECE = 1 << 20 }; /* bytes between two calls of the interrupt hook */
 
 bool berth_i_is_gzip(const char *text, size_t len) {
   return len >= 2 && (unsigned char)text[0] == 0x1f && (unsigned char)text[1] == 0x8b;
@@ -81,5 +82,41 @@ berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed
   *out = u.text;
   *len = u.used;
   *size = u.cap;
+  return BERTH_OK;
+}
+
+/* ---- packing ---- */
+
+berth_status berth_i_gzip(berth_ctx *ctx, const char *plain, size_t plain_len, char **out,
+                          size_t *len, size_t *size) {
+  z_stream z = { 0 };
+  char *text = NULL;
+  size_t used = 0, cap = 0;
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    return berth_i_nomem(ctx);
+  berth_status st = BERTH_OK;
+  for (int code = Z_OK; code != Z_STREAM_END;) {
+    if ((st = berth_i_interrupted(ctx)) != BERTH_OK) break;
+    if ((st = berth_i_grow_text(ctx, &text, &cap, used)) != BERTH_OK) break;
+    if (z.avail_in == 0) {
+      z.avail_in = (uInt)(plain_len < PIECE ? plain_len : PIECE);
+      z.next_in = (Bytef *)plain; /* zlib only reads it */
+      plain += z.avail_in;
+      plain_len -= z.avail_in;
+    }
+    size_t room = cap - used < UINT_MAX ? cap - used : UINT_MAX;
+    z.next_out = (Bytef *)text + used;
+    z.avail_out = (uInt)room;
+    code = deflate(&z, plain_len == 0 ? Z_FINISH : Z_NO_FLUSH);
+    used += room - z.avail_out;
+  }
+  deflateEnd(&z);
+  if (st != BERTH_OK) {
+    berth_i_free(ctx, text, cap, 1);
+    return st;
+  }
+  *out = text;
+  *len = used;
+  *size = cap;
   return BERTH_OK;
 }

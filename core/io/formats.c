@@ -36,6 +36,62 @@ static bool has_word(const char *list, const char *word) {
   return false;
 }
 
+/* The last ending of a name, without the dot: [*n] characters; 0: it has none, as ".profile". A
+ *  second one is ".gz". */
+static const char *ending_of(const char *path, size_t *n) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  size_t len = strlen(name) - (berth_i_packs(name) ? 3 : 0), at = len;
+  while (at > 0 && name[at - 1] != '.') at--;
+  *n = at > 1 ? len - at : 0;
+  return name + at;
+}
+
+/* In ASCII, also where the locale has other rules. */
+static bool same_letters(const char *a, const char *b, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    char x = a[i] >= 'A' && a[i] <= 'Z' ? (char)(a[i] + 32) : a[i];
+    if (x != b[i]) return false;
+  }
+  return true;
+}
+
+/* Is the ending [n] one of a list? */
+static bool has_ending(const char *list, const char *ending, size_t n) {
+  for (const char *e = list; e && *e; e += strspn(e, " ")) {
+    size_t k = strcspn(e, " ");
+    if (k == n && same_letters(ending, e, n)) return true;
+    e += k;
+  }
+  return false;
+}
+
+berth_status berth_format_of_path(berth_ctx *ctx, const char *path, int saves,
+                                  const char **format) {
+  char list[200] = "";
+  size_t n, used = 0;
+  int able = 0;
+  const char *ending = ending_of(path, &n);
+  for (const berth_format *const *f = formats; *f; f++) {
+    bool holds = ((*f)->saves & saves) == saves;
+    const char *name = (*f)->choice.name;
+    if (holds && (n == 0 || has_ending((*f)->endings, ending, n))) {
+      *format = name;
+      return BERTH_OK;
+    }
+    if (holds && used < sizeof list)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s: %s", used ? "; " : "",
+                               name, (*f)->endings);
+    able += holds;
+    if (!has_ending((*f)->endings, ending, n)) continue;
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s: format %s, of this ending, cannot hold it", path,
+                        name);
+  }
+  *format = "berth";
+  if (able == 1) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "%s: no format has the ending .%.*s: name the format, "
+                      "or use one of these endings (%s)", path, (int)n, ending, list);
+}
+
 /* An option that no format lists is read by all. The message needs the names of all readers, so the
  * loop goes on until the format itself is found. */
 berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key) {

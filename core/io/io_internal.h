@@ -46,6 +46,8 @@ berth_status berth_i_read_file(berth_ctx *ctx, const char *path, size_t most, ch
                                size_t *len, size_t *size);
 /** For messages: the path, or "standard input". */
 const char *berth_i_input_name(const char *path);
+/** Does the name of a file end in ".gz"? */
+bool berth_i_packs(const char *path);
 /** The option as a size. */
 size_t berth_i_most_bytes(double most);
 

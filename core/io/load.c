@@ -143,7 +143,8 @@ static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, si
   if (berth_i_is_gzip(text, len)) {
     char *plain = NULL;
     size_t plain_len = 0, plain_size = 0;
-    st = berth_i_gunzip(ctx, name, text, len, berth_i_most_bytes(opts->most_bytes), &plain, &plain_len, &plain_size);
+    st = berth_i_gunzip(ctx, name, text, len, berth_i_most_bytes(opts->most_bytes), &plain,
+                        &plain_len, &plain_size);
     berth_i_free(ctx, text, size, 1);
     text = plain;
     size = plain_size;

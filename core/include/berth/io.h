@@ -38,6 +38,13 @@ const berth_format *const *berth_formats(void);
 /** Does a format read an option of loading? Those that no format lists are for all.
  *  @return BERTH_OK; BERTH_EINVAL with the option, the format and the formats that read it */
 berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key);
+/** The format that parts are saved in by the ending of a file's name, before ".gz" if it has that
+ *  one, too; without an ending, or of "-": "berth". Of parts that one format alone can hold, other
+ *  endings than those of formats are legal.
+ *  @param saves set of BERTH_HOLDS_...: what has to be saved
+ *  @return BERTH_OK, BERTH_EINVAL (the ending of no format, or of one that cannot hold them) */
+berth_status berth_format_of_path(berth_ctx *ctx, const char *path, int saves,
+                                  const char **format);
 
 /* ---- loading ---- */
 
@@ -158,7 +165,8 @@ const char *berth_number_text(double x, int digits, char *buf, size_t size);
 /** Writes text to a new file that takes the place of an old one at once: the old contents stay if
  *  it fails. What must be writable is the directory: an old file is replaced even if it is
  *  read-only. FIFOs and devices are written in place, with calls of the interrupt hook.
- *  @param path "-": standard output  @return BERTH_OK, BERTH_EIO, BERTH_EINTERRUPT */
+ *  @param path "-": standard output; what ends in ".gz" is packed
+ *  @return BERTH_OK, BERTH_EIO, BERTH_ENOMEM, BERTH_EINTERRUPT */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);
 /** Could berth_save write it, as far as its directory and permissions go? Opens nothing.
  *  @return BERTH_OK; BERTH_EIO */

@@ -144,6 +144,11 @@ static berth_status open_output(berth_ctx *ctx, const char *path, int *fd) {
   return berth_i_file_error(ctx, path, "cannot be written");
 }
 
+bool berth_i_packs(const char *path) {
+  size_t n = strlen(path);
+  return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+}
+
 static berth_status write_all(berth_ctx *ctx, int fd, const char *name, const berth_text *text) {
   berth_status st;
   for (size_t at = 0; at < text->len;) {
@@ -192,7 +197,7 @@ berth_status berth_can_save(berth_ctx *ctx, const char *path) {
 }
 
 /* A copy of the handle, as callbacks take no pointer to const. */
-berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text) {
+static berth_status save_text(berth_ctx *ctx, const char *path, const berth_text *text) {
   if (is_standard(path)) return write_all(ctx, STDOUT_FILENO, "standard output", text);
   struct stat old;
   berth_text contents = *text;
@@ -200,4 +205,16 @@ berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text
   if ((st = find_old(ctx, path, &old)) != BERTH_OK) return st;
   if (old.st_mode != 0 && !S_ISREG(old.st_mode)) return write_into(ctx, path, text);
   return berth_i_file_replace(ctx, path, write_text, &contents);
+}
+
+berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text) {
+  if (!berth_i_packs(path)) return save_text(ctx, path, text);
+  berth_text packed = { .ctx = ctx };
+  berth_status st;
+  if ((st = berth_i_gzip(ctx, text->data, text->len, &packed.data, &packed.len, &packed.size))
+      != BERTH_OK)
+    return st;
+  st = save_text(ctx, path, &packed);
+  berth_text_release(&packed);
+  return st;
 }

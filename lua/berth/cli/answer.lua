@@ -19,19 +19,18 @@ answer.options = {
 --- Raises unless the file names are legal: --placed-graph needs a format that shows devices.
 function answer.check(given)
   local path = given["placed-graph"]
-  if path and not formats.of_path(path, formats.shown) then
+  if path and not formats.shows(formats.of_path(path)) then
     fail.usage("--placed-graph %s: the name must end in one of %s", path,
       formats.endings(formats.shown))
   end
 end
 
--- Writes the files that options name. format and placement of a graph file are those of its ending.
+-- Writes the files that options name.
 local function save(given, graph, placement, result)
   if given.output then fail.need(placement:save(given.output)) end
   if given.trace then fail.need(result:save_trace(given.trace)) end
   local path = given["placed-graph"]
-  local format = path and formats.of_path(path, formats.shown)
-  if path then fail.need(graph:save(path, { format = format, placement = placement })) end
+  if path then fail.need(graph:save(path, { placement = placement })) end
 end
 
 -- Lines: graph, topology, placement, result, then a table of devices.

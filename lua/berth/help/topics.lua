@@ -81,8 +81,8 @@ really carry. devices: of the ops of h. origins[op]: the collective that an op i
 false.]],
     [[h, devices = berth.expand(g, t, p, { algorithm = "tree" })
 r = berth.simulate(h, t, devices, { links = "fair" })]] },
-  { "graph:save", [[g:save(path, { format = "berth", placement = p })]],
-    [[Writes berth JSON, "graphml" or "dot".]],
+  { "graph:save", [[g:save(path, { format = "dot", placement = p })]],
+    [[Writes berth JSON, GraphML or DOT: by the ending, or the option format.]],
     [[g:save("bert.dot", { format = "dot", placement = p })]] },
   { "graph:to_string", "g:to_string(format)", "What save would write." },
 

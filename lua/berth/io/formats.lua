@@ -28,15 +28,18 @@ for _, f in ipairs(list) do
   end
 end
 
---- The format among `names` whose endings has the file name; nil: none.
-function formats.of_path(path, names)
-  local ending = path:match("%.(%w+)$")
-  for _, name in ipairs(names) do
-    for each in endings_of(name) do
-      if each == ending then return name end
-    end
+--- The format that graphs are saved in by the name of the file.
+-- @treturn[1] string
+-- @treturn[2] nil
+-- @treturn[2] string message
+formats.of_path = core.format_of_path
+
+--- Whether a format saves devices of ops, too.
+function formats.shows(name)
+  for _, each in ipairs(formats.shown) do
+    if each == name then return true end
   end
-  return nil
+  return false
 end
 
 --- ".json, .dot, .gv"

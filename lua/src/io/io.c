@@ -64,7 +64,7 @@ static int push_text(lua_State *L, berth_text *text, berth_status st) {
   return 1;
 }
 
-BL_OWN_OPTIONS(format_option, BL_OTHER("format", "name", "berth", "one that saves graphs"))
+BL_OWN_OPTIONS(format_option, BL_OTHER("format", "name", "by the ending", "one that saves graphs"))
 BL_OPTIONS(graph_to_string,
   BL_OTHER("placement", "placement or array", "none", "devices of the ops; not in format berth"))
 const bl_table bl_graph_save_tables[] = { format_option, graph_to_string_options, NULL };
@@ -92,13 +92,19 @@ static const berth_choice **push_graph_formats(lua_State *L) {
   return out;
 }
 
-/* A placement needs a format that can show it. */
-static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w,
-                                berth_text *text) {
+/* A placement needs a format that can show it.  @param path "-": format berth by default */
+static berth_status write_graph(lua_State *L, berth_graph *g, const char *path, int t,
+                                const bl_where *w, berth_text *text) {
   const berth_choice **formats = push_graph_formats(L);
   const int32_t *device = placed(L, t, g, w);
-  int k = berth_choice_find(formats, "berth");
-  bl_get_choice(L, t, w, "format", formats, &k);
+  const char *name;
+  int k;
+  berth_status st;
+  if (!bl_get_choice(L, t, w, "format", formats, &k)) {
+    st = berth_format_of_path(bl_ctx(L), path, BERTH_HOLDS_GRAPH, &name);
+    if (st != BERTH_OK) return st;
+    k = berth_choice_find(formats, name);
+  }
   if (device && strcmp(formats[k]->name, "berth") == 0)
     bl_wrong(L, w, "placement", "requires another format, as \"dot\"; else use placement:save");
   return berth_write_placed(g, formats[k]->name, device, text);
@@ -112,7 +118,7 @@ int bl_graph_save(lua_State *L) {
   lua_settop(L, 3);
   int t = bl_option_table(L, 3, &w, bl_graph_save_tables);
   berth_text *text = new_text(L);
-  return save_text(L, path, text, write_graph(L, g, t, &w, text));
+  return save_text(L, path, text, write_graph(L, g, path, t, &w, text));
 }
 
 /* graph:to_string(format, { placement }) */
@@ -129,14 +135,22 @@ int bl_graph_to_string(lua_State *L) {
     lua_setfield(L, 4, "placement");
   }
   berth_text *text = new_text(L);
-  return push_text(L, text, write_graph(L, g, 4, &w, text));
+  return push_text(L, text, write_graph(L, g, "-", 4, &w, text));
+}
+
+/* Of parts that format berth alone can hold: fails for the ending of another one. A placement
+ * without its graph is such a part, as a topology is. */
+static berth_status check_ending(lua_State *L, const char *path) {
+  const char *name;
+  return berth_format_of_path(bl_ctx(L), path, BERTH_HOLDS_TOPOLOGY, &name);
 }
 
 int bl_topology_save(lua_State *L) {
   berth_topology *t = bl_check_topology(L, 1, "topology:save", "self");
   const char *path = path_arg(L, 2, "topology:save");
   berth_text *text = new_text(L);
-  return save_text(L, path, text, berth_write_topology(t, text));
+  berth_status st = check_ending(L, path);
+  return save_text(L, path, text, st == BERTH_OK ? berth_write_topology(t, text) : st);
 }
 
 int bl_topology_to_string(lua_State *L) {
@@ -158,7 +172,8 @@ int bl_placement_save(lua_State *L) {
   bl_check_placement(L, 1, fn, "self");
   const char *path = path_arg(L, 2, fn);
   berth_text *text = new_text(L);
-  return save_text(L, path, text, write_placement(L, fn, text));
+  berth_status st = check_ending(L, path);
+  return save_text(L, path, text, st == BERTH_OK ? write_placement(L, fn, text) : st);
 }
 
 int bl_placement_to_string(lua_State *L) {
@@ -413,6 +428,15 @@ static int formats(lua_State *L) {
   return 1;
 }
 
+/* format_of_path(path): the format that a graph is saved in; nil, message, code */
+static int format_of_path(lua_State *L) {
+  const char *path = path_arg(L, 1, "berth.format_of_path"), *name;
+  berth_status st = berth_format_of_path(bl_ctx(L), path, BERTH_HOLDS_GRAPH, &name);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushstring(L, name);
+  return 1;
+}
+
 /* ---- one file for all ---- */
 
 /* [-0, +3] The parts { graph, topology, placement } at i; borrowed: the caller's values stay on the
@@ -440,7 +464,8 @@ static int save(lua_State *L) {
   const char *path = path_arg(L, 1, "berth.save");
   berth_bundle b = parts_arg(L, 2, "berth.save");
   berth_text *text = new_text(L);
-  return save_text(L, path, text, berth_write_bundle(&b, text));
+  berth_status st = check_ending(L, path);
+  return save_text(L, path, text, st == BERTH_OK ? berth_write_bundle(&b, text) : st);
 }
 
 /* to_string { graph, topology, placement } */
@@ -452,6 +477,7 @@ static int to_string(lua_State *L) {
 
 const luaL_Reg bl_io_functions[] = { { "load", load },           { "parse", parse },
                                      { "formats", formats },     { "read", read },
+                                     { "format_of_path", format_of_path },
                                      { "write", write },         { "can_write", can_write },
                                      { "json", json },           { "save", save },
                                      { "to_string", to_string }, { NULL, NULL } };

@@ -585,6 +585,26 @@ TEST("descriptors: names differ, endings and options are known") {
 }
 
 /* A mark of its own decides against members that others may have, too; two marks decide nothing. */
+TEST("the format of a path is that of its ending") {
+  static const struct { const char *path; int saves; const char *format; } rows[] = {
+    { "a.json", BERTH_HOLDS_GRAPH, "berth" }, { "-", BERTH_HOLDS_GRAPH, "berth" },
+    { "a/b.d/c", BERTH_HOLDS_GRAPH, "berth" }, { ".profile", BERTH_HOLDS_GRAPH, "berth" },
+    { "a.GV", BERTH_HOLDS_GRAPH, "dot" }, { "a.dot.gz", BERTH_HOLDS_GRAPH, "dot" },
+    { "a.graphml", BERTH_HOLDS_GRAPH | BERTH_HOLDS_PLACEMENT, "graphml" },
+    { "a.cluster", BERTH_HOLDS_TOPOLOGY, "berth" }, { "a.gz", BERTH_HOLDS_TOPOLOGY, "berth" },
+  };
+  const char *format;
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    CHECK_OK(berth_format_of_path(ctx, rows[k].path, rows[k].saves, &format));
+    CHECK_TEXT(format, rows[k].format);
+  }
+  CHECK_ERROR(berth_format_of_path(ctx, "a.jso", BERTH_HOLDS_GRAPH, &format), BERTH_EINVAL,
+              "a.jso: no format has the ending .jso: name the format, or use one of these endings "
+              "(berth: json; graphml: graphml; dot: dot gv)");
+  CHECK_ERROR(berth_format_of_path(ctx, "a.dot", BERTH_HOLDS_TOPOLOGY, &format), BERTH_EINVAL,
+              "a.dot: format dot, of this ending, cannot hold it");
+}
+
 TEST("recognised by marks before shapes; not by two marks") {
   static const char two[] = "{\"graph\": {}, \"maxFPGAs\": 1}";
   berth_bundle b = { 0 };

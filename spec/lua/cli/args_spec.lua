@@ -117,7 +117,7 @@ describe("berth: usage", function()
     { { "place", SMALL, "mesh:2,preset=V100", "--thorough" },
       "--thorough: means nothing without --rows" },
     { { "repair", SMALL, "mesh:2,preset=V100" }, "repair: --placement is needed" },
-    { { "convert", SMALL, "x.txt" }, "no format has this ending; give --to berth" },
+    { { "convert", SMALL, "x.txt" }, "x.txt: no format has the ending .txt: name the format" },
     { { "convert", SMALL, "-", "--topology", "x.json" }, "holds no topology" },
     { { "models", "resnet51" }, "no model \"resnet51\"" },
   }

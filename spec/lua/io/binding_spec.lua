@@ -32,6 +32,39 @@ describe("files", function()
     end)
   end)
 
+  it("are saved in the format of their ending, packed or not", function()
+    local g, known = toy(), "(berth: json; graphml: graphml; dot: dot gv)"
+    for _, row in ipairs {
+      { ".json", '{"berth"' }, { ".graphml", "<?xml" }, { ".GraphML", "<?xml" },
+      { ".dot", "digraph" }, { ".gv", "digraph" }, { "", '{"berth"' }, { ".d/x", '{"berth"' },
+      { ".gz", "\31\139" }, { ".json.gz", "\31\139" }, { ".graphml.gz", "\31\139" },
+    } do
+      local path = shell.path(row[1])
+      if row[1] == ".d/x" then shell.capture("mkdir " .. path:sub(1, -3)) end
+      assert(g:save(path))
+      assert.equal(row[2], shell.read(path):sub(1, #row[2]), row[1])
+      if row[2] ~= "digraph" then assert.equal(2, #assert(berth.load(path)), row[1]) end
+    end
+    for _, ending in ipairs { ".gml", ".xml", ".txt", ".json.bz2", ".txt.gz" } do
+      local path = shell.path(ending)
+      errors.refused("invalid", known:gsub("%p", "%%%0"), g:save(path))
+      assert.is_nil(io.open(path))
+      assert(g:save(path, { format = "dot" }))
+    end
+    assert(g:save(shell.path ".dot", { placement = { 1, 1 } }))
+    raises("requires another format", g.save, g, shell.path ".json", { placement = { 1, 1 } })
+    local t = berth.topology.mesh(2, { bandwidth = 1 })
+    for _, save in ipairs {
+      function(path) return t:save(path) end, function(path) return berth.placement { 1 }:save(path) end,
+      function(path) return berth.save(path, { graph = g, topology = t }) end,
+    } do
+      assert(save(shell.path ".json.gz"))
+      assert(save(shell.path ".cluster"))
+      refused("invalid", "format graphml, of this ending, cannot hold it", save(shell.path ".graphml"))
+    end
+    shell.tidy()
+  end)
+
   it("are not read with options that their format does not read", function()
     with_file(function(path)
       assert.is_true(toy():save(path))

@@ -19,22 +19,6 @@ local convert = {
     .. "done, 2 bad input or usage",
 }
 
--- The format that the ending of a path names.
-local function format_of(path)
-  local format = formats.of_path(path, formats.saved)
-  if format then return format end
-  return fail.usage("convert %s: no format has this ending; give --to %s", path,
-    table.concat(formats.saved, ", "))
-end
-
--- Whether a format can hold the devices of ops.
-local function shows_placements(format)
-  for _, name in ipairs(formats.shown) do
-    if name == format then return true end
-  end
-  return false
-end
-
 -- Raises if --topology is given and the input has no devices.
 local function save_topology(path, topology, input)
   if not path then return end
@@ -48,9 +32,9 @@ function convert.run(positional, given, write)
   local input, output = positional[1], positional[2]
   fail.refuse(output == "-" and given.topology == "-",
     "--topology: the graph is on standard output already")
-  local to = given.to or (output == "-" and "berth" or format_of(output))
+  local to = given.to or fail.need(formats.of_path(output))
   local placement = given.placement and fail.need(berth.load_placement(given.placement))
-  if placement and not shows_placements(to) then
+  if placement and not formats.shows(to) then
     fail.usage("--placement: requires --to %s", table.concat(formats.shown, ", "))
   end
   local graph, topology = sources.graph(input, options.for_loading(given))
