@@ -1,5 +1,5 @@
-/* zlib, wrapped: gzip data in memory, unpacked and packed. Several members in one file are joined, as
- * gunzip does. */
+/* zlib, wrapped: gzip data in memory, unpacked and packed. Several members of one file are joined,
+ * as gunzip does. */
 #include "zlib_internal.h"
 
 #include <limits.h>

@@ -32,7 +32,8 @@ typedef struct berth_i_format {
 
 /** Formats that are read, in the order of berth_formats(). Some are written, too. */
 #define BERTH_I_READERS(X) \
-  X(berth) X(dnn) X(pipedream) X(doppler) X(stg) X(saga) X(wfcommons) X(wfformat) X(graphml)
+  X(berth) X(dnn) X(pipedream) X(doppler) X(stg) X(saga) X(wfcommons) X(wfformat) X(graphml) \
+  X(node_link)
 
 /** Formats that are only written. */
 #define BERTH_I_WRITERS(X) X(dot) X(chrome)

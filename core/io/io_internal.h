@@ -47,7 +47,10 @@ berth_status berth_i_read_file(berth_ctx *ctx, const char *path, size_t most, ch
 /** For messages: the path, or "standard input". */
 const char *berth_i_input_name(const char *path);
 /** Does the name of a file end in ".gz"? */
-bool berth_i_packs(const char *path);
+static inline bool berth_i_packs(const char *path) {
+  size_t n = strlen(path);
+  return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+}
 /** The option as a size. */
 size_t berth_i_most_bytes(double most);
 
@@ -88,7 +91,8 @@ bool berth_i_decimal(const char *word, double *out);
 /* ---- members of JSON objects (io/json/fields.c) ---- */
 
 /** Finds the members named in keys[n]; absent ones are NULL. Refused: a key given twice; the
- *  absence of one of the first `needed` keys; if strict, a key that is not listed. */
+ *  absence of one of the first `needed` keys; if strict, a key that is not listed. If not strict, a
+ *  member that is null is absent, as in the files that Python scripts write. */
 berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
                             const char *const *keys, int n, int needed, bool strict,
                             berth_i_value *found);

@@ -13,10 +13,62 @@ void berth_bundle_release(berth_bundle *b) {
 
 /* ---- recognising ---- */
 
+/* JSON of others that is not read, by members of the top object. */
+typedef struct foreign {
+  const char *a, *b; /* members; b NULL: one decides */
+  const char *what;
+} foreign;
+static const foreign foreign_json[] = {
+  { "traceEvents", NULL, "a Chrome trace, which is written only" },
+  { "task_graph", "network", "SAGA's own JSON: its tasks, edges, nodes, links are read" },
+  { "opsetImport", NULL, "ONNX" },
+  { "arg_nodes", "heads", "a graph of MXNet or TVM" },
+  { "elements", NULL, "a graph of Cytoscape" },
+  { "ops", NULL, "a graph without the object {\"berth\": 1, \"graph\": ...} around it" },
+};
+
+/* What a document seems to be that no format matches; NULL: that is not known. */
+static const char *foreign_of(berth_i_value root) {
+  berth_i_value schema = berth_i_json_get(root, "schema");
+  if (schema && berth_i_json_kind_of(schema) == BERTH_I_JSON_STRING
+      && strstr(berth_i_json_string(schema), "chakra"))
+    return "a Chakra execution trace of PyTorch";
+  for (size_t k = 0; k < sizeof foreign_json / sizeof *foreign_json; k++) {
+    const foreign *f = &foreign_json[k];
+    if (berth_i_json_get(root, f->a) && (!f->b || berth_i_json_get(root, f->b))) return f->what;
+  }
+  return NULL;
+}
+
+/* The same of what is not JSON, by its first bytes. */
+static const char *foreign_text(const berth_i_source *src) {
+  static const struct {
+    const char *begin;
+    size_t n;
+    const char *what;
+  } known[] = {
+    { "\xff\xfe", 2, "UTF-16: save it as UTF-8" },   { "\xfe\xff", 2, "UTF-16: save it as UTF-8" },
+    { "{\0", 2, "UTF-16: save it as UTF-8" },        { "\0", 1, "a binary file" },
+    { "PK\3\4", 4, "a zip archive" },
+    { "BZh", 3, "packed by bzip2: only gzip is read" },
+    { "\xfd" "7zXZ", 5, "packed by xz: only gzip is read" },
+    { "\x28\xb5\x2f\xfd", 4, "packed by zstd: only gzip is read" },
+    { "digraph", 7, "DOT, which is written only" },
+    { "strict digraph", 14, "DOT, which is written only" },
+    { "graph [", 7, "GML" },                         { "Creator", 7, "GML" },
+    { "<", 1, "XML without the element graphml" },
+  };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (src->len >= known[k].n && memcmp(src->text, known[k].begin, known[k].n) == 0)
+      return known[k].what;
+  return NULL;
+}
+
 /* Line 1: what decides is at the begin. */
-static berth_status unknown_format(const berth_i_source *src) {
+static berth_status unknown_format(const berth_i_source *src, const char *what) {
   char list[400];
-  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: not in a known format (%s)", src->name,
+  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: %s%snot in a known format (%s)", src->name,
+                      what ? what : "", what ? "; " : "",
                       berth_i_format_list(berth_i_format_reads, list, sizeof list));
 }
 
@@ -42,7 +94,7 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
   berth_i_lines first = berth_i_lines_of(src);
   const berth_i_format *found = NULL, *other = NULL;
   berth_i_match best = BERTH_I_MATCH_NONE;
-  if (!doc && !find_first_line(&first)) return unknown_format(src);
+  if (!doc && !find_first_line(&first)) return unknown_format(src, foreign_text(src));
   for (const berth_i_format *const *f = berth_i_formats; *f; f++) {
     berth_i_match m = match(*f, doc, &first);
     if (m == BERTH_I_MATCH_NONE || m < best) continue;
@@ -50,7 +102,8 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
     best = m;
     found = *f;
   }
-  if (!found) return unknown_format(src);
+  if (!found)
+    return unknown_format(src, doc ? foreign_of(berth_i_json_root(doc)) : foreign_text(src));
   if (other) {
     return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: may be \"%s\" or \"%s\": give its format",
                         src->name, other->about.choice.name, found->about.choice.name);
@@ -90,8 +143,19 @@ static berth_status read_json(const berth_i_source *src, const berth_i_format *f
   return st;
 }
 
-static berth_status read_text(const berth_i_source *src, const berth_i_format *format,
+/* Old files of DOS end with a control character, Ctrl-Z, and what comes before the end of its
+ * block. */
+static void drop_end(berth_i_source *src) {
+  const char *mark = memchr(src->text, 0x1a, src->len);
+  for (const char *p = mark; mark && p < src->text + src->len; p++)
+    if (*p != 0x1a && *p != 0 && *p != '\r' && *p != '\n') mark = NULL;
+  if (mark) src->len = (size_t)(mark - src->text);
+}
+
+static berth_status read_text(const berth_i_source *source, const berth_i_format *format,
                               berth_bundle *out) {
+  berth_i_source own = *source, *src = &own;
+  drop_end(src);
   berth_status st = format ? BERTH_OK : recognise(src, NULL, &format);
   if (st == BERTH_OK) st = check_read(src, format);
   if (st == BERTH_OK) st = format->read_text(src, out);
@@ -99,17 +163,18 @@ static berth_status read_text(const berth_i_source *src, const berth_i_format *f
   return st;
 }
 
-/* By the first character that is no blank: no text format begins with a bracket. */
+/* By the first character that is no blank: no text format begins with a bracket. A zero behind it
+ * is UTF-16. */
 static bool looks_like_json(const berth_i_source *src) {
   const char *p = src->text;
   while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') p++;
-  return *p == '{' || *p == '[';
+  return (*p == '{' || *p == '[') && (p[1] || p + 1 >= src->text + src->len);
 }
 
 /* The byte order mark of UTF-8 is dropped; with it alone a file is empty. */
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
-  berth_bundle found = { NULL, NULL, NULL, NULL };
+  berth_bundle found = { 0 };
   if (src->len >= 3 && memcmp(src->text, "\xef\xbb\xbf", 3) == 0) {
     src->text += 3;
     src->len -= 3;

@@ -235,7 +235,7 @@ static berth_status cost_of_text(const char *text, int32_t devices, double memor
 /* Text of a PipeDream profile, mirrored as PAC-ML does. */
 static berth_status graph_of_profile(const char *text, berth_graph **g) {
   berth_load_options o = berth_load_default();
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_bundle b = { 0 };
   o.mirror = BERTH_MIRROR_PACML;
   berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
   *g = b.graph;

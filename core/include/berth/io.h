@@ -76,6 +76,7 @@ typedef struct berth_bundle {
   berth_topology *topology;
   berth_placement *placement;
   const char *format; /* name of the format, static */
+  char note[200];     /* what the file holds and was passed over, a sentence; "": nothing */
 } berth_bundle;
 void berth_bundle_release(berth_bundle *b);
 

@@ -30,12 +30,13 @@ berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
     found[k] = v;
     from = k + 1 < n ? k + 1 : 0;
   }
+  for (k = 0; k < n && !strict; k++)
+    if (found[k] && berth_i_json_kind_of(found[k]) == BERTH_I_JSON_NULL) found[k] = NULL;
   berth_status st = BERTH_OK;
   for (k = 0; k < needed && st == BERTH_OK; k++) st = berth_i_need(doc, object, found[k], keys[k]);
   return st;
 }
 
-/* A member that is null is there. */
 berth_status berth_i_need(const berth_i_json *doc, berth_i_value object,
                           berth_i_value v, const char *key) {
   return v ? BERTH_OK : berth_i_json_fail(doc, object, "has no \"%s\"", key);

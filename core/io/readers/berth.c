@@ -5,8 +5,8 @@
 
 /* A "graph" without "berth" is recognised, too: read_berth then reports the missing version. */
 static berth_i_match match_berth(berth_i_value root) {
-  bool yes = berth_i_json_get(root, "berth") || berth_i_json_get(root, "graph");
-  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
+  if (berth_i_json_get(root, "berth")) return BERTH_I_MATCH_MARK;
+  return berth_i_match_if(berth_i_json_get(root, "graph") != NULL, BERTH_I_MATCH_SHAPE);
 }
 
 static berth_status read_berth(const berth_i_source *src, const berth_i_json *doc,

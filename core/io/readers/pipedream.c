@@ -44,6 +44,23 @@ static bool next_field(berth_i_lines *l, berth_i_lines *field) {
   return true;
 }
 
+/* Cuts off the description of a node, which may hold " -- ": it ends before the last field that
+ * begins as the numbers do; without one, at the next " -- ". */
+static bool next_description(berth_i_lines *l, berth_i_lines *field) {
+  static const char numbers[] = " -- forward_compute_time=";
+  const size_t n = sizeof numbers - 1;
+  const char *from = l->at;
+  for (const char *p = l->end - (l->end - from < (ptrdiff_t)n ? l->end - from : (ptrdiff_t)n);
+       p > from; p--) {
+    if ((size_t)(l->end - p) < n || memcmp(p, numbers, n) != 0) continue;
+    *field = *l;
+    field->end = p;
+    l->at = p + 4;
+    return true;
+  }
+  return next_field(l, field);
+}
+
 /* Passes over the word, and over blanks before it; false: it is not there, and only blanks are
  * passed. */
 static bool starts(berth_i_lines *l, const char *word) {
@@ -141,7 +158,7 @@ static berth_status read_line(berth_i_lines *l, profile *p) {
   next_field(l, &f);
   berth_status st;
   if ((st = read_node_id(&f, &edge.src)) != BERTH_OK) return st;
-  if (!next_field(l, &f))
+  if (!(indented ? next_field : next_description)(l, &f))
     return berth_i_lines_fail(l, "node %d is followed by nothing", (int)edge.src);
   if (!indented) return read_node(l, edge.src, &f, p);
   if ((st = read_node_id(&f, &edge.dst)) != BERTH_OK) return st;

@@ -2,6 +2,7 @@
  * (docs/formats.md, "saga" and "wfcommons"). With "cost" there is one device type and nodes have
  * speeds; with "exec" every node is a type of its own. Units are taken as they are. */
 #include "io/formats_internal.h"
+#include <stdio.h>
 
 typedef struct workflow {
   const berth_i_json *doc;
@@ -12,6 +13,7 @@ typedef struct workflow {
   int32_t n_types;
   bool exec;           /* times are given per node */
   berth_i_edges pairs; /* ends of the links, the lower one first */
+  int32_t n_loops;     /* links of a node to itself */
   berth_i_edges data;  /* between tasks */
   berth_topology_builder *tb;
   berth_graph_builder *b;
@@ -69,10 +71,15 @@ static berth_status add_link(void *ud, berth_i_value v, int32_t i) {
   int32_t a = 0, b = 0;
   berth_i_value f[3];
   (void)i;
-  berth_status st = berth_i_fields(w->doc, v, keys, 3, 3, false, f);
+  berth_status st = berth_i_fields(w->doc, v, keys, 3, 2, false, f);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[0], "node", &w->node_ids, &a)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
+  if (a == b) { /* SAGA's networks have them, of infinite speed; here they are implied */
+    w->n_loops++;
+    return BERTH_OK;
+  }
+  if ((st = berth_i_need(w->doc, v, f[2], "bandwidth")) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[2], &link.bandwidth)) != BERTH_OK) return st;
   if (link.bandwidth == 0)
     return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
@@ -189,6 +196,9 @@ static berth_status read_workflow(const berth_i_source *src, const berth_i_json 
   if (st == BERTH_OK) w.exec = has_exec(&w);
   if (st == BERTH_OK && with_nodes) st = read_topology(&w, &out->topology);
   if (st == BERTH_OK) st = read_graph(&w, &out->graph);
+  if (w.n_loops > 0)
+    snprintf(out->note, sizeof out->note, "%d %s passed over", (int)w.n_loops,
+             w.n_loops == 1 ? "link of a node to itself is" : "links of nodes to themselves are");
   release(&w);
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }

@@ -35,11 +35,17 @@ static berth_status read_task(berth_i_lines *l, berth_graph_builder *b, berth_i_
   return read_predecessors(l, e, id, n);
 }
 
-/* Lines of comment at the end of the original files begin with '#'. */
+/* What follows '#' is a comment: at the end of the original files, or behind the numbers of a
+ * line. */
+static void cut_comment(berth_i_lines *l) {
+  const char *mark = memchr(l->at, '#', (size_t)(l->end - l->at));
+  if (mark) l->end = mark;
+}
+
 static bool next_task_line(berth_i_lines *l) {
-  while (berth_i_lines_next_filled(l)) {
-    berth_i_lines_skip_blanks(l);
-    if (*l->at != '#') return true;
+  while (berth_i_lines_next(l)) {
+    cut_comment(l);
+    if (!berth_i_lines_is_blank(l)) return true;
   }
   return false;
 }
@@ -102,6 +108,7 @@ done:
 
 /* A number, then a line of three numbers or more without commas: DOPPLER's have commas. */
 static berth_i_match match_stg(berth_i_lines first) {
+  cut_comment(&first);
   if (!berth_i_lines_is_number(&first)) return BERTH_I_MATCH_NONE;
   bool commas;
   int words = berth_i_lines_next_words(&first, &commas);

@@ -1,9 +1,10 @@
 /* WfFormat, the records of WfCommons: tasks with recorded times, the files they write and read, the
  * machines they ran on (docs/formats.md, "wfformat").
  *
- * 1.3 and 1.4 keep all of a task in one object of workflow.tasks; later versions have the structure
- * in workflow.specification and the times in workflow.execution ("parted"). Order of reading:
- * machines, whose clocks scale the times; tasks; times; files; dependencies. */
+ * Versions up to 1.4 keep all of a task in one object of workflow.tasks, up to 1.2 workflow.jobs;
+ * later versions have the structure in workflow.specification and the times in workflow.execution
+ * ("parted"). Order of reading: machines, whose clocks scale the times; tasks; times; files;
+ * dependencies. */
 #include "io/formats_internal.h"
 #include "wfformat_internal.h"
 
@@ -21,24 +22,29 @@ static void release(berth_i_wf *w) {
 /* ---- parts ---- */
 
 /* Other versions may mean other things by the same members: refused. */
-static berth_status check_version(const berth_i_wf *w, berth_i_value root, berth_i_value v) {
-  static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
+static berth_status check_version(berth_i_wf *w, berth_i_value root, berth_i_value v) {
+  static const char *const known[] = { "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6" };
   const char *version = "";
   berth_status st = berth_i_need(w->doc, root, v, "schemaVersion");
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, v, &version);
   if (st != BERTH_OK) return st;
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (strcmp(version, known[k]) == 0) return BERTH_OK;
-  return berth_i_json_fail(w->doc, v, "is none of 1.3 to 1.6, which are read");
+    if (strcmp(version, known[k]) == 0) {
+      w->size_unit = k < 3 ? 1e3 : 1;
+      return BERTH_OK;
+    }
+  return berth_i_json_fail(w->doc, v, "is none of 1.0 to 1.6, which are read");
 }
 
-/* One list serves both: tasks and their times. */
+/* One list serves both: tasks and their times. Up to 1.2 its name is "jobs". */
 static berth_status old_parts(berth_i_wf *w, berth_i_value workflow) {
-  static const char *const keys[] = { "tasks", "machines" };
-  berth_i_value f[2];
-  berth_status st = berth_i_fields(w->doc, workflow, keys, 2, 1, false, f);
+  static const char *const keys[] = { "tasks", "machines", "jobs" };
+  berth_i_value f[3];
+  berth_status st = berth_i_fields(w->doc, workflow, keys, 3, 0, false, f);
+  if (st == BERTH_OK && !f[2]) st = berth_i_need(w->doc, workflow, f[0], "tasks");
   if (st != BERTH_OK) return st;
-  w->tasks = w->times = f[0];
+  if (f[0] && f[2]) return berth_i_json_fail(w->doc, f[2], "is given beside \"tasks\"");
+  w->tasks = w->times = f[0] ? f[0] : f[2];
   w->machines = f[1];
   return BERTH_OK;
 }
@@ -291,15 +297,15 @@ static berth_status read_wfformat(const berth_i_source *src, const berth_i_json 
 static berth_i_match match_wfformat(berth_i_value root) {
   berth_i_value v = berth_i_json_get(root, "workflow");
   if (!v) return BERTH_I_MATCH_NONE;
-  if (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "specification")
-      || berth_i_json_get(v, "execution")) {
+  if (berth_i_json_get(v, "tasks") || berth_i_json_get(v, "jobs")
+      || berth_i_json_get(v, "specification") || berth_i_json_get(v, "execution")) {
     return BERTH_I_MATCH_MARK;
   }
   return berth_i_match_if(!berth_i_json_get(root, "tasks"), BERTH_I_MATCH_SHAPE);
 }
 
 const berth_i_format berth_i_format_wfformat = {
-  .about = { .choice = { "wfformat", "Records of WfCommons, 1.3 to 1.6, with their machines." },
+  .about = { .choice = { "wfformat", "Records of WfCommons, 1.0 to 1.6, with their machines." },
              .loads = BERTH_HOLDS_GRAPH | BERTH_HOLDS_TOPOLOGY, .reads = "file_bandwidth" },
   .match_json = match_wfformat, .read_json = read_wfformat
 };

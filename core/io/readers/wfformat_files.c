@@ -98,6 +98,8 @@ static berth_status read_old_file(void *ud, berth_i_value v, int32_t i) {
   if (st == BERTH_OK && !f[3]) st = berth_i_need(w->doc, v, f[2], "sizeInBytes");
   if (st == BERTH_OK) st = find_link(w, f[0], &input);
   if (st == BERTH_OK) st = berth_i_get_amount(w->doc, f[2] ? f[2] : f[3], &bytes);
+  if (!f[2]) bytes *= w->size_unit; /* KB up to 1.2 */
+  if (st == BERTH_OK && isinf(bytes)) st = berth_i_json_fail(w->doc, f[3], "is too large");
   if (st == BERTH_OK) st = name_file(w, f[1], f[4], &file);
   if (st == BERTH_OK && file == before) st = set_size(w, file, bytes);
   return st == BERTH_OK ? list_add(w, input ? &w->in : &w->out, file) : st;

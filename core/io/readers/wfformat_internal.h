@@ -26,6 +26,7 @@ typedef struct berth_i_wf {
   berth_ctx *ctx;
   const char *name;
   double bandwidth;
+  double size_unit;      /* bytes of 1 in "size" */
   bool parted;           /* structure and times are apart */
   berth_i_value tasks, times, files, machines;
   berth_i_names task_ids, task_names, machine_ids, file_ids;

@@ -144,11 +144,6 @@ static berth_status open_output(berth_ctx *ctx, const char *path, int *fd) {
   return berth_i_file_error(ctx, path, "cannot be written");
 }
 
-bool berth_i_packs(const char *path) {
-  size_t n = strlen(path);
-  return n > 3 && strcmp(path + n - 3, ".gz") == 0;
-}
-
 static berth_status write_all(berth_ctx *ctx, int fd, const char *name, const berth_text *text) {
   berth_status st;
   for (size_t at = 0; at < text->len;) {

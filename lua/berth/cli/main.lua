@@ -5,6 +5,7 @@ local commands = require "berth.cli.command_list"
 local fail = require "berth.cli.fail"
 local interrupt = require "berth.base.interrupt"
 local json = require "berth.base.json_writer"
+local notes = require "berth.cli.notes"
 local schema = require "berth.base.schema"
 
 local main = {}
@@ -74,6 +75,7 @@ local function dispatch(argv, write, complain, state, plain)
     return 0
   end
   state.json = given.json
+  notes.start(complain)
   if takes_output(command, given) then write = plain end
   return command.run(positional, given, write, complain, words)
 end

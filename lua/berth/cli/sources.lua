@@ -6,6 +6,8 @@ local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local models = require "berth.models"
+local notes = require "berth.cli.notes"
+local options = require "berth.base.options"
 
 local sources = {}
 
@@ -48,7 +50,10 @@ function sources.graph(spec, loading)
     local graph, about = build(spec)
     return graph, nil, nil, about
   end
-  local graph, topology, placement = berth.load(spec, loading)
+  local passed_over = {}
+  local graph, topology, placement = berth.load(spec,
+    options.merge(loading, { notes = passed_over }))
+  for _, text in ipairs(passed_over) do notes.add(text) end
   if not graph and type(topology) == "string" then return fail.need(graph, topology, placement) end
   if not graph then fail.usage("%s: holds no graph", spec) end
   return graph, topology, placement

@@ -7,10 +7,12 @@ local load = {}
 
 local nouns = { "graph", "topology", "placement" }
 
--- The part of a call first; or why it is missing.
-local function wanted(which, name, ...)
+-- The part of a call first; or why it is missing. What was passed over goes to the option `notes`.
+local function wanted(which, name, opts, ...)
   local parts = { ... }
   if type(parts[2]) == "string" then return ... end -- nil, message, code
+  local note, notes = parts[5], type(opts) == "table" and opts.notes
+  if note and notes then notes[#notes + 1] = name .. ": " .. note end
   if parts[which] ~= nil then
     if which == 1 then return parts[1], parts[2], parts[3] end
     return parts[which]
@@ -24,14 +26,23 @@ local function wanted(which, name, ...)
   return nil, message, "invalid"
 end
 
+local function check(opts, fn)
+  local notes = type(opts) == "table" and opts.notes
+  if notes then options.expect(notes, "table", "%s: notes", fn) end
+end
+
 local function loader(which, fn)
-  return function(path, opts) return wanted(which, path, core.load(path, opts, fn)) end
+  return function(path, opts)
+    check(opts, fn)
+    return wanted(which, path, opts, core.load(path, opts, fn))
+  end
 end
 
 local function parser(which, fn)
   return function(text, opts)
+    check(opts, fn)
     local name = type(opts) == "table" and opts.name or "text"
-    return wanted(which, name, core.parse(text, opts, fn))
+    return wanted(which, name, opts, core.parse(text, opts, fn))
   end
 end
 

@@ -219,8 +219,10 @@ int bl_execution_trace(lua_State *L) {
 /* ---- reading ---- */
 
 BL_OWN_OPTIONS(name_option, BL_OTHER("name", "string", "text", "stands for the file in messages"))
-const bl_table bl_load_tables[] = { berth_load_option_table, NULL };
-const bl_table bl_parse_tables[] = { berth_load_option_table, name_option, NULL };
+BL_OPTIONS(notes, BL_OTHER("notes", "table", "none",
+  "an array that gets a sentence about what the file holds and was passed over"))
+const bl_table bl_load_tables[] = { berth_load_option_table, notes_options, NULL };
+const bl_table bl_parse_tables[] = { berth_load_option_table, name_option, notes_options, NULL };
 
 static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
                                        const bl_table *tables) {
@@ -241,8 +243,8 @@ static void drop_unless(lua_State *L, bool held, int i) {
   lua_replace(L, i);
 }
 
-/* [-0, +4] graph, topology, placement, format; nil for what the file does not hold. All three boxes
- * are made before the first object moves: from then on nothing raises with an object in two
+/* [-0, +5] graph, topology, placement, format, note; nil for what the file does not hold. All three
+ * boxes are made before the first object moves: from then on nothing raises with an object in two
  * places. */
 static int push_bundle(lua_State *L, berth_bundle *b) {
   int bundle = lua_gettop(L);
@@ -259,8 +261,10 @@ static int push_bundle(lua_State *L, berth_bundle *b) {
   drop_unless(L, *t != NULL, bundle + 2);
   drop_unless(L, *g != NULL, bundle + 1);
   lua_pushstring(L, b->format ? b->format : "");
+  if (b->note[0]) lua_pushstring(L, b->note);
+  else lua_pushnil(L);
   bl_track(L);
-  return 4;
+  return 5;
 }
 
 /* [-0, +1] Owns what was read until graph, topology and placement have boxes. */
@@ -294,7 +298,7 @@ static berth_status check_read(lua_State *L, int t, const berth_bundle *b) {
   return st;
 }
 
-/* load(path, options, fn): graph, topology, placement, format; nil, message, code */
+/* load(path, options, fn): graph, topology, placement, format, note; nil, message, code */
 static int load(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
   const char *path = path_arg(L, 1, w.fn);
@@ -444,7 +448,7 @@ static int format_of_path(lua_State *L) {
 static berth_bundle parts_arg(lua_State *L, int i, const char *fn) {
   static const char *const keys[] = { "graph", "topology", "placement", NULL };
   bl_where w = { fn, NULL, 0 };
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_bundle b = { 0 };
   if (!lua_istable(L, i))
     bl_wrong(L, &w, "parts", "expected a table of graph, topology, placement; got %s",
              bl_kind(L, i));

@@ -14,7 +14,7 @@ typedef struct placing_step {
 static berth_status write_all(const berth_bundle *b, berth_topology *t, berth_placement *p,
                               berth_result *r) {
   berth_text out = { ctx, NULL, 0, 0 };
-  berth_bundle again = { NULL, NULL, NULL, NULL };
+  berth_bundle again = { 0 };
   berth_status st = berth_write_graph(b->graph, "berth", &out);
   TRY(st, berth_parse(ctx, "again", out.data, out.len, NULL, &again));
   TRY(st, berth_write_topology(t, &out));
@@ -27,7 +27,7 @@ static berth_status write_all(const berth_bundle *b, berth_topology *t, berth_pl
 
 static berth_status whole_job(const void *what) {
   const placing_step *step = what;
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_bundle b = { 0 };
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_placement *p = NULL;

@@ -44,5 +44,5 @@ TEST("the corpus is complete") {
   }
   if (f) fclose(f);
   CASE("all of them are there");
-  CHECK(n >= 175);
+  CHECK(n >= 250);
 }

@@ -253,6 +253,62 @@ TEST("wfformat 1.3 and 1.4") {
   RELEASE(&b);
 }
 
+/* A file in a format of others, of which two ops and an edge are known. */
+TEST("variants of the formats of others") {
+  static const char links[] = "\"links\": [{\"a\": \"p\", \"b\": \"p\", \"bandwidth\": %s}, "
+                              "{\"a\": \"p\", \"b\": \"q\", \"bandwidth\": 5}]}";
+  static const struct { const char *text, *format, *ops, *edges, *note; } rows[] = {
+    { "2 # tasks\n0 0 0\n1 3 1 0 # first\n# none\n2 4 1 1#\n3 0 1 2\n", "stg", " 0, 3, 4, 0",
+      "0>1:0 1>2:0 2>3:0", "" },
+    { "0\r\n0 0 0\r\n1 0 1 0\r\n\x1a", "stg", " 0, 0", "0>1:0", "" },
+    { "\xef\xbb\xbf" "0\n0 0 0\n1 0 1 0\n\x1a\x1a\x1a", "stg", " 0, 0", "0>1:0", "" },
+    { "node1 -- L(a -- b) -- forward_compute_time=1000, backward_compute_time=0, "
+      "activation_size=4, parameter_size=8 -- stage_id=0\n"
+      "node2 -- a -- forward_compute_time=2 -- c -- forward_compute_time=2000, "
+      "backward_compute_time=0, activation_size=4, parameter_size=0\n\tnode1 -- node2\n",
+      "pipedream", "node1 1,node2 2", "0>1:4 1>:4", "" },
+    { "{\"workflow\": {\"jobs\": [{\"name\": \"a\", \"runtime\": 2, \"parents\": [], \"files\": "
+      "[{\"link\": \"output\", \"name\": \"x\", \"size\": 3}]}, {\"name\": \"b\", \"runtime\": 1, "
+      "\"parents\": [\"a\"], \"files\": [{\"link\": \"input\", \"name\": \"x\", \"size\": 3}]}]}, "
+      "\"schemaVersion\": \"1.1\"}", "wfformat", "a 2,b 1", "0>1:3000", "" },
+    { "{\"workflow\": {\"tasks\": [{\"name\": \"a\", \"runtime\": 2, \"parents\": null, "
+      "\"children\": null, \"files\": null, \"machine\": null, \"memory\": null}, {\"name\": "
+      "\"b\", \"id\": null, \"runtime\": 1, \"parents\": [\"a\"]}], \"machines\": null}, "
+      "\"schemaVersion\": \"1.4\"}", "wfformat", "a 2,b 1", "0>1:0", "" },
+    { "{\"directed\": true, \"multigraph\": true, \"graph\": {\"name\": \"n\"}, \"nodes\": "
+      "[{\"id\": 7, \"seconds\": 2, \"colour\": null}, {\"id\": \"b\", \"name\": \"c\", "
+      "\"seconds\": \"3 ms\", \"backward\": true}], \"links\": [{\"source\": \"7\", "
+      "\"target\": \"b\", \"key\": 0, "
+      "\"bytes\": 4}, {\"source\": 7, \"target\": \"b\", \"key\": 1, \"bytes\": \"1 kB\"}]}",
+      "node-link", "7 2,c 0.003", "0>1:4 0>1:1000", "" },
+    { "{\"directed\": true, \"nodes\": [{\"id\": \"a\", \"seconds\": 1}, {\"id\": \"b\", "
+      "\"seconds\": 1}], \"edges\": [{\"source\": \"a\", \"target\": \"b\"}]}", "node-link",
+      "a 1,b 1", "0>1:0", "" },
+  };
+  berth_load_options opts = berth_load_default();
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    berth_bundle b;
+    opts.forward_only = strcmp(rows[k].format, "pipedream") == 0;
+    if (!parse(rows[k].text, &opts, &b)) continue;
+    CHECK_TEXT(b.format, rows[k].format);
+    check_graph(b.graph, rows[k].ops, rows[k].edges);
+    CHECK_TEXT(b.note, rows[k].note);
+    RELEASE(&b);
+  }
+  static const char *const speeds[] = { "1e9", "1e999", "null", "\"inf\"", "0" };
+  for (size_t k = 0; k < sizeof speeds / sizeof *speeds; k++) {
+    char text[500], end[200];
+    berth_bundle b;
+    snprintf(end, sizeof end, links, speeds[k]);
+    snprintf(text, sizeof text, "{\"tasks\": [{\"id\": \"a\", \"cost\": 1}], \"edges\": [], "
+             "\"nodes\": [{\"id\": \"p\"}, {\"id\": \"q\"}], %s", end);
+    if (!parse(text, NULL, &b)) continue;
+    CHECK(berth_topology_links(b.topology) == 2);
+    CHECK_TEXT(b.note, "1 link of a node to itself is passed over");
+    RELEASE(&b);
+  }
+}
+
 /* What was read is written and read back, graph and topology, to the same text. */
 TEST("wfformat through berth JSON") {
   berth_bundle b, again = { 0 };
@@ -584,7 +640,6 @@ TEST("descriptors: names differ, endings and options are known") {
   }
 }
 
-/* A mark of its own decides against members that others may have, too; two marks decide nothing. */
 TEST("the format of a path is that of its ending") {
   static const struct { const char *path; int saves; const char *format; } rows[] = {
     { "a.json", BERTH_HOLDS_GRAPH, "berth" }, { "-", BERTH_HOLDS_GRAPH, "berth" },
@@ -605,8 +660,9 @@ TEST("the format of a path is that of its ending") {
               "a.dot: format dot, of this ending, cannot hold it");
 }
 
+/* A mark of its own decides against members that others may have, too; two marks decide nothing. */
 TEST("recognised by marks before shapes; not by two marks") {
-  static const char two[] = "{\"graph\": {}, \"maxFPGAs\": 1}";
+  static const char two[] = "{\"berth\": 1, \"maxFPGAs\": 1}";
   berth_bundle b = { 0 };
   if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL,
             &b))

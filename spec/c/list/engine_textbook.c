@@ -94,7 +94,7 @@ static int saga_table(const char *shared, const char *table, berth_average avera
   if (!CHECK((f = fopen(path, "r")) != NULL)) return 0;
   char line[512], *field[8];
   while (fgets(line, sizeof line, f)) {
-    berth_bundle b = { NULL, NULL, NULL, NULL };
+    berth_bundle b = { 0 };
     berth_cost *cost = NULL;
     const char *placer;
     if (split(line, field, 8) < 5 || !(placer = placer_of(field[3]))) continue;
@@ -127,7 +127,7 @@ static void saga(const char *table, berth_average averages, int rows) {
 
 static void stg_row(const char *shared, const char *file, int procs, double want) {
   char path[4096];
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_bundle b = { 0 };
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { INFINITY, 0 };

@@ -214,7 +214,7 @@ TEST("wrong options are refused, by name and value") {
 static berth_status place_all(void) {
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
-  berth_bundle b = { NULL, NULL, NULL, NULL };
+  berth_bundle b = { 0 };
   berth_topology *t = NULL;
   berth_cost *c = NULL;
   static const char text[] =

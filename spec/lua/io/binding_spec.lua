@@ -65,6 +65,21 @@ describe("files", function()
     shell.tidy()
   end)
 
+  it("note what was passed over", function()
+    local text = [[{"tasks": [{"id": "a", "cost": 1}], "edges": [], "nodes": [{"id": "p"}, {"id": "q"}],
+      "links": [{"a": "p", "b": "p", "bandwidth": 1}, {"a": "p", "b": "q", "bandwidth": 5}]}]]
+    local notes, said = {}, "1 link of a node to itself is passed over"
+    local path = shell.file(".json", text)
+    assert(berth.load(path, { notes = notes }))
+    assert(berth.parse_topology(text, { notes = notes, name = "x" }))
+    assert.same({ path .. ": " .. said, "x: " .. said }, notes)
+    raises("berth.load: notes: expected a table, got number", berth.load, path, { notes = 1 })
+    local exit, _, err = shell.run("place", path, "--placer", "heft")
+    assert.equal(0, exit)
+    assert.equal(("berth: note: %s: %s"):format(path, said), err)
+    shell.tidy()
+  end)
+
   it("are not read with options that their format does not read", function()
     with_file(function(path)
       assert.is_true(toy():save(path))

@@ -1,0 +1,146 @@
+/* networkx's node-link JSON (docs/formats.md, "node-link"): "nodes" are ops, "links" or "edges"
+ * tensors, each edge one of its own. Attributes are those of GraphML; the others are not read. */
+#include "io/formats_internal.h"
+
+typedef struct reading {
+  const berth_i_json *doc;
+  berth_ctx *ctx;
+  berth_i_names ids;
+  berth_graph_builder *b;
+} reading;
+
+typedef struct bit {
+  const char *key;
+  uint32_t flag;
+} bit;
+
+static berth_status read_flags(const reading *r, berth_i_value object, const bit *bits, int n,
+                               uint32_t *flags) {
+  for (int k = 0; k < n; k++) {
+    bool yes = false;
+    berth_status st;
+    if ((st = berth_i_get_bool(r->doc, berth_i_json_get(object, bits[k].key), &yes)) != BERTH_OK)
+      return st;
+    if (yes) *flags |= bits[k].flag;
+  }
+  return BERTH_OK;
+}
+
+/* Attributes that GraphML has and this format not: an op would be another one without them. */
+static berth_status refuse_unread(const reading *r, berth_i_value object,
+                                  const char *const *unread) {
+  for (berth_i_value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
+    const char *key = berth_i_json_key(v);
+    bool bad = strncmp(key, "seconds:", 8) == 0;
+    for (int k = 0; unread[k]; k++) bad = bad || strcmp(key, unread[k]) == 0;
+    if (bad) return berth_i_json_fail(r->doc, v, "is read of GraphML only");
+  }
+  return BERTH_OK;
+}
+
+static berth_status add_node(void *ud, berth_i_value v, int32_t i) {
+  enum { ID, NAME, KIND, SECONDS, FLOP, BYTES, PARAMS, WORKSPACE, GROUP, N };
+  static const char *const keys[] = { "id", "name", "kind", "seconds", "flop", "bytes",
+                                      "param_bytes", "workspace_bytes", "group" };
+  static const berth_i_quantity quantities[] = {
+    { FLOP, BERTH_FLOP, false, offsetof(berth_op, flop) },
+    { BYTES, BERTH_BYTES, false, offsetof(berth_op, bytes) },
+    { PARAMS, BERTH_BYTES, false, offsetof(berth_op, param_bytes) },
+    { WORKSPACE, BERTH_BYTES, false, offsetof(berth_op, workspace_bytes) }
+  };
+  static const char *const unread[] = { "twin", "pin", "device", "collective", NULL };
+  static const bit bits[] = { { "backward", BERTH_OP_BACKWARD },
+                              { "update", BERTH_OP_UPDATE },
+                              { "splittable", BERTH_OP_SPLITTABLE },
+                              { "communication", BERTH_OP_COMMUNICATION } };
+  reading *r = ud;
+  berth_op op = berth_op_default();
+  double seconds = 0;
+  berth_i_value f[N];
+  berth_status st = berth_i_fields(r->doc, v, keys, N, 1, false, f);
+  if (st == BERTH_OK) st = refuse_unread(r, v, unread);
+  if (st == BERTH_OK) st = berth_i_add_id(r->doc, f[ID], "node", &r->ids);
+  if (st != BERTH_OK) return st;
+  op.name = r->ids.text[i];
+  if ((st = berth_i_get_text(r->doc, f[NAME], &op.name)) != BERTH_OK
+      || (st = berth_i_get_text(r->doc, f[KIND], &op.kind)) != BERTH_OK
+      || (st = berth_i_get_quantity(r->doc, f[SECONDS], BERTH_SECONDS, false, &seconds)) != BERTH_OK
+      || (st = berth_i_get_quantities(r->doc, f, quantities, 4, &op)) != BERTH_OK
+      || (st = berth_i_get_int(r->doc, f[GROUP], 0, INT32_MAX - 1, &op.group)) != BERTH_OK
+      || (st = read_flags(r, v, bits, 4, &op.flags)) != BERTH_OK)
+    return st;
+  op.seconds = f[SECONDS] ? &seconds : NULL;
+  return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
+}
+
+/* "key" tells parallel edges of a multigraph from each other. */
+static berth_status add_edge(void *ud, berth_i_value v, int32_t i) {
+  static const char *const keys[] = { "source", "target", "bytes", "resident_bytes" };
+  static const char *const unread[] = { "tensor", NULL };
+  static const bit bits[] = { { "batch", BERTH_TENSOR_BATCH },
+                              { "gradient", BERTH_TENSOR_GRADIENT } };
+  const berth_i_json *doc = ((reading *)ud)->doc;
+  reading *r = ud;
+  berth_tensor t = { 0, 0, -1, 0 };
+  int32_t to = 0, tensor;
+  berth_i_value f[4];
+  (void)i;
+  berth_status st = berth_i_fields(doc, v, keys, 4, 2, false, f);
+  if (st == BERTH_OK) st = refuse_unread(r, v, unread);
+  if (st == BERTH_OK) st = berth_i_find_id(doc, f[0], "node", &r->ids, &t.producer);
+  if (st == BERTH_OK) st = berth_i_find_id(doc, f[1], "node", &r->ids, &to);
+  if (st == BERTH_OK) st = berth_i_get_quantity(doc, f[2], BERTH_BYTES, false, &t.bytes);
+  if (st == BERTH_OK) st = berth_i_get_quantity(doc, f[3], BERTH_BYTES, false, &t.resident_bytes);
+  if (st == BERTH_OK) st = read_flags(r, v, bits, 2, &t.flags);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_graph_builder_add_tensor(r->b, &t, &tensor)) == BERTH_OK)
+    st = berth_graph_builder_add_consumer(r->b, tensor, to);
+  return berth_i_blame(doc, v, st);
+}
+
+static berth_status read_graph(reading *r, berth_graph **out) {
+  enum { DIRECTED, NODES, LINKS, EDGES, GRAPH, N };
+  static const char *const keys[] = { "directed", "nodes", "links", "edges", "graph" };
+  berth_i_value f[N], root = berth_i_json_root(r->doc);
+  bool directed = false;
+  const char *name = "";
+  berth_status st;
+  if ((st = berth_i_fields(r->doc, root, keys, N, 2, false, f)) != BERTH_OK
+      || (st = berth_i_get_bool(r->doc, f[DIRECTED], &directed)) != BERTH_OK)
+    return st;
+  if (!directed) return berth_i_json_fail(r->doc, f[DIRECTED], ": edges must be directed");
+  if (f[LINKS] && f[EDGES])
+    return berth_i_json_fail(r->doc, f[EDGES], "is given beside \"links\"");
+  if (f[GRAPH] && berth_i_json_kind_of(f[GRAPH]) == BERTH_I_JSON_OBJECT
+      && (st = berth_i_get_text(r->doc, berth_i_json_get(f[GRAPH], "name"), &name)) != BERTH_OK)
+    return st;
+  if ((st = berth_graph_builder_new(r->ctx, &r->b)) != BERTH_OK
+      || (st = berth_graph_builder_name(r->b, name)) != BERTH_OK
+      || (st = berth_i_each(r->doc, f[NODES], add_node, r)) != BERTH_OK
+      || (st = berth_i_each(r->doc, f[LINKS] ? f[LINKS] : f[EDGES], add_edge, r)) != BERTH_OK)
+    return st;
+  return berth_i_blame(r->doc, f[LINKS] ? f[LINKS] : f[NODES],
+                       berth_graph_builder_finish(r->b, out));
+}
+
+static berth_status read_node_link(const berth_i_source *src, const berth_i_json *doc,
+                                   berth_bundle *out) {
+  reading r = { .doc = doc, .ctx = src->ctx };
+  berth_status st = read_graph(&r, &out->graph);
+  berth_i_names_release(r.ctx, &r.ids);
+  berth_graph_builder_release(r.b);
+  return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
+}
+
+/* "edges" in networkx from 3.4 on, "links" before. */
+static berth_i_match match_node_link(berth_i_value root) {
+  bool edges = berth_i_json_get(root, "links") || berth_i_json_get(root, "edges");
+  bool yes = edges && berth_i_json_get(root, "directed") && berth_i_json_get(root, "nodes");
+  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
+}
+
+const berth_i_format berth_i_format_node_link = {
+  .about = { .choice = { "node-link", "JSON of networkx: nodes and links." },
+             .loads = BERTH_HOLDS_GRAPH },
+  .match_json = match_node_link, .read_json = read_node_link
+};

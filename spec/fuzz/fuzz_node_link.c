@@ -1,0 +1,3 @@
+/* Reader of "node-link". */
+#define FORMAT "node-link"
+#include "fuzz.h"
