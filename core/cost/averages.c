@@ -156,3 +156,64 @@ double berth_cost_rho(const berth_cost *c) {
   double least = least_positive_op(c);
   return isinf(least) ? INFINITY : largest_transfer(c) / least;
 }
+
+/* ---- range ---- */
+
+/* Times and sizes are summed, and placers square them: within these bounds nothing overflows. */
+static const double MOST_SECONDS = 1e150, MOST_BYTES = 1e150;
+
+/* Longest transfer of the tensor between devices that reach each other, or more: over all links, at
+ * the bandwidth of the slowest. */
+static double transfer_at_most(const berth_cost *c, int32_t tensor, double latency,
+                               double slowest) {
+  if (c->table) return largest_transfer_of(c, tensor);
+  if (c->uniform) return c->uniform[tensor];
+  return berth_i_route_seconds(c, latency, slowest, c->g->tensor_bytes[tensor]);
+}
+
+static double most_seconds(const berth_cost *c) {
+  const berth_topology *t = c->t;
+  double latency = 0, slowest = INFINITY, sum = 0;
+  for (int32_t l = 0; l < t->n_links; l++) {
+    latency += t->links[l].latency;
+    slowest = fmin(slowest, t->links[l].bandwidth);
+  }
+  for (int32_t op = 0; op < c->g->n_ops; op++) {
+    double most = 0;
+    for (int32_t k = 0; k < c->n_classes; k++) {
+      double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
+      if (!isinf(s)) most = fmax(most, s);
+    }
+    sum += most;
+  }
+  for (int32_t k = 0; k < c->g->n_tensors; k++) {
+    const int32_t *consumers;
+    double n = berth_graph_consumers(c->g, k, &consumers);
+    if (n > 0 && c->n_devices > 1) sum += n * transfer_at_most(c, k, latency, slowest);
+  }
+  return sum;
+}
+
+static double most_bytes(const berth_graph *g) {
+  double sum = 0;
+  berth_op op;
+  berth_tensor t;
+  for (int32_t k = 0; k < g->n_ops; k++)
+    if (berth_graph_op(g, k, &op) == BERTH_OK) sum += op.param_bytes + op.workspace_bytes;
+  for (int32_t k = 0; k < g->n_tensors; k++)
+    if (berth_graph_tensor(g, k, &t) == BERTH_OK) sum += t.bytes + t.resident_bytes;
+  return sum;
+}
+
+berth_status berth_i_cost_check_range(const berth_cost *c) {
+  double seconds = most_seconds(c), bytes = most_bytes(c->g);
+  if (!(seconds <= MOST_SECONDS))
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                        "times are too large: ops and transfers may take %g s in all, more than "
+                        "%g s", seconds, MOST_SECONDS);
+  if (!(bytes <= MOST_BYTES))
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                        "sizes are too large: ops and tensors hold %g B in all, more than %g B",
+                        bytes, MOST_BYTES);
+  return BERTH_OK;
+}

@@ -112,6 +112,11 @@ static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, 
   return berth_i_route_seconds(c, c->t->latency[pair], c->t->bandwidth[pair], bytes);
 }
 
+/** Before placers run: can no sum of times or sizes of the graph overflow? O(ops x classes of
+ *  devices + tensors + links).
+ *  @return BERTH_OK; BERTH_EUNSUPPORTED ("times are too large: ...") */
+berth_status berth_i_cost_check_range(const berth_cost *c);
+
 /* averages.c, collective.c; NULL-terminated */
 extern const berth_choice *const berth_i_average_choices[], *const berth_i_collective_algorithms[];
 

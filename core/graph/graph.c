@@ -34,6 +34,17 @@ const char *berth_graph_name(const berth_graph *g) { return g->name ? g->name : 
 int32_t berth_graph_ops(const berth_graph *g) { return g->n_ops; }
 int32_t berth_graph_tensors(const berth_graph *g) { return g->n_tensors; }
 int32_t berth_graph_edges(const berth_graph *g) { return g->n_edges; }
+
+int32_t berth_graph_untimed(const berth_graph *g, int32_t *first) {
+  int32_t n = 0, lowest = BERTH_NONE;
+  for (int32_t k = 0; k < g->n_ops; k++) {
+    bool timed = g->seconds && !isnan(g->seconds[(size_t)k * (size_t)g->n_types]);
+    if (timed || (g->flop && g->flop[k] > 0) || (g->bytes && g->bytes[k] > 0)) continue;
+    if (n++ == 0) lowest = k;
+  }
+  if (first) *first = lowest;
+  return n;
+}
 int32_t berth_graph_collectives(const berth_graph *g) { return g->n_collectives; }
 int32_t berth_graph_groups(const berth_graph *g) { return g->n_groups; }
 int32_t berth_graph_types(const berth_graph *g) { return g->n_types; }

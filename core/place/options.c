@@ -75,5 +75,6 @@ berth_status berth_i_placer_check(berth_cost *cost, const berth_i_placer *p,
   if ((st = check_enum(ctx, "favourites", (int)o->favourites, BERTH_FAVOURITES_GIVEN)) != BERTH_OK)
     return st;
   if ((st = check_coarse(ctx, &p->about, o)) != BERTH_OK) return st;
+  if ((st = berth_i_cost_check_range(cost)) != BERTH_OK) return st;
   return p->check ? p->check(cost, o) : BERTH_OK;
 }

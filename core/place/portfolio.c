@@ -219,6 +219,7 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
   *out = NULL;
   berth_status st;
   if ((st = check_run(cost->ctx, &o)) != BERTH_OK) return st;
+  if ((st = berth_i_cost_check_range(cost)) != BERTH_OK) return st;
   if ((st = make_portfolio(cost, &o, &r.p)) != BERTH_OK) return st;
   berth_portfolio *p = r.p;
   /* 1. Where it is proved that nothing fits, the built-in members do not run: each would spend its

@@ -133,6 +133,9 @@ const char *berth_graph_name(const berth_graph *g);       /* "" if none */
 int32_t berth_graph_ops(const berth_graph *g);
 int32_t berth_graph_tensors(const berth_graph *g);
 int32_t berth_graph_edges(const berth_graph *g);          /* (tensor, consumer) pairs */
+/** Ops without times, FLOP and bytes, which take no time anywhere unless a cost function gives one.
+ *  @param first the lowest of them, BERTH_NONE: there is none; may be NULL  @return how many */
+int32_t berth_graph_untimed(const berth_graph *g, int32_t *first);
 int32_t berth_graph_collectives(const berth_graph *g);
 int32_t berth_graph_groups(const berth_graph *g);         /* 1 + the largest group id */
 int32_t berth_graph_types(const berth_graph *g);          /* >= 1 */

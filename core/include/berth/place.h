@@ -71,7 +71,8 @@ const berth_placer *berth_placer_find(const char *name);
  *         reported, with no op and, unless it is about one, no device; else "no placement found");
  *         BERTH_EINVAL (unknown placer or variant: lists them); BERTH_EUNREACHABLE (also: members
  *         of a collective have come to devices that do not reach one another); BERTH_EUNSUPPORTED
- *         (exact: collectives); BERTH_ENOMEM; BERTH_ECALLBACK; BERTH_EINTERRUPT.
+ *         (exact: collectives; times or sizes that may sum to more than 1e150); BERTH_ENOMEM;
+ *         BERTH_ECALLBACK; BERTH_EINTERRUPT.
  *
  * Every placer keeps colocation groups, pins, unsupported types and, but for published variants
  * that do not, memory limits. What the latter means in berth_simulate with the same memory and

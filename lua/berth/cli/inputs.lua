@@ -1,6 +1,7 @@
 --- The GRAPH [TOPOLOGY] arguments of commands.
 local berth = require "berth"
 local fail = require "berth.cli.fail"
+local notes = require "berth.cli.notes"
 local options = require "berth.cli.options"
 local sources = require "berth.cli.sources"
 
@@ -62,6 +63,10 @@ function inputs.read(positional, given)
       .. "in units of time", positional[1], sources.topology_examples)
   end
   if about and not about.timed then check_rates(positional[1], topology) end
+  -- what is built in says what takes no time: inputs, gradients of sums
+  if not sources.built_in(positional[1]) and graph.note then
+    notes.add(positional[1] .. ": " .. graph.note)
+  end
   return graph, topology
 end
 

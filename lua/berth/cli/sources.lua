@@ -39,6 +39,9 @@ local function study_model(spec)
   return fail.need(berth.deploy.models.build(name, lists.settings(spec, rest, model_value)))
 end
 
+--- Whether a graph argument is no file.
+function sources.built_in(spec) return spec:find "^model:" ~= nil or spec:find "^tag:" ~= nil end
+
 --- The graph of an argument, then topology and placement if its file holds them, then what is known
 -- about a model.
 -- @tparam string spec

@@ -21,8 +21,27 @@ local function rows_of(fn, given)
   return rows
 end
 
+-- What the simulator and its schedulers read of a job; others are the caller's own.
+local FIELDS = options.join(COLUMNS, { "speeds", "goodput", "most", "rates", "priority", "step" })
+local READ = { steps = true, slo = true } -- of traces
+for _, key in ipairs(FIELDS) do READ[key] = true end
+
+-- The field of which a key is a misspelling, or false; computed once for each key.
+local meant = setmetatable({}, { __index = function(t, key)
+  t[key] = options.nearest(key, FIELDS) or false
+  return t[key]
+end })
+
 local function check_row(fn, j, row)
   options.expect(row, "table", "%s: trace[%d]", fn, j)
+  local wrong = nil -- the least one: the order of the table must not matter
+  for key in pairs(row) do
+    if not READ[key] and meant[key] and (not wrong or key < wrong) then wrong = key end
+  end
+  if wrong then
+    options.fail("%s: trace[%d]: unknown field '%s'; did you mean '%s'?", fn, j, wrong,
+      meant[wrong])
+  end
   for _, key in ipairs { "arrival", "work" } do
     options.expect(row[key], "number", "%s: trace[%d].%s", fn, j, key)
   end
@@ -44,6 +63,20 @@ function trace.rows(fn, given)
   return rows
 end
 
+--- Raises unless a machine's capacity is an array of so many numbers.
+function trace.check_capacity(where, row, resources)
+  for _, key in ipairs(type(row) == "table" and options.sorted_keys(row) or {}) do
+    if type(key) ~= "number" or key < 1 or key > #row then
+      options.fail("%s: unknown key '%s': expected an array of %d numbers (one per resource)",
+        where, tostring(key), math.max(resources, 1))
+    end
+  end
+  if type(row) ~= "table" or #row ~= resources or resources == 0 then
+    options.fail("%s: expected an array of %d numbers (one per resource)", where,
+      math.max(resources, 1))
+  end
+end
+
 -- Capacities of all machines, resource by resource: one number, a list per resource, or a list of
 -- lists per machine.
 local function capacities(fn, machines, given)
@@ -58,10 +91,7 @@ local function capacities(fn, machines, given)
   end
   local flat, resources = {}, #list[1]
   for m = 1, machines do
-    if type(list[m]) ~= "table" or #list[m] ~= resources or resources == 0 then
-      options.fail("%s: capacity[%d]: expected an array of %d numbers (one per resource)", fn, m,
-        math.max(resources, 1))
-    end
+    trace.check_capacity(("%s: capacity[%d]"):format(fn, m), list[m], resources)
     for r = 1, resources do flat[#flat + 1] = list[m][r] end
   end
   return flat, resources

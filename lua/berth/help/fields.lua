@@ -9,6 +9,7 @@ return {
     { "n_groups", "the largest number of a colocation group" },
     { "n_ops", "how many; also #g" },
     { "n_tensors", "how many" },
+    { "note", "a sentence on ops without times, FLOP and bytes, which take no time; nil: none" },
     { "types", "array: names of the device types that times are given for" },
   },
   topology = {
@@ -115,6 +116,7 @@ return {
     { "finish", "finish[i], s: planned end of op i; nil without a plan" },
     { "links", "links that the plan is about: \"duplex\" of list placers that were given route or "
       .. "fair; nil without a plan" },
+    { "note", "a sentence on ops without times, FLOP and bytes, which take no time; nil: none" },
     { "placer", "name of who made it, or nil" },
     { "start", "start[i], s: planned start of op i; nil without a plan" },
   },

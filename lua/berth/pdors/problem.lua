@@ -4,6 +4,7 @@ local options = require "berth.base.options"
 local json = require "berth.base.json"
 local schema = require "berth.base.schema"
 local write = require "berth.base.write"
+local check_capacity = require("berth.cluster.trace").check_capacity
 
 local FN = "berth.pdors.problem"
 local STEPS = 100
@@ -99,10 +100,8 @@ local function capacities(given, resources)
     "%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list, n)
   for m = 1, n do
     local row = each and list[m] or list
-    if type(row) ~= "table" or #row ~= #resources then
-      options.fail("%s: cluster.capacity%s: expected %d numbers (one per resource)", FN,
-        each and ("[%d]"):format(m) or "", #resources)
-    end
+    check_capacity(("%s: cluster.capacity%s"):format(FN, each and ("[%d]"):format(m) or ""), row,
+      #resources)
     for r = 1, #resources do flat[#flat + 1] = row[r] end
   end
   return flat

@@ -348,6 +348,8 @@ int bl_give_placed(lua_State *L, int at, const char *fn, berth_status st,
                    const berth_obstacle *why);
 
 berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *what);
+/** [-0, +0|1] A sentence on ops without times, FLOP and bytes. @return how many values */
+int bl_push_graph_note(lua_State *L, const berth_graph *g);
 berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const char *what);
 berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what);
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what);

@@ -45,6 +45,21 @@ BL_GETTER(get_collectives, lua_pushinteger, berth_graph_collectives(self(L, "gra
 BL_GETTER(get_ops, lua_pushinteger, berth_graph_ops(self(L, "graph.n_ops")))
 BL_GETTER(get_groups, lua_pushinteger, berth_graph_groups(self(L, "graph.n_groups")))
 
+int bl_push_graph_note(lua_State *L, const berth_graph *g) {
+  int32_t first, n = berth_graph_untimed(g, &first);
+  berth_op op;
+  if (n == 0 || berth_graph_op(g, first, &op) != BERTH_OK) return 0;
+  bool named = op.name && *op.name;
+  lua_pushfstring(L, "%d of %d ops %s neither times nor FLOP nor bytes, and no time is counted for "
+                  "%s: op %d%s%s%s", (int)n, (int)berth_graph_ops(g), n == 1 ? "has" : "have",
+                  n == 1 ? "it" : "them; the first", (int)first + 1, named ? " \"" : "",
+                  named ? op.name : "", named ? "\"" : "");
+  return 1;
+}
+
+/* graph.note: a sentence on ops without times, FLOP and bytes; nil: there are none. */
+static int get_note(lua_State *L) { return bl_push_graph_note(L, self(L, "graph.note")); }
+
 /* Names of device types, in the order of op times. */
 static int get_types(lua_State *L) {
   const berth_graph *g = self(L, "graph.types");
@@ -317,7 +332,7 @@ static int to_string(lua_State *L) {
 
 static const luaL_Reg fields[] = {
   { "name", get_name },         { "n_ops", get_ops },
-  { "n_tensors", get_tensors }, { "n_edges", get_edges },
+  { "n_tensors", get_tensors }, { "n_edges", get_edges }, { "note", get_note },
   { "n_groups", get_groups },   { "n_collectives", get_collectives },
   { "types", get_types },       { NULL, NULL }
 };

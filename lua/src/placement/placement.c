@@ -158,6 +158,15 @@ static int get_links(lua_State *L) {
   return 1;
 }
 
+/* placement.note: that of its graph, unless a cost function gives its ops times; nil: none. */
+static int get_note(lua_State *L) {
+  const bl_placement_box *box = bl_check(L, 1, &bl_placement_class, "placement.note", "self");
+  berth_graph *g = box->cost ? berth_cost_graph(box->cost) : NULL;
+  int32_t first;
+  if (!g || berth_graph_untimed(g, &first) == 0 || berth_cost_op(box->cost, first, 0) > 0) return 0;
+  return bl_push_graph_note(L, g);
+}
+
 /* [-0, +1] [ops] planned start, s; only called where there are times. */
 static void build_start(lua_State *L) {
   const berth_placement *p = self(L, "placement.start");
@@ -243,6 +252,7 @@ static int to_string(lua_State *L) {
 static const luaL_Reg fields[] = { { "placer", get_placer },
                                    { "estimate", get_estimate },
                                    { "links", get_links },
+                                   { "note", get_note },
                                    { "bound", get_bound },
                                    { "start", get_start },
                                    { "finish", get_finish },

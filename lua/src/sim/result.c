@@ -5,6 +5,7 @@
 #include "result.h"
 #include "sim_options.h"
 #include <math.h>
+#include <string.h>
 #include <stdio.h>
 
 BL_RELEASE(release_result, berth_result_release)
@@ -349,10 +350,22 @@ static int to_table(lua_State *L) {
 
 /* ---- one line ---- */
 
-static void add_devices(luaL_Buffer *b, const berth_result *r) {
-  const double *busy = berth_result_busy(r);
-  int32_t n = n_devices(r), used = 0;
-  for (int32_t d = 0; d < n; d++) used += busy[d] > 0;
+/* [-0, +0] Devices that have ops, also of no time, as the placement counts them. */
+static int32_t count_used(lua_State *L, const berth_result *r) {
+  const int32_t *device = berth_result_device(r);
+  int32_t n_ops = berth_graph_ops(berth_cost_graph(berth_result_cost(r))), used = 0;
+  char *seen = bl_scratch(L, (size_t)n_devices(r), 1);
+  memset(seen, 0, (size_t)n_devices(r));
+  for (int32_t k = 0; k < n_ops; k++) {
+    used += !seen[device[k]];
+    seen[device[k]] = 1;
+  }
+  lua_pop(L, 1);
+  return used;
+}
+
+static void add_devices(luaL_Buffer *b, const berth_result *r, int32_t used) {
+  int32_t n = n_devices(r);
   if (used < n && used > 0) {
     bl_add_format(b, " on %d of %d devices", (int)used, (int)n);
   } else {
@@ -414,11 +427,12 @@ static void add_oom(luaL_Buffer *b, const berth_result *r) {
 
 static int to_string(lua_State *L) {
   const bl_result_box *box = self_box(L, "tostring");
+  int32_t used = count_used(L, box->result);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "step time ");
   bl_add_quantity(&b, berth_result_makespan(box->result), BERTH_SECONDS);
-  add_devices(&b, box->result);
+  add_devices(&b, box->result, used);
   add_bound(&b, box);
   add_peak(&b, box->result);
   add_oom(&b, box->result);

@@ -200,6 +200,21 @@ describe("runs", function()
       berth.cluster.simulate, { { arrival = 0, work = 1, machines = 1.5 } }, 2, "fifo")
   end)
 
+  it("names misspelt fields of jobs and machines", function()
+    for field, meant in pairs { gpu = "gpus", machine = "machines", GPUs = "gpus", wrok = "work",
+      deadlines = "deadline", prioritx = "priority" } do
+      raises(("trace[1]: unknown field '%s'; did you mean '%s'?"):format(field, meant),
+        berth.cluster.simulate, { { arrival = 0, work = 1, [field] = 1 } }, 2, "fifo")
+    end
+    assert(berth.cluster.simulate({ { arrival = 0, work = 1, model = "x", cost = 2 } }, 2, "fifo"))
+    for _, capacity in ipairs { { gpu = 4 }, { { gpu = 4 }, { gpu = 4 } }, { { 4, gpu = 4 }, { 4 } } } do
+      raises("capacity[1]: unknown key 'gpu': expected an array of 1 numbers", berth.cluster.simulate,
+        { { arrival = 0, work = 1 } }, { machines = 2, capacity = capacity }, "fifo")
+    end
+    raises("unknown option 'machine' (legal: machines, capacity, horizon, slot, slack); did you mean "
+      .. "'machines'?", berth.cluster.simulate, {}, { machine = 2 }, "fifo")
+  end)
+
   it("of no job", function()
     local r = berth.cluster.simulate({}, 1, "fifo")
     assert.same({ 0, 0 }, { #r.records, r.summary.time })

@@ -67,7 +67,7 @@ describe("pdors.problem", function()
     fails("job 1: tau: expected a finite number above 0, got -1", { one_job { tau = -1 } },
       machines(1, 1, 1))
     fails("jobs[1].worker: ", { one_job { worker = { 1, 2 } } }, machines(1, 1, 1))
-    fails("cluster.capacity: expected 1 numbers", { one_job() },
+    fails("cluster.capacity: expected an array of 1 numbers", { one_job() },
       { machines = 1, slots = 1, resources = { "cpu" }, capacity = { 1, 2 } })
     fails("sort jobs by arrival", { one_job { arrival = 1 }, one_job() }, machines(1, 3, 1))
   end)
