@@ -25,6 +25,9 @@ berth_status berth_i_nomem(berth_ctx *ctx);
 /** Puts "prefix: " before the present text: "bert.json:12: ". */
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(2, 3);
 
+/** The escape of the character at s, as berth_escape writes it; false: it has none. */
+bool berth_i_escape_one(const char *s, char out[8]);
+
 /* Rows of option tables: { BERTH_I_OPTION(berth_sim_options, noise, NUMBER), .high = 10, .text =
  * "..." } */
 #define BERTH_I_OPTION(struct_type, field, kind) \

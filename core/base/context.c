@@ -103,8 +103,10 @@ void berth_i_ctx_count_peak(berth_ctx *ctx, size_t bytes) {
 berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(ctx->error, sizeof ctx->error, format, args);
+  char text[sizeof ctx->error];
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  berth_escape(text, 0, ctx->error, sizeof ctx->error);
   return st;
 }
 
@@ -115,9 +117,10 @@ berth_status berth_i_nomem(berth_ctx *ctx) {
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  char text[sizeof ctx->error];
-  vsnprintf(text, sizeof text, format, args);
+  char prefix[sizeof ctx->error], text[sizeof ctx->error];
+  vsnprintf(prefix, sizeof prefix, format, args);
   va_end(args);
+  berth_escape(prefix, 0, text, sizeof text);
   size_t n = strlen(text);
   snprintf(text + n, sizeof text - n, "%s", ctx->error);
   memcpy(ctx->error, text, sizeof text);

@@ -205,7 +205,8 @@ static double most_bytes(const berth_graph *g) {
   return sum;
 }
 
-berth_status berth_i_cost_check_range(const berth_cost *c) {
+berth_status berth_i_cost_check_range(berth_cost *c) {
+  if (c->in_range) return BERTH_OK;
   double seconds = most_seconds(c), bytes = most_bytes(c->g);
   if (!(seconds <= MOST_SECONDS))
     return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
@@ -215,5 +216,6 @@ berth_status berth_i_cost_check_range(const berth_cost *c) {
     return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
                         "sizes are too large: ops and tensors hold %g B in all, more than %g B",
                         bytes, MOST_BYTES);
+  c->in_range = true;
   return BERTH_OK;
 }

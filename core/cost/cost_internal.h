@@ -38,6 +38,7 @@ struct berth_cost {
   bool unproved;                /* no proof was found that memory cannot do, under the policy and
                                    the multiple: not sought again */
   int unproved_memory;
+  bool in_range;                /* berth_i_cost_check_range has found so */
   double unproved_multiple;
 };
 
@@ -115,7 +116,7 @@ static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, 
 /** Before placers run: can no sum of times or sizes of the graph overflow? O(ops x classes of
  *  devices + tensors + links).
  *  @return BERTH_OK; BERTH_EUNSUPPORTED ("times are too large: ...") */
-berth_status berth_i_cost_check_range(const berth_cost *c);
+berth_status berth_i_cost_check_range(berth_cost *c);
 
 /* averages.c, collective.c; NULL-terminated */
 extern const berth_choice *const berth_i_average_choices[], *const berth_i_collective_algorithms[];

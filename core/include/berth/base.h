@@ -75,6 +75,14 @@ size_t berth_ctx_memory(const berth_ctx *ctx);
 size_t berth_ctx_memory_peak(const berth_ctx *ctx);
 void berth_ctx_memory_reset_peak(berth_ctx *ctx);
 
+/** A text for a terminal: control characters (also C1), marks of direction and bytes that are not
+ *  UTF-8 are written as \u001b, which in a JSON string stands for the same. Messages of
+ *  berth_errmsg are such texts.
+ *  @param lines 1: line ends and tabs stay  @param buf [size] zero-terminated if size > 0, cut
+ *         before a whole character; NULL with size 0: only the length
+ *  @return length of the whole, without the zero */
+size_t berth_escape(const char *text, int lines, char *buf, size_t size);
+
 /* ---- random streams ---- */
 
 /** xoshiro256**, seeded by splitmix64: same numbers on every machine and interpreter. */

@@ -33,7 +33,7 @@ static int32_t add_column(sheet *s, const char *name, const char *type) {
 }
 
 /* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes
- * cannot hold line ends. */
+ * cannot hold line ends. What a terminal would carry out or reorder is a character reference. */
 static void put_xml(berth_i_out *o, const char *s, bool attribute) {
   static const char special[] = "&<>\"'", *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;",
                                                                 "&apos;" };
@@ -42,7 +42,10 @@ static void put_xml(berth_i_out *o, const char *s, bool attribute) {
     bool control = n == 1 && (unsigned char)*s < 32 && (attribute || (*s != '\t' && *s != '\n'));
     bool nothing = n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && (unsigned char)s[2] >= 0xbe;
     const char *found = strchr(special, *s);
+    char escaped[8];
+    bool hidden = (n > 1 || *s == 0x7f) && berth_i_escape_one(s, escaped);
     if (found) berth_i_put(o, entities[found - special]);
+    else if (hidden) berth_i_putf(o, "&#x%s;", escaped + 2);
     else if (control) berth_i_putf(o, "\xe2\x90%c", 0x80 + *s);
     else if (n == 0 || nothing) berth_i_put(o, "\xef\xbf\xbd");
     else berth_i_put_n(o, s, n);

@@ -1,4 +1,6 @@
 --- Aligned tables of text.
+local core = require "berth.core"
+
 local align = {}
 
 local function pad(cell, width, left)
@@ -9,6 +11,9 @@ end
 local function aligned(rows, is_left)
   local width, lines = {}, {}
   for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do
+      if cell:find "[%c\128-\255]" then row[i] = core.escape(cell) end
+    end
     for i, cell in ipairs(row) do width[i] = math.max(width[i] or 0, #cell) end
   end
   for k, row in ipairs(rows) do

@@ -107,6 +107,13 @@ local function run(argv, write, say, plain)
   return exit
 end
 
+-- Names of files cannot control the terminal: \u001b in text, and the same in JSON strings.
+local function for_terminal(write)
+  local found, core = pcall(require, "berth.core")
+  if not found then return write end
+  return function(line) return write(core.escape(line, true)) end
+end
+
 --- Runs one command line.
 -- @tparam table argv words after the program's name
 -- @tparam[opt] table to write(line) and complain(line); default: standard output and error
@@ -114,10 +121,11 @@ end
 function main.run(argv, to)
   to = to or {}
   local write, finish = standard_output()
+  write, finish = to.write or write, not to.write and finish
   local complain = to.complain or function(line) io.stderr:write(line, "\n") end
-  local function say(message) complain("berth: " .. message) end
-  local exit = run(argv, to.write or write, say, complain)
-  local reason = not to.write and finish()
+  local function say(message) for_terminal(complain)("berth: " .. message) end
+  local exit = run(argv, for_terminal(write), say, for_terminal(complain))
+  local reason = finish and finish()
   if not reason then return exit end
   say("standard output: " .. reason)
   return fail.USAGE

@@ -1,6 +1,7 @@
 --- What commands print about graphs, topologies and results: lines of text and members of JSON
 -- objects. Times are in s and sizes in bytes in JSON, with units in text.
 local berth = require "berth"
+local core = require "berth.core"
 local json = require "berth.base.json_writer"
 local options = require "berth.base.options"
 local schema = require "berth.base.schema"
@@ -124,7 +125,7 @@ function report.out_of_memory(graph, topology, result)
   local oom = result.oom
   if not oom then return nil end
   local name = graph:op(oom.op).name
-  local op = name and name ~= "" and string.format("op %.0f %q", oom.op, name)
+  local op = name and name ~= "" and string.format('op %.0f "%s"', oom.op, core.escape(name))
     or string.format("op %.0f", oom.op)
   return string.format("out of memory: %s needs %s more on %s at %s", op,
     format(oom.shortfall, "bytes"), topology:device(oom.device).name, format(oom.time, "seconds"))

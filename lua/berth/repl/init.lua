@@ -251,8 +251,8 @@ end
 local function interact(core, edit)
   local session = {
     env = repl.environment(),
-    write = function(s) io.stdout:write(s) end,
-    write_error = function(s) io.stdout:flush(); io.stderr:write(s) end,
+    write = function(s) io.stdout:write(core.escape(s, true)) end,
+    write_error = function(s) io.stdout:flush(); io.stderr:write(core.escape(s, true)) end,
   }
   local terminal = on_terminal(edit)
   if terminal then banner(session.env) end

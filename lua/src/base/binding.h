@@ -331,6 +331,8 @@ void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t);
 /** Adds "41.2 ms" to a string buffer. */
 void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit);
 void bl_add_format(luaL_Buffer *b, const char *format, ...);
+/** A name of a file or user, escaped (berth_escape), cut to 100 bytes. */
+void bl_add_name(luaL_Buffer *b, const char *name);
 
 /* ---- types ---- */
 

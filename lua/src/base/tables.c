@@ -510,6 +510,12 @@ void bl_add_format(luaL_Buffer *b, const char *format, ...) {
   luaL_addstring(b, text);
 }
 
+void bl_add_name(luaL_Buffer *b, const char *name) {
+  char text[101];
+  berth_escape(name, 0, text, sizeof text);
+  luaL_addstring(b, text);
+}
+
 void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit) {
   char text[64];
   luaL_addstring(b, berth_quantity_format(x, unit, text, sizeof text));

@@ -1,6 +1,7 @@
 /* Quantities with units; random streams. The state of an rng is in its box: `open` points to it,
  * NULL when closed. */
 #include "binding.h"
+#include <string.h>
 #include <berth/io.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,6 +35,31 @@ static int format(lua_State *L) {
     return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
   char text[64];
   lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
+  return 1;
+}
+
+/* [-0, +1] A piece without zeros, escaped. */
+static void push_escaped(lua_State *L, const char *text, int lines) {
+  size_t need = berth_escape(text, lines, NULL, 0);
+  char *buf = bl_scratch(L, need + 1, 1);
+  berth_escape(text, lines, buf, need + 1);
+  lua_pushlstring(L, buf, need);
+  lua_remove(L, -2);
+}
+
+/* escape(text, lines): the text for a terminal; lines: line ends and tabs stay. */
+static int escape(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len), *end = text + len;
+  int lines = lua_toboolean(L, 2);
+  lua_settop(L, 1);
+  if (strlen(text) == len && berth_escape(text, lines, NULL, 0) == len) return 1;
+  push_escaped(L, text, lines);
+  for (text += strlen(text); text < end; text += strlen(text)) {
+    lua_pushliteral(L, "\\u0000");
+    push_escaped(L, ++text, lines);
+    lua_concat(L, 3);
+  }
   return 1;
 }
 
@@ -130,5 +156,6 @@ const bl_class bl_rng_class = {
 const luaL_Reg bl_units_functions[] = { { "quantity", quantity },
                                         { "format", format },
                                         { "number_text", number_text },
+                                        { "escape", escape },
                                         { "rng", rng_new },
                                         { NULL, NULL } };

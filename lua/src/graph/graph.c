@@ -50,10 +50,12 @@ int bl_push_graph_note(lua_State *L, const berth_graph *g) {
   berth_op op;
   if (n == 0 || berth_graph_op(g, first, &op) != BERTH_OK) return 0;
   bool named = op.name && *op.name;
+  char name[101];
+  if (named) berth_escape(op.name, 0, name, sizeof name);
   lua_pushfstring(L, "%d of %d ops %s neither times nor FLOP nor bytes, and no time is counted for "
                   "%s: op %d%s%s%s", (int)n, (int)berth_graph_ops(g), n == 1 ? "has" : "have",
                   n == 1 ? "it" : "them; the first", (int)first + 1, named ? " \"" : "",
-                  named ? op.name : "", named ? "\"" : "");
+                  named ? name : "", named ? "\"" : "");
   return 1;
 }
 
@@ -320,7 +322,11 @@ static int to_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "graph");
-  if (*name) bl_add_format(&b, " \"%.100s\"", name);
+  if (*name) {
+    luaL_addstring(&b, " \"");
+    bl_add_name(&b, name);
+    luaL_addchar(&b, '"');
+  }
   bl_add_format(&b, ": %d ops, %d tensors, %d edges", (int)berth_graph_ops(g),
                 (int)berth_graph_tensors(g), (int)berth_graph_edges(g));
   if (berth_graph_collectives(g) > 0)

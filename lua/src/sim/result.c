@@ -387,7 +387,7 @@ static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
 static void add_device(luaL_Buffer *b, const berth_result *r, int32_t device) {
   berth_device d;
   if (berth_topology_device(berth_cost_topology(berth_result_cost(r)), device, &d) == BERTH_OK)
-    luaL_addstring(b, d.name);
+    bl_add_name(b, d.name);
 }
 
 static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
@@ -396,7 +396,7 @@ static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
       || !*o.name)
     return;
   luaL_addstring(b, " \"");
-  luaL_addstring(b, o.name);
+  bl_add_name(b, o.name);
   luaL_addstring(b, "\"");
 }
 

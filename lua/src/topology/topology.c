@@ -390,7 +390,11 @@ static int to_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "topology");
-  if (*berth_topology_name(t)) bl_add_format(&b, " \"%.100s\"", berth_topology_name(t));
+  if (*berth_topology_name(t)) {
+    luaL_addstring(&b, " \"");
+    bl_add_name(&b, berth_topology_name(t));
+    luaL_addchar(&b, '"');
+  }
   bl_add_format(&b, ": %d device%s", (int)n, n == 1 ? "" : "s");
   if (nodes > n) bl_add_format(&b, ", %d switch%s", (int)(nodes - n), nodes - n == 1 ? "" : "es");
   bl_add_format(&b, ", %d links", (int)berth_topology_links(t));

@@ -162,7 +162,7 @@ describe("berth train", function()
       failed(2, text, run("train", "gdp", GRAPH, "--devices", "2", ...))
       assert.is_nil(seen.tasks)
     end
-    refuses("--save: /no/such/place/a: No such file", "--save", "/no/such/place/a")
+    refuses("--save: /no/such/place/a: cannot be written: No such file", "--save", "/no/such/place/a")
     refuses("--output: /no/such/place/a: No such file", "--save", "a", "--output",
       "/no/such/place/a")
     refuses("--checkpoint: /no/such/place/a: No such file", "--save", "a", "--checkpoint",
