@@ -100,9 +100,12 @@ $(BUILD)/berth.pc: FORCE
 
 # ---- tests -----------------------------------------------------------------
 
+$(BUILD)/null_calls.h: scripts/tools/null_calls.lua $(wildcard core/include/berth/*.h)
+	lua5.4 $^ > $@
+$(BUILD)/spec/base/null_objects: $(BUILD)/null_calls.h
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h spec/c/*/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(SPEC_CFLAGS) $(SPEC_SANITIZE) -Ispec/c $(JSON_C) -o $@ $< $(LIB_A) $(LIBS)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(SPEC_CFLAGS) $(SPEC_SANITIZE) -Ispec/c -I$(BUILD) $(JSON_C) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs

@@ -34,6 +34,7 @@ const char *berth_status_name(berth_status st) {
 const char *berth_version(void) { return BERTH_VERSION; }
 
 berth_status berth_ctx_new(const berth_hooks *hooks, berth_ctx **out) {
+  if (!out) return BERTH_EINVAL;
   berth_hooks h = { 0 };
   if (hooks) h = *hooks;
   if (!h.alloc) {

@@ -84,6 +84,7 @@ static berth_status check(berth_ctx *ctx, const berth_option *o, const void *opt
 
 berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table,
                                  const void *options) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = BERTH_OK;
   for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++)
     st = check(ctx, o, options);

@@ -135,6 +135,7 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
 }
 
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
+  if (!ctx) return BERTH_EINVAL;
   const char *s = text;
   parsed_number number = { "", 0 };
   while (isspace((unsigned char)*s)) s++;

@@ -338,6 +338,7 @@ done:
 
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts,
                                   berth_bounds *out, berth_obstacle *why) {
+  if (!cost) return BERTH_EINVAL;
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
   berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
   berth_status st;

@@ -408,6 +408,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options 
 
 berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts,
                                       berth_guarantees *out) {
+  if (!cost) return BERTH_EINVAL;
   berth_i_pool pool = berth_i_pool_empty(cost->ctx);
   berth_guarantee_options o = opts ? *opts : berth_guarantee_default(cost->g);
   size_t ops = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;

@@ -98,6 +98,7 @@ static berth_status get_arrays(berth_cluster *c) {
 
 berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n,
                                const berth_job *jobs, berth_cluster **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_cluster_options o = *opts;
   berth_status st = check_options(ctx, &o);
   if (st == BERTH_OK)
@@ -173,6 +174,7 @@ double berth_cluster_upcoming(const berth_cluster *c) {
 }
 
 berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
+  if (!c) return BERTH_EINVAL;
   upcoming u = upcoming_of(c);
   if (is_over(c, &u)) {
     *out = event(c, BERTH_CLUSTER_OVER, isfinite(c->o.horizon) ? c->o.horizon : c->now,
@@ -211,6 +213,7 @@ void berth_cluster_stop(berth_cluster *c) {
 
 berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s,
                                 berth_cluster_event *out) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = berth_cluster_next(c, out);
   if (st != BERTH_OK) return st;
   switch (out->kind) {
@@ -223,6 +226,7 @@ berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s,
 }
 
 berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s) {
+  if (!c) return BERTH_EINVAL;
   berth_cluster_event e;
   berth_status st;
   do {

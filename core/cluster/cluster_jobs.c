@@ -172,6 +172,7 @@ static void run(berth_cluster *c, int32_t job, double rate) {
 
 berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
                                  const double *amount, double rate) {
+  if (!c) return BERTH_EINVAL;
   berth_status st =
       c->over ? berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d: it is over", (int)job)
               : check(c, job, BERTH_JOB_WAITING, "start");
@@ -202,6 +203,7 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
 }
 
 berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "set_rate");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
   if (st != BERTH_OK || rate == c->at[job].r.rate) return st; /* as it is: not even rounded again */
@@ -211,6 +213,7 @@ berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) 
 }
 
 berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "pause");
   if (st != BERTH_OK) return st;
   berth_i_cluster_job *j = &c->at[job];
@@ -224,6 +227,7 @@ berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
 }
 
 berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check(c, job, BERTH_JOB_WAITING, "refuse");
   if (st != BERTH_OK) return st;
   leave(c, job);
@@ -235,6 +239,7 @@ berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause) 
 }
 
 berth_status berth_cluster_wake(berth_cluster *c, double time) {
+  if (!c) return BERTH_EINVAL;
   if (!(time >= c->now))
     return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: wake at %g s: it is %g s", time, c->now);
   c->wake_at = time;
@@ -259,12 +264,14 @@ static berth_status check_id(const berth_cluster *c, int32_t job) {
 }
 
 berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *out) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check_id(c, job);
   if (st == BERTH_OK) *out = c->job[job];
   return st;
 }
 
 berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job_record *out) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check_id(c, job);
   if (st != BERTH_OK) return st;
   *out = c->at[job].r;

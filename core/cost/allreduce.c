@@ -4,6 +4,7 @@
 #include <berth/cost.h>
 
 berth_status berth_tag_lines(berth_ctx *ctx, double bandwidth, double *lines) {
+  if (!ctx) return BERTH_EINVAL;
   static const double fitted[] = { 0.043420241077615454, 368.2013618677043, 0.27766802543921265,
                                    211.91926070037152 };
   if (!(bandwidth > 0) || isinf(bandwidth) || isinf(fitted[1] * (2810e6 / bandwidth)))

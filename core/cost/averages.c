@@ -46,11 +46,13 @@ static void fold_ops(const berth_cost *c, double (*fold)(const berth_cost *, con
 }
 
 berth_status berth_cost_mean_ops(const berth_cost *c, double *out) {
+  if (!c) return BERTH_EINVAL;
   fold_ops(c, mean_over_classes, out);
   return BERTH_OK;
 }
 
 berth_status berth_cost_min_ops(const berth_cost *c, double *out) {
+  if (!c) return BERTH_EINVAL;
   fold_ops(c, least_over_classes, out);
   return BERTH_OK;
 }
@@ -104,6 +106,7 @@ static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how
 }
 
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out) {
+  if (!c) return BERTH_EINVAL;
   pairs mean = { 0, 0, 0 };
   bool by_row = c->table || (c->whole_us && !c->uniform);
   double scale = 1;

@@ -23,6 +23,7 @@ static berth_status check(berth_ctx *ctx, int32_t n, const double *batches, cons
 
 berth_status berth_batch_time(berth_ctx *ctx, int32_t n, const double *batches,
                               const double *seconds, double batch, int whole_us, double *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = check(ctx, n, batches, seconds, batch);
   int32_t k = 1;
   if (st != BERTH_OK) return st;

@@ -415,6 +415,7 @@ static berth_status check(const berth_cost *c, int32_t collective, int32_t n,
 berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n,
                                       const int32_t *devices, double *seconds,
                                       berth_collective_algorithm *algorithm) {
+  if (!c) return BERTH_EINVAL;
   berth_status st = check(c, collective, n, devices);
   if (st != BERTH_OK) return st;
   if (!c->collective) return built_in(c, collective, n, devices, seconds, algorithm);
@@ -425,6 +426,7 @@ berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, i
 
 berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n,
                                    const int32_t *devices, double *seconds) {
+  if (!c) return BERTH_EINVAL;
   berth_collective_algorithm how;
   return berth_cost_collective_by(c, collective, n, devices, seconds, &how);
 }

@@ -68,5 +68,6 @@ berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int3
 }
 
 berth_status berth_device_groups(const berth_topology *t, int32_t *group) {
+  if (!t) return BERTH_EINVAL;
   return berth_i_device_groups(t->ctx, t, group);
 }

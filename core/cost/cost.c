@@ -388,6 +388,7 @@ static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
 
 berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model,
                             berth_cost **out) {
+  if (!g || !t || !out) return BERTH_EINVAL;
   static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING,
                                              NULL, NULL, 0,    0,    0 };
   const berth_cost_model *m = model ? model : &built_in;

@@ -68,6 +68,7 @@ static double determination(int32_t n, const double *x, const double *y, int rel
 
 berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds,
                             int relative, berth_link *out, double *r2) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = check_points(ctx, n, bytes, seconds, relative);
   if (st != BERTH_OK) return st;
   sums s = sum_up(n, bytes, seconds, relative);

@@ -71,6 +71,7 @@ static double determination(const points *p, const sums *s, double latency, doub
 berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes,
                                   const int32_t *devices, const double *seconds, int relative,
                                   berth_link *out, double *r2) {
+  if (!ctx) return BERTH_EINVAL;
   points p = { count, bytes, seconds, devices, relative };
   berth_status st = check_points(ctx, &p);
   if (st != BERTH_OK) return st;
@@ -178,6 +179,7 @@ static berth_status fit_branch(berth_ctx *ctx, const branch *b, double *out) {
 
 berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds,
                              double *lines) {
+  if (!ctx) return BERTH_EINVAL;
   branch small = { n, bytes, seconds, -1, 256 * KIB },
          large = { n, bytes, seconds, 1024 * KIB, INFINITY };
   berth_status st = BERTH_OK;

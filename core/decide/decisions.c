@@ -305,6 +305,7 @@ static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_d
 
 berth_status berth_decider_new(berth_ctx *ctx, const berth_decisions *p,
                                const berth_decide_options *opts, berth_decider **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   const berth_decide_options o = opts ? *opts : berth_decide_default(0);
   berth_status st = check_problem(ctx, p);
   if (st == BERTH_OK) st = check_options(ctx, &o);

@@ -60,6 +60,7 @@ static berth_status search(berth_decider *d) {
 }
 
 berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double seconds) {
+  if (!d) return BERTH_EINVAL;
   if (evaluations == 0 && seconds == 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "neither evaluations nor seconds are limited");
   berth_status st = enter(d, evaluations, seconds);
@@ -67,6 +68,7 @@ berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double 
 }
 
 berth_status berth_decider_run(berth_decider *d, int64_t visits) {
+  if (!d) return BERTH_EINVAL;
   if (visits < 0 || visits == INT64_MAX)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
   berth_status st;
@@ -79,6 +81,7 @@ berth_status berth_decider_run(berth_decider *d, int64_t visits) {
 berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p,
                           const berth_decide_options *opts, int32_t *assignment,
                           berth_decide_report *report) {
+  if (!ctx) return BERTH_EINVAL;
   const berth_decide_options o = opts ? *opts : berth_decide_default(0);
   berth_decider *d;
   berth_status st = berth_decider_new(ctx, p, &o, &d);
@@ -144,6 +147,7 @@ static berth_status advance(berth_decider *d, int32_t action) {
 }
 
 berth_status berth_decider_advance(berth_decider *d, int32_t action) {
+  if (!d) return BERTH_EINVAL;
   berth_status st = enter(d, 0, 0);
   return st == BERTH_OK ? leave(d, advance(d, action)) : st;
 }
@@ -158,6 +162,7 @@ static berth_status root_row(berth_decider *d, int32_t *decided, int32_t *assign
 }
 
 berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *assignment) {
+  if (!d) return BERTH_EINVAL;
   berth_status st = enter(d, 0, 0);
   return st == BERTH_OK ? leave(d, root_row(d, decided, assignment)) : st;
 }
@@ -188,6 +193,7 @@ static void look(const berth_decider *d, int32_t action, int32_t *node, double *
 
 berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const int32_t *action,
                                 berth_decide_node *out) {
+  if (!d) return BERTH_EINVAL;
   const bool begun = d->tree.n > 0;
   const int32_t decided = begun ? d->tree.node[d->tree.root].decided : 0;
   int32_t node = begun ? d->tree.root : BERTH_NONE;
@@ -210,6 +216,7 @@ int32_t berth_decider_actions(const berth_decider *d) { return d->p.n_actions; }
 
 berth_status berth_decider_best(const berth_decider *d, int32_t *assignment,
                                 berth_decide_report *report) {
+  if (!d) return BERTH_EINVAL;
   if (d->best == BERTH_NONE)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "nothing has been valued yet");
   if (assignment)

@@ -98,6 +98,7 @@ static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *
 
 berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                    double *peak, berth_deploy_value *out) {
+  if (!d) return BERTH_EINVAL;
   berth_i_emission *e = NULL;
   berth_deploy_value value;
   berth_status st = emit(d, action, duplicate, &e);
@@ -208,6 +209,7 @@ static berth_status simulate(berth_deploy *d, const berth_i_emission *e,
 
 berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                    berth_deploy_feedback *feedback, berth_deploy_value *out) {
+  if (!d) return BERTH_EINVAL;
   berth_i_emission *e = NULL;
   berth_deploy_value value;
   berth_status st = emit(d, action, duplicate, &e);

@@ -191,6 +191,7 @@ static berth_status path_bound(berth_deploy *d, const counts *c, double *out) {
 
 /* Sums in another order differ by rounding. */
 berth_status berth_deploy_bound(berth_deploy *d, double *out, const char **which) {
+  if (!d) return BERTH_EINVAL;
   double work = 0, path = 0;
   counts c = { .pool = berth_i_pool_empty(d->ctx) };
   if (d->sim.noise > 0)

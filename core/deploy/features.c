@@ -12,6 +12,7 @@ enum {
 enum { OP_PARAMS = 4, OP_INNER, OP_OPTION, OP_MAKESPAN = 9, OP_IDLE, OP_DECIDED, OP_DECIDING };
 
 berth_status berth_deploy_features_shape(berth_deploy *d, berth_deploy_shape *out) {
+  if (!d) return BERTH_EINVAL;
   berth_i_values *v;
   berth_status st = berth_i_values_of(d, &v);
   if (st != BERTH_OK) return st;
@@ -183,6 +184,7 @@ berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action,
                                       const uint8_t *duplicate, int32_t decided, int32_t deciding,
                                       berth_deploy_scale how, int feedback,
                                       berth_deploy_features *out, berth_deploy_value *value) {
+  if (!d) return BERTH_EINVAL;
   size_t ops = (size_t)d->n_ops, devices = (size_t)d->n_devices, n = 2 * (ops + devices),
          m = (size_t)d->n_device_groups;
   state now = { action, decided, deciding, { NULL, NULL, NULL, NULL, NULL, NULL } };

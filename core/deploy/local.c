@@ -288,6 +288,7 @@ static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int3
 
 berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t group,
                                 double *seconds) {
+  if (!d) return BERTH_EINVAL;
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK) return st;
   if (group < 0 || group >= d->n_groups)

@@ -148,6 +148,7 @@ static berth_status check_sim(const berth_deploy *d) {
 
 berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim,
                               const berth_deploy_options *opts, berth_deploy **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_status st = check(cost, opts);
   if (st != BERTH_OK) return st;
   berth_deploy *d;
@@ -220,6 +221,7 @@ static berth_status check_set(const berth_deploy *d, int32_t set) {
 
 berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares,
                                   int32_t *out) {
+  if (!d) return BERTH_EINVAL;
   berth_status st = check_set(d, set);
   if (st != BERTH_OK) return st;
   for (int32_t k = 0; k < berth_i_place_size(d, set); k++)
@@ -229,6 +231,7 @@ berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_depl
 
 berth_status berth_deploy_owners(const berth_deploy *d, int32_t set, berth_deploy_shares shares,
                                  int32_t *out) {
+  if (!d) return BERTH_EINVAL;
   int kind = shares == BERTH_SHARES_SPEED;
   berth_status st = check_set(d, set);
   if (st != BERTH_OK) return st;

@@ -44,6 +44,7 @@ static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int3
 
 berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate,
                                 int32_t most, berth_deploy_value *out) {
+  if (!d) return BERTH_EINVAL;
   size_t n = (size_t)d->n_ops;
   berth_i_pool pool = berth_i_pool_empty(d->ctx);
   if (most < 2)
@@ -92,6 +93,7 @@ done:
 berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action,
                                         berth_deploy_sfb rule, uint8_t *duplicate, double *peak,
                                         berth_deploy_value *out) {
+  if (!d) return BERTH_EINVAL;
   const size_t n = (size_t)d->n_devices;
   double *more = NULL;
   berth_status st = berth_deploy_repeat(d, action, rule, duplicate);
@@ -309,6 +311,7 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
 
 berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule,
                                  uint8_t *duplicate) {
+  if (!d) return BERTH_EINVAL;
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK) return st;
   if (rule != BERTH_DEPLOY_SFB_NONE && rule != BERTH_DEPLOY_SFB_LOCAL

@@ -150,6 +150,7 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
 berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p,
                                const uint8_t *duplicated, uint8_t *gathered, uint8_t *removed,
                                berth_sfb_value *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < p->ops; i++)
@@ -220,6 +221,7 @@ static berth_status make_whole(berth_ctx *ctx, net *x) {
 
 berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated,
                               uint8_t *gathered, uint8_t *removed, berth_sfb_value *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
   net x;

@@ -69,6 +69,7 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
 
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts,
                               berth_assign **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_ctx *ctx = cost->ctx;
   berth_assign_options o = opts ? *opts : berth_assign_default();
   berth_status st;

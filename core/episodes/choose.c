@@ -56,6 +56,7 @@ static berth_status count_legal(berth_episodes *e, int32_t segment, const float 
 
 berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score,
                                    berth_episodes_choice how, double epsilon, int32_t *out) {
+  if (!e) return BERTH_EINVAL;
   if (!(epsilon >= 0 && epsilon <= 1))
     return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: epsilon %g is not from 0 to 1", epsilon);
   if ((unsigned)how > BERTH_CHOICE_RANDOM_TIES)

@@ -77,6 +77,7 @@ berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op) 
 }
 
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out) {
+  if (!e) return BERTH_EINVAL;
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
   size_t each = (size_t)e->a->n_devices * (size_t)e->a->width;
@@ -89,6 +90,7 @@ berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double
 }
 
 berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_t *out) {
+  if (!e) return BERTH_EINVAL;
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < e->n; i++) {
@@ -126,6 +128,7 @@ static void mark_eldest(const berth_i_episode *s, int32_t k, uint8_t *best) {
 }
 
 berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ties, uint8_t *best) {
+  if (!e) return BERTH_EINVAL;
   if (e->step >= e->a->steps)
     return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: all %d steps are taken", (int)e->a->steps);
   for (int32_t i = 0; i < e->n; i++) {
@@ -150,6 +153,7 @@ static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32
 }
 
 berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best) {
+  if (!e) return BERTH_EINVAL;
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < e->n; i++)

@@ -62,6 +62,7 @@ static bool too_large(const berth_assign *a, int32_t n) {
 }
 
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out) {
+  if (!a || !out) return BERTH_EINVAL;
   if (n < 1 || too_large(a, n)) {
     return berth_i_fail(a->ctx, BERTH_EINVAL,
                         "episodes: %d at once, of %d steps on %d devices: at least one, and fewer "
@@ -180,6 +181,7 @@ static void record(berth_episodes *e, const int32_t *op, const int32_t *device) 
 }
 
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device) {
+  if (!e) return BERTH_EINVAL;
   berth_status st;
   if ((st = berth_i_episodes_check(e, op)) != BERTH_OK) return st;
   if ((st = check_devices(e, op, device)) != BERTH_OK) return st;

@@ -41,6 +41,7 @@ static void copy_row(berth_episodes *e, size_t from, size_t to) {
 }
 
 berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out) {
+  if (!e) return BERTH_EINVAL;
   size_t steps = (size_t)e->a->steps;
   if (e->step < e->a->steps) {
     return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: only %d of %d steps are taken",

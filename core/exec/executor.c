@@ -224,6 +224,7 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
 
 berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts,
                                 berth_executor **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   return berth_i_executor_new(cost, opts, pthread_create, out);
 }
 

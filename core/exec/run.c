@@ -136,6 +136,7 @@ static berth_status run_placement(berth_executor *x, const int32_t *device, int3
 
 berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats,
                                 berth_execution **out) {
+  if (!x || !out) return BERTH_EINVAL;
   if (x->running)
     return berth_i_fail(x->ctx, BERTH_EINVAL, "executor: busy: called from within its own run");
   if (repeats < 1)

@@ -30,6 +30,7 @@ static void serve(fluid *f, const double *work, double until, double *sum) {
 }
 
 berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out) {
+  if (!g || !c) return BERTH_EINVAL;
   size_t n = (size_t)g->n;
   fluid f = { 0 };
   double jobs = 0, arrivals = 0, seconds = 0, means = 0, makespan = 0; /* all but the last: sums */

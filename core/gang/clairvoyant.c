@@ -116,6 +116,7 @@ static double worth(const berth_clairvoyant_jobs *jobs, const span_table *s,
 
 berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
                                      const double *price, double *bound) {
+  if (!ctx) return BERTH_EINVAL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   span_table s = { 0 };
   berth_status st = spans_init(&scratch, jobs, &s);
@@ -288,6 +289,7 @@ static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *
 
 berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
                                    berth_clairvoyant **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_clairvoyant *c = NULL;
   span_table spans = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);

@@ -57,6 +57,7 @@ static double gain(const berth_elastic_job *j, int32_t n, int32_t left, int32_t 
 
 berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
                                    int32_t gpus, int32_t *count) {
+  if (!ctx) return BERTH_EINVAL;
   berth_i_heap best = { 0 };
   berth_status st = check(ctx, n, jobs, gpus);
   int32_t to = 0;
@@ -101,6 +102,7 @@ static double worth_of(const berth_elastic_job *j, int32_t n, double power, doub
 
 berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
                                   int32_t gpus, double power, double floor, int32_t *count) {
+  if (!ctx) return BERTH_EINVAL;
   berth_status st = check(ctx, n, jobs, gpus);
   size_t width = (size_t)(gpus < 0 ? 0 : gpus) + 1;
   berth_i_pool scratch = berth_i_pool_empty(ctx);

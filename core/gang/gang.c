@@ -123,6 +123,7 @@ static berth_status get_arrays(berth_gang *g) {
 
 berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size,
                             const berth_gang_options *opts, berth_gang **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_status st = check(ctx, n, size, opts);
   if (st != BERTH_OK) return st;
   berth_gang *g;

@@ -205,6 +205,7 @@ static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
 
 berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal,
                                   double *share, double *objective) {
+  if (!ctx) return BERTH_EINVAL;
   static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan,
                                                                              finish_time, max_sum };
   berth_status st = check(ctx, p, goal);

@@ -79,6 +79,7 @@ static double upper_end(const berth_goodput *g, int32_t gpus, int32_t machines) 
 
 berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus,
                                 int32_t machines, double *batch, double *out) {
+  if (!ctx) return BERTH_EINVAL;
   static const double golden = 0.6180339887498949;
   berth_status st = check(ctx, g, gpus, machines);
   double low = g->batch;

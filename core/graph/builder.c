@@ -50,6 +50,7 @@ size_t berth_i_builder_rows(const berth_graph_builder *b, int column) {
 }
 
 berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_graph_builder *b = berth_i_alloc(ctx, 1, sizeof *b);
   if (!b) return berth_i_nomem(ctx);
   b->ctx = ctx;
@@ -298,6 +299,7 @@ static berth_status check_types(berth_graph_builder *b, int32_t n, const char *c
 
 berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n,
                                        const char *const *names) {
+  if (!b) return BERTH_EINVAL;
   berth_status st;
   if ((st = check_types(b, n, names)) != BERTH_OK) return st;
   char **types;
@@ -311,6 +313,7 @@ berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n,
 }
 
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name) {
+  if (!b) return BERTH_EINVAL;
   char *copy = NULL;
   if (name && berth_i_utf8_error(name))
     return berth_i_fail(b->ctx, BERTH_EINVAL, "the graph's name is not UTF-8");
@@ -328,6 +331,7 @@ static berth_status reserve_rows(berth_graph_builder *b, int column, size_t rows
 /* Columns that may stay away get the hint only. */
 berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors,
                                          int32_t edges) {
+  if (!b) return BERTH_EINVAL;
   if (ops < 0 || tensors < 0 || edges < 0) {
     return berth_i_fail(b->ctx, BERTH_EINVAL,
                         "capacity of %ld ops, %ld tensors, %ld edges is negative", (long)ops,
@@ -367,6 +371,7 @@ static berth_status check_texts(berth_graph_builder *b, const berth_op *op) {
 }
 
 berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *op, int32_t *id) {
+  if (!b) return BERTH_EINVAL;
   int32_t name, kind;
   uint8_t flags = (uint8_t)op->flags;
   berth_status st;
@@ -428,11 +433,13 @@ static void append_edge(berth_graph_builder *b, int32_t tensor, int32_t op) {
 
 berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_tensor *t,
                                             int32_t *id) {
+  if (!b) return BERTH_EINVAL;
   berth_status st = check_tensor(b, t);
   return st != BERTH_OK ? st : append_tensor(b, t, id);
 }
 
 berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t tensor, int32_t op) {
+  if (!b) return BERTH_EINVAL;
   if (tensor < 0 || tensor >= b->n_tensors) {
     return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)",
                         (long)tensor, (long)b->n_tensors);
@@ -446,6 +453,7 @@ berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t te
 
 berth_status berth_graph_builder_connect(berth_graph_builder *b, int32_t src, int32_t dst,
                                          double bytes, int32_t *tensor) {
+  if (!b) return BERTH_EINVAL;
   const berth_tensor t = { .producer = src, .bytes = bytes, .resident_bytes = -1 };
   berth_status st;
   if ((st = check_tensor(b, &t)) != BERTH_OK) return st;
@@ -466,6 +474,7 @@ static void append_coll_ops(berth_graph_builder *b, int32_t n, const int32_t *op
 
 berth_status berth_graph_builder_add_collective(berth_graph_builder *b, const berth_collective *c,
                                                 int32_t *id) {
+  if (!b) return BERTH_EINVAL;
   berth_collective own = *c;
   berth_status st;
   if ((st = check_collective(b, c)) != BERTH_OK) return st;

@@ -423,6 +423,7 @@ static void give_columns(berth_graph_builder *b) {
 }
 
 berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **out) {
+  if (!b || !out) return BERTH_EINVAL;
   if (b->n_ops == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "graph has no ops");
   berth_status st;
   if ((st = fit_columns(b)) != BERTH_OK) return st;

@@ -109,6 +109,7 @@ static const double *profile(const berth_graph *g, int32_t op) {
 }
 
 berth_status berth_graph_op(const berth_graph *g, int32_t op, berth_op *out) {
+  if (!g) return BERTH_EINVAL;
   berth_status st = check_id(g, "op", op, g->n_ops);
   if (st != BERTH_OK) return st;
   *out = (berth_op){
@@ -128,6 +129,7 @@ berth_status berth_graph_op(const berth_graph *g, int32_t op, berth_op *out) {
 }
 
 berth_status berth_graph_tensor(const berth_graph *g, int32_t tensor, berth_tensor *out) {
+  if (!g) return BERTH_EINVAL;
   berth_status st = check_id(g, "tensor", tensor, g->n_tensors);
   if (st != BERTH_OK) return st;
   *out = (berth_tensor){
@@ -141,6 +143,7 @@ berth_status berth_graph_tensor(const berth_graph *g, int32_t tensor, berth_tens
 
 berth_status berth_graph_collective(const berth_graph *g, int32_t collective,
                                     berth_collective *out) {
+  if (!g) return BERTH_EINVAL;
   berth_status st = check_id(g, "collective", collective, g->n_collectives);
   if (st == BERTH_OK) *out = g->collectives[collective];
   return st;

@@ -106,6 +106,7 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
 }
 
 berth_status berth_graph_layout(const berth_graph *g, const int32_t *layer, double *x, double *y) {
+  if (!g) return BERTH_EINVAL;
   size_t n = (size_t)g->n_ops;
   berth_status st;
   if (layer) return (st = check_layers(g, layer)) != BERTH_OK ? st : lay_out(g, layer, x, y);

@@ -11,6 +11,7 @@ enum { LABEL = 80 };
 #define SLACK_RESIDUE 1e-12
 
 berth_status berth_topo_order(const berth_graph *g, int32_t *order) {
+  if (!g) return BERTH_EINVAL;
   memcpy(order, g->topo, (size_t)g->n_ops * sizeof *order);
   return BERTH_OK;
 }
@@ -148,11 +149,13 @@ berth_status berth_i_t_level(const berth_graph *g, const double *comp, const dou
 
 berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm,
                            double *out) {
+  if (!g) return BERTH_EINVAL;
   return berth_i_b_level(g, comp, comm, NULL, out);
 }
 
 berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm,
                            double *out) {
+  if (!g) return BERTH_EINVAL;
   return berth_i_t_level(g, comp, comm, NULL, out);
 }
 
@@ -164,6 +167,7 @@ static double slack_of(double length, double through) {
 
 berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm,
                          double *out) {
+  if (!g) return BERTH_EINVAL;
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
@@ -213,6 +217,7 @@ static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
 
 berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm,
                                  int32_t *path, int32_t *n, double *length) {
+  if (!g) return BERTH_EINVAL;
   size_t collectives = (size_t)g->n_collectives;
   sweep s;
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
@@ -245,6 +250,7 @@ done:
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 berth_status berth_depth(const berth_graph *g, int32_t *out) {
+  if (!g) return BERTH_EINVAL;
   int32_t *coll = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *coll);
   if (!coll) return berth_i_nomem(g->ctx);
   for (int32_t n = 0; n < g->n_ops; n++) {

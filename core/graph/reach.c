@@ -75,6 +75,7 @@ static berth_status check_op(const berth_graph *g, int32_t op) {
 }
 
 berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark) {
+  if (!g) return BERTH_EINVAL;
   berth_status st = check_op(g, op);
   if (st != BERTH_OK) return st;
   search s;
@@ -87,6 +88,7 @@ berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t 
 }
 
 berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes) {
+  if (!g) return BERTH_EINVAL;
   berth_status st;
   if ((st = check_op(g, a)) != BERTH_OK) return st;
   if ((st = check_op(g, b)) != BERTH_OK) return st;
@@ -104,6 +106,7 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
 /* Union-find over edges and collectives; components are numbered in order of their lowest ops,
  * which are the roots. */
 berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
+  if (!g) return BERTH_EINVAL;
   int32_t *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
   if (!parent) return berth_i_nomem(g->ctx);
   berth_i_sets_init(parent, g->n_ops);

@@ -67,6 +67,7 @@ static bool has_ending(const char *list, const char *ending, size_t n) {
 
 berth_status berth_format_of_path(berth_ctx *ctx, const char *path, int saves,
                                   const char **format) {
+  if (!ctx) return BERTH_EINVAL;
   char list[200] = "";
   size_t n, used = 0;
   int able = 0;
@@ -95,6 +96,7 @@ berth_status berth_format_of_path(berth_ctx *ctx, const char *path, int saves,
 /* An option that no format lists is read by all. The message needs the names of all readers, so the
  * loop goes on until the format itself is found. */
 berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key) {
+  if (!ctx) return BERTH_EINVAL;
   char readers[400] = "";
   size_t used = 0;
   for (const berth_format *const *f = formats; *f && used < sizeof readers; f++) {

@@ -223,6 +223,7 @@ static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, si
 
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
                         berth_bundle *out) {
+  if (!ctx) return BERTH_EINVAL;
   char *text = NULL;
   size_t len = 0, size = 0;
   berth_load_options o = opts ? *opts : berth_load_default();
@@ -236,6 +237,7 @@ berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_optio
 /* Readers need text[len] == 0, and unpacking replaces the text: so it is copied. */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_load_options o = opts ? *opts : berth_load_default();
   berth_status st;
   if ((st = check_options(ctx, &o)) != BERTH_OK) return st;

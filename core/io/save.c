@@ -3,11 +3,13 @@
 #include "formats_internal.h"
 
 berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out) {
+  if (!g) return BERTH_EINVAL;
   return berth_write_placed(g, format, NULL, out);
 }
 
 berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device,
                                 berth_text *out) {
+  if (!g) return BERTH_EINVAL;
   const berth_i_format *f = format ? berth_i_format_find(format) : NULL;
   for (int32_t k = 0; device && k < g->n_ops; k++) {
     if (device[k] >= 0) continue;

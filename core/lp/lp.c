@@ -269,6 +269,7 @@ static berth_status solve_pairs(const berth_i_lp_pairs *a, const berth_lp_option
 }
 
 berth_status berth_lp_solve(berth_cost *cost, const berth_lp_options *opts, berth_lp **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_lp_options o = opts ? *opts : berth_lp_default();
   berth_i_lp_pairs a;
   berth_lp *lp = NULL;

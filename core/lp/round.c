@@ -49,6 +49,7 @@ static int32_t rank(const berth_lp *lp, double tau, ranked *r) {
 }
 
 berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child) {
+  if (!lp) return BERTH_EINVAL;
   berth_i_pool scratch = berth_i_pool_empty(lp->ctx);
   if (!(tau >= 0 && tau <= 1))
     return berth_i_fail(lp->ctx, BERTH_EINVAL, "favourites: tau: %g is not in 0..1", tau);

@@ -35,6 +35,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_adam_options *o) {
 }
 
 berth_status berth_adam_new(berth_params *p, const berth_adam_options *opts, berth_adam **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_adam_options o = opts ? *opts : berth_adam_default();
   berth_status st = check_options(p->ctx, &o);
   if (st != BERTH_OK) return st;
@@ -111,6 +112,7 @@ static berth_status check_gradients(const berth_params *p) {
 static const float LEAST_FIRST = 1e-30f, LEAST_SECOND = 1e-36f;
 
 berth_status berth_adam_step(berth_adam *a, double rate) {
+  if (!a) return BERTH_EINVAL;
   const berth_params *p = a->params;
   const berth_adam_options *o = &a->o;
   berth_status st = berth_i_adam_check(a);

@@ -58,6 +58,7 @@ berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shap
 
 berth_status berth_array_new(berth_ctx *ctx, int32_t rank, const int32_t *shape,
                              berth_array **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_status st = berth_i_array_raw(ctx, rank, shape, out);
   if (st == BERTH_OK) memset((*out)->data, 0, (size_t)(*out)->size * sizeof(float));
   return st;

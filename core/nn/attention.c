@@ -189,6 +189,7 @@ static berth_status check_mask(const berth_array *q, const berth_array *k,
 
 berth_status berth_nn_attention(berth_tape *t, berth_array *q, berth_array *k, berth_array *v,
                                 int32_t heads, berth_array *mask, berth_array **out) {
+  if (!q || !k || !v || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = attention_back, .in = { q, k, v }, .k = { heads } };
   int32_t r = q->rank, shape[BERTH_NN_RANK] = { 1, heads, 0, 0 };
   berth_status st;

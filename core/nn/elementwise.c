@@ -196,6 +196,7 @@ static berth_status shape_of_both(const char *what, const berth_array *a, const 
 
 berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, berth_array *b,
                              berth_array **out) {
+  if (!a || !b || !out) return BERTH_EINVAL;
   static const char *const names[] = { "add", "sub", "mul", "div", "max", "min" };
   berth_i_node node = { .backward = binary_back, .in = { a, b }, .k = { (int32_t)f } };
   if ((unsigned)f > BERTH_NN_MIN)
@@ -285,6 +286,7 @@ static berth_status unary_back(berth_tape *t, const berth_i_node *node, const fl
 
 berth_status berth_nn_apply(berth_tape *t, berth_nn_unary f, double p, berth_array *a,
                             berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = unary_back, .in = { a }, .k = { (int32_t)f }, .p = { p } };
   if ((unsigned)f > BERTH_NN_GELU)
     return berth_i_fail(a->ctx, BERTH_EINVAL, "apply: no function %d", (int)f);
@@ -304,6 +306,7 @@ static berth_status scale_back(berth_tape *t, const berth_i_node *node, const fl
 
 berth_status berth_nn_scale(berth_tape *t, berth_array *a, double factor, double offset,
                             berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = scale_back, .in = { a }, .p = { factor } };
   berth_status st = berth_i_array_like(a, &node.out);
   float f = (float)factor, c = (float)offset;

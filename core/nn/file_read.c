@@ -198,6 +198,7 @@ static berth_status open_file(berth_ctx *ctx, const char *path, reader *r) {
 /* ---- the note ---- */
 
 berth_status berth_params_note(berth_ctx *ctx, const char *path, char **note) {
+  if (!ctx) return BERTH_EINVAL;
   reader r;
   berth_status st = open_file(ctx, path, &r);
   if (st != BERTH_OK) return st;
@@ -299,6 +300,7 @@ done:
 }
 
 berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *path) {
+  if (!p) return BERTH_EINVAL;
   berth_status st = BERTH_OK;
   if (adam && adam->params != p)
     return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");

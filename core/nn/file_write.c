@@ -126,6 +126,7 @@ static berth_status check_adam(const berth_params *p, const berth_adam *adam) {
 
 berth_status berth_params_save(const berth_params *p, const berth_adam *adam, const char *note,
                                const char *path) {
+  if (!p) return BERTH_EINVAL;
   struct stat old;
   bool exists = stat(path, &old) == 0;
   berth_status st = check_adam(p, adam);

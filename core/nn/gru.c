@@ -107,6 +107,7 @@ static berth_status check_gru(const berth_i_node *node) {
 
 berth_status berth_nn_gru(berth_tape *t, berth_array *x, berth_array *h, berth_array *wx,
                           berth_array *wh, berth_array *bx, berth_array *bh, berth_array **out) {
+  if (!x || !h || !wx || !wh || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = gru_back, .in = { x, h, wx, wh, bx, bh } };
   berth_status st = check_gru(&node);
   int32_t shape[2] = { h->shape[0], 0 };

@@ -3,6 +3,7 @@
 #include "nn_internal.h"
 
 berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, berth_index **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "index: %d ids", (int)n);
   for (int32_t i = 0; i < n; i++) {
     if (ids[i] < BERTH_NONE)
@@ -57,6 +58,7 @@ berth_status berth_i_check_index(const char *what, const char *unit, const berth
 /* first[] is a running sum, which must fit into int32_t. */
 berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length,
                                 berth_segments **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   int64_t rows = 0;
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "segments: %d of them", (int)n);
   for (int32_t i = 0; i < n; i++) {

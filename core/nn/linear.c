@@ -54,6 +54,7 @@ static berth_status matmul_back(berth_tape *t, const berth_i_node *node, const f
 
 berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, berth_array *b,
                              int transpose_b, berth_array **out) {
+  if (!a || !b || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = matmul_back,
                         .in = { a, b },
                         .k = { transpose_a != 0, transpose_b != 0 } };
@@ -107,6 +108,7 @@ static berth_status check_rows(const berth_array *x) {
 
 berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, berth_array *b,
                              berth_nn_unary f, double p, berth_array **out) {
+  if (!x || !w || !out) return BERTH_EINVAL;
   berth_i_node node = {
     .backward = linear_back, .in = { x, w, b }, .k = { (int32_t)f }, .p = { p }
   };
@@ -149,6 +151,7 @@ static berth_status grouped_back(berth_tape *t, const berth_i_node *node, const 
 
 berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segments *s,
                                      berth_array *w, berth_array **out) {
+  if (!x || !s || !w || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = grouped_back, .in = { x, w }, .segments = s };
   if (x->rank != 2 || w->rank != 3 || x->shape[1] != w->shape[1])
     return berth_i_shapes("grouped matmul", x, w);

@@ -49,11 +49,13 @@ static berth_status distance(berth_tape *t, const char *what, berth_array *a, be
 }
 
 berth_status berth_nn_mse(berth_tape *t, berth_array *a, berth_array *b, berth_array **out) {
+  if (!a || !b || !out) return BERTH_EINVAL;
   return distance(t, "mse", a, b, INFINITY, 2, out);
 }
 
 berth_status berth_nn_huber(berth_tape *t, berth_array *a, berth_array *b, double delta,
                             berth_array **out) {
+  if (!a || !b || !out) return BERTH_EINVAL;
   if (!(delta > 0))
     return berth_i_fail(a->ctx, BERTH_EINVAL, "huber: delta is %g, must be above 0", delta);
   return distance(t, "huber", a, b, delta, 1, out);
@@ -87,6 +89,7 @@ static berth_status check_answers(const berth_array *a, const berth_index *index
 
 berth_status berth_nn_cross_entropy(berth_tape *t, berth_array *a, berth_index *index,
                                     berth_array **out) {
+  if (!a || !index || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = cross_entropy_back, .in = { a }, .index = index };
   double sum = 0;
   int64_t n = a->shape[0], m = berth_i_last(a);

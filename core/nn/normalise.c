@@ -123,6 +123,7 @@ static berth_status check_epsilon(const berth_array *a, const char *what, double
 
 berth_status berth_nn_zscore(berth_tape *t, berth_array *a, berth_segments *s, double epsilon,
                              berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = zscores_back, .in = { a }, .segments = s };
   berth_status st = check_epsilon(a, "zscore", epsilon);
   if (st == BERTH_OK && s) st = berth_i_check_segments("zscore", a, s);
@@ -209,6 +210,7 @@ static void layer_norm(const berth_i_node *node, double epsilon) {
 
 berth_status berth_nn_layer_norm(berth_tape *t, berth_array *a, berth_array *gain,
                                  berth_array *bias, double epsilon, berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = layer_norm_back, .in = { a, gain, bias } };
   berth_status st = check_epsilon(a, "layer_norm", epsilon);
   if (st == BERTH_OK) st = check_scale(a, gain);

@@ -5,6 +5,7 @@
 #include "params_internal.h"
 
 berth_status berth_params_new(berth_ctx *ctx, berth_params **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_params *p = berth_i_pool_object(ctx, sizeof *p);
   if (!p) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
@@ -44,6 +45,7 @@ static berth_status make_param(berth_params *p, const char *name, int32_t rank,
 
 berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, const int32_t *shape,
                               berth_nn_init init, double value, berth_rng *rng, berth_array **a) {
+  if (!p || !a) return BERTH_EINVAL;
   berth_i_param item = { NULL, NULL };
   berth_status st = check_name(p, name);
   if (st != BERTH_OK) return st;
@@ -114,6 +116,7 @@ static void shrink(float *x, int64_t n, float f) {
 /* By the norm over all gradients together, in double. A norm that is not finite is reported and
  * nothing is scaled. */
 berth_status berth_params_clip(berth_params *p, double most, double *norm) {
+  if (!p) return BERTH_EINVAL;
   double sum = 0;
   if (!(most > 0))
     return berth_i_fail(p->ctx, BERTH_EINVAL, "gradients clipped to a norm of %g, must be above 0",

@@ -75,6 +75,7 @@ static void path_sum(const berth_i_node *node) {
 
 berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next,
                                berth_array **out) {
+  if (!a || !next || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = path_sum_back, .in = { a }, .index = next };
   berth_status st = berth_i_check_index("path_sum", "row", next, a->shape[0], true);
   if (st != BERTH_OK) return st;
@@ -157,6 +158,7 @@ static berth_status check_steps(const berth_array *a, const berth_segments *s,
 berth_status berth_nn_running_sum(berth_tape *t, berth_array *a, berth_segments *s,
                                   berth_index *row, berth_index *bin, int32_t bins,
                                   berth_array **out) {
+  if (!a || !s || !row || !bin || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = running_sum_back,
                         .in = { a },
                         .index = row,

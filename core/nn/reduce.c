@@ -86,6 +86,7 @@ static int32_t shape_without(const berth_array *a, int32_t axis, int32_t *shape)
 
 berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, int32_t axis,
                              berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = reduce_back, .in = { a }, .k = { (int32_t)f, axis } };
   if ((unsigned)f > BERTH_NN_LARGEST)
     return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: no function %d", (int)f);
@@ -136,6 +137,7 @@ static berth_status segment_reduce_back(berth_tape *t, const berth_i_node *node,
 
 berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a,
                                      berth_segments *s, berth_array **out) {
+  if (!a || !s || !out) return BERTH_EINVAL;
   berth_i_node node = {
     .backward = segment_reduce_back, .in = { a }, .segments = s, .k = { (int32_t)f }
   };
@@ -167,6 +169,7 @@ static berth_status segment_repeat_back(berth_tape *t, const berth_i_node *node,
 
 berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segments *s,
                                      berth_array **out) {
+  if (!a || !s || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = segment_repeat_back, .in = { a }, .segments = s };
   int64_t m = row_size(a);
   if (s->n != a->shape[0]) {

@@ -30,6 +30,7 @@ static berth_status gather_back(berth_tape *t, const berth_i_node *node, const f
 }
 
 berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
+  if (!a || !index || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = gather_back, .in = { a }, .index = index };
   int64_t m = berth_i_stride(a);
   berth_status st;
@@ -80,6 +81,7 @@ static void gather_reduce_rows(const berth_i_node *node, const berth_array *a, i
 
 berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a,
                                     berth_index *index, berth_segments *s, berth_array **out) {
+  if (!a || !index || !s || !out) return BERTH_EINVAL;
   berth_i_node node = {
     .backward = gather_reduce_back, .in = { a }, .index = index, .segments = s, .k = { (int32_t)f }
   };
@@ -115,6 +117,7 @@ static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const 
 
 berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index, int32_t rows,
                               berth_array **out) {
+  if (!a || !index || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = scatter_back, .in = { a }, .index = index };
   if (rows < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d rows", (int)rows);
   if (index->n != a->shape[0]) {
@@ -138,6 +141,7 @@ static berth_status pick_back(berth_tape *t, const berth_i_node *node, const flo
 }
 
 berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
+  if (!a || !index || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = pick_back, .in = { a }, .index = index };
   if (a->rank != 2 || index->n != a->shape[0]) {
     char text[BERTH_I_SHAPE_TEXT];

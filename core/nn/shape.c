@@ -29,6 +29,7 @@ static bool settle_extents(int64_t size, int32_t rank, int32_t *shape) {
 
 berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const int32_t *shape,
                               berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = same_numbers_back, .in = { a } };
   if (rank < 1 || rank > BERTH_NN_RANK)
     return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank,
@@ -75,6 +76,7 @@ static berth_status transpose_back(berth_tape *t, const berth_i_node *node, cons
 }
 
 berth_status berth_nn_transpose(berth_tape *t, berth_array *a, berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = transpose_back, .in = { a } };
   if (a->rank < 2) return berth_i_fail(a->ctx, BERTH_EINVAL, "transpose: one axis is not two");
   int32_t shape[BERTH_NN_RANK];
@@ -154,6 +156,7 @@ static void copy_parts(int32_t n, berth_array *const *a, int32_t axis, berth_arr
 
 berth_status berth_nn_concat(berth_tape *t, int32_t n, berth_array *const *a, int32_t axis,
                              berth_array **out) {
+  if (!out) return BERTH_EINVAL;
   berth_i_node node = {
     .backward = concat_back, .more_in = (berth_array **)a, .n_more = n, .k = { axis }
   };
@@ -183,6 +186,7 @@ static berth_status slice_back(berth_tape *t, const berth_i_node *node, const fl
 
 berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t begin, int32_t end,
                             berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   berth_i_node node = { .backward = slice_back, .in = { a }, .k = { axis, begin } };
   berth_status st;
   if ((st = check_axis("slice", a, axis)) != BERTH_OK) return st;

@@ -117,11 +117,13 @@ static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_ar
 }
 
 berth_status berth_nn_softmax(berth_tape *t, berth_array *a, berth_array *mask, berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   return rows(t, false, a, mask, out);
 }
 
 berth_status berth_nn_log_softmax(berth_tape *t, berth_array *a, berth_array *mask,
                                   berth_array **out) {
+  if (!a || !out) return BERTH_EINVAL;
   return rows(t, true, a, mask, out);
 }
 
@@ -222,10 +224,12 @@ static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segm
 
 berth_status berth_nn_segment_softmax(berth_tape *t, berth_array *a, berth_segments *s,
                                       berth_array **out) {
+  if (!a || !s || !out) return BERTH_EINVAL;
   return segments(t, false, a, s, out);
 }
 
 berth_status berth_nn_segment_log_softmax(berth_tape *t, berth_array *a, berth_segments *s,
                                           berth_array **out) {
+  if (!a || !s || !out) return BERTH_EINVAL;
   return segments(t, true, a, s, out);
 }

@@ -31,6 +31,7 @@ struct berth_tape {
 };
 
 berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_tape *t = berth_i_pool_object(ctx, sizeof *t);
   if (!t) return berth_i_nomem(ctx);
   t->ctx = ctx;
@@ -133,6 +134,7 @@ static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
 }
 
 berth_status berth_tape_watch(berth_tape *t, berth_array *a) {
+  if (!t || !a) return BERTH_EINVAL;
   berth_status st = find_slot(t, a) ? BERTH_OK : add_slot(t, a, true);
   if (st == BERTH_OK) find_slot(t, a)->watched = true;
   return st;
@@ -180,6 +182,7 @@ float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
 }
 
 berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
+  if (!t || !loss) return BERTH_EINVAL;
   berth_status st = BERTH_OK;
   if (loss->size != 1)
     return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one",

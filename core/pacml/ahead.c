@@ -69,6 +69,7 @@ static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
 
 berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t blocks, double discount,
                                    const berth_pacml_process *process, berth_pacml_ahead **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_ctx *ctx = p->ramp->ctx;
   berth_status st = check_process(ctx, process);
   if (st == BERTH_OK && (hidden < 1 || hidden > BERTH_I_AHEAD_HIDDEN))
@@ -117,6 +118,7 @@ int32_t berth_pacml_ahead_inputs(const berth_pacml_ahead *a) { return a->inputs;
 int32_t berth_pacml_ahead_weights(const berth_pacml_ahead *a) { return a->n_weights; }
 
 berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w) {
+  if (!a) return BERTH_EINVAL;
   for (int32_t i = 0; i < a->n_weights; i++)
     if (!isfinite(w[i]))
       return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1,
@@ -145,6 +147,7 @@ void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t 
 
 berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
                                     int32_t *blocked) {
+  if (!a) return BERTH_EINVAL;
   for (int32_t j = 0; j < n; j++)
     if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0)
         || !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))

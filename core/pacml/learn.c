@@ -135,6 +135,7 @@ static berth_status games(learner *l, double *blocked) {
 
 berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts,
                                      berth_rng *rng, double *blocked) {
+  if (!a) return BERTH_EINVAL;
   berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_default();
   berth_ctx *ctx = a->f.env->ramp->ctx;
   size_t n = (size_t)a->n_weights;

@@ -34,6 +34,7 @@ static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
 
 berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models,
                              int32_t steps, int32_t most, berth_pacml **out) {
+  if (!r || !out) return BERTH_EINVAL;
   berth_status st;
   if (n < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: there are no models");
   if (steps < 1)

@@ -76,6 +76,7 @@ static void count(const berth_pacml_run *r, double time, berth_pacml_report *o, 
 
 berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
                                     berth_pacml_report *out) {
+  if (!r) return BERTH_EINVAL;
   berth_ctx *ctx = r->env->ramp->ctx;
   berth_pacml_report o = { 0 };
   sums s = { 0 };

@@ -229,6 +229,7 @@ static int32_t prefer_capped(const berth_pacml_ahead *a, const berth_i_ahead_vie
 berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r,
                                       const berth_pacml_ahead_options *opts, int32_t *decision,
                                       int32_t *n_block, int32_t *block) {
+  if (!a || !r) return BERTH_EINVAL;
   berth_pacml_ahead_options o = opts ? *opts : berth_pacml_ahead_default();
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };

@@ -86,6 +86,7 @@ static berth_status move_on(berth_pacml_run *r) {
 }
 
 berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider *decider) {
+  if (!r) return BERTH_EINVAL;
   berth_scheduler s = scheduler(r);
   berth_status st = BERTH_OK;
   if (r->decider)
@@ -100,6 +101,7 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
 
 berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs,
                                  berth_pacml_run **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_status st;
   for (int32_t j = 0; j < n; j++) {
     if (jobs[j].model < 0 || jobs[j].model >= p->n)
@@ -195,6 +197,7 @@ static berth_status find_answer(berth_pacml_run *r, int32_t d, int32_t n, const 
 
 berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n,
                                  const int32_t *block, berth_pacml_outcome *out, int32_t *servers) {
+  if (!r) return BERTH_EINVAL;
   int32_t slot;
   berth_status st = check_decision(r, decision);
   if (st == BERTH_OK) st = find_answer(r, decision, n, block, &slot);
@@ -206,6 +209,7 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
 
 berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out,
                               int32_t *servers) {
+  if (!r) return BERTH_EINVAL;
   return berth_pacml_look_on(r, decision, 0, NULL, out, servers);
 }
 
@@ -227,6 +231,7 @@ static berth_status accept(berth_pacml_run *r, int32_t slot) {
 
 berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n,
                                    const int32_t *block, berth_pacml_outcome *out) {
+  if (!r) return BERTH_EINVAL;
   int32_t slot;
   berth_status st = check_decision(r, decision);
   if (st == BERTH_OK) st = find_answer(r, decision, n, block, &slot);
@@ -247,6 +252,7 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
 }
 
 berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out) {
+  if (!r) return BERTH_EINVAL;
   return berth_pacml_decide_on(r, decision, 0, NULL, out);
 }
 
@@ -258,6 +264,7 @@ const double *berth_pacml_run_free_at(const berth_pacml_run *r) { return r->free
 const uint8_t *berth_pacml_run_busy(const berth_pacml_run *r) { return r->busy; }
 
 berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask) {
+  if (!r) return BERTH_EINVAL;
   int32_t n_free = 0;
   berth_status st = check_decision(r, 0);
   if (st != BERTH_OK) return st;
@@ -267,6 +274,7 @@ berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask) {
 }
 
 berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
+  if (!r) return BERTH_EINVAL;
   berth_status st = check_decision(r, 0);
   for (int32_t d = 0; st == BERTH_OK && d <= r->env->most; d++) {
     mask[d] = d == 0;
@@ -280,6 +288,7 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
 
 berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision,
                                 berth_pacml_outcome *out) {
+  if (!r) return BERTH_EINVAL;
   berth_ctx *ctx = r->env->ramp->ctx;
   if (job < 0 || job >= r->n)
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job,

@@ -378,6 +378,7 @@ static void certify(certifier *c, double utility, int32_t steps) {
 
 berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps,
                                  berth_pdors_certificate *out) {
+  if (!d) return BERTH_EINVAL;
   if (!(utility >= 0 && utility < INFINITY) || steps < 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL,
                         "pdors: a certificate of utility %g in %d steps: both at least 0", utility,

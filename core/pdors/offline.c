@@ -253,6 +253,7 @@ enum { LARGEST = 20000 }; /* columns: more than branch and bound gets through */
 
 berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out,
                                  double *utility_of) {
+  if (!ps) return BERTH_EINVAL;
   berth_ctx *ctx = berth_ps_ctx(ps);
   program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
                 .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };

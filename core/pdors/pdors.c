@@ -244,6 +244,7 @@ static berth_status init(berth_pdors *d) {
 }
 
 berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth_pdors **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_ctx *ctx = berth_ps_ctx(p);
   const berth_ps_options *c = berth_ps_options_of(p);
   berth_status st = check_options(ctx, opts, c);
@@ -277,6 +278,7 @@ void berth_pdors_release(berth_pdors *d) {
 /* ---- decisions ---- */
 
 berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
+  if (!d) return BERTH_EINVAL;
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   if (!j) return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
   berth_i_pdors_note_job(d, job);
@@ -284,6 +286,7 @@ berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *o
 }
 
 berth_status berth_pdors_admit(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
+  if (!d) return BERTH_EINVAL;
   if (berth_ps_job_at(d->ps, job) && d->last[job] != UNDECIDED)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: job %d was %s before", job,
                         d->last[job] == REFUSED ? "refused" : "admitted");

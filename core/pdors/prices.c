@@ -199,6 +199,7 @@ double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t res
 
 berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low,
                                double *high) {
+  if (!d) return BERTH_EINVAL;
   if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no resource %d of a machine %d",
                         resource, machine);

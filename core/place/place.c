@@ -21,6 +21,7 @@ static const berth_i_placer *find(const char *name) {
 
 berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts,
                          berth_placement **out, berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   const berth_i_placer *p = find(placer);
   if (!p) return berth_i_placer_unknown(cost->ctx, placer);

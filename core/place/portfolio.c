@@ -212,6 +212,7 @@ static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_
 
 berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts,
                                  berth_portfolio **out, berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_portfolio_options o = opts ? *opts : berth_portfolio_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   berth_i_run r = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .o = &o,

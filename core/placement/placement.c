@@ -71,6 +71,7 @@ static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *seq
 berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device,
                                  const int32_t *sequence, const char *placer, double estimate,
                                  berth_placement **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_placement *p = NULL;
   if (ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d ops: the number is negative", (int)ops);
   if (ops > 0 && !device)

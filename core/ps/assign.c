@@ -124,6 +124,7 @@ static bool same_places(const berth_ps_run *r, berth_i_ps_stretch a, berth_i_ps_
 }
 
 berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *list) {
+  if (!r) return BERTH_EINVAL;
   berth_status st = r->assigning ? check_job(r, job, "assign")
                                  : berth_i_fail(r->ctx, BERTH_EINVAL,
                                                 "ps: assign: job %d: only in `slot`", (int)job);
@@ -152,6 +153,7 @@ berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const bert
 }
 
 berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
+  if (!r) return BERTH_EINVAL;
   berth_status st = check_job(r, job, "refuse");
   if (st != BERTH_OK) return st;
   berth_i_ps_state *s = &r->at[job];

@@ -231,6 +231,7 @@ static const berth_i_ps_rules rules = { sizeof(berth_i_dorm), NULL, slot, releas
 
 berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts,
                                berth_ps_scheduler **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_ps_scheduler *s;
   berth_status st = berth_options_check(p->ctx, berth_ps_dorm_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);

@@ -50,6 +50,7 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
 static const berth_i_ps_rules rules = { sizeof(drf), NULL, slot, release };
 
 berth_status berth_ps_drf_new(berth_ps *p, berth_ps_scheduler **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_ps_scheduler *s;
   berth_status st = berth_i_ps_scheduler_new(p, &rules, &s);
   if (st != BERTH_OK) return st;

@@ -64,6 +64,7 @@ static const berth_i_ps_rules rules = { sizeof(fifo), arrival, slot, NULL };
 
 berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts,
                                berth_ps_scheduler **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_status st = berth_options_check(p->ctx, berth_ps_fifo_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, out);
   if (st == BERTH_OK) ((fifo *)*out)->o = *opts;

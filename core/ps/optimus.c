@@ -182,6 +182,7 @@ static const berth_i_ps_rules rules = { sizeof(optimus), NULL, slot, release };
 
 berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts,
                                   berth_ps_scheduler **out) {
+  if (!p || !out) return BERTH_EINVAL;
   const berth_ps_speed_fit *fit = opts->fit;
   berth_ps_scheduler *s;
   for (int32_t j = 0; fit && j < p->n; j++)

@@ -72,6 +72,7 @@ static berth_status check_positive(berth_ctx *ctx, const char *what, int32_t n, 
 berth_status berth_ps_speed_fit_to(berth_ctx *ctx, int32_t batch, int32_t n, const double *workers,
                                    const double *servers, const double *speed,
                                    berth_ps_speed_fit *out) {
+  if (!ctx) return BERTH_EINVAL;
   triangle all = { WIDTH, { { 0 } } };
   double best = INFINITY;
   berth_status st = check_positive(ctx, "workers", n, workers);

@@ -170,6 +170,7 @@ static berth_status fill(berth_ps *p, const berth_ps_job *jobs) {
 
 berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n,
                           const berth_ps_job *jobs, berth_ps **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_status st = check_options(ctx, opts);
   if (st == BERTH_OK) st = check_jobs(ctx, opts, n, jobs);
   if (st != BERTH_OK) return st;

@@ -37,6 +37,7 @@ int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity
 /* ---- records and log ---- */
 
 berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out) {
+  if (!r) return BERTH_EINVAL;
   if (job < 0 || job >= r->ps->n)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job,
                         (int)r->ps->n);

@@ -56,6 +56,7 @@ static berth_status make_cluster(berth_ps_run *r) {
 }
 
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
+  if (!p || !out) return BERTH_EINVAL;
   berth_ps_run *r = berth_i_pool_object(p->ctx, sizeof *r);
   if (!r) return berth_i_nomem(p->ctx);
   r->ps = p;
@@ -143,6 +144,7 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
 }
 
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
+  if (!r) return BERTH_EINVAL;
   berth_scheduler s = { on_arrival, on_end, on_slot, NULL, r };
   if (r->policy || r->over)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s",

@@ -200,6 +200,7 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
 
 berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order,
                                   berth_ramp_model **out) {
+  if (!r || !g || !out) return BERTH_EINVAL;
   berth_i_ramp_edge *edge = NULL;
   berth_ramp_model *m = NULL;
   size_t cap = 0;

@@ -128,11 +128,13 @@ static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, int32
 berth_status berth_ramp_plan(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
                              const uint8_t *busy, int look, int32_t *servers,
                              berth_ramp_outcome *out) {
+  if (!p || !m) return BERTH_EINVAL;
   return plan(p, m, most, busy, false, 0, NULL, look, servers, out);
 }
 
 berth_status berth_ramp_plan_on(berth_ramp_planner *p, berth_ramp_model *m, int32_t most,
                                 const uint8_t *busy, int32_t n, const int32_t *block, int look,
                                 int32_t *servers, berth_ramp_outcome *out) {
+  if (!p || !m) return BERTH_EINVAL;
   return plan(p, m, most, busy, true, n, block, look, servers, out);
 }

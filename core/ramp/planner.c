@@ -45,6 +45,7 @@ berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kin
 }
 
 berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
+  if (!r || !out) return BERTH_EINVAL;
   berth_ramp_planner *p = berth_i_pool_object(r->ctx, sizeof *p);
   if (!p) return berth_i_nomem(r->ctx);
   p->ramp = r;

@@ -46,6 +46,7 @@ const berth_option_table *berth_ramp_option_table(void) {
 }
 
 berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, berth_ramp **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_ramp_options o = opts ? *opts : berth_ramp_default(0);
   berth_status st = berth_options_check(ctx, berth_ramp_option_table(), &o);
   if (st != BERTH_OK) return st;
@@ -144,6 +145,7 @@ double berth_i_ramp_reduce(const berth_ramp *r, berth_i_ramp_spread s, double by
 
 berth_status berth_ramp_collective(const berth_ramp *r, int32_t n, const int32_t *server,
                                    double bytes, double *seconds) {
+  if (!r) return BERTH_EINVAL;
   if (n < 1)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: a collective of %d end points", (int)n);
   for (int32_t i = 0; i < n; i++)

@@ -187,6 +187,7 @@ static berth_status run_team(team *t, int32_t *device, berth_search_report *repo
 
 berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device,
                           berth_search_report *report) {
+  if (!cost) return BERTH_EINVAL;
   berth_search_options o = opts ? *opts : berth_search_default();
   berth_i_problem p;
   berth_status st = berth_i_problem_init(cost, &o, &p);

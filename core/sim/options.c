@@ -147,6 +147,7 @@ static void (*const set_preset[])(berth_sim_options *) = { set_doppler, set_baec
 const berth_choice *const *berth_sim_presets(void) { return presets; }
 
 berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_options *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_sim_options o = berth_sim_default(NULL);
   int k = name ? berth_choice_find(presets, name) : -1;
   if (k < 0) {

@@ -196,6 +196,7 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
 
 berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts,
                             berth_result **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_state *s = NULL;
   berth_i_sim_plan *p = NULL;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_ctx *ctx = cost->ctx;
   berth_sim *sim = berth_i_zalloc(ctx, 1, sizeof *sim);
   if (!sim) return berth_i_nomem(ctx);
@@ -53,6 +54,7 @@ berth_status berth_i_sim_idle(const berth_sim *sim) {
 }
 
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
+  if (!sim) return BERTH_EINVAL;
   const berth_i_sim_plan *p = sim->plan;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
@@ -74,6 +76,7 @@ static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const bert
 
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit,
                                    berth_sim_summary *out) {
+  if (!sim) return BERTH_EINVAL;
   berth_i_sim_plan *p = sim->plan;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
@@ -213,6 +216,7 @@ static berth_status batch_workers(batch *b) {
 
 berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k,
                              const int32_t *device, int32_t threads, berth_sim_summary *out) {
+  if (!cost) return BERTH_EINVAL;
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_plan *plan = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);

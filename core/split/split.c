@@ -56,6 +56,7 @@ static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) 
 berth_status berth_split_measure(berth_cost *cost, const int32_t *device,
                                  const berth_split_options *opts, double *loads,
                                  berth_split_value *out) {
+  if (!cost) return BERTH_EINVAL;
   berth_split_options o = opts ? *opts : berth_split_default();
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   berth_status st = check_options(cost->ctx, &o);
@@ -317,6 +318,7 @@ static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
 berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts,
                               berth_placement **out, berth_split_report *report,
                               berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   course k = { .o = opts ? *opts : berth_split_default(), .best = INFINITY };
   berth_status st = check_options(cost->ctx, &k.o);
   if (st != BERTH_OK || (st = check_pins(cost)) != BERTH_OK) return st;

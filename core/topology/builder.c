@@ -40,6 +40,7 @@ berth_device berth_device_default(void) {
 }
 
 berth_status berth_topology_builder_new(berth_ctx *ctx, berth_topology_builder **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_topology_builder *b = berth_i_zalloc(ctx, 1, sizeof *b);
   if (!b) return berth_i_nomem(ctx);
   b->ctx = ctx;
@@ -63,6 +64,7 @@ void berth_topology_builder_release(berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name) {
+  if (!b) return BERTH_EINVAL;
   if (name && berth_i_utf8_error(name))
     return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
   char *copy;
@@ -121,6 +123,7 @@ static berth_status push_node(berth_topology_builder *b, const char *name, int32
 
 berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d,
                                                int32_t *device, int32_t *node) {
+  if (!b) return BERTH_EINVAL;
   if (!d)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
   if (b->n_devices == BERTH_MOST_DEVICES)
@@ -149,6 +152,7 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
 
 berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name,
                                                int32_t *node) {
+  if (!b) return BERTH_EINVAL;
   char buf[32];
   int32_t number = b->n_nodes - b->n_devices;
   berth_status st = check_name(b, "switch", number, name);
@@ -211,11 +215,13 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
 
 berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to,
                                              const berth_link *l, int32_t *link) {
+  if (!b) return BERTH_EINVAL;
   return add_links(b, from, to, l, 1, link);
 }
 
 berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c,
                                                const berth_link *l, int32_t *link) {
+  if (!b) return BERTH_EINVAL;
   return add_links(b, a, c, l, 2, link);
 }
 
@@ -251,6 +257,7 @@ static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t 
 
 berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst,
                                               int32_t n, const int32_t *links) {
+  if (!b) return BERTH_EINVAL;
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
   st = BERTH_I_POOL_GROW(&b->contents, b->pool, b->cap_pool, b->n_pool + (size_t)n);
@@ -334,6 +341,7 @@ static berth_status fill(berth_topology *t, const berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topology **out) {
+  if (!b || !out) return BERTH_EINVAL;
   if (b->n_devices == 0)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology needs at least one device");
   berth_status st;

@@ -55,6 +55,7 @@ static berth_status duplex(builder *b, int32_t a, int32_t c, const berth_link *l
 
 berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   builder *b;
   berth_status st = berth_i_check_link(ctx, "mesh", link);
   if (st == BERTH_OK && (int64_t)n * (n - 1) > BERTH_MOST_LINKS)
@@ -70,6 +71,7 @@ berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *
 
 berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   builder *b;
   berth_status st = berth_i_check_link(ctx, "ring", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
@@ -82,6 +84,7 @@ berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *
 
 berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto,
                                  const berth_link *link, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   builder *b;
   int32_t hub = 0;
   berth_status st = berth_i_check_link(ctx, "star", link);
@@ -104,6 +107,7 @@ static berth_status check_two(berth_ctx *ctx, const char *what_a, const berth_li
 berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out,
                                       const berth_device *proto, const berth_link *down,
                                       const berth_link *up, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   int32_t root = 0, sw = 0;
   berth_status st = check_two(ctx, "pcie_tree: link below the switches", down,
                               "pcie_tree: link above the switches", up);
@@ -152,6 +156,7 @@ static berth_status add_dgx1_pcie(builder *b, const berth_link *pcie) {
 berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto,
                                  const berth_link *nvlink, const berth_link *pcie,
                                  berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   builder *b;
   berth_status st = check_two(ctx, "dgx1: NVLink", nvlink, "dgx1: PCIe", pcie);
   if (st != BERTH_OK || (st = begin(ctx, 8, proto, &b)) != BERTH_OK) return st;
@@ -176,6 +181,7 @@ static berth_status add_machine_devices(builder *b, int32_t machines, int32_t pe
 berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine,
                                       const berth_device *proto, const berth_link *inside,
                                       const berth_link *between, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   builder *b = NULL;
   int32_t hub = 0, sw = 0;
   berth_status st = check_two(ctx, "two_level: link inside a machine", inside,
@@ -219,6 +225,7 @@ static berth_status add_pod(builder *b, int32_t p, int32_t h, int32_t edge, int3
 
 berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto,
                                      const berth_link *link, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   int32_t h = k / 2, edge = 0, agg = 0, core = 0;
   berth_status st = berth_i_check_link(ctx, "fat_tree", link);
   if (st != BERTH_OK) return st;
@@ -275,6 +282,7 @@ static void torus_name(char *buf, size_t size, int32_t n_dims, const int32_t *di
 berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t *dims,
                                   const berth_device *proto, const berth_link *link,
                                   berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   int64_t n = 0;
   int32_t stride = 1;
   berth_status st = berth_i_check_link(ctx, "torus", link);

@@ -205,6 +205,7 @@ static berth_status add_gates(berth_i_net *t) {
 }
 
 berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, berth_topology **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_i_net t = { 0 };
   berth_status st = check_spec(ctx, spec);
   if (st != BERTH_OK) return st;

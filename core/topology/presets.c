@@ -31,6 +31,7 @@ static berth_status unknown(berth_ctx *ctx, const char *name) {
 }
 
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out) {
+  if (!ctx) return BERTH_EINVAL;
   for (size_t i = 0; name && preset_names[i]; i++) {
     if (strcmp(name, preset_names[i]) != 0) continue;
     *out = berth_device_default();

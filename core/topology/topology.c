@@ -23,6 +23,7 @@ static berth_status out_of_range(const berth_topology *t, const char *what, int3
 }
 
 berth_status berth_topology_device(const berth_topology *t, int32_t device, berth_device *out) {
+  if (!t) return BERTH_EINVAL;
   if (device < 0 || device >= t->n_devices) return out_of_range(t, "device", device, t->n_devices);
   *out = t->devices[device];
   return BERTH_OK;
@@ -30,6 +31,7 @@ berth_status berth_topology_device(const berth_topology *t, int32_t device, bert
 
 berth_status berth_topology_node(const berth_topology *t, int32_t node, const char **name,
                                  int32_t *device) {
+  if (!t) return BERTH_EINVAL;
   if (node < 0 || node >= t->n_nodes) return out_of_range(t, "node", node, t->n_nodes);
   if (name) *name = t->node_name[node];
   if (device) *device = t->node_device[node];
@@ -38,6 +40,7 @@ berth_status berth_topology_node(const berth_topology *t, int32_t node, const ch
 
 berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t *from, int32_t *to,
                                  berth_link *out) {
+  if (!t) return BERTH_EINVAL;
   if (link < 0 || link >= t->n_links) return out_of_range(t, "link", link, t->n_links);
   if (from) *from = t->from[link];
   if (to) *to = t->to[link];
@@ -58,6 +61,7 @@ int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst,
 
 berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t dst,
                                  berth_link *out) {
+  if (!t) return BERTH_EINVAL;
   if (!is_device(t, src)) return out_of_range(t, "device", src, t->n_devices);
   if (!is_device(t, dst)) return out_of_range(t, "device", dst, t->n_devices);
   size_t pair = berth_i_pair(t, src, dst);

@@ -237,6 +237,7 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
 
 berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts,
                            berth_analysis **out) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
   berth_status st = berth_options_check(g->ctx, berth_analysis_option_table(), o);
   if (st == BERTH_OK) st = berth_i_check_rules(g, o);

@@ -274,6 +274,7 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
 
 berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts,
                             berth_graph **out, int32_t *map) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
   simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;

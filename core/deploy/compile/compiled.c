@@ -163,6 +163,7 @@ static berth_status price(berth_compiled *c) {
 
 berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                   berth_compiled **out) {
+  if (!d || !out) return BERTH_EINVAL;
   berth_status st = d->scratch ? BERTH_OK : berth_i_emission_new(d, &d->scratch);
   if (st == BERTH_OK) st = berth_i_deploy_emit(d, action, duplicate, d->scratch);
   if (st != BERTH_OK) return st;

@@ -416,6 +416,7 @@ static berth_status check_acyclic(const checking *x) {
 /* ---- all ---- */
 
 berth_status berth_compiled_check(const berth_compiled *c) {
+  if (!c) return BERTH_EINVAL;
   const berth_analysis *a = c->d->analysis;
   checking x = {
     .pool = berth_i_pool_empty(c->g->ctx), .c = c, .d = c->d, .g = c->g, .old = c->d->g,

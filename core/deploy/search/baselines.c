@@ -247,6 +247,7 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
 /* ---- life ---- */
 
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out) {
+  if (!d || !out) return BERTH_EINVAL;
   berth_i_pool pool = berth_i_pool_empty(d->ctx);
   if (!d->baselines) {
     berth_deploy_list *l = berth_i_pool_zalloc(&pool, 1, sizeof *l);

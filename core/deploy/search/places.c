@@ -49,6 +49,7 @@ static int kind_of(const berth_deploy *d, int32_t v) {
 }
 
 berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
+  if (!d) return BERTH_EINVAL;
   const size_t n = (size_t)d->n_ops;
   double *place = berth_i_alloc(d->ctx, n, sizeof *place);
   int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);

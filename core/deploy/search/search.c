@@ -275,6 +275,7 @@ static berth_decisions decisions_of(search *s, tables *t) {
 
 berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts,
                                   berth_decider **out) {
+  if (!d || !out) return BERTH_EINVAL;
   const berth_deploy_search_options o = opts ? *opts : berth_deploy_search_default(0);
   tables t = { .pool = berth_i_pool_empty(d->ctx) };
   search *s = NULL;

@@ -112,6 +112,7 @@ int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_se
 berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *o,
                                      const int32_t *action, const uint8_t *duplicate,
                                      int32_t *out) {
+  if (!d) return BERTH_EINVAL;
   berth_i_space x = { 0 };
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK || (st = berth_i_space_make(d, o, &x)) != BERTH_OK) return st;
@@ -122,6 +123,7 @@ berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_
 
 berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o,
                                    const int32_t *assignment, int32_t *action, uint8_t *duplicate) {
+  if (!d) return BERTH_EINVAL;
   berth_i_space x = { 0 };
   berth_status st = berth_i_space_make(d, o, &x);
   if (st != BERTH_OK) return st;

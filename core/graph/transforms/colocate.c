@@ -74,6 +74,7 @@ static berth_status join_all(naming *c) {
 
 berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t *op,
                                   const char *const *name, berth_graph **out, int32_t *same) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_share_options free_of_limits = berth_share_default();
   naming c = { .g = g, .n = n, .op = op, .name = name };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);

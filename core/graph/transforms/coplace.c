@@ -57,6 +57,7 @@ static berth_status join_all(coplacing *c) {
 
 berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts,
                                  berth_graph **out, int32_t *n_joined) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_coplace_options defaults = berth_coplace_default();
   coplacing c = { .g = g, .o = opts ? opts : &defaults };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);

@@ -497,6 +497,7 @@ static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
 
 berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device,
                                 const berth_expand_options *opts, berth_expansion **out) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_expand_options o = opts ? *opts : berth_expand_default();
   expander e = { .pool = berth_i_pool_empty(g->ctx),
                  .g = g,
@@ -530,6 +531,7 @@ const int32_t *berth_expansion_device(const berth_expansion *x) { return x->devi
 const int32_t *berth_expansion_collective(const berth_expansion *x) { return x->collective; }
 
 berth_status berth_expansion_piece(const berth_expansion *x, int32_t tensor, berth_piece *out) {
+  if (!x) return BERTH_EINVAL;
   if (tensor < 0 || tensor >= x->g->n_tensors)
     return berth_i_fail(x->ctx, BERTH_EINVAL, "expansion: there is no tensor %ld among %ld",
                         (long)tensor, (long)x->g->n_tensors);

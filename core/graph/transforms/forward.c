@@ -368,6 +368,7 @@ static berth_status run(passes *p, berth_graph **out) {
 
 berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts,
                                  berth_graph **out, int32_t *map) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_forward_options defaults = berth_forward_default();
   const berth_share_options free_of_limits = berth_share_default();
   passes p = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = opts ? opts : &defaults };

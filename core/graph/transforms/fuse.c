@@ -100,6 +100,7 @@ done:
 
 berth_status berth_graph_fuse(const berth_graph *g, const berth_fuse_options *opts,
                               berth_graph **out, int32_t *map) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_fuse_options defaults = berth_fuse_default(), *o = opts ? opts : &defaults;
   return fuse(g, "fuse", o,
               o->check == BERTH_FUSE_CHEAP ? BERTH_I_CHECK_CHEAP : BERTH_I_CHECK_EXACT, out, map);
@@ -107,6 +108,7 @@ berth_status berth_graph_fuse(const berth_graph *g, const berth_fuse_options *op
 
 berth_status berth_graph_fuse_chains(const berth_graph *g, const berth_fuse_options *opts,
                                      berth_graph **out, int32_t *map) {
+  if (!g || !out) return BERTH_EINVAL;
   berth_fuse_options o = opts ? *opts : berth_fuse_default();
   o.scope = BERTH_FUSE_ALL;
   o.check = BERTH_FUSE_EXACT;

@@ -7,6 +7,7 @@ static int32_t inputs(const berth_graph *g, int32_t op) { return g->in_at[op + 1
 
 berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance,
                             int32_t *set, int32_t *n) {
+  if (!g) return BERTH_EINVAL;
   if (!(tolerance >= 0 && tolerance < 1))
     return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: tolerance %g is not in 0..1", tolerance);
   for (int32_t i = 0; i < g->n_ops; i++) {

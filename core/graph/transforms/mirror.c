@@ -245,6 +245,7 @@ static void write_origin(const berth_graph *g, int32_t *origin) {
 
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts,
                                 berth_graph **out, int32_t *origin) {
+  if (!g || !out) return BERTH_EINVAL;
   const berth_mirror_options defaults = berth_mirror_default();
   mirror m = { .pool = berth_i_pool_empty(g->ctx), .g = g, .opts = opts ? opts : &defaults };
   berth_status st = check(g, m.opts);

@@ -7,7 +7,10 @@
  *  - option table: descriptors of the fields of an option struct (key, type, range, default, text),
  *    from which bindings, command line and documents are made.
  *
- * No global state: two contexts may be used by two threads at the same time. */
+ * No global state: two contexts may be used by two threads at the same time.
+ *
+ * Functions with a status give BERTH_EINVAL, without a message, if an object or the place of a new
+ * one is NULL. Where NULL is allowed, the function says so; releasing it does nothing. */
 #ifndef BERTH_BASE_H
 #define BERTH_BASE_H
 

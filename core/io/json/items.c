@@ -11,6 +11,7 @@ struct berth_json {
 
 berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len,
                              berth_json **out) {
+  if (!ctx || !out) return BERTH_EINVAL;
   berth_json *json = berth_i_zalloc(ctx, 1, sizeof *json);
   berth_status st =
       json ? berth_i_json_parse(ctx, name, text, len, &json->doc) : berth_i_nomem(ctx);

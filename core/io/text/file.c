@@ -105,6 +105,7 @@ size_t berth_i_most_bytes(double most) {
 }
 
 berth_status berth_read(berth_ctx *ctx, const char *path, double most_bytes, berth_text *out) {
+  if (!ctx) return BERTH_EINVAL;
   berth_load_options opts = berth_load_default();
   if (most_bytes != 0) opts.most_bytes = most_bytes;
   berth_status st;
@@ -173,6 +174,7 @@ static berth_status find_old(berth_ctx *ctx, const char *path, struct stat *old)
 }
 
 berth_status berth_can_save(berth_ctx *ctx, const char *path) {
+  if (!ctx) return BERTH_EINVAL;
   if (is_standard(path)) return BERTH_OK;
   struct stat old;
   berth_status st;
@@ -203,6 +205,7 @@ static berth_status save_text(berth_ctx *ctx, const char *path, const berth_text
 }
 
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text) {
+  if (!ctx) return BERTH_EINVAL;
   if (!berth_i_packs(path)) return save_text(ctx, path, text);
   berth_text packed = { .ctx = ctx };
   berth_status st;

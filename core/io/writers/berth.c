@@ -362,11 +362,13 @@ berth_status berth_write_bundle(const berth_bundle *b, berth_text *out) {
 }
 
 berth_status berth_write_topology(berth_topology *t, berth_text *out) {
+  if (!t) return BERTH_EINVAL;
   return write_parts(t->ctx, NULL, t, NULL, out);
 }
 
 berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t,
                                    berth_text *out) {
+  if (!p) return BERTH_EINVAL;
   berth_status st = check_fit(p, g, t);
   if (st != BERTH_OK) return st;
   berth_i_out o = berth_i_out_open(p->ctx, out);

@@ -317,6 +317,7 @@ done:
 }
 
 berth_status berth_write_trace(berth_result *r, berth_text *out) {
+  if (!r) return BERTH_EINVAL;
   berth_cost *cost = berth_result_cost(r);
   trace x = { .ctx = cost->ctx,
               .g = cost->g,
@@ -332,6 +333,7 @@ berth_status berth_write_trace(berth_result *r, berth_text *out) {
 }
 
 berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out) {
+  if (!r) return BERTH_EINVAL;
   berth_cost *cost = berth_execution_cost(r);
   trace x = { .ctx = cost->ctx,
               .g = cost->g,

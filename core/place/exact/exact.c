@@ -195,6 +195,7 @@ static void summarise(const berth_i_best *b, berth_exact_summary *s) {
 
 berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, berth_placement **out,
                          berth_exact_summary *summary, berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_exact_options o = opts ? *opts : berth_exact_default(cost->g);
   berth_i_best b = { 0 };
   berth_status st = check_options(cost, &o);

@@ -220,6 +220,7 @@ static berth_status adjust(adjusting *a, berth_obstacle *why) {
 
 berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts,
                           berth_placement **out, berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   const berth_adjust_options defaults = berth_adjust_default(cost->g);
   adjusting a = { .pool = berth_i_pool_empty(cost->ctx),
                   .cost = cost,

@@ -104,6 +104,7 @@ static berth_status give_reason(berth_cost *cost, const berth_place_options *opt
 berth_status berth_place_repair(berth_cost *cost, const int32_t *device,
                                 const berth_place_options *opts, berth_placement **out,
                                 berth_obstacle *why) {
+  if (!cost || !out) return BERTH_EINVAL;
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   repairing m = { .cost = cost, .opts = &o, .start = device, .oom = { .op = BERTH_NONE } };

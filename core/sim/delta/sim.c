@@ -18,6 +18,7 @@ static berth_sim_summary summary_of(const berth_sim *sim, const berth_i_verdict 
 }
 
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
+  if (!sim) return BERTH_EINVAL;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK || (st = berth_i_interrupted(sim->plan->ctx)) != BERTH_OK
       || (st = need_delta(sim)) != BERTH_OK)
@@ -50,6 +51,7 @@ static berth_status check_try(const berth_sim *sim, int32_t n, const int32_t *op
 
 berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const int32_t *device,
                            double limit, berth_sim_summary *out) {
+  if (!sim) return BERTH_EINVAL;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
   st = check_try(sim, n, op, limit);
@@ -67,6 +69,7 @@ berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const i
 }
 
 berth_status berth_sim_accept(berth_sim *sim) {
+  if (!sim) return BERTH_EINVAL;
   berth_ctx *ctx = sim->plan->ctx;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
