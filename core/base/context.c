@@ -105,7 +105,7 @@ berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, .
   va_list args;
   va_start(args, format);
   char text[sizeof ctx->error];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   berth_escape(text, 0, ctx->error, sizeof ctx->error);
   return st;
@@ -119,7 +119,7 @@ void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char prefix[sizeof ctx->error], text[sizeof ctx->error];
-  vsnprintf(prefix, sizeof prefix, format, args);
+  berth_vsnprintf(prefix, sizeof prefix, format, args);
   va_end(args);
   berth_escape(prefix, 0, text, sizeof text);
   size_t n = strlen(text);

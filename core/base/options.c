@@ -136,6 +136,6 @@ const char *berth_option_default(const berth_option_table *table, const berth_op
   if (o->type == BERTH_OPTION_QUANTITY) return berth_quantity_format(x, o->unit, buf, size);
   if (o->type == BERTH_OPTION_CHOICE)
     return copy(x >= 0 && x < count(o->choices) ? o->choices[(int)x]->name : "none", buf, size);
-  snprintf(buf, size, "%.12g", x);
+  berth_snprintf(buf, size, "%.12g", x);
   return buf;
 }

@@ -167,8 +167,9 @@ static const char *format_with(double value, const step *table, int n, const cha
   while (k + 1 < n && fabs(value) / table[k].factor >= 999.5) k++;
   value /= table[k].factor;
   if (k > 0 && fabs(value) < 1) value = value < 0 ? -1 : 1; /* 999.5 of the step below */
-  snprintf(buf, size, fabs(value) >= 999.5 && fabs(value) < 999999.5 ? "%.0f %s%s" : "%.3g %s%s",
-           value, table[k].name, unit);
+  berth_snprintf(buf, size,
+                 fabs(value) >= 999.5 && fabs(value) < 999999.5 ? "%.0f %s%s" : "%.3g %s%s", value,
+                 table[k].name, unit);
   return buf;
 }
 

@@ -226,7 +226,7 @@ static void deny(berth_guarantee *k, const char *format, ...) {
   if (used >= sizeof k->why) return;
   va_list args;
   va_start(args, format);
-  vsnprintf(k->why + used, sizeof k->why - used, format, args);
+  berth_vsnprintf(k->why + used, sizeof k->why - used, format, args);
   va_end(args);
 }
 

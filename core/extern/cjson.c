@@ -154,7 +154,7 @@ berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value
   va_list args;
   va_start(args, reason);
   char why[400];
-  vsnprintf(why, sizeof why, reason, args);
+  berth_vsnprintf(why, sizeof why, reason, args);
   va_end(args);
   search s;
   s.target = inside(v);

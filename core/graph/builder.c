@@ -157,7 +157,7 @@ static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char text[160];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   char label[96];
   if (s.name) {

@@ -62,7 +62,7 @@ static berth_status report_wrong(const checking *x, int32_t v, const char *forma
   va_list args;
   va_start(args, format);
   char text[200];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   char label[96];
   return berth_i_fail(x->g->ctx, BERTH_EINVAL, "%s: %s",

@@ -14,6 +14,7 @@
 #ifndef BERTH_BASE_H
 #define BERTH_BASE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,10 @@ void berth_ctx_memory_reset_peak(berth_ctx *ctx);
  *         before a whole character; NULL with size 0: only the length
  *  @return length of the whole, without the zero */
 size_t berth_escape(const char *text, int lines, char *buf, size_t size);
+
+/** snprintf and vsnprintf with the point of the C locale in numbers, whatever the program's is. */
+int berth_snprintf(char *buf, size_t size, const char *format, ...);
+int berth_vsnprintf(char *buf, size_t size, const char *format, va_list args);
 
 /* ---- random streams ---- */
 

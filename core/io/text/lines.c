@@ -52,7 +52,7 @@ berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...)
   va_list args;
   va_start(args, format);
   char why[320];
-  vsnprintf(why, sizeof why, format, args);
+  berth_vsnprintf(why, sizeof why, format, args);
   va_end(args);
   return berth_i_fail(l->src->ctx, BERTH_EPARSE, "%s:%d: %s", l->src->name,
                       (int)(l->line ? l->line : 1), why);

@@ -55,7 +55,7 @@ void berth_i_putf(berth_i_out *o, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char few[128];
-  int n = vsnprintf(few, sizeof few, format, args);
+  int n = berth_vsnprintf(few, sizeof few, format, args);
   va_end(args);
   if (n < 0 || (size_t)n < sizeof few) {
     berth_i_put_n(o, few, n < 0 ? 0 : (size_t)n);
@@ -63,7 +63,7 @@ void berth_i_putf(berth_i_out *o, const char *format, ...) {
   }
   if (!make_room(o, (size_t)n)) return;
   va_start(args, format);
-  vsnprintf(o->text->data + o->text->len, (size_t)n + 1, format, args);
+  berth_vsnprintf(o->text->data + o->text->len, (size_t)n + 1, format, args);
   va_end(args);
   o->text->len += (size_t)n;
 }

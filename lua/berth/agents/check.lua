@@ -10,7 +10,7 @@ local check = {}
 local function shown(x)
   if type(x) == "string" then return ("'%s'"):format(x) end
   if type(x) ~= "number" then return core.kind(x) end
-  return x ~= x and "nan" or ("%.14g"):format(x)
+  return x ~= x and "nan" or core.sprintf("%.14g", x)
 end
 
 --- One of the keys of `known`.

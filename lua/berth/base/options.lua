@@ -1,5 +1,6 @@
 --- Option tables and errors of the Lua modules, in the manner of the C ones.
 local core = require "berth.core"
+local sort = require "berth.base.sort"
 
 -- Errors blame the first caller outside lua/berth/.
 local home = debug and debug.getinfo(1, "S").source:match("^(.*)base/options%.lua$")
@@ -8,7 +9,7 @@ if home then core.set_home(home) end
 local options = {}
 
 --- Raises at the first caller outside berth's modules.
-function options.fail(format, ...) error(core.where() .. format:format(...), 0) end
+function options.fail(format, ...) error(core.where() .. core.sprintf(format, ...), 0) end
 
 --- The same, if the condition holds; the values of the message are evaluated in any case.
 function options.refuse(condition, format, ...)
@@ -33,8 +34,8 @@ function options.sorted_keys(t)
   table.sort(keys, function(a, b)
     local ka, kb = type(a), type(b)
     if ka ~= kb then return ka < kb end
-    if ka == "number" or ka == "string" then return a < b end
-    return tostring(a) < tostring(b)
+    if ka == "number" or ka == "string" then return sort.before(a, b) end
+    return sort.before(tostring(a), tostring(b))
   end)
   return keys
 end

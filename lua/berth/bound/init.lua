@@ -25,16 +25,16 @@ function mt.__tostring(b)
   if b.achieved < 1 - 1e-9 then
     return ("%s; the makespan is below it: no schedule's"):format(line)
   end
-  return ("%s; makespan at most %.3g times the optimum"):format(line, b.achieved)
+  return core.sprintf("%s; makespan at most %.3g times the optimum", line, b.achieved)
 end
 
 -- What is not proved has no number here; the fields have what the formula gives.
 local function promise(k)
   if not k.valid then return "-" end
   if k.limit then
-    return k.ratio and ("%s, %.3g times"):format(time(k.limit), k.ratio) or time(k.limit)
+    return k.ratio and core.sprintf("%s, %.3g times", time(k.limit), k.ratio) or time(k.limit)
   end
-  return k.ratio and ("%.3g times the optimum"):format(k.ratio) or "-"
+  return k.ratio and core.sprintf("%.3g times the optimum", k.ratio) or "-"
 end
 
 local function line(k)

@@ -3,6 +3,10 @@
 -- codes: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted.
 local interrupt = require "berth.base.interrupt"
 
+-- The module may not be built: then a command says so.
+local built, core = pcall(require, "berth.core")
+local sprintf = built and core.sprintf or string.format
+
 local fail = {}
 
 fail.INFEASIBLE, fail.USAGE, fail.INTERRUPTED = 1, 2, 130
@@ -13,7 +17,7 @@ Failure.__tostring = function(self) return self.message end
 
 --- Ends the command: bad input or usage.
 function fail.usage(...)
-  error(setmetatable({ exit = fail.USAGE, message = string.format(...) }, Failure), 0)
+  error(setmetatable({ exit = fail.USAGE, message = sprintf(...) }, Failure), 0)
 end
 
 --- Ends the command if the condition holds.
@@ -42,8 +46,7 @@ end
 local function stale(message)
   local name = message:match "attempt to call a nil value %(%a+ '([%w_]+)'%)" or
     message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
-  local core = package.loaded["berth.core"]
-  if not name or type(core) ~= "table" or core[name] ~= nil then return nil end
+  if not name or not built or core[name] ~= nil then return nil end
   return ("the built module has no '%s': it seems older than the Lua files; make rebuilds it "
     .. "(%s)"):format(name, message)
 end

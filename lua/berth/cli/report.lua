@@ -20,7 +20,7 @@ end
 -- "12.3 %" of 0.123; "-" for nil and NaN.
 local function percent(gap)
   if not gap or gap ~= gap then return "-" end
-  return string.format("%.1f %%", 100 * gap)
+  return core.sprintf("%.1f %%", 100 * gap)
 end
 
 report.format, report.percent = format, percent

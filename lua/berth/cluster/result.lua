@@ -95,7 +95,7 @@ function meta:__tostring()
   if s.bound_jct then
     mean_time = ("%s (bound %s)"):format(mean_time, core.format(s.bound_jct, "seconds"))
   end
-  return ("%s, mean completion time %s, machines busy %.1f %%"):format(done, mean_time,
+  return core.sprintf("%s, mean completion time %s, machines busy %.1f %%", done, mean_time,
     s.utilisation * 100)
 end
 

@@ -37,7 +37,7 @@ local function blame(run, event, job, err)
   if type(err) ~= "string" or interrupt.is(err) then error(err, 0) end
   local what = job and ("%s of job %.0f"):format(event, job) or event
   options.fail("%s: %s, %s %s: %s", run.kind.fn, scheduler.name(run.kind, run.scheduler), what,
-    run.kind.when:format(run.now()), err)
+    core.sprintf(run.kind.when, run.now()), err)
 end
 
 local function ignore() end

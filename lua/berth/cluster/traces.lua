@@ -343,7 +343,8 @@ local function shift(reader, jobs, origin)
   local first = jobs[1].arrival
   origin = origin or (reader.dates or first >= CLOCK) and first or 0
   if first < origin then
-    return nil, ("%s: origin: a job arrives %.17g s before it"):format(reader.path, origin - first)
+    return nil, core.sprintf("%s: origin: a job arrives %.17g s before it", reader.path,
+      origin - first)
   end
   if origin ~= 0 then
     for _, job in ipairs(jobs) do job.arrival = job.arrival - origin end

@@ -122,9 +122,9 @@ end
 local mt = { __name = "berth.decided" }
 
 function mt.__tostring(r)
-  local from = r.start and (", best start %.6g"):format(r.start) or ""
-  return ("decided: %d decisions, value %.6g%s, %.0f evaluations%s"):format(#r.assignment, r.value,
-    from, r.evaluations, r.interrupted and ", interrupted" or "")
+  local from = r.start and core.sprintf(", best start %.6g", r.start) or ""
+  return core.sprintf("decided: %d decisions, value %.6g%s, %.0f evaluations%s", #r.assignment,
+    r.value, from, r.evaluations, r.interrupted and ", interrupted" or "")
 end
 
 local function dressed(names, found, message, code)

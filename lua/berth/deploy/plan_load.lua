@@ -21,7 +21,7 @@ local function refuse(path, where, text, ...)
 end
 
 local function shown(x)
-  if type(x) == "number" then return ("%.14g"):format(x) end
+  if type(x) == "number" then return core.sprintf("%.14g", x) end
   if type(x) == "string" then return ("%q"):format(#x > 40 and x:sub(1, 40) .. "..." or x) end
   return x == nil and "nothing" or type(x) == "table" and "a table" or tostring(x)
 end

@@ -65,7 +65,7 @@ local function paths_of(t)
   return function(from, to)
     local bandwidth, latency = t:path(from, to)
     if not bandwidth then return nil end
-    return ("%.17g %.17g"):format(bandwidth, latency), bandwidth, latency
+    return core.sprintf("%.17g %.17g", bandwidth, latency), bandwidth, latency
   end
 end
 

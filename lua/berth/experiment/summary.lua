@@ -26,7 +26,7 @@ end
 
 local function text(x)
   if x == nil then return "-" end
-  return type(x) == "number" and ("%.14g"):format(x) or tostring(x)
+  return type(x) == "number" and core.sprintf("%.14g", x) or tostring(x)
 end
 
 -- Cells below each other, all to the left.

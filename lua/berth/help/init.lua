@@ -2,6 +2,7 @@
 --
 -- help(x) returns an object that prints as its text: print(berth.help "place"), or
 -- help(berth.place) at the prompt.
+local sort = require "berth.base.sort"
 local fields = require "berth.help.fields"
 local options = require "berth.base.options"
 local topics = require "berth.help.topics"
@@ -144,7 +145,7 @@ function help.methods(class)
   local names = {}
   for _, topic in ipairs(children(class .. ":")) do names[#names + 1] = topic[1]:sub(#class + 2) end
   if fields[class] and class ~= "plan" then names[#names + 1] = "close" end
-  table.sort(names)
+  table.sort(names, sort.before)
   return names
 end
 

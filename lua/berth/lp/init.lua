@@ -10,7 +10,8 @@ function mt.__tostring(lp)
   end
   local value = core.format(lp.lower, "seconds")
   if lp.upper > lp.lower then
-    value = ("%s to %s, gap %.2g %%"):format(value, core.format(lp.upper, "seconds"), 100 * lp.gap)
+    value = core.sprintf("%s to %s, gap %.2g %%", value, core.format(lp.upper, "seconds"),
+      100 * lp.gap)
   end
   local line = ("favourites: longest path %s; %d of %d ops have a favourite child"):format(value, n,
     #lp.child)

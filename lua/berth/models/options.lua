@@ -1,4 +1,6 @@
 --- Option tables of the models: defaults, and complaints that name the option and what is legal.
+local sort = require "berth.base.sort"
+local core = require "berth.core"
 local berth_options = require "berth.base.options"
 
 local options = {}
@@ -28,7 +30,7 @@ local function common(spec) return alone[spec] and {} or COMMON end
 
 local function show(value)
   if type(value) == "string" then return string.format("%q", value) end
-  if type(value) == "number" then return string.format("%.14g", value) end
+  if type(value) == "number" then return core.sprintf("%.14g", value) end
   return tostring(value)
 end
 
@@ -91,7 +93,7 @@ local function sorted_keys(...)
   for _, t in ipairs { ... } do
     for key in pairs(t) do keys[#keys + 1] = key end
   end
-  table.sort(keys)
+  table.sort(keys, sort.before)
   return keys
 end
 

@@ -40,7 +40,7 @@ end
 
 local function check_size(fn, what, n)
   if type(n) ~= "number" or n < 1 or n ~= math.floor(n) then
-    local got = type(n) == "number" and ("%.14g"):format(n) or core.kind(n)
+    local got = type(n) == "number" and core.sprintf("%.14g", n) or core.kind(n)
     options.fail("%s: %s: expected a whole number above 0, got %s", fn, what, got)
   end
   return n

@@ -43,7 +43,7 @@ end
 function schedule.constant(value, opts)
   local fn = "berth.nn.schedule.constant"
   check_number(fn, "value", value)
-  return make(fn, ("constant %.6g"):format(value), value, 1, opts, function() return value end)
+  return make(fn, core.sprintf("constant %.6g", value), value, 1, opts, function() return value end)
 end
 
 --- A straight line from `from` at step 0 to `to` at step `steps`; then `to`.
@@ -52,8 +52,8 @@ function schedule.linear(from, to, steps, opts)
   check_number(fn, "from", from)
   check_number(fn, "to", to)
   check_steps(fn, "steps", steps, 1)
-  return make(fn, ("linear %.6g to %.6g in %d steps"):format(from, to, steps), from, steps, opts,
-    function(part) return from + (to - from) * part end)
+  return make(fn, core.sprintf("linear %.6g to %.6g in %d steps", from, to, steps), from, steps,
+    opts, function(part) return from + (to - from) * part end)
 end
 
 --- Half a wave from `from` at step 0 to `to` at step `steps`; then `to`.
@@ -62,8 +62,8 @@ function schedule.cosine(from, to, steps, opts)
   check_number(fn, "from", from)
   check_number(fn, "to", to)
   check_steps(fn, "steps", steps, 1)
-  return make(fn, ("cosine %.6g to %.6g in %d steps"):format(from, to, steps), from, steps, opts,
-    function(part) return to + (from - to) * (1 + math.cos(math.pi * part)) / 2 end)
+  return make(fn, core.sprintf("cosine %.6g to %.6g in %d steps", from, to, steps), from, steps,
+    opts, function(part) return to + (from - to) * (1 + math.cos(math.pi * part)) / 2 end)
 end
 
 return schedule

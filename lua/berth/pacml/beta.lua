@@ -21,7 +21,7 @@ options.declare("pacml.beta", {
 
 function Beta.__tostring(d)
   local low, high = d.values[1], d.values[#d.values]
-  return ("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f"):format(d.name, low, high, d.mean,
+  return core.sprintf("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f", d.name, low, high, d.mean,
     d.deviation)
 end
 
@@ -76,7 +76,7 @@ local function skewed(given)
   local plan = options.merge({ seed = 0, min = 0.1, max = 1 }, given)
   options.refuse(plan.min >= plan.max, "berth.pacml.beta: min: %.14g is not below max, %.14g",
     plan.min, plan.max)
-  return distribution(("with skew %g"):format(plan.skew), family.skewed(plan))
+  return distribution(core.sprintf("with skew %g", plan.skew), family.skewed(plan))
 end
 
 --- The published distributions, from tables, or another one of their family.

@@ -23,9 +23,8 @@ local Bound = { __name = "berth.pacml.bound" }
 Bound.__index = Bound
 
 function Bound.__tostring(b)
-  return ("bound: at most %.0f of %.0f jobs accepted (%.6g in the relaxation), blocking rate at "
-    .. "least %.4f"):format(
-    b.jobs, b.arrived, b.bound, b.blocking_rate)
+  return core.sprintf("bound: at most %.0f of %.0f jobs accepted (%.6g in the relaxation), "
+    .. "blocking rate at least %.4f", b.jobs, b.arrived, b.bound, b.blocking_rate)
 end
 
 -- ---- reading ------------------------------------------------------------------------------------
@@ -36,7 +35,7 @@ local function number(x, where, low, wholes)
   end
   options.fail("%s: %s: expected a %s of at least %d, got %s", FN, where,
     wholes and "whole number" or "number", low,
-    type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
+    type(x) == "number" and core.sprintf("%.14g", x) or core.kind(x))
 end
 
 local function list(x, where)

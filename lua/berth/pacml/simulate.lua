@@ -20,9 +20,9 @@ local Report = { __name = "berth.pacml.report" }
 Report.__index = Report
 
 function Report.__tostring(r)
-  return ("%d of %d jobs blocked (%.4f), completion time %s, %.2f times as fast, utilisation %.3f")
-    :format(r.blocked, r.arrived, r.blocking_rate, core.format(r.jct, "seconds"), r.speedup,
-      r.utilisation)
+  return core.sprintf("%d of %d jobs blocked (%.4f), completion time %s, %.2f times as fast, "
+    .. "utilisation %.3f", r.blocked, r.arrived, r.blocking_rate, core.format(r.jct, "seconds"),
+    r.speedup, r.utilisation)
 end
 
 local function check(env, trace, opts)

@@ -72,7 +72,7 @@ end
 local text_of
 text_of = function(x)
   if type(x) == "table" then return text_of(x[1]) .. ".." .. text_of(x[2]) end
-  return type(x) == "number" and ("%.17g"):format(x) or tostring(x)
+  return type(x) == "number" and core.sprintf("%.17g", x) or tostring(x)
 end
 
 local function add(parts, keys, from)

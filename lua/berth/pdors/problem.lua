@@ -141,8 +141,8 @@ end
 local Optimum = { __name = "berth.pdors.optimum" }
 
 function Optimum.__tostring(o)
-  if o.proved then return ("optimum %.4f, proved"):format(o.utility) end
-  return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
+  if o.proved then return core.sprintf("optimum %.4f, proved", o.utility) end
+  return core.sprintf("utility %.4f, at most %.4f", o.utility, o.bound)
 end
 
 options.declare("problem:offline", {

@@ -8,7 +8,7 @@ local mt = { __name = "berth.exact" }
 
 function mt.__tostring(s)
   local verdict = s.proved and "optimal"
-    or ("bound %s, at most %.3g times the optimum"):format(time(s.bound), s.makespan / s.bound)
+    or core.sprintf("bound %s, at most %.3g times the optimum", time(s.bound), s.makespan / s.bound)
   return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan),
     verdict, s.interrupted and ", interrupted" or s.timed_out and ", out of time" or "",
     s.schedules, s.nodes)

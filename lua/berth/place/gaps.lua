@@ -138,8 +138,8 @@ local function hint(self)
   local best
   for _, row in ipairs(self.rules) do best = row.rule == self.best_rule and row.makespan or best end
   if not best or best >= self.makespan then return "" end
-  return ('\n%s runs this placement in %.1f %% less: dispatch = "%s" (--dispatch %s)')
-    :format(self.best_rule, 100 * (1 - best / self.makespan), self.best_rule, self.best_rule)
+  return core.sprintf('\n%s runs this placement in %.1f %% less: dispatch = "%s" (--dispatch %s)',
+    self.best_rule, 100 * (1 - best / self.makespan), self.best_rule, self.best_rule)
 end
 
 function mt.__tostring(self)

@@ -1,5 +1,6 @@
 --- What reports call a placer: "m-sct tau=0.5 topological", the name of a policy, the stages of a
 -- pipeline. Built-in members of the portfolio have names of the same form.
+local core = require "berth.core"
 local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
 local pipeline = require "berth.place.pipeline"
@@ -15,7 +16,7 @@ for _, key in ipairs(plain) do is_plain[key] = true end
 
 -- The same text on every interpreter and in every run.
 local function shown(value)
-  if type(value) == "number" then return ("%.14g"):format(value) end
+  if type(value) == "number" then return core.sprintf("%.14g", value) end
   return type(value) == "table" and "given" or tostring(value)
 end
 

@@ -1,5 +1,6 @@
 --- Values as short readable text: objects by tostring, tables with a depth limit and sorted keys,
 -- long arrays summarised.
+local core = require "berth.core"
 local inspect = {}
 
 local MAX_ITEMS, MAX_DEPTH, WIDTH = 12, 3, 100
@@ -10,7 +11,7 @@ function inspect.number(x)
   if x == math.huge then return "inf" end
   if x == -math.huge then return "-inf" end
   if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return string.format("%.0f", x) end
-  return string.format("%.10g", x)
+  return core.sprintf("%.10g", x)
 end
 
 local function is_name(key)

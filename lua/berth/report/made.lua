@@ -1,5 +1,6 @@
 --- What has to be known to make the same run again.
 local core = require "berth.core"
+local sort = require "berth.base.sort"
 local scale = require "berth.report.scale"
 
 local made = {}
@@ -13,7 +14,7 @@ local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links
 
 -- 17 digits: reading the text gives the same double again.
 local function text_of(value)
-  return type(value) == "number" and ("%.17g"):format(value) or tostring(value)
+  return type(value) == "number" and core.sprintf("%.17g", value) or tostring(value)
 end
 
 local function simulation(given)
@@ -34,7 +35,7 @@ end
 local function pricing(model)
   local keys, out = {}, {}
   for key in pairs(model or {}) do keys[#keys + 1] = key end
-  table.sort(keys)
+  table.sort(keys, sort.before)
   for i, key in ipairs(keys) do
     local value = model[key]
     out[i] = type(value) == "function" and key .. " by a function" or ("%s = %s"):format(key,

@@ -1,4 +1,5 @@
 --- Figures of values over time, a panel below the other.
+local core = require "berth.core"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
@@ -24,7 +25,7 @@ local function ruled(out, top, y, high, time, at)
   end
   for _, value in ipairs(scale.ticks(top, 5)) do
     out:line(LEFT, high(value), svg.RIGHT, high(value), "rule")
-    out:print(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value), "end small faint")
+    out:print(LEFT - 6, high(value) + 4, core.sprintf("%.3g %%", 100 * value), "end small faint")
   end
 end
 

@@ -10,7 +10,7 @@ local function rounded(x, per_unit) return math.floor(x * per_unit + 0.5) / per_
 
 --- A coordinate with two decimals at most: "12.5".
 function scale.number(x)
-  local text = ("%.2f"):format(rounded(x, 100))
+  local text = core.sprintf("%.2f", rounded(x, 100))
   text = text:gsub("0+$", "")
   text = text:gsub("%.$", "")
   return text == "-0" and "0" or text
@@ -60,7 +60,7 @@ end
 function scale.labels(most, unit)
   local name = core.format(most, unit):match("%S+$")
   local size = core.quantity("1 " .. name, unit)
-  return function(value) return ("%.10g %s"):format(value / size, name) end
+  return function(value) return core.sprintf("%.10g %s", value / size, name) end
 end
 
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.

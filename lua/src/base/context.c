@@ -130,7 +130,7 @@ int bl_error(lua_State *L, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char text[1024];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   push_where(L);
   lua_pushstring(L, text);

@@ -14,7 +14,7 @@ int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *forma
   va_list args;
   va_start(args, format);
   char text[700];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   char place[200];
   if (w->list && key) {
@@ -495,7 +495,7 @@ int bl_push_format(lua_State *L, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char text[300];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   lua_pushstring(L, text);
   return 1;
@@ -505,7 +505,7 @@ void bl_add_format(luaL_Buffer *b, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char text[300];
-  vsnprintf(text, sizeof text, format, args);
+  berth_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   luaL_addstring(b, text);
 }

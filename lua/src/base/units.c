@@ -1,7 +1,12 @@
 /* Quantities with units; random streams. The state of an rng is in its box: `open` points to it,
  * NULL when closed. */
+#define _XOPEN_SOURCE 700 /* uselocale */
 #include "binding.h"
+#include <locale.h>
 #include <string.h>
+#ifdef __APPLE__
+# include <xlocale.h>
+#endif
 #include <berth/io.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,6 +66,25 @@ static int escape(lua_State *L) {
     lua_concat(L, 3);
   }
   return 1;
+}
+
+/* sprintf(format, ...): string.format(format, ...), with a point in numbers whatever the locale of
+ * the program is; that of the thread is another for the call. */
+static int sprintf_plain(lua_State *L) {
+  lua_getglobal(L, "string");
+  lua_getfield(L, -1, "format");
+  lua_replace(L, -2);
+  lua_insert(L, 1);
+  int n = lua_gettop(L) - 1;
+  locale_t plain = (locale_t)0;
+  if (strcmp(localeconv()->decimal_point, ".") != 0) plain = newlocale(LC_ALL_MASK, "C", plain);
+  locale_t before = plain ? uselocale(plain) : plain;
+  int code = lua_pcall(L, n, 1, 0);
+  if (plain) {
+    uselocale(before);
+    freelocale(plain);
+  }
+  return code == LUA_OK ? 1 : lua_error(L);
 }
 
 /* number_text(x, digits): the same on every interpreter; their own formats differ where halves are
@@ -157,5 +181,6 @@ const luaL_Reg bl_units_functions[] = { { "quantity", quantity },
                                         { "format", format },
                                         { "number_text", number_text },
                                         { "escape", escape },
+                                        { "sprintf", sprintf_plain },
                                         { "rng", rng_new },
                                         { NULL, NULL } };

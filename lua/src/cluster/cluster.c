@@ -328,8 +328,10 @@ BL_GETTER(jobs_of, lua_pushinteger, berth_cluster_jobs(self(L, "#")))
 static int to_string(lua_State *L) {
   berth_cluster *c = self(L, "tostring");
   berth_cluster_summary s = berth_cluster_summarise(c);
-  lua_pushfstring(L, "cluster: %d machines, %d jobs at %f s: %d run, %d wait, %d done, %d refused",
-                  (int)berth_cluster_machines(c), (int)berth_cluster_jobs(c), s.time,
+  char time[40];
+  berth_number_text(s.time, 14, time, sizeof time);
+  lua_pushfstring(L, "cluster: %d machines, %d jobs at %s s: %d run, %d wait, %d done, %d refused",
+                  (int)berth_cluster_machines(c), (int)berth_cluster_jobs(c), time,
                   (int)s.running, (int)s.waiting, (int)s.done, (int)s.refused);
   return 1;
 }

@@ -41,7 +41,7 @@ static berth_status take_seconds(model *m, const char *call, double *seconds) {
   if (lua_type(L, -1) != LUA_TNUMBER) {
     snprintf(m->fault, sizeof m->fault, "%s gave %s, expected seconds", call, luaL_typename(L, -1));
   } else if (!(*seconds >= 0)) {
-    snprintf(m->fault, sizeof m->fault, "%s gave %g s", call, *seconds);
+    berth_snprintf(m->fault, sizeof m->fault, "%s gave %g s", call, *seconds);
   }
   lua_pop(L, 1);
   return *m->fault ? BERTH_ECALLBACK : BERTH_OK;
@@ -454,7 +454,7 @@ static void describe_option(lua_State *L, const char *key, char *text, size_t si
   if (lua_isfunction(L, -1)) {
     snprintf(text, size, ", own %s", key);
   } else if (lua_type(L, -1) == LUA_TNUMBER) {
-    snprintf(text, size, ", %s %g", key, (double)lua_tonumber(L, -1));
+    berth_snprintf(text, size, ", %s %g", key, (double)lua_tonumber(L, -1));
   } else if (lua_type(L, -1) == LUA_TSTRING) {
     snprintf(text, size, ", %s %s", key, lua_tostring(L, -1));
   } else {

@@ -21,7 +21,7 @@ typedef struct request {
 static int fault(bl_tree_box *box, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(box->fault, sizeof box->fault, format, args);
+  berth_vsnprintf(box->fault, sizeof box->fault, format, args);
   va_end(args);
   return 0;
 }

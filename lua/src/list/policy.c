@@ -106,7 +106,7 @@ static const char *given(lua_State *L, int i, char *buf, size_t size) {
   } else if (isnan(x)) {
     snprintf(buf, size, "NaN");
   } else {
-    snprintf(buf, size, "%.14g", x);
+    berth_snprintf(buf, size, "%.14g", x);
   }
   return buf;
 }

@@ -1,6 +1,7 @@
 --- berth bounds: how fast can it be at best? Lower bounds of the makespan (berth.bounds), and with
 -- --split what part of a placement's gap is due to the queue rule, to the placement, or open
 -- (berth.gaps).
+local core = require "berth.core"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
@@ -110,7 +111,7 @@ end
 local function achieved_line(makespan, achieved)
   local time = report.format(makespan, "seconds")
   if achieved < 1 - 1e-9 then return time .. " is below the bound: no schedule takes so little" end
-  return ("%s is at most %.3g times the optimum"):format(time, achieved)
+  return core.sprintf("%s is at most %.3g times the optimum", time, achieved)
 end
 
 --- @return exit code

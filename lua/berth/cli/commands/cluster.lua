@@ -1,4 +1,5 @@
 --- berth cluster FILE: a trace of gang jobs under schedulers.
+local core = require "berth.core"
 local args = require "berth.cli.args"
 local berth = require "berth"
 local cli = require "berth.cli.options"
@@ -199,11 +200,11 @@ local function table_of(results)
     local row, s = { r.scheduler }, r.summary
     for _, column in ipairs(COLUMNS) do row[#row + 1] = seconds(s[column[2]]) end
     row[#row + 1] = s.bound_jct and s.mean_jct
-      and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
+      and core.sprintf("%.1f %%", 100 * (s.mean_jct / s.bound_jct - 1)) or "-"
     row[#row + 1] = ("%.0f"):format(s.done)
     if refused then row[#row + 1] = ("%.0f"):format(s.refused) end
     row[#row + 1] = ("%.0f"):format(s.pauses)
-    row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
+    row[#row + 1] = core.sprintf("%.1f %%", 100 * s.utilisation)
     rows[#rows + 1] = row
   end
   return align.lines(rows, { true })

@@ -36,7 +36,7 @@ local function add_published(setup, rows)
   for _, name in ipairs { "para-max", "para-min", "random", "pac-ml" } do
     local row = { "published " .. name }
     for b, beta in ipairs(setup.betas) do
-      row[b + 1] = ("%.4f"):format(berth.pacml.published[name][beta])
+      row[b + 1] = core.sprintf("%.4f", berth.pacml.published[name][beta])
     end
     rows[#rows + 1] = row
   end

@@ -1,4 +1,5 @@
 --- berth models: the networks that are built in.
+local core = require "berth.core"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
@@ -14,7 +15,7 @@ local models = {
 
 -- Millions.
 local function count(x)
-  return string.format("%.2f M", x / 1e6)
+  return core.sprintf("%.2f M", x / 1e6)
 end
 
 -- For a batch of one, where there are batches.
@@ -32,7 +33,7 @@ local function rows_of(names)
   local rows = { { "model", "ops", "parameters", "forward GFLOP" } }
   for i, name in ipairs(names) do
     local about = about_model(name)
-    local gflop = string.format("%.2f", about.flop_forward / 1e9)
+    local gflop = core.sprintf("%.2f", about.flop_forward / 1e9)
     rows[i + 1] = { name, string.format("%.0f", about.ops), count(about.parameters), gflop }
   end
   return rows
@@ -49,7 +50,7 @@ end
 
 -- Numbers without the ".0" that Lua 5.4 appends to whole floats.
 local function show(value)
-  return type(value) == "number" and string.format("%.14g", value) or tostring(value)
+  return type(value) == "number" and core.sprintf("%.14g", value) or tostring(value)
 end
 
 -- The kind of an option, or its legal values one after the other.

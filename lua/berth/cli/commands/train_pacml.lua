@@ -1,5 +1,6 @@
 --- berth train pacml: teaches an agent into how many pieces to cut jobs, writes it, and plays it on
 -- jobs that it has not seen.
+local core = require "berth.core"
 local berth = require "berth"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
@@ -96,7 +97,7 @@ end
 -- ---- output -------------------------------------------------------------------------------------
 
 -- Four decimals, as the paper prints blocking rates.
-local function share(x) return x and ("%.4f"):format(x) or "-" end
+local function share(x) return x and core.sprintf("%.4f", x) or "-" end
 
 -- A function that prints the state of the training. Blocking includes exploration, so it is higher
 -- than what the trained agent reaches.

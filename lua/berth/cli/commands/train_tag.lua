@@ -1,4 +1,5 @@
 --- berth train tag: teaches TAG's network on random models and clusters, and writes the agent.
+local core = require "berth.core"
 local berth = require "berth"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
@@ -53,12 +54,12 @@ local function split(set, o, training)
 end
 
 -- Three decimals; "-" for a loss that is not there yet.
-local function number(x) return x and ("%.3f"):format(x) or "-" end
+local function number(x) return x and core.sprintf("%.3f", x) or "-" end
 
 -- Games, steps, CPU minutes and losses so far.
 local function line(at)
-  return ("%.0f games, %.0f steps, %.1f CPU minutes: loss %s, on games held out %s")
-    :format(at.games, at.steps, at.cpu / 60, number(at.loss), number(at.held_out))
+  return core.sprintf("%.0f games, %.0f steps, %.1f CPU minutes: loss %s, on games held out %s",
+    at.games, at.steps, at.cpu / 60, number(at.loss), number(at.held_out))
 end
 
 local function print_json(write, given, agent, done)
