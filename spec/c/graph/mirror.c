@@ -150,6 +150,12 @@ TEST("what cannot be mirrored is refused") {
               "mirror: op 0 \"a\" has a twin already");
   RELEASE(m);
   berth_graph_builder *b = must_graph_builder_new();
+  berth_op op = berth_op_default();
+  op.flags = BERTH_OP_BACKWARD;
+  must_add_op(b, &op);
+  g = must_graph_builder_finish(b);
+  CHECK_ERROR(berth_graph_mirror(g, NULL, &m, NULL), BERTH_EINVAL,
+              "mirror: op 0 is a backward op already");
   add_plain_op(b, NULL, 1);
   must_add_collective(b, &c);
   g = must_graph_builder_finish(b);

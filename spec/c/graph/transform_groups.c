@@ -225,6 +225,20 @@ TEST("forward ops, and where the others go") {
   CHECK_NEAR(op.workspace_bytes, 10, 0);
 }
 
+TEST("an update goes with the op of most parameter bytes that it reads") {
+  int32_t map[3];
+  berth_graph_builder *b = must_graph_builder_new();
+  for (int32_t k = 0; k < 3; k++) {
+    berth_op op = berth_op_default();
+    op.param_bytes = (double[]){ 8, 4, 0 }[k];
+    op.flags = k == 2 ? BERTH_OP_UPDATE : 0;
+    must_add_op(b, &op);
+  }
+  must_text(b, "0>2:1 1>2:9");
+  must_graph_forward(must_graph(b), NULL, map);
+  CHECK(map[2] == 0);
+}
+
 TEST("pins and groups of what is left out hold for what it goes with") {
   int32_t map[N_OPS];
   berth_graph *f = must_graph_forward(training(1, 4), NULL, map);

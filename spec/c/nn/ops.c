@@ -247,6 +247,9 @@ TEST("reshaped, transposed, cut and joined") {
     berth_array *a = normal("3x4");
     CHECK_LAYER(shape, .k = 3, .p = axis, .in = { a, axis ? normal("3x2") : normal("5x4"), a });
   }
+  berth_array *out = NULL;
+  CHECK_OK(berth_nn_reshape(NULL, normal("0x4"), 2, (const int32_t[]){ 2, 0 }, &out));
+  RELEASE(out);
 }
 
 /* ---- rows ---- */
