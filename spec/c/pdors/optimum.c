@@ -153,6 +153,26 @@ TEST("run <= optimum <= certificate; the certificate of any run") {
          sum_best / sum_bound, proved, n);
 }
 
+/* A worker on one machine and its server on the other do a sample in a slot at the bandwidth of the
+ * rack, half of one across. */
+TEST("the optimum counts on the bandwidth within a rack, and on slots from the arrival only") {
+  static const double capacity[] = { 1, 1, 1, 1 };
+  static const int32_t rack[] = { 0, 0 };
+  berth_ps_job j = plain_job(0, 1, 1);
+  berth_pdors_optimum best;
+  for (int32_t racks = 0; racks < 2; racks++) {
+    berth_ps_options o = berth_ps_default(2, 2, 1, capacity);
+    o.rack = racks ? rack : NULL;
+    j.rack = 4;
+    CHECK_OK(berth_pdors_offline(must_ps_new(&o, 1, &j), 100, &best, NULL));
+    CHECK(best.proved && best.utility == (racks ? 5 : 0));
+  }
+  berth_ps_options late = berth_ps_default(1, 2, 2000, (const double[]){ 2, 2 });
+  j.arrival = 1999;
+  CHECK_OK(berth_pdors_offline(must_ps_new(&late, 1, &j), 100, &best, NULL));
+  CHECK(best.utility == 5);
+}
+
 /* ---- certificates ---- */
 
 TEST("two jobs, room for one: the certificate is what the better one is worth") {
