@@ -224,3 +224,47 @@ TEST("free links, real times, equal devices") { rewinding(0, 1); }
 TEST("free links, real times, unequal devices and links") { rewinding(0, 0); }
 TEST("free links, coinciding times, equal devices") { rewinding(1, 1); }
 TEST("free links, coinciding times, unequal devices") { rewinding(1, 0); }
+
+/* The second try goes on from a state that the first has kept. @param ends that it simulates */
+static int same_with_one_moved(setup *s, int32_t op, int32_t *device, int64_t ends) {
+  berth_sim_options o = berth_sim_default(NULL);
+  berth_sim_summary a, b;
+  int32_t there = 0;
+  o.memory = BERTH_MEMORY_TOTAL;
+  berth_sim *delta = must_sim_new(s->cost, &o), *fresh = must_sim_new(s->cost, &o);
+  CHECK_OK(berth_sim_base(delta, device, &a));
+  CHECK_OK(berth_sim_try(delta, 1, &op, &there, INFINITY, &a));
+  int64_t before = berth_sim_ended(delta);
+  CHECK_OK(berth_sim_try(delta, 1, &op, &there, INFINITY, &a));
+  CHECK(berth_sim_ended(delta) - before == ends);
+  device[op] = there;
+  b = must_sim_run(fresh, device);
+  return same(&a, &b);
+}
+
+TEST("a try goes on where many ops wait, the last one ahead of the others") {
+  enum { MANY = 200 };
+  int32_t device[MANY + 2] = { 0 };
+  setup s = setup_started();
+  for (int32_t i = 0; i < MANY + 2; i++) setup_op(&s, 1);
+  for (int32_t i = 1; i <= MANY; i++) {
+    setup_edge(&s, 0, i, MANY - i);
+    device[i] = 1;
+  }
+  setup_edge(&s, MANY / 2, MANY + 1, 0);
+  device[MANY + 1] = 1;
+  setup_mesh(&s, 2, 1e9);
+  CHECK(same_with_one_moved(&s, MANY + 1, device, MANY / 2 + 4));
+  setup_end(&s);
+}
+
+TEST("parts of bytes: 3.1 are the sum of what is left, not 4.1 less 1") {
+  int32_t device[] = { 1, 1, 1, 1, 1, 1 };
+  setup s = setup_started();
+  for (int32_t i = 0; i < 6; i++)
+    setup_heavy(&s, 1, (double[]){ 0.1, 3, 0, 0, 0, 1 }[i], 0, BERTH_NONE);
+  for (int32_t i = 0; i < 5; i++) setup_edge(&s, i, i + 1, 0);
+  setup_mesh(&s, 2, 1e9);
+  CHECK(same_with_one_moved(&s, 5, device, 6));
+  setup_end(&s);
+}
