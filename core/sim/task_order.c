@@ -86,7 +86,6 @@ static void end_task(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t ta
       deliver(p, s, p->edge_to[edge], from);
       return;
     }
-    s->copy[edge] = BERTH_I_COPY_THERE;
     for (int32_t e = edge; e < p->n_edges && p->edge_tensor[e] == tensor; e++)
       if (s->lead[e] == edge) deliver(p, s, p->edge_to[e], from);
   } else {
