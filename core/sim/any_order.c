@@ -5,7 +5,6 @@
 
 berth_status berth_i_any_order_init(const berth_cost *c, berth_i_any_order *a) {
   size_t d = (size_t)c->n_devices;
-  memset(a, 0, sizeof *a);
   a->held = berth_i_alloc(c->ctx, 2 * d, sizeof *a->held);
   a->stamp = berth_i_alloc(c->ctx, d, sizeof *a->stamp);
   if (!a->held || !a->stamp) return berth_i_nomem(c->ctx);
