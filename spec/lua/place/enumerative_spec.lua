@@ -36,6 +36,15 @@ describe("meta-ops", function()
 end)
 
 describe("placer enumerative on any graph", function()
+  it("takes what two ops read for no partial product", function()
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
+      { seconds = 1 } },
+      tensors = { { from = 1, to = { 4, 3 }, bytes = 9 }, { from = 2, to = 3, bytes = 9 } } }
+    local t = berth.topology.mesh(2, { bandwidth = 1, latency = 0 })
+    local p = assert(berth.place(g, t, "enumerative", { variant = "blocks" }))
+    assert.is_true(p[1] ~= p[2])
+  end)
+
   local variants = berth.placers "enumerative"
 
   local function places(g, t, check)
