@@ -20,6 +20,15 @@ local function place(g, t, placer, opts)
 end
 
 describe("sets of ops", function()
+  it("run on devices of a type for which the graph has no times, by their FLOP", function()
+    local g = assert(berth.graph { types = { "cpu" },
+      ops = { { seconds = { 1 }, flop = 4 }, { seconds = { 1 }, flop = 4 } },
+      edges = { { 1, 2, 1 } } })
+    local t = assert(berth.topology { devices = { { type = "cpu" }, { type = "npu", flops = 8 } },
+      links = { { 1, 2, bandwidth = 1, latency = 0 } } })
+    assert.same({ 2, 2 }, assert(berth.place(g, t, "heft", { coarsen = "chains" })):devices())
+  end)
+
   it("are placed by the transform of that name, with the same devices", function()
     -- times, not rates: those of a set add up
     local g = assert(berth.graph(random_graph.describe(3, { n = 200 })))
