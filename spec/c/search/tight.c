@@ -121,6 +121,24 @@ TEST("from what packing placers found, 1.04 of the even share: never worse, ofte
   CHECK(cases == 3 * METHODS && better >= 3);
 }
 
+/* 3 and 3, 2 and 2 and 2: where an op of 3 begins on each device, the last has no room. */
+TEST("where no start of its own fits, a search begins from a packing") {
+  setup s = setup_started();
+  for (int i = 0; i < 5; i++) setup_heavy(&s, 1, i < 2 ? 3 : 2, 0, BERTH_NONE);
+  setup_mesh(&s, 2, 6);
+  for (int k = 0; k < METHODS; k++) {
+    berth_search_options o = berth_search_default();
+    berth_place_options place = berth_place_default(s.g);
+    o.calls = 2;
+    place.search = &o;
+    berth_placement *p = must_place(s.cost, names[k], &place);
+    const int32_t *d = berth_placement_device(p);
+    CHECK(d[0] == d[1] && d[2] == 1 - d[0] && d[3] == d[2] && d[4] == d[2]);
+    CHECK(berth_placement_estimate(p) == 3);
+  }
+  setup_end(&s);
+}
+
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b) {
   int32_t x[OPS];
   berth_search_report p = must_search(s->cost, a, x);
