@@ -47,6 +47,11 @@ TEST("a join waits for the transfers of those that its device cannot run in time
   CHECK(b.lp <= 7 * (1 + 1e-9) && b.lp > b.critical_path + 0.5); /* 7: all on one device */
   CHECK(b.best >= b.lp && b.best <= 7 * (1 + 1e-9));
 
+  CASE("the linear program is solved to the gap given");
+  /* 1 is the favourite of 3, and x of that of 0: 0.9 (1 - x) by 1 is x + 0.8 by 2 */
+  p.bytes[0] = 0.9, p.bytes[3] = 0.8;
+  CHECK_NEAR(thorough(&p).lp, 5 + 0.8 + 0.1 / 1.9 + 1, 7e-6);
+
   CASE("cheap bounds tell that there are no others");
   made m = problem_make(&p);
   b = must_bounds_compute(m.c, NULL);
