@@ -31,7 +31,7 @@ local function percent(x) return ("%.2f %%"):format(100 * math.max(0, x)) end
 -- ---- DOPPLER's graphs -------------------------------------------------------------------------------
 
 local CELLS = {
-  { "chain_mm_112nodes", 4, 1200.0710, 1200.0710 }, { "chain_mm_112nodes", 8, 600.0355, 600.0705 },
+  { "gdp_chain_mm_112nodes", 4, 1200.0710, 1200.0710 }, { "gdp_chain_mm_112nodes", 8, 600.0355, 600.0705 },
   { "ffnn_192nodes", 4, 56.6981, 56.6982 }, { "ffnn_192nodes", 8, 34.7895, 34.7924 },
   { "transformer_block_215nodes", 4, 141.3670, 141.4212 }, { "transformer_block_215nodes", 8, 141.3712, 141.3888 },
   { "full_transformer_layer_261nodes", 4, 115.7050, 115.7786 }, { "full_transformer_layer_261nodes", 8, 97.2710, 97.2844 },
