@@ -43,8 +43,9 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
 }
 
 /* Edges op by op, in the order of the inputs of each op: each producer once, with all bytes that go
- * along. */
-static int32_t edges_into(const berth_graph *g, int32_t v, int32_t first, berth_i_ramp_edge *edge) {
+ * along. Cut along the batch if all of them have it. */
+static int32_t edges_into(const berth_graph *g, int32_t v, bool batch, int32_t first,
+                          berth_i_ramp_edge *edge) {
   const int32_t *tensors;
   int32_t n = berth_graph_inputs(g, v, &tensors), made = first;
   for (int32_t i = 0; i < n; i++) {
@@ -52,8 +53,9 @@ static int32_t edges_into(const berth_graph *g, int32_t v, int32_t first, berth_
     int32_t e = first;
     berth_graph_tensor(g, tensors[i], &t);
     while (e < made && edge[e].src != t.producer) e++;
-    if (e == made) edge[made++] = (berth_i_ramp_edge){ t.producer, v, 0 };
+    if (e == made) edge[made++] = (berth_i_ramp_edge){ t.producer, v, 0, batch };
     edge[e].bytes += t.bytes;
+    edge[e].batch = edge[e].batch && (t.flags & BERTH_TENSOR_BATCH);
   }
   return made;
 }
@@ -186,6 +188,12 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
   }
   berth_status st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
+  for (int32_t e = 0; e < m->n_edges; e++)
+    if (m->edge[e].batch)
+      for (int32_t end = 0; end < 2; end++) {
+        int32_t v = end ? m->edge[e].dst : m->edge[e].src;
+        m->batch[v] = m->batch[m->twin[v]] = 1;
+      }
   /* A backward op holds what its forward op does. */
   m->sequential = 0;
   for (int32_t v = 0; v < 2 * m->n; v++) {
@@ -198,9 +206,12 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
   return sort_forward(m);
 }
 
-berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order,
+berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order, int batch,
                                   berth_ramp_model **out) {
   if (!r || !g || !out) return BERTH_EINVAL;
+  if (batch && r->o.compat)
+    return berth_i_fail(r->ctx, BERTH_EINVAL,
+                        "ramp: the published cluster cuts no op along the batch");
   berth_i_ramp_edge *edge = NULL;
   berth_ramp_model *m = NULL;
   size_t cap = 0;
@@ -210,7 +221,7 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   /* A tensor read twice by an op is one edge: they are counted before the model has its arrays. */
   cap = (size_t)berth_graph_edges(g);
   if (!(edge = berth_i_alloc(r->ctx, cap, sizeof *edge))) return berth_i_nomem(r->ctx);
-  for (int32_t v = 0; v < berth_graph_ops(g); v++) n_edges = edges_into(g, v, n_edges, edge);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) n_edges = edges_into(g, v, batch != 0, n_edges, edge);
   st = berth_i_nomem(r->ctx);
   if (!(m = berth_i_pool_object(r->ctx, sizeof *m))) goto done;
   m->ramp = r;
@@ -228,6 +239,7 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   m->memory = berth_i_pool_alloc(pool, 2 * n, sizeof *m->memory);
   m->params = berth_i_pool_alloc(pool, 2 * n, sizeof *m->params);
   m->backward = berth_i_pool_zalloc(pool, 2 * n, sizeof *m->backward);
+  m->batch = berth_i_pool_zalloc(pool, 2 * n, sizeof *m->batch);
   m->edge = berth_i_pool_alloc(pool, edges, sizeof *m->edge);
   m->in_start = berth_i_pool_zalloc(pool, 2 * n + 1, sizeof *m->in_start);
   m->in = berth_i_pool_alloc(pool, edges, sizeof *m->in);

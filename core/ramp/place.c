@@ -75,8 +75,9 @@ static bool find_block(const search *q) {
 
 /* ---- a job ---- */
 
-/* Bytes of an op; published: of the forward op alone. */
-static double weight(const berth_ramp_model *m, int32_t v) {
+/* Bytes of an op in all its pieces; published: of the forward op alone. */
+static double weight(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  if (m->batch[v]) return p->pieces[v] * (p->held[v] + p->held[m->twin[v]]);
   return m->ramp->o.compat ? m->memory[v] : m->memory[v] + m->memory[m->twin[v]];
 }
 
@@ -92,7 +93,7 @@ static void put_piece(berth_ramp_planner *p, int32_t v, int32_t where, double ea
 static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   const int32_t pieces = p->pieces[v];
   const bool compat = m->ramp->o.compat;
-  search q = { p, pieces, weight(m, v) / pieces, false, NULL, NULL };
+  search q = { p, pieces, weight(p, m, v) / pieces, false, NULL, NULL };
   /* 1. The servers of the first producer that has as many pieces, and space for it: published, on
    * them together; else on each. */
   for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
@@ -103,7 +104,7 @@ static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v
       together += p->free_bytes[p->home[p->where[u] + k]];
       least = fmin(least, p->free_bytes[p->home[p->where[u] + k]]);
     }
-    if ((compat ? together : least * pieces) < weight(m, v)) continue;
+    if ((compat ? together : least * pieces) < weight(p, m, v)) continue;
     put_piece(p, v, p->where[u], q.need);
     return true;
   }

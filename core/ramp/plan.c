@@ -40,11 +40,12 @@ static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_
   if (st == BERTH_OK)
     st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_EDGES, (size_t)m->n_edges + 8 * (size_t)groups);
   if (st != BERTH_OK) return st;
-  /* 1. Pieces of each forward op, and of its twin: even, as many as quanta of its time. */
+  /* 1. Pieces of each forward op, and of its twin: even, as many as quanta of its time. Along the
+   * batch all ops have as many, so that nothing moves between their pieces. */
   for (int32_t i = 0; i < m->n; i++) {
     int32_t v = m->forward[i];
     double even = fmin(most, 2 * ceil(ceil(m->cost[v] / m->ramp->o.quantum) / 2));
-    p->pieces[v] = p->pieces[m->twin[v]] = even < 1 ? 1 : (int32_t)even;
+    p->pieces[v] = p->pieces[m->twin[v]] = m->batch[v] ? most : even < 1 ? 1 : (int32_t)even;
   }
   if (!m->ramp->o.compat) keep_within(p, m);
   /* More pieces than servers have no block: they need not be distinguished. */
@@ -69,9 +70,14 @@ static berth_status cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_
       p->held[w] /= p->pieces[w];
     }
   } else {
-    for (int32_t v = 0; v < groups; v++) p->held[v] = m->memory[v] / p->pieces[v];
-    for (int32_t e = 0; e < m->n_edges; e++)
-      p->size[e] = m->edge[e].bytes / p->pieces[m->edge[e].src] / p->pieces[m->edge[e].dst];
+    for (int32_t v = 0; v < groups; v++) {
+      double whole = m->batch[v] ? m->params[v] : 0;
+      p->held[v] = whole + (m->memory[v] - whole) / p->pieces[v];
+    }
+    for (int32_t e = 0; e < m->n_edges; e++) {
+      int32_t to = m->edge[e].batch ? 1 : p->pieces[m->edge[e].dst];
+      p->size[e] = m->edge[e].bytes / p->pieces[m->edge[e].src] / to;
+    }
   }
   return BERTH_OK;
 }

@@ -20,6 +20,7 @@ struct berth_ramp {
 typedef struct berth_i_ramp_edge {
   int32_t src, dst; /* groups */
   double bytes;     /* uncut */
+  bool batch;       /* cut along the batch: a piece sends to that with its number alone */
 } berth_i_ramp_edge;
 
 struct berth_ramp_model {
@@ -34,6 +35,7 @@ struct berth_ramp_model {
   double *cost, *memory;   /* [2n] s, scaled; bytes */
   double *params;          /* [2n] bytes, of the forward op */
   uint8_t *backward;       /* [2n] */
+  uint8_t *batch;          /* [2n] cut along the batch: each piece holds all parameters */
   berth_i_ramp_edge *edge; /* [n_edges] */
   int32_t *in_start, *in;  /* CSR over groups: edges, in the graph's order */
   int32_t *out_start, *out;

@@ -1,6 +1,7 @@
 /* Pieces and what they send: which dependencies form collectives, what each takes, and priorities
  * (shortest first, static, as published). Edges around a split op are one collective if as many
- * dependencies begin on each server as end there; other transfers are one to one. Rows of one
+ * dependencies begin on each server as end there; other transfers are one to one. Along the batch a
+ * piece sends to that with its number alone. Rows of one
  * edge, or of one op and distance, take the same time: a class, of which there is one rank.
  * O(pieces edges + classes log classes). */
 #include "base/sort_internal.h"
@@ -44,7 +45,7 @@ static double time_of_set(berth_ramp_planner *p, const berth_ramp_model *m, int3
   for (int32_t i = 0; i < n; i++) {
     int32_t w = m->backward[v] ? m->edge[edges[i]].src : m->edge[edges[i]].dst;
     /* exact: an edge is part of one collective only, also from a forward to a backward op */
-    if (!m->ramp->o.compat && owner(m, edges[i]) != v) continue;
+    if (m->edge[edges[i]].batch || (!m->ramp->o.compat && owner(m, edges[i]) != v)) continue;
     for (int32_t j = 0; j < p->pieces[w]; j++) p->count[homes(p, w)[j]] += k;
     ends += p->pieces[w];
     bytes += p->size[edges[i]] * k * p->pieces[w];
@@ -76,7 +77,7 @@ static void rank_classes(berth_ramp_planner *p, const berth_ramp_model *m) {
   int32_t n = 0, all = m->n_edges + DISTANCES * 2 * m->n;
   /* 1. Edges: the time of their collective, or of a transfer between two servers. */
   for (int32_t e = 0; e < m->n_edges; e++) {
-    double time = p->set_time[owner(m, e)];
+    double time = m->edge[e].batch ? -1 : p->set_time[owner(m, e)];
     if (time < 0)
       time = p->size[e] > 0 ? berth_ramp_transfer(r, 0, r->servers > 1 ? 1 : 0, p->size[e]) : 0;
     p->klass[e] = (berth_i_ramp_class){ time, e, 0 };
@@ -122,7 +123,7 @@ static void fill_pieces(berth_ramp_planner *p, const berth_ramp_model *m) {
   for (int32_t v = 0; v < 2 * m->n; v++) {
     int32_t need = 0;
     for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++)
-      need += p->pieces[m->edge[m->in[i]].src];
+      need += m->edge[m->in[i]].batch ? 1 : p->pieces[m->edge[m->in[i]].src];
     for (int32_t i = 0; i < p->pieces[v]; i++) {
       int32_t piece = p->base[v] + i;
       p->server[piece] = homes(p, v)[i];
@@ -134,13 +135,14 @@ static void fill_pieces(berth_ramp_planner *p, const berth_ramp_model *m) {
   }
 }
 
-/* Sends to the pieces of row.dst: to those at the distance row.near, if it is given. */
-static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size,
-                    berth_ramp_outcome *out) {
+/* Sends to n pieces of row.dst from the first on: to those at the distance row.near, if it is
+ * given. */
+static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, int32_t first,
+                    int32_t n, double size, berth_ramp_outcome *out) {
   uint64_t *mask = p->mask + (size_t)p->n_rows * (size_t)p->words;
   int32_t here = p->server[piece], away = 0;
   memset(mask, 0, (size_t)p->words * sizeof *mask);
-  for (int32_t j = 0; j < p->pieces[row.dst]; j++) {
+  for (int32_t j = first; j < first + n; j++) {
     int32_t s = homes(p, row.dst)[j];
     if (s == here) {
       if (row.dst != p->group[piece]) row.local = p->base[row.dst] + j;
@@ -162,11 +164,13 @@ static void add_edge_rows(berth_ramp_planner *p, const berth_ramp_model *m, int3
                           berth_ramp_outcome *out) {
   int32_t v = p->group[piece];
   for (int32_t i = m->out_start[v]; i < m->out_start[v + 1]; i++) {
-    int32_t e = m->out[i],
-            set = p->ramp->o.compat || p->set_time[owner(m, e)] < 0 ? BERTH_NONE : 2 * owner(m, e);
-    berth_i_ramp_row row = { m->edge[e].dst,   BERTH_NONE,        BERTH_NONE,      set,
+    int32_t e = m->out[i], dst = m->edge[e].dst, set = 2 * owner(m, e);
+    bool batch = m->edge[e].batch;
+    if (batch || p->ramp->o.compat || p->set_time[owner(m, e)] < 0) set = BERTH_NONE;
+    berth_i_ramp_row row = { dst,              BERTH_NONE,        BERTH_NONE,      set,
                              p->klass[e].rank, !(p->size[e] > 0), p->klass[e].time };
-    add_row(p, piece, row, p->size[e], out);
+    add_row(p, piece, row, batch ? piece - p->base[v] : 0, batch ? 1 : p->pieces[dst],
+            p->size[e], out);
   }
 }
 
@@ -181,13 +185,14 @@ static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int3
                              BERTH_NONE, d == 0 ? 2 * v + 1 : BERTH_NONE,
                              c->rank,    !(bytes > 0),
                              c->time };
-    add_row(p, piece, row, bytes, out);
+    add_row(p, piece, row, 0, p->pieces[v], bytes, out);
   }
 }
 
 static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
   for (int32_t e = 0; e < m->n_edges; e++) {
-    double n = (double)p->pieces[m->edge[e].src] * p->pieces[m->edge[e].dst];
+    double n = m->edge[e].batch ? 1 : p->pieces[m->edge[e].dst];
+    n *= p->pieces[m->edge[e].src];
     out->deps += (int64_t)n;
     out->bytes += n * p->size[e];
   }

@@ -109,7 +109,8 @@ local function played(gap, beta)
     if name ~= "bound" then asked[#asked + 1] = decider(name, beta, gap) end
   end
   return #asked > 0 and assert(berth.pacml.study(env, { name = mode .. " " .. cluster,
-    deciders = asked, betas = { beta }, seeds = seeds, path = path, horizon = horizon(gap), trace = { jobs = JOBS, interarrival = seconds(gap), copies = COPIES } }))
+    deciders = asked, betas = { beta }, seeds = seeds, path = path,
+    horizon = horizon(gap), trace = { jobs = JOBS, interarrival = seconds(gap), copies = COPIES } }))
 end
 
 local function add(cells, e, name)

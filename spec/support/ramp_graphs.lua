@@ -7,7 +7,7 @@ local graphs = {}
 local TIMES = { 0, 1, 1, 2, 3, 5 }
 
 -- opts: n, seconds (of a unit of time), bytes (of a unit of memory), physical (mirrored as physics
--- has it, not as published)
+-- has it, not as published), batch (this share of the tensors have the batch)
 function graphs.mirrored(rng, opts)
   local ops, tensors, n = {}, {}, opts.n
   local back = {}
@@ -21,7 +21,8 @@ function graphs.mirrored(rng, opts)
       if w == v + 1 and rng:below(4) > 1 or rng:below(4) == 1 then to[#to + 1] = w end
     end
     if #to > 0 and (v < n) then
-      tensors[#tensors + 1] = { from = v, to = to, bytes = 576 * (rng:below(6) - 1) * opts.bytes }
+      tensors[#tensors + 1] = { from = v, to = to, bytes = 576 * (rng:below(6) - 1) * opts.bytes,
+        batch = opts.batch and rng:uniform() < opts.batch }
     end
   end
   local g = assert(berth.graph { ops = ops, tensors = tensors })

@@ -83,7 +83,8 @@ end
 
 -- ---- a job: ops, and edges between ops in the order of each op's inputs -------------------------
 
-function reference.job(o, g, order)
+-- batch: ops with tensors that have the batch are cut along it
+function reference.job(o, g, order, batch)
   local job = { n = g.n_ops / 2, cost = {}, memory = {}, params = {}, edges = {}, into = {},
     out = {}, order = order }
   for v = 1, g.n_ops do job.into[v], job.out[v] = {}, {} end
@@ -94,12 +95,13 @@ function reference.job(o, g, order)
       local tensor = g:tensor(t)
       local e = known[tensor.from]
       if not e then
-        e = { from = tensor.from, to = v, bytes = 0 }
+        e = { from = tensor.from, to = v, bytes = 0, batch = batch }
         known[tensor.from] = e
         job.edges[#job.edges + 1] = e
         table.insert(job.into[v], e)
       end
       e.bytes = e.bytes + tensor.bytes
+      e.batch = e.batch and tensor.batch
     end
   end
   for u = 1, g.n_ops do
@@ -121,7 +123,13 @@ function reference.job(o, g, order)
     for _, t in ipairs(g:outputs(u)) do held = held + g:tensor(t).resident end
     job.memory[u], job.memory[2 * job.n + 1 - u] = held, held
   end
-  for i, e in ipairs(job.edges) do e.number = i end
+  job.batch = {}
+  for i, e in ipairs(job.edges) do
+    e.number = i
+    for _, v in ipairs(e.batch and { e.from, e.to } or {}) do
+      job.batch[v], job.batch[2 * job.n + 1 - v] = true, true
+    end
+  end
   return job
 end
 
@@ -146,7 +154,8 @@ end
 function reference.cut(o, job, most)
   local pieces, held, size = {}, {}, {}
   for u = 1, job.n do
-    local k = math.max(1, math.min(2 * math.ceil(math.ceil(job.cost[u] / o.quantum) / 2), most))
+    local k = job.batch[u] and most
+      or math.max(1, math.min(2 * math.ceil(math.ceil(job.cost[u] / o.quantum) / 2), most))
     pieces[u], pieces[twin(job, u)] = k, k
   end
   local widest = 1
@@ -157,8 +166,13 @@ function reference.cut(o, job, most)
   end
   for v = 1, 2 * job.n do held[v] = job.memory[v] end
   if not o.compat then
-    for v = 1, 2 * job.n do held[v] = held[v] / pieces[v] end
-    for _, e in ipairs(job.edges) do size[e] = e.bytes / pieces[e.from] / pieces[e.to] end
+    for v = 1, 2 * job.n do
+      local all = job.batch[v] and job.params[v] or 0
+      held[v] = all + (held[v] - all) / pieces[v]
+    end
+    for _, e in ipairs(job.edges) do
+      size[e] = e.bytes / pieces[e.from] / (e.batch and 1 or pieces[e.to])
+    end
     return pieces, held, size
   end
   for _, e in ipairs(job.edges) do size[e] = held[e.from] end
@@ -247,11 +261,12 @@ function reference.find_block(o, k, free)
 end
 
 -- Servers of each op; nil and the op that has none.
-function reference.place(o, job, pieces, busy)
+function reference.place(o, job, pieces, held, busy)
   local home, room, mine, order = {}, {}, {}, kahn(job)
   for s = 1, o.groups * o.racks * o.slots do room[s] = o.memory end
 
   local function weight(u)
+    if job.batch[u] then return pieces[u] * (held[u] + held[twin(job, u)]) end
     return o.compat and job.memory[u] or job.memory[u] + job.memory[twin(job, u)]
   end
 
@@ -354,12 +369,17 @@ local function build(o, job, pieces, held, size, home, order)
   local around = {} -- of forward ops what leaves them, of backward ops what enters them
   for v = 1, 2 * job.n do around[v] = {} end
   for _, e in ipairs(job.edges) do
-    for _, a in ipairs(w.of[e.from]) do
-      for _, b in ipairs(w.of[e.to]) do
-        local d = dep(a, b, size[e], { e.number })
-        b.parents = b.parents + 1
-        if e.from <= job.n then table.insert(around[e.from], d) end
-        if e.to > job.n and (e.from > job.n or o.compat) then table.insert(around[e.to], d) end
+    for i, a in ipairs(w.of[e.from]) do
+      for j, b in ipairs(w.of[e.to]) do
+        if not e.batch or i == j then
+          local d = dep(a, b, size[e], { e.number })
+          b.parents = b.parents + 1
+          local apart = not e.batch
+          if apart and e.from <= job.n then table.insert(around[e.from], d) end
+          if apart and e.to > job.n and (e.from > job.n or o.compat) then
+            table.insert(around[e.to], d)
+          end
+        end
       end
     end
   end
@@ -535,7 +555,7 @@ end
 -- checker.
 function reference.plan(o, job, most, busy)
   local pieces, held, size = reference.cut(o, job, most)
-  local home, order = reference.place(o, job, pieces, busy or {})
+  local home, order = reference.place(o, job, pieces, held, busy or {})
   if not home then return { placed = false, op = order, pieces = pieces[order] } end
   local w = build(o, job, pieces, held, size, home, order)
   local r = look(o, w)

@@ -70,9 +70,13 @@ typedef struct berth_ramp_model berth_ramp_model;
  * @param g every op has a twin (berth_graph_mirror), one time for all devices; no collectives
  * @param order [forward ops] in which they are worked through, ids of g; NULL: by id. Published:
  *        lines of the profile
+ * @param batch 1: ops with tensors flagged BERTH_TENSOR_BATCH are cut along it, all into as many
+ *        pieces: each holds all parameters, works on its share of the samples, and sends it to the
+ *        piece with the same number; the gradients are added up as ever. Ours, not published;
+ *        BERTH_EINVAL on a compat cluster
  * @return BERTH_OK; BERTH_EINVAL (each op at fault is named); BERTH_ENOMEM
  */
-berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order,
+berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order, int batch,
                                   berth_ramp_model **out);
 void berth_ramp_model_retain(berth_ramp_model *m);
 void berth_ramp_model_release(berth_ramp_model *m);

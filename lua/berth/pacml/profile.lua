@@ -33,7 +33,7 @@ local function profile(ramp, path)
     { format = "pipedream", mirror = "pac-ml", name = path == "-" and "standard input" or path },
     FN)
   if not graph then return nil, message, code end
-  return ramp:model(graph, { order = order_of(graph, text) })
+  return ramp:model(graph, { order = order_of(graph, text), batch = false })
 end
 
 return profile

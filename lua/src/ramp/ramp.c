@@ -266,9 +266,11 @@ static void drop_origins(lua_State *L) {
 }
 
 BL_OPTIONS(ramp_model,
-  BL_OTHER("order", "array", "by id", "forward ops as they are worked through"))
+  BL_OTHER("order", "array", "by id", "forward ops as they are worked through"),
+  BL_OTHER("batch", "flag", "true; compat false",
+           "ops with tensors that have the batch are cut along it"))
 
-/* ramp:model(graph, { order }): object; nil, message, code. The box holds references to graph and
+/* ramp:model(graph, { order, batch }): object; nil, message, code. The box holds references to graph and
  * cluster, which the core's model reads; the anchor has their boxes, for the fields. */
 static int model(lua_State *L) {
   static const bl_where w = { "ramp:model", NULL, 0 };
@@ -276,11 +278,14 @@ static int model(lua_State *L) {
   berth_graph *g = bl_check_graph(L, 2, w.fn, "graph");
   lua_settop(L, 3);
   drop_origins(L);
-  const int32_t *order = read_order(L, bl_option_table(L, 3, &w, bl_ramp_model_tables), &w, g);
+  int t = bl_option_table(L, 3, &w, bl_ramp_model_tables);
+  const int32_t *order = read_order(L, t, &w, g);
+  int batch = !berth_ramp_options_of(r)->compat;
+  bl_get_bool(L, t, &w, "batch", &batch);
   bl_ramp_model_box *box = bl_new(L, &bl_ramp_model_class, sizeof *box);
   int at = lua_gettop(L);
   berth_status st;
-  if ((st = berth_ramp_model_new(r, g, order, &box->model)) != BERTH_OK)
+  if ((st = berth_ramp_model_new(r, g, order, batch, &box->model)) != BERTH_OK)
     return bl_refused(L, w.fn, st);
   berth_graph_retain(box->graph = g);
   berth_ramp_retain(box->ramp = r);

@@ -31,7 +31,7 @@ static berth_status make(planner_world *w) {
   *w = (planner_world){ NULL, NULL, NULL, NULL };
   o.time_scale = 1;
   TRY(st, berth_ramp_new(ctx, &o, &w->ramp));
-  TRY(st, berth_ramp_model_new(w->ramp, g, NULL, &w->model));
+  TRY(st, berth_ramp_model_new(w->ramp, g, NULL, 0, &w->model));
   TRY(st, berth_pacml_new(w->ramp, 1, &w->model, 50, 16, &w->pacml));
   TRY(st, berth_pacml_ahead_new(w->pacml, 4, 3, 0.9, &p, &w->ahead));
   RELEASE(g);

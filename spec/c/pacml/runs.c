@@ -24,7 +24,7 @@ static const char *const profiles[MODELS] = {
 static berth_status add_model(berth_ramp *ramp, const char *text, berth_ramp_model **out) {
   berth_graph *g = NULL;
   berth_status st = graph_of_profile(text, &g);
-  TRY(st, berth_ramp_model_new(ramp, g, NULL, out));
+  TRY(st, berth_ramp_model_new(ramp, g, NULL, 0, out));
   RELEASE(g);
   return st;
 }

@@ -25,7 +25,7 @@ static berth_status make(const berth_ramp_options *o, const char *text, ramp_job
   berth_status st = graph_of_profile(text, &g);
   *j = (ramp_job){ NULL, NULL, NULL };
   TRY(st, berth_ramp_new(ctx, o, &j->ramp));
-  TRY(st, berth_ramp_model_new(j->ramp, g, NULL, &j->model));
+  TRY(st, berth_ramp_model_new(j->ramp, g, NULL, 0, &j->model));
   TRY(st, berth_ramp_planner_new(j->ramp, &j->planner));
   RELEASE(g);
   return st;

@@ -45,10 +45,12 @@ local function sweep(compat, from, to, visit)
     local rng = berth.rng(seed)
     local r = cluster(rng, compat)
     local physical = not compat and seed % 3 == 0
-    local g = graphs.mirrored(rng,
-      { n = 1 + rng:below(6), seconds = 1, bytes = 1, physical = physical })
+    local batch = not compat and seed % 4 == 1
+    local g = graphs.mirrored(rng, { n = 1 + rng:below(6), seconds = 1, bytes = 1,
+      physical = physical, batch = batch and (seed % 8 == 1 and 1 or 0.5) })
     local order, busy = graphs.shuffled(rng, g.n_ops / 2), some_busy(rng, r.servers)
-    local model, job = r:model(g, { order = order }), reference.job(r.options, g, order)
+    local model = r:model(g, { order = order, batch = batch })
+    local job = reference.job(r.options, g, order, batch)
     for _, most in ipairs { 1, 2, 4, 6, 8 } do
       local want = reference.plan(r.options, job, most, busy)
       compare(("seed %d, at most %d pieces: "):format(seed, most),

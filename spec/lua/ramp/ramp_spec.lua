@@ -473,6 +473,30 @@ describe("a closed cluster", function()
     assert.equal(2, r:plan(m, 2).pieces)
   end)
 
+  -- Two ops of 10 and 30 ms, 800 bytes between them, 400 bytes of parameters, in 4 pieces: each
+  -- sends its 200 bytes to the next op on its own server, and holds all parameters. What remains is
+  -- the sum of 400 bytes of gradients.
+  it("cuts along the batch where tensors have it", function()
+    local r = berth.ramp()
+    local function plan(flag, given)
+      local g = assert(berth.graph {
+        ops = { { seconds = 10e-3, params = 400 }, { seconds = 30e-3 } },
+        tensors = { { from = 1, to = { 2 }, bytes = 800, batch = flag } } })
+      return r:plan(r:model((g:mirror { ratio = 1 }), given), 4)
+    end
+    local along, whole = plan(true), plan(true, { batch = false })
+    assert.near(80e-3 / 4 + r:collective(along.servers, 400), along.step, 1e-15)
+    assert.equal(2 * (800 + 4 * 400), along.memory)
+    assert.equal(4 * 3, along.flows)
+    assert.same(plan(false), whole)
+    assert.is_true(whole.step > along.step)
+    assert.is_false((pcall(function()
+      local published = berth.ramp { compat = true }
+      local g = assert(berth.graph { ops = { { seconds = 1 } } })
+      assert(published:model((g:mirror()), { batch = true }))
+    end)))
+  end)
+
   it("takes what mirror gives, and prints plans", function()
     local r = berth.ramp()
     local g = assert(berth.graph { ops = { { seconds = 1e-3, params = 8 }, { seconds = 1e-3 } },
