@@ -34,6 +34,8 @@ static const char *const TEXTS[] = {
   "\"execution\": {\"tasks\": [{\"id\": \"a\", \"runtimeInSeconds\": 1}, {\"id\": \"b\", "
   "\"runtimeInSeconds\": 1}, {\"id\": \"c\", \"runtimeInSeconds\": 1}], \"machines\": "
   "[{\"nodeName\": \"m\", \"cpu\": {\"speedInMHz\": 9}}, {\"nodeName\": \"n\"}]}}}",
+  "{\"directed\": true, \"nodes\": [{\"id\": \"a\", \"seconds\": \"1 ms\"}, {\"id\": 2}], "
+  "\"graph\": {\"name\": \"g\"}, \"links\": [{\"source\": \"a\", \"target\": 2}]}",
   "{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", \"id\": \"ID1\", "
   "\"runtimeInSeconds\": 1, \"files\": [{\"link\": \"output\", \"path\": \"p/\", \"name\": \"f\", "
   "\"sizeInBytes\": 8}]}, {\"name\": \"b\", \"runtime\": 1, \"parents\": [\"ID1\"], \"files\": "
@@ -104,6 +106,24 @@ TEST("reading") {
 }
 TEST("reading a file, packed") { refuse_each(read_file, "spec/bad/gzip_cut.gz", 1, 0); }
 TEST("reading a broken file") { refuse_each(read_file, "spec/bad/berth_negative.json", 1, 0); }
+/* Both are written and packed, in place of a file, and the text of a thousand blocks is packed. */
+static berth_status save_packed(const void *path) {
+  static char text[200000];
+  berth_text t = { .data = text, .len = sizeof text };
+  uint32_t x = 1;
+  for (size_t k = 0; k < sizeof text; k++) text[k] = (char)((x = x * 1664525u + 1013904223u) >> 24);
+  berth_status st = berth_save(ctx, path, &t);
+  TRY(st, berth_can_save(ctx, path));
+  return st;
+}
+TEST("saving, packed") {
+  refuse_each(save_packed, "build/spec/io/memory.gz", 1, 0);
+  berth_text back = { 0 };
+  CHECK_OK(berth_read(ctx, "build/spec/io/memory.gz", 0, &back));
+  CHECK(back.len == 200000);
+  RELEASE(&back);
+  remove("build/spec/io/memory.gz");
+}
 TEST("writing a bundle") { refuse_each(write_everything, NULL, 1, 0); }
 TEST("writing GraphML") { refuse_each(write_everything, "graphml", 1, 0); }
 TEST("writing DOT") { refuse_each(write_everything, "dot", 1, 0); }
