@@ -15,6 +15,7 @@
 enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
 _Static_assert(CJSON_NESTING_LIMIT + 8 <= BERTH_I_JSON_DEEPEST, "values may lie deeper");
 enum { MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
+enum { MEMBERS_AT_ONCE = 4096 }; /* between two calls of the interrupt hook */
 
 typedef struct node node;
 struct node {
@@ -41,6 +42,7 @@ struct berth_i_json {
   node *root;
   berth_i_names keys;
   value_block *nodes, *chars;
+  uint32_t n_members; /* of the outer levels, so far */
 };
 
 static const node *inside(const berth_i_json_value *v) { return (const node *)(const void *)v; }
@@ -314,6 +316,8 @@ static berth_status parse_container(berth_i_json *doc, const char **p, int depth
   *p = skip_space(doc, *p + 1);
   for (; **p != close; *p = skip_space(doc, *p)) {
     const char *key = NULL;
+    if (++doc->n_members % MEMBERS_AT_ONCE == 0 && (st = berth_i_interrupted(doc->ctx)) != BERTH_OK)
+      return st;
     if ((*out)->u.child) { /* not the first */
       if (**p != ',') return syntax_error(doc, *p);
       ++*p;

@@ -22,7 +22,7 @@ enum { BERTH_I_JSON_DEEPEST = 1008 }; /* values in each other, at most */
 
 /** @param name of the file, for messages @param text [len], text[len] == 0; both must outlive
  *        the document
- *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
+ *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM, BERTH_EINTERRUPT */
 berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                                 berth_i_json **out);
 void berth_i_json_release(berth_i_json *doc); /* NULL is fine */

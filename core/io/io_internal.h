@@ -78,6 +78,11 @@ size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t 
 berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what,
                                   double *out);
 berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out);
+/** For loops over lines: calls the interrupt hook every few thousand lines.
+ *  @return BERTH_OK, BERTH_EINTERRUPT */
+static inline berth_status berth_i_lines_interrupted(const berth_i_lines *l) {
+  return l->line % 4096 == 0 ? berth_i_interrupted(l->src->ctx) : BERTH_OK;
+}
 /** The rest of the line is one number and nothing else. */
 bool berth_i_lines_is_number(berth_i_lines *l);
 /** Words of the next line that is no comment; 0 at the end.  @param commas out: it has some */

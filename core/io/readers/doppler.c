@@ -97,7 +97,7 @@ static berth_status read_vertices(berth_i_lines *l, int32_t n, berth_graph_build
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     if (!berth_i_lines_next_filled(l))
       return berth_i_lines_fail(l, "%d of %d vertices are missing", (int)(n - k), (int)n);
-    st = read_vertex(l, b, &transfer[k]);
+    if ((st = berth_i_lines_interrupted(l)) == BERTH_OK) st = read_vertex(l, b, &transfer[k]);
   }
   if (st == BERTH_OK && berth_i_lines_next_filled(l))
     st = berth_i_lines_fail(l, "something follows vertex %d", (int)n - 1);

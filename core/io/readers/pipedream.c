@@ -281,7 +281,8 @@ static berth_status mirror(const profile *p, int way, berth_graph **g) {
 
 static berth_status read_profile(berth_i_lines *l, profile *p) {
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && berth_i_lines_next_filled(l)) st = read_line(l, p);
+  while (st == BERTH_OK && berth_i_lines_next_filled(l))
+    if ((st = berth_i_lines_interrupted(l)) == BERTH_OK) st = read_line(l, p);
   if (st == BERTH_OK && p->n == 0) st = berth_i_lines_fail(l, "there is no node");
   if (st == BERTH_OK) st = sort_nodes(l, p);
   return st == BERTH_OK ? resolve_edges(l, p) : st;

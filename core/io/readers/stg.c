@@ -72,7 +72,7 @@ static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     if (!next_task_line(l))
       return berth_i_lines_fail(l, "%d of %d tasks are missing", (int)(n - k), (int)n);
-    st = read_task(l, b, e, k, n);
+    if ((st = berth_i_lines_interrupted(l)) == BERTH_OK) st = read_task(l, b, e, k, n);
   }
   if (st == BERTH_OK && next_task_line(l))
     st = berth_i_lines_fail(l, "something follows the last task");

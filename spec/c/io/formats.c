@@ -566,6 +566,10 @@ TEST("no more than most_bytes is read, packed or not; the interrupt hook stops b
               "spec: cannot be read: it is a directory, not a file");
   CHECK_ERROR(berth_load(ctx, "/dev/zero", NULL, &b), BERTH_EIO,
               "/dev/zero: cannot be read: it is a device, not a file");
+  static char members[40000] = "{\"berth\": 1, \"graph\": {\"ops\": [{}";
+  for (size_t k = strlen(members); k + 4 < sizeof members; k += 3) memcpy(members + k, ",{}", 3);
+  hooked(&(berth_hooks){ .interrupt = always });
+  CHECK_STATUS(berth_parse(ctx, "x", members, strlen(members), NULL, &b), BERTH_EINTERRUPT);
   int calls = 0;
   hooked(&(berth_hooks){ .interrupt = after_two, .ud = &calls });
   CHECK_STATUS(berth_parse(ctx, "x.gz", packed, n, NULL, &b), BERTH_EINTERRUPT);
