@@ -115,6 +115,11 @@ describe("inspect", function()
     for i = 1, 100 do long[i] = i end
     assert.equal("{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ... (100 items) }", inspect.show(long))
     assert.equal("{}", inspect.show {})
+    local named = {}
+    for i = 1, 48 do named["k" .. i] = i end
+    assert.is_nil(inspect.show(named):find("...", 1, true))
+    named.k49 = 49
+    assert.matches("%.%.%. %(49 keys%)", inspect.show(named))
   end)
 
   it("survives cycles and odd keys", function()
