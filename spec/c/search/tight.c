@@ -121,6 +121,32 @@ TEST("from what packing placers found, 1.04 of the even share: never worse, ofte
   CHECK(cases == 3 * METHODS && better >= 3);
 }
 
+/* The fewer ops on device 0 the better; counts placements with some elsewhere, but not many. */
+static berth_status leave_first(void *ud, const int32_t *device, double limit, double *out) {
+  int32_t moved = 0;
+  (void)limit;
+  for (int i = 0; i < OPS; i++) moved += device[i] != 0;
+  *(int *)ud += moved > 0 && moved <= OPS / 3;
+  *out = OPS - moved;
+  return BERTH_OK;
+}
+
+TEST("the first walk leaves from the given start, even if it is the worst") {
+  setup s;
+  int close = 0;
+  int32_t device[OPS], start[OPS] = { 0 };
+  berth_search_options o = berth_search_default();
+  berth_objective f = { leave_first, NULL, &close };
+  crowded(&s, 1, INFINITY, 0);
+  o.objective = &f;
+  o.method = BERTH_SEARCH_LOCAL;
+  o.start = start;
+  o.calls = 40;
+  must_search(s.cost, &o, device);
+  CHECK(close > 0);
+  setup_end(&s);
+}
+
 /* 3 and 3, 2 and 2 and 2: where an op of 3 begins on each device, the last has no room. */
 TEST("where no start of its own fits, a search begins from a packing") {
   setup s = setup_started();
