@@ -320,6 +320,18 @@ TEST("a tensor with two consumers crosses once; memory takes two of three ops") 
   RELEASE(p);
 }
 
+TEST("moves unburden the busiest device: of 3 2 4 | 3 5 | 6 the 2 goes to 6") {
+  berth_cost *c = must_cost_new(must_graph_of_text("3 2 4 3 5 6 0>1:0 1>2:0 2>3:0 3>4:0 4>5:0"),
+                                must_mesh(3, INFINITY, 1, 0), NULL);
+  berth_split_options o = berth_split_default();
+  berth_placement *p = NULL;
+  berth_split_report r;
+  o.contiguous = 0;
+  CHECK_OK(berth_split_find(c, &o, &p, &r, NULL));
+  CHECK(r.contiguous_load == 9 && r.value.max_load == 8 && !r.contiguous);
+  RELEASE(p);
+}
+
 TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by "
      "its value") {
   sample s = fork_sample();
