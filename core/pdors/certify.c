@@ -8,6 +8,7 @@
  * lies on the hull of nothing, all that one machine can do, and all that several can at the lowest
  * prices. All of this errs on the safe side. Better prices are found by steps along a subgradient:
  * what all jobs together would take at these prices, against what there is. */
+#include "base/sort_internal.h"
 #include "pdors_internal.h"
 
 enum { BERTH_I_PDORS_GROUPS = 32 };
@@ -19,10 +20,23 @@ static inline int32_t berth_i_pdors_group(const berth_pdors *d, int32_t type) {
   return (int32_t)((int64_t)type * BERTH_I_PDORS_GROUPS / d->types.n);
 }
 
+enum { MOST_POINTS = 48 };
+
+/** At most so much can be done in a slot, for the price of so many workers at least. */
+typedef enum certified_end { INSIDE, APART, NEAR } certified_end;
+typedef struct certified_point {
+  double amount; /* samples */
+  int32_t workers;
+  certified_end end;
+} certified_point;
+
 /** The most that a job can do under any scheduler. */
 typedef struct certified_job {
-  double work, inside, outside, per_server;
-  int32_t most_in, most_out;
+  double work, per_server;
+  double tau, sending; /* shared links: slots for a sample to compute; to send, with one server for
+                          each worker */
+  size_t first;        /* points ascend by amount */
+  int32_t points;
 } certified_job;
 
 typedef struct certifier {
@@ -33,12 +47,14 @@ typedef struct certifier {
   int32_t jobs, slots, types, resources; /* types: groups of them */
   size_t cells;                        /* slots * types * resources */
   certified_job *job;                  /* [jobs] */
+  certified_point *point;              /* of all jobs */
+  size_t points, point_cap;
   int32_t *most_in;                    /* [jobs * types] workers on one machine */
   uint8_t *fits_worker, *fits_server;  /* [jobs * types] */
   double *capacity;                        /* [types * resources] capacity of all machines of a
                                               type */
   double *value, *best_value, *start, *price, *slope; /* [cells] */
-  berth_i_pdors_part *heap;            /* [2 * slots] */
+  berth_i_pdors_part *heap;            /* [MOST_POINTS * slots] */
   berth_pdors_certificate best;
 } certifier;
 
@@ -48,6 +64,61 @@ static bool fits(const certifier *c, const double *demand, const double *capacit
   for (int32_t r = 0; r < c->resources; r++)
     if (demand[r] > capacity[r] * (1 + 1e-9)) return false;
   return true;
+}
+
+/* ---- what a job can do in a slot ---- */
+
+BERTH_I_SORT(sort_points, certified_point,
+             BERTH_I_UP(amount) BERTH_I_UP(end) BERTH_I_UP(workers))
+
+static berth_status add_point(certifier *c, int32_t job, certified_point point) {
+  certified_job *q = &c->job[job];
+  if (!(point.amount > 0)) return BERTH_OK;
+  if (q->points == 0) q->first = c->points;
+  berth_status st = BERTH_I_POOL_GROW(&c->pool, c->point, c->point_cap, c->points + 1);
+  if (st != BERTH_OK) return st;
+  c->point[c->points++] = point;
+  sort_points(c->point + q->first, (size_t)++q->points);
+  return BERTH_OK;
+}
+
+static berth_status add_cases(certifier *c, int32_t job, const berth_i_pdors_rates *r) {
+  berth_status st =
+      add_point(c, job, (certified_point){ r->most_in / r->inside, r->most_in, INSIDE });
+  if (st != BERTH_OK) return st;
+  return add_point(c, job, (certified_point){ r->most_out / r->outside, r->most_out, APART });
+}
+
+/* Shared links. An iteration of W workers and S servers takes tau batch / W + 2 bytes / (S b). All
+ * workers on one machine: b is at most the largest bandwidth of any pair. Workers on n > 1 machines:
+ * a worker on the one of these that has fewest servers, at most S / n, shares its link by at least
+ * S - S / n; so S b is at most link n / (n - 1), and W workers are on at least W / (workers that one
+ * machine holds) machines. Between two numbers of workers of the list, the speed of the larger and
+ * the price of the smaller. */
+static berth_status add_shared(certifier *c, int32_t job, const berth_i_pdors_rates *r) {
+  const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
+  double link = fmax(j->across, j->rack), one = 0;
+  for (int32_t k = 0; k < c->d->types.n; k++) {
+    const double *capacity = c->d->c.capacity
+                             + (size_t)c->d->types.first[k] * (size_t)c->resources;
+    double units = j->batch;
+    for (int32_t i = 0; i < c->resources; i++)
+      if (j->worker[i] > 0) units = fmin(units, floor(capacity[i] / j->worker[i] * (1 + 1e-9)));
+    one = fmax(one, units);
+  }
+  if (!(one > 0)) return BERTH_OK;
+  c->job[job].tau = j->tau;
+  c->job[job].sending = 2 * j->bytes / (fmax(link, j->inside) * j->batch);
+  berth_status st = add_point(c, job, (certified_point){ one / j->tau, (int32_t)one, NEAR });
+  for (int32_t w = 2, before = 2; w <= r->most_out && st == BERTH_OK;) {
+    double n = fmax(2, ceil(w / one));
+    double iteration = j->tau * j->batch / w + 2 * j->bytes / link * (1 - 1 / n);
+    st = add_point(c, job, (certified_point){ j->batch / iteration, before, APART });
+    before = w + 1;
+    if (w == r->most_out) break;
+    w = (int32_t)fmin(r->most_out, w + fmax(1, floor(w / 8.0)));
+  }
+  return st;
 }
 
 /* Release it also if this fails. */
@@ -74,7 +145,7 @@ static berth_status certifier_init(certifier *c, const berth_pdors *d) {
   c->start = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->start);
   c->price = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->price);
   c->slope = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->slope);
-  c->heap = berth_i_pool_alloc(&c->pool, 2 * (size_t)c->slots, sizeof *c->heap);
+  c->heap = berth_i_pool_alloc(&c->pool, MOST_POINTS * (size_t)c->slots, sizeof *c->heap);
   if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
   for (int32_t h = 0; h < c->d->c.machines; h++)
     for (int32_t r = 0; r < c->resources; r++)
@@ -86,19 +157,13 @@ static berth_status certifier_init(certifier *c, const berth_pdors *d) {
     any.family[0].capacity[k] += any.family[1].capacity[k];
   any.families = 1;
   any.split = any.c.machines;
-  bool shared = any.c.comm == BERTH_PS_SHARED;
   for (int32_t i = 0; i < c->jobs; i++) {
-    /* Shared links may be faster than equation 1 says, but nothing is faster than to compute
-     * alone. */
     const berth_ps_job *j = berth_ps_job_at(d->ps, i);
     berth_i_pdors_rates r;
     berth_i_pdors_rates_of(&any, i, &r);
-    c->job[i] = (certified_job){ r.work * (1 - 1e-9),
-                                 shared ? j->tau : r.inside,
-                                 shared ? j->tau : r.outside,
-                                 r.per_server,
-                                 r.most_in,
-                                 r.most_out };
+    c->job[i] = (certified_job){ .work = r.work * (1 - 1e-9), .per_server = r.per_server };
+    berth_status st = d->c.comm == BERTH_PS_SHARED ? add_shared(c, i, &r) : add_cases(c, i, &r);
+    if (st != BERTH_OK) return st;
     for (int32_t k = 0; k < c->d->types.n; k++) {
       const double *capacity =
           c->d->c.capacity + (size_t)c->d->types.first[k] * (size_t)c->resources;
@@ -162,11 +227,17 @@ static double pdors_worst_case(const berth_pdors *d) {
 
 /* ---- one job ---- */
 
-/* Best ends of a slot. */
+/* A job's prices in a slot: the cheapest worker and server anywhere, and both on one machine. */
 typedef struct spot {
-  double in, in_cost, out, out_cost; /* samples, cost of all of them */
+  double worker, server, both;
   int32_t in_type, worker_type, server_type;
 } spot;
+
+/* A corner of the hull of (samples, cost) in a slot, and what it takes. */
+typedef struct corner {
+  double amount, cost, workers, servers;
+  int32_t worker_type, server_type;
+} corner;
 
 static double unit_cost(const certifier *c, const double *demand, const double *price) {
   double sum = 0;
@@ -178,37 +249,75 @@ static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
   const certified_job *q = &c->job[job];
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
   const double *price = c->price + (size_t)slot * (size_t)c->types * (size_t)c->resources;
-  double best[3] = { INFINITY, INFINITY, INFINITY }; /* a worker, a server, both on one machine */
-  spot s = { .in_type = BERTH_NONE, .worker_type = BERTH_NONE, .server_type = BERTH_NONE };
+  spot s = { INFINITY, INFINITY, INFINITY, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   for (int32_t k = 0; k < c->types; k++, price += c->resources) {
     size_t at = (size_t)job * (size_t)c->types + (size_t)k;
     double worker = c->fits_worker[at] ? unit_cost(c, j->worker, price) : INFINITY;
     double server = c->fits_server[at] ? unit_cost(c, j->server, price) : INFINITY;
-    if (worker < best[0]) best[0] = worker, s.worker_type = k;
-    if (server < best[1]) best[1] = server, s.server_type = k;
-    if (c->most_in[at] > 0 && worker + server / q->per_server < best[2]) {
-      best[2] = worker + server / q->per_server;
+    if (worker < s.worker) s.worker = worker, s.worker_type = k;
+    if (server < s.server) s.server = server, s.server_type = k;
+    if (c->most_in[at] > 0 && worker + server / q->per_server < s.both) {
+      s.both = worker + server / q->per_server;
       s.in_type = k;
     }
-  }
-  if (s.in_type != BERTH_NONE) {
-    s.in = q->most_in / q->inside;
-    s.in_cost = q->most_in * best[2];
-  }
-  if (s.worker_type != BERTH_NONE && s.server_type != BERTH_NONE && q->most_out > 0) {
-    s.out = q->most_out / q->outside;
-    s.out_cost = q->most_out * (best[0] + best[1] / q->per_server);
   }
   return s;
 }
 
-static void offer(const certifier *c, int32_t job, int32_t slot, berth_i_pdors_fill *f) {
+/* Near: at most so many workers, all on one machine, and any number of servers: x for each worker,
+ * which takes tau + sending / x slots for a sample. The x that makes a sample cheapest. */
+static corner near_corner(const certified_job *q, const certified_point *p, const spot *s) {
+  double least = 1 / q->per_server, x = least;
+  if (s->server > 0) x = fmax(least, sqrt(q->sending * s->worker / (q->tau * s->server)));
+  double servers = s->server > 0 ? x : least; /* free ones: no sending at all */
+  double slots = s->server > 0 ? q->tau + q->sending / x : q->tau;
+  double workers = p->amount * slots;
+  return (corner){ p->amount,      workers * (s->worker + servers * s->server),
+                   workers,        workers * servers,
+                   s->worker_type, s->server_type };
+}
+
+/* The lower hull of nothing and the job's points, which ascend: corners 1 .. n; 0 is nothing.
+ * @return n */
+static int32_t hull_at(const certifier *c, int32_t job, int32_t slot, corner *hull) {
+  const certified_job *q = &c->job[job];
   spot s = spot_at(c, job, slot);
-  berth_i_pdors_part part[2];
-  int32_t n = berth_i_pdors_hull(s.in, s.in_cost, s.out, s.out_cost, part);
-  for (int32_t k = 0; k < n; k++) {
-    part[k].slot = slot;
-    berth_i_pdors_fill_put(f, part[k]);
+  int32_t n = 0;
+  hull[0] = (corner){ 0, 0, 0, 0, BERTH_NONE, BERTH_NONE };
+  for (int32_t i = 0; i < q->points; i++) {
+    const certified_point *p = &c->point[q->first + (size_t)i];
+    bool apart = p->end != INSIDE;
+    if (apart ? s.worker_type == BERTH_NONE || s.server_type == BERTH_NONE
+              : s.in_type == BERTH_NONE)
+      continue;
+    corner x = { p->amount,
+                 p->workers * (apart ? s.worker + s.server / q->per_server : s.both),
+                 p->workers,
+                 p->workers / q->per_server,
+                 apart ? s.worker_type : s.in_type,
+                 apart ? s.server_type : s.in_type };
+    if (p->end == NEAR) x = near_corner(q, p, &s);
+    if (n > 0 && x.amount == hull[n].amount) {
+      if (x.cost >= hull[n].cost) continue;
+      n--;
+    }
+    while (n > 0
+           && !((hull[n].cost - hull[n - 1].cost) * (x.amount - hull[n - 1].amount)
+                < (x.cost - hull[n - 1].cost) * (hull[n].amount - hull[n - 1].amount)))
+      n--;
+    hull[++n] = x;
+  }
+  return n;
+}
+
+static void offer(const certifier *c, int32_t job, int32_t slot, berth_i_pdors_fill *f) {
+  corner hull[MOST_POINTS + 1];
+  int32_t n = hull_at(c, job, slot, hull);
+  for (int32_t k = 1; k <= n; k++) {
+    double amount = hull[k].amount - hull[k - 1].amount;
+    berth_i_pdors_fill_put(f, (berth_i_pdors_part){ amount,
+                                                    (hull[k].cost - hull[k - 1].cost) / amount,
+                                                    slot, k });
   }
 }
 
@@ -240,28 +349,20 @@ static void use(certifier *c, int32_t slot, int32_t type, const double *demand, 
     if (demand[r] > 0) c->slope[at + (size_t)r] -= demand[r] * units / capacity[r];
 }
 
-/* A share of one end of a slot. */
-static void use_end(certifier *c, int32_t job, int32_t slot, const spot *s, bool in, double share) {
+/* A share of a corner. */
+static void use_corner(certifier *c, int32_t job, int32_t slot, const corner *x, double share) {
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
-  const certified_job *q = &c->job[job];
-  double workers = share * (in ? q->most_in : q->most_out);
-  use(c, slot, in ? s->in_type : s->worker_type, j->worker, workers);
-  use(c, slot, in ? s->in_type : s->server_type, j->server, workers / q->per_server);
+  if (x->workers > 0) use(c, slot, x->worker_type, j->worker, share * x->workers);
+  if (x->servers > 0) use(c, slot, x->server_type, j->server, share * x->servers);
 }
 
 static void use_part(certifier *c, int32_t job, const berth_i_pdors_part *p) {
-  spot s = spot_at(c, job, p->slot);
-  berth_i_pdors_part part[2];
-  int32_t n = berth_i_pdors_hull(s.in, s.in_cost, s.out, s.out_cost, part);
-  bool in_is_low = s.in <= s.out;
-  double share = p->amount / part[p->which].amount;
-  if (n == 2) {
-    if (p->which == 1) use_end(c, job, p->slot, &s, in_is_low, -share);
-    use_end(c, job, p->slot, &s, p->which == 0 ? in_is_low : !in_is_low, share);
-    return;
-  }
-  bool one_is_in = s.in > s.out || (s.in == s.out && s.in_cost <= s.out_cost);
-  use_end(c, job, p->slot, &s, one_is_in, share);
+  corner hull[MOST_POINTS + 1];
+  hull_at(c, job, p->slot, hull);
+  const corner *low = &hull[p->which - 1], *high = &hull[p->which];
+  double share = p->amount / (high->amount - low->amount);
+  use_corner(c, job, p->slot, low, -share);
+  use_corner(c, job, p->slot, high, share);
 }
 
 /* ---- the value of prices ---- */

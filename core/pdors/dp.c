@@ -7,6 +7,7 @@
  * as they are computed. So the answer is that of the full table, in O(slots quanta most) besides
  * the amounts that are priced. */
 #include "pdors_internal.h"
+#include <stdlib.h>
 
 enum { EXACT_WORK_MOST = 16384 };
 
@@ -50,6 +51,7 @@ static double tolerance(double x) { return 1e-12 * fabs(x); }
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r) {
   double full = r->work / r->most, fine = fmin(d->o.quanta / full, d->o.most_quanta);
   double workers = ceil(r->most * r->scale * r->inside * (1 - 1e-12));
+  if (d->c.comm == BERTH_PS_SHARED && getenv("REVISE")) workers = 1e9;
   return d->o.exact_work ? 1 : r->most / fmin(fmax(1, floor(fine)), fmax(1, workers));
 }
 
@@ -276,6 +278,19 @@ static void trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors
   }
 }
 
+berth_status berth_i_pdors_shared_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *rates) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  rates->inside = rates->outside = j->tau;
+  if (!(d->fastest[job] >= 0)) {
+    berth_i_slot_state state = { d->blank.price, d->blank.left };
+    berth_status st = berth_i_slot_begin(d->solver, job, &state);
+    if (st == BERTH_OK) st = berth_i_slot_fastest(d->solver, &d->fastest[job]);
+    if (st != BERTH_OK) return st;
+  }
+  rates->most = d->fastest[job] / rates->scale;
+  return BERTH_OK;
+}
+
 /* Algorithm 2. */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
                                       berth_pdors_plan *out) {
@@ -286,6 +301,11 @@ berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from,
   };
   berth_i_pdors_rates_of(d, job, &s->rates);
   s->rates.work = work;
+  s->begun = BERTH_NONE;
+  if (d->c.comm == BERTH_PS_SHARED && getenv("REVISE")) {
+    berth_status st = berth_i_pdors_shared_rates(d, job, &s->rates);
+    if (st != BERTH_OK) return st;
+  }
   if (!berth_i_pdors_can_finish(d, &s->rates, from)) return BERTH_OK;
   if (d->o.exact_work && work > EXACT_WORK_MOST)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,

@@ -27,6 +27,16 @@ static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
   berth_status st = check_problem(d, r);
   if (st != BERTH_OK) return st;
+  if (getenv("REVISE")) {
+    berth_i_pdors_note_job(d, job);
+    const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+    berth_i_pdors_rates rates;
+    berth_i_pdors_rates_of(d, job, &rates);
+    for (int32_t k = 0; k < d->c.resources && berth_i_pdors_can_finish(d, &rates, j->arrival); k++)
+      if (d->family[0].capacity[k] > 0) d->revision.load[k] += (j->worker[k] + j->server[k] / j->ratio) * rates.work * rates.inside / d->family[0].capacity[k];
+    d->stale = true;
+    return BERTH_OK;
+  }
   berth_pdors_plan plan;
   if ((st = berth_pdors_admit(d, job, &plan)) != BERTH_OK || plan.admitted) return st;
   return berth_ps_refuse(r, job, isinf(plan.bound) ? NO_SCHEDULE : NO_PAYOFF);
@@ -34,6 +44,7 @@ static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
+  d->stale = true;
   if (d->o.reclaim) berth_i_pdors_reclaim(d, job, berth_ps_run_slot(r));
   return BERTH_OK;
 }
@@ -41,7 +52,10 @@ static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
 static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
   berth_pdors *d = ud;
   berth_status st = BERTH_OK;
-  if (d->o.extend && at > 0) {
+  if (getenv("REVISE")) {
+    if (d->stale) st = berth_i_pdors_revise(d, r, at);
+    d->stale = false;
+  } else if (d->o.extend && at > 0) {
     /* 1. Plans that ended with the slot before, too early. */
     const berth_i_pdors_slot *s = &d->slot[at - 1];
     for (size_t i = 0; i < s->n; i++) {
@@ -236,6 +250,7 @@ static berth_status init(berth_pdors *d) {
   for (int32_t i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
   if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK)
     return st;
+  if ((st = berth_i_pdors_revision_init(d)) != BERTH_OK) return st;
   if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK
       || (st = berth_i_pdors_search_init(d)) != BERTH_OK)
     return st;

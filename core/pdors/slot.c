@@ -5,6 +5,7 @@
  * Invariant: best_cost is that of best[0..best_n), INFINITY if there is none; whatever costs no
  * less by a bound is not solved. */
 #include "slot_internal.h"
+#include <stdlib.h>
 
 /* ---- arrays ---- */
 
@@ -40,6 +41,7 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
   s->ps = p;
   s->o = *o;
   s->c = *berth_ps_options_of(p);
+  s->shared = s->c.comm == BERTH_PS_SHARED && getenv("REVISE");
   s->whole = o->mode != BERTH_PDORS_FAITHFUL;
   berth_status st;
   if ((st = alloc_arrays(s)) != BERTH_OK) {
@@ -66,6 +68,8 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
                                 const berth_i_slot_state *state) {
   s->job = berth_ps_job_at(s->ps, job);
   if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
+  s->job_number = job;
+  s->listed = false;
   s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
   s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;
   berth_i_slot_classify(s, state);
@@ -138,6 +142,7 @@ static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_regi
 /* Racks before the cluster: they are nearer. */
 berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream,
                                 berth_i_slot_answer *out) {
+  if (s->shared) return berth_i_slot_shared(s, samples, out);
   berth_status st = BERTH_OK;
   berth_rng rng;
   berth_rng_init(&rng, s->o.seed, stream);

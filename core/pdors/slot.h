@@ -45,6 +45,8 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
  *        was solved before */
 berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream,
                                 berth_i_slot_answer *out);
+/** With shared links: most samples of the job in a slot of the state begun, by any offer. */
+berth_status berth_i_slot_fastest(berth_i_slot_solver *s, double *speed);
 const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s);
 
 #endif

@@ -85,6 +85,13 @@ typedef struct berth_i_slot_lp {
   size_t share_cap;
 } berth_i_slot_lp;
 
+/** With shared links: places, and what a job does there. */
+typedef struct berth_i_slot_offer {
+  double cost, speed;  /* samples in the slot */
+  size_t first;        /* in offer_place */
+  int32_t n;
+} berth_i_slot_offer;
+
 struct berth_i_slot_solver {
   berth_i_pool pool;
   berth_ctx *ctx;
@@ -116,6 +123,12 @@ struct berth_i_slot_solver {
   berth_i_slot_region *region;       /* [machines + 1] the cluster first */
   int32_t regions;
   double inside_slots, rack_slots;   /* worker-slots per sample on one machine, in one rack */
+  /* shared links */
+  bool shared, listed;               /* plans follow them; offers are listed for the state */
+  int32_t job_number, offers;
+  berth_i_slot_offer *offer;         /* [offers] by cost, and by speed */
+  berth_ps_place *offer_place;
+  size_t offer_cap, offer_places, offer_place_cap;
   /* best so far */
   berth_ps_place *best;              /* [machines] */
   int32_t best_n;
@@ -183,6 +196,9 @@ void berth_i_slot_round_faithfully(berth_i_slot_solver *s, const berth_i_slot_re
                                    berth_i_slot_want want, berth_rng *rng);
 void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
                                    berth_i_slot_want want, berth_rng *rng);
+
+/* ---- slot_shared.c ---- */
+berth_status berth_i_slot_shared(berth_i_slot_solver *s, double samples, berth_i_slot_answer *out);
 
 /* ---- slot_exact.c ---- */
 /** Keeps the best of all, if it is better than what there is; s->lp is that of the hulls. @return
