@@ -206,7 +206,8 @@ static double least_covering(const berth_pdors *d, int32_t job) {
 /* Twice the spread of prices if slots are solved exactly; 3 G / delta is what rounding adds. It
  * holds for L and U as published. */
 static double pdors_worst_case(const berth_pdors *d) {
-  bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1
+  bool published = d->o.plans == BERTH_PDORS_FINAL && !d->o.per_job
+                   && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1
                    && d->o.high_scale >= 1;
   bool exact = d->families == 2 || d->o.mode == BERTH_PDORS_EXACT,
        packing = d->o.favour == BERTH_PDORS_PACKING;

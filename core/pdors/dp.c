@@ -7,7 +7,6 @@
  * as they are computed. So the answer is that of the full table, in O(slots quanta most) besides
  * the amounts that are priced. */
 #include "pdors_internal.h"
-#include <stdlib.h>
 
 enum { EXACT_WORK_MOST = 16384 };
 
@@ -47,11 +46,11 @@ static int16_t *chosen_at(berth_i_pdors_search *s, int32_t i) {
 /* Sums in another order differ by so much. */
 static double tolerance(double x) { return 1e-12 * fabs(x); }
 
-/* Most in a slot is a whole number of quanta. Finer than a worker's slot makes no difference. */
+/* Most in a slot is a whole number of quanta. Finer than a worker's slot makes no difference, unless
+ * what a worker does depends on the places. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r) {
   double full = r->work / r->most, fine = fmin(d->o.quanta / full, d->o.most_quanta);
-  double workers = ceil(r->most * r->scale * r->inside * (1 - 1e-12));
-  if (d->c.comm == BERTH_PS_SHARED && getenv("REVISE")) workers = 1e9;
+  double workers = d->shared ? INFINITY : ceil(r->most * r->scale * r->inside * (1 - 1e-12));
   return d->o.exact_work ? 1 : r->most / fmin(fmax(1, floor(fine)), fmax(1, workers));
 }
 
@@ -278,19 +277,6 @@ static void trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors
   }
 }
 
-berth_status berth_i_pdors_shared_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *rates) {
-  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  rates->inside = rates->outside = j->tau;
-  if (!(d->fastest[job] >= 0)) {
-    berth_i_slot_state state = { d->blank.price, d->blank.left };
-    berth_status st = berth_i_slot_begin(d->solver, job, &state);
-    if (st == BERTH_OK) st = berth_i_slot_fastest(d->solver, &d->fastest[job]);
-    if (st != BERTH_OK) return st;
-  }
-  rates->most = d->fastest[job] / rates->scale;
-  return BERTH_OK;
-}
-
 /* Algorithm 2. */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
                                       berth_pdors_plan *out) {
@@ -299,13 +285,9 @@ berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from,
   *out = (berth_pdors_plan){
     .payoff = NAN, .utility = NAN, .cost = NAN, .bound = -INFINITY, .done = BERTH_NONE
   };
-  berth_i_pdors_rates_of(d, job, &s->rates);
+  berth_status st = berth_i_pdors_planned_rates(d, job, &s->rates);
+  if (st != BERTH_OK) return st;
   s->rates.work = work;
-  s->begun = BERTH_NONE;
-  if (d->c.comm == BERTH_PS_SHARED && getenv("REVISE")) {
-    berth_status st = berth_i_pdors_shared_rates(d, job, &s->rates);
-    if (st != BERTH_OK) return st;
-  }
   if (!berth_i_pdors_can_finish(d, &s->rates, from)) return BERTH_OK;
   if (d->o.exact_work && work > EXACT_WORK_MOST)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
@@ -324,7 +306,7 @@ berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from,
   /* 1. Classes of slots; no cost is known yet. */
   berth_i_pdors_classify(d);
   size_t works = (size_t)s->classes * (size_t)(s->most + 1);
-  berth_status st = BERTH_I_POOL_GROW(&d->pool, s->lower, s->works, works);
+  st = BERTH_I_POOL_GROW(&d->pool, s->lower, s->works, works);
   if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->known, s->options, works);
   if (st != BERTH_OK) return st;
   memset(s->known, 0, works * sizeof *s->known);

@@ -8,8 +8,6 @@
 /* A run: jobs are decided about as they arrive, and have in each slot what was committed to them
  * then. */
 
-enum { NO_SCHEDULE = 1, NO_PAYOFF = 2 };
-
 static berth_status check_problem(const berth_pdors *d, const berth_ps_run *r) {
   berth_ps *p = berth_ps_run_problem(r);
   const berth_ps_options *o = berth_ps_options_of(p);
@@ -27,24 +25,16 @@ static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
   berth_status st = check_problem(d, r);
   if (st != BERTH_OK) return st;
-  if (getenv("REVISE")) {
-    berth_i_pdors_note_job(d, job);
-    const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-    berth_i_pdors_rates rates;
-    berth_i_pdors_rates_of(d, job, &rates);
-    for (int32_t k = 0; k < d->c.resources && berth_i_pdors_can_finish(d, &rates, j->arrival); k++)
-      if (d->family[0].capacity[k] > 0) d->revision.load[k] += (j->worker[k] + j->server[k] / j->ratio) * rates.work * rates.inside / d->family[0].capacity[k];
-    d->stale = true;
-    return BERTH_OK;
-  }
+  if (d->o.plans == BERTH_PDORS_REVISED) return berth_i_pdors_arrive(d, r, job);
   berth_pdors_plan plan;
   if ((st = berth_pdors_admit(d, job, &plan)) != BERTH_OK || plan.admitted) return st;
-  return berth_ps_refuse(r, job, isinf(plan.bound) ? NO_SCHEDULE : NO_PAYOFF);
+  return berth_ps_refuse(r, job, isinf(plan.bound) ? BERTH_I_PDORS_NO_SCHEDULE
+                                                 : BERTH_I_PDORS_NO_PAYOFF);
 }
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
-  d->stale = true;
+  d->revision.due = true;
   if (d->o.reclaim) berth_i_pdors_reclaim(d, job, berth_ps_run_slot(r));
   return BERTH_OK;
 }
@@ -52,10 +42,7 @@ static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
 static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
   berth_pdors *d = ud;
   berth_status st = BERTH_OK;
-  if (getenv("REVISE")) {
-    if (d->stale) st = berth_i_pdors_revise(d, r, at);
-    d->stale = false;
-  } else if (d->o.extend && at > 0) {
+  if (d->o.extend && at > 0) {
     /* 1. Plans that ended with the slot before, too early. */
     const berth_i_pdors_slot *s = &d->slot[at - 1];
     for (size_t i = 0; i < s->n; i++) {
@@ -67,7 +54,8 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
      * planned again in the next slot. */
     int32_t n = d->n_late;
     d->n_late = 0;
-    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
+    d->revision.due |= n > 0;
+    for (int32_t i = 0; i < n && st == BERTH_OK && d->o.plans == BERTH_PDORS_FINAL; i++) {
       int32_t job = d->late[i];
       berth_pdors_plan plan;
       st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan);
@@ -76,6 +64,7 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
       else d->late[d->n_late++] = job;
     }
   }
+  if (d->o.plans == BERTH_PDORS_REVISED && d->revision.due) st = berth_i_pdors_revise(d, r, at);
   /* 3. What is committed in this slot. */
   const berth_i_pdors_slot *s = &d->slot[at];
   berth_ps_place *place = d->search.answer;
@@ -101,6 +90,7 @@ berth_pdors_options berth_pdors_default(void) {
                                 .quanta = 64,
                                 .most_quanta = 256,
                                 .safety = 2,
+                                .bounds = BERTH_PDORS_AUTO,
                                 .low_scale = 1,
                                 .high_scale = 1,
                                 .floor = 1e-6,
@@ -135,10 +125,18 @@ static const berth_choice *const forms[] = {
   C("given", "`factor`."),
   NULL
 };
+static const berth_choice *const plans[] = {
+  C("revised", "All jobs that are present are planned again when one came, ended or is late, those "
+               "worth most for their share of the cluster first; no other is refused than those "
+               "that cannot be done in time."),
+  C("final", "As published: a job is admitted with its plan for good when it comes, or refused."),
+  NULL
+};
 static const berth_choice *const bounds[] = {
   C("oracle", "From all jobs of the problem, as the evaluation does."),
   C("prior", "As given: `low` and `high`."),
   C("online", "From jobs that have come so far, widened by `safety`."),
+  C("auto", "oracle if plans are final, else online."),
   NULL
 };
 
@@ -147,6 +145,8 @@ static const berth_choice *const bounds[] = {
 const berth_option_table *berth_pdors_option_table(void) {
   static const berth_option options[] = {
     { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "which paper's" },
+    { FIELD(plans, CHOICE), .choices = plans,
+      .fallback = "revised; algorithm oasis, mode faithful: final", .text = "of jobs that are present" },
     { FIELD(mode, CHOICE), .choices = modes, .text = "how fractions become whole numbers" },
     { FIELD(favour, CHOICE), .choices = favours, .text = "which constraints rounding favours" },
     { FIELD(gdelta, CHOICE), .choices = forms,
@@ -168,9 +168,10 @@ const berth_option_table *berth_pdors_option_table(void) {
       .text = "L and U are worth per unit of all that a job takes, not as published" },
     { FIELD(floor, NUMBER), .high = 1, .text = "least utility in L, by importance" },
     { FIELD(reclaim, FLAG), .fallback = "true; mode faithful: false",
-      .text = "what an early end leaves is free again" },
+      .text = "what an early end leaves is free again; false requires plans final" },
     { FIELD(extend, FLAG), .fallback = "true; mode faithful: false",
-      .text = "a job that is not done at the end of its plan is planned on" },
+      .text = "a job that is not done at the end of its plan is planned on; false requires plans "
+              "final" },
     { FIELD(nodes, WHOLE), .low = 1, .text = "mode exact: entries of the table for a slot" },
     { FIELD(seed, SEED), .text = "of roundings" },
     { .key = NULL }
@@ -183,6 +184,12 @@ static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o,
   berth_status st = berth_options_check(ctx, berth_pdors_option_table(), o);
   if (st != BERTH_OK) return st;
   if (o->delta == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option delta is 1 (below 1)");
+  if (o->plans == BERTH_PDORS_REVISED && o->algorithm == BERTH_OASIS)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: algorithm oasis requires plans final");
+  if (o->plans == BERTH_PDORS_REVISED && !(o->reclaim && o->extend))
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "pdors: %s false requires plans final: revised ones always do so",
+                        o->reclaim ? "extend" : "reclaim");
   if (o->algorithm == BERTH_OASIS && c->machines < 2)
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "pdors: OASiS has machines for workers and others for servers: at least 2");
@@ -248,9 +255,9 @@ static berth_status init(berth_pdors *d) {
   berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
-  if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK)
+  if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK
+      || (st = berth_i_pdors_revision_init(d)) != BERTH_OK)
     return st;
-  if ((st = berth_i_pdors_revision_init(d)) != BERTH_OK) return st;
   if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK
       || (st = berth_i_pdors_search_init(d)) != BERTH_OK)
     return st;
@@ -272,6 +279,9 @@ berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth
   d->o = *opts;
   d->c = *c;
   d->cells = (size_t)c->machines * (size_t)c->resources;
+  if (d->o.bounds == BERTH_PDORS_AUTO)
+    d->o.bounds = d->o.plans == BERTH_PDORS_FINAL ? BERTH_PDORS_ORACLE : BERTH_PDORS_ONLINE;
+  d->shared = c->comm == BERTH_PS_SHARED && d->o.plans == BERTH_PDORS_REVISED;
   d->families = opts->algorithm == BERTH_OASIS ? 2 : 1;
   d->split = d->families == 2 ? c->machines - c->machines / 2 : c->machines;
   if ((st = init(d)) != BERTH_OK) {

@@ -107,18 +107,18 @@ typedef struct berth_i_pdors_search {
 /** A job that is present, when all are planned again. */
 typedef struct berth_i_pdors_present {
   int32_t job;
-  double left, density, utility; /* samples; utility at best per share of the cluster; as planned */
+  double left, density; /* samples; utility at best for its share of the cluster */
 } berth_i_pdors_present;
 
-/** Plans of all jobs that are present: the best so far, and what it is made with. */
+/** Of plans that are revised. */
 typedef struct berth_i_pdors_revision {
+  bool due;                          /* a job came, ended or is late since the last one */
   int32_t *active, n;                /* [jobs] */
-  berth_i_pdors_present *present;    /* [jobs] */
-  double *load;                      /* [resources] of all jobs so far */
-  berth_i_pdors_entry *entry;        /* [cap] of the best plan */
-  int32_t *slot;                     /* [cap_slot] */
-  size_t entries, cap, cap_slot;
-  int32_t *last;                     /* [jobs] of the best plan */
+  berth_i_pdors_present *present;    /* [jobs] in the order of planning */
+  double load[BERTH_PS_RESOURCES];   /* shares that all jobs so far would take, in slots of the
+                                        whole cluster */
+  double *fastest;                   /* [jobs] shared links: samples in an empty slot; NAN: not
+                                        computed yet */
 } berth_i_pdors_revision;
 
 typedef struct berth_i_oasis berth_i_oasis;
@@ -140,9 +140,7 @@ struct berth_pdors {
                                       refused */
   berth_i_pdors_slot blank, *slot; /* [slots] */
   int32_t *mark, stamp;            /* [machines] */
-  double *fastest;                 /* [jobs] with shared links, samples in an empty slot */
-  double scale;                    /* log of the factor of all prices */
-  bool stale;                      /* REVISED: a job came or ended since the last plan */
+  bool shared;                     /* plans follow shared links: REVISED only */
   berth_i_pdors_revision revision;
   berth_i_slot_solver *solver;     /* PD-ORS */
   berth_i_oasis *oasis;
@@ -176,13 +174,17 @@ berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors
 /** What is committed to a job from that slot on is free again. */
 void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from);
 
-/** Nothing is committed from that slot on. */
+/** Nothing is committed any more from that slot on. */
 void berth_i_pdors_clear(berth_pdors *d, int32_t from);
-/** As committed before, from a copy. */
-berth_status berth_i_pdors_put(berth_pdors *d, int32_t slot, const berth_i_pdors_entry *e);
 
-/* ---- revise.c: all jobs that are present are planned again ---- */
+/* ---- revise.c ---- */
+enum { BERTH_I_PDORS_NO_SCHEDULE = 1, BERTH_I_PDORS_NO_PAYOFF = 2 }; /* causes of refusals */
 berth_status berth_i_pdors_revision_init(berth_pdors *d);
+/** As plans have them: of an empty cluster, or, with shared links, of the best offer there. */
+berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
+/** REVISED: it is refused, or planned in the next revision. */
+berth_status berth_i_pdors_arrive(berth_pdors *d, berth_ps_run *r, int32_t job);
+/** Plans all jobs that are present, from that slot on. */
 berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from);
 
 /* ---- lower.c: slots that are alike, and bounds on their costs ---- */
@@ -194,7 +196,6 @@ double berth_i_pdors_relaxed(berth_pdors *d);
 berth_status berth_i_pdors_search_init(berth_pdors *d);
 
 /* ---- dp.c ---- */
-berth_status berth_i_pdors_shared_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *rates);
 /** Samples. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r);
 /** Of random numbers, for v quanta of a job in a slot. */

@@ -194,7 +194,7 @@ double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t res
   double capacity = capacity_of(d, machine)[resource];
   if (!(capacity > 0)) return INFINITY;
   if (!f->ready || !f->wanted[resource]) return 0;
-  return exp(d->scale + f->log_low + used / capacity * (f->log_high[resource] - f->log_low));
+  return exp(f->log_low + used / capacity * (f->log_high[resource] - f->log_low));
 }
 
 berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low,

@@ -1,121 +1,119 @@
-/* Plans of all present jobs, made again. */
-#include "pdors_internal.h"
+/* Revised plans: whenever a job came, ended or is late, all jobs that are present are planned again
+ * from that slot on, one after the other, each for what is left of it by the search of algorithm 2
+ * at the prices of what was committed to those before it. A job without a plan waits.
+ *
+ * The order decides who gets what: jobs that are worth most for their share of the cluster come
+ * first. A share is of each resource, weighted by the load of it: what all jobs so far would take.
+ * What is left of a job that runs is less, so its density grows, and it is seldom displaced. Nothing
+ * of the future is used. Jobs at the head of the order that are the same as in the last revision,
+ * and on time, keep their plans.
+ *
+ * O(jobs present) searches. Departs from the paper, where a plan and a refusal are final: the model
+ * lets jobs be resized, moved and paused in every slot, so what was planned for later need not be
+ * kept. The ratio that the paper guarantees is not proved for this. */
 #include "base/sort_internal.h"
-
-static double env(const char *name, double other) {
-  const char *x = getenv(name);
-  return x ? atof(x) : other;
-}
+#include "pdors_internal.h"
 
 berth_status berth_i_pdors_revision_init(berth_pdors *d) {
   berth_i_pdors_revision *v = &d->revision;
   size_t jobs = (size_t)berth_ps_jobs(d->ps);
   v->active = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->active);
   v->present = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->present);
-  v->last = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->last);
-  d->fastest = berth_i_pool_alloc(&d->pool, jobs, sizeof *d->fastest);
-  for (size_t i = 0; d->fastest && i < jobs; i++) d->fastest[i] = -1;
-  v->load = berth_i_pool_zalloc(&d->pool, BERTH_PS_RESOURCES, sizeof *v->load);
+  v->fastest = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->fastest);
+  for (size_t i = 0; v->fastest && i < jobs; i++) v->fastest[i] = NAN;
   return berth_i_pool_status(&d->pool);
+}
+
+/* ---- rates ---- */
+
+/* With shared links, what is sent depends on the places: of equation 1 only the computing is a
+ * bound. The most in a slot is that of the best offer of an empty one. */
+berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
+  berth_i_pdors_rates_of(d, job, out);
+  if (!d->shared) return BERTH_OK;
+  out->inside = out->outside = berth_ps_job_at(d->ps, job)->tau;
+  double *fastest = &d->revision.fastest[job];
+  if (isnan(*fastest)) {
+    berth_i_slot_state state = { d->blank.price, d->blank.left };
+    berth_status st = berth_i_slot_begin(d->solver, job, &state);
+    if (st == BERTH_OK) st = berth_i_slot_fastest(d->solver, fastest);
+    if (st != BERTH_OK) return st;
+  }
+  out->most = *fastest / out->scale;
+  return BERTH_OK;
+}
+
+/* ---- the order ---- */
+
+/* Share of a resource, of the whole cluster in one slot, that so much work takes: on one machine if
+ * it fits there. */
+static double share_of(const berth_pdors *d, int32_t job, const berth_i_pdors_rates *r,
+                       int32_t resource) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  double demand = j->worker[resource] + j->server[resource] / j->ratio;
+  double slots = berth_ps_worker_slots(j, r->most_in > 0 ? j->inside : j->across);
+  return demand > 0 ? demand * r->work * slots / d->family[0].capacity[resource] : 0;
+}
+
+static double density_of(const berth_pdors *d, int32_t job, const berth_i_pdors_rates *r,
+                         int32_t from) {
+  const berth_ps_job *j = berth_ps_job_at(d->ps, job);
+  double last = from + ceil(r->work / r->most * (1 - 1e-12)) - 1, weighted = 0;
+  for (int32_t k = 0; k < d->c.resources; k++)
+    weighted += d->revision.load[k] * share_of(d, job, r, k);
+  double worth = berth_ps_utility(j, last - j->arrival);
+  return weighted > 0 ? worth / weighted : worth > 0 ? INFINITY : 0;
 }
 
 BERTH_I_SORT(sort_by_density, berth_i_pdors_present, BERTH_I_DOWN(density) BERTH_I_UP(job))
 
-static berth_status keep(berth_pdors *d, int32_t from) {
-  berth_i_pdors_revision *v = &d->revision;
-  v->entries = 0;
-  for (int32_t t = from; t < d->c.slots; t++) {
-    berth_i_pdors_slot *s = &d->slot[t];
-    berth_status st = BERTH_I_POOL_GROW(&d->pool, v->entry, v->cap, v->entries + s->n);
-    if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, v->slot, v->cap_slot, v->entries + s->n);
-    if (st != BERTH_OK) return st;
-    for (size_t i = 0; i < s->n; i++) {
-      v->entry[v->entries] = s->entry[i];
-      v->slot[v->entries++] = t;
-    }
-  }
-  memcpy(v->last, d->last, (size_t)berth_ps_jobs(d->ps) * sizeof *v->last);
+berth_status berth_i_pdors_arrive(berth_pdors *d, berth_ps_run *r, int32_t job) {
+  berth_i_pdors_rates rates;
+  berth_status st = berth_i_pdors_planned_rates(d, job, &rates);
+  if (st != BERTH_OK) return st;
+  if (!berth_i_pdors_can_finish(d, &rates, berth_ps_job_at(d->ps, job)->arrival))
+    return berth_ps_refuse(r, job, BERTH_I_PDORS_NO_SCHEDULE);
+  for (int32_t k = 0; k < d->c.resources; k++)
+    d->revision.load[k] += share_of(d, job, &rates, k);
+  berth_i_pdors_note_job(d, job);
+  d->revision.due = true;
   return BERTH_OK;
 }
 
-static berth_status back(berth_pdors *d, int32_t from) {
+/* ---- a revision ---- */
+
+/* Jobs that cannot be done in time any more leave. */
+static berth_status list_present(berth_pdors *d, berth_ps_run *r, int32_t from) {
   berth_i_pdors_revision *v = &d->revision;
-  berth_i_pdors_clear(d, from);
-  berth_status st = BERTH_OK;
-  for (size_t i = 0; i < v->entries && st == BERTH_OK; i++)
-    st = berth_i_pdors_put(d, v->slot[i], &v->entry[i]);
-  memcpy(d->last, v->last, (size_t)berth_ps_jobs(d->ps) * sizeof *v->last);
-  return st;
-}
-
-static void set_scale(berth_pdors *d, double scale) {
-  if (d->scale == scale) return;
-  d->scale = scale;
-  d->epoch++;
-}
-
-/* plan these that have none, in order */
-static berth_status plan_all(berth_pdors *d, berth_i_pdors_present *p, int32_t n, int32_t from, double scale, double *total) {
-  berth_status st = BERTH_OK;
-  int passes = (int)env("PASSES", 1);
-  *total = 0;
-  for (int32_t i = 0; i < n; i++) p[i].utility = 0;
-  for (int pass = 0; pass < passes; pass++) {
-    set_scale(d, pass == passes - 1 ? (passes == 1 ? scale : -14) : scale);
-    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-      if (p[i].utility > 0) continue;
-      berth_pdors_plan plan;
-      st = berth_i_pdors_search_for(d, p[i].job, from, p[i].left, &plan);
-      if (st == BERTH_OK && plan.admitted) {
-        st = berth_i_pdors_commit(d, p[i].job, &plan);
-        p[i].utility = plan.utility;
-        *total += plan.utility;
-      }
-    }
+  int32_t n = berth_ps_run_active(r, berth_ps_jobs(d->ps), v->active);
+  v->n = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t job = v->active[i];
+    berth_i_pdors_rates rates;
+    berth_status st = berth_i_pdors_planned_rates(d, job, &rates);
+    if (st != BERTH_OK) return st;
+    rates.work = berth_ps_run_left(r, job);
+    if (berth_i_pdors_can_finish(d, &rates, from))
+      v->present[v->n++] = (berth_i_pdors_present){ job, rates.work,
+                                                    density_of(d, job, &rates, from) };
+    else if ((st = berth_ps_refuse(r, job, BERTH_I_PDORS_NO_SCHEDULE)) != BERTH_OK) return st;
   }
-  return st;
+  sort_by_density(v->present, (size_t)v->n);
+  return BERTH_OK;
 }
 
 berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from) {
   berth_i_pdors_revision *v = &d->revision;
-  int32_t n = berth_ps_run_active(r, berth_ps_jobs(d->ps), v->active), m = 0;
-  double top = 0, weight[BERTH_PS_RESOURCES] = { 0 }, power = env("POWER", 1);
-  for (int32_t k = 0; k < d->c.resources; k++) top = fmax(top, v->load[k]);
-  for (int32_t k = 0; k < d->c.resources; k++) weight[k] = top > 0 ? pow(v->load[k] / top, power) : 1;
-  for (int32_t i = 0; i < n; i++) {
-    int32_t job = v->active[i];
-    const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-    berth_i_pdors_rates rates;
-    berth_i_pdors_rates_of(d, job, &rates);
-    double cc = rates.most_in / rates.inside >= rates.most_out / rates.outside ? rates.inside : rates.outside;
-    if (d->c.comm == BERTH_PS_SHARED) {
-      berth_status st1 = berth_i_pdors_shared_rates(d, job, &rates);
-      if (st1 != BERTH_OK) return st1;
-    }
-    rates.work = berth_ps_run_left(r, job);
-    if (!berth_i_pdors_can_finish(d, &rates, from)) continue;
-    double slots = ceil(rates.work / rates.most * (1 - 1e-9));
-    double best = berth_ps_utility(j, from + slots - 1 - j->arrival);
-    if (best < env("LEAST", 1e-3) * j->importance) continue;
-    double share = 0, c = cc;
-    for (int32_t k = 0; k < d->c.resources; k++)
-      if (d->family[0].capacity[k] > 0) share += weight[k] * (j->worker[k] + j->server[k] / j->ratio) * rates.work * c / d->family[0].capacity[k];
-    v->present[m++] = (berth_i_pdors_present){ job, rates.work, best / share, 0 };
+  berth_status st = list_present(d, r, from);
+  if (st != BERTH_OK) return st;
+  berth_i_pdors_clear(d, from);
+  for (int32_t i = 0; i < v->n; i++) {
+    berth_pdors_plan plan;
+    int32_t job = v->present[i].job;
+    st = berth_i_pdors_search_for(d, job, from, v->present[i].left, &plan);
+    if (st == BERTH_OK && plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
+    if (st != BERTH_OK) return st;
   }
-  sort_by_density(v->present, (size_t)m);
-  berth_status st;
-  double best, total;
-  berth_i_pdors_present *p = v->present;
-  best = -1;
-  char list[100];
-  strcpy(list, getenv("SCALES") ? getenv("SCALES") : "0");
-  int choices = 0;
-  for (char *x = strtok(list, ";"); x; x = strtok(NULL, ";"), choices++) {
-    berth_i_pdors_clear(d, from);
-    if ((st = plan_all(d, p, m, from, atof(x), &total)) != BERTH_OK) return st;
-    if (total <= best * (1 + 1e-9)) continue;
-    best = total;
-    if ((st = keep(d, from)) != BERTH_OK) return st;
-  }
-  return choices > 1 ? back(d, from) : BERTH_OK;
+  v->due = false;
+  return BERTH_OK;
 }

@@ -1,11 +1,11 @@
 /* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, which is a search
  * for the cheapest that holds it; else in one rack, or anywhere, which is an integer program: its
- * relaxation (slot_lp.c), then whole numbers (slot_round.c, slot_exact.c).
+ * relaxation (slot_lp.c), then whole numbers (slot_round.c, slot_exact.c). With shared links revised
+ * plans choose among offers instead (slot_shared.c).
  *
  * Invariant: best_cost is that of best[0..best_n), INFINITY if there is none; whatever costs no
  * less by a bound is not solved. */
 #include "slot_internal.h"
-#include <stdlib.h>
 
 /* ---- arrays ---- */
 
@@ -41,7 +41,7 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
   s->ps = p;
   s->o = *o;
   s->c = *berth_ps_options_of(p);
-  s->shared = s->c.comm == BERTH_PS_SHARED && getenv("REVISE");
+  s->shared = s->c.comm == BERTH_PS_SHARED && o->plans == BERTH_PDORS_REVISED;
   s->whole = o->mode != BERTH_PDORS_FAITHFUL;
   berth_status st;
   if ((st = alloc_arrays(s)) != BERTH_OK) {
@@ -68,7 +68,7 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
                                 const berth_i_slot_state *state) {
   s->job = berth_ps_job_at(s->ps, job);
   if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
-  s->job_number = job;
+  s->number = job;
   s->listed = false;
   s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
   s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;

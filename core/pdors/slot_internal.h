@@ -1,7 +1,8 @@
 /* One slot of one job: what the files of its solver share. A state of a slot is brought to classes
  * of machines that are alike (slot_classes.c), each with a polygon of what fits on one
  * (slot_corners.c); a region's program is relaxed (slot_lp.c), then rounded and repaired
- * (slot_round.c) or solved exactly (slot_exact.c). */
+ * (slot_round.c) or solved exactly (slot_exact.c). With shared links offers are listed
+ * (slot_shared.c). */
 #ifndef BERTH_PDORS_SLOT_INTERNAL_H
 #define BERTH_PDORS_SLOT_INTERNAL_H
 
@@ -125,7 +126,7 @@ struct berth_i_slot_solver {
   double inside_slots, rack_slots;   /* worker-slots per sample on one machine, in one rack */
   /* shared links */
   bool shared, listed;               /* plans follow them; offers are listed for the state */
-  int32_t job_number, offers;
+  int32_t number, offers;            /* of the job */
   berth_i_slot_offer *offer;         /* [offers] by cost, and by speed */
   berth_ps_place *offer_place;
   size_t offer_cap, offer_places, offer_place_cap;
@@ -198,6 +199,7 @@ void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_re
                                    berth_i_slot_want want, berth_rng *rng);
 
 /* ---- slot_shared.c ---- */
+/** The cheapest offer that does so many samples. */
 berth_status berth_i_slot_shared(berth_i_slot_solver *s, double samples, berth_i_slot_answer *out);
 
 /* ---- slot_exact.c ---- */

@@ -155,16 +155,3 @@ void berth_i_pdors_clear(berth_pdors *d, int32_t from) {
     price_all(d, s);
   }
 }
-
-berth_status berth_i_pdors_put(berth_pdors *d, int32_t slot, const berth_i_pdors_entry *e) {
-  berth_i_pdors_slot *s = &d->slot[slot];
-  berth_status st = alloc_slot(d, s);
-  if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, s->entry, s->cap, s->n + 1);
-  if (st != BERTH_OK) return st;
-  s->hash -= hash_of_row(d, s, e->place.machine);
-  take(d, s, e->job, &e->place);
-  s->hash += hash_of_row(d, s, e->place.machine);
-  price_row(d, s, e->place.machine);
-  s->entry[s->n++] = *e;
-  return BERTH_OK;
-}

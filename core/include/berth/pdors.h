@@ -44,11 +44,21 @@ typedef enum berth_pdors_gdelta {
 typedef enum berth_pdors_bounds {
   BERTH_PDORS_ORACLE, /* L and U from all jobs of the problem, as the evaluation does */
   BERTH_PDORS_PRIOR,  /* as given */
-  BERTH_PDORS_ONLINE  /* from jobs seen so far, widened by `safety` */
+  BERTH_PDORS_ONLINE, /* from jobs seen so far, widened by `safety` */
+  BERTH_PDORS_AUTO    /* default: ORACLE if plans are FINAL, else ONLINE */
 } berth_pdors_bounds;
+typedef enum berth_pdors_plans {
+  BERTH_PDORS_REVISED, /* default: in a run, all jobs that are present are planned again whenever
+                          one came, ended or is late, those worth most for their share of the cluster
+                          first. Only jobs that cannot be done in time are refused. With shared links
+                          plans follow the true speeds */
+  BERTH_PDORS_FINAL    /* as published: a job that comes is admitted with its plan for good, or
+                          refused; on shared links plans follow equation 1 */
+} berth_pdors_plans;
 
 typedef struct berth_pdors_options {
-  berth_pdors_algorithm algorithm;
+  berth_pdors_algorithm algorithm; /* OASIS requires plans FINAL */
+  berth_pdors_plans plans;
   berth_pdors_mode mode;
   berth_pdors_favour favour;
   berth_pdors_gdelta gdelta;
@@ -68,9 +78,9 @@ typedef struct berth_pdors_options {
                                  capacity at most half of a job's * worth */
   double floor;               /* least utility in L, by importance; default 1e-6 */
   int reclaim;                /* what an early end leaves is free again; default 1, 0 in the
-                                 published one */
+                                 published one; 0 requires plans FINAL */
   int extend;                 /* a job that is not done at the end of its plan (slower than thought)
-                                 is planned on; default 1 */
+                                 is planned on; default 1; 0 requires plans FINAL */
   int32_t nodes;              /* of EXACT: entries of its table for a slot; default 100000 */
   uint64_t seed;
 } berth_pdors_options;

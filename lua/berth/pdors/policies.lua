@@ -5,12 +5,17 @@ local problem = require "berth.pdors.problem"
 
 local policies = {}
 
-local PRIMAL_DUAL = { ["pd-ors"] = true, oasis = true }
+-- What the name decides of the options of the core.
+local PRIMAL_DUAL = {
+  ["pd-ors"] = { algorithm = "pd-ors" },
+  ["pd-ors-published"] = { algorithm = "pd-ors", plans = "final" },
+  oasis = { algorithm = "oasis" },
+}
 
 -- Those of the run; policies have others of their own: policies.options.
 options.declare("pdors.simulate", {
   { key = "believes", type = "problem", default = "the one that is played", readers = PRIMAL_DUAL,
-    only = "pd-ors, oasis", text = "the problem that is decided on" },
+    only = "pd-ors, pd-ors-published, oasis", text = "the problem that is decided on" },
   { key = "seed", type = "whole", default = "0", text = "of the policy's draws" },
   { key = "certify", type = "whole or flag", default = "100",
     text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
@@ -21,7 +26,9 @@ options.declare("pdors.simulate", {
 local function own_keys(name)
   local out = {}
   for _, key in ipairs(options.keys(name)) do
-    if key ~= "algorithm" and key ~= "backfill" and key ~= "seed" then out[#out + 1] = key end
+    if key ~= "algorithm" and key ~= "plans" and key ~= "backfill" and key ~= "seed" then
+      out[#out + 1] = key
+    end
   end
   return out
 end
@@ -58,10 +65,9 @@ local function play(run, about, policy, message, code)
   return about(policy)
 end
 
-local function primal_dual(algorithm)
+local function primal_dual(settings)
   return function(fn, p, run, given)
-    local o = chosen(fn, given, PDORS)
-    o.algorithm = algorithm
+    local o = options.merge(chosen(fn, given, PDORS), settings)
     return play(run,
       function(scheduler) return { core = scheduler, counts = scheduler:counts(), why = true } end,
       core.pdors(believed(fn, p, given).core, o))
@@ -88,7 +94,7 @@ local function slotted(name)
 end
 
 local players = {}
-for name in pairs(PRIMAL_DUAL) do players[name] = primal_dual(name) end
+for name, settings in pairs(PRIMAL_DUAL) do players[name] = primal_dual(settings) end
 for name in pairs(SLOTTED) do players[name] = slotted(name) end
 
 policies.names = options.sorted_keys(players)

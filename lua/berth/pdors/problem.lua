@@ -128,7 +128,7 @@ function Problem:worker_slots(job, bandwidth) return self.core:worker_slots(job,
 function Problem:bound(steps)
   steps = steps or STEPS
   if not self.bounds[steps] then
-    local scheduler, message, code = core.pdors(self.core)
+    local scheduler, message, code = core.pdors(self.core, { plans = "final" })
     if not scheduler then return nil, message, code end
     local certificate
     certificate, message, code = scheduler:certify(0, steps)

@@ -26,12 +26,18 @@ static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources
   for (int32_t r = 0; r < resources; r++) o->high[r] = high[r];
 }
 
-/* The mode sets defaults, which the other options change. */
+/* The algorithm, the mode and the kind of plans set defaults, which the other options change. */
 static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
   berth_pdors_options o = berth_pdors_default();
-  int t = bl_option_table(L, i, w, bl_pdors_tables), mode = (int)o.mode;
-  bl_get_choice(L, t, w, "mode", bl_choices(berth_pdors_option_table(), "mode"), &mode);
-  if (mode == BERTH_PDORS_FAITHFUL) o.reclaim = o.extend = 0;
+  const berth_option_table *table = berth_pdors_option_table();
+  int t = bl_option_table(L, i, w, bl_pdors_tables), mode = (int)o.mode, algorithm = (int)o.algorithm;
+  bl_get_choice(L, t, w, "mode", bl_choices(table, "mode"), &mode);
+  bl_get_choice(L, t, w, "algorithm", bl_choices(table, "algorithm"), &algorithm);
+  int plans = algorithm == BERTH_OASIS || mode == BERTH_PDORS_FAITHFUL ? BERTH_PDORS_FINAL
+                                                                       : BERTH_PDORS_REVISED;
+  bl_get_choice(L, t, w, "plans", bl_choices(table, "plans"), &plans);
+  o.plans = (berth_pdors_plans)plans;
+  if (mode == BERTH_PDORS_FAITHFUL && plans == BERTH_PDORS_FINAL) o.reclaim = o.extend = 0;
   bl_read_options(L, t, w, berth_pdors_option_table(), &o);
   read_prior(L, t, w, berth_ps_options_of(p)->resources, &o);
   return o;
