@@ -34,7 +34,8 @@ static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
-  d->revision.due = true;
+  if (d->o.plans == BERTH_PDORS_REVISED && d->last[job] >= berth_ps_run_slot(r))
+    berth_i_pdors_changed(d, job);
   if (d->o.reclaim) berth_i_pdors_reclaim(d, job, berth_ps_run_slot(r));
   return BERTH_OK;
 }
@@ -54,9 +55,12 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
      * planned again in the next slot. */
     int32_t n = d->n_late;
     d->n_late = 0;
-    d->revision.due |= n > 0;
-    for (int32_t i = 0; i < n && st == BERTH_OK && d->o.plans == BERTH_PDORS_FINAL; i++) {
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
       int32_t job = d->late[i];
+      if (d->o.plans == BERTH_PDORS_REVISED) {
+        berth_i_pdors_changed(d, job);
+        continue;
+      }
       berth_pdors_plan plan;
       st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan);
       if (st != BERTH_OK) break;

@@ -115,6 +115,8 @@ typedef struct berth_i_pdors_revision {
   bool due;                          /* a job came, ended or is late since the last one */
   int32_t *active, n;                /* [jobs] */
   berth_i_pdors_present *present;    /* [jobs] in the order of planning */
+  int32_t *order, *rank;             /* [jobs] of the last revision, and where each job is in it */
+  int32_t keep;                      /* plans of so many at its head are as they were made */
   double load[BERTH_PS_RESOURCES];   /* shares that all jobs so far would take, in slots of the
                                         whole cluster */
   double *fastest;                   /* [jobs] shared links: samples in an empty slot; NAN: not
@@ -184,6 +186,8 @@ berth_status berth_i_pdors_revision_init(berth_pdors *d);
 berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** REVISED: it is refused, or planned in the next revision. */
 berth_status berth_i_pdors_arrive(berth_pdors *d, berth_ps_run *r, int32_t job);
+/** A job ended early, or is late: those behind it in the order are planned again. */
+void berth_i_pdors_changed(berth_pdors *d, int32_t job);
 /** Plans all jobs that are present, from that slot on. */
 berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from);
 

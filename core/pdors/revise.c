@@ -19,6 +19,8 @@ berth_status berth_i_pdors_revision_init(berth_pdors *d) {
   size_t jobs = (size_t)berth_ps_jobs(d->ps);
   v->active = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->active);
   v->present = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->present);
+  v->order = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->order);
+  v->rank = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->rank);
   v->fastest = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->fastest);
   for (size_t i = 0; v->fastest && i < jobs; i++) v->fastest[i] = NAN;
   return berth_i_pool_status(&d->pool);
@@ -76,11 +78,18 @@ berth_status berth_i_pdors_arrive(berth_pdors *d, berth_ps_run *r, int32_t job) 
   for (int32_t k = 0; k < d->c.resources; k++)
     d->revision.load[k] += share_of(d, job, &rates, k);
   berth_i_pdors_note_job(d, job);
+  d->revision.rank[job] = INT32_MAX;
   d->revision.due = true;
   return BERTH_OK;
 }
 
 /* ---- a revision ---- */
+
+void berth_i_pdors_changed(berth_pdors *d, int32_t job) {
+  berth_i_pdors_revision *v = &d->revision;
+  v->due = true;
+  if (v->rank[job] < v->keep) v->keep = v->rank[job];
+}
 
 /* Jobs that cannot be done in time any more leave. */
 static berth_status list_present(berth_pdors *d, berth_ps_run *r, int32_t from) {
@@ -96,24 +105,49 @@ static berth_status list_present(berth_pdors *d, berth_ps_run *r, int32_t from) 
     if (berth_i_pdors_can_finish(d, &rates, from))
       v->present[v->n++] = (berth_i_pdors_present){ job, rates.work,
                                                     density_of(d, job, &rates, from) };
-    else if ((st = berth_ps_refuse(r, job, BERTH_I_PDORS_NO_SCHEDULE)) != BERTH_OK) return st;
+    else {
+      berth_i_pdors_changed(d, job);
+      berth_i_pdors_reclaim(d, job, from);
+      if ((st = berth_ps_refuse(r, job, BERTH_I_PDORS_NO_SCHEDULE)) != BERTH_OK) return st;
+    }
   }
   sort_by_density(v->present, (size_t)v->n);
   return BERTH_OK;
+}
+
+/* How many at the head of the order are those of the last one, less those that were done when they
+ * were planned to be. */
+static int32_t unchanged(const berth_pdors *d, const berth_ps_run *r) {
+  const berth_i_pdors_revision *v = &d->revision;
+  int32_t n = 0;
+  for (int32_t i = 0; i < v->keep; i++) {
+    if (!(berth_ps_run_left(r, v->order[i]) > 0)) continue;
+    if (n == v->n || v->present[n].job != v->order[i]) break;
+    n++;
+  }
+  return n;
 }
 
 berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from) {
   berth_i_pdors_revision *v = &d->revision;
   berth_status st = list_present(d, r, from);
   if (st != BERTH_OK) return st;
-  berth_i_pdors_clear(d, from);
-  for (int32_t i = 0; i < v->n; i++) {
+  int32_t n = unchanged(d, r);
+  if (n == 0) berth_i_pdors_clear(d, from);
+  for (int32_t i = n; i < v->n; i++) berth_i_pdors_reclaim(d, v->present[i].job, from);
+  for (int32_t i = n; i < v->n; i++) {
     berth_pdors_plan plan;
     int32_t job = v->present[i].job;
+    d->last[job] = BERTH_NONE;
     st = berth_i_pdors_search_for(d, job, from, v->present[i].left, &plan);
     if (st == BERTH_OK && plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
     if (st != BERTH_OK) return st;
   }
+  for (int32_t i = 0; i < v->n; i++) {
+    v->order[i] = v->present[i].job;
+    v->rank[v->order[i]] = i;
+  }
+  v->keep = v->n;
   v->due = false;
   return BERTH_OK;
 }
