@@ -453,6 +453,14 @@ static void descend(certifier *c, double utility, int32_t steps) {
   }
 }
 
+/* Jobs that are worth something at no prices. */
+static int32_t count_possible(certifier *c) {
+  int32_t n = 0, last;
+  for (size_t i = 0; i < c->cells; i++) c->price[i] = 0;
+  for (int32_t job = 0; job < c->jobs; job++) n += payoff(c, job, &last) > 0;
+  return n;
+}
+
 static void certify(certifier *c, double utility, int32_t steps) {
   const berth_pdors *d = c->d;
   size_t of_slot = (size_t)c->types * (size_t)c->resources;
@@ -487,10 +495,12 @@ berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps,
                         steps);
   certifier c;
   c.st = certifier_init(&c, d);
+  int32_t possible = c.st == BERTH_OK ? count_possible(&c) : 0;
   if (c.st == BERTH_OK) certify(&c, utility, steps);
   if (c.st == BERTH_OK) {
     c.best.utility = utility;
-    c.best.ratio = c.best.bound > 0 ? utility / c.best.bound : 1;
+    c.best.ratio = c.best.bound > 0 ? utility / c.best.bound : NAN;
+    c.best.possible = possible;
     c.best.worst_case = pdors_worst_case(d);
     *out = c.best;
   }

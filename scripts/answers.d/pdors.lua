@@ -21,10 +21,11 @@ local function told(problem, policy, options)
 end
 
 local runs = {
-  { "pd-ors" }, { "pd-ors", { per_job = true, floor = 1 } }, { "pd-ors", { mode = "faithful" } }, { "pd-ors",
-    { mode = "exact" } },
-  { "pd-ors", { favour = "covering", gdelta = "tight" } }, { "pd-ors", { bounds = "online" } }, { "pd-ors",
-    { extend = true, tries = 3 } },
+  { "pd-ors" }, { "pd-ors", { per_job = true, floor = 1 } }, { "pd-ors", { mode = "exact" } },
+  { "pd-ors-published" }, { "pd-ors-published", { per_job = true, floor = 1 } },
+  { "pd-ors-published", { mode = "faithful" } }, { "pd-ors-published", { mode = "exact" } },
+  { "pd-ors-published", { favour = "covering", gdelta = "tight" } }, { "pd-ors-published", { bounds = "online" } },
+  { "pd-ors-published", { extend = true, tries = 3 } },
   { "oasis" }, { "oasis", { per_job = true, floor = 1 } }, { "fifo" }, { "fifo-backfill" }, { "drf" }, { "dorm" },
   { "dorm", { theta_f = 0.3, theta_a = 0.5 } }, { "dorm", { most_jobs = 0 } }, { "dorm", { nodes = 5 } }, { "optimus" },
 }
@@ -64,14 +65,14 @@ return function(add)
     local best = problems.tiny:offline { nodes = 20000 }
     return { best.utility, best.bound, best.proved, problems.tiny:bound() }, best.jobs
   end)
-  for _, policy in ipairs { "pd-ors", "oasis", "drf" } do add("ps tiny " .. policy, told(problems.tiny, policy,
+  for _, policy in ipairs { "pd-ors", "pd-ors-published", "oasis", "drf" } do add("ps tiny " .. policy, told(problems.tiny, policy,
     { certify = 30 })) end
   local shared = berth.pdors.problem(berth.pdors.generate("realistic", { seed = 4, jobs = 8, machines = 4, slots = 16,
     comm = "shared", moving = 0.2,
     worker_slots = { 2, 20 } }))
-  for _, policy in ipairs { "pd-ors", "optimus", "drf" } do add("ps shared " .. policy, told(shared, policy)) end
+  for _, policy in ipairs { "pd-ors", "pd-ors-published", "optimus", "drf" } do add("ps shared " .. policy, told(shared, policy)) end
   add("ps scheduler", function()
-    local s = assert(berth.pdors.scheduler(problems.realistic, { per_job = true, floor = 1 }))
+    local s = assert(berth.pdors.scheduler(problems.realistic, { plans = "final", per_job = true, floor = 1 }))
     local plans = {}
     for j = 1, 6 do plans[j] = s:admit(j) end
     local low, high = s:range(1, 2)
@@ -86,7 +87,7 @@ return function(add)
     return { type(f) }, options
   end)
   add("ps files", function()
-    local path, r = os.tmpname(), assert(berth.pdors.simulate(problems.realistic, "pd-ors"))
+    local path, r = os.tmpname(), assert(berth.pdors.simulate(problems.realistic, "pd-ors-published"))
     local texts = {}
     local function read(name)
       local file = assert(io.open(path))

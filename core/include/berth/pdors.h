@@ -150,7 +150,9 @@ typedef struct berth_pdors_certificate {
   double utility;     /* of the run */
   double bound;       /* no schedule of all these jobs, even one with all of them known in advance,
                          is worth more */
-  double ratio;       /* utility / bound; 1 if both are 0 */
+  double ratio;       /* utility / bound; NAN if the bound is 0 */
+  int32_t possible;   /* jobs that could be done in time, and worth something, if each were alone.
+                         0: no schedule of any policy is worth anything */
   double prices;      /* part of the bound: prices times capacities */
   double jobs;        /* part of the bound: payoffs */
   double worst_case;  /* what the paper guarantees: 6 G / delta max(1, ln U / L); OASiS and EXACT 2

@@ -133,7 +133,7 @@ function Problem:bound(steps)
     local certificate
     certificate, message, code = scheduler:certify(0, steps)
     if not certificate then return nil, message, code end
-    self.bounds[steps] = certificate.bound
+    self.bounds[steps], self.possible = certificate.bound, certificate.possible
   end
   return self.bounds[steps]
 end

@@ -136,7 +136,9 @@ end
 function Result:__tostring()
   local s, words = self.summary, {}
   words[1] = ("%s: utility %s"):format(self.scheduler, decimals(s.utility, 4))
-  if s.bound then
+  if self.possible == 0 then
+    words[2] = "no job can be done in time"
+  elseif s.ratio then
     words[2] = ("%s of the bound %s"):format(percent(s.ratio), decimals(s.bound, 4))
   end
   words[#words + 1] = ("%.0f of %.0f jobs done, %.0f refused"):format(s.done, #self.records,
@@ -167,7 +169,7 @@ local function summary_of(problem, report, certificate)
 end
 
 --- @tparam table about scheduler, seed, options, certificate ({ bound, ratio, worst_case }),
---  counts, why
+--  possible, counts, why
 function result.new(problem, run, about)
   local records = {}
   for j = 1, #problem.jobs do records[j] = record_of(problem, run, j, about.why) end
@@ -175,7 +177,7 @@ function result.new(problem, run, about)
   return setmetatable({
     problem = problem, records = records, log = run:log(), summary = summary, columns = COLUMNS,
     scheduler = about.scheduler, seed = about.seed, version = core.version, counts = about.counts,
-    utility = summary.utility, bound = summary.bound, ratio = summary.ratio,
+    possible = about.possible, utility = summary.utility, bound = summary.bound, ratio = summary.ratio,
     options = options.merge(about.options, { machines = problem.machines, slots = problem.slots,
       resources = problem.resources, slot_seconds = problem.slot_seconds }),
   }, Result)

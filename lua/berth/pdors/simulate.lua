@@ -30,7 +30,7 @@ local function certificate(p, utility, steps, primal_dual)
   if steps == false then return {} end
   local bound, message, code = p:bound(steps)
   if not bound then return nil, message, code end
-  local out = { bound = bound, ratio = bound > 0 and utility / bound or 1 }
+  local out = { bound = bound, ratio = bound > 0 and utility / bound or nil }
   if primal_dual then -- what the paper guarantees does not need improved prices
     local own
     own, message, code = primal_dual:certify(utility, 0)
@@ -73,6 +73,7 @@ local function simulate(given, policy, opts)
   if not about then return nil, message, code end
   about.certificate, message, code = certificate(p, r:report().utility, o.certify, about.core)
   if not about.certificate then return nil, message, code end
+  about.possible = o.certify ~= false and p.possible or nil
   about.seed, about.options = o.seed or 0, options.merge(o)
   for _, key in ipairs { "seed", "certify", "believes" } do about.options[key] = nil end
   return result.new(p, r, about)

@@ -179,7 +179,8 @@ static int counts(lua_State *L) {
 
 /* ---- certificates ---- */
 
-/* certify(utility, steps = 0): { utility, bound, ratio, prices, jobs, worst_case } */
+/* certify(utility, steps = 0): { utility, bound, ratio, possible, prices, jobs, worst_case }
+ */
 static int certify(lua_State *L) {
   BL_WHERE(w, "scheduler:certify");
   bl_pdors_box *b = self(L, w.fn);
@@ -189,10 +190,11 @@ static int certify(lua_State *L) {
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_pdors_certify(b->pdors, utility, steps, &c));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   bl_set_number(L, "utility", c.utility);
   bl_set_number(L, "bound", c.bound);
-  bl_set_number(L, "ratio", c.ratio);
+  set_if_there(L, "ratio", c.ratio);
+  bl_set_count(L, "possible", c.possible);
   bl_set_number(L, "prices", c.prices);
   bl_set_number(L, "jobs", c.jobs);
   set_if_there(L, "worst_case", c.worst_case);

@@ -145,12 +145,17 @@ local function one_problem(names, of_policy, given, write)
   if given.report then fail.need(berth.pdors.report(given.report, results)) end
   if given.json then
     write(json.encode(schema.document "cluster pdors" { { "jobs", #p.jobs },
-      { "machines", p.machines }, { "slots", p.slots },
+      { "possible", p.possible }, { "machines", p.machines }, { "slots", p.slots },
       { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", objects } }))
     return 0
   end
-  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs,
-    p.machines, p.slots, decimals(results[1].bound, 4)))
+  local size = ("%.0f jobs, %.0f machines, %.0f slots"):format(#p.jobs, p.machines, p.slots)
+  if p.possible == 0 then
+    write(size .. ": no job can be done in time, under any policy")
+  else
+    write(("%s: %.0f can be done in time, no schedule is worth more than %s"):format(size,
+      p.possible, decimals(results[1].bound, 4)))
+  end
   for _, line in ipairs(table_of(results)) do write(line) end
   return 0
 end
