@@ -147,7 +147,7 @@ static int decided[2];
 
 static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   naive n = { .p = p, .algorithm = algorithm, .low = 0.05, .high = 30 };
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   berth_ps *ps = make_problem(p);
   o.algorithm = algorithm;
   o.mode = BERTH_PDORS_EXACT;

@@ -80,9 +80,16 @@ static berth_pdors *make_pdors(berth_ps *ps, berth_pdors_options o) {
   return OWNED(d);
 }
 
-/* Options by a number, so that all come up. */
-static berth_pdors_options some_options(int32_t k) {
+/* As published: plans are final. */
+static berth_pdors_options published(void) {
   berth_pdors_options o = berth_pdors_default();
+  o.plans = BERTH_PDORS_FINAL;
+  return o;
+}
+
+/* Options of final plans by a number, so that all come up. */
+static berth_pdors_options some_options(int32_t k) {
+  berth_pdors_options o = published();
   o.algorithm = k % 4 == 3 ? BERTH_OASIS : BERTH_PDORS;
   o.mode = (berth_pdors_mode)(k % 3);
   o.favour = (berth_pdors_favour)(k / 2 % 2);

@@ -18,7 +18,7 @@ static double sigmoid(double urgency, double slots) {
 TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share") {
   small_problem p = hand();
   berth_ps *ps = make_problem(&p);
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   berth_pdors *d = make_pdors(ps, o);
   /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2)
    * worker-slots, each 4 in all: 32; all capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu
@@ -50,7 +50,7 @@ TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share") {
   CHECK_NEAR(got_high, high / 2, 1e-12 * high);
   CASE("by job: worth per unit of all that it takes");
   /* At best 4 worker-slots, each with a server; at worst 8, each 4 of all. */
-  o = berth_pdors_default();
+  o = published();
   o.per_job = true;
   scaled = make_pdors(ps, o);
   CHECK_OK(berth_pdors_range(scaled, 0, 0, &got_low, &got_high));
@@ -67,7 +67,7 @@ TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share") {
 
 TEST("what nobody takes costs nothing, what a machine has none of is not to be had") {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   p.job[0].worker[0] = p.job[0].server[0] = 0;
   p.capacity[3] = 0;
   berth_ps *ps = make_problem(&p);
@@ -88,7 +88,7 @@ TEST("what nobody takes costs nothing, what a machine has none of is not to be h
 
 TEST("given bounds are the prices of an empty and of a full machine") {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   p.jobs = 2;
   p.job[1] = p.job[0];
   p.job[1].importance = 1000;
@@ -117,7 +117,7 @@ TEST("given bounds are the prices of an empty and of a full machine") {
 
 TEST("OASiS: two of three machines have workers, the last has servers; each pool has its prices") {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   p.machines = 3;
   p.capacity[4] = p.capacity[5] = 8;
   o.algorithm = BERTH_OASIS;
@@ -146,23 +146,23 @@ static void refuses(berth_ps *ps, berth_pdors_options o, const char *text) {
 
 TEST("wrong options are refused, with their values") {
   small_problem p = hand();
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   p.machines = 1;
   berth_ps *ps = make_problem(&p);
   o.delta = 1;
   refuses(ps, o, "option delta is 1 (below 1)");
-  o = berth_pdors_default();
+  o = published();
   o.bounds = BERTH_PDORS_PRIOR;
   refuses(ps, o, "pdors: low is 0: above 0");
   o.low = 1;
   refuses(ps, o, "pdors: high of resource 0 is 0: above 0");
-  o = berth_pdors_default();
+  o = published();
   o.quanta = 0;
   refuses(ps, o, "option quanta is 0 (a finite number from 1)");
-  o = berth_pdors_default();
+  o = published();
   o.safety = NAN;
   refuses(ps, o, "option safety is nan (a finite number from 1)");
-  o = berth_pdors_default();
+  o = published();
   o.algorithm = BERTH_OASIS;
   refuses(ps, o, "pdors: OASiS has machines for workers and others for servers: at least 2");
 }

@@ -22,12 +22,19 @@ static berth_status work(void) {
   berth_ps_options po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
   berth_status st;
   if ((st = berth_ps_new(ctx, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
+  berth_pdors_options revised = berth_pdors_default();
   for (int32_t k = 0; k < 4 && st == BERTH_OK; k++) {
     berth_pdors_options o = some_options(k);
     st = run_of(ps, &o);
   }
+  TRY(st, run_of(ps, &revised));
   berth_pdors_optimum best;
   TRY(st, berth_pdors_offline(ps, 100, &best, NULL));
+  RELEASE(ps);
+  po.comm = BERTH_PS_SHARED;
+  ps = NULL;
+  TRY(st, berth_ps_new(ctx, &po, p.jobs, p.job, &ps));
+  TRY(st, run_of(ps, &revised));
   RELEASE(ps);
   return st;
 }

@@ -105,7 +105,7 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
 /* Thought to be half as fast as it is: what takes four slots in the plan takes two. */
 static void early_end(bool reclaim) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   p.job[0] = plain_job(0, 4, 2);
   p.job[1] = plain_job(5, 1, 1);
   berth_ps *ps = make_problem(&p);
@@ -129,7 +129,7 @@ static void early_end(bool reclaim) {
 /* Planned with half the time that a sample takes. */
 static int32_t done_when_slower(bool extend) {
   static big_problem p;
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   berth_rng rng = seeded(23, 1);
   fill(&p, &rng);
   for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
@@ -154,7 +154,7 @@ TEST("a plan where moves cost time ends when it is done without those that it do
   p.job[0] = plain_job(0, 5, 2);
   p.job[0].moving = 0.5;
   berth_ps *ps = make_problem(&p);
-  berth_pdors *d = make_pdors(ps, berth_pdors_default());
+  berth_pdors *d = make_pdors(ps, published());
   berth_pdors_plan plan = must_pdors_admit(d, 0);
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
@@ -167,7 +167,7 @@ static int64_t solved_of(int32_t slots) {
   berth_ps_options po = berth_ps_default(4, 2, slots, capacity);
   berth_ps_job j = plain_job(0, 60, 12);
   berth_ps *ps = must_ps_new(&po, 1, &j);
-  berth_pdors *d = make_pdors(ps, berth_pdors_default());
+  berth_pdors *d = make_pdors(ps, published());
   berth_pdors_plan plan;
   CHECK_OK(berth_pdors_decide(d, 0, &plan));
   CHECK(plan.admitted && plan.payoff <= plan.bound);
@@ -187,7 +187,7 @@ TEST("a decision and a certificate can be interrupted, and asked again") {
   berth_hooks hooks = { .interrupt = stop };
   berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
   berth_pdors *d = NULL;
-  berth_pdors_options o = berth_pdors_default();
+  berth_pdors_options o = published();
   berth_rng rng = seeded(1, 1);
   fill(&p, &rng);
   p.job[0] = plain_job(0, 4, 2);
