@@ -9,7 +9,8 @@ static berth_ps *three_machines(double samples) {
   berth_ps_job j = plain_job(0, samples, 3);
   j.across = 3;
   j.inside = 12;
-  j.urgency = 1;
+  j.urgency = 5;
+  j.target = 0.5;
   berth_ps_options o = berth_ps_default(3, 2, 4, capacity);
   o.comm = BERTH_PS_SHARED;
   return must_ps_new(&o, 1, &j);

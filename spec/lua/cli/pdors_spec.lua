@@ -19,7 +19,8 @@ describe("berth cluster pdors", function()
   it("prints each policy, and what no schedule exceeds", function()
     local exit, out, err = small("--seed", "3")
     assert.same({ 0, "" }, { exit, err })
-    assert.matches("^12 jobs, 6 machines, 30 slots: no schedule is worth more than %d+%.%d+", out)
+    assert.matches("^12 jobs, 6 machines, 30 slots: 8 can be done in time, no schedule is worth more "
+      .. "than %d+%.%d+", out)
     for _, name in ipairs(berth.pdors.policies) do
       assert.truthy(out:find("\n" .. name .. " ", 1, true), name)
     end
@@ -76,6 +77,17 @@ describe("berth cluster pdors", function()
     for _, id in ipairs { "utility", "resources", "machines", "numbers", "jobs", "made" } do
       assert.truthy(text:find(('<section id="%s">'):format(id), 1, true), id)
     end
+  end)
+
+  it("says when no job can be done in time", function()
+    local out = ran(run("--jobs", "3", "--machines", "1", "--slots", "2", "--policy", "pd-ors"))
+    assert.matches("^3 jobs, 1 machines, 2 slots: no job can be done in time, under any policy\n", out)
+    assert.matches("\npd%-ors +0%.0000 +%- +0 +3", out)
+    local found = json.decode(ran(run("--jobs", "3", "--machines", "1", "--slots", "2", "--policy",
+      "pd-ors", "--json")))
+    assert.equal(0, found.possible)
+    assert.equal(0, found.runs[1].bound)
+    assert.is_nil(found.runs[1].ratio)
   end)
 
   it("draws realistic jobs", function()

@@ -3,7 +3,7 @@ local berth = require "berth"
 local json = require "berth.base.json"
 local problems = require "support.ps_problems"
 local refused = require("support.errors").refused
-local raised = require("support.errors").raised
+local raised, raises = require("support.errors").raised, require("support.errors").raises
 local shell = require "support.shell"
 
 local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines,
@@ -89,11 +89,16 @@ describe("pdors.simulate", function()
     for _, o in ipairs { { mode = "faithful" }, { favour = "covering" },
       { gdelta = "tight", delta = 0.2 },
       { gdelta = "given", factor = 0.9 }, { bounds = "online", safety = 4 },
-      { bounds = "prior", low = 1e-9, high = { 1, 1, 1, 1 } }, { reclaim = false },
+      { bounds = "prior", low = 1e-9, high = { 1, 1, 1, 1 } },
       { quanta = 8, most_quanta = 16 }, { tries = 3 }, { floor = 1e-3 } } do
       o.certify = false
       assert(pdors.simulate(p, "pd-ors", o))
+      assert(pdors.simulate(p, "pd-ors-published", o))
     end
+    assert(pdors.simulate(p, "pd-ors-published", { reclaim = false, certify = false }))
+    raises("pdors: reclaim false requires plans final", pdors.simulate, p, "pd-ors",
+      { reclaim = false })
+    assert.has_error(function() pdors.simulate(p, "pd-ors", { plans = "final" }) end)
     assert.has_error(function() pdors.simulate(p, "pd-ors", { modes = "faithful" }) end)
     assert.has_error(function() pdors.simulate(p, "pd-ors", { mode = "hasty" }) end)
     assert.has_error(function() pdors.simulate(p, "no-such") end)
@@ -106,7 +111,7 @@ describe("pd-ors that believes something else", function()
     local truth = pdors.problem({ one_job { tau = 0.03 } }, machines(1, 6, 4))
     local thought = pdors.problem({ one_job() }, machines(1, 6, 4))
     local on = assert(pdors.simulate(truth, "pd-ors", { believes = thought }))
-    local off = assert(pdors.simulate(truth, "pd-ors", { believes = thought, extend = false }))
+    local off = assert(pdors.simulate(truth, "pd-ors-published", { believes = thought, extend = false }))
     assert.equal("done", on.records[1].state)
     assert.equal(0, off.utility)
   end)
@@ -138,7 +143,7 @@ describe("pdors.scheduler", function()
   it("prices from L when empty to U when full, geometrically between", function()
     local p = pdors.problem({ one_job(), one_job { arrival = 1, importance = 3 } },
       machines(2, 3, 6))
-    local s = assert(pdors.scheduler(p))
+    local s = assert(pdors.scheduler(p, { plans = "final" }))
     local low = s:price(1, 1, 0)
     local plan = assert(s:admit(1))
     assert.is_true(plan.admitted)

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
 local json = require "berth.base.json"
+local problems = require "support.ps_problems"
 local shell = require "support.shell"
 
 local pdors = berth.pdors
@@ -52,6 +53,28 @@ describe("results of pdors.simulate", function()
     local usage, mean = r:usage(), 0
     for t = 1, 20 do mean = mean + usage[2][t] / 20 end
     assert.near(r.summary.used.cpu, mean, 1e-9)
+  end)
+end)
+
+describe("pdors.simulate where no job can be done in time", function()
+  -- 100 samples at 100 in a slot at most, or more, in no more than two slots
+  local function of(epochs)
+    return assert(pdors.simulate(pdors.problem({ problems.one_job { epochs = epochs } },
+      problems.machines(1, 2, 4)), "pd-ors"))
+  end
+
+  it("says so, and has no ratio", function()
+    local r = of(21)
+    assert.same({ 0, 0, 0 }, { r.utility, r.bound, r.possible })
+    assert.is_nil(r.ratio)
+    assert.equal("pd-ors: utility 0.0000, no job can be done in time, 0 of 1 jobs done, 1 refused",
+      tostring(r))
+  end)
+
+  it("counts those that can", function()
+    local r = of(20)
+    assert.equal(1, r.possible)
+    assert.near(1, r.ratio, 1e-6)
   end)
 end)
 

@@ -191,6 +191,7 @@ local function objects_of(e)
     for _, name in ipairs(options.sorted_keys(point.fields)) do
       members[#members + 1] = { name, runs.interval(point.fields[name]) }
     end
+    if not point.fields.ratio then members[#members + 1] = { "ratio" } end -- all bounds are 0
     out[#out + 1] = json.object(members)
   end
   return schema.document "cluster pdors, several runs" { { "level", 0.95 }, { "points", out } }
