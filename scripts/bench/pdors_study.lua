@@ -2,6 +2,7 @@
 -- FILE (berth.experiment) and are not run again; then tables with 95 % intervals.
 -- lua scripts/bench/pdors_study.lua FILE [WHAT [SEEDS [SHARD]]]
 --   WHAT: comma-separated, all unless given:
+--     families   all policies on three families: a crowded cluster, an uncrowded one, shared links
 --     policies   PD-ORS, OASiS, Dorm, DRF, FIFO, Optimus on the default workload
 --     google     the same with the mix of classes 30 : 69 : 1
 --     realistic  the same on measured models
@@ -14,19 +15,29 @@
 --     bounds     L and U: of all jobs, these times factors, of the jobs seen so far
 --     offline    small problems against their optimum
 --     tau        deciding with a wrong tau
---   SEEDS: 20. SHARD: I/N.
+--   SEEDS: 20, which are 1 to 20; or FROM-TO. SHARD: I/N.
+-- PD-ORS is pd-ors-published where the experiment is about what the paper has (prices, roundings).
 local berth = require "berth"
 
-local path, what, seeds, shard = arg[1], arg[2], tonumber(arg[3] or 20), arg[4]
+local function seeds_of(text)
+  local from, to = text:match "^(%d+)%-(%d+)$"
+  if not from then return tonumber(text) end
+  local out = {}
+  for seed = tonumber(from), tonumber(to) do out[#out + 1] = seed end
+  return out
+end
+
+local path, what, seeds, shard = arg[1], arg[2], seeds_of(arg[3] or "20"), arg[4]
 if not path or not seeds then
   io.stderr:write("usage: pdors_study.lua FILE [WHAT [SEEDS [SHARD]]]\n")
   os.exit(2)
 end
 
-local COMPARED = { "pd-ors", "oasis", "dorm", "drf", "fifo", { "pd-ors, per job", "pd-ors", { per_job = true, floor = 1 } } }
 -- Prices as published, and those by all that a job takes.
 local PER_JOB = { per_job = true, floor = 1 }
-local ALL = { "pd-ors", "oasis", "dorm", "drf", "fifo", "fifo-backfill", "optimus", { "pd-ors, per job", "pd-ors", PER_JOB },
+local PER_JOB_PUBLISHED = { "pd-ors-published, per job", "pd-ors-published", PER_JOB }
+local COMPARED = { "pd-ors", "pd-ors-published", "oasis", "dorm", "drf", "fifo", PER_JOB_PUBLISHED }
+local ALL = { "pd-ors", "pd-ors-published", "oasis", "dorm", "drf", "fifo", "fifo-backfill", "optimus", PER_JOB_PUBLISHED,
   { "oasis, per job", "oasis", PER_JOB } }
 
 -- ---- tables ------------------------------------------------------------------------------------------------
@@ -101,6 +112,13 @@ local function compared(name, more)
   print_differences(e)
 end
 
+-- Of realistic jobs: ten for each machine; three for two machines; five for each machine, on links that their places share.
+local FAMILIES = { { "crowded", { jobs = 200 } }, { "uncrowded", { jobs = 30 } }, { "shared links", { comm = "shared" } } }
+
+function run.families()
+  for _, family in ipairs(FAMILIES) do compared("family " .. family[1], { generate = "realistic", given = family[2] }) end
+end
+
 function run.policies() compared "policies" end
 function run.google() compared("google", { given = { classes = "google" } }) end
 function run.realistic() compared("realistic", { generate = "realistic" }) end
@@ -120,12 +138,12 @@ local COUNTS = { { "utility", "%.1f" }, { "ratio", "%.3f" }, { "done", "%.1f" },
 function run.gdelta()
   local list = {}
   for _, favour in ipairs { "packing", "covering" } do
-    list[#list + 1] = { "favour " .. favour, "pd-ors", { favour = favour } }
+    list[#list + 1] = { "favour " .. favour, "pd-ors-published", { favour = favour } }
   end
   for _, mode in ipairs { "faithful", "repaired" } do
     for _, factor in ipairs { 0.35, 0.6, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2 } do
       local o = { mode = mode, gdelta = "given", factor = factor }
-      list[#list + 1] = { ("%s, G = %.2f"):format(mode, factor), "pd-ors", o }
+      list[#list + 1] = { ("%s, G = %.2f"):format(mode, factor), "pd-ors-published", o }
     end
   end
   print_points(study { name = "gdelta", policies = list }, { "policy" }, COUNTS)
@@ -136,7 +154,7 @@ function run.modes()
   for _, mode in ipairs { "faithful", "repaired" } do
     for _, favour in ipairs { "packing", "covering" } do
       for _, form in ipairs { "formula", "tight" } do
-        list[#list + 1] = { ("%s, %s, %s"):format(mode, favour, form), "pd-ors", { mode = mode, favour = favour, gdelta = form } }
+        list[#list + 1] = { ("%s, %s, %s"):format(mode, favour, form), "pd-ors-published", { mode = mode, favour = favour, gdelta = form } }
       end
     end
   end
@@ -146,21 +164,21 @@ end
 function run.quanta()
   local list = {}
   for _, n in ipairs { 8, 16, 32, 64, 128, 256 } do
-    list[#list + 1] = { ("%d quanta"):format(n), "pd-ors", { quanta = n, most_quanta = 4 * n } }
+    list[#list + 1] = { ("%d quanta"):format(n), "pd-ors-published", { quanta = n, most_quanta = 4 * n } }
   end
   print_points(study { name = "quanta", policies = list }, { "policy" }, FIELDS)
 end
 
 function run.bounds()
-  local list = { { "oracle", "pd-ors" } }
+  local list = { { "oracle", "pd-ors-published" } }
   for _, x in ipairs { 1e-3, 1e-2, 0.1, 10, 100, 1e3, 1e4, 1e5 } do
-    list[#list + 1] = { ("L times %g"):format(x), "pd-ors", { low_scale = x } }
+    list[#list + 1] = { ("L times %g"):format(x), "pd-ors-published", { low_scale = x } }
   end
   for _, x in ipairs { 0.01, 0.1, 0.5, 2, 10, 100 } do
-    list[#list + 1] = { ("U times %g"):format(x), "pd-ors", { high_scale = x } }
+    list[#list + 1] = { ("U times %g"):format(x), "pd-ors-published", { high_scale = x } }
   end
   for _, x in ipairs { 1, 2, 10, 100 } do
-    list[#list + 1] = { ("online, safety %g"):format(x), "pd-ors", { bounds = "online", safety = x } }
+    list[#list + 1] = { ("online, safety %g"):format(x), "pd-ors-published", { bounds = "online", safety = x } }
   end
   print_points(study { name = "bounds", policies = list }, { "policy" }, FIELDS)
 end
@@ -168,11 +186,11 @@ end
 function run.floor()
   local list = {}
   for _, x in ipairs { 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1 } do
-    list[#list + 1] = { ("floor %g"):format(x), "pd-ors", { floor = x } }
+    list[#list + 1] = { ("floor %g"):format(x), "pd-ors-published", { floor = x } }
     list[#list + 1] = { ("oasis, floor %g"):format(x), "oasis", { floor = x } }
   end
   for _, x in ipairs { 1e-6, 1e-3, 1e-1, 1 } do
-    list[#list + 1] = { ("per job, floor %g"):format(x), "pd-ors", { per_job = true, floor = x } }
+    list[#list + 1] = { ("per job, floor %g"):format(x), "pd-ors-published", { per_job = true, floor = x } }
   end
   print_points(study { name = "floor", policies = list }, { "policy" }, FIELDS)
 end
@@ -205,8 +223,8 @@ local function locality_trial(t)
     return berth.pdors.generate("default", given)
   end
   local o = { seed = t.seed, certify = false }
-  local with = assert(berth.pdors.simulate(draw(), "pd-ors", o))
-  local without = assert(berth.pdors.simulate(without_locality(draw()), "pd-ors", o))
+  local with = assert(berth.pdors.simulate(draw(), "pd-ors-published", o))
+  local without = assert(berth.pdors.simulate(without_locality(draw()), "pd-ors-published", o))
   local oasis = assert(berth.pdors.simulate(draw(), "oasis", o))
   return { pdors = with.utility, without = without.utility, oasis = oasis.utility, locality = with.utility - without.utility,
     over_oasis = with.utility - oasis.utility, inside = with.summary.inside }
@@ -229,7 +247,8 @@ local function offline_trial(t)
   local p = berth.pdors.problem(berth.pdors.generate("realistic", { seed = t.seed, jobs = t.jobs, machines = 2, slots = 4,
     batch = { 2, 4 }, worker_slots = { 1, 5 }, target = { 1, 3 }, arrivals = "uniform" }))
   local best, out = assert(p:offline { nodes = 20000 }), {}
-  for _, x in ipairs { { "pdors", "pd-ors" }, { "per_job", "pd-ors", PER_JOB }, { "exact", "pd-ors", { mode = "exact" } },
+  for _, x in ipairs { { "pdors", "pd-ors-published" }, { "per_job", "pd-ors-published", PER_JOB },
+    { "exact", "pd-ors-published", { mode = "exact" } }, { "revised", "pd-ors" },
     { "oasis", "oasis" }, { "drf", "drf" } } do
     local o = { seed = t.seed, certify = false }
     for key, value in pairs(x[3] or {}) do o[key] = value end
@@ -242,7 +261,7 @@ end
 
 function run.offline()
   local fields = { { "optimum", "%.1f" }, { "proved", "%.2f" } }
-  for _, name in ipairs { "bound", "pdors", "exact", "per_job", "oasis", "drf" } do fields[#fields + 1] = { name, "%.3f" } end
+  for _, name in ipairs { "bound", "revised", "pdors", "exact", "per_job", "oasis", "drf" } do fields[#fields + 1] = { name, "%.3f" } end
   print_points(experiment("offline", { { jobs = 3 }, { jobs = 4 }, { jobs = 6 } }, offline_trial), { "jobs" }, fields)
 end
 
@@ -257,19 +276,23 @@ local function tau_trial(t)
     job.tau = job.tau * (x >= 0 and 1 + x * (t.factor - 1) or 1 / (1 - x * (t.factor - 1)))
   end
   local o = { seed = t.seed, believes = berth.pdors.problem(believed) }
-  return told(assert(berth.pdors.simulate(true_one, "pd-ors", o)))
+  return told(assert(berth.pdors.simulate(true_one, t.policy, o)))
 end
 
 function run.tau()
   local points = {}
-  for _, x in ipairs { 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2 } do
-    points[#points + 1] = { factor = x, spread = 0 }
+  for _, policy in ipairs { "pd-ors", "pd-ors-published" } do
+    for _, x in ipairs { 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2 } do
+      points[#points + 1] = { policy = policy, factor = x, spread = 0 }
+    end
+    for _, x in ipairs { 1.05, 1.1, 1.2, 1.5, 2 } do
+      points[#points + 1] = { policy = policy, factor = x, spread = 1 }
+    end
   end
-  for _, x in ipairs { 1.05, 1.1, 1.2, 1.5, 2 } do points[#points + 1] = { factor = x, spread = 1 } end
-  print_points(experiment("tau", points, tau_trial), { "spread", "factor" }, FIELDS)
+  print_points(experiment("tau", points, tau_trial), { "policy", "spread", "factor" }, FIELDS)
 end
 
-local ORDER = { "policies", "google", "realistic", "machines", "jobs", "slots", "gdelta", "modes", "locality", "quanta", "floor",
+local ORDER = { "families", "policies", "google", "realistic", "machines", "jobs", "slots", "gdelta", "modes", "locality", "quanta", "floor",
   "bounds", "tau", "offline" }
 local function words(text)
   local out = {}
