@@ -108,7 +108,16 @@ typedef struct berth_i_pdors_search {
 typedef struct berth_i_pdors_present {
   int32_t job;
   double left, density; /* samples; utility at best for its share of the cluster */
+  double best;          /* utility at best: all of the cluster from now on */
 } berth_i_pdors_present;
+
+/** A copy of what is committed from a slot on. */
+typedef struct berth_i_pdors_copy {
+  berth_i_pdors_entry *entry;
+  int32_t *slot; /* of each entry */
+  int32_t *last; /* [jobs] */
+  size_t n, entry_cap, slot_cap;
+} berth_i_pdors_copy;
 
 /** Of plans that are revised. */
 typedef struct berth_i_pdors_revision {
@@ -119,6 +128,8 @@ typedef struct berth_i_pdors_revision {
   int32_t keep;                      /* plans of so many at its head are as they were made */
   double load[BERTH_PS_RESOURCES];   /* shares that all jobs so far would take, in slots of the
                                         whole cluster */
+  double *worth, *worth_before;      /* [jobs] utility as planned; 0: no plan */
+  berth_i_pdors_copy copy;
   double *fastest;                   /* [jobs] shared links: samples in an empty slot; NAN: not
                                         computed yet */
 } berth_i_pdors_revision;
@@ -178,6 +189,9 @@ void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from);
 
 /** Nothing is committed any more from that slot on. */
 void berth_i_pdors_clear(berth_pdors *d, int32_t from);
+/** Copies what is committed, and puts it back. */
+berth_status berth_i_pdors_save(berth_pdors *d, int32_t from, berth_i_pdors_copy *out);
+void berth_i_pdors_restore(berth_pdors *d, int32_t from, const berth_i_pdors_copy *copy);
 
 /* ---- revise.c ---- */
 enum { BERTH_I_PDORS_NO_SCHEDULE = 1, BERTH_I_PDORS_NO_PAYOFF = 2 }; /* causes of refusals */

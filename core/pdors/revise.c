@@ -6,7 +6,10 @@
  * first. A share is of each resource, weighted by the load of it: what all jobs so far would take.
  * What is left of a job that runs is less, so its density grows, and it is seldom displaced. Nothing
  * of the future is used. Jobs at the head of the order that are the same as in the last revision,
- * and on time, keep their plans.
+ * and on time, keep their plans. As long as the cluster is not overloaded (all work so far is less
+ * than it could do), the sum of the planned utilities is what counts, not what they leave for jobs
+ * to come: the job that loses most against its utility at best is tried first, and stays there if
+ * the sum is larger.
  *
  * O(jobs present) searches. Departs from the paper, where a plan and a refusal are final: the model
  * lets jobs be resized, moved and paused in every slot, so what was planned for later need not be
@@ -21,6 +24,9 @@ berth_status berth_i_pdors_revision_init(berth_pdors *d) {
   v->present = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->present);
   v->order = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->order);
   v->rank = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->rank);
+  v->worth = berth_i_pool_zalloc(&d->pool, jobs, sizeof *v->worth);
+  v->worth_before = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->worth_before);
+  v->copy.last = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->copy.last);
   v->fastest = berth_i_pool_alloc(&d->pool, jobs, sizeof *v->fastest);
   for (size_t i = 0; v->fastest && i < jobs; i++) v->fastest[i] = NAN;
   return berth_i_pool_status(&d->pool);
@@ -57,14 +63,16 @@ static double share_of(const berth_pdors *d, int32_t job, const berth_i_pdors_ra
   return demand > 0 ? demand * r->work * slots / d->family[0].capacity[resource] : 0;
 }
 
-static double density_of(const berth_pdors *d, int32_t job, const berth_i_pdors_rates *r,
-                         int32_t from) {
+/* @param r with the work that is left of it */
+static berth_i_pdors_present present(const berth_pdors *d, int32_t job,
+                                     const berth_i_pdors_rates *r, int32_t from) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   double last = from + ceil(r->work / r->most * (1 - 1e-12)) - 1, weighted = 0;
   for (int32_t k = 0; k < d->c.resources; k++)
     weighted += d->revision.load[k] * share_of(d, job, r, k);
-  double worth = berth_ps_utility(j, last - j->arrival);
-  return weighted > 0 ? worth / weighted : worth > 0 ? INFINITY : 0;
+  double best = berth_ps_utility(j, last - j->arrival);
+  double density = weighted > 0 ? best / weighted : best > 0 ? INFINITY : 0;
+  return (berth_i_pdors_present){ job, r->work, density, best };
 }
 
 BERTH_I_SORT(sort_by_density, berth_i_pdors_present, BERTH_I_DOWN(density) BERTH_I_UP(job))
@@ -103,8 +111,7 @@ static berth_status list_present(berth_pdors *d, berth_ps_run *r, int32_t from) 
     if (st != BERTH_OK) return st;
     rates.work = berth_ps_run_left(r, job);
     if (berth_i_pdors_can_finish(d, &rates, from))
-      v->present[v->n++] = (berth_i_pdors_present){ job, rates.work,
-                                                    density_of(d, job, &rates, from) };
+      v->present[v->n++] = present(d, job, &rates, from);
     else {
       berth_i_pdors_changed(d, job);
       berth_i_pdors_reclaim(d, job, from);
@@ -128,21 +135,87 @@ static int32_t unchanged(const berth_pdors *d, const berth_ps_run *r) {
   return n;
 }
 
-berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from) {
+/* Plans those in the order from there on. */
+static berth_status plan_from(berth_pdors *d, int32_t first, int32_t from) {
   berth_i_pdors_revision *v = &d->revision;
-  berth_status st = list_present(d, r, from);
-  if (st != BERTH_OK) return st;
-  int32_t n = unchanged(d, r);
-  if (n == 0) berth_i_pdors_clear(d, from);
-  for (int32_t i = n; i < v->n; i++) berth_i_pdors_reclaim(d, v->present[i].job, from);
-  for (int32_t i = n; i < v->n; i++) {
+  if (first == 0) berth_i_pdors_clear(d, from);
+  for (int32_t i = first; i < v->n; i++) berth_i_pdors_reclaim(d, v->present[i].job, from);
+  for (int32_t i = first; i < v->n; i++) {
     berth_pdors_plan plan;
     int32_t job = v->present[i].job;
     d->last[job] = BERTH_NONE;
-    st = berth_i_pdors_search_for(d, job, from, v->present[i].left, &plan);
+    berth_status st = berth_i_pdors_search_for(d, job, from, v->present[i].left, &plan);
     if (st == BERTH_OK && plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
     if (st != BERTH_OK) return st;
+    v->worth[job] = plan.admitted ? plan.utility : 0;
   }
+  return BERTH_OK;
+}
+
+static void move(berth_i_pdors_present *p, int32_t from, int32_t to) {
+  berth_i_pdors_present x = p[from];
+  if (to < from) memmove(p + to + 1, p + to, (size_t)(from - to) * sizeof *p);
+  else memmove(p + from, p + from + 1, (size_t)(to - from) * sizeof *p);
+  p[to] = x;
+}
+
+/* @param best out, the sum of what each is worth at best @param lost out, where the job is that
+ *        loses most against that; BERTH_NONE
+ * @return utility of all plans */
+static double utility_of(const berth_i_pdors_revision *v, double *best, int32_t *lost) {
+  double sum = 0, most = 0;
+  *best = 0;
+  *lost = BERTH_NONE;
+  for (int32_t i = 0; i < v->n; i++) {
+    double worth = v->worth[v->present[i].job], loss = v->present[i].best - worth;
+    sum += worth;
+    *best += v->present[i].best;
+    if (loss > most) most = loss, *lost = i;
+  }
+  return sum;
+}
+
+/* The work of all jobs so far is no more than the cluster could do by the end of the slot. */
+static bool underloaded(const berth_pdors *d, int32_t slot) {
+  for (int32_t k = 0; k < d->c.resources; k++)
+    if (d->revision.load[k] > slot + 1) return false;
+  return true;
+}
+
+enum { MOST_MOVES = 2 };
+static const double NO_LOSS = 1e-3; /* of the sum of what jobs are worth at best */
+
+/* The job that loses most goes first, if all plans together are worth more then. */
+static berth_status improve(berth_pdors *d, int32_t from) {
+  berth_i_pdors_revision *v = &d->revision;
+  size_t jobs = (size_t)berth_ps_jobs(d->ps);
+  int32_t lost;
+  double best, sum = utility_of(v, &best, &lost);
+  for (int32_t i = 0; i < MOST_MOVES && sum < best * (1 - NO_LOSS) && lost > 0; i++) {
+    int32_t at = lost;
+    berth_status st = berth_i_pdors_save(d, from, &v->copy);
+    if (st != BERTH_OK) return st;
+    memcpy(v->worth_before, v->worth, jobs * sizeof *v->worth);
+    move(v->present, at, 0);
+    if ((st = plan_from(d, 0, from)) != BERTH_OK) return st;
+    double now = utility_of(v, &best, &lost);
+    if (!(now > sum * (1 + 1e-9))) {
+      move(v->present, 0, at);
+      memcpy(v->worth, v->worth_before, jobs * sizeof *v->worth);
+      berth_i_pdors_restore(d, from, &v->copy);
+      return BERTH_OK;
+    }
+    sum = now;
+  }
+  return BERTH_OK;
+}
+
+berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from) {
+  berth_i_pdors_revision *v = &d->revision;
+  berth_status st = list_present(d, r, from);
+  if (st == BERTH_OK) st = plan_from(d, unchanged(d, r), from);
+  if (st == BERTH_OK && underloaded(d, from)) st = improve(d, from);
+  if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < v->n; i++) {
     v->order[i] = v->present[i].job;
     v->rank[v->order[i]] = i;

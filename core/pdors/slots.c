@@ -155,3 +155,35 @@ void berth_i_pdors_clear(berth_pdors *d, int32_t from) {
     price_all(d, s);
   }
 }
+
+berth_status berth_i_pdors_save(berth_pdors *d, int32_t from, berth_i_pdors_copy *out) {
+  out->n = 0;
+  for (int32_t t = from; t < d->c.slots; t++) {
+    const berth_i_pdors_slot *s = &d->slot[t];
+    size_t n = out->n + s->n;
+    berth_status st = BERTH_I_POOL_GROW(&d->pool, out->entry, out->entry_cap, n);
+    if (st == BERTH_OK) st = BERTH_I_POOL_GROW(&d->pool, out->slot, out->slot_cap, n);
+    if (st != BERTH_OK) return st;
+    for (size_t i = 0; i < s->n; i++, out->n++) {
+      out->entry[out->n] = s->entry[i];
+      out->slot[out->n] = t;
+    }
+  }
+  memcpy(out->last, d->last, (size_t)berth_ps_jobs(d->ps) * sizeof *out->last);
+  return BERTH_OK;
+}
+
+/* Arrays of a slot never shrink: there is room for all. */
+void berth_i_pdors_restore(berth_pdors *d, int32_t from, const berth_i_pdors_copy *copy) {
+  berth_i_pdors_clear(d, from);
+  for (size_t i = 0; i < copy->n; i++) {
+    berth_i_pdors_slot *s = &d->slot[copy->slot[i]];
+    const berth_i_pdors_entry *e = &copy->entry[i];
+    s->hash -= hash_of_row(d, s, e->place.machine);
+    take(d, s, e->job, &e->place);
+    s->hash += hash_of_row(d, s, e->place.machine);
+    price_row(d, s, e->place.machine);
+    s->entry[s->n++] = *e;
+  }
+  memcpy(d->last, copy->last, (size_t)berth_ps_jobs(d->ps) * sizeof *copy->last);
+}
