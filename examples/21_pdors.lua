@@ -24,17 +24,17 @@ end
 
 print(problem)
 print(("no schedule is worth more than %.1f"):format(problem:bound()))
-print("\npolicy           utility  of bound  done  median slots  on one machine")
-local by_job = { per_job = true, floor = 1 } -- prices by all that jobs take
-for _, x in ipairs { { "pd-ors", by_job }, { "pd-ors" }, { "oasis" }, { "drf" }, { "fifo" }, { one_each } } do
-  local r = assert(berth.pdors.simulate(problem, x[1], x[2]))
-  local s, name = r.summary, x[2] and "pd-ors, per job" or r.scheduler
-  print(("%-15s %8.1f %7.1f %% %5.0f %13.2f %13.1f %%"):format(name, r.utility, 100 * r.ratio, s.done,
+print("\npolicy            utility  of bound  done  median slots  on one machine")
+for _, policy in ipairs { "pd-ors", "pd-ors-published", "oasis", "drf", "fifo", one_each } do
+  local r = assert(berth.pdors.simulate(problem, policy))
+  local s = r.summary
+  print(("%-16s %8.1f %7.1f %% %5.0f %13.2f %13.1f %%"):format(r.scheduler, r.utility, 100 * r.ratio, s.done,
     s.training_median_slots, 100 * s.inside))
 end
 
 -- Prices grow with what is committed: from L when nothing is, to U when nothing is left.
-local scheduler = assert(berth.pdors.scheduler(problem, by_job))
+-- Here by all that jobs take.
+local scheduler = assert(berth.pdors.scheduler(problem, { plans = "final", per_job = true, floor = 1 }))
 local first = assert(scheduler:admit(1))
 local slot = first.schedule[1].slot
 local m = first.schedule[1].places[1][1]

@@ -46,8 +46,8 @@ static int16_t *chosen_at(berth_i_pdors_search *s, int32_t i) {
 /* Sums in another order differ by so much. */
 static double tolerance(double x) { return 1e-12 * fabs(x); }
 
-/* Most in a slot is a whole number of quanta. Finer than a worker's slot makes no difference, unless
- * what a worker does depends on the places. */
+/* Most in a slot is a whole number of quanta. Finer than a worker's slot makes no difference,
+ * unless what a worker does depends on the places. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r) {
   double full = r->work / r->most, fine = fmin(d->o.quanta / full, d->o.most_quanta);
   double workers = d->shared ? INFINITY : ceil(r->most * r->scale * r->inside * (1 - 1e-12));

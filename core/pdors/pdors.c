@@ -130,9 +130,9 @@ static const berth_choice *const forms[] = {
   NULL
 };
 static const berth_choice *const plans[] = {
-  C("revised", "All jobs that are present are planned again when one came, ended or is late, those "
-               "worth most for their share of the cluster first; no other is refused than those "
-               "that cannot be done in time."),
+  C("revised", "All jobs that are present are planned again when one came, ended early or is late, "
+               "those worth most for their share of the cluster first. Only jobs that cannot be "
+               "done in time are refused."),
   C("final", "As published: a job is admitted with its plan for good when it comes, or refused."),
   NULL
 };
@@ -150,7 +150,8 @@ const berth_option_table *berth_pdors_option_table(void) {
   static const berth_option options[] = {
     { FIELD(algorithm, CHOICE), .choices = algorithms, .text = "which paper's" },
     { FIELD(plans, CHOICE), .choices = plans,
-      .fallback = "revised; algorithm oasis, mode faithful: final", .text = "of jobs that are present" },
+      .fallback = "revised; algorithm oasis, mode faithful: final",
+      .text = "whether plans and refusals are final" },
     { FIELD(mode, CHOICE), .choices = modes, .text = "how fractions become whole numbers" },
     { FIELD(favour, CHOICE), .choices = favours, .text = "which constraints rounding favours" },
     { FIELD(gdelta, CHOICE), .choices = forms,

@@ -4,12 +4,13 @@
  *
  * The order decides who gets what: jobs that are worth most for their share of the cluster come
  * first. A share is of each resource, weighted by the load of it: what all jobs so far would take.
- * What is left of a job that runs is less, so its density grows, and it is seldom displaced. Nothing
- * of the future is used. Jobs at the head of the order that are the same as in the last revision,
- * and on time, keep their plans. As long as the cluster is not overloaded (all work so far is less
- * than it could do), the sum of the planned utilities is what counts, not what they leave for jobs
- * to come: the job that loses most against its utility at best is tried first, and stays there if
- * the sum is larger.
+ * What is left of a job that runs is less, so its density grows, and it is seldom displaced.
+ * Nothing of the future is used. Jobs at the head of the order that are the same as in the last
+ * revision, and on time, keep their plans.
+ *
+ * As long as the cluster is not overloaded (all work so far is less than it could do), the sum of
+ * the planned utilities is what counts, not what they leave for jobs to come: the job that loses
+ * most against its utility at best is planned first, and stays there if the sum is larger.
  *
  * O(jobs present) searches. Departs from the paper, where a plan and a refusal are final: the model
  * lets jobs be resized, moved and paused in every slot, so what was planned for later need not be

@@ -1,7 +1,7 @@
 /* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, which is a search
  * for the cheapest that holds it; else in one rack, or anywhere, which is an integer program: its
- * relaxation (slot_lp.c), then whole numbers (slot_round.c, slot_exact.c). With shared links revised
- * plans choose among offers instead (slot_shared.c).
+ * relaxation (slot_lp.c), then whole numbers (slot_round.c, slot_exact.c). With shared links
+ * revised plans choose among offers instead (slot_shared.c).
  *
  * Invariant: best_cost is that of best[0..best_n), INFINITY if there is none; whatever costs no
  * less by a bound is not solved. */

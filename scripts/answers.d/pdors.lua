@@ -65,12 +65,15 @@ return function(add)
     local best = problems.tiny:offline { nodes = 20000 }
     return { best.utility, best.bound, best.proved, problems.tiny:bound() }, best.jobs
   end)
-  for _, policy in ipairs { "pd-ors", "pd-ors-published", "oasis", "drf" } do add("ps tiny " .. policy, told(problems.tiny, policy,
-    { certify = 30 })) end
+  for _, policy in ipairs { "pd-ors", "pd-ors-published", "oasis", "drf" } do
+    add("ps tiny " .. policy, told(problems.tiny, policy, { certify = 30 }))
+  end
   local shared = berth.pdors.problem(berth.pdors.generate("realistic", { seed = 4, jobs = 8, machines = 4, slots = 16,
     comm = "shared", moving = 0.2,
     worker_slots = { 2, 20 } }))
-  for _, policy in ipairs { "pd-ors", "pd-ors-published", "optimus", "drf" } do add("ps shared " .. policy, told(shared, policy)) end
+  for _, policy in ipairs { "pd-ors", "pd-ors-published", "optimus", "drf" } do
+    add("ps shared " .. policy, told(shared, policy))
+  end
   add("ps scheduler", function()
     local s = assert(berth.pdors.scheduler(problems.realistic, { plans = "final", per_job = true, floor = 1 }))
     local plans = {}

@@ -154,7 +154,8 @@ function run.modes()
   for _, mode in ipairs { "faithful", "repaired" } do
     for _, favour in ipairs { "packing", "covering" } do
       for _, form in ipairs { "formula", "tight" } do
-        list[#list + 1] = { ("%s, %s, %s"):format(mode, favour, form), "pd-ors-published", { mode = mode, favour = favour, gdelta = form } }
+        local o = { mode = mode, favour = favour, gdelta = form }
+        list[#list + 1] = { ("%s, %s, %s"):format(mode, favour, form), "pd-ors-published", o }
       end
     end
   end
@@ -261,7 +262,9 @@ end
 
 function run.offline()
   local fields = { { "optimum", "%.1f" }, { "proved", "%.2f" } }
-  for _, name in ipairs { "bound", "revised", "pdors", "exact", "per_job", "oasis", "drf" } do fields[#fields + 1] = { name, "%.3f" } end
+  for _, name in ipairs { "bound", "revised", "pdors", "exact", "per_job", "oasis", "drf" } do
+    fields[#fields + 1] = { name, "%.3f" }
+  end
   print_points(experiment("offline", { { jobs = 3 }, { jobs = 4 }, { jobs = 6 } }, offline_trial), { "jobs" }, fields)
 end
 
@@ -292,7 +295,8 @@ function run.tau()
   print_points(experiment("tau", points, tau_trial), { "policy", "spread", "factor" }, FIELDS)
 end
 
-local ORDER = { "families", "policies", "google", "realistic", "machines", "jobs", "slots", "gdelta", "modes", "locality", "quanta", "floor",
+local ORDER = { "families", "policies", "google", "realistic", "machines", "jobs", "slots", "gdelta", "modes", "locality",
+  "quanta", "floor",
   "bounds", "tau", "offline" }
 local function words(text)
   local out = {}

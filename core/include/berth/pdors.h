@@ -3,7 +3,7 @@
  *
  * Every resource of every machine in every slot has a price that grows with what is committed
  * there. A job that arrives gets the schedule with the largest utility less cost; it is admitted,
- * with that schedule for good, if that is above 0.
+ * with that schedule for good, if that is above 0. So `plans` FINAL; by default they are revised.
  *
  * Source as berth/ps.h. Departs from it: prices are kept as logarithms. Work is counted in quanta,
  * of which a slot at full speed is a whole number. Rounding is followed by repair unless `mode`
@@ -12,9 +12,9 @@
  * least `floor` times the importance, and U at least e L. Streams of random numbers go by seed,
  * job, contents of a slot and amount of work, so that equal slots are solved once. If moves cost
  * time (`moving`), every slot is planned as if it began with one, and the plan is cut where it is
- * done without those that it does not have. On shared links plans follow equation 1. OASiS has
- * machines for workers, the first half and the odd one, and others for servers; its chunks are
- * samples, and its workers run at the speed across machines. */
+ * done without those that it does not have. On shared links final plans follow equation 1. OASiS
+ * has machines for workers, the first half and the odd one, and others for servers; its chunks
+ * are samples, and its workers run at the speed across machines. */
 #ifndef BERTH_PDORS_H
 #define BERTH_PDORS_H
 
@@ -49,9 +49,9 @@ typedef enum berth_pdors_bounds {
 } berth_pdors_bounds;
 typedef enum berth_pdors_plans {
   BERTH_PDORS_REVISED, /* default: in a run, all jobs that are present are planned again whenever
-                          one came, ended or is late, those worth most for their share of the cluster
-                          first. Only jobs that cannot be done in time are refused. With shared links
-                          plans follow the true speeds */
+                          one came, ended early or is late, those worth most for their share of the
+                          cluster first. Only jobs that cannot be done in time are refused. With
+                          shared links plans follow the true speeds */
   BERTH_PDORS_FINAL    /* as published: a job that comes is admitted with its plan for good, or
                           refused; on shared links plans follow equation 1 */
 } berth_pdors_plans;
@@ -99,7 +99,8 @@ berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth
 void berth_pdors_release(berth_pdors *d);
 /** For a run of the same problem, or of one with as many jobs, machines, resources and slots (plans
  *  then follow what d believes). It keeps what it committed: one run each. Jobs are refused with
- *  cause 1: no schedule would be done in time; 2: none pays. d must outlive the run. */
+ *  cause 1: no schedule would be done in time; 2: none pays (FINAL only). d must outlive the
+ *  run. */
 berth_ps_policy berth_pdors_policy(berth_pdors *d);
 
 /** A schedule. */
@@ -117,7 +118,8 @@ typedef struct berth_pdors_plan {
 } berth_pdors_plan;
 /**
  * The best schedule for a job at the present prices, from its arrival on. Commits nothing; under
- * ONLINE the job counts as seen. Equal payoffs: the earliest end; equal costs: earlier slots.
+ * ONLINE, the default of revised plans, the job counts as seen. Equal payoffs: the earliest end;
+ * equal costs: earlier slots.
  *
  * @return BERTH_OK, also if there is none; BERTH_EINVAL (no such job); BERTH_EUNSUPPORTED
  *         (exact_work with more than 16384 samples); BERTH_ENOMEM; BERTH_EINTERRUPT

@@ -20,9 +20,11 @@ p:worker_slots(job, bandwidth), p:bound(steps), p:offline{}, p:save(path).]],
     [[Plays a policy: a name of berth.pdors.policies, or methods as of berth.cluster.simulate:
 arrival(self, view, job), finish(self, view, job), slot(self, view) that return a plan
 { assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }. r.utility,
-r.bound (no schedule is worth more), r.ratio, r.records, r.summary, r.log, r.counts; r:usage(),
+r.bound (no schedule is worth more), r.possible (jobs that can be done in time), r.ratio,
+r.records, r.summary, r.log, r.counts; r:usage(),
 r:each(f), r:save_csv(path), r:save_jsonl(path), r:save_trace(path). More options:
-berth.pdors.options(policy); believes: the problem that pd-ors decides on.]],
+berth.pdors.options(policy); pd-ors revises its plans, pd-ors-published does not; believes: the
+problem that they decide on.]],
     [[berth.pdors.simulate(berth.pdors.generate("default", { jobs = 5 }), "pd-ors")]] },
   { "pdors.options", [[names = berth.pdors.options("pd-ors")]],
     "Names of the options of a policy; docs/pdors.md, \"Policies\"." },
@@ -30,7 +32,8 @@ berth.pdors.options(policy); believes: the problem that pd-ors decides on.]],
     "Names of the policies that berth.pdors.simulate takes: docs/pdors.md." },
   { "pdors.scheduler", "s = berth.pdors.scheduler(problem, { mode = \"repaired\" })",
     [[PD-ORS or OASiS (algorithm = "oasis") by hand. s:decide(job) and s:admit(job) give { admitted,
-payoff, utility, cost, bound, done, schedule = { { slot, places } } }; s:price(machine, resource,
+payoff, utility, cost, bound, done, schedule = { { slot, places } } }; plans = "final": L and U of
+all jobs, as published, not of those so far; s:price(machine, resource,
 slot), s:range(machine, resource) (L, U), s:committed(slot), s:counts(), s:certify(utility,
 steps).]],
     [[berth.pdors.scheduler(berth.pdors.problem(berth.pdors.generate("default", { jobs = 3 })))]] },

@@ -177,7 +177,8 @@ function result.new(problem, run, about)
   return setmetatable({
     problem = problem, records = records, log = run:log(), summary = summary, columns = COLUMNS,
     scheduler = about.scheduler, seed = about.seed, version = core.version, counts = about.counts,
-    possible = about.possible, utility = summary.utility, bound = summary.bound, ratio = summary.ratio,
+    possible = about.possible, utility = summary.utility, bound = summary.bound,
+    ratio = summary.ratio,
     options = options.merge(about.options, { machines = problem.machines, slots = problem.slots,
       resources = problem.resources, slot_seconds = problem.slot_seconds }),
   }, Result)

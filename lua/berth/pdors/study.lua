@@ -91,7 +91,8 @@ end
 local function fields_of(r)
   local s = r.summary
   local out = { utility = s.utility, bound = s.bound, ratio = s.ratio, done = s.done,
-    possible = r.possible, refused = s.refused, unfinished = s.unfinished, training_median_slots = s.training_median_slots,
+    possible = r.possible, refused = s.refused, unfinished = s.unfinished,
+    training_median_slots = s.training_median_slots,
     training_mean_slots = s.training_mean_slots, inside = s.inside, worst_case = s.worst_case }
   for name, x in pairs(s.used) do out["used_" .. name] = x end
   if r.counts then

@@ -30,7 +30,8 @@ static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources
 static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
   berth_pdors_options o = berth_pdors_default();
   const berth_option_table *table = berth_pdors_option_table();
-  int t = bl_option_table(L, i, w, bl_pdors_tables), mode = (int)o.mode, algorithm = (int)o.algorithm;
+  int t = bl_option_table(L, i, w, bl_pdors_tables);
+  int mode = (int)o.mode, algorithm = (int)o.algorithm;
   bl_get_choice(L, t, w, "mode", bl_choices(table, "mode"), &mode);
   bl_get_choice(L, t, w, "algorithm", bl_choices(table, "algorithm"), &algorithm);
   int plans = algorithm == BERTH_OASIS || mode == BERTH_PDORS_FAITHFUL ? BERTH_PDORS_FINAL

@@ -89,7 +89,7 @@ static int32_t draw_places(berth_rng *rng, berth_ps_place *place) {
 }
 
 /* Jobs on any places that fill the machines exactly, each with so much work that it is done at the
- * end of a slot, and worth much less if it were done later: the bound must allow for all of them. */
+ * end of a slot, and worth much less if it were done later: the bound must allow for all. */
 static int32_t filled(berth_rng *rng, double *of_bound) {
   static berth_ps_place place[PAIRS][HOSTS];
   berth_ps_job job[PAIRS];
