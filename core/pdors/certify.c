@@ -92,9 +92,9 @@ static berth_status add_cases(certifier *c, int32_t job, const berth_i_pdors_rat
 /* Shared links. An iteration of W workers and S servers takes tau batch / W + 2 bytes / (S b). All
  * workers on one machine: b is at most the largest bandwidth of any pair. Workers on n > 1
  * machines: a worker on the one of these that has fewest servers, at most S / n, shares its link by
- * at least S - S / n; so S b is at most link n / (n - 1), and W workers are on at least W / (workers
- * that one machine holds) machines. Between two numbers of workers of the list: the speed of the
- * larger, the price of the smaller. */
+ * at least S - S / n; so S b is at most link n / (n - 1), and n is at least W over the workers that
+ * one machine holds. Between two numbers of workers of the list: the speed of the larger, the price
+ * of the smaller. */
 static berth_status add_shared(certifier *c, int32_t job, const berth_i_pdors_rates *r) {
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
   double link = fmax(j->across, j->rack), one = 0;
