@@ -108,7 +108,7 @@ struct berth_deploy {
                                     overhead */
 
   /* caches */
-  int32_t **dealt;               /* [n_groups * (n_devices + 1)] by devices of the set: part of each
+  int32_t **part;                /* [n_groups * (n_devices + 1)] by devices of the set: that of each
                                     op; NULL: not yet */
   berth_i_moves *moves;          /* [BERTH_I_MOVE_SLOTS] */
   struct berth_i_emission *scratch; /* of berth_deploy_compile; NULL: not yet */

@@ -5,7 +5,7 @@
 
 /* ---- one byte from spread to spread ---- */
 
-/* A place of one device stands for a part of a group that is dealt out. */
+/* A place of one device stands for a part of a group that is distributed. */
 typedef struct way {
   berth_deploy *d;
   berth_i_values *v;

@@ -1,7 +1,7 @@
 /* What the evaluator keeps with a problem. Nearly all is computed on first use.
  *
  * A spread is how an action spreads the ops of a group: a place, and cut by EVEN or SPEED,
- * whole, or dealt out (SPLIT). Spreads of the actions are numbered from 0; several actions may have
+ * whole, or spread (SPLIT). Spreads of the actions are numbered from 0; several actions may have
  * one. */
 #ifndef BERTH_VALUES_INTERNAL_H
 #define BERTH_VALUES_INTERNAL_H

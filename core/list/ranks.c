@@ -21,7 +21,7 @@ berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool 
   return st == BERTH_OK ? berth_cost_mean_transfers(p->cost, how, *transfers) : st;
 }
 
-/* Members dealt out to the devices in turn, pins kept: no average, but a price that the collective
+/* Members spread over the devices in turn, pins kept: no average, but a price that the collective
  * can have. */
 static berth_status spread_price(const berth_plan *p, int32_t k, int32_t *device, double *out) {
   const berth_collective *c = &p->g->collectives[k];

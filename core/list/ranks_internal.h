@@ -11,7 +11,7 @@ berth_status berth_i_upward_rank(const berth_plan *p, berth_average how, double 
 /** Mean op and transfer times. Also reports earlier refusals of the pool. */
 berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool *pool, double **ops,
                            double **transfers);
-/** What each collective takes if its members are dealt out to the devices in turn, s; 0 where these
+/** What each collective takes if its members are spread over the devices in turn, s; 0 where these
  * do not reach one another. */
 berth_status berth_i_spread_prices(const berth_plan *p, berth_i_pool *pool, double **out);
 

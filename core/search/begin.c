@@ -90,7 +90,7 @@ berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone)
     if (st == BERTH_OK && found) st = evaluate(w, a, insert);
     if (st != BERTH_OK) return st;
   }
-  /* 3. The one dealt out in turn, likewise. */
+  /* 3. The one distributed in turn, likewise. */
   if (own && has_calls(w)) {
     found = berth_i_start_dealt(p, &p->units, NULL, a->trial, w->held)
          || (a->n == 0 && berth_i_start_dealt(p, &p->atoms, NULL, a->trial, w->held));

@@ -53,7 +53,7 @@ berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contrac
                                  berth_i_clumps *out);
 
 /** Starts. @return, *found: false: some block does not fit. `held` [devices] is scratch.
- *  Blocks dealt out in turn, or by keys.
+ *  Blocks distributed in turn, or by keys.
  *  @param key [blocks] from 0 to below 1: which of the devices that may run it; NULL: in turn */
 bool berth_i_start_dealt(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
                          int32_t *device, double *held);

@@ -1,7 +1,7 @@
-/* Starts made of blocks (units or single ops): dealt out to the devices, and list-scheduled op by
+/* Starts made of blocks (units or single ops): spread over the devices, and list-scheduled op by
  * op.
  * Invariant: `held` has the bytes of the blocks that are placed, at most each device's memory.
- * O(blocks x devices) dealt out, O((ops + edges) x devices) listed. */
+ * O(blocks x devices) spread, O((ops + edges) x devices) listed. */
 #include "base/sort_internal.h"
 #include "search_internal.h"
 

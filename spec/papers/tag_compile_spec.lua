@@ -207,7 +207,7 @@ describe("two layers", function()
     assert.near(124024, step, 1e-6)
   end)
 
-  it("are dealt out whole by SPLIT, colocation groups together", function()
+  it("are distributed whole by SPLIT, colocation groups together", function()
     local d = problem(2, { op_groups = 1 })
     local c = compile(d, tag.uniform(d, { 1, 2 }, "split"))
     assert.same({ replica = 7 }, tag.parts(c))

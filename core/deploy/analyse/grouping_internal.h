@@ -1,4 +1,4 @@
-/* Op groups of a deployment, and how one is dealt out to devices; both by METIS. */
+/* Op groups of a deployment, and how one is distributed over devices; both by METIS. */
 #ifndef BERTH_GROUPING_INTERNAL_H
 #define BERTH_GROUPING_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* From a strategy to the form of every op: the place of its group's action, cut along the batch or
- * whole; dealt out over single devices under SPLIT; whole where it is repeated. Inputs take the
+ * whole; distributed over single devices under SPLIT; whole where it is repeated. Inputs take the
  * form of their first reader. O(ops + edges). */
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy/deploy_internal.h"
@@ -12,9 +12,9 @@ berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, con
   };
   int32_t first = d->group_at[group], count = d->group_at[group + 1] - first;
   size_t slots = (size_t)d->n_groups * ((size_t)d->n_devices + 1);
-  if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, slots, sizeof *d->dealt)))
+  if (!d->part && !(d->part = berth_i_pool_zalloc(&d->pool, slots, sizeof *d->part)))
     return berth_i_pool_status(&d->pool);
-  int32_t **slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
+  int32_t **slot = &d->part[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
   if (!*slot) {
     int32_t *made;
     if (!(made = berth_i_pool_alloc(&d->pool, (size_t)count, sizeof *made)))

@@ -5,7 +5,7 @@
  * common move little. `positional`: samples in the order of the devices of the place. */
 #include "deploy/deploy_internal.h"
 
-/* Whole numbers below the shares; what is left is dealt one by one to the position that is done
+/* Whole numbers below the shares; what is left goes one by one to the position that is done
  * first with one sample more, of those that have not got it yet.
  * @param speed [n] above 0  @param given [n] scratch */
 static void share_out(int32_t batch, int32_t n, const double *speed, bool even, uint8_t *given,

@@ -133,7 +133,7 @@ static const struct {
                { "dp-ps-speed", BERTH_DEPLOY_PS, BERTH_SHARES_SPEED },
                { "model-parallel", BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN } };
 
-/* One op cannot be dealt out: such a group goes to one device of the set, in turn. */
+/* One op cannot be distributed: such a group goes to one device of the set, in turn. */
 static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
   const int32_t *list;
   int32_t n = berth_deploy_set(d, set, &list), device = list[group % n];

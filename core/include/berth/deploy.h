@@ -175,7 +175,7 @@ typedef enum berth_deploy_option {
   BERTH_DEPLOY_PS,        /* replicas; gradients are summed on one device of the set, in turn, and
                              read from there */
   BERTH_DEPLOY_ALLREDUCE, /* replicas; gradients by AllReduce */
-  BERTH_DEPLOY_SPLIT,     /* model parallel: the ops of the group are dealt out to the devices */
+  BERTH_DEPLOY_SPLIT,     /* model parallel: the ops of the group are spread over the devices */
   BERTH_DEPLOY_DUPLICATE  /* every device does all of the batch */
 } berth_deploy_option;
 typedef enum berth_deploy_shares {
@@ -486,7 +486,7 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
  * its slowest device, plus what keeps its variables in step (AllReduce as the cost model prices it,
  * or ops repeated by the rule LOCAL if that is less; PS over the busiest link), plus for each
  * neighbour the tensors between the two that change device, over the busiest link of their routes.
- * An op group that is dealt out (SPLIT): its longest path, or its busiest device.
+ * An op group that is spread (SPLIT): its longest path, or its busiest device.
  *
  * @param action [op groups]
  * @param seconds [actions] out; INFINITY: illegal, or some device cannot hold the parameters
@@ -524,7 +524,7 @@ typedef struct berth_deploy_list berth_deploy_list; /* of named strategies; immu
 /**
  * Strategies that others would take, as far as the actions are there and legal:
  * "dp" all devices, AllReduce, even shares; "dp-speed" shares by speed; "dp-ps" and "dp-ps-speed"
- * by PS; "model-parallel" all devices, SPLIT (what cannot be dealt out is on one device, in turn);
+ * by PS; "model-parallel" all devices, SPLIT (what cannot be spread is on one device, in turn);
  * "single" the best device; "uniform-17" action 17, counted from 1, for all op groups, for every
  * action that is legal for all, and "uniform-17-sfb" with ops repeated by the rule LOCAL where it
  * repeats any; "heterog" and "chain" see below.

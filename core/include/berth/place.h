@@ -53,7 +53,7 @@ const berth_placer *const *berth_placers(void);
  * devices, whatever `links` is; consumers are candidates as soon as all members are placed
  * (READY_FINISHED: have finished), and start no earlier than that. Where a member goes is decided
  * without the price. Ranks count a collective as an edge from members to consumers, which takes
- * what it would with the members dealt out to the devices in turn, pins kept; levels without
+ * what it would with the members distributed over the devices in turn, pins kept; levels without
  * transfers ("etf", "m-etf", "m-sct") and favourites as one that takes no time. Members go where
  * those that are placed or pinned can be reached. Under a memory policy its bytes, for an
  * all-gather times the members (or devices), count for good on each device that has a member: more

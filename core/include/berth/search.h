@@ -43,7 +43,7 @@ typedef struct berth_search_options {
                                        is what has no route under its links */
   const int32_t *start;             /* [ops] placement to improve; of several walks every other one
                                        leaves from units, unless these are far worse. NULL: the
-                                       better of two made of units, list-scheduled and dealt out in
+                                       better of two made of units, list-scheduled and spread in
                                        turn, and of `further` */
   const int32_t *further;           /* [n_further * ops] placements to try besides, as long as calls
                                        last; what breaks pins, types, groups or memory is passed

@@ -138,7 +138,7 @@ const berth_i_placer berth_i_placer_enumerative = {
       .good = "To see that the plain form loses nothing.",
       .weak = "Slow on 8 devices; with more it is the plain form." },
     { .name = "blocks",
-      .rule = "As the plain form walks, but partial products are placed with their sum: dealt out "
+      .rule = "As the plain form walks, but partial products are placed with their sum: spread "
               "to 1, 2, 4, ... neighbouring devices in turn, the sum on one of them, so that the "
               "busiest device of the operator has least to do, moved inputs included.",
       .source = "einsummable runtime, its function alocate01",

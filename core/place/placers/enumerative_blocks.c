@@ -6,7 +6,7 @@
 
 /* Of equal values the plan that adds least to all devices together, then the first. */
 typedef struct plan {
-  int32_t first, size, last; /* partials are dealt to devices first .. first + size - 1 in turn; the
+  int32_t first, size, last; /* partials go to devices first .. first + size - 1 in turn; the
                                 sum is made on last */
   double most, total;
 } plan;

@@ -10,7 +10,7 @@ end
 local function at(time, width, n) return math.max(1, math.min(n, math.floor(time / width) + 1)) end
 
 -- A value that holds from one time to another, in server-seconds or whatever it is per second,
--- dealt out to the windows.
+-- distributed over the windows.
 local function spread(sums, from, to, value, width)
   local n = #sums
   for w = at(from, width, n), at(to, width, n) do

@@ -137,7 +137,7 @@ TEST("blocks: partial products that are dear to move are made where their sum is
   problem_edges(&p, "0>4:9 1>4:9 2>5:9"),
       problem_edges(&p, "3>5:9");
   expect(&p, "blocks", "001101");
-  CASE("blocks: cheap ones are dealt out"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
+  CASE("blocks: cheap ones are distributed"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
   problem_clear(&p, 3, 2);
   p.bandwidth = 10;
   problem_edges(&p, "0>2:1 1>2:1");

@@ -37,7 +37,7 @@ describe("parts of a batch", function()
     assert.equal(1, parts.count(run_of(0), {}, {}, 8))
   end)
 
-  it("are dealt out without gaps, whatever the numbers", function()
+  it("are distributed without gaps, whatever the numbers", function()
     for _, case in ipairs { { 7, 2, 1 }, { 7, 3, 3 }, { 7, 4, 2 }, { 2, 6, 3 }, { 1, 4, 4 },
       { 12, 12, 4 }, { 100, 6, 2 } } do
       local n, cut, size = case[1], case[2], case[3]

@@ -9,10 +9,10 @@ local view = require "berth.agents.tag.view"
 
 local little = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = true, seed = 3 }
 
-local function forward(net, problem, list, asks)
+local function forward(net, problem, list, cases)
   local v = view.new(problem, list)
   return net:decode(net:encode(v), v,
-    choices.new(problem, asks, v.copies, v.op_groups, net.sizes.costs))
+    choices.new(problem, cases, v.copies, v.op_groups, net.sizes.costs))
 end
 
 -- Weights that are nowhere zero or one.
@@ -70,7 +70,7 @@ local function softmax(x)
   return out
 end
 
--- What node `at` is told along edges { from =, to =, x = }, one head after the other: W [h|e], as
+-- What node `at` receives along edges { from =, to =, x = }, one head after the other: W [h|e], as
 -- it is written.
 local function attend(p, name, o, sources, targets, at, edges)
   local w = p[name .. ".source"]:totable()
@@ -126,8 +126,8 @@ local function next_layer(p, o, name, x, edges, fn)
     for at = 1, #x[where] do
       local mean = {}
       for _, kind in ipairs(incoming[where]) do
-        local told = attend(p, name .. "." .. kind[1], o, x[kind[2]], x[where], at, edges[kind[1]])
-        for j = 1, #told do mean[j] = (mean[j] or 0) + told[j] / #incoming[where] end
+        local sums = attend(p, name .. "." .. kind[1], o, x[kind[2]], x[where], at, edges[kind[1]])
+        for j = 1, #sums do mean[j] = (mean[j] or 0) + sums[j] / #incoming[where] end
       end
       local change, sum = linear(p, name .. "." .. where, mean, fn), {}
       for j = 1, #change do sum[j] = x[where][at][j] + change[j] end
@@ -153,15 +153,15 @@ end
 
 local option = { ps = 1, allreduce = 2, split = 3 }
 
-local function told_of(problem, ask, a, best, with_costs)
-  local action, out = problem.actions[a], { 0, 0, 0, 0, ask.group and 0 or 1 }
+local function decision_of(problem, one, a, best, with_costs)
+  local action, out = problem.actions[a], { 0, 0, 0, 0, one.group and 0 or 1 }
   out[option[action.option]], out[4] = 1, action.shares == "speed" and 1 or 0
   if not with_costs then return out end
   local votes = 0
-  for _, other in ipairs(ask.action) do votes = votes + (other == a and 1 or 0) end
-  local present = ask.group and ask.action[ask.group] == a and 1 or 0
-  return join(out, { math.log(ask.costs[a] / best), (ask.costs[a] - best) / ask.unit, present,
-    #problem.sets[action.set] / #problem.device_group, votes / #ask.action })
+  for _, other in ipairs(one.action) do votes = votes + (other == a and 1 or 0) end
+  local present = one.group and one.action[one.group] == a and 1 or 0
+  return join(out, { math.log(one.costs[a] / best), (one.costs[a] - best) / one.unit, present,
+    #problem.sets[action.set] / #problem.device_group, votes / #one.action })
 end
 
 -- Of the op group in question; of all: the mean, which the network has a say about if it reads
@@ -182,23 +182,23 @@ local function set_vector(p, problem, x, set)
     for _, device in ipairs(problem.sets[set]) do
       count = count + (problem.device_group[device] == d and 1 or 0)
     end
-    local told = join(x.devices[d], { count / problem.device_sizes[d] })
-    local y = linear(p, "decoder.set", linear(p, "decoder.device", told, tanh), tanh)
+    local sums = join(x.devices[d], { count / problem.device_sizes[d] })
+    local y = linear(p, "decoder.set", linear(p, "decoder.device", sums, tanh), tanh)
     for j = 1, #y do sum[j] = (sum[j] or 0) + y[j] / #x.devices end
   end
   return sum
 end
 
-local function decode_by_loops(net, problem, x, ask)
+local function decode_by_loops(net, problem, x, one)
   local p, logits, best = net.params, {}, math.huge
-  for _, cost in ipairs(ask.costs) do best = math.min(best, cost) end
+  for _, cost in ipairs(one.costs) do best = math.min(best, cost) end
   for a, action in ipairs(problem.actions) do
-    if ask.costs[a] < math.huge then
-      local told = told_of(problem, ask, a, best, net.sizes.costs)
-      local joint = join(set_vector(p, problem, x, action.set), op_vector(net, x, ask.group), told)
+    if one.costs[a] < math.huge then
+      local sums = decision_of(problem, one, a, best, net.sizes.costs)
+      local joint = join(set_vector(p, problem, x, action.set), op_vector(net, x, one.group), sums)
       local y = linear(p, "decoder.score", linear(p, "decoder.joint", joint, tanh))[1]
       for i = 1, net.sizes.costs and 5 or 0 do
-        y = y + told[5 + i] * p["decoder.straight"]:get(i, 1)
+        y = y + sums[5 + i] * p["decoder.straight"]:get(i, 1)
       end
       logits[#logits + 1] = y
     end
@@ -220,12 +220,12 @@ describe("TAG's network", function()
     it("computes what loops compute, local costs " .. tostring(with_costs), function()
       local o = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = with_costs, seed = 3 }
       local net, rng, problem = shaken(o), berth.rng(1), tables.problem(3)
-      local f, asks = tables.features(rng, 4, 3), tables.asks(rng, problem, 4)
+      local f, cases = tables.features(rng, 4, 3), tables.questions(rng, problem, 4)
       -- one action for all
-      asks[#asks + 1] = { copy = 1, action = asks[1].action, costs = asks[2].costs, unit = 3 }
-      local got, at, x = forward(net, problem, { f }, asks):totable(), 0, encode_by_loops(net, f)
-      for _, ask in ipairs(asks) do
-        for _, wanted in ipairs(decode_by_loops(net, problem, x, ask)) do
+      cases[#cases + 1] = { copy = 1, action = cases[1].action, costs = cases[2].costs, unit = 3 }
+      local got, at, x = forward(net, problem, { f }, cases):totable(), 0, encode_by_loops(net, f)
+      for _, one in ipairs(cases) do
+        for _, wanted in ipairs(decode_by_loops(net, problem, x, one)) do
           at = at + 1
           assert.near(wanted, got[at], 1e-4)
         end
@@ -236,20 +236,20 @@ describe("TAG's network", function()
 
   it("answers a strategy alike alone and among others", function()
     local net, rng, problem = shaken(little), berth.rng(2), tables.problem(2)
-    local list, asks, alone = {}, {}, {}
+    local list, cases, alone = {}, {}, {}
     for copy = 1, 3 do
       list[copy] = tables.features(rng, 5, 2)
-      for _, ask in ipairs(tables.asks(rng, problem, 5, copy)) do asks[#asks + 1] = ask end
-      asks[#asks + 1] = { copy = copy, action = asks[#asks].action, costs = asks[#asks].costs,
+      for _, one in ipairs(tables.questions(rng, problem, 5, copy)) do cases[#cases + 1] = one end
+      cases[#cases + 1] = { copy = copy, action = cases[#cases].action, costs = cases[#cases].costs,
         unit = 3 }
     end
-    local together = forward(net, problem, list, asks):totable()
+    local together = forward(net, problem, list, cases):totable()
     for copy = 1, 3 do
       local own = {}
       for i = 1, 6 do
-        local ask = asks[(copy - 1) * 6 + i]
-        own[i] = { copy = 1, group = ask.group, action = ask.action, costs = ask.costs,
-          unit = ask.unit }
+        local one = cases[(copy - 1) * 6 + i]
+        own[i] = { copy = 1, group = one.group, action = one.action, costs = one.costs,
+          unit = one.unit }
       end
       for _, y in ipairs(forward(net, problem, { list[copy] }, own):totable()) do
         alone[#alone + 1] = y
@@ -260,8 +260,8 @@ describe("TAG's network", function()
 
   it("has gradients that agree with finite differences", function()
     local net, rng, problem = shaken(little), berth.rng(4), tables.problem(2)
-    local f, asks = tables.features(rng, 3, 2), tables.asks(rng, problem, 3)
-    local function loss() return forward(net, problem, { f }, asks):square():mean() end
+    local f, cases = tables.features(rng, 3, 2), tables.questions(rng, problem, 3)
+    local function loss() return forward(net, problem, { f }, cases):square():mean() end
     local tape = nn.tape()
     tape:backward(tape:record(loss))
     local gradient, values = net.params:flat "gradients", net.params:flat "values"
@@ -299,18 +299,18 @@ end
 describe("order", function()
   it("of op groups does not matter", function()
     local net, rng, problem, old = shaken(little), berth.rng(5), tables.problem(2), { 3, 1, 4, 2 }
-    local f, asks, to = tables.features(rng, 4, 2), tables.asks(rng, problem, 4), inverse(old)
+    local f, cases, to = tables.features(rng, 4, 2), tables.questions(rng, problem, 4), inverse(old)
     local g, moved = {}, {}
     for key, x in pairs(f) do g[key] = x end
     g.op, g.place_op = reordered(f.op, old), renamed(f.place_op, to)
     g.edge_from, g.edge_to = renamed(f.edge_from, to), renamed(f.edge_to, to)
-    for i, ask in ipairs(asks) do
+    for i, one in ipairs(cases) do
       local action = {}
-      for k = 1, 4 do action[to[k]] = ask.action[k] end
-      moved[i] = { copy = 1, group = to[ask.group], action = action, costs = ask.costs,
-        unit = ask.unit }
+      for k = 1, 4 do action[to[k]] = one.action[k] end
+      moved[i] = { copy = 1, group = to[one.group], action = action, costs = one.costs,
+        unit = one.unit }
     end
-    local first = forward(net, problem, { f }, asks):totable()
+    local first = forward(net, problem, { f }, cases):totable()
     problem.structure, problem.lists = nil, {}
     local second = forward(net, problem, { g }, moved):totable()
     for i = 1, #first do assert.near(first[i], second[i], 1e-5) end
@@ -318,7 +318,7 @@ describe("order", function()
 
   it("of device groups does not matter", function()
     local net, rng, problem, old = shaken(little), berth.rng(6), tables.problem(3), { 2, 3, 1 }
-    local f, asks, to = tables.features(rng, 4, 3), tables.asks(rng, problem, 4), inverse(old)
+    local f, cases, to = tables.features(rng, 4, 3), tables.questions(rng, problem, 4), inverse(old)
     local g, device_group = {}, {}
     for key, x in pairs(f) do g[key] = x end
     g.device, g.link_from, g.link_to = reordered(f.device, old), renamed(f.link_from, to),
@@ -326,8 +326,8 @@ describe("order", function()
     g.place_device = renamed(f.place_device, to)
     for d, k in ipairs(problem.device_group) do device_group[d] = to[k] end
     local other = view.problem(problem.sets, problem.actions, device_group)
-    local first, second = forward(net, problem, { f }, asks):totable(),
-      forward(net, other, { g }, asks):totable()
+    local first, second = forward(net, problem, { f }, cases):totable(),
+      forward(net, other, { g }, cases):totable()
     for i = 1, #first do assert.near(first[i], second[i], 1e-5) end
   end)
 end)

@@ -74,7 +74,7 @@ describe("berth.deploy.problem", function()
     assert.same({ set = 1, option = "ps", shares = "even", samples = { 3, 3 } }, d:actions()[1])
     assert.same({ set = 1, option = "split", shares = "even" }, d:actions()[3])
     assert.same({ 1, 2, 3, 4, 5 }, d:legal(1))
-    -- one op cannot be dealt out, and has no gradient for a server
+    -- one op cannot be distributed, and has no gradient for a server
     assert.same({ 2, 4, 5 }, d:legal(2))
     assert.same({ 1, 2, 4, 5 },
       berth.deploy.problem(d.graph, d.topology, { batch = 6, redundant = true }):legal(2))
