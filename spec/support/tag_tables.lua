@@ -49,7 +49,7 @@ function tables.features(rng, ops, devices)
 end
 
 -- One question per op group, with local costs of its own; some actions are not legal.
-function tables.asks(rng, problem, ops, copy)
+function tables.cases(rng, problem, ops, copy)
   local out, action = {}, {}
   for g = 1, ops do action[g] = rng:below(#problem.actions) end
   for g = 1, ops do

@@ -220,7 +220,7 @@ describe("TAG's network", function()
     it("computes what loops compute, local costs " .. tostring(with_costs), function()
       local o = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = with_costs, seed = 3 }
       local net, rng, problem = shaken(o), berth.rng(1), tables.problem(3)
-      local f, cases = tables.features(rng, 4, 3), tables.questions(rng, problem, 4)
+      local f, cases = tables.features(rng, 4, 3), tables.cases(rng, problem, 4)
       -- one action for all
       cases[#cases + 1] = { copy = 1, action = cases[1].action, costs = cases[2].costs, unit = 3 }
       local got, at, x = forward(net, problem, { f }, cases):totable(), 0, encode_by_loops(net, f)
@@ -239,7 +239,7 @@ describe("TAG's network", function()
     local list, cases, alone = {}, {}, {}
     for copy = 1, 3 do
       list[copy] = tables.features(rng, 5, 2)
-      for _, one in ipairs(tables.questions(rng, problem, 5, copy)) do cases[#cases + 1] = one end
+      for _, one in ipairs(tables.cases(rng, problem, 5, copy)) do cases[#cases + 1] = one end
       cases[#cases + 1] = { copy = copy, action = cases[#cases].action, costs = cases[#cases].costs,
         unit = 3 }
     end
@@ -260,7 +260,7 @@ describe("TAG's network", function()
 
   it("has gradients that agree with finite differences", function()
     local net, rng, problem = shaken(little), berth.rng(4), tables.problem(2)
-    local f, cases = tables.features(rng, 3, 2), tables.questions(rng, problem, 3)
+    local f, cases = tables.features(rng, 3, 2), tables.cases(rng, problem, 3)
     local function loss() return forward(net, problem, { f }, cases):square():mean() end
     local tape = nn.tape()
     tape:backward(tape:record(loss))
@@ -299,7 +299,7 @@ end
 describe("order", function()
   it("of op groups does not matter", function()
     local net, rng, problem, old = shaken(little), berth.rng(5), tables.problem(2), { 3, 1, 4, 2 }
-    local f, cases, to = tables.features(rng, 4, 2), tables.questions(rng, problem, 4), inverse(old)
+    local f, cases, to = tables.features(rng, 4, 2), tables.cases(rng, problem, 4), inverse(old)
     local g, moved = {}, {}
     for key, x in pairs(f) do g[key] = x end
     g.op, g.place_op = reordered(f.op, old), renamed(f.place_op, to)
@@ -318,7 +318,7 @@ describe("order", function()
 
   it("of device groups does not matter", function()
     local net, rng, problem, old = shaken(little), berth.rng(6), tables.problem(3), { 2, 3, 1 }
-    local f, cases, to = tables.features(rng, 4, 3), tables.questions(rng, problem, 4), inverse(old)
+    local f, cases, to = tables.features(rng, 4, 3), tables.cases(rng, problem, 4), inverse(old)
     local g, device_group = {}, {}
     for key, x in pairs(f) do g[key] = x end
     g.device, g.link_from, g.link_to = reordered(f.device, old), renamed(f.link_from, to),
