@@ -48,7 +48,7 @@ function tables.features(rng, ops, devices)
   return f
 end
 
--- One question per op group, with local costs of its own; some actions are not legal.
+-- One case per op group, with local costs of its own; some actions are not legal.
 function tables.cases(rng, problem, ops, copy)
   local out, action = {}, {}
   for g = 1, ops do action[g] = rng:below(#problem.actions) end
