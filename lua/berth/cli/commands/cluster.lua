@@ -266,8 +266,8 @@ function command.run(positional, given, write)
     return 0
   end
   for _, note in ipairs(about.notes) do write(note) end
-  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$",
-    about.jobs, gpus))
+  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(
+    path == "-" and "standard input" or path:match "([^/]+)$", about.jobs, gpus))
   for _, line in ipairs(table_of(results)) do write(line) end
   local refused = too_large(jobs, gpus)
   if refused then write(refused) end
