@@ -49,6 +49,8 @@ function text.utf8(whole)
   elseif whole:sub(1, 3) == "\239\187\191" then
     whole = whole:sub(4)
   end
+  -- Ctrl-Z ends files of DOS
+  if whole:find("\26", -4, true) then whole = whole:gsub("\26[\26\r\n]*$", "") end
   local zero = whole:find("\0", 1, true)
   if zero then return nil, ("byte %.0f is zero: this is no text"):format(zero - 1) end
   return whole

@@ -185,6 +185,9 @@ describe("a trace of jobs", function()
     assert.matches("mark is of UTF%-16, but this is not UTF%-16", (fault "\255\254a"))
     assert.matches("mark is of UTF%-16, but this is not UTF%-16", (fault "\255\254\061\216a\0"))
     assert.matches("byte 4 is zero: this is no text", (fault "job_\0id"))
+    for _, ending in ipairs { "\26", "\26\26\r\n", ("\26"):rep(127) } do
+      assert.equal(1, #assert(berth.load_trace(write(HEAD .. "1,0,5,2,a\r\n" .. ending))))
+    end
   end)
 
   it("has dates and spans; arrivals count from the first", function()
