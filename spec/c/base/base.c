@@ -35,6 +35,27 @@ TEST("interns each text once") {
   CHECK(berth_ctx_memory(ctx) == 0);
 }
 
+TEST("escapes what a terminal carries out; a short buffer ends before a whole character") {
+  static const char text[] = "a\x1b\xc3\xa9\xe2\x80\xae\n\x80z";
+  static const char whole[] = "a\\u001b\xc3\xa9\\u202e\\u000a\\u0080z";
+  char buf[80];
+  CHECK(berth_escape(text, 0, NULL, 0) == strlen(whole));
+  for (size_t size = 1; size <= sizeof whole; size++) {
+    memset(buf, 'x', sizeof buf);
+    CHECK(berth_escape(text, 0, buf, size) == strlen(whole));
+    size_t n = strlen(buf);
+    CHECK(n < size && strncmp(buf, whole, n) == 0 && buf[size] == 'x');
+    bool ends = n == 0 || n == 1 || n == 7 || n == 9 || n == 15 || n == 21 || n == 27 || n == 28;
+    CHECK(ends);
+  }
+  CHECK(berth_escape("a\tb\n\r", 1, buf, sizeof buf) == 10);
+  CHECK_TEXT(buf, "a\tb\n\\u000d");
+  berth_escape("", 0, buf, sizeof buf);
+  CHECK_TEXT(buf, "");
+  CHECK(berth_snprintf(buf, sizeof buf, "%.1f %s", 0.5, "s") == 5);
+  CHECK_TEXT(buf, "0.5 s");
+}
+
 TEST("heap pops in key order after random changes, ties by item") {
   double last = -1;
   berth_rng rng = seeded(7, 0);
