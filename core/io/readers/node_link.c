@@ -99,10 +99,11 @@ static berth_status add_edge(void *ud, berth_i_value v, int32_t i) {
 }
 
 static berth_status read_graph(reading *r, berth_graph **out) {
-  enum { DIRECTED, NODES, LINKS, EDGES, GRAPH, N };
-  static const char *const keys[] = { "directed", "nodes", "links", "edges", "graph" };
+  enum { DIRECTED, NODES, LINKS, EDGES, GRAPH, ADJACENCY, N };
+  static const char *const keys[] = { "directed", "nodes", "links",
+                                      "edges",    "graph", "adjacency" };
   berth_i_value f[N], root = berth_i_json_root(r->doc);
-  bool directed = false;
+  bool directed = false; /* edges: from networkx 3.4 on; links: before */
   const char *name = "";
   berth_status st;
   if ((st = berth_i_fields(r->doc, root, keys, N, 2, false, f)) != BERTH_OK
@@ -111,6 +112,9 @@ static berth_status read_graph(reading *r, berth_graph **out) {
   if (!directed) return berth_i_json_fail(r->doc, f[DIRECTED], ": edges must be directed");
   if (f[LINKS] && f[EDGES])
     return berth_i_json_fail(r->doc, f[EDGES], "is given beside \"links\"");
+  if (f[ADJACENCY])
+    return berth_i_json_fail(r->doc, f[ADJACENCY], "is not read: networkx.node_link_data is");
+  if (!f[EDGES] && (st = berth_i_need(r->doc, root, f[LINKS], "links")) != BERTH_OK) return st;
   if (f[GRAPH] && berth_i_json_kind_of(f[GRAPH]) == BERTH_I_JSON_OBJECT
       && (st = berth_i_get_text(r->doc, berth_i_json_get(f[GRAPH], "name"), &name)) != BERTH_OK)
     return st;
@@ -132,10 +136,9 @@ static berth_status read_node_link(const berth_i_source *src, const berth_i_json
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }
 
-/* "edges" in networkx from 3.4 on, "links" before. */
+/* networkx's other forms of JSON have the two members, too. */
 static berth_i_match match_node_link(berth_i_value root) {
-  bool edges = berth_i_json_get(root, "links") || berth_i_json_get(root, "edges");
-  bool yes = edges && berth_i_json_get(root, "directed") && berth_i_json_get(root, "nodes");
+  bool yes = berth_i_json_get(root, "directed") && berth_i_json_get(root, "nodes");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 
