@@ -142,6 +142,24 @@ TEST("a block along the groups, where there is one rack") {
   drop(&j);
 }
 
+static berth_ramp_outcome on_one_rack(int32_t slots) {
+  berth_ramp_options o = berth_ramp_default(0);
+  berth_ramp_outcome out = { 0 };
+  o.groups = o.racks = 1;
+  o.slots = slots;
+  ramp_job j;
+  CHECK_OK(make(&o, profile, &j));
+  CHECK_OK(berth_ramp_plan(j.planner, j.model, 32, NULL, 1, NULL, &out));
+  drop(&j);
+  return out;
+}
+
+TEST("servers without flows change no channels") {
+  berth_ramp_outcome small = on_one_rack(32), large = on_one_rack(1024);
+  CHECK(small.n_servers == 32 && small.channels >= 32);
+  CHECK(large.n_servers == 32 && large.channels == small.channels && large.step == small.step);
+}
+
 /* ---- interrupts ---- */
 
 /* A chain of 20 ops, in text that lasts. */
