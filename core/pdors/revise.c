@@ -6,7 +6,8 @@
  * first. A share is of each resource, weighted by the load of it: what all jobs so far would take.
  * What is left of a job that runs is less, so its density grows, and it is seldom displaced.
  * Nothing of the future is used. Jobs at the head of the order that are the same as in the last
- * revision, and on time, keep their plans.
+ * revision, and on time, keep their plans; all do if jobs that came can be planned behind them and
+ * no job loses by that against having the cluster alone.
  *
  * As long as the cluster is not overloaded (all work so far is less than it could do), the sum of
  * the planned utilities is what counts, not what they leave for jobs to come: the job that loses
@@ -136,21 +137,23 @@ static int32_t unchanged(const berth_pdors *d, const berth_ps_run *r) {
   return n;
 }
 
+static berth_status plan_one(berth_pdors *d, const berth_i_pdors_present *p, int32_t from) {
+  berth_pdors_plan plan;
+  d->last[p->job] = BERTH_NONE;
+  berth_status st = berth_i_pdors_search_for(d, p->job, from, p->left, &plan);
+  if (st == BERTH_OK && plan.admitted) st = berth_i_pdors_commit(d, p->job, &plan);
+  if (st == BERTH_OK) d->revision.worth[p->job] = plan.admitted ? plan.utility : 0;
+  return st;
+}
+
 /* Plans those in the order from there on. */
 static berth_status plan_from(berth_pdors *d, int32_t first, int32_t from) {
-  berth_i_pdors_revision *v = &d->revision;
+  const berth_i_pdors_revision *v = &d->revision;
+  berth_status st = BERTH_OK;
   if (first == 0) berth_i_pdors_clear(d, from);
   for (int32_t i = first; i < v->n; i++) berth_i_pdors_reclaim(d, v->present[i].job, from);
-  for (int32_t i = first; i < v->n; i++) {
-    berth_pdors_plan plan;
-    int32_t job = v->present[i].job;
-    d->last[job] = BERTH_NONE;
-    berth_status st = berth_i_pdors_search_for(d, job, from, v->present[i].left, &plan);
-    if (st == BERTH_OK && plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
-    if (st != BERTH_OK) return st;
-    v->worth[job] = plan.admitted ? plan.utility : 0;
-  }
-  return BERTH_OK;
+  for (int32_t i = first; i < v->n && st == BERTH_OK; i++) st = plan_one(d, &v->present[i], from);
+  return st;
 }
 
 static void move(berth_i_pdors_present *p, int32_t from, int32_t to) {
@@ -183,8 +186,36 @@ static bool underloaded(const berth_pdors *d, int32_t slot) {
   return true;
 }
 
+/* Nothing to gain: plans are worth nearly what each job is worth at best. */
+static bool settled(const berth_i_pdors_revision *v) {
+  int32_t lost;
+  double best, sum = utility_of(v, &best, &lost);
+  return sum >= best * (1 - 1e-3);
+}
+
+/* Jobs without a plan, those that came or are late, behind those that have one, which keep it, if
+ * nobody loses by that. @param done out */
+static berth_status add_plans(berth_pdors *d, int32_t from, bool *done) {
+  berth_i_pdors_revision *v = &d->revision;
+  berth_status st = BERTH_OK;
+  /* 1. Those that have one: do they lose anything? */
+  for (int32_t i = 0; i < v->n; i++) {
+    const berth_i_pdors_present *p = &v->present[i];
+    if (d->last[p->job] < from) v->worth[p->job] = p->best;
+  }
+  *done = settled(v);
+  /* 2. The others. */
+  for (int32_t i = 0; i < v->n && st == BERTH_OK; i++) {
+    const berth_i_pdors_present *p = &v->present[i];
+    if (d->last[p->job] >= from) continue;
+    v->worth[p->job] = 0;
+    if (*done) st = plan_one(d, p, from);
+  }
+  *done = *done && settled(v);
+  return st;
+}
+
 enum { MOST_MOVES = 2 };
-static const double NO_LOSS = 1e-3; /* of the sum of what jobs are worth at best */
 
 /* The job that loses most goes first, if all plans together are worth more then. */
 static berth_status improve(berth_pdors *d, int32_t from) {
@@ -192,7 +223,7 @@ static berth_status improve(berth_pdors *d, int32_t from) {
   size_t jobs = (size_t)berth_ps_jobs(d->ps);
   int32_t lost;
   double best, sum = utility_of(v, &best, &lost);
-  for (int32_t i = 0; i < MOST_MOVES && sum < best * (1 - NO_LOSS) && lost > 0; i++) {
+  for (int32_t i = 0; i < MOST_MOVES && !settled(v) && lost > 0; i++) {
     int32_t at = lost;
     berth_status st = berth_i_pdors_save(d, from, &v->copy);
     if (st != BERTH_OK) return st;
@@ -214,8 +245,10 @@ static berth_status improve(berth_pdors *d, int32_t from) {
 berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from) {
   berth_i_pdors_revision *v = &d->revision;
   berth_status st = list_present(d, r, from);
-  if (st == BERTH_OK) st = plan_from(d, unchanged(d, r), from);
-  if (st == BERTH_OK && underloaded(d, from)) st = improve(d, from);
+  bool done = false;
+  if (st == BERTH_OK) st = add_plans(d, from, &done);
+  if (st == BERTH_OK && !done) st = plan_from(d, unchanged(d, r), from);
+  if (st == BERTH_OK && !done && underloaded(d, from)) st = improve(d, from);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < v->n; i++) {
     v->order[i] = v->present[i].job;
