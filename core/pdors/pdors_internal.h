@@ -125,7 +125,8 @@ typedef struct berth_i_pdors_revision {
   int32_t *active, n;                /* [jobs] */
   berth_i_pdors_present *present;    /* [jobs] in the order of planning */
   int32_t *order, *rank;             /* [jobs] of the last revision, and where each job is in it */
-  int32_t keep;                      /* plans of so many at its head are as they were made */
+  int32_t ordered, keep;             /* jobs in it; plans of so many at its head are as they were
+                                        made */
   double load[BERTH_PS_RESOURCES];   /* shares that all jobs so far would take, in slots of the
                                         whole cluster */
   double *worth, *worth_before;      /* [jobs] utility as planned; 0: no plan */

@@ -193,8 +193,8 @@ static bool settled(const berth_i_pdors_revision *v) {
   return sum >= best * (1 - 1e-3);
 }
 
-/* Jobs without a plan, those that came or are late, behind those that have one, which keep it, if
- * nobody loses by that. @param done out */
+/* Jobs without a plan behind those that have one, which keep it, if nobody loses by that. Not where
+ * a job ended early, which leaves room that others can use, or is late. @param done out */
 static berth_status add_plans(berth_pdors *d, int32_t from, bool *done) {
   berth_i_pdors_revision *v = &d->revision;
   berth_status st = BERTH_OK;
@@ -203,7 +203,7 @@ static berth_status add_plans(berth_pdors *d, int32_t from, bool *done) {
     const berth_i_pdors_present *p = &v->present[i];
     if (d->last[p->job] < from) v->worth[p->job] = p->best;
   }
-  *done = settled(v);
+  *done = v->keep == v->ordered && settled(v);
   /* 2. The others. */
   for (int32_t i = 0; i < v->n && st == BERTH_OK; i++) {
     const berth_i_pdors_present *p = &v->present[i];
@@ -254,7 +254,7 @@ berth_status berth_i_pdors_revise(berth_pdors *d, berth_ps_run *r, int32_t from)
     v->order[i] = v->present[i].job;
     v->rank[v->order[i]] = i;
   }
-  v->keep = v->n;
+  v->keep = v->ordered = v->n;
   v->due = false;
   return BERTH_OK;
 }
