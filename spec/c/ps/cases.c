@@ -87,6 +87,10 @@ TEST("speed: shared links") {
   /* half and half: each carries 2 to 4 workers' halves: 2 workers away of each server, 1 server
    * away of each worker: b = 1 */
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(1, 2, 1)), 4 / (0.125 + 1), 1e-12);
+  /* apart, a slow bandwidth inside does not count: a server's link carries 4 flows, b = 0.5 */
+  j.inside = 0.25;
+  p = must_ps_new(&o, 1, &j);
+  CHECK_NEAR(speed(p, 2, AT(0, 4, 0), AT(1, 0, 2)), 4 / (0.125 + 2), 1e-12);
 }
 
 TEST("utility: half at the target, never above importance, 0 far behind it") {
