@@ -277,6 +277,23 @@ static void trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors
   }
 }
 
+/* With shared links, what is sent depends on the places: of equation 1 only the computing is a
+ * bound. The most in a slot is that of the best offer of an empty one. */
+berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
+  berth_i_pdors_rates_of(d, job, out);
+  if (!d->shared) return BERTH_OK;
+  out->inside = out->outside = berth_ps_job_at(d->ps, job)->tau;
+  double *fastest = &d->revision.fastest[job];
+  if (isnan(*fastest)) {
+    berth_i_slot_state state = { d->blank.price, d->blank.left };
+    berth_status st = berth_i_slot_begin(d->solver, job, &state);
+    if (st == BERTH_OK) st = berth_i_slot_fastest(d->solver, fastest);
+    if (st != BERTH_OK) return st;
+  }
+  out->most = *fastest / out->scale;
+  return BERTH_OK;
+}
+
 /* Algorithm 2. */
 berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
                                       berth_pdors_plan *out) {

@@ -197,8 +197,6 @@ void berth_i_pdors_restore(berth_pdors *d, int32_t from, const berth_i_pdors_cop
 /* ---- revise.c ---- */
 enum { BERTH_I_PDORS_NO_SCHEDULE = 1, BERTH_I_PDORS_NO_PAYOFF = 2 }; /* causes of refusals */
 berth_status berth_i_pdors_revision_init(berth_pdors *d);
-/** As plans have them: of an empty cluster, or, with shared links, of the best offer there. */
-berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** REVISED: it is refused, or planned in the next revision. */
 berth_status berth_i_pdors_arrive(berth_pdors *d, berth_ps_run *r, int32_t job);
 /** A job ended early, or is late: those behind it in the order are planned again. */
@@ -215,6 +213,8 @@ double berth_i_pdors_relaxed(berth_pdors *d);
 berth_status berth_i_pdors_search_init(berth_pdors *d);
 
 /* ---- dp.c ---- */
+/** As plans have them: of an empty cluster, or, with shared links, of the best offer there. */
+berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** Samples. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r);
 /** Of random numbers, for v quanta of a job in a slot. */

@@ -34,25 +34,6 @@ berth_status berth_i_pdors_revision_init(berth_pdors *d) {
   return berth_i_pool_status(&d->pool);
 }
 
-/* ---- rates ---- */
-
-/* With shared links, what is sent depends on the places: of equation 1 only the computing is a
- * bound. The most in a slot is that of the best offer of an empty one. */
-berth_status berth_i_pdors_planned_rates(berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
-  berth_i_pdors_rates_of(d, job, out);
-  if (!d->shared) return BERTH_OK;
-  out->inside = out->outside = berth_ps_job_at(d->ps, job)->tau;
-  double *fastest = &d->revision.fastest[job];
-  if (isnan(*fastest)) {
-    berth_i_slot_state state = { d->blank.price, d->blank.left };
-    berth_status st = berth_i_slot_begin(d->solver, job, &state);
-    if (st == BERTH_OK) st = berth_i_slot_fastest(d->solver, fastest);
-    if (st != BERTH_OK) return st;
-  }
-  out->most = *fastest / out->scale;
-  return BERTH_OK;
-}
-
 /* ---- the order ---- */
 
 /* Share of a resource, of the whole cluster in one slot, that so much work takes: on one machine if
