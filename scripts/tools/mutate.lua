@@ -116,7 +116,9 @@ end
 -- Code lines of the room's files, each { path, line }, and their mutations by path and line.
 local function code_lines()
   local lines, by_path = {}, {}
-  local folders = ("$(ls -d core/%s lua/berth/%s lua/berth/%s.lua 2>/dev/null)"):format(room, room, room)
+  local list = ("ls -d core/%s lua/berth/%s lua/berth/%s.lua 2>/dev/null"):format(room, room, room)
+  local folders = table.concat(source.lines(list), " ")
+  if folders == "" then return lines, by_path end
   for _, path in ipairs(source.files(folders)) do
     if not path:find("%.h$") then
       local text, language = source.read(path), source.language(path)
