@@ -7,13 +7,26 @@ local TWO = "1\n0 0 0\n1 5 1 0\n2 0 1 1\n" -- STG
 local MESH = "mesh:2,bandwidth=1GB/s"
 local try = shell.try(it, pending)
 
+-- Ctrl-C again as long as the process lives: a job in the background ignores it until berth has
+-- its handler.
+local INTERRUPT = [[
+interrupt() {
+  (sleep 0.5; while kill -INT $1; do sleep 5; done) >/dev/null 2>&1 &
+  again=$!
+  wait $1
+  exit_code=$?
+  kill $again
+  return $exit_code
+}
+]]
+
 -- A script of the system shell, in which $B is berth, $F a FIFO and $G a graph: exit code, output.
 local function script(text)
   local fifo, graph = shell.path(".fifo"), shell.file(".stg", TWO)
   local lua = os.getenv "BERTH_LUA" or "lua5.4"
   local file = shell.file(".sh", ("BERTH_BUILD=%s BERTH_LUA=%s; export BERTH_BUILD BERTH_LUA\n"
-    .. "B=scripts/berth F=%s G=%s M=%s\nmkfifo $F\n%s\n"):format(shell.build, lua, fifo, graph,
-    MESH, text))
+    .. "B=scripts/berth F=%s G=%s M=%s\nmkfifo $F\n%s%s\n"):format(shell.build, lua, fifo, graph,
+    MESH, INTERRUPT, text))
   local out = shell.capture(("sh %s 2>&1; echo exit $?"):format(file))
   return tonumber(out:match "exit (%d+)\n$"), (out:gsub("exit %d+\n$", ""))
 end
@@ -72,11 +85,11 @@ describe("files of commands", function()
     { "are written to a FIFO", 0, "\"placement\"",
       "(sleep 0.2; exec cat $F) & $B place $G $M --output $F >/dev/null && wait" },
     { "are interrupted while a FIFO has no writer", 130, "^berth: interrupted\n$",
-      "$B place $F $M & p=$!; sleep 0.5; kill -INT $p; wait $p" },
+      "$B place $F $M & interrupt $!" },
     { "are interrupted while a FIFO has no reader", 130, "^berth: interrupted\n$",
-      "$B place $G $M --output $F & p=$!; sleep 0.7; kill -INT $p; wait $p" },
+      "$B place $G $M --output $F & interrupt $!" },
     { "are interrupted while a stream goes on", 130, "^berth: interrupted\n$",
-      "yes > $F & w=$!; $B place $F $M --most-bytes 1TB & p=$!; sleep 0.7; kill -INT $p; wait $p" },
+      "yes > $F & w=$!; $B place $F $M --most-bytes 1TB & interrupt $!" },
     { "fail on a full disk", 2, "^berth: /dev/full: cannot be written: No space left",
       "$B place $G $M --output /dev/full" },
     { "fail on a full disk, as standard output", 2, "^berth: standard output: No space left",
