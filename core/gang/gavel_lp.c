@@ -1,6 +1,7 @@
 /* Gavel's linear programs: shares of time of each job on each type of GPU. Columns: shares, job by
  * job; then z, which all jobs get so many times of what they need. A goal is a choice of needs (and
  * of costs for max_sum): max-min, makespan and one step of finish-time fairness are one program.
+ * First in, first out needs none.
  *
  * Invariant: every coefficient of a throughput row is at most 1, as each is divided by the job's
  * largest throughput. Source: Narayanan et al., "Gavel", OSDI 2020, its policies. */
@@ -65,7 +66,7 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
     return berth_i_fail(ctx, BERTH_EINVAL,
                         "gavel: %d jobs on %d types of GPUs: expected some types", (int)p->n,
                         (int)p->types);
-  if ((int)goal < 0 || goal > BERTH_GAVEL_MAX_SUM)
+  if ((int)goal < 0 || goal > BERTH_GAVEL_FIFO)
     return berth_i_fail(ctx, BERTH_EINVAL, "gavel: no goal %d", (int)goal);
   for (int32_t j = 0; j < p->types; j++)
     if (p->gpus[j] < 0)
@@ -203,11 +204,32 @@ static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
   return st;
 }
 
+/* No program: in the order of the jobs, each all of its time on the type where it is fastest among
+ * those that have enough GPUs left. The first that finds none waits, and all behind it. */
+static berth_status fifo(berth_ctx *ctx, program *g, double *objective) {
+  (void)ctx;
+  const berth_gavel *p = g->p;
+  double *left = g->cost;
+  *objective = 0;
+  for (int32_t j = 0; j < p->types; j++) left[j] = p->gpus[j];
+  for (int32_t i = 0; i < p->n; i++) {
+    int32_t best = BERTH_NONE;
+    for (int32_t j = 0; j < p->types; j++)
+      if (left[j] >= gang_of(p, i) && (best == BERTH_NONE || rate(p, i, j) > rate(p, i, best))) best = j;
+    if (best == BERTH_NONE) break;
+    g->x[(size_t)i * (size_t)p->types + (size_t)best] = 1;
+    left[best] -= gang_of(p, i);
+    (*objective)++;
+  }
+  return BERTH_OK;
+}
+
 berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal,
                                   double *share, double *objective) {
   if (!ctx) return BERTH_EINVAL;
-  static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan,
-                                                                             finish_time, max_sum };
+  static berth_status (*const goals[])(berth_ctx *, program *, double *) = {
+    max_min, makespan, finish_time, max_sum, fifo
+  };
   berth_status st = check(ctx, p, goal);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   double reached = NAN;

@@ -234,6 +234,7 @@ static int32_t serve(berth_gang *g, int32_t n) {
       size_t c = cell(g, job, t);
       if (!v->known[job] || v->chosen[job] != BERTH_NONE || !(v->throughput[c] > 0)) continue;
       double share = v->share[c] > 1e-9 ? v->share[c] : 0;
+      if (v->goal == BERTH_GAVEL_FIFO && share == 0) continue; /* as published, for fifo alone */
       v->list[found++] =
           (candidate){ share * v->of_type[t] / v->received[c], v->deficit[c], v->share[c], job };
     }
@@ -334,6 +335,7 @@ static const berth_choice *const goals[] = {
   BERTH_I_CHOICE("makespan", "The time until all work left is done."),
   BERTH_I_CHOICE("finish-time", "The largest ratio of a job's time in all to that alone."),
   BERTH_I_CHOICE("max-sum", "The sum of throughputs."),
+  BERTH_I_CHOICE("fifo", "First in, first out, each job on the type where it is fastest of those that are free."),
   NULL
 };
 const berth_choice *const *berth_gavel_goals(void) { return goals; }

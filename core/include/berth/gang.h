@@ -278,7 +278,10 @@ typedef enum berth_gavel_goal {
                               an equal share would give */
   BERTH_GAVEL_MAKESPAN,    /* time until all work left is done, s */
   BERTH_GAVEL_FINISH_TIME, /* the largest ratio of a job's time in all to that alone */
-  BERTH_GAVEL_MAX_SUM      /* sum of throughputs */
+  BERTH_GAVEL_MAX_SUM,     /* sum of throughputs */
+  BERTH_GAVEL_FIFO         /* jobs in their order, each on the type where it is fastest among those
+                              with enough GPUs left; the first that finds none waits, and all
+                              behind it; objective: jobs that have GPUs */
 } berth_gavel_goal;
 const berth_choice *const *berth_gavel_goals(void); /* NULL-terminated */
 

@@ -35,7 +35,7 @@ times its speed if its number changes.]] },
 docs/cluster.md, "Resizable jobs".]] },
   { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs =, gpus = }, goal)",
     [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan", "finish-time",
-"max-sum". docs/cluster.md, "Types of GPUs".]] },
+"max-sum", "fifo". docs/cluster.md, "Types of GPUs".]] },
   { "load_trace", "jobs, about = berth.load_trace(path, options)",
     [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
 CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.

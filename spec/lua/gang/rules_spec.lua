@@ -99,7 +99,7 @@ describe("gang rules", function()
     refuses("las-2d", { published = 1 }, "published: expected true or false, got number")
     refuses("pollux", { power = 2 }, "power: expected a finite number of at most 1, got 2")
     refuses("gavel", { goal = "best" },
-      "'best' is none of: max-min, makespan, finish-time, max-sum")
+      "'best' is none of: max-min, makespan, finish-time, max-sum, fifo")
     refuses("fifo", { placement = "near" }, "'near' is none of: any, consolidate, spread, skewed")
     refuses("fifo", { rate = 1 }, "rate: expected a function, got number")
     refuses("optimus", {}, "trace[1].speeds[2]: expected a finite number not below 0, got -1",
