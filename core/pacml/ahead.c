@@ -136,15 +136,6 @@ void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w) {
 
 /* ---- games ---- */
 
-void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n,
-                            berth_pacml_job *jobs) {
-  double time = 0;
-  for (int32_t j = 0; j < n; j++) {
-    jobs[j] = berth_i_ahead_draw(a, rng, time);
-    time += berth_i_ahead_gap(a, rng);
-  }
-}
-
 berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
                                     int32_t *blocked) {
   if (!a) return BERTH_EINVAL;

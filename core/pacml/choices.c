@@ -28,6 +28,15 @@ double berth_i_ahead_gap(const berth_pacml_ahead *a, berth_rng *rng) {
   return least == most ? least : least + (most - least) * berth_rng_uniform(rng);
 }
 
+void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n,
+                            berth_pacml_job *jobs) {
+  double time = 0;
+  for (int32_t j = 0; j < n; j++) {
+    jobs[j] = berth_i_ahead_draw(a, rng, time);
+    time += berth_i_ahead_gap(a, rng);
+  }
+}
+
 double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *job) {
   return job->beta * a->f.env->steps * a->f.env->model[job->model]->sequential;
 }

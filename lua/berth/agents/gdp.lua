@@ -20,7 +20,7 @@ options.declare("agents.gdp", {
   count("parents", "8", "parents whose ids are features"),
   count("width", "64", "numbers per op"),
   count("segment", "8", "ops that attend together"),
-  count("heads", "4", "of attention; the width can be distributed over them"),
+  count("heads", "4", "of attention; the width can be split over them"),
   { key = "quirks", type = "flag", default = "false",
     text = "as the published program: raw ids and times, and ops with a single neighbour get zeros "
       .. "from it" },
@@ -34,7 +34,7 @@ gdp.legal = options.keys "agents.gdp"
 function gdp.check(fn, given)
   options.check_values(fn, "agents.gdp", given)
   local width, n = given.width or 64, given.heads or 4
-  options.refuse(width % n ~= 0, "%s: width: %.0f cannot be distributed over %.0f heads", fn, width, n)
+  options.refuse(width % n ~= 0, "%s: width: %.0f cannot be split over %.0f heads", fn, width, n)
 end
 
 --- The policy for a number of devices, to which the network is tied.

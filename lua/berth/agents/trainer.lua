@@ -23,7 +23,7 @@ local function check_stage(fn, o, stage, i)
     "%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds",
     fn, i)
   if o.ranks and stage.parts and stage.parts % o.ranks.size ~= 0 then
-    options.fail("%s: stages[%d]: parts: %.0f of them cannot be distributed evenly to %.0f ranks", fn,
+    options.fail("%s: stages[%d]: parts: %.0f of them cannot be split evenly over %.0f ranks", fn,
       i, stage.parts, o.ranks.size)
   end
 end

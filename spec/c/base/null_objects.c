@@ -1,5 +1,5 @@
 /* Every public function with a status refuses NULL in place of an object. The calls are written
- * from the headers (scripts/tools/null_calls.lua): NULL for one object, other pointers elsewhere. */
+ * from the headers by scripts/tools/null_calls.lua: NULL for one object, else other pointers. */
 #include "check.h"
 
 static union {

@@ -117,7 +117,7 @@ describe("berth.mpi", function()
     function()
     local uneven, other = run(2, "uneven"), run(2, "other_checkpoint")
     for rank = 1, 2 do
-      assert.truthy(uneven[rank]:find("parts: 3 of them cannot be distributed evenly to 2 ranks", 1,
+      assert.truthy(uneven[rank]:find("parts: 3 of them cannot be split evenly over 2 ranks", 1,
         true), uneven[rank])
       assert.truthy(other[rank]:find("rank 1 resumes after 0 updates, rank 2 after 30: all must read one checkpoint", 1, true),
         other[rank])

@@ -62,7 +62,7 @@ describe("options of agents", function()
       { rounds = 1 / 0 })
     raises("berth.agents.gdp: segment: 0 is out of range 1 to 100000", agent, "gdp",
       { segment = 0 })
-    raises("berth.agents.gdp: width: 64 cannot be distributed over 3 heads", agent, "gdp",
+    raises("berth.agents.gdp: width: 64 cannot be split over 3 heads", agent, "gdp",
       { heads = 3 })
     raises("berth.agents.gdp: unknown option 'rounds'", agent, "gdp", { rounds = 2 })
     raises("share: there is one encoder only", agent, "doppler", { share = true, joint = true })

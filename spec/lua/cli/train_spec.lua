@@ -162,11 +162,11 @@ describe("berth train", function()
       failed(2, text, run("train", "gdp", GRAPH, "--devices", "2", ...))
       assert.is_nil(seen.tasks)
     end
-    refuses("--save: /no/such/place/a: cannot be written: No such file", "--save", "/no/such/place/a")
-    refuses("--output: /no/such/place/a: No such file", "--save", "a", "--output",
-      "/no/such/place/a")
-    refuses("--checkpoint: /no/such/place/a: No such file", "--save", "a", "--checkpoint",
-      "/no/such/place/a")
+    local nowhere = "/no/such/place/a"
+    local missing = nowhere .. ": cannot be written: No such file"
+    refuses("--save: " .. missing, "--save", nowhere)
+    refuses("--output: " .. missing, "--save", "a", "--output", nowhere)
+    refuses("--checkpoint: " .. missing, "--save", "a", "--checkpoint", nowhere)
     refuses("each needs a file of its own", "--save", "a", "--checkpoint", "a")
     assert.is_nil(io.open("a", "rb"))
   end)

@@ -39,7 +39,7 @@ local train = {
   text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
     .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the "
     .. "simulator's in stage II.\n"
-    .. "Under mpirun -n N the episodes of each batch are distributed over N processes; each update is "
+    .. "Under mpirun -n N the episodes of each batch are split over N processes; each update is "
     .. "that of one\n"
     .. "process with --set parts=N, to the byte.\n"
     .. "After an interrupt the agent is written as far as it got.\n"
