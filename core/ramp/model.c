@@ -221,7 +221,8 @@ berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *
   /* A tensor read twice by an op is one edge: they are counted before the model has its arrays. */
   cap = (size_t)berth_graph_edges(g);
   if (!(edge = berth_i_alloc(r->ctx, cap, sizeof *edge))) return berth_i_nomem(r->ctx);
-  for (int32_t v = 0; v < berth_graph_ops(g); v++) n_edges = edges_into(g, v, batch != 0, n_edges, edge);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++)
+    n_edges = edges_into(g, v, batch != 0, n_edges, edge);
   st = berth_i_nomem(r->ctx);
   if (!(m = berth_i_pool_object(r->ctx, sizeof *m))) goto done;
   m->ramp = r;

@@ -187,7 +187,8 @@ typedef struct berth_pacml_ahead berth_pacml_ahead;
  *        published, and those that leave most large blocks free
  * @param discount of what is blocked one arrival later, 0 to below 1
  * @param process copied
- * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 40 decisions); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EINVAL (process); BERTH_EUNSUPPORTED (more than 40 decisions);
+ *         BERTH_ENOMEM
  * Before anything is learned the weights are those of a rule, one unit: the more servers and blocks
  * stay free at the moments to come, the better. With rollouts that is a rolling-horizon planner
  * which needs no training. Of weights that are all 0 the first choice is taken, that with fewest

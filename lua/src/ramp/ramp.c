@@ -270,8 +270,8 @@ BL_OPTIONS(ramp_model,
   BL_OTHER("batch", "flag", "true; compat false",
            "ops with tensors that have the batch are cut along it"))
 
-/* ramp:model(graph, { order, batch }): object; nil, message, code. The box holds references to graph and
- * cluster, which the core's model reads; the anchor has their boxes, for the fields. */
+/* ramp:model(graph, { order, batch }): object; nil, message, code. The box holds references to
+ * graph and cluster, which the core's model reads; the anchor has their boxes, for the fields. */
 static int model(lua_State *L) {
   static const bl_where w = { "ramp:model", NULL, 0 };
   berth_ramp *r = self(L, w.fn);

@@ -13,11 +13,13 @@ local g = berth.graph { ops = { { name = "a", seconds = 1 }, { name = "b", secon
   edges = { { 1, 2, 1 } } }
 local t = berth.topology.mesh(2)
 
-local ARGUMENTS = { {}, { true }, { 5 }, { "x" }, { g }, { {} }, { { true } }, { function() end },
+-- A name of nothing; no file can be written under it.
+local TEXT = "no/such/x"
+local ARGUMENTS = { {}, { true }, { 5 }, { TEXT }, { g }, { {} }, { { true } }, { function() end },
   { g, true }, { g, 5 }, { g, {} }, { g, t }, { g, t, true }, { g, t, 5 }, { g, t, {} },
-  { g, t, "x" }, { g, t, { true } }, { g, t, { x = 1 } }, { { jobs = true } },
-  { { jobs = { true } } }, { 1, 2 }, { 1, true }, { 1, {} }, { "x", true }, { "x", {} },
-  { "x", 5 }, { {}, true }, { {}, 5 }, { {}, {} }, { { {} }, { {} } }, { true, true, true },
+  { g, t, TEXT }, { g, t, { true } }, { g, t, { x = 1 } }, { { jobs = true } },
+  { { jobs = { true } } }, { 1, 2 }, { 1, true }, { 1, {} }, { TEXT, true }, { TEXT, {} },
+  { TEXT, 5 }, { {}, true }, { {}, 5 }, { {}, {} }, { { {} }, { {} } }, { true, true, true },
   { 5, 5, 5, 5 }, { {}, {}, {}, {} } }
 
 local function sorted(x)
