@@ -215,7 +215,8 @@ static berth_status fifo(berth_ctx *ctx, program *g, double *objective) {
   for (int32_t i = 0; i < p->n; i++) {
     int32_t best = BERTH_NONE;
     for (int32_t j = 0; j < p->types; j++)
-      if (left[j] >= gang_of(p, i) && (best == BERTH_NONE || rate(p, i, j) > rate(p, i, best))) best = j;
+      if (left[j] >= gang_of(p, i) && (best == BERTH_NONE || rate(p, i, j) > rate(p, i, best)))
+        best = j;
     if (best == BERTH_NONE) break;
     g->x[(size_t)i * (size_t)p->types + (size_t)best] = 1;
     left[best] -= gang_of(p, i);

@@ -335,7 +335,7 @@ static const berth_choice *const goals[] = {
   BERTH_I_CHOICE("makespan", "The time until all work left is done."),
   BERTH_I_CHOICE("finish-time", "The largest ratio of a job's time in all to that alone."),
   BERTH_I_CHOICE("max-sum", "The sum of throughputs."),
-  BERTH_I_CHOICE("fifo", "First in, first out, each job on the type where it is fastest of those that are free."),
+  BERTH_I_CHOICE("fifo", "First in, first out; each job on the free type where it is fastest."),
   NULL
 };
 const berth_choice *const *berth_gavel_goals(void) { return goals; }
