@@ -265,8 +265,8 @@ TEST("options of a rule out of range are reported") {
   gavel = (berth_gang_gavel_options){ 2,       2,    2,                   0, two,
                                       falling, NULL, BERTH_GAVEL_MAX_MIN, 1, 0, 0, NULL };
   refused_own(BERTH_GANG_GAVEL, &gavel, "gang: machine 1: type: there is none 2, there are 2");
-  gavel.goal = 4;
-  refused_own(BERTH_GANG_GAVEL, &gavel, "option goal is 4 (0 to 3)");
+  gavel.goal = 5;
+  refused_own(BERTH_GANG_GAVEL, &gavel, "option goal is 5 (0 to 4)");
   refused_own(BERTH_GANG_FIFO, &las, "gang: fifo has no options of its own");
 }
 
