@@ -324,12 +324,12 @@ describe("berth cluster FILE", function()
     local lines = {}
     for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("%s+", " ") end
     assert.matches("3 jobs on 2 GPUs; job completion times", lines[1])
-    assert.equal("scheduler mean median 95 % queued makespan over bound done pauses GPUs busy",
+    assert.equal("scheduler mean median p95 p99 queued makespan over bound done pauses GPUs busy",
       lines[2])
     -- fifo: 10, 13, 18; 36 of 40 GPU-s. srtf: 2 at 1, 3 at 5, 1 at 11: 20, 4, 9
     -- bound: served at 2, 6, and 2 and 18 GPU-s at 0.5 and 13.5: (20.2 + 10 - 3) / 3
-    assert.equal("fifo 13.7 s 13 s 18 s 7 s 20 s 50.7 % 3 0 90.0 %", lines[3])
-    assert.equal("srtf 11 s 9 s 20 s 4.33 s 20 s 21.3 % 3 1 90.0 %", lines[4])
+    assert.equal("fifo 13.7 s 13 s 18 s 18 s 7 s 20 s 50.7 % 3 0 90.0 %", lines[3])
+    assert.equal("srtf 11 s 9 s 20 s 20 s 4.33 s 20 s 21.3 % 3 1 90.0 %", lines[4])
   end)
 
   it("reports jobs that no machine has GPUs for, and where time begins", function()

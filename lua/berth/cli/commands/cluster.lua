@@ -172,8 +172,8 @@ end
 
 -- ---- answers ------------------------------------------------------------------------------------
 
-local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" },
-  { "queued", "mean_queued" }, { "makespan", "makespan" } }
+local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "p95", "p95_jct" },
+  { "p99", "p99_jct" }, { "queued", "mean_queued" }, { "makespan", "makespan" } }
 
 -- A time; from 1000 s on in whole seconds, so that a column compares at a glance.
 local function seconds(x)
@@ -226,9 +226,9 @@ end
 -- The JSON object of one scheduler; times in s.
 local function object_of(r)
   return json.object(options.join({ { "scheduler", r.scheduler } }, json.fields(r.summary,
-    "mean_jct_s=mean_jct median_jct_s=median_jct p95_jct_s=p95_jct mean_queued_s=mean_queued "
-      .. "makespan_s=makespan bound_jct_s=bound_jct bound_makespan_s=bound_makespan done refused "
-      .. "pauses utilisation")))
+    "mean_jct_s=mean_jct median_jct_s=median_jct p95_jct_s=p95_jct p99_jct_s=p99_jct "
+      .. "mean_queued_s=mean_queued makespan_s=makespan bound_jct_s=bound_jct "
+      .. "bound_makespan_s=bound_makespan done refused pauses utilisation")))
 end
 
 -- Some have types of GPUs, the others have none.
