@@ -108,6 +108,13 @@ berth_status berth_i_get_text(const berth_i_json *doc, berth_i_value v,
 berth_status berth_i_get_bool(const berth_i_json *doc, berth_i_value v, bool *out);
 /* false, true */
 berth_status berth_i_get_flag(const berth_i_json *doc, berth_i_value v, bool *out);
+typedef struct berth_i_bit {
+  int field;
+  uint32_t bit;
+} berth_i_bit;
+/** Sets the bits whose fields are true, by one of the two functions above. */
+berth_status berth_i_get_bits(const berth_i_json *doc, const berth_i_value *f,
+                              const berth_i_bit *bits, int n, bool strict, uint32_t *out);
 berth_status berth_i_get_int(const berth_i_json *doc, berth_i_value v, int32_t min,
                              int32_t max, int32_t *out);
 /* a finite number >= 0 */

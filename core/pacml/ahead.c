@@ -105,7 +105,7 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   for (int32_t v = 0; v < a->f.servers; v++)
     for (int32_t k = 0; k < a->n_counted; k++)
       for (int32_t i = 0; i < a->blocks[k]; i++) {
-        const uint64_t *block = berth_i_fast_block(&a->f, berth_i_ahead_counted(a, k, i));
+        const uint64_t *block = berth_i_fast_block(&a->f, a->f.first[a->counted[k]] + i);
         a->all.of[k] |= (uint32_t)1 << i;
         a->with[v].of[k] |= (uint32_t)(block[v / 64] >> v % 64 & 1) << i;
       }

@@ -70,10 +70,6 @@ int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_st
                               const berth_pacml_job *job, berth_i_choice *choice);
 void berth_i_ahead_hold(const berth_pacml_ahead *a, berth_i_ahead_state *s,
                         const berth_i_choice *c);
-/** The i-th of the blocks that are counted of the k-th size. */
-static inline int32_t berth_i_ahead_counted(const berth_pacml_ahead *a, int32_t k, int32_t i) {
-  return a->f.first[a->counted[k]] + i;
-}
 double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *job);
 berth_pacml_job berth_i_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, double arrival);
 double berth_i_ahead_gap(const berth_pacml_ahead *a, berth_rng *rng);

@@ -71,6 +71,18 @@ berth_status berth_i_get_flag(const berth_i_json *doc, berth_i_value v, bool *ou
   return berth_i_get_bool(doc, v, out);
 }
 
+berth_status berth_i_get_bits(const berth_i_json *doc, const berth_i_value *f,
+                              const berth_i_bit *bits, int n, bool strict, uint32_t *out) {
+  berth_status st = BERTH_OK;
+  for (int k = 0; k < n && st == BERTH_OK; k++) {
+    berth_i_value v = f[bits[k].field];
+    bool on = false;
+    st = strict ? berth_i_get_flag(doc, v, &on) : berth_i_get_bool(doc, v, &on);
+    if (on) *out |= bits[k].bit;
+  }
+  return st;
+}
+
 /* The parser turns a number beyond doubles into an infinity. */
 static berth_status check_number(const berth_i_json *doc, berth_i_value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER)

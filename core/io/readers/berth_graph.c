@@ -122,22 +122,6 @@ static berth_status read_pin(reader *r, berth_i_value v, int32_t *pin) {
   return berth_i_get_int(r->doc, v, 0, INT32_MAX - 1, pin);
 }
 
-typedef struct flag {
-  int field;
-  uint32_t bit;
-} flag;
-
-static berth_status read_flags(const reader *r, berth_i_value *f, const flag *flags, int n,
-                               uint32_t *bits) {
-  berth_status st = BERTH_OK;
-  for (int k = 0; k < n && st == BERTH_OK; k++) {
-    bool on = false;
-    st = berth_i_get_flag(r->doc, f[flags[k].field], &on);
-    if (on) *bits |= flags[k].bit;
-  }
-  return st;
-}
-
 /* Kept as JSON until all tensors are known: positions may be beyond the tensors read so far. */
 static berth_status keep_inputs(reader *r, berth_i_value v, int32_t op) {
   if (!v) return BERTH_OK;
@@ -156,10 +140,10 @@ static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
     { O_PARAM, BERTH_BYTES, false, offsetof(berth_op, param_bytes) },
     { O_WORKSPACE, BERTH_BYTES, false, offsetof(berth_op, workspace_bytes) }
   };
-  static const flag flags[] = { { O_BACKWARD, BERTH_OP_BACKWARD },
-                                { O_UPDATE, BERTH_OP_UPDATE },
-                                { O_SPLITTABLE, BERTH_OP_SPLITTABLE },
-                                { O_COMMUNICATION, BERTH_OP_COMMUNICATION } };
+  static const berth_i_bit flags[] = { { O_BACKWARD, BERTH_OP_BACKWARD },
+                                       { O_UPDATE, BERTH_OP_UPDATE },
+                                       { O_SPLITTABLE, BERTH_OP_SPLITTABLE },
+                                       { O_COMMUNICATION, BERTH_OP_COMMUNICATION } };
   reader *r = ud;
   berth_op op = berth_op_default();
   berth_i_value f[N_O];
@@ -174,7 +158,7 @@ static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
     return st;
   if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op.twin)) != BERTH_OK) return st;
   if ((st = read_pin(r, f[O_PIN], &op.pin)) != BERTH_OK) return st;
-  if ((st = read_flags(r, f, flags, 4, &op.flags)) != BERTH_OK) return st;
+  if ((st = berth_i_get_bits(r->doc, f, flags, 4, true, &op.flags)) != BERTH_OK) return st;
   if ((st = keep_inputs(r, f[O_INPUTS], id)) != BERTH_OK) return st;
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
@@ -219,8 +203,8 @@ static berth_status read_tensor(void *ud, berth_i_value v, int32_t id) {
     { T_BYTES, BERTH_BYTES, false, offsetof(berth_tensor, bytes) },
     { T_RESIDENT, BERTH_BYTES, false, offsetof(berth_tensor, resident_bytes) }
   };
-  static const flag flags[] = { { T_BATCH, BERTH_TENSOR_BATCH },
-                                { T_GRADIENT, BERTH_TENSOR_GRADIENT } };
+  static const berth_i_bit flags[] = { { T_BATCH, BERTH_TENSOR_BATCH },
+                                       { T_GRADIENT, BERTH_TENSOR_GRADIENT } };
   reader *r = ud;
   berth_tensor t = { 0, 0, -1, 0 };
   berth_i_value f[N_T];
@@ -228,7 +212,7 @@ static berth_status read_tensor(void *ud, berth_i_value v, int32_t id) {
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[T_FROM], &r->ops, &t.producer)) != BERTH_OK) return st;
   if ((st = berth_i_get_quantities(r->doc, f, amounts, 2, &t)) != BERTH_OK) return st;
-  if ((st = read_flags(r, f, flags, 2, &t.flags)) != BERTH_OK) return st;
+  if ((st = berth_i_get_bits(r->doc, f, flags, 2, true, &t.flags)) != BERTH_OK) return st;
   if ((st = berth_i_each(r->doc, f[T_TO], read_consumer, r)) != BERTH_OK) return st;
   r->use_at[id + 1] = (int32_t)r->n_use;
   return berth_i_blame(r->doc, v, berth_graph_builder_add_tensor(r->b, &t, NULL));

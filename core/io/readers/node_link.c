@@ -9,23 +9,6 @@ typedef struct reading {
   berth_graph_builder *b;
 } reading;
 
-typedef struct bit {
-  const char *key;
-  uint32_t flag;
-} bit;
-
-static berth_status read_flags(const reading *r, berth_i_value object, const bit *bits, int n,
-                               uint32_t *flags) {
-  for (int k = 0; k < n; k++) {
-    bool yes = false;
-    berth_status st;
-    if ((st = berth_i_get_bool(r->doc, berth_i_json_get(object, bits[k].key), &yes)) != BERTH_OK)
-      return st;
-    if (yes) *flags |= bits[k].flag;
-  }
-  return BERTH_OK;
-}
-
 /* Attributes that GraphML has and this format not: an op would be another one without them. */
 static berth_status refuse_unread(const reading *r, berth_i_value object,
                                   const char *const *unread) {
@@ -39,9 +22,13 @@ static berth_status refuse_unread(const reading *r, berth_i_value object,
 }
 
 static berth_status add_node(void *ud, berth_i_value v, int32_t i) {
-  enum { ID, NAME, KIND, SECONDS, FLOP, BYTES, PARAMS, WORKSPACE, GROUP, N };
+  enum {
+    ID, NAME, KIND, SECONDS, FLOP, BYTES, PARAMS, WORKSPACE, GROUP, BACKWARD, UPDATE, SPLITTABLE,
+    COMMUNICATION, N
+  };
   static const char *const keys[] = { "id", "name", "kind", "seconds", "flop", "bytes",
-                                      "param_bytes", "workspace_bytes", "group" };
+                                      "param_bytes", "workspace_bytes", "group", "backward",
+                                      "update", "splittable", "communication" };
   static const berth_i_quantity quantities[] = {
     { FLOP, BERTH_FLOP, false, offsetof(berth_op, flop) },
     { BYTES, BERTH_BYTES, false, offsetof(berth_op, bytes) },
@@ -49,10 +36,10 @@ static berth_status add_node(void *ud, berth_i_value v, int32_t i) {
     { WORKSPACE, BERTH_BYTES, false, offsetof(berth_op, workspace_bytes) }
   };
   static const char *const unread[] = { "twin", "pin", "device", "collective", NULL };
-  static const bit bits[] = { { "backward", BERTH_OP_BACKWARD },
-                              { "update", BERTH_OP_UPDATE },
-                              { "splittable", BERTH_OP_SPLITTABLE },
-                              { "communication", BERTH_OP_COMMUNICATION } };
+  static const berth_i_bit bits[] = { { BACKWARD, BERTH_OP_BACKWARD },
+                                      { UPDATE, BERTH_OP_UPDATE },
+                                      { SPLITTABLE, BERTH_OP_SPLITTABLE },
+                                      { COMMUNICATION, BERTH_OP_COMMUNICATION } };
   reading *r = ud;
   berth_op op = berth_op_default();
   double seconds = 0;
@@ -67,31 +54,36 @@ static berth_status add_node(void *ud, berth_i_value v, int32_t i) {
       || (st = berth_i_get_quantity(r->doc, f[SECONDS], BERTH_SECONDS, false, &seconds)) != BERTH_OK
       || (st = berth_i_get_quantities(r->doc, f, quantities, 4, &op)) != BERTH_OK
       || (st = berth_i_get_int(r->doc, f[GROUP], 0, INT32_MAX - 1, &op.group)) != BERTH_OK
-      || (st = read_flags(r, v, bits, 4, &op.flags)) != BERTH_OK)
+      || (st = berth_i_get_bits(r->doc, f, bits, 4, false, &op.flags)) != BERTH_OK)
     return st;
   op.seconds = f[SECONDS] ? &seconds : NULL;
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
 
-/* "key" tells parallel edges of a multigraph from each other. */
+/* Parallel edges of a multigraph differ by "key", which is not read. */
 static berth_status add_edge(void *ud, berth_i_value v, int32_t i) {
-  static const char *const keys[] = { "source", "target", "bytes", "resident_bytes" };
+  enum { SOURCE, TARGET, BYTES, RESIDENT, BATCH, GRADIENT, N };
+  static const char *const keys[] = { "source", "target", "bytes", "resident_bytes", "batch",
+                                      "gradient" };
+  static const berth_i_quantity amounts[] = {
+    { BYTES, BERTH_BYTES, false, offsetof(berth_tensor, bytes) },
+    { RESIDENT, BERTH_BYTES, false, offsetof(berth_tensor, resident_bytes) }
+  };
   static const char *const unread[] = { "tensor", NULL };
-  static const bit bits[] = { { "batch", BERTH_TENSOR_BATCH },
-                              { "gradient", BERTH_TENSOR_GRADIENT } };
-  const berth_i_json *doc = ((reading *)ud)->doc;
+  static const berth_i_bit bits[] = { { BATCH, BERTH_TENSOR_BATCH },
+                                      { GRADIENT, BERTH_TENSOR_GRADIENT } };
   reading *r = ud;
+  const berth_i_json *doc = r->doc;
   berth_tensor t = { 0, 0, -1, 0 };
   int32_t to = 0, tensor;
-  berth_i_value f[4];
+  berth_i_value f[N];
   (void)i;
-  berth_status st = berth_i_fields(doc, v, keys, 4, 2, false, f);
+  berth_status st = berth_i_fields(doc, v, keys, N, 2, false, f);
   if (st == BERTH_OK) st = refuse_unread(r, v, unread);
-  if (st == BERTH_OK) st = berth_i_find_id(doc, f[0], "node", &r->ids, &t.producer);
-  if (st == BERTH_OK) st = berth_i_find_id(doc, f[1], "node", &r->ids, &to);
-  if (st == BERTH_OK) st = berth_i_get_quantity(doc, f[2], BERTH_BYTES, false, &t.bytes);
-  if (st == BERTH_OK) st = berth_i_get_quantity(doc, f[3], BERTH_BYTES, false, &t.resident_bytes);
-  if (st == BERTH_OK) st = read_flags(r, v, bits, 2, &t.flags);
+  if (st == BERTH_OK) st = berth_i_find_id(doc, f[SOURCE], "node", &r->ids, &t.producer);
+  if (st == BERTH_OK) st = berth_i_find_id(doc, f[TARGET], "node", &r->ids, &to);
+  if (st == BERTH_OK) st = berth_i_get_quantities(doc, f, amounts, 2, &t);
+  if (st == BERTH_OK) st = berth_i_get_bits(doc, f, bits, 2, false, &t.flags);
   if (st != BERTH_OK) return st;
   if ((st = berth_graph_builder_add_tensor(r->b, &t, &tensor)) == BERTH_OK)
     st = berth_graph_builder_add_consumer(r->b, tensor, to);

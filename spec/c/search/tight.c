@@ -147,7 +147,7 @@ TEST("the first walk leaves from the given start, even if it is the worst") {
   setup_end(&s);
 }
 
-/* 3 and 3, 2 and 2 and 2: where an op of 3 begins on each device, the last has no room. */
+/* 3 and 3, 2 and 2 and 2: where an op of 3 begins on each device, the last does not fit. */
 TEST("where no start of its own fits, a search begins from a packing") {
   setup s = setup_started();
   for (int i = 0; i < 5; i++) setup_heavy(&s, 1, i < 2 ? 3 : 2, 0, BERTH_NONE);
