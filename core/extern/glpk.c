@@ -4,6 +4,7 @@
  * answers are reproducible. */
 #include "glpk_internal.h"
 #include <glpk.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -127,7 +128,8 @@ static outcome run_simplex(task *t, glp_prob *lp) {
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_OFF;
   how.meth = GLP_PRIMAL;
-  how.it_lim = STEPS;
+  how.it_lim = t->p.presolve ? INT_MAX : STEPS; /* the presolver would begin anew */
+  how.presolve = t->p.presolve;
   do t->code = stopped(t) ? GLP_ESTOP : glp_simplex(lp, &how);
   while (t->code == GLP_EITLIM);
   if (t->code == GLP_ESTOP) return STOPPED;
@@ -208,7 +210,7 @@ static outcome solve(task *t) {
   if (none_between(&t->p)) return nothing_feasible(t);
   if (t->p.megabytes) glp_mem_limit(t->p.megabytes);
   glp_prob *lp = build(&t->p);
-  if (!t->start_at_zero) {
+  if (!t->start_at_zero && !t->p.presolve) {
     glp_scale_prob(lp, GLP_SF_AUTO);
     glp_adv_basis(lp, 0);
   }

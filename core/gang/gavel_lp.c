@@ -1,20 +1,17 @@
-/* Gavel's linear programs: shares of time of each job on each type of GPU. Columns: shares, job by
- * job; then z, which all jobs get so many times of what they need. A goal is a choice of needs (and
- * of costs for max_sum): max-min, makespan and one step of finish-time fairness are one program.
- * First in, first out needs none.
- *
- * Invariant: every coefficient of a throughput row is at most 1, as each is divided by the job's
- * largest throughput. Source: Narayanan et al., "Gavel", OSDI 2020, its policies. */
+/* Gavel's linear programs: shares of time of each job on each type of GPU. Columns: z, which all
+ * jobs get so many times of what they need; then shares, type by type. A goal is a choice of needs
+ * (and of costs for max_sum): max-min, makespan and one step of finish-time fairness are one
+ * program. First in, first out needs none. Source: Narayanan et al., "Gavel", OSDI 2020, its
+ * policies. */
 #include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
 
 typedef struct program {
   const berth_gavel *p;
-  berth_i_glpk_program lp; /* of the arrays below */
-  double *bound, *cost, *most, *value, *need, *x, *dual;
-  double scale;  /* of z in the program: its coefficients are 1 at most */
-  uint8_t *equal;
+  berth_i_glpk_mip lp; /* of the arrays below */
+  double *bound, *cost, *most, *value, *need, *weight, *x;
+  uint8_t *sense;
   int32_t *at, *row;
 } program;
 
@@ -82,19 +79,23 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
 /* ---- the program ---- */
 
 static berth_status get(berth_i_pool *pool, const berth_gavel *p, program *g) {
-  size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1,
+  size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = 1 + cells(p),
          values = 3 * cells(p) + (size_t)p->n;
-  *g = (program){ .p = p, .lp = { .rows = (int32_t)rows, .columns = (int32_t)columns } };
-  g->lp.bound = g->bound = berth_i_pool_zalloc(pool, rows, sizeof *g->bound);
-  g->lp.equal = g->equal = berth_i_pool_zalloc(pool, rows, sizeof *g->equal);
-  g->dual = berth_i_pool_alloc(pool, rows, sizeof *g->dual);
-  g->lp.cost = g->cost = berth_i_pool_zalloc(pool, columns, sizeof *g->cost);
-  g->lp.most = g->most = berth_i_pool_alloc(pool, columns, sizeof *g->most);
+  *g = (program){ .p = p };
+  g->bound = berth_i_pool_alloc(pool, rows, sizeof *g->bound);
+  g->sense = berth_i_pool_zalloc(pool, rows, sizeof *g->sense);
+  g->cost = berth_i_pool_zalloc(pool, columns, sizeof *g->cost);
+  g->most = berth_i_pool_alloc(pool, columns, sizeof *g->most);
   g->x = berth_i_pool_zalloc(pool, columns, sizeof *g->x);
-  g->lp.at = g->at = berth_i_pool_alloc(pool, columns + 1, sizeof *g->at);
-  g->lp.row = g->row = berth_i_pool_alloc(pool, values, sizeof *g->row);
-  g->lp.value = g->value = berth_i_pool_alloc(pool, values, sizeof *g->value);
+  g->at = berth_i_pool_alloc(pool, columns + 1, sizeof *g->at);
+  g->row = berth_i_pool_alloc(pool, values, sizeof *g->row);
+  g->value = berth_i_pool_alloc(pool, values, sizeof *g->value);
   g->need = berth_i_pool_zalloc(pool, (size_t)p->n, sizeof *g->need);
+  g->weight = berth_i_pool_alloc(pool, (size_t)p->n, sizeof *g->weight);
+  g->lp = (berth_i_glpk_mip){ .rows = (int32_t)rows, .columns = (int32_t)columns, .presolve = true,
+                              .sense = g->sense, .bound = g->bound, .cost = g->cost,
+                              .most = g->most, .at = g->at, .row = g->row, .value = g->value };
+  for (int32_t i = 0; i < p->n && g->weight; i++) g->weight[i] = 1;
   return berth_i_pool_status(pool);
 }
 
@@ -103,54 +104,59 @@ static void put(program *g, int32_t *k, int32_t row, double value) {
   g->value[(*k)++] = value;
 }
 
-/* The largest throughput of a job, in which its row is. */
-static double unit(const berth_gavel *p, int32_t i) {
-  double most = 0;
-  for (int32_t j = 0; j < p->types; j++) most = fmax(most, rate(p, i, j));
-  return most;
-}
-
-static berth_status maximise(berth_ctx *ctx, program *g) {
-  /* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
+/* Rows: what a job needs beyond what it gets; a type's GPUs; a job's shares. Where a time is given
+ * z is 0, and each job must get what it needs in that time. Several vertices are optimal; which of
+ * them GLPK finds depends on the order of rows and columns, here the published one. */
+static void set_program(program *g, double time) {
   const berth_gavel *p = g->p;
-  int32_t column = 0, k = 0;
-  g->scale = 0;
+  int32_t k = 0, column = 0, needs = time > 0 ? p->types + p->n : 0;
+  int32_t types = time > 0 ? 0 : p->n, jobs = types + p->types;
   for (int32_t i = 0; i < p->n; i++) {
-    double most = unit(p, i);
-    g->scale = fmax(g->scale, g->need[i] / most);
-    g->bound[i] = 1;
-    for (int32_t j = 0; j < p->types; j++, column++) {
-      g->at[column] = k;
-      g->most[column] = runs(p, i, j) ? 1 : 0;
-      put(g, &k, i, 1);
-      put(g, &k, p->n + i, -rate(p, i, j) / most);
-      put(g, &k, 2 * p->n + j, gang_of(p, i));
+    g->bound[needs + i] = time > 0 ? -g->need[i] / time : 0;
+    g->bound[jobs + i] = 1;
+  }
+  for (int32_t j = 0; j < p->types; j++) g->bound[types + j] = p->gpus[j];
+  g->most[column] = INFINITY;
+  g->at[column++] = k;
+  for (int32_t i = 0; i < p->n && !(time > 0); i++) put(g, &k, needs + i, g->need[i]);
+  for (int32_t j = 0; j < p->types; j++) {
+    for (int32_t i = 0; i < p->n; i++) {
+      g->most[column] = runs(p, i, j) ? INFINITY : 0;
+      g->at[column++] = k;
+      put(g, &k, types + j, gang_of(p, i));
+      put(g, &k, jobs + i, 1);
+      put(g, &k, needs + i, -rate(p, i, j) * g->weight[i]);
     }
   }
-  for (int32_t j = 0; j < p->types; j++) g->bound[2 * p->n + j] = p->gpus[j];
   g->at[column] = k;
-  g->most[column] = INFINITY;
-  if (g->scale > 0)
-    for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i] / unit(p, i) / g->scale);
-  g->at[column + 1] = k;
-  int32_t iterations;
-  return berth_i_glpk_maximise(ctx, &g->lp, g->x, g->dual, &iterations);
+}
+
+static berth_status solve(berth_ctx *ctx, program *g, double time) {
+  berth_i_glpk_answer a = { .x = g->x };
+  set_program(g, time);
+  berth_status st = berth_i_glpk_solve(ctx, &g->lp, &a);
+  if (st == BERTH_OK && !a.feasible)
+    st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "gavel: GLPK found no shares");
+  return st;
 }
 
 /* z, by what each job needs. */
 static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
-  g->cost[g->lp.columns - 1] = 1;
+  g->cost[0] = 1;
   berth_status st;
-  if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->lp.columns - 1] / g->scale;
+  if ((st = solve(ctx, g, 0)) == BERTH_OK) *z = g->x[0];
   return st;
 }
 
 /* ---- goals ---- */
 
+static size_t column_of(const program *g, int32_t i, int32_t j) {
+  return 1 + (size_t)j * (size_t)g->p->n + (size_t)i;
+}
+
 static double throughput(const program *g, int32_t i) {
   double sum = 0;
-  for (int32_t j = 0; j < g->p->types; j++)
-    sum += rate(g->p, i, j) * g->x[(size_t)i * (size_t)g->p->types + (size_t)j];
+  for (int32_t j = 0; j < g->p->types; j++) sum += rate(g->p, i, j) * g->x[column_of(g, i, j)];
   return sum;
 }
 
@@ -165,24 +171,48 @@ static double norm(const berth_gavel *p, int32_t i) {
 }
 
 static berth_status max_min(berth_ctx *ctx, program *g, double *objective) {
-  for (int32_t i = 0; i < g->p->n; i++)
-    g->need[i] = priority_of(g->p, i) * norm(g->p, i) / gang_of(g->p, i);
+  for (int32_t i = 0; i < g->p->n; i++) {
+    g->need[i] = 1;
+    g->weight[i] = gang_of(g->p, i) / (priority_of(g->p, i) * norm(g->p, i));
+  }
   return maximise_needs(ctx, g, objective);
 }
 
-static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
+static berth_status shortest(berth_ctx *ctx, program *g, double *time) {
   for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i];
   double z;
   berth_status st;
-  if ((st = maximise_needs(ctx, g, &z)) == BERTH_OK) *objective = 1 / z;
+  if ((st = maximise_needs(ctx, g, &z)) == BERTH_OK) *time = 1 / z;
   return st;
+}
+
+/* The end of a bisection for the least feasible time, as published: it stops within `slack`. */
+static double bisected(double least, double slack) {
+  double low = 100, high = 1e6;
+  while (high < least) {
+    low = high;
+    high *= 10;
+  }
+  for (int k = 0; k < 100 && (1 + slack) * low < high; k++) {
+    double middle = (low + high) / 2;
+    *(middle < least * (1 - 1e-9) ? &low : &high) = middle;
+  }
+  return high;
+}
+
+static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
+  berth_status st = shortest(ctx, g, objective);
+  if (st != BERTH_OK || !(g->p->slack > 0)) return st;
+  *objective = bisected(*objective, g->p->slack);
+  g->cost[0] = 0;
+  return solve(ctx, g, *objective);
 }
 
 /* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more
  * than that, it falls. */
 static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
   double z;
-  berth_status st = makespan(ctx, g, &z);
+  berth_status st = shortest(ctx, g, &z);
   for (int k = 0; k < 100 && st == BERTH_OK; k++) {
     double ratio = 0;
     for (int32_t i = 0; i < g->p->n; i++)
@@ -196,9 +226,10 @@ static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
 }
 
 static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
-  for (size_t c = 0; c < cells(g->p); c++) g->cost[c] = g->p->throughput[c];
+  for (int32_t i = 0; i < g->p->n; i++)
+    for (int32_t j = 0; j < g->p->types; j++) g->cost[column_of(g, i, j)] = rate(g->p, i, j);
   berth_status st;
-  if ((st = maximise(ctx, g)) != BERTH_OK) return st;
+  if ((st = solve(ctx, g, 0)) != BERTH_OK) return st;
   *objective = 0;
   for (int32_t i = 0; i < g->p->n; i++) *objective += throughput(g, i);
   return st;
@@ -218,7 +249,7 @@ static berth_status fifo(berth_ctx *ctx, program *g, double *objective) {
       if (left[j] >= gang_of(p, i) && (best == BERTH_NONE || rate(p, i, j) > rate(p, i, best)))
         best = j;
     if (best == BERTH_NONE) break;
-    g->x[(size_t)i * (size_t)p->types + (size_t)best] = 1;
+    g->x[column_of(g, i, best)] = 1;
     left[best] -= gang_of(p, i);
     (*objective)++;
   }
@@ -238,7 +269,9 @@ berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_ga
   program g;
   if ((st = get(&scratch, p, &g)) == BERTH_OK && p->n > 0) st = goals[goal](ctx, &g, &reached);
   if (st == BERTH_OK) {
-    for (size_t c = 0; c < cells(p); c++) share[c] = fmin(1, fmax(0, g.x[c]));
+    for (int32_t i = 0; i < p->n; i++)
+      for (int32_t j = 0; j < p->types; j++)
+        share[i * p->types + j] = fmin(1, fmax(0, g.x[column_of(&g, i, j)]));
     *objective = reached;
   }
   berth_i_pool_free(&scratch);

@@ -19,6 +19,7 @@ typedef struct gavel {
   int32_t types;
   berth_gavel_goal goal;
   double round, reset;       /* s */
+  double slack;              /* of the makespan */
   int32_t *type;             /* [n_machines] of each machine */
   int32_t n_machines;
   double *throughput;        /* [n * types] work per s */
@@ -114,6 +115,7 @@ static berth_status init(berth_gang *g, const void *own) {
   v->goal = (berth_gavel_goal)o->goal;
   v->round = o->round;
   v->reset = o->reset;
+  v->slack = o->slack;
   v->n_machines = o->n_machines;
   v->solved = -1;
   if (o->steps) v->step = berth_i_pool_copy(&g->pool, o->steps, (size_t)g->n, sizeof *v->step);
@@ -172,7 +174,7 @@ static double alone_rate(const berth_gang *g, int32_t job, int32_t n) {
 static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   gavel *v = of(g);
   berth_gavel p = { n,          v->types,   v->throughput_of, v->gang_of, v->priority_of,
-                    v->gpus_of, v->left_of, v->elapsed_of,    v->alone_of };
+                    v->gpus_of, v->left_of, v->elapsed_of,    v->alone_of,   v->slack };
   berth_status st;
   /* 1. What was received short of the shares; all begin again with half a round. */
   for (int32_t t = 0; t < v->types; t++) v->of_type[t] = n * v->round / 2;
@@ -341,7 +343,7 @@ static const berth_choice *const goals[] = {
 const berth_choice *const *berth_gavel_goals(void) { return goals; }
 
 berth_gang_gavel_options berth_gang_gavel_default(void) {
-  return (berth_gang_gavel_options){ .n_types = 1, .round = 360, .reset = 1920 };
+  return (berth_gang_gavel_options){ .n_types = 1, .round = 360, .reset = 1920, .slack = 0.05 };
 }
 
 static void set_defaults(void *out) {
@@ -367,6 +369,9 @@ static const berth_option_table *table(void) {
     { FIELD(reset, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY,
       .text = "least time between two solutions of the linear program; 0: at the first round after "
               "each change of who is there" },
+    { FIELD(slack, NUMBER), .low = 0, .high = 1,
+      .text = "makespan: shares reach a time within this part of the least, by the published "
+              "bisection; 0: the least" },
     { LIST(steps, n_steps, NUMBERS), .above = 1, .fallback = "work is continuous",
       .text = "work of a step of each job: a round has whole ones" },
     { .key = NULL }
@@ -379,7 +384,7 @@ const berth_i_gang_rule berth_i_gang_gavel = {
     .choice = { "gavel", "Types of GPUs: in each round those are served first that have "
                          "received the least time for their share of a type." },
     .source = "Narayanan et al., \"Gavel\", OSDI 2020",
-    .reads = "types goal round reset",
+    .reads = "types goal round reset slack",
     .options = table,
   },
   .decide = decide, .arrives = arrives, .ordered = true, .stops = stops, .speed = speed,

@@ -134,6 +134,7 @@ typedef struct berth_gang_gavel_options {
   double round;              /* s that a round lasts at most; default 360 */
   double reset;              /* s between two solutions at least; default 1920; 0: at the first
                                 round after each change of who is there */
+  double slack;              /* of the makespan: berth_gavel; default 0.05, as published */
   int32_t n_steps;
   const double *steps;       /* [jobs] work of a step, above 0: a round has whole ones; NULL: work
                                 is continuous */
@@ -295,6 +296,9 @@ typedef struct berth_gavel {
   const double *left;       /* [n] work; MAKESPAN, FINISH_TIME */
   const double *elapsed;    /* [n] s since it has come; FINISH_TIME */
   const double *alone;      /* [n] s in all if it were alone, above 0; FINISH_TIME */
+  double slack;             /* MAKESPAN: shares reach a time that a bisection from 100 to 1e6 s
+                               finds within this part of the least, 0.05 as published; 0: the
+                               least */
 } berth_gavel;
 
 /**

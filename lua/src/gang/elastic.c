@@ -149,10 +149,11 @@ BL_OPTIONS(gavel,
   BL_OTHER("priorities", "array", "1", "weight of each job"),
   BL_OTHER("left", "array", "none", "work left of each job: for goals makespan and finish-time"),
   BL_OTHER("elapsed", "array", "none", "time since the arrival of each job: for finish-time"),
-  BL_OTHER("alone", "array", "none", "what each job takes on a share of its own: for finish-time"))
+  BL_OTHER("alone", "array", "none", "what each job takes on a share of its own: for finish-time"),
+  BL_OTHER("slack", "number", "0", "makespan: part of the least by which shares may be longer"))
 
-/* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone },
- * goal): shares, objective */
+/* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone,
+ * slack }, goal): shares, objective */
 static int gavel(lua_State *L) {
   static const bl_where w = { "berth.cluster.gavel", NULL, 0 };
   berth_gavel p = { .n = -1, .types = -1 };
@@ -170,6 +171,8 @@ static int gavel(lua_State *L) {
   if (bl_is_given(L, t, "priorities")) p.priority = numbers(L, t, &w, "priorities", p.n);
   if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME)
     p.left = numbers(L, t, &w, "left", p.n);
+  if (bl_get_number(L, t, &w, "slack", &p.slack) && !(p.slack >= 0 && p.slack <= 1))
+    bl_wrong(L, &w, "slack", "expected a number from 0 to 1, got %g", p.slack);
   if (goal == BERTH_GAVEL_FINISH_TIME) {
     p.elapsed = numbers(L, t, &w, "elapsed", p.n);
     p.alone = numbers(L, t, &w, "alone", p.n);

@@ -134,7 +134,8 @@ static const void *fill(int rule, int placement, own_options *own) {
       types,        throughput,
       NULL,         placement == 2 ? BERTH_GAVEL_FINISH_TIME : BERTH_GAVEL_MAX_MIN,
       40,           placement == 1 ? 0 : 100,
-      0,            NULL
+      0,            0,
+      NULL
     };
   } else {
     return NULL;
@@ -263,7 +264,7 @@ TEST("options of a rule out of range are reported") {
   refused_own(BERTH_GANG_GAVEL, &gavel,
               "option throughputs: expected 1 numbers (one per job and type), got 0");
   gavel = (berth_gang_gavel_options){ 2,       2,    2,                   0, two,
-                                      falling, NULL, BERTH_GAVEL_MAX_MIN, 1, 0, 0, NULL };
+                                      falling, NULL, BERTH_GAVEL_MAX_MIN, 1, 0, 0, 0, NULL };
   refused_own(BERTH_GANG_GAVEL, &gavel, "gang: machine 1: type: there is none 2, there are 2");
   gavel.goal = 5;
   refused_own(BERTH_GANG_GAVEL, &gavel, "option goal is 5 (0 to 4)");
@@ -337,7 +338,7 @@ TEST("each rule has one descriptor, and a name of its own") {
 static berth_status ask_alone(void) {
   static const double left[] = { 5, 9, 2 }, elapsed[] = { 0, 3, 1 }, alone[] = { 2, 9, 1 };
   static const int32_t gpus[] = { 2, 3 };
-  berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone };
+  berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone, 0 };
   berth_elastic_job jobs[3];
   for (int i = 0; i < 3; i++)
     jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };

@@ -199,6 +199,26 @@ describe("gavel", function()
     assert.near(5, objective(two, "max-sum"), 1e-9)
   end)
 
+  it("makespan within a slack: the end of a bisection, which the shares reach", function()
+    local long = { throughputs = two.throughputs, gpus = two.gpus, left = { 8e3, 4e3 } }
+    local least = objective(long, "makespan")
+    assert.near(8e3 / 2.8, least, 1e-6)
+    for _, slack in ipairs { 0.05, 0.5 } do
+      long.slack = slack
+      local shares, seconds = cluster.gavel(long, "makespan")
+      assert.is_true(seconds > least and seconds <= least * (1 + slack), seconds)
+      -- (1e6 - 100) / 2^k above 100 s, as the bisection halves it
+      local steps = (seconds - 100) / ((1e6 - 100) / 2 ^ 30)
+      assert.equal(math.floor(steps + 0.5), steps)
+      for i, job in ipairs(shares) do
+        local rate = job[1] * long.throughputs[i][1] + job[2] * long.throughputs[i][2]
+        assert.is_true(long.left[i] / rate <= seconds * (1 + 1e-7))
+      end
+    end
+    long.slack = 2
+    raises("slack: expected a number from 0 to 1, got 2", cluster.gavel, long, "makespan")
+  end)
+
   it("minds no units of work", function()
     for seed = 1, 10 do
       local rng, p, q = berth.rng(seed), { gpus = { 2, 3 } }, { gpus = { 2, 3 } }
