@@ -1,5 +1,5 @@
-/* Random moves. Weights: a block to a random device 1, to a neighbour's 1, swap 1, rotation 1, a
- * link of the critical chain 3. Invariant: a move is on the walk's stack of changes, to be kept or
+/* Random moves. Weights: a block to a random device 2, to a neighbour's 2, swap 2, rotation 2, a
+ * link of the critical chain 6, a run of the chain on one device 3. Invariant: a move is on the walk's stack of changes, to be kept or
  * undone; pins, types and groups hold. O(size of the blocks + devices), and O(chain) for a link. */
 #include "search_internal.h"
 
@@ -81,6 +81,26 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
 }
 
+/* Ops of the chain that follow one another on one device go to the device before or behind them: two
+ * transfers less, where single moves would each add some. */
+static void run_of_chain(berth_i_walk *w, const berth_i_clumps *b) {
+  enum { LONGEST = 64 };
+  int32_t n = 0;
+  for (int32_t i = 0; i + 1 < w->n_chain; i++) {
+    if (w->device[w->chain[i]] != w->device[w->chain[i + 1]]) w->order[n++] = i;
+  }
+  if (n == 0) return;
+  int32_t link = w->order[below(w, n)], back = below(w, 2), left = 1 + below(w, LONGEST);
+  int32_t at = back ? link + 1 : link, step = back ? 1 : -1;
+  int32_t from = w->device[w->chain[at]], to = w->device[w->chain[back ? link : link + 1]];
+  for (; at >= 0 && at < w->n_chain && left > 0; at += step, left--) {
+    int32_t op = w->chain[at];
+    if (w->touched[op]) continue; /* its block is moved */
+    if (w->device[op] != from) return;
+    berth_i_walk_put_block(w, b, b->of[op], to);
+  }
+}
+
 /* ---- memory after a move ---- */
 
 static double overflow_of(const berth_i_walk *w, int32_t d) {
@@ -134,7 +154,7 @@ void berth_i_walk_evict(berth_i_walk *w, const berth_i_clumps *b) {
 }
 
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) {
-  enum { RANDOM = 10, NEIGHBOUR = 20, SWAP = 30, ROTATE = 40, ALL = 70 };
+  enum { RANDOM = 20, NEIGHBOUR = 40, SWAP = 60, ROTATE = 80, LINK = 140, ALL = 170 };
   const berth_i_clumps *on = berth_rng_uniform(&w->rng) < single ? &w->p->atoms : b;
   int32_t kind = below(w, ALL), block = below(w, on->n);
   if (kind < RANDOM) to_random(w, on, block);
@@ -144,6 +164,7 @@ void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single) 
     int32_t length = 2 + below(w, 4); /* drawn first: compilers differ in the order of arguments */
     rotate(w, b, below(w, b->n), length);
   }
-  else along_chain(w, on);
+  else if (kind < LINK) along_chain(w, on);
+  else run_of_chain(w, on);
   berth_i_walk_evict(w, on);
 }

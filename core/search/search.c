@@ -69,6 +69,18 @@ static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seco
                       o->t_end * scale, 0.3);
 }
 
+/* Descents, then one cold phase: a hot one would leave what is good in the given start. */
+static void from_given(berth_i_walk *w, const berth_i_starts *a, int64_t calls, double seconds,
+                       double scale) {
+  const berth_search_options *o = w->p->o;
+  set_phase(w, calls / 5, seconds / 5);
+  berth_i_walk_descend(w, a);
+  berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order),
+                    w->best_value);
+  set_phase(w, calls - calls / 5, seconds - seconds / 5);
+  berth_i_walk_anneal(w, &w->p->units, o->t_start / 20 * scale, o->t_end / 10 * scale, 0.3);
+}
+
 /* The best of all counts as visited. A walk leaves from it, too, if it is short or those of units
  * are far behind; with a given start every other one does, the first among them. */
 static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
@@ -93,6 +105,10 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
   w->home = thread == 0;
   take_start(t, w, job);
   if (o->calls > 0 && calls == 0) return;
+  if (o->method == BERTH_SEARCH_ANNEAL && o->start && job % 2 == 0) {
+    from_given(w, &t->start, calls, seconds, scale);
+    return;
+  }
   if (t->two_phases) {
     two_phases(w, job, calls, seconds, scale);
     return;
