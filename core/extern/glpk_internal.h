@@ -50,9 +50,9 @@ typedef struct berth_i_glpk_mip {
   const int32_t *at;      /* [columns + 1] */
   const int32_t *row;     /* [at[columns]] each row once in a column */
   const double *value;    /* [at[columns]] */
-  bool presolve;          /* GLPK's presolver first; linear programs without `dual` only */
   int32_t nodes;          /* of branch and bound; 0: no limit */
   int32_t megabytes;      /* that GLPK may use; 0: no limit */
+  bool presolve;          /* GLPK's presolver first; linear programs without `dual` only */
 } berth_i_glpk_mip;
 
 typedef struct berth_i_glpk_answer {

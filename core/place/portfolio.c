@@ -28,10 +28,16 @@ static void take_built_in(int32_t k, const berth_place_options *place, berth_i_e
   if (m->matching == BERTH_I_MATCHING_NONE) o->gap = berth_place_default(NULL).gap;
 }
 
-static int32_t count_built_in(void) {
+/* The rows of the members for so many ops.  @param row [all] NULL: not wanted */
+static int32_t list_built_in(int32_t n_ops, int32_t *row) {
   const berth_i_placer *placer;
+  const berth_i_member_row *m;
   int32_t n = 0;
-  while (berth_i_member_row_at(n, &placer)) n++;
+  for (int32_t k = 0; (m = berth_i_member_row_at(k, &placer)); k++) {
+    if (n_ops > BERTH_I_LARGE && !m->any_size) continue;
+    if (row) row[n] = k;
+    n++;
+  }
   return n;
 }
 
@@ -85,6 +91,7 @@ static berth_status name_entry(berth_portfolio *p, int32_t i) {
 berth_portfolio_options berth_portfolio_default(const berth_graph *g) {
   berth_portfolio_options o = { 0 };
   o.place = berth_place_default(g);
+  o.calls = BERTH_CALLS_BY_SIZE;
   return o;
 }
 
@@ -113,8 +120,11 @@ const berth_option_table *berth_portfolio_option_table(void) {
       .text = "options of the simulation that evaluates the answers" },
     { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core; one for a small graph",
       .text = "threads that share the work" },
+    { FIELD(calls, LONG), .low = BERTH_CALLS_BY_SIZE, .fallback = "8000; above 1000 ops fewer",
+      .text = "placements that a search from the best answer evaluates at most; 0: no search" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
-      .text = "when it has passed no member is begun, and those that run are stopped" },
+      .text = "of members and search: then none is begun, and those that run are stopped; alone, "
+              "it replaces the default of calls" },
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("portfolio", options, berth_portfolio_options, set_defaults);
@@ -157,19 +167,22 @@ static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) 
 static berth_status make_portfolio(berth_cost *cost, const berth_portfolio_options *o,
                                    berth_portfolio **out) {
   bool given = o->n_members > 0;
-  int32_t n = given ? o->n_members : count_built_in();
+  int32_t n = given ? o->n_members : list_built_in(cost->g->n_ops, NULL);
   berth_portfolio *p = berth_i_pool_object(cost->ctx, sizeof *p);
   if (!p) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->n = n;
   p->winner = BERTH_NONE;
   berth_ctx_retain(p->ctx);
-  p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->entry);
-  p->report = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->report);
+  /* and one for the search */
+  p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n + 1, sizeof *p->entry);
+  p->report = berth_i_pool_zalloc(&p->pool, (size_t)n + 1, sizeof *p->report);
+  int32_t *row = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *row);
   berth_status st = berth_i_pool_status(&p->pool);
+  if (st == BERTH_OK && !given) list_built_in(cost->g->n_ops, row);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     if (given) p->entry[i].member = o->members[i];
-    else take_built_in(i, &o->place, &p->entry[i]);
+    else take_built_in(row[i], &o->place, &p->entry[i]);
     if ((st = check_entry(cost, i, &p->entry[i])) == BERTH_OK) st = name_entry(p, i);
   }
   if (st == BERTH_OK) *out = p;
@@ -196,6 +209,64 @@ int32_t berth_portfolio_members(const berth_portfolio *p) { return p->n; }
 
 const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int32_t member) {
   return member >= 0 && member < p->n ? &p->report[member] : NULL;
+}
+
+/* ---- the search from the best answer ---- */
+
+int64_t berth_portfolio_calls(const berth_graph *g, int32_t n_devices) {
+  const int64_t most = 8000, ops = g->n_ops, half = 10000;
+  if (ops < 2 || n_devices < 2) return 0;
+  if (ops <= 1000) return most;
+  return ops <= half ? most * 1000 / ops : most * 1000 / ops * half / ops;
+}
+
+/* 0: none.  @param seconds out: that it may take; 0: no limit */
+static int64_t calls_of_search(const berth_i_run *r, double *seconds) {
+  const berth_portfolio_options *o = r->o;
+  int64_t calls = o->calls;
+  *seconds = isinf(r->deadline) ? 0 : r->deadline - berth_i_portfolio_now(r);
+  if (r->p->winner == BERTH_NONE || r->own_sequence || *seconds < 0) return 0;
+  if (calls == BERTH_CALLS_BY_SIZE && o->n_members > 0) return 0;
+  if (calls == BERTH_CALLS_BY_SIZE && *seconds > 0) return INT64_MAX;
+  return calls == BERTH_CALLS_BY_SIZE ? berth_portfolio_calls(r->cost->g, r->cost->n_devices)
+                                      : calls;
+}
+
+/* Annealing from the best answer is one more member, after the others. What it cannot do (memory
+ * must hold in any order, which the answer does not) leaves the answer as it is. */
+static berth_status improve(berth_i_run *r) {
+  berth_portfolio *p = r->p;
+  berth_i_entry *e = &p->entry[p->n];
+  berth_member_report *m = &p->report[p->n];
+  berth_search_options *s = &e->search;
+  berth_search_report found = { 0 };
+  *s = berth_search_default();
+  s->calls = calls_of_search(r, &s->seconds);
+  if (s->calls == 0) return BERTH_OK;
+  if (s->calls == INT64_MAX) s->calls = 0;
+  s->judge = &r->judge;
+  s->threads = r->o->threads;
+  s->start = p->report[p->winner].placement->device;
+  e->member = (berth_member){ .name = "anneal", .placer = "anneal", .options = r->o->place };
+  e->member.options.gap = berth_place_default(NULL).gap;
+  e->member.options.search = s;
+  e->member.options.search_report = &found;
+  berth_status st = check_entry(r->cost, p->n, e);
+  if (st == BERTH_OK) st = name_entry(p, p->n);
+  if (st != BERTH_OK) return st;
+  double begin = berth_i_portfolio_now(r);
+  st = berth_i_placer_run(r->cost, e->placer, &e->member.options, &m->placement, &m->why);
+  e->member.options.search_report = NULL;
+  s->judge = NULL; /* which is of this call */
+  m->status = st;
+  if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
+  if (st != BERTH_OK) return st;
+  m->seconds = berth_i_portfolio_now(r) - begin;
+  m->makespan = found.value;
+  if (m->makespan < p->report[p->winner].makespan) p->winner = p->n;
+  p->n++;
+  return found.interrupted ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted")
+                           : BERTH_OK;
 }
 
 /* ---- running ---- */
@@ -245,6 +316,8 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
       if (p->winner == BERTH_NONE || m->makespan < p->report[p->winner].makespan) p->winner = i;
     }
     if (st == BERTH_OK && p->winner == BERTH_NONE) st = berth_i_portfolio_refuse(&r, &own);
+    /* 4. A search from there. */
+    if (st == BERTH_OK) st = improve(&r);
   }
   if (st == BERTH_EINFEASIBLE && why) *why = own;
   if (reports && st != BERTH_ENOMEM) *out = p;
@@ -269,14 +342,14 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
 }
 
 const berth_i_placer berth_i_placer_portfolio = {
-  .about = { .name = "portfolio", .reads = "averages tries members seconds threads judge",
+  .about = { .name = "portfolio", .reads = "averages tries members calls seconds threads judge",
              .variants = BERTH_I_VARIANTS(
     { .name = "",
       .rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie "
               "rules, and all others but random and the variants, some of them also on sets of "
               "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
-              "keeps the best. The default.",
-      .good = "Whenever a few times the cost of one placer does not matter.",
-      .weak = "No better than its best member, under the simulation that judges." }) },
+              "keeps the best, and anneals from it (`calls`). The default.",
+      .good = "Whenever about a CPU second for 1,000 ops does not matter.",
+      .weak = "Above 20,000 ops fewer members run, and the search is short." }) },
   .run = run,
 };

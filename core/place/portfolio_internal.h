@@ -13,6 +13,7 @@ typedef struct berth_i_entry {
   berth_member member;
   const berth_i_placer *placer; /* NULL: the user's own function */
   berth_i_matching matching;
+  berth_search_options search; /* of the search */
   bool baseline;    /* runs whatever the time */
   bool caller_only; /* on the calling thread */
   char *name;

@@ -189,6 +189,8 @@ typedef struct berth_member {
   void *ud;
 } berth_member;
 
+enum { BERTH_CALLS_BY_SIZE = -1 };
+
 typedef struct berth_portfolio_options {
   berth_place_options place;      /* links, memory, param_multiple, quantum, averages, tries, seed,
                                      gap: of every built-in member; what is for one placer only must
@@ -204,9 +206,13 @@ typedef struct berth_portfolio_options {
                                      user's placer or policy, the linear program and metis run on
                                      the calling thread. With an allocator of the user's, which need
                                      not be for many threads, all do */
-  double seconds;                 /* by the context's clock: when it has passed no member is begun,
-                                     and those that run are stopped; 0 (default): no limit. The
-                                     baselines (single, round-robin) always run */
+  int64_t calls;                  /* placements that a search from the best answer evaluates at most;
+                                     0: no search; BERTH_CALLS_BY_SIZE (default): those of
+                                     berth_portfolio_calls, none with members of the user's */
+  double seconds;                 /* by the context's clock, for members and search: when it has
+                                     passed none is begun, and those that run are stopped; 0
+                                     (default): no limit. Alone, it replaces the default of calls.
+                                     The baselines (single, round-robin) always run */
 } berth_portfolio_options;
 /** @param g as for berth_place_default. The built-in members, in this order: single, round-robin;
  *  m-etf with ties by level, topological and by b-level; m-sct with favourites greedily by
@@ -218,6 +224,9 @@ typedef struct berth_portfolio_options {
  *  with 0.5, m-sct by through-length with 4. The program of the ops is solved once */
 berth_portfolio_options berth_portfolio_default(const berth_graph *g);
 const berth_option_table *berth_portfolio_option_table(void);
+/** Calls of the search by default: 8000, above 1,000 ops 8e6 / ops, above 10,000 ops 8e10 / ops^2;
+ *  0 where there is nothing to choose. About a CPU second for 1,000 ops. */
+int64_t berth_portfolio_calls(const berth_graph *g, int32_t n_devices);
 
 typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable */
 
@@ -239,9 +248,11 @@ typedef struct berth_member_report {
 
 /**
  * Runs the members and keeps the answer with the shortest makespan of those that keep memory; ties:
- * the first in the list. Never worse, by the judge, than any member whose answer keeps memory. Same
- * input and seed, same answer, for any number of threads, as long as no time limit stops it. The
- * hook `progress` hears of members that are done ("portfolio"), and of nothing within them.
+ * the first in the list. A search from it ("anneal", with `start`) is the last member; where the
+ * judge is PLANNED without a sequence there is none. Never worse, by the judge, than any member
+ * whose answer keeps memory. Same input and seed, same answer, for any number of threads, as long as
+ * no time limit stops it. The hook `progress` hears of members that are done ("portfolio"), of
+ * nothing within them, and of the search ("search").
  *
  * @param opts NULL: defaults
  * @param out also filled, with what there is, when no member's answer keeps memory, or the hook

@@ -170,7 +170,7 @@ const berth_i_placer berth_i_placer_single = {
       .good = "First: what does not beat it is not worth several devices.",
       .weak = "Refuses a graph that is too large for one device." }) },
   .run = run_single,
-  .members = BERTH_I_MEMBERS({ .order = 10, .name = "single" }),
+  .members = BERTH_I_MEMBERS({ .order = 10, .name = "single", .any_size = true }),
 };
 const berth_i_placer berth_i_placer_round_robin = {
   .about = { .name = "round-robin", .variants = BERTH_I_VARIANTS(
@@ -181,7 +181,7 @@ const berth_i_placer berth_i_placer_round_robin = {
       .good = "Shows what transfers cost when they are not avoided.",
       .weak = "Ignores times and tensors." }) },
   .run = run_round_robin,
-  .members = BERTH_I_MEMBERS({ .order = 20, .name = "round-robin" }),
+  .members = BERTH_I_MEMBERS({ .order = 20, .name = "round-robin", .any_size = true }),
 };
 const berth_i_placer berth_i_placer_random = {
   .about = { .name = "random", .variants = BERTH_I_VARIANTS(

@@ -201,10 +201,11 @@ const berth_i_placer berth_i_placer_m_etf = {
   .run = run_m_etf,
   .members = BERTH_I_MEMBERS(
     { .order = 30, .name = "m-etf", .ties = BERTH_TIES_LEVEL },
-    { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL },
+    { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL,
+      .any_size = true },
     { .order = 50, .name = "m-etf b-level", .ties = BERTH_TIES_BLEVEL },
     { .order = 220, .name = "m-etf b-level coplace", .ties = BERTH_TIES_BLEVEL,
-      .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8 }),
+      .coarsen = BERTH_COARSEN_COPLACE, .coarsen_ops = 8, .any_size = true }),
 };
 const berth_i_placer berth_i_placer_etf = {
   .about = { .name = "etf", .reads = "coarsen coarsen_ops transfer_weight",
@@ -236,7 +237,7 @@ const berth_i_placer berth_i_placer_heft = {
                    .weak = "Decides one op at a time; mean times mislead where "
                            "devices or links differ much."})},
     .run = run_heft,
-    .members = BERTH_I_MEMBERS({.order = 140, .name = "heft"},
+    .members = BERTH_I_MEMBERS({.order = 140, .name = "heft", .any_size = true},
                                {.order = 260,
                                 .name = "heft coplace, transfers x2",
                                 .coarsen = BERTH_COARSEN_COPLACE,

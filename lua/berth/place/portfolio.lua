@@ -22,7 +22,7 @@ for _, key in ipairs(options.keys "portfolio") do
 end
 
 -- What is of the run, not of its members.
-local of_the_run = { members = true, threads = true, seconds = true, judge = true }
+local of_the_run = { members = true, calls = true, threads = true, seconds = true, judge = true }
 
 --- The options of `given`, which are for all placers, that the placer reads.
 -- @tparam string placer
@@ -153,14 +153,16 @@ end
 local function so_far(rows)
   local n = 0
   for _, row in ipairs(rows) do n = n + (row.code == "interrupted" and 0 or 1) end
+  if n == #rows then return "interrupted: the best so far, in the search after all placers" end
   return ("interrupted: the best of %d of %d placers"):format(n, #rows)
 end
 
 -- Placer and options such that berth.place gives the same placement.
-local function own_options(row, common, given)
+local function own_options(row, common, given, judged_by)
   if not row.placer then return nil end
-  return given and given.options or options.merge(portfolio.only_read(row.placer, common),
-    row.options)
+  if given then return given.options end
+  local searches = portfolio.searches(row.placer) and { judge = judged_by } or nil
+  return options.merge(portfolio.only_read(row.placer, common), row.options, searches)
 end
 
 -- What a member proves holds for all.
@@ -174,8 +176,10 @@ local function share_proofs(rows, judged_by)
   end
 end
 
-local function finish(rows, common, judge_options, given)
-  for i, row in ipairs(rows) do row.options = own_options(row, common, given and given[i]) end
+local function finish(rows, common, judge_options, given, judged_by)
+  for i, row in ipairs(rows) do
+    row.options = own_options(row, common, given and given[i], judged_by)
+  end
   share_proofs(rows, judge_options)
   for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
   rows.best = rank(rows)
@@ -251,10 +255,10 @@ function portfolio.run(cost, given, place)
   end
   local call = options.merge(common, {
     members = members(given.members, common, place), judge = judge(given.judge, common),
-    threads = given.threads, seconds = given.seconds,
+    calls = given.calls, threads = given.threads, seconds = given.seconds,
   })
   local rows, message, code, why = core.portfolio(cost, call)
-  if rows then finish(rows, common, call.judge or common, call.members) end
+  if rows then finish(rows, common, call.judge or common, call.members, call.judge) end
   if rows and rows.winner then return rows.winner.placement, rows end
   if rows then rows.refusal = message end
   return nil, message, code, why, rows

@@ -152,10 +152,35 @@ static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *
 
 /* ---- answers ---- */
 
+/* Sets a key in the table at the top; the placement holds the cost. */
+static void set_placement(lua_State *L, const char *key, const berth_member_report *m,
+                          berth_cost *cost) {
+  bl_placement_box *box = bl_new_placement(L);
+  berth_placement_retain(box->placement = m->placement);
+  berth_cost_retain(box->cost = cost);
+  lua_setfield(L, -2, key);
+}
+
+/* The member's answer that a search started from. */
+static void push_start(lua_State *L, const berth_portfolio *p, const int32_t *start,
+                       berth_cost *cost) {
+  for (int32_t i = 0; i < berth_portfolio_members(p); i++) {
+    const berth_member_report *m = berth_portfolio_report(p, i);
+    if (m->placement && berth_placement_device(m->placement) == start)
+      set_placement(L, "start", m, cost);
+  }
+}
+
 /* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
-static void push_options(lua_State *L, const berth_member_report *m) {
+static void push_options(lua_State *L, const berth_portfolio *p, const berth_member_report *m,
+                         berth_cost *cost) {
   const berth_place_options *o = m->options;
   lua_newtable(L);
+  if (o->search) {
+    push_start(L, p, o->search->start, cost);
+    if (o->search->calls > 0) bl_set_count(L, "calls", (size_t)o->search->calls);
+    if (o->search->seconds > 0) bl_set_number(L, "seconds", o->search->seconds);
+  }
   if (o->ties != BERTH_TIES_DEFAULT)
     bl_set_string(L, "ties", bl_choice_name(berth_place_option_table(), "ties", (int)o->ties));
   if (o->coarsen != BERTH_COARSEN_NONE)
@@ -168,17 +193,9 @@ static void push_options(lua_State *L, const berth_member_report *m) {
   if (o->tau > 0) bl_set_number(L, "tau", o->tau);
 }
 
-/* Sets `placement` in the table at the top; it holds the cost. */
-static void push_row_placement(lua_State *L, const berth_member_report *m, berth_cost *cost) {
-  bl_placement_box *box = bl_new_placement(L);
-  berth_placement_retain(box->placement = m->placement);
-  berth_cost_retain(box->cost = cost);
-  lua_setfield(L, -2, "placement");
-}
-
 /* Messages of Lua placers count ids from 1 already. */
 static void push_text(lua_State *L, const portfolio_call *c, int32_t i, const char *text) {
-  if (c->member && c->member[i].place) {
+  if (c->member && i < c->o.n_members && c->member[i].place) {
     lua_pushstring(L, text);
   } else {
     bl_push_text(L, text);
@@ -197,7 +214,7 @@ static void set_refusal(lua_State *L, const portfolio_call *c, int32_t i,
 /* Fields of a member that has placed. */
 static void set_answer(lua_State *L, const berth_member_report *m, berth_cost *cost) {
   bl_set_number(L, "makespan", m->makespan);
-  push_row_placement(L, m, cost);
+  set_placement(L, "placement", m, cost);
   if (!m->oom) return;
   lua_createtable(L, 0, 2);
   bl_set_id(L, "op", m->why.op);
@@ -213,8 +230,8 @@ static void push_row(lua_State *L, const portfolio_call *c, const berth_portfoli
   lua_createtable(L, 0, 8);
   bl_set_string(L, "name", m->name);
   bl_set_string(L, "placer", m->placer);
-  if (!c->member) {
-    push_options(L, m);
+  if (!c->member || i >= c->o.n_members) {
+    push_options(L, p, m, cost);
     lua_setfield(L, -2, "options");
   }
   if (!isnan(m->seconds)) bl_set_number(L, "seconds", m->seconds);
@@ -267,7 +284,7 @@ static bool quotes(const char *text, const berth_member_report *m) {
 /* Words of a member in Lua are not of ids from 0. */
 static void push_reason(lua_State *L, const portfolio_call *c, const berth_portfolio *p,
                         const char *text) {
-  int32_t n = p && c->member ? berth_portfolio_members(p) : 0;
+  int32_t n = p && c->member ? c->o.n_members : 0;
   for (int32_t i = 0; i < n; i++) {
     if (c->member[i].place && quotes(text, berth_portfolio_report(p, i))) {
       lua_pushstring(L, text);

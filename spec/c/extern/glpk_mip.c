@@ -44,7 +44,7 @@ static void draw(sample *s, berth_rng *rng) {
                              s->row,
                              s->value,
                              0,
-                             0 };
+                             0, false };
 }
 
 static int holds(const sample *s, const double *x) {
@@ -117,7 +117,7 @@ TEST("a limit on nodes leaves a bound") {
   int32_t at[N + 2], row[3 * (N + 1)];
   berth_i_glpk_answer a = { .x = x };
   berth_i_glpk_mip p = { true, 3,     N + 1, sense, bound, cost, least,
-                         most, whole, at,    row,   value, 20,   0 };
+                         most, whole, at,    row,   value, 20,   0, false };
   berth_rng rng = seeded(3, 0);
   for (int32_t i = 0; i < 3; i++) bound[i] = 0;
   for (int32_t j = 0; j <= N; j++) {
@@ -151,7 +151,8 @@ TEST("linear programs: value, duals, infeasible, unbounded, empty") {
          value[4] = { 1, 1, 1, 3 }, x[2], dual[2];
   uint8_t sense[2] = { BERTH_I_AT_MOST, BERTH_I_AT_MOST };
   int32_t at[3] = { 0, 2, 4 }, row[4] = { 0, 1, 0, 1 };
-  berth_i_glpk_mip p = { false, 2, 2, sense, bound, cost, NULL, most, NULL, at, row, value, 0, 0 };
+  berth_i_glpk_mip p = { false, 2,    2,  sense, bound, cost, NULL,
+                         most,  NULL, at, row,   value, 0,    0, false };
   berth_i_glpk_answer a = { .x = x, .dual = dual };
   CHECK_OK(berth_i_glpk_solve(ctx, &p, &a));
   CHECK_NEAR(a.value, 11, 1e-9);
@@ -184,7 +185,8 @@ TEST("branch and bound stops when asked") {
   uint8_t sense[1] = { BERTH_I_EQUAL }, whole[N];
   int32_t at[N + 1], row[N], asked = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
-  berth_i_glpk_mip p = { false, 1, N, sense, bound, cost, NULL, most, whole, at, row, value, 0, 0 };
+  berth_i_glpk_mip p = { false, 1,     N,  sense, bound, cost, NULL,
+                         most,  whole, at, row,   value, 0,    0, false };
   berth_i_glpk_answer a = { .x = x };
   for (int32_t j = 0; j < N; j++) {
     cost[j] = 1 + j % 3;

@@ -124,7 +124,7 @@ static double by_glpk(const slot_case *c, double workers, double servers, int wh
                          row,
                          value,
                          0,
-                         0 };
+                         0, false };
   berth_i_glpk_answer a = { .x = x };
   int32_t n = 0;
   bound[0] = workers;

@@ -178,6 +178,7 @@ TEST("a function prices them, on the calling thread, and its failure comes back"
   instance x;
   CHECK_OK(data_parallel(&model, &x));
   berth_portfolio_options o = berth_portfolio_default(x.g);
+  o.calls = 0;
   o.threads = 4;
   if (CHECK_OK(berth_portfolio_run(x.cost, &o, &all, NULL))) {
     CHECK_NEAR(berth_placement_estimate(berth_portfolio_best(all)), 1 + 7 + 2, 1e-12);

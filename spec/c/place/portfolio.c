@@ -70,6 +70,7 @@ TEST("never worse than a member; every report is what the member gives alone") {
     drop(&probe);
     instance m = make(48, 3, tight[seed % 4] * share, seed);
     berth_portfolio_options o = berth_portfolio_default(m.g);
+    o.calls = 0;
     o.place.links = links[seed % 3];
     o.threads = 1 + (int32_t)(seed % 2);
     check_never_worse(m.c, &o, links[seed % 3]);
@@ -138,11 +139,81 @@ TEST("the placer \"portfolio\" is the run with defaults") {
   RELEASE(m.c, m.g, m.t);
 }
 
+/* ---- the search ---- */
+
+TEST("a search from the best answer is the last member, which its options repeat") {
+  instance m = make(60, 3, INFINITY, 5);
+  berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.place.links = BERTH_LINKS_DUPLEX;
+  o.place.seed = 3;
+  o.calls = 0;
+  berth_portfolio *members = must_portfolio_run(m.c, &o);
+  int32_t n = berth_portfolio_members(members), best = berth_portfolio_winner(members);
+  o.calls = 300;
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
+  CHECK(berth_portfolio_members(p) == n + 1 && berth_portfolio_winner(p) == n);
+  const berth_member_report *r = berth_portfolio_report(p, n);
+  CHECK_TEXT(r->name, "anneal");
+  CHECK_TEXT(r->placer, "anneal");
+  CHECK(r->makespan < berth_portfolio_report(p, best)->makespan);
+  const berth_search_options *search = r->options->search;
+  CHECK(search->calls == 300 && search->seconds == 0);
+  CHECK(search->start == berth_placement_device(berth_portfolio_report(p, best)->placement));
+  berth_placement *again = must_place(m.c, "anneal", r->options);
+  CHECK(same_placement(again, r->placement));
+  CHECK(berth_placement_estimate(again) == r->makespan);
+  RELEASE(again, members, p);
+  /* none: an order of the user's; members of the user's; one device, or one op */
+  berth_sim_options planned = berth_sim_default(m.g);
+  planned.dispatch = BERTH_DISPATCH_PLANNED;
+  o.judge = &planned;
+  p = must_portfolio_run(m.c, &o);
+  CHECK(berth_portfolio_members(p) == n);
+  RELEASE(p);
+  berth_portfolio_options own = berth_portfolio_default(m.g);
+  berth_member list[] = { { NULL, "single", o.place, NULL, NULL } };
+  own.members = list;
+  own.n_members = 1;
+  p = must_portfolio_run(m.c, &own);
+  CHECK(berth_portfolio_members(p) == 1);
+  RELEASE(p);
+  own.calls = 50;
+  p = must_portfolio_run(m.c, &own);
+  CHECK(berth_portfolio_members(p) == 2 && berth_portfolio_winner(p) == 1);
+  RELEASE(p, m.c, m.g, m.t);
+}
+
+TEST("its calls by default, by the number of ops") {
+  static const struct { int32_t ops, devices; int64_t calls; } cases[] = {
+    { 1, 4, 0 }, { 2, 1, 0 }, { 2, 2, 8000 }, { 1000, 2, 8000 }, { 2000, 2, 4000 },
+    { 10000, 2, 800 }, { 20000, 2, 200 }, { 100000, 2, 8 }
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    instance m = make(cases[i].ops, 2, INFINITY, 1);
+    CHECK(berth_portfolio_calls(m.g, cases[i].devices) == cases[i].calls);
+    drop(&m);
+  }
+}
+
+TEST("members for any size alone above 20,000 ops") {
+  instance m = make(20001, 2, INFINITY, 1);
+  berth_portfolio_options o = berth_portfolio_default(m.g);
+  static const char *const names[] = { "single", "round-robin", "m-etf topological",
+                                       "m-sct topological", "heft", "m-etf b-level coplace" };
+  o.calls = 0;
+  berth_portfolio *p = must_portfolio_run(m.c, &o);
+  CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
+  for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+    CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
+  RELEASE(p, m.c, m.g, m.t);
+}
+
 /* ---- the judge ---- */
 
 TEST("the judge's options decide, each answer in its own order if the judge plans") {
   instance m = make(60, 3, INFINITY, 4);
   berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.calls = 0;
   berth_sim_options judge = berth_sim_default(m.g);
   berth_place_options plain = berth_place_default(m.g), code = plain;
   code.variant = "code"; /* has no order */
@@ -198,6 +269,7 @@ static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
 
 static void check_refusal(const instance *m, berth_member *list, const char *message) {
   berth_portfolio_options o = berth_portfolio_default(m->g);
+  o.calls = 0;
   berth_portfolio *p = NULL;
   o.members = list;
   o.n_members = 2;
@@ -262,6 +334,7 @@ static void refused(berth_cost *c, const berth_portfolio_options *o, const char 
 TEST("bad options are refused by name") {
   instance m = make(40, 3, INFINITY, 2);
   berth_portfolio_options good = berth_portfolio_default(m.g);
+  good.calls = 0;
   berth_place_options plain = berth_place_default(m.g);
   berth_member list[] = { { "a", "etf", plain, NULL, NULL }, { "b", "heft", plain, NULL, NULL } };
   good.members = list;

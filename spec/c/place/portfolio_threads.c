@@ -29,6 +29,7 @@ TEST("the same bytes for any number of threads, and no memory left") {
   for (int k = 0; k < 2; k++) {
     instance m = make(OPS, 4, k ? 7.5 * OPS : INFINITY, 7);
     berth_portfolio_options o = berth_portfolio_default(m.g);
+    o.calls = 100;
     berth_portfolio *alone, *several;
     o.place.links = BERTH_LINKS_DUPLEX;
     o.threads = 1;
@@ -69,6 +70,7 @@ TEST("a user's allocator is called on the calling thread only") {
   hooked(&hooks);
   instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
   berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.calls = 100;
   o.threads = 4;
   berth_portfolio *p = must_portfolio_run(m.c, &o);
   CHECK(a.strangers == 0);
@@ -122,6 +124,7 @@ TEST("progress and interrupt are asked on the calling thread, once for each memb
     watched(&w, 1 << 30, 0.25);
     instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
+    o.calls = 0;
     o.threads = threads;
     w.progress = w.asked = 0;
     w.last = 0;
@@ -143,6 +146,7 @@ TEST("the hook stops the run: what has answered stays") {
       watched(&w, 1 << 30, 0.25);
       instance m = make(check_runs(400, 1200), 3, INFINITY, 3);
       berth_portfolio_options o = berth_portfolio_default(m.g);
+      o.calls = 100;
       berth_portfolio *p;
       o.threads = threads;
       w.stop_at = w.asked + stop_at;
@@ -172,6 +176,7 @@ TEST("when the time has passed only the baselines run, and those that run are st
     watched(&w, 1 << 30, 1);
     instance m = make(check_runs(2000, 5000), 3, INFINITY, 3);
     berth_portfolio_options o = berth_portfolio_default(m.g);
+    o.calls = 100;
     int late = 0;
     o.threads = threads;
     o.seconds = 0.5; /* the next look is too late */
@@ -260,6 +265,7 @@ TEST("members of the user's: placers with options, policies, functions") {
     { NULL, "etf", plain, NULL, NULL }
   };
   berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.calls = 0;
   o.members = list;
   o.n_members = 5;
   o.threads = 3;
@@ -303,6 +309,7 @@ TEST("what a user's function makes of being stopped by the time is no failure") 
                           { "late", NULL, plain, place_own, &late },
                           { NULL, "heft", plain, NULL, NULL } };
   berth_portfolio_options o = berth_portfolio_default(m.g);
+  o.calls = 0;
   o.members = list;
   o.n_members = 3;
   o.threads = 1;
@@ -333,6 +340,7 @@ static berth_status small_run(void) {
   berth_status st = cost_of_text("1 2 3 4", 2, 1e6, 10, &c);
   if (st == BERTH_OK) {
     berth_portfolio_options o = berth_portfolio_default(berth_cost_graph(c));
+    o.calls = 0;
     for (int i = 0; i < 3; i++) list[i] = (berth_member){ NULL, placers[i], o.place, NULL, NULL };
     o.members = list;
     o.n_members = 3;

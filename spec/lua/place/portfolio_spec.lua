@@ -150,7 +150,7 @@ describe("a portfolio", function()
     assert.is_nil(rows.interrupted) -- by no hook
     assert.is_number(rows[1].seconds)
     assert.is_nil(rows[3].seconds)
-    local _, all = berth.portfolio(g, t, { seconds = 3600 })
+    local _, all = berth.portfolio(g, t, { seconds = 3600, calls = 50 })
     for _, row in ipairs(all) do assert.is_nil(row.code) end
     assert.is_truthy(berth.place(g, t, nil, { seconds = "1 ns", threads = 1 }))
   end)
