@@ -270,7 +270,8 @@ berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options
   if (o->preempt && !berth_i_compares(o->dispatch)) {
     return berth_i_fail(
         ctx, BERTH_EINVAL,
-        "preempt needs a dispatch that compares ops: light-first, blevel, lifo or static");
+        "preempt needs a dispatch that compares ops: light-first, light-class, blevel, lifo or "
+        "static");
   }
   if (o->dispatch == BERTH_DISPATCH_STATIC && (st = check_rank(ctx, cost->g, o->rank)) != BERTH_OK)
     return st;

@@ -59,7 +59,7 @@ typedef struct berth_exec_options {
   berth_links links;       /* who shares what: FREE, CHANNEL, DUPLEX (default) or PAIR, as in the
                               simulator; one copy thread for each device that sends (FREE: it makes
                               all its copies at once), PAIR: for each ordered pair */
-  berth_dispatch dispatch; /* FIFO (default), LIGHT_FIRST, BLEVEL, LIFO or RANDOM */
+  berth_dispatch dispatch; /* FIFO (default), LIGHT_FIRST, LIGHT_CLASS, BLEVEL, LIFO or RANDOM */
   double seconds;          /* s that all ops take nominally, one after the other; default 0.1 */
   double scale;            /* real s for a s of the cost model; 0 (default): by `seconds` (1 if no
                               op takes time) */

@@ -70,13 +70,14 @@ typedef enum berth_collectives {
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the
  *  op that became ready first. Events order by (time, insertion); dispatches that compare ops
  *  choose when the other events of the instant are done. */
-#define BERTH_DISPATCHES(X)                                                                     \
-  X(FIFO, fifo)               /* ready first */                                                 \
+#define BERTH_DISPATCHES(X)                                                                      \
+  X(FIFO, fifo)               /* ready first */                                                  \
   X(LIGHT_FIRST, light_first) /* shortest op time on this device, as priced: noise is unknown */ \
-  X(BLEVEL, blevel)           /* largest b-level (mean op times, mean transfers) */             \
-  X(PLANNED, planned)         /* exactly `sequence`; the device waits for its next op */        \
-  X(LIFO, lifo)               /* ready last */                                                  \
-  X(RANDOM, random)           /* uniform, seeded */                                             \
+  X(LIGHT_CLASS, light_class) /* ops below all work / devices / 100, then the others */          \
+  X(BLEVEL, blevel)           /* largest b-level (mean op times, mean transfers) */              \
+  X(PLANNED, planned)         /* exactly `sequence`; the device waits for its next op */         \
+  X(LIFO, lifo)               /* ready last */                                                   \
+  X(RANDOM, random)           /* uniform, seeded */                                              \
   X(STATIC, static)           /* least `rank` */
 #define BERTH_DISPATCH_VALUE(NAME, symbol) BERTH_DISPATCH_##NAME,
 typedef enum berth_dispatch { BERTH_DISPATCHES(BERTH_DISPATCH_VALUE) } berth_dispatch;
@@ -142,8 +143,8 @@ typedef struct berth_sim_options {
                                  each for its own window (published Baechi rule); 0 (default): both
                                  at once, oldest request that can start goes first */
   int preempt;                /* 1: a device drops to a better ready op at each event, by `dispatch`
-                                 (LIGHT_FIRST, BLEVEL, LIFO or STATIC; of whole ops, not of what is
-                                 left of them); the rest of the op stays ready */
+                                 (LIGHT_FIRST, LIGHT_CLASS, BLEVEL, LIFO or STATIC; of whole ops,
+                                 not of what is left of them); the rest of the op stays ready */
   double quantum;             /* s; > 0: op times become max(1, round(t / quantum)) quanta (order
                                  TASK: at least 0), transfers round(t / quantum), where halves round
                                  to even; no time may pass 2^53 quanta; default 0 */

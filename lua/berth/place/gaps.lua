@@ -7,14 +7,14 @@ local percent = require "berth.base.percent"
 local place = require "berth.place"
 local proved = require "berth.bound.proved"
 
-local RULES = { "fifo", "light-first", "blevel" }
-local SEARCHED = { "fifo", "light-first" }
+local RULES = { "fifo", "light-first", "light-class", "blevel" }
+local SEARCHED = { "fifo", "light-first", "light-class" }
 local SMALL, NODES = 16, 20000 -- ops, and partial schedules, with which an exact answer is sought
 local CALLS = 2000
 
 options.declare("gaps", options.join(options.rows("bounds", "links memory param_multiple"), {
   { key = "calls", type = "whole", default = ("%d"):format(CALLS), high = 2 ^ 31 - 1,
-    text = "placements that each of four searches evaluates; 0: no search" },
+    text = "placements that each of six searches evaluates; 0: no search" },
 }, options.rows("place", "seed"), {
   { key = "place", type = "table", default = "none",
     text = "more options of the portfolio, if no placement is given" },

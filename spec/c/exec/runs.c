@@ -96,10 +96,10 @@ static berth_exec_options variant(int k) {
                                        BERTH_LINKS_PAIR };
   static const berth_dispatch how[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO,
                                         BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL,
-                                        BERTH_DISPATCH_LIGHT_FIRST };
+                                        BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIGHT_CLASS };
   berth_exec_options o = berth_exec_default();
   o.links = links[k % 4];
-  o.dispatch = how[k % 5];
+  o.dispatch = how[k % 6];
   o.mode = k % 2 ? BERTH_EXEC_PACED : BERTH_EXEC_COMPUTE;
   o.seconds = 0.004;
   o.memory = 1 << (10 + k % 11);

@@ -140,6 +140,21 @@ TEST("every dispatch order") {
   }
 }
 
+/* 100 s on the devices together. On one device ops of less than 1 s are light, on two those of
+ * less than 0.5 s. */
+TEST("light-class: two classes, each first in, first out") {
+  static const double on_one[] = { 1.25, 0, 61.25, 0.5, 0.75 };
+  static const double on_two[] = { 0.25, 60.25, 60.75, 0, 99.5 };
+  int32_t device[5] = { 0 };
+  berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_LIGHT_CLASS, BERTH_SEND_PUSH);
+  for (int32_t devices = 1; devices <= 2; devices++) {
+    setup s = setup_of("60 0.5 38.75 0.25 0.5", devices, INFINITY);
+    berth_result *r = run(&s, device, &o);
+    check_starts(r, 0, 5, devices == 1 ? on_one : on_two);
+    RELEASE(r);
+  }
+}
+
 /* Random choice: reproducible, depends on the seed, uniform. */
 TEST("random dispatch: seeded, uniform") {
   int32_t device[3] = { 0 }, first[3] = { 0 };

@@ -100,7 +100,7 @@ TEST("options") {
   BAD(o.order = BERTH_ORDER_READY; o.send = BERTH_SEND_PULL, "push");
   BAD(o.order = BERTH_ORDER_READY; o.preempt = 1, "preempt");
   BAD(o.preempt = 1, "preempt needs a dispatch that compares ops");
-  BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_RANDOM, "light-first, blevel, lifo or static");
+  BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_RANDOM, "light-class, blevel, lifo or static");
   BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_PLANNED; o.sequence = in_order, "preempt");
   BAD(o.noise = 10.5, "noise is 10.5 (0 to 10)");
   berth_sim_options keep = o;

@@ -51,10 +51,11 @@ static void set_links(berth_sim_options *o, int32_t links) {
 static void many_runs(int ties, int even, int collectives) {
   static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST,
                                         BERTH_DISPATCH_LIFO,   BERTH_DISPATCH_STATIC,
-                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
+                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL,
+                                        BERTH_DISPATCH_LIGHT_CLASS };
   berth_rng rng = seeded(11, (uint64_t)(4 * collectives + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
-    for (int32_t k = 0; k < 6; k++) {
+    for (int32_t k = 0; k < 7; k++) {
       for (int32_t round = 0; round < check_runs(2, 6); round++) {
         setup s;
         int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
