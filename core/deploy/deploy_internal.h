@@ -139,6 +139,10 @@ static inline bool berth_i_is_legal(const berth_deploy *d, int32_t group, int32_
 /** Seconds of an op on a device for that many samples; an op whose work does not depend on the
  * batch: all of it; none: 0. */
 double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t samples);
+/** Of the forward pass: neither flagged otherwise nor an update. */
+bool berth_i_deploy_is_forward(const berth_deploy *d, int32_t op);
+/** Bytes of the op that stay in memory: parameters, outputs of a forward op. */
+double berth_i_deploy_held_bytes(const berth_deploy *d, int32_t op);
 /** Which position of a set of n devices each op of the group is on under SPLIT.
  *  @param part through it: [ops of the group] in the order of group_op; kept */
 berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, const int32_t **part);

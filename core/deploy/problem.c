@@ -5,6 +5,7 @@
 
 berth_deploy_options berth_deploy_default(berth_physics physics) {
   berth_deploy_options o = { .op_groups = 60,
+                             .group_bytes = INFINITY,
                              .bucket = BERTH_BUCKET_GROUP,
                              .bucket_bytes = 25 << 20,
                              .uneven = 1,
@@ -52,6 +53,9 @@ const berth_option_table *berth_deploy_option_table(void) {
     { FIELD(batch, WHOLE), .low = 1, .fallback = "none; must be given",
       .text = "samples in a step" },
     { FIELD(op_groups, WHOLE), .low = 1, .text = "most op groups" },
+    { FIELD(group_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .high = INFINITY,
+      .text = "most bytes of an op group, parameters and outputs of forward ops: one with more is "
+              "cut into smaller ones" },
     { AS(top_k, "grouping", CHOICE), .choices = groupings, .text = "how op groups are made" },
     { AS(split_parameters, "split", CHOICE), .choices = splits,
       .text = "what the option SPLIT balances" },

@@ -154,13 +154,29 @@ static int32_t first_reader(const berth_deploy *d, int32_t op) {
 
 /* ---- groups ---- */
 
+bool berth_i_deploy_is_forward(const berth_deploy *d, int32_t op) {
+  return !(berth_i_flags(d->g, op) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE))
+         && d->update_number[op] == BERTH_NONE;
+}
+
+double berth_i_deploy_held_bytes(const berth_deploy *d, int32_t op) {
+  const berth_graph *g = d->g;
+  double bytes = berth_i_param(g, op) * d->sim.param_multiple;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1] && berth_i_deploy_is_forward(d, op); i++)
+    bytes += berth_i_resident(g, g->out[i]);
+  return bytes;
+}
+
 static berth_status group_ops(berth_deploy *d) {
-  const berth_i_grouping o = { .groups = d->o.op_groups,
-                               .top_k = d->o.top_k != 0,
-                               .seed = d->o.seed };
   size_t n = (size_t)d->n_ops;
-  double *seconds = berth_i_alloc(d->ctx, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
-  if (!seconds) return berth_i_nomem(d->ctx);
+  berth_i_pool scratch = berth_i_pool_empty(d->ctx);
+  double *seconds = berth_i_pool_alloc(&scratch, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
+  double *bytes = berth_i_pool_alloc(&scratch, n, sizeof *bytes);
+  berth_status st = berth_i_pool_status(&scratch);
+  if (st != BERTH_OK) goto done;
+  const berth_i_grouping o = { .groups = d->o.op_groups, .top_k = d->o.top_k != 0,
+                               .seed = d->o.seed, .bytes = bytes, .limit = d->o.group_bytes };
+  for (int32_t op = 0; op < d->n_ops; op++) bytes[op] = berth_i_deploy_held_bytes(d, op);
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++) {
     int32_t samples = d->batch >> k > 0 ? d->batch >> k : 1;
     for (int32_t op = 0; op < d->n_ops; op++) {
@@ -176,8 +192,9 @@ static berth_status group_ops(berth_deploy *d) {
                                                                 : 0;
     }
   }
-  berth_status st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
-  berth_i_free(d->ctx, seconds, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
+  st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
+done:
+  berth_i_pool_free(&scratch);
   return st;
 }
 

@@ -64,12 +64,13 @@ static berth_status write_hint(const berth_i_run *r, char *buf, size_t size) {
   return st;
 }
 
-/* What the others would have found is not known. */
+/* What the others would have found is not known. (A proof was sought before: where there is one,
+ * that is the message.) */
 static void write_time(const berth_portfolio *p, char *buf, size_t size) {
   int32_t late = 0, n = p->n;
   for (int32_t i = 0; i < n; i++) late += p->report[i].status == BERTH_EINTERRUPT;
   buf[0] = 0;
-  if (late > 0) snprintf(buf, size, "no time left for %d of %d members: ", (int)late, (int)n);
+  if (late > 0) snprintf(buf, size, "no time left for %d of %d members, and not proved that nothing fits: ", (int)late, (int)n);
 }
 
 /* The member that came closest, with its own message. */
@@ -110,8 +111,9 @@ berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why)
   if (!m) m = first_that_ran(r->p);
   if (!m)
     return berth_i_fail(ctx, BERTH_EINTERRUPT,
-                        "portfolio: no time left before any member answered");
-  char late[60];
+                        "portfolio: no time left before any member answered; not proved that "
+                        "nothing fits");
+  char late[100];
   write_time(r->p, late, sizeof late);
   *why = m->why;
   if (m->oom) return say_closest(r, m, late);

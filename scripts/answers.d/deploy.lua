@@ -37,6 +37,7 @@ end
 local function problem(graph, cluster, options)
   options = options or {}
   options.batch, options.op_groups = options.batch or 6, options.op_groups or 10
+  options.physics = options.physics or "calibrated"
   return assert(berth.deploy.problem(graph, cluster, options))
 end
 
@@ -52,7 +53,8 @@ end
 
 local function values(add)
   for _, x in ipairs {
-    { "physical", vgg, small }, { "compat", vgg, small, { physics = "compat" } }, { "published", g, small,
+    { "physical", vgg, small }, { "auto", vgg, small, { physics = "physical" } },
+    { "compat", vgg, small, { physics = "compat" } }, { "published", g, small,
       { physics = "published" } },
     { "even", vgg, large, { uneven = false, grouping = "top-k" } }, { "duplicates", g, small, { duplicates = true,
       bucket = "none" } },
@@ -145,9 +147,10 @@ local function sfb(add)
 end
 
 local function plans(add)
-  for _, x in ipairs { { "bert", (berth.deploy.models.build("bert_small", { batch = 6 })), small, {} }, { "compat", g,
+  for _, x in ipairs { { "bert", (berth.deploy.models.build("bert_small", { batch = 6 })), small,
+    { physics = "calibrated" } }, { "auto", g, small, {} }, { "compat", g,
     small, { physics = "compat" } },
-    { "anneal", vgg, large, { method = "anneal", sfb = "cut" } } } do
+    { "anneal", vgg, large, { physics = "calibrated", method = "anneal", sfb = "cut" } } } do
     local cluster, options = x[3], x[4]
     add("deploy plan " .. x[1], function()
       options.batch, options.op_groups, options.calls, options.reasons = 6, 8, 60, 10

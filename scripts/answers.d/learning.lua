@@ -104,7 +104,7 @@ local function agents(add)
   add("~agent tag trained", function()
     local agent = berth.agents.tag.trained()
     local d = assert(berth.deploy.problem(berth.deploy.models.build("vgg19", { batch = 6 }), berth.deploy.clusters.sfb_trio(),
-      { batch = 6, op_groups = 8 }))
+      { batch = 6, op_groups = 8, physics = "calibrated" }))
     local weights = agent:view(d).everywhere({ 1, 1, 1, 1, 1, 1, 1, 1 })
     local out = {}
     for i = 1, math.min(#weights, 6) do out[i] = ("%.4g"):format(weights[i]) end

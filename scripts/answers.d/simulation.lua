@@ -34,7 +34,8 @@ end
 
 local variations = {
   {}, { links = "channel" }, { links = "duplex" }, { links = "pair" }, { links = "route" }, { links = "fair" },
-  { links = "route", reserve = true }, { dispatch = "light-first" }, { dispatch = "blevel" }, { dispatch = "lifo" },
+  { links = "route", reserve = true }, { dispatch = "light-first" },
+  { dispatch = "light-class" }, { dispatch = "blevel" }, { dispatch = "lifo" },
   { dispatch = "random", seed = 3 }, { send = "pull" }, { send = "pull", links = "duplex" }, { links = "fair", send = "pull" },
   { memory = "none" }, { memory = "inference", param_multiple = 3 }, { memory = "training" }, { memory = "total" },
   { order = "ready" }, { order = "task", links = "route", reserve = true }, { order = "ready", links = "channel",

@@ -4,8 +4,8 @@
 -- JSON line per cluster and model to FILE (times in s), and prints geometric means over all lines.
 -- lua scripts/bench/tag_prior.lua FILE [K=V...]
 --   clusters=100  of the test generator (8 GPUs)   first=1  seed of the first   models=resnet50,gnmt
---   physics=physical or compat   few=50  evaluations with a prior   many=800  of annealing   agent=FILE  instead of the one that
---   comes with berth
+--   physics=calibrated, physical or compat   few=50  evaluations with a prior   many=800  of annealing
+--   agent=FILE  instead of the one that comes with berth
 -- Run again, it resumes; existing lines are not computed again.
 local berth = require "berth"
 local clusters = require "berth.topology.tag_clusters"
@@ -20,7 +20,7 @@ if not path then
   os.exit(2)
 end
 local o = { clusters = "100", first = "1",
-  models = table.concat(models.list "unseen", ","), physics = "physical", few = "50", many = "800" }
+  models = table.concat(models.list "unseen", ","), physics = "calibrated", few = "50", many = "800" }
 for i = 2, #arg do
   local key, value = arg[i]:match "^(%w+)=(.*)$"
   if not key or (o[key] == nil and key ~= "agent") then

@@ -30,9 +30,9 @@ local VARIANTS = {
   uneven = { uneven = true, sfb = "none" },
   whole = { uneven = true, sfb = "local" },
 }
-local LINKS = { physical = "nic", compat = "tag" }
+local LINKS = { physical = "nic", calibrated = "nic", compat = "tag" }
 
-local physics = list(given(2, "physical"))
+local physics = list(given(2, "calibrated"))
 local clusters = list(given(3, "testbed"))
 local models = list(given(4, table.concat(berth.deploy.models.list "study", ",")))
 local methods = list(given(5, "mcts,anneal"))

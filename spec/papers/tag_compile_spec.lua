@@ -24,7 +24,7 @@ describe("one layer on several devices", function()
       gradient = gradient }
   end
   local function problem(devices, gradient, o, y)
-    o.batch, o.op_groups = o.batch or 4, 1
+    o.batch, o.op_groups, o.physics = o.batch or 4, 1, o.physics or "calibrated"
     return assert(berth.deploy.problem(layer(gradient, y),
       mesh(devices, o.physics == "published" and 2810e6 or 1e9, 3e9), o))
   end
@@ -128,7 +128,7 @@ describe("two layers", function()
   -- at batch 4: 40 ms forward, 20 ms backward, 1 ms update, each; gradients of 0.95 MB
   local function problem(devices, o, sizes)
     sizes = sizes or {}
-    o.batch = o.batch or 4
+    o.batch, o.physics = o.batch or 4, o.physics or "calibrated"
     local g = tag.two_layers { forward = 40e-3, backward = 20e-3, update = 1e-3,
       activation = sizes.activation or 400,
       back = sizes.back or 400, gradient = sizes.gradient or 0.95e6, gradient2 = sizes.gradient2,
@@ -278,14 +278,14 @@ describe("tied weights, one variable that two op groups read", function()
   it("have their gradient reduced once, as the sum of its parts", function()
     -- half of 40 + 40 + 20 + 20 + 20; 4 for the sum, which has the full size on each; 1.024 for the
     -- AllReduce; 1
-    for _, physics in ipairs { "physical", "compat", "published" } do
+    for _, physics in ipairs { "calibrated", "compat", "published" } do
       local d = problem { physics = physics }
       local c, step = checked(d, tag.uniform(d, { 1, 2 }, "allreduce"))
       assert.equal(1, c.graph.n_collectives)
       assert.equal(physics == "published" and 0.95e6 or 1.9e6, c.graph:collective(1).bytes)
       assert.equal(2, #c.graph:collective(1).members)
       assert.equal(0, (tag.crossing(c)))
-      if physics == "physical" then assert.near(76024, step, 1e-6) end
+      if physics == "calibrated" then assert.near(76024, step, 1e-6) end
     end
   end)
 

@@ -111,7 +111,7 @@ describe("special cases of the compiler", function()
       })
     end
     local d = assert(berth.deploy.problem(sparse(), mesh(2, { memory_bandwidth = 3e9 }),
-      { batch = 4, op_groups = 1 }))
+      { batch = 4, op_groups = 1, physics = "calibrated" }))
     -- AllReduce: 1.9 MB of each are gathered: 1 ms + 12 us
     local time, c = step(d, tag.uniform(d, { 1, 2 }, "allreduce"))
     assert.equal("allgather", c.graph:collective(1).kind)
@@ -130,7 +130,8 @@ describe("special cases of the compiler", function()
       tensors = { { from = 1, to = 2, bytes = 4, batch = true },
         { from = 2, to = { 3, 4 }, bytes = 1.9e6, gradient = true } },
     })
-    local d = assert(berth.deploy.problem(g, mesh(2), { batch = 4, op_groups = 1 }))
+    local d = assert(berth.deploy.problem(g, mesh(2),
+      { batch = 4, op_groups = 1, physics = "calibrated" }))
     local time, c = step(d, tag.uniform(d, { 1, 2 }, "allreduce"))
     assert.equal(1, c.graph.n_collectives)
     assert.equal(1.9e6, c.graph:collective(1).bytes)
@@ -160,7 +161,7 @@ describe("special cases of the compiler", function()
     -- else
     local d = assert(berth.deploy.problem(layer { gradient = 1e-3 * 1.9 * 2.81e9 / 1.875 },
       berth.deploy.clusters.testbed(),
-      { batch = 16, op_groups = 1 }))
+      { batch = 16, op_groups = 1, physics = "calibrated" }))
     local all, slowest = {}, 0
     for device = 1, 16 do all[device] = device end
     for device = 1, 16 do slowest = math.max(slowest, d:op(2, device, 1) + d:op(3, device, 1)) end
@@ -173,7 +174,7 @@ describe("special cases of the compiler", function()
     -- x, 4 MB: half of it to device 2: 2012 us later the forward op there; 20 + 10 ms, AllReduce
     -- 1024 us, 1 ms
     local d = assert(berth.deploy.problem(layer { x = 4e6 }, mesh(2),
-      { batch = 4, op_groups = 1, input_at_first = true }))
+      { batch = 4, op_groups = 1, input_at_first = true, physics = "calibrated" }))
     local time, c = step(d, tag.uniform(d, { 1, 2 }, "allreduce"))
     assert.equal(2e6, (tag.crossing(c, 1)))
     assert.near(2012 + 32024, time, 1e-6)

@@ -46,7 +46,8 @@ describe("what the simulation tells of a strategy", function()
       local g = tag.layer { forward = 60 * us, backward = 40 * us, update = 10 * us, x = factor,
         y = factor, gradient = gradient }
       local t = berth.topology.mesh(2, { bandwidth = 2810e6, latency = 12 * us })
-      local d = assert(berth.deploy.problem(g, t, { batch = 6, op_groups = 1 }))
+      local d = assert(berth.deploy.problem(g, t,
+        { batch = 6, op_groups = 1, physics = "calibrated" }))
       return d, tag.uniform(d, { 1, 2 }, "allreduce")
     end
     local d, s = problem(24576, 2 ^ 22)
@@ -146,7 +147,7 @@ describe("estimates", function()
     local g = tag.two_layers { forward = 40e-3, backward = 20e-3, update = 1e-3, activation = 1e6,
       back = 2e6, gradient = 1.9e6,
       grouped = true }
-    local d = assert(berth.deploy.problem(g, mesh(2), { batch = 4 }))
+    local d = assert(berth.deploy.problem(g, mesh(2), { batch = 4, physics = "calibrated" }))
     local s, group = tag.uniform(d, { 2 }, "ps"), d:group_of()
     local cost = d:local_costs(s, group[2])
     assert.near(61e-3, cost[tag.action(d, { 2 }, "ps")], 1e-7)

@@ -37,6 +37,23 @@ static berth_status top_k(const berth_i_set_graph *s, const double *total, int32
   return st;
 }
 
+/* Parts above the limit of bytes, in pieces; all are numbered anew, by their first base groups.
+ * @param bytes [n] of base groups  @param at [n] scratch  @param held [n] scratch */
+static void cut_parts(int32_t n, const double *bytes, double limit, int32_t *at, double *held,
+                      int32_t *part) {
+  int32_t parts = 0;
+  for (int32_t k = 0; k < n; k++) at[k] = BERTH_NONE;
+  for (int32_t k = 0; k < n; k++) {
+    const int32_t p = part[k];
+    if (at[p] == BERTH_NONE || held[p] + bytes[k] > limit) {
+      at[p] = parts++;
+      held[p] = 0;
+    }
+    held[p] += bytes[k];
+    part[k] = at[p];
+  }
+}
+
 berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds,
                                   const berth_i_grouping *o, int32_t *group, int32_t *n) {
   const berth_graph *g = a->g;
@@ -52,7 +69,8 @@ berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_i_set_graph graph = { .n = 0 };
   double *weight = berth_i_pool_alloc(&scratch, size, sizeof *weight),
-         *total = berth_i_pool_zalloc(&scratch, size, sizeof *total); /* s, at the whole batch */
+         *total = berth_i_pool_zalloc(&scratch, size, sizeof *total), /* s, at the whole batch */
+         *bytes = berth_i_pool_zalloc(&scratch, size, sizeof *bytes);
   int32_t *part = berth_i_pool_alloc(&scratch, size, sizeof *part),
           *rank = berth_i_pool_alloc(&scratch, size, sizeof *rank),
           *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
@@ -77,6 +95,10 @@ berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds
     st = o->top_k ? top_k(&graph, total, o->groups, part)
                   : berth_i_set_graph_cut(&graph, weight, o->groups, 5, o->seed, part);
     if (st != BERTH_OK) goto done;
+  }
+  if (isfinite(o->limit)) {
+    for (size_t v = 0; v < ops; v++) bytes[a->base[v]] += o->bytes[v];
+    cut_parts(base, bytes, o->limit, rank, weight, part);
   }
   /* 3. Numbers by time. Base groups are numbered by their lowest op: the first of a part shows
    * which part has the lowest; empty parts get no number. */

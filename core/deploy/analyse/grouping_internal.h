@@ -11,6 +11,8 @@ typedef struct berth_i_grouping {
   bool top_k;     /* the costliest base groups as centres, each other with the nearest; else
                      METIS */
   uint64_t seed;
+  const double *bytes; /* [ops] what memory holds of each; read if `limit` is finite */
+  double limit;        /* most bytes of an op group of several base groups; INFINITY: none */
 } berth_i_grouping;
 
 /**
@@ -19,13 +21,16 @@ typedef struct berth_i_grouping {
  * bytes, each tensor once per base group that reads it, one of 0 bytes as 1,000; a part has at most
  * 5 times its share. With at most `groups` base groups each is an op group. Top-k: the groups - 1
  * base groups of most time are centres, each other one joins the centre that is fewest edges away,
- * ties to the costlier; those that no centre reaches form the last one.
+ * ties to the costlier; those that no centre reaches form the last one. Then a part above the limit
+ * is cut into runs of base groups in the order of their lowest ops, each within the limit or of one
+ * base group.
  *
  * @param seconds [BERTH_I_GROUP_TIMES * ops] mean times over devices, s: all ops at the whole
  *        batch, then at a half, and so on
  * @param group [ops] out: op group, numbered by falling time at the whole batch, ties by the lowest
  *        op
- * @param n out: how many; at most o->groups, less where METIS leaves parts empty
+ * @param n out: how many; at most o->groups where there is no limit, less where METIS leaves parts
+ *        empty
  * @return BERTH_OK, BERTH_EINVAL (groups < 1; a time is negative or not finite), BERTH_ENOMEM
  *
  * Source: TAG, grouping; top-k as in its scripts and in HeteroG (Yi et al., 2020).

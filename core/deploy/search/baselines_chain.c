@@ -1,6 +1,7 @@
 /* Op groups in the order of the graph, packed onto single devices so that memory holds: the chain.
  * Devices are filled one after another in three orders (as numbered, by memory, by speed), each
- * until its memory, or also its share of the time, is used up. What a group holds is taken as
+ * until its memory, also its share of the time, or the least share of memory that is enough for all
+ * is used up. What a group holds is taken as
  * fixed + factor * moving; the factor is corrected by what the simulation finds on its device, for
  * ROUNDS rounds. O(groups devices) a round, besides the simulation. */
 #include "deploy/values_internal.h"
@@ -20,21 +21,19 @@ typedef struct chain {
 } chain;
 
 static const double FULL = 0.98; /* of the memory */
-enum { ROUNDS = 5 };
+enum { ROUNDS = 5, HALVINGS = 30 };
 
-static bool is_forward(const berth_deploy *d, int32_t op) {
-  return !(berth_i_flags(d->g, op) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE))
-         && d->update_number[op] == BERTH_NONE;
-}
+/** Until when a device is filled. */
+typedef enum filling { BY_MEMORY, BY_TIME, BALANCED } filling;
 
 /* Mean positions of the forward ops of each group; a group without any is where its backward ops
  * are, mirrored. @param count [n_groups] scratch, zeros */
 static void find_places(const berth_deploy *d, double *place, double *count) {
   int32_t forward = 0;
-  for (int32_t i = 0; i < d->n_ops; i++) forward += is_forward(d, i);
+  for (int32_t i = 0; i < d->n_ops; i++) forward += berth_i_deploy_is_forward(d, i);
   for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t op = d->g->topo[i], g = d->group[op];
-    if (!is_forward(d, op)) continue;
+    if (!berth_i_deploy_is_forward(d, op)) continue;
     place[g] += i;
     count[g]++;
   }
@@ -59,10 +58,13 @@ static void sort_ids(berth_i_keyed *list, int32_t n, int32_t *out) {
 
 /* ---- packing ---- */
 
-/* @param by_time a device is also full when it has its share of the time
+/* @param share of its memory with which a device is full
+ * @param by_time or with its share of the time
+ * @param over out: the last device holds more
  * @return false: some group can go nowhere */
-static bool pack(chain *x, bool by_time) {
+static bool fill(chain *x, double share, bool by_time, bool *over) {
   const berth_deploy *d = x->d;
+  *over = false;
   double held = 0, time = 0, all = 0, speeds = 0;
   int32_t at = 0;
   for (int32_t i = 0; i < d->n_groups; i++) all += d->group_seconds[i];
@@ -70,7 +72,7 @@ static bool pack(chain *x, bool by_time) {
   for (int32_t i = 0; i < d->n_groups; i++) {
     int32_t g = x->order[i];
     double bytes = x->fixed[g] + x->factor[g] * x->moving[g];
-    bool full = held + bytes > FULL * berth_i_memory_of(d, x->device[at])
+    bool full = held + bytes > share * berth_i_memory_of(d, x->device[at])
                 || (by_time && time >= all * d->speed[x->device[at]] / speeds);
     if (held + time > 0 && at + 1 < x->n && full) {
       at++;
@@ -85,14 +87,36 @@ static bool pack(chain *x, bool by_time) {
     x->action[g] = x->single[x->on[g]];
     held += bytes;
     time += d->group_seconds[g];
+    *over |= held > share * berth_i_memory_of(d, x->device[at]);
   }
   return true;
 }
 
-static berth_status try_packing(chain *x, bool by_time) {
+/* BALANCED: the least share of memory with which no device holds more, by bisection; above 1 where
+ * the chain does not fit. */
+static bool pack(chain *x, filling how) {
+  bool over;
+  double low = 0, high = FULL;
+  if (!fill(x, high, how == BY_TIME, &over)) return false;
+  if (how != BALANCED) return true;
+  for (int k = 0; k < HALVINGS && over; k++) {
+    low = high;
+    high *= 2;
+    fill(x, high, false, &over);
+  }
+  for (int k = 0; k < HALVINGS; k++) {
+    const double share = (low + high) / 2;
+    fill(x, share, false, &over);
+    if (over) low = share;
+    else high = share;
+  }
+  return fill(x, high, false, &over);
+}
+
+static berth_status try_packing(chain *x, filling how) {
   const berth_deploy *d = x->d;
   for (int32_t g = 0; g < d->n_groups; g++) x->factor[g] = 1;
-  for (int32_t round = 0; round < ROUNDS && pack(x, by_time); round++) {
+  for (int32_t round = 0; round < ROUNDS && pack(x, how); round++) {
     berth_deploy_value value;
     berth_status st = berth_deploy_evaluate(x->d, x->action, NULL, x->peak, &value);
     if (st != BERTH_OK) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
@@ -151,7 +175,7 @@ berth_status berth_i_chain(berth_deploy *d, int32_t *action, bool *found) {
   /* 2. What they hold. */
   for (int32_t k = 0; k < d->n_groups; k++) x.fixed[k] = v->params[k] * d->sim.param_multiple;
   for (int32_t t = 0; t < d->g->n_tensors; t++)
-    if (is_forward(d, d->g->producer[t]))
+    if (berth_i_deploy_is_forward(d, d->g->producer[t]))
       x.moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
   /* 3. The first action that puts a group on each single device. */
   for (int32_t k = 0; k < d->n_devices; k++) x.single[k] = BERTH_NONE;
@@ -159,14 +183,15 @@ berth_status berth_i_chain(berth_deploy *d, int32_t *action, bool *found) {
     int32_t at = berth_i_action_place(d, a);
     if (berth_i_place_size(d, at) == 1) x.single[berth_i_place_devices(d, at)[0]] = a;
   }
-  /* 4. Orders of devices, by memory alone and by time, too. */
+  /* 4. Orders of devices, each filled in the three ways. */
   for (int32_t order = 0; order < 3 && st == BERTH_OK; order++) {
     x.n = 0;
     for (int32_t k = 0; k < d->n_devices; k++)
       if (x.single[k] != BERTH_NONE) list[x.n++] = (berth_i_keyed){ key_of(d, order, k), k };
     if (x.n == 0) break;
     sort_ids(list, x.n, x.device);
-    if ((st = try_packing(&x, false)) == BERTH_OK) st = try_packing(&x, true);
+    for (int how = BY_MEMORY; how <= BALANCED && st == BERTH_OK; how++)
+      st = try_packing(&x, (filling)how);
   }
   if (st == BERTH_OK && x.any) memcpy(action, x.best, g * sizeof *action);
 done:

@@ -11,6 +11,7 @@
 #define BERTH_DEPLOY_H
 
 #include <berth/decide.h>
+#include <berth/placement.h>
 #include <berth/sim.h>
 
 #ifdef __cplusplus
@@ -201,7 +202,10 @@ typedef enum berth_deploy_order { BERTH_DEPLOY_FIFO, BERTH_DEPLOY_RANK } berth_d
 typedef struct berth_deploy_options {
   int32_t batch;                /* samples in a step; no default */
   const berth_analysis *analysis; /* NULL: berth_analyse with defaults */
-  int32_t op_groups;            /* at most; default 60 */
+  int32_t op_groups;            /* at most, but for group_bytes; default 60 */
+  double group_bytes;           /* most bytes of an op group, parameters (times the multiple of the
+                                   simulation) and outputs of forward ops: one with more is cut
+                                   into runs of base groups; default INFINITY */
   int top_k;                    /* 1: the costliest base groups as centres, each other one with the
                                    nearest; 0 (default): METIS */
   int split_parameters;         /* 1: as published: SPLIT balances parameters; 0 (default): time */
@@ -535,8 +539,8 @@ typedef struct berth_deploy_list berth_deploy_list; /* of named strategies; immu
  * choices at once.)
  *
  * chain: op groups in the order of where their forward ops are, packed onto single devices. Devices
- * in several orders (as numbered, by memory, by speed), filled up one after another, or in pieces
- * of equal time as far as memory allows; what an op group holds is estimated, then corrected by
+ * in several orders (as numbered, by memory, by speed), filled up one after another, in pieces of
+ * equal time as far as memory allows, or each by the same least share of its memory; what an op group holds is estimated, then corrected by
  * what the simulation of the packing holds, five rounds. The fastest that memory can hold, else
  * that which lacks least.
  *
@@ -544,6 +548,32 @@ typedef struct berth_deploy_list berth_deploy_list; /* of named strategies; immu
  */
 berth_status berth_deploy_baselines(berth_deploy *d, berth_deploy_list **out);
 void berth_deploy_list_release(berth_deploy_list *l); /* NULL is fine */
+/**
+ * The strategy that is nearest to a placement of the graph: each op group on the device alone that
+ * holds most of its parameters and outputs; if none holds any, on that of most time; ties to the
+ * lowest device. The same as the placement where no op group is on several devices.
+ *
+ * @param device [ops] of a placement
+ * @param action [op groups] out
+ * @return BERTH_OK; BERTH_EINVAL (no such device); BERTH_EINFEASIBLE (the device alone is not among
+ *         the candidate sets, or cannot run the op group); BERTH_ENOMEM
+ * O(ops + groups devices)
+ */
+berth_status berth_deploy_from_placement(berth_deploy *d, const int32_t *device, int32_t *action);
+
+/**
+ * A proof that no strategy fits: the parameters of an op, with its colocation group, are larger
+ * than each device that can run it, or those of all ops than all devices together. Replicas and
+ * repeated ops hold parameters again, so that this holds whatever is decided.
+ *
+ * @param why the op, device and bytes that are missing; BERTH_NONE where it is about all; may be
+ *        NULL
+ * @return BERTH_EINFEASIBLE: it is proved, the message is the proof; BERTH_OK: it is not, and
+ *         nothing is known; BERTH_ENOMEM
+ * O(ops devices)
+ */
+berth_status berth_deploy_prove_infeasible(const berth_deploy *d, berth_obstacle *why);
+
 int32_t berth_deploy_list_size(const berth_deploy_list *l);
 /* NULL: no such k */
 const char *berth_deploy_list_name(const berth_deploy_list *l, int32_t k);

@@ -12,12 +12,13 @@ local answer = {}
 function answer.is(x) return getmetatable(x) == Answer end
 
 local MISSING = "deploy answer has no '%s' (fields: n_ops, batch, physics, seconds, speedup, "
-  .. "speedup_uniform, bound, bound_name, "
-  .. "gap, groups, notes, baselines, peaks, limits, device_names, evaluations, reason_evaluations, "
+  .. "speedup_runs, speedup_uniform, speedup_uniform_runs, bound, bound_name, gap, "
+  .. "groups, notes, baselines, peaks, limits, device_names, evaluations, reason_evaluations, "
   .. "trace, interrupted, from, "
   .. "problem)"
 
-local OPTIONAL = { speedup = true, speedup_uniform = true, bound = true, bound_name = true,
+local OPTIONAL = { speedup = true, speedup_runs = true, speedup_uniform = true,
+  speedup_uniform_runs = true, bound = true, bound_name = true,
   gap = true, interrupted = true, command = true }
 
 function Answer.__index(_, key)
@@ -113,6 +114,12 @@ end
 
 local function ratio(row, seconds) return row and words.ratio(row.seconds, seconds) or nil end
 
+-- Whether memory allows a baseline; nil: there is none.
+local function runs(row)
+  if row then return row.fits end
+  return nil
+end
+
 --- @tparam deploy d
 -- @tparam table given options of the plan
 -- @tparam table r run that is done: best, groups, evaluations, trace, interrupted
@@ -132,6 +139,7 @@ function answer.new(d, given, r, found)
   setmetatable(a, Answer)
   a.speedup, a.speedup_uniform = ratio(a:baseline "dp", a.seconds),
     ratio(a:baseline "uniform", a.seconds)
+  a.speedup_runs, a.speedup_uniform_runs = runs(a:baseline "dp"), runs(a:baseline "uniform")
   return a
 end
 

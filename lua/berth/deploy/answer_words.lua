@@ -21,7 +21,7 @@ words.baselines = {
   dp = "DP-NCCL", ["dp-speed"] = "DP-NCCL, shares by speed", ["dp-ps"] = "DP, parameter servers",
   ["dp-ps-speed"] = "DP, parameter servers, by speed", ["model-parallel"] = "model parallel",
   single = "one device", heterog = "as HeteroG chooses", chain = "chain cut by memory",
-  uniform = "best uniform",
+  uniform = "best uniform", placement = "as berth.place places",
 }
 
 function words.baseline(name) return words.baselines[name] or name end
@@ -162,9 +162,15 @@ function words.note(row)
   return ("as if it fitted: %s short on %s"):format(words.bytes(row.missing), row.device_name)
 end
 
+--- How many times as long as the plan a baseline takes; in parentheses if it cannot run.
+function words.times_plan(row, a)
+  local times = words.times(words.ratio(row.seconds, a.seconds))
+  return row.fits and times or ("(%s)"):format(times)
+end
+
 local function baseline_cells(row, a)
-  local ratio = words.times(words.ratio(row.seconds, a.seconds))
-  return { words.baseline(row.name), words.seconds(row.seconds), ratio, words.note(row) }
+  return { words.baseline(row.name), words.seconds(row.seconds), words.times_plan(row, a),
+    words.note(row) }
 end
 
 --- Those that fit, fastest first, and then those that do not.
@@ -204,22 +210,25 @@ local function bounded(a)
   return ("bound %s (%s)%s"):format(words.seconds(a.bound), a.bound_name, gap)
 end
 
+-- "1.85 x DP-NCCL as if it fitted"
+local function against_one(a, name, times, what)
+  return ("%s x %s%s"):format(words.times(times), what,
+    a:baseline(name).fits and "" or " as if it fitted")
+end
+
 local function against(a)
-  local out, dp = {}, a:baseline "dp"
-  if a.speedup then
-    out[#out + 1] = ("%s x DP-NCCL%s"):format(words.times(a.speedup),
-      dp.fits and "" or " as if it fitted")
-  end
+  local out = {}
+  if a.speedup then out[1] = against_one(a, "dp", a.speedup, "DP-NCCL") end
   if a.speedup_uniform then
-    out[#out + 1] = ("%s x the best uniform strategy"):format(words.times(a.speedup_uniform))
+    out[#out + 1] = against_one(a, "uniform", a.speedup_uniform, "the best uniform strategy")
   end
   return table.concat(out, ", ")
 end
 
---- "physical, collectives at 1.9 x bandwidth" where the factor is the default.
+--- "calibrated, collectives at 1.9 x bandwidth" where the factor is not given.
 function words.physics(a)
   local cost = a.given.cost
-  if a.physics ~= "physical" or a.given.priced or type(cost) == "table"
+  if a.physics ~= "calibrated" or a.given.priced or type(cost) == "table"
       and cost.collective_bandwidth then
     return a.physics
   end

@@ -98,7 +98,8 @@ function json.object(a, first)
     { "topology", writer.object { { "name", topology.name }, { "devices", a.device_names } } },
     { "batch", a.batch }, { "physics", a.physics }, { "options", options_of(a.given) },
   }, writer.fields(a, "step_s=seconds bound_s=bound bound_name gap speedup_dp=speedup "
-    .. "speedup_uniform from evaluations reason_evaluations"), {
+    .. "speedup_dp_runs=speedup_runs speedup_uniform speedup_uniform_runs "
+    .. "from evaluations reason_evaluations"), {
     { "interrupted", a.interrupted or false }, { "notes", a.notes },
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks },

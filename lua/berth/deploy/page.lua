@@ -34,7 +34,7 @@ local function baselines_table(a)
     for _, b in ipairs(a.baselines) do
       if b.fits == fits then
         rows[#rows + 1] = { words.baseline(b.name), words.seconds(b.seconds),
-          words.times(words.ratio(b.seconds, a.seconds)), words.note(b) }
+          words.times_plan(b, a), words.note(b) }
       end
     end
   end
@@ -52,7 +52,8 @@ local function tiles(a)
   end
   if a.speedup_uniform then
     out[#out + 1] = html.tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
-      words.seconds(a:baseline("uniform").seconds))
+      a.speedup_uniform_runs and words.seconds(a:baseline("uniform").seconds)
+        or "as if it fitted")
   end
   if a.gap then
     out[#out + 1] = html.tile("gap to the bound", scale.percent(a.gap),

@@ -17,6 +17,7 @@ local searching = options.by_key("deploy:search")
 local CALLS = tonumber(searching.calls.default)
 local GUARD = 32 -- calls
 local PASSES = 3 -- of reasons that may change the answer
+local HALVINGS = 4 -- of the memory that an op group may have
 
 local PRIORS = {
   { name = "local", text = "By the time of each op group alone." },
@@ -90,19 +91,27 @@ function plan.problem(graph, topology, given)
   return core.deploy_problem(graph, topology, passed)
 end
 
--- The device that lacks most, in words.
+-- A proof that nothing fits, as plan returns it; or nothing.
+local function proof(d)
+  local message, why = d:prove_infeasible()
+  if not message then return nil end
+  return message, options.merge(why, { proved = true })
+end
+
+-- The device that lacks most, in words. That nothing fits is not proved then.
 local function refusal(d, best, path)
   local value = best.value
   local name = words.names(d.topology)[value.worst]
-  local what = path and path .. " does not fit: it"
-    or ("nothing fits: the best (%s)"):format(words.baseline(best.from))
-  local message = ("%s is %s short on %s"):format(what, words.bytes(value.shortfall), name)
-  return nil, message, "infeasible", { device = value.worst, missing = value.shortfall }
+  local short = ("is %s short on %s"):format(words.bytes(value.shortfall), name)
+  local message = path and ("%s does not fit: it %s"):format(path, short)
+    or ("no strategy found with %s: the best (%s) %s; that nothing fits is not proved"):format(
+      words.count(#d:groups(), "op group"), words.baseline(best.from), short)
+  return nil, message, "infeasible",
+    { device = value.worst, missing = value.shortfall, proved = false }
 end
 
 local function decide(r, given)
   local calls = given.calls or CALLS
-  r:phase "baselines"
   r:phase("search", calls - r.evaluations)
   if r.best.value.over == 0 then r:phase("guard", math.max(GUARD, math.floor(calls / 10))) end
   r:add_duplicates()
@@ -139,15 +148,49 @@ local function started(d, given)
     groups = groups.of(d), searching = { prior = prior, seed = given.seed } })
 end
 
-local function work(d, given)
+local function begun(d, given)
   local r = started(d, given)
-  decide(r, given)
-  return answer_of(d, given, r)
+  r:phase "baselines"
+  if given.method ~= "published" then r:phase("placement", given.sim) end
+  return r
+end
+
+local function largest_memory(topology)
+  local most = 0
+  for device in topology:devices() do most = math.max(most, device.memory) end
+  return most
+end
+
+-- While no baseline fits: op groups of at most all, half, a quarter, ... of the largest memory,
+-- which pack better.
+local function refined(r, given, graph, topology)
+  if given.method == "published" or given.group_bytes then return r, given end
+  local most, best, chosen, n = largest_memory(r.d.topology), r, given, #r.d:groups()
+  for k = 0, HALVINGS do
+    if not best.best or best.best.value.over == 0 or best.interrupted then break end
+    local finer = options.merge(given, { group_bytes = most / 2 ^ k })
+    local d = r:need(plan.problem(graph, topology, finer))
+    if #d:groups() > n then
+      n = #d:groups()
+      local other = begun(d, finer)
+      if other.best and run.better(other.best.value, best.best.value) then
+        best, chosen = other, finer
+      end
+    end
+  end
+  return best, chosen
+end
+
+local function work(d, given, graph, topology)
+  local message, why = proof(d)
+  if message then return nil, message, "infeasible", why end
+  local r, finer = refined(begun(d, given), given, graph, topology)
+  decide(r, finer)
+  return answer_of(r.d, finer, r)
 end
 
 local function judged(d, given, strategy, path)
-  local r = started(d, given)
-  r:phase "baselines"
+  local r = begun(d, given)
   r.best, r.trace = nil, {}
   r:offer(strategy, r:need(d:evaluate(strategy)), path:match "([^/\\]+)$" or path)
   return answer_of(d, given, r, path)
@@ -177,8 +220,9 @@ end
 -- @treturn[1] answer
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string code "infeasible": nothing fits
--- @treturn[2] ?table device and missing (bytes): what stops the best strategy
+-- @treturn[2] string code "infeasible": nothing fits, or nothing that fits was found
+-- @treturn[2] ?table proved: whether it is proved that nothing fits; device and missing (bytes): what
+--  stops the best strategy, or all
 -- @usage local a = assert(berth.deploy.plan(g, t, { batch = 120 })); print(a); print(a:table())
 function plan.plan(graph, topology, opts)
   if core.kind(graph) == "cost" then
@@ -192,7 +236,7 @@ function plan.plan(graph, topology, opts)
   local d, why
   d, message, code, why = plan.problem(graph, topology, given)
   if not d then return nil, message, code, why end
-  return run.protected(work, d, given)
+  return run.protected(work, d, given, graph, topology)
 end
 
 return plan

@@ -3,6 +3,7 @@
 local core = require "berth.core"
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
+local placed = require "berth.deploy.placed"
 local reasons = require "berth.deploy.reasons"
 local words = require "berth.deploy.answer_words"
 
@@ -119,6 +120,31 @@ function Run:baselines()
   end
 end
 
+-- What placing refuses, but a deployment may have.
+local REFUSED = { infeasible = true, invalid = true, unsupported = true, unreachable = true }
+
+local function dp_fits(rows)
+  for _, row in ipairs(rows) do
+    if row.name == "dp" then return row.value.over == 0 end
+  end
+  return false
+end
+
+--- Where data parallelism does not fit, memory decides: the answer of berth.place is one more
+-- baseline, if there is one.
+function Run:placement(sim)
+  if dp_fits(self.rows) then return end
+  local s, message, code = placed(self.d, sim)
+  if not s and REFUSED[code] then return end
+  if not self:need(s, message, code) then return end
+  s.sfb = "none"
+  local value = self:value(s)
+  if not value or value == NEVER then return end
+  self:offer(s, value, "placement")
+  self:add_row(options.merge(value, { name = "placement" }), s)
+  self.placed = s
+end
+
 -- Points of a search that are below all before.
 function Run:note(trace)
   local best = self.best and self.best.value.over == 0 and self.best.value.seconds or math.huge
@@ -137,7 +163,8 @@ local function begun(self, calls)
   if self.method == "published" then
     return { start = self.first[1] and { self.first[1].strategy } }
   end
-  return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d, nil, calls))
+  return options.merge({ baselines = true, start = self.placed and { self.placed } },
+    self.guided and self.guided:guide(self.d, nil, calls))
 end
 
 function Run:search(calls)

@@ -328,8 +328,8 @@ table.]],
   { "gaps", [[k = berth.gaps(g, t, placement, { calls = 2000 })]],
     [[Why a step takes longer than its bound, as a table: gap = placement (search finds a faster
 one, first in, first out) + queue_rule (and a faster one under light-first, light-class or b-level
-dispatch) + open (due to bound or search), s. rules: the placement under each rule; found: the best of
-the searches (makespan, rule, placement, fifo); bound, bound_name, makespan; closed: nothing is
+dispatch) + open (due to bound or search), s. rules: the placement under each rule; found: the best
+of the searches (makespan, rule, placement, fifo); bound, bound_name, makespan; closed: nothing is
 open (up to 16 ops on free links berth.exact helps). It prints which dispatch runs the placement
 faster. Without a placement: the portfolio's.]],
     [[print(berth.gaps(g, t, p, { calls = 200 }))]] },

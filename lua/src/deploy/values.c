@@ -226,6 +226,33 @@ static int baselines(lua_State *L) {
   return 1;
 }
 
+/* deploy:from_placement(placement or devices): { action }, each op group on the device of most of
+ * its bytes; nil, message, "infeasible". */
+static int from_placement(lua_State *L) {
+  BL_WHERE(w, "deploy:from_placement");
+  lua_settop(L, 2);
+  berth_deploy *d = self(L, w.fn);
+  const int32_t *device = bl_to_devices(L, 2, berth_deploy_cost(d), &w, "placement");
+  int32_t *action = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof *action);
+  berth_status st;
+  if ((st = berth_deploy_from_placement(d, device, action)) != BERTH_OK) return bl_failed(L, st);
+  lua_newtable(L);
+  bl_set_ids(L, "action", berth_deploy_groups(d), action);
+  return 1;
+}
+
+/* deploy:prove_infeasible(): the proof that no strategy fits and { op, device, missing }; nil: there
+ * is none, and nothing is known; nil, message, code. */
+static int prove_infeasible(lua_State *L) {
+  static const char fn[] = "deploy:prove_infeasible";
+  berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
+  berth_status st = berth_deploy_prove_infeasible(self(L, fn), &why);
+  if (st == BERTH_OK) return 0;
+  if (st != BERTH_EINFEASIBLE) return bl_failed(L, st);
+  lua_pushstring(L, berth_errmsg(bl_ctx(L)));
+  return 1 + bl_push_obstacle(L, st, &why);
+}
+
 /* ---- for graph networks ---- */
 
 /* [-0, +0] Sets an array of zeros [rows, columns] in the table at the top. Returns its data, which
@@ -336,5 +363,7 @@ const luaL_Reg bl_deploy_value_methods[] = { { "evaluate", evaluate },
                                              { "repeated", repeated },
                                              { "guard", guard },
                                              { "baselines", baselines },
+                                             { "from_placement", from_placement },
+                                             { "prove_infeasible", prove_infeasible },
                                              { "features", features },
                                              { NULL, NULL } };

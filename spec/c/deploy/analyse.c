@@ -98,7 +98,9 @@ static void check_random_groups(berth_rng *rng) {
   double bytes[CHAIN] = { 0 };
   int32_t colocated[CHAIN] = { 0 }, n = 1 + berth_rng_below(rng, CHAIN);
   berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0,
-                         (uint64_t)berth_rng_below(rng, 1000) };
+                         (uint64_t)berth_rng_below(rng, 1000), NULL, INFINITY };
+  double held[CHAIN], sum[CHAIN] = { 0 };
+  int32_t members[CHAIN] = { 0 };
   for (int32_t k = 0; k < n; k++) {
     colocated[k] = berth_rng_below(rng, 10) == 0 ? berth_rng_below(rng, 5) : BERTH_NONE;
     bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
@@ -118,6 +120,43 @@ static void check_random_groups(berth_rng *rng) {
   int32_t again[CHAIN], same;
   CHECK_OK(berth_i_deploy_group(a, seconds, &o, again, &same));
   CHECK(same == groups && memcmp(group, again, (size_t)n * sizeof *group) == 0);
+  /* With a limit: no op group above it has more than one base group. */
+  const int32_t *of = berth_analysis_base(a, NULL);
+  for (int32_t k = 0; k < n; k++) held[k] = berth_rng_below(rng, 10);
+  o.bytes = held;
+  o.limit = 20;
+  CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &groups));
+  CHECK(groups >= same);
+  check_groups(a, n, seconds, group, groups);
+  for (int32_t k = 0; k < n; k++) sum[group[k]] += held[k];
+  for (int32_t b = 0; b < base; b++) {
+    int32_t k = 0;
+    while (of[k] != b) k++;
+    members[group[k]]++;
+  }
+  for (int32_t k = 0; k < groups; k++) CHECK(sum[k] <= o.limit || members[k] == 1);
+  RELEASE(g);
+}
+
+/* Two op groups of 4 and 4 ops; of at most 5 bytes: 3 + 2, 6, 0; 1 + 1 + 1, 4. */
+TEST("op groups above a limit of bytes are cut in the order of ops") {
+  enum { N = 8 };
+  static const double held[N] = { 3, 2, 6, 0, 1, 1, 1, 4 };
+  static const int32_t want[N] = { 0, 0, 1, 2, 3, 3, 3, 4 };
+  double seconds[BERTH_I_GROUP_TIMES * N], bytes[N];
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-3;
+  for (int32_t k = 0; k < N; k++) bytes[k] = k == 3 ? 4 : 4e6;
+  berth_graph *g;
+  CHECK_OK(chain(N, bytes, NULL, &g));
+  berth_analysis *a = must_analyse(g, NULL);
+  for (double limit = 5; limit < 100; limit *= 3) {
+    const berth_i_grouping o = { 2, false, 1, held, limit };
+    int32_t group[N], n;
+    CHECK_OK(berth_i_deploy_group(a, seconds, &o, group, &n));
+    CHECK(n == (limit > 5 ? 2 : 5));
+    for (int32_t k = 0; k < N - 1 && limit <= 5; k++)
+      CHECK((group[k] == group[k + 1]) == (want[k] == want[k + 1]));
+  }
   RELEASE(g);
 }
 
@@ -127,7 +166,7 @@ TEST("top-k: the nearest centre by hops") {
   static const double us[8] = { 1, 9, 1, 1, 8, 1, 1, 1 };
   static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
   double seconds[BERTH_I_GROUP_TIMES * 8];
-  const berth_i_grouping o = { 3, true, 0 };
+  const berth_i_grouping o = { 3, true, 0, NULL, INFINITY };
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
   berth_graph *g;
   CHECK_OK(chain(8, NULL, NULL, &g));
@@ -169,7 +208,7 @@ TEST("between sets of ops: elements, of all tensors, each once per set that read
 TEST("op groups are cut by the roots of the mean times of ops") {
   double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
   int32_t of[CHAIN];
-  const berth_i_grouping o = { 8, false, 1 };
+  const berth_i_grouping o = { 8, false, 1, NULL, INFINITY };
   for (int32_t k = 0; k < CHAIN; k++) {
     of[k] = k;
     weight[k] = k >= 170 ? 101 : k % 40 == 5 ? 501 : k < 60 ? 2 : 1;
@@ -201,7 +240,7 @@ TEST("op groups are cut by the roots of the mean times of ops") {
 TEST("op groups are cut where least crosses") {
   enum { N = 8 };
   double seconds[BERTH_I_GROUP_TIMES * N];
-  const berth_i_grouping o = { 2, false, 1 };
+  const berth_i_grouping o = { 2, false, 1, NULL, INFINITY };
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-3;
   double bytes[N];
   for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
@@ -361,7 +400,8 @@ static berth_status cost_of(berth_graph *g, berth_cost **out) {
 static berth_status all_of_it(berth_graph *g, berth_cost *c, berth_analysis **a,
                               berth_graph **smaller) {
   enum { N = 30 };
-  const berth_i_grouping metis = { 4, false, 1 }, top = { 4, true, 1 };
+  const berth_i_grouping metis = { 4, false, 1, NULL, INFINITY };
+  const berth_i_grouping top = { 4, true, 1, NULL, INFINITY };
   const berth_i_dealing deal = { 3, 1, false, 1 };
   berth_simplify_options o = berth_simplify_default();
   berth_status st = berth_analyse(g, NULL, a);

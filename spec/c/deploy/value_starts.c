@@ -92,6 +92,80 @@ TEST("a chain fits where replicas do not") {
   CHECK(berth_deploy_list_name(l, -1) == NULL && berth_deploy_list_action(l, 1000) == NULL);
 }
 
+/* Layer 0 on device 1, the others on device 0, but for one op without bytes. */
+TEST("the strategy of a placement") {
+  enum { LAYERS = 3 };
+  layer_row layer[LAYERS];
+  deploy_setting s = setting(2, 8, LAYERS);
+  for (int32_t k = 0; k < LAYERS; k++) layer[k] = (layer_row){ 1e-3 * (LAYERS - k), 1e4, 1e6 };
+  berth_deploy *d;
+  if (!(d = problem(LAYERS, layer, &s))) return;
+  const int32_t *group = berth_deploy_group(d);
+  int32_t device[1 + PER_LAYER * LAYERS] = { 0 }, action[LAYERS] = { -1, -1, -1 };
+  for (int32_t op = 0; op < 1 + PER_LAYER * LAYERS; op++)
+    device[op] = group[op] == group[op_of(0, VARIABLE)];
+  device[op_of(1, UPDATE)] = 1;
+  CHECK_OK(berth_deploy_from_placement(d, device, action));
+  const berth_action *all;
+  berth_deploy_actions(d, &all);
+  for (int32_t g = 0; g < LAYERS; g++) {
+    const int32_t *list;
+    CHECK(berth_deploy_set(d, all[action[g]].set, &list) == 1);
+    CHECK(list[0] == (g == group[op_of(0, VARIABLE)]));
+  }
+  device[0] = 2;
+  CHECK_ERROR(berth_deploy_from_placement(d, device, action), BERTH_EINVAL,
+              "op 0 is on device 2 (there are 2)");
+  device[0] = 0;
+  const int32_t at[] = { 0, 2 }, both[] = { 0, 1 };
+  s.o.n_sets = 1;
+  s.o.set_at = at;
+  s.o.set_device = both;
+  if (!(d = problem(LAYERS, layer, &s))) return;
+  CHECK_ERROR(berth_deploy_from_placement(d, device, action), BERTH_EINFEASIBLE,
+              "op group 0 has no action that puts it on device 1 alone");
+}
+
+/* 2 layers of 1 MB, held four times as parameters: 4 MB each, 8 MB all. */
+TEST("proofs that nothing fits") {
+  static const struct {
+    double memory[2];
+    const char *text;
+    double missing;
+    int32_t op;
+  } cases[] = { { { 9e6, 1e6 }, NULL, 0, 0 },
+                { { 4e6, 4e6 }, NULL, 0, 0 },
+                { { 4.5e6, 2.5e6 },
+                  "nothing fits: all parameters need 8 MB, all devices have 7 MB: 1 MB are missing",
+                  1e6, BERTH_NONE },
+                { { 3e6, 3.5e6 },
+                  "nothing fits: parameters of op 1 need 4 MB, no device that can run it has more "
+                  "than 3.5 MB: 500 kB are missing",
+                  0.5e6, 1 } };
+  const layer_row layer[2] = { { 1e-3, 1e4, 1e6 }, { 1e-3, 1e4, 1e6 } };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    deploy_setting s = setting(2, 8, 2);
+    memcpy(s.memory, cases[k].memory, sizeof cases[k].memory);
+    s.given = true;
+    s.sim = berth_sim_default(NULL);
+    s.sim.memory = BERTH_MEMORY_TRAINING;
+    s.sim.param_multiple = 4;
+    berth_obstacle why = { 77, 77, 0 };
+    berth_deploy *d;
+    if (!(d = problem(2, layer, &s))) return;
+    if (!cases[k].text) {
+      CHECK_OK(berth_deploy_prove_infeasible(d, &why));
+      CHECK(why.op == 77);
+      continue;
+    }
+    CHECK_ERROR(berth_deploy_prove_infeasible(d, &why), BERTH_EINFEASIBLE, cases[k].text);
+    CHECK(why.op == cases[k].op && why.missing == cases[k].missing);
+    s.sim.memory = BERTH_MEMORY_NONE;
+    if (!(d = problem(2, layer, &s))) return;
+    CHECK_OK(berth_deploy_prove_infeasible(d, NULL));
+  }
+}
+
 /* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be
  * counted. */
 TEST("what never ends is passed over") {

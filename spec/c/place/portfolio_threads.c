@@ -325,7 +325,7 @@ TEST("what a user's function makes of being stopped by the time is no failure") 
   o.n_members = 1;
   w.now = 0;
   CHECK_ERROR(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_EINTERRUPT,
-              "portfolio: no time left before any member answered");
+              "portfolio: no time left before any member answered; not proved that nothing fits");
   RELEASE(p, m.c, m.g, m.t);
     hooked(NULL);
 }

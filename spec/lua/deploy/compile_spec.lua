@@ -85,7 +85,11 @@ describe("berth.deploy.problem", function()
     assert.equal(3, d:op(4, 1, 3))
     assert.equal(6, d.batch)
     assert.equal("physical", d.physics)
-    assert.equal(1.9, d.cost.model.collective_bandwidth)
+    assert.equal("auto", d.cost.model.collective_algorithm)
+    assert.is_nil(d.cost.model.collective_bandwidth)
+    local measured = assert(berth.deploy.problem(d.graph, d.topology,
+      { batch = 6, physics = "calibrated" }))
+    assert.equal(1.9, measured.cost.model.collective_bandwidth)
     assert.equal(4, #d.graph)
     assert.same({ "input", "compute", "compute", "update" }, d.analysis.role)
   end)
@@ -204,8 +208,8 @@ describe("compiled graphs", function()
     assert.same({ 3, 3, 3, 3, 3, 3, 6, 6 }, c.samples)
     assert.same({ 1, 1, 2, 2, 3, 3 }, c.source)
     local r = assert(berth.simulate(c.cost, c.placement, c.simulation))
-    -- a ring of 100 B at 1.9 MB/s, and twice two microseconds of latency
-    assert.near(1.5 + 3 + 100 / 1.9e6 + 4e-6, r.makespan, 1e-12)
+    -- a ring of 100 B at 1 MB/s, and twice two microseconds of latency
+    assert.near(1.5 + 3 + 100 / 1e6 + 4e-6, r.makespan, 1e-12)
     local again = assert(berth.parse(c.graph:to_string()))
     local judged = assert(berth.simulate(again, d.topology, c.placement,
       { cost = d.cost.model, links = "route" }))

@@ -184,8 +184,7 @@ describe("a plan", function()
   it("prints one line, and tables", function()
     local a = planned()
     assert.matches(
-      "^plan: 10 ops on 4 devices, batch 12, physical, collectives at 1%.9 x bandwidth: step time "
-        .. "%S+ %S+; "
+      "^plan: 10 ops on 4 devices, batch 12, physical: step time %S+ %S+; "
       .. "%d+%.%d+ x DP%-NCCL, %d+%.%d+ x the best uniform "
       .. "strategy; bound [^\n]+, gap %S+ %%; memory [^\n]+$", tostring(a))
     assert.matches("^group  what", a:table())
@@ -328,7 +327,7 @@ describe("an option of a plan", function()
       { { batch = 12, seconds = "3 m" }, "seconds: " },
       { { batch = 12, prior = "best" },
         "prior: expected one of: local, uniform, trained; a function or an agent of kind" },
-      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, op_groups, grouping" },
+      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, op_groups, group_bytes, grouping" },
       { { batch = 12, sets = {} }, "sets: is empty" },
       { { batch = 12, points = { { batch = 6, graph = chain(1, 6) }, { batch = 3 } } },
         "points%[2%]%.graph: expected a graph, got nil" },
@@ -464,11 +463,11 @@ describe("op groups of an answer", function()
       assert.same({}, a.baselines)
       assert.is_nil(a.speedup)
       for _, g in ipairs(a.groups) do assert.equal(2, #g.devices) end
-      local none, message, code, why = berth.deploy.plan(graph, cluster(4),
+      local none, message, code, why = berth.deploy.plan(graph, cluster(12),
         { batch = BATCH, sets = sets, method = method })
       -- parameters, half of both tensors
-      assert.same({ "nil", "infeasible", 8 + 4 + 4 - 4 }, { tostring(none), code, why.missing })
-      assert.matches("^none of %d+ strategies fits: in the best of them device %d needs 12 B more$",
+      assert.same({ "nil", "infeasible", 8 + 4 + 4 - 12 }, { tostring(none), code, why.missing })
+      assert.matches("^none of %d+ strategies fits: in the best of them device %d needs 4 B more$",
         message)
     end
   end)
@@ -557,7 +556,7 @@ describe("op groups of an answer", function()
   it("say how many of their ops are repeated", function()
     local g = berth.deploy.models.build("bert_small", { batch = 6 })
     local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(),
-      { batch = 6, calls = 30, reasons = false }))
+      { batch = 6, calls = 30, reasons = false, physics = "calibrated" }))
     local n, saved = 0, json.decode(a:to_json())
     for i, group in ipairs(a.groups) do
       n = n + #group.repeated
@@ -579,8 +578,10 @@ describe("numbers of an answer", function()
       a.groups[1].parameters, a.limits[1],
       a.trace[1].evaluations } do assert.is_nil(tostring(x):find(".", 1, true)) end
     assert.matches(", batch 12, compat: ", tostring(planned { physics = "compat" }))
-    assert.matches(", batch 12, physical: ",
-      tostring(planned { cost = { collective_bandwidth = 1 } }))
+    assert.matches(", batch 12, calibrated, collectives at 1%.9 x bandwidth: ",
+      tostring(planned { physics = "calibrated" }))
+    assert.matches(", batch 12, calibrated: ",
+      tostring(planned { physics = "calibrated", cost = { collective_bandwidth = 1 } }))
     assert.equal("13 B", require("berth.deploy.answer_words").bytes(12.5))
     local path = shell.path ".html"
     assert(a:report(path))
@@ -618,9 +619,30 @@ end)
 
 describe("where nothing fits", function()
   it("says which device stops it, and by how much", function()
-    local why = refused("infeasible", "^nothing fits: the best %(.+%) is %S+ %S+ short on d%d",
-      berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, calls = 40 }))
+    -- a weight of 350 MB fits, once a device; activations of 1.2 MB a sample do not fit beside it
+    local why = refused("infeasible", "^no strategy found with 4 op groups: the best %(.+%) is "
+      .. "%S+ %S+ short on d%d; that nothing fits is not proved$",
+      berth.deploy.plan(chain(1, 6000, 350e6), cluster "400 MB", { batch = 6000, calls = 40 }))
     assert.is_true(why.device >= 1 and why.device <= 4 and why.missing > 0)
+    assert.is_false(why.proved)
+  end)
+
+  it("proves it by the parameters of an op with its colocation group", function()
+    local why = refused("infeasible", '^nothing fits: parameters of op 1 "layer1" and its '
+      .. "colocation group need 4 GB, no device that can run it has more than 1 GB: 3 GB are "
+      .. "missing$",
+      berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, calls = 40 }))
+    assert.same({ op = 2, device = 1, missing = 3e9, proved = true }, why)
+  end)
+
+  it("proves it by all parameters together", function()
+    local g = chain(1, BATCH, 500e6)
+    local why = refused("infeasible", "^nothing fits: all parameters need 1%.5 GB, all devices "
+      .. "have 1%.2 GB: 300 MB are missing$",
+      berth.deploy.plan(g, berth.topology.mesh(2, { preset = "V100", memory = "600 MB" }),
+        { batch = BATCH, calls = 40 }))
+    assert.is_true(why.proved)
+    assert.near(300e6, why.missing, 1)
   end)
 
   it("reports baselines as if they fitted", function()
@@ -735,7 +757,7 @@ describe("a saved plan", function()
   it("is judged at the prices that are given", function()
     local slow = assert(berth.deploy.load(path, chain(), cluster(), { cost = { op_factor = 2 } }))
     assert.is_true(slow.seconds > a.seconds)
-    assert.matches("1%.9 x", tostring(slow))
+    assert.matches("physical: ", tostring(slow))
   end)
 
   it("is refused where it does not fit into memory", function()

@@ -108,7 +108,7 @@ describe("local costs", function()
     local costs = assert(d:local_costs(uniform(d, one), 1))
     assert.equal(#d:actions(), #costs)
     assert.near(24.08, costs[one], 1e-9)
-    assert.near(12.08 + 4 / 1.9, costs[both], 1e-9) -- collectives: 1.9 times the bandwidth
+    assert.near(12.08 + 4, costs[both], 1e-9) -- 2 (2 - 1) / 2 of 4 MB, at 1 MB/s
     assert.near(12.08 + 8, costs[find(d, 2, "ps")], 1e-9)
   end)
 end)
@@ -150,6 +150,24 @@ describe("strategies to begin with", function()
       assert.truthy(seen[name], name)
     end
     assert.is_true(seen.heterog.seconds <= math.min(seen.dp.seconds, seen.single.seconds))
+  end)
+end)
+
+describe("the chain", function()
+  it("fits where only the same share of every memory is enough", function()
+    local g = berth.deploy.models.random { seed = 9, layers = 15 }
+    local function chain(memory)
+      local t = berth.topology.mesh(4, { preset = "V100", memory = memory })
+      local d = assert(berth.deploy.problem(g, t, { batch = 16, op_groups = 12 }))
+      local by = {}
+      for _, b in ipairs(d:baselines()) do by[b.name] = b end
+      return by.chain, by.single
+    end
+    local _, single = chain "1 PB"
+    -- filled device by device, or by time, one of them is 92 MB short
+    local found = chain(1.15 * single.peak / 4)
+    assert.equal(0, found.over)
+    assert.equal(0, found.shortfall)
   end)
 end)
 

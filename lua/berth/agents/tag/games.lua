@@ -26,9 +26,9 @@ local function random_cluster(rng, links)
   return clusters.random { kind = kind, seed = rng:below(2 ^ 30), links = links }
 end
 
--- Half of them as the default physics has it, half as the published code.
+-- Half of them with collectives as TAG measured them, half as the published code has them.
 local function random_problem(rng, o)
-  local physics = rng:below(2) == 1 and "compat" or "physical"
+  local physics = rng:below(2) == 1 and "compat" or "calibrated"
   local topology, message, code = random_cluster(rng, physics == "compat" and "tag" or "nic")
   if not topology then return nil, message, code end
   local graph, about = random_graph(rng, o)
