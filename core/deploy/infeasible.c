@@ -1,6 +1,6 @@
 /* Proofs that no strategy fits memory, from parameters alone: each op has a replica somewhere, and
- * a replica holds all of its op's parameters, whatever its share of the batch. Outputs are left out:
- * replicas may share them. */
+ * a replica holds all of its op's parameters, whatever its share of the batch. Outputs are left
+ * out: replicas may share them. */
 #include "deploy_internal.h"
 
 static berth_status refuse(const berth_deploy *d, int32_t op, int32_t device, double bytes,
@@ -12,11 +12,12 @@ static berth_status refuse(const berth_deploy *d, int32_t op, int32_t device, do
   berth_quantity_format(bytes - room, BERTH_BYTES, lacks, sizeof lacks);
   if (op == BERTH_NONE)
     return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                        "nothing fits: all parameters need %s, all devices have %s: %s are missing",
+                        "nothing fits: all parameters need %s, all devices have %s: %s are "
+                        "missing",
                         need, has, lacks);
   return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                      "nothing fits: parameters of %s%s need %s, no device that can run it has more "
-                      "than %s: %s are missing",
+                      "nothing fits: parameters of %s%s need %s, no device that can run it has "
+                      "more than %s: %s are missing",
                       berth_i_op_label(d->g, op, name, sizeof name),
                       berth_i_group(d->g, op) == BERTH_NONE ? "" : " and its colocation group",
                       need, has, lacks);

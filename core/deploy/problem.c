@@ -54,6 +54,7 @@ const berth_option_table *berth_deploy_option_table(void) {
       .text = "samples in a step" },
     { FIELD(op_groups, WHOLE), .low = 1, .text = "most op groups" },
     { FIELD(group_bytes, QUANTITY), .unit = BERTH_BYTES, .above = 1, .high = INFINITY,
+      .fallback = "no limit",
       .text = "most bytes of an op group, parameters and outputs of forward ops: one with more is "
               "cut into smaller ones" },
     { AS(top_k, "grouping", CHOICE), .choices = groupings, .text = "how op groups are made" },

@@ -70,7 +70,9 @@ static void write_time(const berth_portfolio *p, char *buf, size_t size) {
   int32_t late = 0, n = p->n;
   for (int32_t i = 0; i < n; i++) late += p->report[i].status == BERTH_EINTERRUPT;
   buf[0] = 0;
-  if (late > 0) snprintf(buf, size, "no time left for %d of %d members, and not proved that nothing fits: ", (int)late, (int)n);
+  if (late > 0)
+    snprintf(buf, size, "no time left for %d of %d members, and not proved that nothing fits: ",
+             (int)late, (int)n);
 }
 
 /* The member that came closest, with its own message. */

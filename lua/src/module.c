@@ -30,7 +30,7 @@ static const bl_class *const classes[] = {
 };
 
 #define FUNCTIONS(X)                                                                              \
-  X(context)                                                                                      \
+  X(context) X(terminal)                                                                          \
   X(box) X(units) X(graph) X(topology) X(generator) X(cost) X(fit) X(place) X(sim) X(io) X(hook)  \
       X(interrupt) X(portfolio) X(lp) X(transform) X(expand) X(repair) X(exact) X(split) X(tries) \
           X(exec) X(clairvoyant) X(sfb) X(analyse) X(deploy) X(nn_array) X(nn_list) X(nn_op)      \

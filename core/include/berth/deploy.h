@@ -540,9 +540,9 @@ typedef struct berth_deploy_list berth_deploy_list; /* of named strategies; immu
  *
  * chain: op groups in the order of where their forward ops are, packed onto single devices. Devices
  * in several orders (as numbered, by memory, by speed), filled up one after another, in pieces of
- * equal time as far as memory allows, or each by the same least share of its memory; what an op group holds is estimated, then corrected by
- * what the simulation of the packing holds, five rounds. The fastest that memory can hold, else
- * that which lacks least.
+ * equal time as far as memory allows, or each by the same least share of its memory; what an op
+ * group holds is estimated, then corrected by what the simulation of the packing holds, five
+ * rounds. The fastest that memory can hold, else that which lacks least.
  *
  * Takes some hundred evaluations the first time; the problem keeps them.
  */

@@ -56,7 +56,7 @@ local function takes_output(command, given)
 end
 
 -- Runs one command line and returns its exit code. state.json is set when errors have to be printed
--- as JSON, too; plain writes a line to standard error.
+-- as JSON, too; state.captured if the output is no terminal's; plain writes a line to standard error.
 local function dispatch(argv, write, complain, state, plain)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
@@ -77,7 +77,9 @@ local function dispatch(argv, write, complain, state, plain)
   state.json = given.json
   notes.start(complain)
   if takes_output(command, given) then write = plain end
-  return command.run(positional, given, write, complain, words)
+  local align = require "berth.base.align"
+  local columns = state.captured and align.COLUMNS or align.columns()
+  return align.within(columns, command.run, positional, given, write, complain, words)
 end
 
 -- Writes lines to standard output; the second function flushes it and returns why a line was not
@@ -95,8 +97,8 @@ end
 
 -- The same with failures turned into messages: say(message); with --json an infeasible problem is
 -- also a JSON object on standard output.
-local function run(argv, write, say, plain)
-  local state = {}
+local function run(argv, write, say, plain, captured)
+  local state = { captured = captured }
   local ok, result = interrupt.catching(dispatch, argv, write, say, state, plain)
   if ok then return result end
   local exit, message, code, why = fail.describe(result)
@@ -124,7 +126,7 @@ function main.run(argv, to)
   write, finish = to.write or write, not to.write and finish
   local complain = to.complain or function(line) io.stderr:write(line, "\n") end
   local function say(message) for_terminal(complain)("berth: " .. message) end
-  local exit = run(argv, for_terminal(write), say, for_terminal(complain))
+  local exit = run(argv, for_terminal(write), say, for_terminal(complain), to.write ~= nil)
   local reason = finish and finish()
   if not reason then return exit end
   say("standard output: " .. reason)

@@ -8,9 +8,10 @@ local json = {}
 json.FORMAT = "berth deploy plan"
 
 -- Options of the problem and of the search, in this order.
-json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict",
-  "redundant", "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional",
-  "gather", "free_auxiliary", "input_at_first", "order", "cost", "sim" }
+json.problem_options = { "op_groups", "group_bytes", "grouping", "split", "seed", "uneven",
+  "duplicates", "strict", "redundant", "device_groups", "sets", "bucket", "bucket_bytes",
+  "split_gradients", "positional", "gather", "free_auxiliary", "input_at_first", "order", "cost",
+  "sim" }
 json.search_options = { "sfb", "method", "prior", "calls", "seconds" }
 
 -- May hold what has no JSON, and then has to be given again.

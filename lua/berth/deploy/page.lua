@@ -81,8 +81,9 @@ local function timeline(a)
   return out
 end
 
-local OPTIONS = { "batch", "op_groups", "method", "calls", "seconds", "seed", "uneven", "sfb",
-  "duplicates", "strict" }
+local OPTIONS = { "batch", "op_groups", "group_bytes", "method", "calls", "seconds", "seed",
+  "uneven", "sfb", "duplicates", "strict" }
+local IN_UNITS = { seconds = words.seconds, group_bytes = words.bytes }
 
 local function options_of(a)
   local out = {}
@@ -90,7 +91,7 @@ local function options_of(a)
     local x = a.given[key]
     if x ~= nil then
       out[#out + 1] = ("%s %s"):format(key,
-        key == "seconds" and words.seconds(x) or type(x) == "number" and scale.number(x)
+        IN_UNITS[key] and IN_UNITS[key](x) or type(x) == "number" and scale.number(x)
         or tostring(x))
     end
   end

@@ -186,7 +186,12 @@ local function work(d, given, graph, topology)
   if message then return nil, message, "infeasible", why end
   local r, finer = refined(begun(d, given), given, graph, topology)
   decide(r, finer)
-  return answer_of(r.d, finer, r)
+  local a, text, code, obstacle = answer_of(r.d, finer, r)
+  if a and finer ~= given then
+    a.notes[#a.notes + 1] = ("%s of at most %s: with %.0f no baseline fits"):format(
+      words.count(#r.d:groups(), "op group"), words.bytes(finer.group_bytes), #d:groups())
+  end
+  return a, text, code, obstacle
 end
 
 local function judged(d, given, strategy, path)
@@ -221,8 +226,8 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code "infeasible": nothing fits, or nothing that fits was found
--- @treturn[2] ?table proved: whether it is proved that nothing fits; device and missing (bytes): what
---  stops the best strategy, or all
+-- @treturn[2] ?table proved: whether it is proved that nothing fits; device and missing (bytes):
+--  what stops the best strategy, or all
 -- @usage local a = assert(berth.deploy.plan(g, t, { batch = 120 })); print(a); print(a:table())
 function plan.plan(graph, topology, opts)
   if core.kind(graph) == "cost" then

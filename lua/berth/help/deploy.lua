@@ -46,6 +46,11 @@ not fit.]] },
     [[Strategies that others would take, simulated: { name, action, sfb, seconds, peak, over, ... }.
 Names: dp, dp-speed, dp-ps, dp-ps-speed, model-parallel, single, heterog, chain (cut by memory),
 uniform-1, uniform-1-sfb, ...]] },
+  { "deploy:from_placement", "s = d:from_placement(placement)",
+    "The strategy nearest to a placement of the graph: each op group on the device of most of its "
+      .. "bytes." },
+  { "deploy:prove_infeasible", "message, why = d:prove_infeasible()",
+    "The proof that no strategy fits memory, with { op, device, missing }; nil: none was found." },
   { "deploy:search",
     [[r = d:search { method = "mcts", calls = 800, prior = "local", sfb = "local", seed = 0 }]],
     [[The best strategy found: action, sfb, duplicate, seconds, start (of the first ones),

@@ -9,12 +9,12 @@
 #include <string.h>
 
 static const berth_choice *const physics_choices[] = {
-  BL_CHOICE("physical", "What hardware does: collectives by the fastest algorithm, at the bandwidth "
-                        "of the links."),
+  BL_CHOICE("physical", "What hardware does: collectives by the fastest algorithm, at the "
+                        "bandwidth of the links."),
   BL_CHOICE("compat", "TAG's model of communication, and its simulator."),
   BL_CHOICE("published", "As TAG's code does it."),
-  BL_CHOICE("calibrated", "As physical, but collectives as TAG measured them: rings at 1.9 times the "
-                          "bandwidth of the links."),
+  BL_CHOICE("calibrated", "As physical, but collectives as TAG measured them: rings at 1.9 times "
+                          "the bandwidth of the links."),
   NULL
 };
 enum { CALIBRATED = 3 }; /* the rules and the simulation of PHYSICAL */

@@ -241,15 +241,15 @@ static int from_placement(lua_State *L) {
   return 1;
 }
 
-/* deploy:prove_infeasible(): the proof that no strategy fits and { op, device, missing }; nil: there
- * is none, and nothing is known; nil, message, code. */
+/* deploy:prove_infeasible(): the proof that no strategy fits and { op, device, missing }; nil:
+ * there is none, and nothing is known; nil, message, code. */
 static int prove_infeasible(lua_State *L) {
   static const char fn[] = "deploy:prove_infeasible";
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   berth_status st = berth_deploy_prove_infeasible(self(L, fn), &why);
   if (st == BERTH_OK) return 0;
   if (st != BERTH_EINFEASIBLE) return bl_failed(L, st);
-  lua_pushstring(L, berth_errmsg(bl_ctx(L)));
+  bl_push_message(L, st);
   return 1 + bl_push_obstacle(L, st, &why);
 }
 

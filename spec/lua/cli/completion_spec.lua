@@ -71,7 +71,8 @@ printf '%s\n' "${COMPREPLY[@]}"
     assert.same(set("heft"), offered("place", "--placer", "=", "he"))
     assert.same(set("duplex"), offered("simulate", "--links", "d"))
     assert.same(set("srtf", "srtf-2d"), offered("cluster", "f.csv", "--scheduler", "sr"))
-    assert.same(set("light-first"), offered("simulate", "--dispatch", "light"))
+    assert.same(set("light-class", "light-first"),
+      offered("simulate", "--dispatch", "light"))
     assert.same(set("graphml"), offered("convert", "a", "b", "--to", "graphm"))
     assert.same(set("single,heft"), offered("compare", "g", "--placers", "single,he"))
     assert.same({}, offered("place", "--seed", ""))

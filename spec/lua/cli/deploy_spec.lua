@@ -44,6 +44,19 @@ describe("berth deploy", function()
     end
   end)
 
+  it("has the batch of the model by default", function()
+    local function batch(graph, ...)
+      local exit, out, err = run(graph, "mesh:2,preset=V100", "--calls", "1", "--reasons", "0",
+        "--rows", "0", "--op-groups", "4", ...)
+      assert.equal(0, exit, err)
+      return out:match ", batch (%d+),"
+    end
+    assert.equal("32", batch "model:vgg11")
+    assert.equal("8", batch "model:vgg11,batch=8")
+    assert.equal("4", batch("model:vgg11", "--batch", "4"))
+    assert.equal("120", batch "tag:vgg19")
+  end)
+
   it("takes sets of devices and other batch sizes", function()
     local out = ran(small("--sets", "1/2-3/1,2", "--json"))
     for _, g in ipairs(json.decode(out).groups) do assert.is_true(#g.devices < 3) end
@@ -86,7 +99,7 @@ describe("berth deploy", function()
     assert.is_true(#json.decode(read(trace)).traceEvents > #g)
     assert.truthy(read(page):find('<section id="groups">', 1, true))
     local _, step = shell.run("simulate", graph, CLUSTER, "--placement", placement, "--links",
-      "route", "--dispatch", "planned", "--collective-bandwidth", "1.9", "--json")
+      "route", "--dispatch", "planned", "--collective-algorithm", "auto", "--json")
     assert.near(saved.step_s, json.decode(step).makespan_s, 1e-9)
     local again, text = run(GRAPH, CLUSTER, "--plan", plan, "--rows", "0")
     assert.equal(0, again)
@@ -132,7 +145,7 @@ describe("berth deploy", function()
   it("ends with 1 where nothing fits, and says what stops it", function()
     local exit, out, err = run(GRAPH, "mesh:2,preset=V100,memory=100MB", "--calls", "40", "--json")
     assert.equal(1, exit)
-    assert.matches('^berth: nothing fits: parameters of op 1 "embeddings.word" and its colocation '
+    assert.matches('^berth: nothing fits: parameters of op 2 "embeddings.word" and its colocation '
       .. "group need %S+ GB, no device that can run it has more than 100 MB: %S+ GB are missing$", err)
     local found = json.decode(out)
     assert.equal("infeasible", found.code)
@@ -142,7 +155,9 @@ describe("berth deploy", function()
   it("ends with 2, and says what is wrong", function()
     local none = path_of ".json"
     for _, case in ipairs {
-      { { "model:bert", CLUSTER }, "deploy: %-%-batch is needed: samples in a step of model:bert" },
+      { { "model:random", CLUSTER }, "deploy: %-%-batch is needed: samples in a step of "
+        .. "model:random" },
+      { { "model:nothing", CLUSTER }, 'no model "nothing"' },
       { { GRAPH, CLUSTER, "--batch", "7" },
         "%-%-batch 7: tag:bert_small,batch=6 is made for 6 samples" },
       { { "tag:bert_tiny", CLUSTER }, 'no model "bert_tiny"; known: inception_v3' },
@@ -183,7 +198,7 @@ describe("berth deploy", function()
       "collective-bandwidth X" } do
       assert.truthy(out:find("--" .. name, 1, true), name)
     end
-    assert.matches("default with physical: 1%.9, which is", out)
+    assert.matches("default: the batch of the model", out)
   end)
 end)
 

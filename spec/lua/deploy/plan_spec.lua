@@ -627,8 +627,32 @@ describe("where nothing fits", function()
     assert.is_false(why.proved)
   end)
 
+  it("is not said where single op groups on single devices fit, at any number of op groups",
+    function()
+      local g = assert(berth.models.build("llama-2-70b",
+        { batch = 4, attention = "fused", granularity = "block" }))
+      local t = berth.topology.two_level(2, 8, { preset = "H100" })
+      for _, groups in ipairs { 60, 10, 246 } do
+        local a = assert(berth.deploy.plan(g, t,
+          { batch = 4, calls = 20, reasons = false, op_groups = groups }))
+        for d, peak in ipairs(a.peaks) do assert.is_true(peak <= a.limits[d]) end
+        assert.is_true(a.seconds < 7.6)
+        assert.is_false(a.speedup_runs)
+        assert.matches("x DP%-NCCL as if it fitted, %S+ x the best uniform strategy as if it fitted;",
+          tostring(a))
+        assert.matches("\nDP%-NCCL +%S+ s +%(%d+%.%d+%)  as if it fitted", a:baseline_table())
+        assert.is_true(a:baseline("placement").fits)
+        assert.equal(groups == 10, a.notes[1] ~= nil and a.notes[1]:find(
+          "^%d+ op groups of at most %S+ GB: with 10 no baseline fits$") ~= nil)
+        local path = shell.path ".json"
+        assert(a:save(path))
+        assert.equal(a.seconds, assert(berth.deploy.load(path, g, t)).seconds)
+        assert.is_false(json.decode(shell.read(path)).speedup_dp_runs)
+      end
+    end)
+
   it("proves it by the parameters of an op with its colocation group", function()
-    local why = refused("infeasible", '^nothing fits: parameters of op 1 "layer1" and its '
+    local why = refused("infeasible", '^nothing fits: parameters of op 2 "layer1" and its '
       .. "colocation group need 4 GB, no device that can run it has more than 1 GB: 3 GB are "
       .. "missing$",
       berth.deploy.plan(chain(1, BATCH, 4e9), cluster "1 GB", { batch = BATCH, calls = 40 }))

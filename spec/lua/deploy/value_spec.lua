@@ -153,6 +153,49 @@ describe("strategies to begin with", function()
   end)
 end)
 
+describe("a placement", function()
+  it("is a strategy where its op groups are on one device each", function()
+    local d = problem({ { seconds = 8, bytes = 100, weights = 4 }, { seconds = 4, bytes = 100,
+      weights = 4 } }, { op_groups = 2 })
+    local group, devices = d:group_of(), {}
+    for op, g in ipairs(group) do devices[op] = g end
+    local s = assert(d:from_placement(devices))
+    for g, a in ipairs(s.action) do assert.same({ g }, d:sets()[d:actions()[a].set]) end
+    local c = assert(d:compile(s))
+    for op, origin in ipairs(c.origin) do
+      -- the input is where it is read
+      if c.part[op] == "replica" and origin > 1 then assert.equal(devices[origin], c.devices[op]) end
+    end
+    assert.same(s, d:from_placement(berth.placement(devices)))
+    raises("placement", d.from_placement, d, { 1 })
+  end)
+
+  it("is no strategy where no set is its device alone", function()
+    local g = assert(berth.graph { ops = { { kind = "input", seconds = 1 } } })
+    local d = assert(berth.deploy.problem(g, berth.topology.mesh(2), { batch = 1,
+      sets = { { 1 } } }))
+    local none, message, code = d:from_placement { 2 }
+    assert.same({ "nil", "infeasible" }, { tostring(none), code })
+    assert.equal("op group 1 has no action that puts it on device 2 alone", message)
+  end)
+end)
+
+describe("a proof that nothing fits", function()
+  it("names the op and what is missing, or there is none", function()
+    local g = assert(berth.graph { ops = { { kind = "input", seconds = 0 },
+      { name = "w", seconds = 1, params = 10 } }, edges = { { 1, 2, 1 } } })
+    local function proof(memory)
+      return assert(berth.deploy.problem(g, berth.topology.mesh(2, { memory = memory }),
+        { batch = 1, sim = { param_multiple = 2 } })):prove_infeasible()
+    end
+    assert.is_nil(proof(20))
+    local message, why = proof(15)
+    assert.equal('nothing fits: parameters of op 2 "w" need 20 B, no device that can run it has '
+      .. "more than 15 B: 5 B are missing", message)
+    assert.same({ op = 2, device = 1, missing = 5 }, why)
+  end)
+end)
+
 describe("the chain", function()
   it("fits where only the same share of every memory is enough", function()
     local g = berth.deploy.models.random { seed = 9, layers = 15 }

@@ -12,20 +12,8 @@ local plan_json = require "berth.deploy.json"
 local sources = require "berth.cli.sources"
 local sort = require "berth.base.sort"
 
--- As for other commands, but for defaults of the physics.
-local function pricing()
-  local out = {}
-  for i, option in ipairs(options.pricing) do
-    out[i] = option.name ~= "collective-bandwidth" and option or { name = option.name,
-      kind = option.kind, value = option.value, text = "collectives have X times the bandwidth of "
-        .. "transfers; default with physical: 1.9, which is TAG's calibration; "
-        .. "give 1 where the bandwidths given are those that collectives have" }
-  end
-  return out
-end
-
 local deploy = {
-  name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
+  name = "deploy", use = "deploy GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Decides which devices repeat each op group of a training graph, and how they are kept in "
     .. "step; simulates the answer\n"
     .. "and prints why. Never worse than data parallelism, the best uniform strategy and a chain "
@@ -36,11 +24,11 @@ local deploy = {
     .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; "
     .. "docs/deploy.md names them.",
   options = options.join({
-    options.count("batch", "samples in a step; default: of model:NAME,batch=N or tag:NAME"),
+    options.count("batch", "samples in a step; default: the batch of the model; a file needs it"),
     { name = "points", kind = "string", value = "N[=GRAPH],...",
       text = "the graph at other batch sizes: op times of a part of the batch are on the lines "
         .. "between; a model needs N alone" },
-  }, options.of("deploy.plan", "physics op_groups"), {
+  }, options.of("deploy.plan", "physics op_groups group_bytes"), {
     { name = "device-groups", kind = "string", value = "SETS",
       text = "devices that are alike; default: by machine, type and memory" },
     { name = "sets", kind = "string", value = "SETS",
@@ -62,7 +50,7 @@ local deploy = {
     options.output("placement", "writes devices and order of the compiled graph's ops"),
     options.output("report", "writes a page with pictures (HTML)"),
     options.output("trace", "writes a timeline of the compiled step that opens in Perfetto"),
-  }, inputs.topology_options, pricing(), options.loading, { options.json }),
+  }, inputs.topology_options, options.pricing, options.loading, { options.json }),
 }
 
 -- ---- arguments ----------------------------------------------------------------------------------
@@ -93,9 +81,15 @@ end
 -- Whether an argument names a model, whose batch size can be set, instead of a file.
 local function is_model(spec) return spec:match "^model:" or spec:match "^tag:" end
 
--- Of the models of the study, which have one.
-local function study_batch(spec)
-  return spec:match "^tag:" and berth.deploy.models.batch(spec:match "^tag:([^,]*)") or nil
+-- The batch size that a model has where none is given; nil: it has none.
+local function own_batch(spec)
+  local kind, name = spec:match "^(%a+):([^,]*)"
+  if kind == "tag" then return berth.deploy.models.batch(name) end
+  local _, about = berth.models.options(name)
+  for _, option in ipairs(about) do
+    if option.name == "batch" then return option.default end
+  end
+  return nil
 end
 
 local function no_batch(spec)
@@ -109,7 +103,7 @@ local function with_batch(spec, given)
   fail.refuse(own and given.batch and own ~= given.batch, "--batch %d: %s is made for %d samples",
     given.batch, spec, own)
   if own then return spec, math.floor(own) end
-  local batch = given.batch or study_batch(spec) or no_batch(spec)
+  local batch = given.batch or own_batch(spec) or no_batch(spec)
   return ("%s,batch=%d"):format(spec, batch), batch
 end
 
@@ -146,7 +140,8 @@ end
 local function for_planning(spec, batch, given, topology)
   local cost = options.for_pricing(given)
   local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
-    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"],
+    op_groups = given["op-groups"], group_bytes = given["group-bytes"],
+    device_groups = read_device_groups(given["device-groups"],
       topology),
     sets = read_sets("sets", given.sets, topology), strict = given.strict,
     duplicates = given.duplicates, sfb = given.sfb, method = given.method, calls = given.calls,
@@ -157,8 +152,8 @@ local function for_planning(spec, batch, given, topology)
   return out
 end
 
-local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates",
-  "sfb", "method", "calls", "seconds", "prior", "seed" }
+local DECIDED = { "physics", "op-groups", "group-bytes", "device-groups", "sets", "even", "strict",
+  "duplicates", "sfb", "method", "calls", "seconds", "prior", "seed" }
 
 -- The plan: searched, or loaded with --plan, which allows no option that it has decided.
 local function found(spec, batch, graph, topology, given)
