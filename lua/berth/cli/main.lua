@@ -56,7 +56,7 @@ local function takes_output(command, given)
 end
 
 -- Runs one command line and returns its exit code. state.json is set when errors have to be printed
--- as JSON, too; state.captured if the output is no terminal's; plain writes a line to standard error.
+-- as JSON, too; state.captured: the output is no terminal's; plain writes a line to standard error.
 local function dispatch(argv, write, complain, state, plain)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end

@@ -283,6 +283,10 @@ static berth_status whole_job(const void *what) {
     st =
         berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
   TRY(st, berth_deploy_baselines(d, &l));
+  const int32_t device[MOST_OPS] = { 0 };
+  int32_t placed[MOST_GROUPS];
+  TRY(st, berth_deploy_from_placement(d, device, placed));
+  TRY(st, berth_deploy_prove_infeasible(d, NULL));
   RELEASE(l, d, g);
   return st;
 }
