@@ -213,7 +213,7 @@ const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int3
 
 /* ---- the search from the best answer ---- */
 
-int64_t berth_portfolio_calls(const berth_graph *g, int32_t n_devices) {
+int64_t berth_i_portfolio_calls(const berth_graph *g, int32_t n_devices) {
   const int64_t most = 8000, ops = g->n_ops, half = 10000;
   if (ops < 2 || n_devices < 2) return 0;
   if (ops <= 1000) return most;
@@ -228,7 +228,7 @@ static int64_t calls_of_search(const berth_i_run *r, double *seconds) {
   if (r->p->winner == BERTH_NONE || r->own_sequence || *seconds < 0) return 0;
   if (calls == BERTH_CALLS_BY_SIZE && o->n_members > 0) return 0;
   if (calls == BERTH_CALLS_BY_SIZE && *seconds > 0) return INT64_MAX;
-  return calls == BERTH_CALLS_BY_SIZE ? berth_portfolio_calls(r->cost->g, r->cost->n_devices)
+  return calls == BERTH_CALLS_BY_SIZE ? berth_i_portfolio_calls(r->cost->g, r->cost->n_devices)
                                       : calls;
 }
 

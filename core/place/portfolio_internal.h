@@ -82,6 +82,9 @@ void berth_i_portfolio_solve(berth_i_worker *w);
 /** Seconds by the caller's clock; NaN without one. */
 double berth_i_portfolio_now(const berth_i_run *r);
 
+/** Calls of the search by default; 0 where there is nothing to choose. */
+int64_t berth_i_portfolio_calls(const berth_graph *g, int32_t n_devices);
+
 /** The reason why no answer keeps memory. */
 berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why);
 

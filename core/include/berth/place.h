@@ -207,8 +207,9 @@ typedef struct berth_portfolio_options {
                                      the calling thread. With an allocator of the user's, which need
                                      not be for many threads, all do */
   int64_t calls;                  /* placements that a search from the best answer evaluates at most;
-                                     0: no search; BERTH_CALLS_BY_SIZE (default): those of
-                                     berth_portfolio_calls, none with members of the user's */
+                                     0: no search; BERTH_CALLS_BY_SIZE (default): 8000, above
+                                     1,000 ops 8e6 / ops, above 10,000 ops 8e10 / ops^2, about a
+                                     CPU second for 1,000 ops; none with members of the user's */
   double seconds;                 /* by the context's clock, for members and search: when it has
                                      passed none is begun, and those that run are stopped; 0
                                      (default): no limit. Alone, it replaces the default of calls.
@@ -224,9 +225,6 @@ typedef struct berth_portfolio_options {
  *  with 0.5, m-sct by through-length with 4. The program of the ops is solved once */
 berth_portfolio_options berth_portfolio_default(const berth_graph *g);
 const berth_option_table *berth_portfolio_option_table(void);
-/** Calls of the search by default: 8000, above 1,000 ops 8e6 / ops, above 10,000 ops 8e10 / ops^2;
- *  0 where there is nothing to choose. About a CPU second for 1,000 ops. */
-int64_t berth_portfolio_calls(const berth_graph *g, int32_t n_devices);
 
 typedef struct berth_portfolio berth_portfolio; /* what a run found; immutable */
 

@@ -79,7 +79,9 @@ local function dispatch(argv, write, complain, state, plain)
   if takes_output(command, given) then write = plain end
   local align = require "berth.base.align"
   local columns = state.captured and align.COLUMNS or align.columns()
-  return align.within(columns, command.run, positional, given, write, complain, words)
+  local progress = require "berth.cli.progress"
+  return align.within(columns, progress.on_terminal, command.run, positional, given, write,
+    complain, words)
 end
 
 -- Writes lines to standard output; the second function flushes it and returns why a line was not

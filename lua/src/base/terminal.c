@@ -1,4 +1,4 @@
-/* The terminal that standard output is. */
+/* The terminal that standard output or standard error is. */
 #define _DEFAULT_SOURCE /* struct winsize */
 #include "binding.h"
 #include <sys/ioctl.h>
@@ -12,4 +12,12 @@ static int columns(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_terminal_functions[] = { { "columns", columns }, { NULL, NULL } };
+/* shows_errors(): standard error is a terminal. */
+static int shows_errors(lua_State *L) {
+  lua_pushboolean(L, isatty(STDERR_FILENO));
+  return 1;
+}
+
+const luaL_Reg bl_terminal_functions[] = { { "columns", columns },
+                                           { "shows_errors", shows_errors },
+                                           { NULL, NULL } };

@@ -1,5 +1,6 @@
 /* The portfolio: never worse than a member, judged as asked, clear when nothing fits. On threads:
  * place_portfolio_threads.c. */
+#include "place/portfolio_internal.h"
 #include "place_portfolio_help.h"
 
 /* ---- against its members ---- */
@@ -190,7 +191,7 @@ TEST("its calls by default, by the number of ops") {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     instance m = make(cases[i].ops, 2, INFINITY, 1);
-    CHECK(berth_portfolio_calls(m.g, cases[i].devices) == cases[i].calls);
+    CHECK(berth_i_portfolio_calls(m.g, cases[i].devices) == cases[i].calls);
     drop(&m);
   }
 }

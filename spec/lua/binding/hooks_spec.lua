@@ -166,12 +166,16 @@ describe("a progress hook", function()
     end
   end)
 
-  it("hears the members of the portfolio and the rows of a comparison", function()
+  it("hears the members of the portfolio, its search, and the rows of a comparison", function()
     local g = chain(3)
-    local list = heard(function() return berth.place(g, t) end)
-    local _, rows = berth.portfolio(g, t)
+    local list = heard(function() return berth.place(g, t, nil, { calls = 0 }) end)
+    local _, rows = berth.portfolio(g, t, { calls = 0 })
     assert.equal(#rows, #list)
     assert.same({ "portfolio", 1 }, list[#list])
+    list = heard(function() return berth.place(g, t, nil, { calls = 50 }) end)
+    assert.same({ "portfolio", 1 }, list[#rows])
+    assert.same({ "search", 1 }, list[#list])
+    for i = #rows + 1, #list do assert.equal("search", list[i][1]) end
     assert.same({ { "comparing", 0.5 }, { "comparing", 1 } },
       heard(function() return berth.compare(g, t, { "single", "etf" }) end))
   end)
@@ -193,11 +197,11 @@ describe("a progress hook", function()
     local inner = 0
     berth.hooks { progress = function()
       inner = inner + 1
-      assert(berth.place(chain(3), t))
+      assert(berth.place(chain(3), t, nil, { calls = 0 }))
     end }
-    assert.is_truthy(berth.place(chain(3), t))
+    assert.is_truthy(berth.place(chain(3), t, nil, { calls = 0 }))
     berth.hooks {}
-    assert.equal(#select(2, berth.portfolio(chain(3), t)), inner)
+    assert.equal(#select(2, berth.portfolio(chain(3), t, { calls = 0 })), inner)
   end)
 end)
 
