@@ -68,9 +68,9 @@ static void join_pair(const berth_i_destruct *b, const berth_i_pair_times *times
   to->in += e->in;
   if (!to->shared && !e->shared) to->out += e->out;
   else if (e->out > to->out) to->out = e->out, to->tensor = e->tensor, to->shared = e->shared;
-  if (!berth_i_ports_count(&b->ports)) to->c = fmax(to->c, e->c);
+  if (!berth_i_ports_count(&b->ports)) to->c = berth_i_max(to->c, e->c);
   else if (b->ports.links == BERTH_LINKS_FAIR && !times->cost->table)
-    to->c = fmax(fmax(to->c, e->c), berth_i_pair_time_of(times, to->bytes));
+    to->c = berth_i_max(berth_i_max(to->c, e->c), berth_i_pair_time_of(times, to->bytes));
   else to->c += e->c;
 }
 
@@ -106,7 +106,7 @@ static void fill_whole(berth_i_destruct *b, const pair *e, berth_i_destruct_dag 
     for (int32_t d = 0; d < b->devices; d++) {
       bool can = b->masks && !b->part ? b->can[i] >> d & 1
                                       : berth_i_unit_can_run(b->u, b->u->of[op], d);
-      if (can) g->p[i] = fmin(g->p[i], berth_i_op_time(b->u->cost, op, d));
+      if (can) g->p[i] = berth_i_min(g->p[i], berth_i_op_time(b->u->cost, op, d));
     }
   }
   for (int32_t i = 0; i < g->m; i++) {

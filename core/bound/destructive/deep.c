@@ -89,7 +89,7 @@ double berth_i_destruct_deep(berth_i_destruct *b, const berth_i_destruct_dag *g,
     berth_i_destruct_frontier next = frontier_pop(b->frontier, w.waiting--);
     int32_t y = g->end[dir][next.edge];
     if (b->stamp[y] == b->epoch) continue;
-    least = fmin(least, next.arrival);
+    least = berth_i_min(least, next.arrival);
     add(b, &w, y, least);
   }
   /* sort by head once, for all beginnings of the list */
@@ -105,6 +105,7 @@ double berth_i_destruct_deep(berth_i_destruct *b, const berth_i_destruct_dag *g,
   }
   double head = size > 1 ? w.below[size - 1] : INFINITY;
   /* the set that no device can have is as good as never done */
-  if (size < w.n || w.can) head = fmin(head, fmax(done(b, &w, size), arrival_after(&w, size)));
-  return isinf(head) ? low : fmax(low, head);
+  if (size < w.n || w.can)
+    head = berth_i_min(head, berth_i_max(done(b, &w, size), arrival_after(&w, size)));
+  return isinf(head) ? low : berth_i_max(low, head);
 }

@@ -16,7 +16,7 @@ const berth_i_destruct_plan berth_i_destruct_cheap_cut = {
 const berth_i_destruct_plan berth_i_destruct_cut = {
     BERTH_I_DESTRUCT_ALL, 20, 0, 60000000, 2000, true, 2e-5};
 const berth_i_destruct_plan berth_i_destruct_thorough = {
-  BERTH_I_DESTRUCT_ALL, 20, 0, 500000000, 2000, true, 2e-5
+  BERTH_I_DESTRUCT_ALL, 20, 0, 500000000, 4000, true, 2e-5
 };
 
 /* ---- set up ---- */
@@ -77,11 +77,12 @@ static berth_status alloc_scratch(berth_i_destruct *b, const berth_i_destruct_da
   b->path = berth_i_pool_alloc(&b->pool, ops * ops, sizeof *b->path);
   b->item = berth_i_pool_alloc(&b->pool, ops, sizeof *b->item);
   b->sorted = berth_i_pool_alloc(&b->pool, ops, sizeof *b->sorted);
+  b->spare = berth_i_pool_alloc(&b->pool, ops, sizeof *b->spare);
   b->input = berth_i_pool_alloc(&b->pool, inputs, sizeof *b->input);
-  b->real = berth_i_pool_alloc(&b->pool, 18 * ops, sizeof *b->real);
+  b->real = berth_i_pool_alloc(&b->pool, 21 * ops, sizeof *b->real);
   b->scratch = berth_i_pool_alloc(&b->pool, ops, sizeof *b->scratch);
   b->list = berth_i_pool_alloc(&b->pool, ops, sizeof *b->list);
-  b->mark = berth_i_pool_alloc(&b->pool, 3 * ops, sizeof *b->mark);
+  b->mark = berth_i_pool_alloc(&b->pool, 4 * ops, sizeof *b->mark);
   b->frontier = berth_i_pool_alloc(&b->pool, edges, sizeof *b->frontier);
   b->stamp = berth_i_pool_zalloc(&b->pool, 2 * ops, sizeof *b->stamp);
   b->side = berth_i_pool_alloc(&b->pool, ops, sizeof *b->side);
@@ -101,8 +102,8 @@ static void fill_paths(berth_i_destruct *b, const berth_i_destruct_dag *g) {
     for (int32_t v = x + 1; v < b->n; v++) {
       for (int32_t i = g->at[0][v]; i < g->at[0][v + 1]; i++) {
         int32_t u = g->end[0][g->edge[0][i]];
-        if (u == x) to[v] = fmax(to[v], 0);
-        else if (u > x && to[u] >= 0) to[v] = fmax(to[v], to[u] + g->p[u]);
+        if (u == x) to[v] = berth_i_max(to[v], 0);
+        else if (u > x && to[u] >= 0) to[v] = berth_i_max(to[v], to[u] + g->p[u]);
       }
     }
   }
@@ -114,11 +115,11 @@ static void fill_paths(berth_i_destruct *b, const berth_i_destruct_dag *g) {
  * the destructive bound of the part of the graph before it. */
 static berth_status raise_head(berth_i_destruct *b, berth_i_destruct_dag *g, int dir, int32_t v,
                                double step) {
-  double h = fmax(g->h[dir][v], berth_i_collectives_end(b->u->cost->g, b->price, b->members_end,
-                                                        dir, b->op[v]));
+  double h = berth_i_max(g->h[dir][v], berth_i_collectives_end(b->u->cost->g, b->price,
+                                                               b->members_end, dir, b->op[v]));
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t u = g->end[dir][g->edge[dir][i]];
-    h = fmax(h, g->h[dir][u] + g->p[u]);
+    h = berth_i_max(h, g->h[dir][u] + g->p[u]);
   }
   g->h[dir][v] = h;
   if ((b->rules & BERTH_I_DESTRUCT_DEEP) && b->deep_work < b->deep_most) {
@@ -154,10 +155,10 @@ static berth_status both_heads(berth_i_destruct *b, berth_i_destruct_dag *g, dou
 static double simple_bound(const berth_i_destruct *b, const berth_i_destruct_dag *g) {
   double low = 0, sum = 0;
   for (int32_t i = 0; i < g->n; i++) {
-    low = fmax(low, g->h[0][i] + g->p[i] + g->h[1][i]);
+    low = berth_i_max(low, g->h[0][i] + g->p[i] + g->h[1][i]);
     sum += g->p[i];
   }
-  return fmax(low, sum / b->devices);
+  return berth_i_max(low, sum / b->devices);
 }
 
 /* Heads and tails, which may take two thirds of the work, then the whole from the bound that is
@@ -165,7 +166,7 @@ static double simple_bound(const berth_i_destruct *b, const berth_i_destruct_dag
 static berth_status stage(berth_i_destruct *b, berth_i_destruct_dag *g,
                           const berth_i_destruct_plan *plan, unsigned rules, bool parts,
                           double *low) {
-  double step = plan->step * fmax(*low, simple_bound(b, g));
+  double step = plan->step * berth_i_max(*low, simple_bound(b, g));
   berth_status st = BERTH_OK;
   int64_t begun = b->work;
   b->rules = rules & ~b->unused;
@@ -176,7 +177,7 @@ static berth_status stage(berth_i_destruct *b, berth_i_destruct_dag *g,
   if (st != BERTH_OK) return st;
   b->nodes = plan->nodes;
   b->most = begun + plan->work;
-  *low = berth_i_destruct_raise(b, g, fmax(*low, simple_bound(b, g)), step);
+  *low = berth_i_destruct_raise(b, g, berth_i_max(*low, simple_bound(b, g)), step);
   return b->st;
 }
 

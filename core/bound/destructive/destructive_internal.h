@@ -6,6 +6,10 @@
 #include "bound/ports_internal.h"
 #include "placement/prices_internal.h"
 
+/** fmax and fmin of numbers that are no NaN, without a call of the library. */
+static inline double berth_i_max(double a, double b) { return a > b ? a : b; }
+static inline double berth_i_min(double a, double b) { return a < b ? a : b; }
+
 /** Rules, for tests of each alone. FORCE is what the others work on. */
 enum {
   BERTH_I_DESTRUCT_FORCE = 1,
@@ -100,10 +104,10 @@ typedef struct berth_i_destruct {
                                    evaluated any more */
   berth_status st;
   /* scratch */
-  berth_i_destruct_item *item, *sorted; /* [n] */
+  berth_i_destruct_item *item, *sorted, *spare; /* [n] */
   berth_i_destruct_input *input;        /* [most edges of an op] */
-  double *real;                         /* [18 n] */
-  int32_t *scratch, *mark, *list;       /* [n], [3 n], [n] */
+  double *real;                         /* [21 n] */
+  int32_t *scratch, *mark, *list;       /* [n], [4 n], [n] */
   berth_i_destruct_frontier *frontier;  /* [edges] */
   int32_t *stamp, epoch;                /* [2 n] ops, units of a set that is made up */
   uint8_t *side;                        /* [n] of inputs, by label */
@@ -126,7 +130,12 @@ typedef struct berth_i_destruct_state {
   uint64_t *can;                 /* [n] of clusters, by label */
   berth_i_least_bytes *bytes; /* [n] of clusters, by label; NULL: memory plays no part */
   berth_i_least_bytes rest;   /* of units that have no op here */
-  int32_t *label, *next;         /* [n] cluster, named by a member; circular list of its members */
+  int32_t *label, *next;         /* [n] cluster, named by its least member; circular list of its
+                                    members, rising from there on */
+  int32_t *stamp[2];             /* [n] of clusters, by label: clock at the last change of heads
+                                    (tails), op times, members or edges */
+  int32_t clock, swept[2], serial; /* clock at the end of the last sweep over joins (forks), at the
+                                      beginning of the last one over clusters */
   uint8_t *edge;                 /* [m] */
   void *block;
   size_t size;                      /* of the block */

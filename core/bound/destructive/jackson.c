@@ -3,44 +3,53 @@
  * first `size` places of the array: they are fewer than those that have been passed.
  * O(n log(n)). Source: Jackson 1955; Carlier, Pinson 1989. */
 #include "base/plain_heap_internal.h"
-#include "base/sort_internal.h"
 #include "destructive_internal.h"
 
 static inline bool longer(berth_i_destruct_item x, berth_i_destruct_item y) { return x.q > y.q; }
 BERTH_I_HEAP(released, berth_i_destruct_item, longer)
 
-BERTH_I_SORT(sort_by_release, berth_i_destruct_item, BERTH_I_UP(r))
-
-/* Mostly sorted already: ids are in topological order.  @return steps */
-static int32_t sort_items(berth_i_destruct_item *a, int32_t n) {
-  int32_t i, moves = 0;
-  for (i = 1; i < n; i++) {
-    berth_i_destruct_item x = a[i];
-    int32_t j;
-    for (j = i; j > 0 && a[j - 1].r > x.r; j--) a[j] = a[j - 1];
-    moves += i - j;
-    a[j] = x;
-    if (moves > 8 * n) break;
+/* Copies the items by rising release: merges pairs of rising runs until one is left. Lists of
+ * clusters rise in topological order, so that there are few runs.  @return steps */
+static int64_t sort_items(berth_i_destruct *b, int32_t n) {
+  const berth_i_destruct_item *from = b->item;
+  berth_i_destruct_item *to = b->sorted;
+  int64_t steps = 0;
+  for (int32_t runs = 2; runs > 1;) {
+    runs = 0;
+    for (int32_t i = 0; i < n; runs++) {
+      int32_t k = i, middle = i + 1;
+      while (middle < n && from[middle - 1].r <= from[middle].r) middle++;
+      int32_t end = middle < n ? middle + 1 : n, j = middle;
+      while (end < n && from[end - 1].r <= from[end].r) end++;
+      for (int32_t at = k; at < end; at++)
+        to[at] = j == end || (i < middle && from[i].r <= from[j].r) ? from[i++] : from[j++];
+      i = end;
+    }
+    steps += n;
+    from = to;
+    to = to == b->sorted ? b->spare : b->sorted;
   }
-  if (i == n) return moves / 2;
-  sort_by_release(a, (size_t)n);
-  return 16 * n;
+  if (from != b->sorted) {
+    berth_i_destruct_item *swap = b->sorted;
+    b->sorted = b->spare;
+    b->spare = swap;
+  }
+  return steps;
 }
 
 double berth_i_destruct_jackson(berth_i_destruct *b, int32_t n) {
-  berth_i_destruct_item *a = b->sorted;
   double now = 0, end = 0;
   int32_t next = 0, size = 0;
   if (n == 0) return 0;
-  memcpy(a, b->item, (size_t)n * sizeof *a);
-  b->work += 2 * n + sort_items(a, n);
+  b->work += n + sort_items(b, n);
+  berth_i_destruct_item *a = b->sorted;
   while (next < n || size > 0) {
-    if (size == 0) now = fmax(now, a[next].r);
+    if (size == 0) now = berth_i_max(now, a[next].r);
     while (next < n && a[next].r <= now) released_up(a, size++, a[next]), next++;
     double until = next < n ? a[next].r : INFINITY;
     if (now + a->p <= until) {
       now += a->p;
-      end = fmax(end, now + a->q);
+      end = berth_i_max(end, now + a->q);
       released_pop(a, size--);
     } else {
       a->p -= until - now;

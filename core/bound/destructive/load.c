@@ -12,7 +12,9 @@
 typedef struct loads {
   const berth_i_destruct_state *s;
   int32_t heavy, clusters, groups, joins; /* groups below `joins` are joins, the others forks */
-  const int32_t *op;          /* [heavy] */
+  const int32_t *op;          /* [heavy], cluster by cluster */
+  double *op_head, *op_due, *op_p; /* [heavy] */
+  int32_t *last;              /* [clusters] end of its heavy ops */
   int32_t *cluster;           /* [ops] of heavy ops */
   int32_t *group, *next_to;   /* [clusters] BERTH_NONE: none; the op whose edge is open, or none:
                                  v's own cluster */
@@ -29,27 +31,35 @@ typedef struct loads {
 } loads;
 
 static double least_work(double head, double due, double p, double from, double to) {
-  double work = fmin(fmin(p, to - from), fmin(head + p - from, to - (due - p)));
-  return fmax(0, work);
+  double work = berth_i_min(berth_i_min(p, to - from),
+                            berth_i_min(head + p - from, to - (due - p)));
+  return berth_i_max(0, work);
+}
+
+static void add_heavy(berth_i_destruct *b, loads *w, int32_t x) {
+  const berth_i_destruct_state *s = w->s;
+  int32_t k = w->clusters, i = w->heavy++;
+  b->list[i] = x;
+  w->cluster[x] = k;
+  w->op_head[i] = s->h[0][x], w->op_due[i] = berth_i_destruct_due(s, x), w->op_p[i] = s->p[x];
+  w->whole[k] += w->op_p[i];
+  w->head[k] = berth_i_min(w->head[k], w->op_head[i]);
+  w->due[k] = berth_i_max(w->due[k], w->op_due[i]);
 }
 
 static void list_heavy(berth_i_destruct *b, loads *w) {
   const berth_i_destruct_state *s = w->s;
-  int32_t *of_label = b->scratch;
-  for (int32_t x = 0; x < s->g->n; x++) of_label[x] = w->cluster[x] = BERTH_NONE;
-  for (int32_t x = 0; x < s->g->n; x++) {
-    int32_t *k = &of_label[s->label[x]];
-    if (s->p[x] < s->limit / 2000) continue;
-    if (*k == BERTH_NONE) {
-      *k = w->clusters++;
-      w->whole[*k] = 0, w->head[*k] = INFINITY, w->due[*k] = 0;
-      w->group[*k] = w->next_to[*k] = BERTH_NONE;
-    }
-    b->list[w->heavy++] = x;
-    w->cluster[x] = *k;
-    w->whole[*k] += s->p[x];
-    w->head[*k] = fmin(w->head[*k], s->h[0][x]);
-    w->due[*k] = fmax(w->due[*k], berth_i_destruct_due(s, x));
+  for (int32_t label = 0; label < s->g->n; label++) {
+    int32_t k = w->clusters, first = w->heavy, x = label;
+    if (s->label[label] != label) continue;
+    w->whole[k] = 0, w->head[k] = INFINITY, w->due[k] = 0;
+    w->group[k] = w->next_to[k] = BERTH_NONE;
+    do {
+      w->cluster[x] = BERTH_NONE;
+      if (s->p[x] >= s->limit / 2000) add_heavy(b, w, x);
+    } while ((x = s->next[x]) != label);
+    w->last[k] = w->heavy;
+    if (w->heavy > first) w->clusters++;
   }
   b->work += 3 * s->g->n;
 }
@@ -94,10 +104,10 @@ static double work_apart(const loads *w, int32_t k) {
   int32_t u = w->next_to[k];
   double head = s->h[0][u], due = berth_i_destruct_due(s, u), p = s->p[u];
   double before = least_work(head, due, p, w->from, w->to);
-  if (w->group[k] < w->joins) due = fmin(due, fmax(w->apart[k], head + p));
-  else head = fmax(head, fmin(w->apart[k], due - p));
+  if (w->group[k] < w->joins) due = berth_i_min(due, berth_i_max(w->apart[k], head + p));
+  else head = berth_i_max(head, berth_i_min(w->apart[k], due - p));
   double after = least_work(head, due, p, w->from, w->to);
-  return fmax(w->weight[k], w->sum[k] - before + after);
+  return berth_i_max(w->weight[k], w->sum[k] - before + after);
 }
 
 /* All on one device but for what is separated; each of those may leave out there more than it would
@@ -114,13 +124,14 @@ static double group_extra(loads *w) {
     if ((g = w->group[k]) == BERTH_NONE) continue;
     w->group_sum[g] += w->weight[k];
     w->group_all[g] +=
-        w->next_to[k] == BERTH_NONE ? w->whole[k] : fmin(w->whole[k], work_apart(w, k));
-    w->group_head[g] = fmin(w->group_head[g], w->head[k]);
-    w->group_due[g] = fmax(w->group_due[g], w->due[k]);
+        w->next_to[k] == BERTH_NONE ? w->whole[k] : berth_i_min(w->whole[k], work_apart(w, k));
+    w->group_head[g] = berth_i_min(w->group_head[g], w->head[k]);
+    w->group_due[g] = berth_i_max(w->group_due[g], w->due[k]);
   }
   for (g = 0; g < w->groups; g++) {
-    double out = fmax(0, w->group_due[g] - w->to) + fmax(0, w->from - w->group_head[g]);
-    extra += fmax(0, w->group_all[g] - w->width * out - w->group_sum[g]);
+    double out = berth_i_max(0, w->group_due[g] - w->to)
+                 + berth_i_max(0, w->from - w->group_head[g]);
+    extra += berth_i_max(0, w->group_all[g] - w->width * out - w->group_sum[g]);
   }
   return extra;
 }
@@ -128,17 +139,15 @@ static double group_extra(loads *w) {
 /* ---- one interval ---- */
 
 static double weigh_clusters(berth_i_destruct *b, loads *w) {
-  const berth_i_destruct_state *s = w->s;
   double total = 0;
-  for (int32_t k = 0; k < w->clusters; k++) w->sum[k] = 0;
-  for (int32_t i = 0; i < w->heavy; i++) {
-    int32_t x = w->op[i];
-    w->least[i] = least_work(s->h[0][x], berth_i_destruct_due(s, x), s->p[x], w->from, w->to);
-    w->sum[w->cluster[x]] += w->least[i];
-  }
-  for (int32_t k = 0; k < w->clusters; k++) {
-    double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
-    w->weight[k] = fmax(w->sum[k], w->whole[k] - w->width * out);
+  for (int32_t i = 0; i < w->heavy; i++)
+    w->least[i] = least_work(w->op_head[i], w->op_due[i], w->op_p[i], w->from, w->to);
+  for (int32_t k = 0, i = 0; k < w->clusters; k++) {
+    double sum = 0;
+    for (; i < w->last[k]; i++) sum += w->least[i];
+    w->sum[k] = sum;
+    double out = berth_i_max(0, w->due[k] - w->to) + berth_i_max(0, w->from - w->head[k]);
+    w->weight[k] = berth_i_max(w->sum[k], w->whole[k] - w->width * out);
     total += w->weight[k];
   }
   b->work += w->heavy + w->clusters;
@@ -147,7 +156,7 @@ static double weigh_clusters(berth_i_destruct *b, loads *w) {
 
 /* An op that cannot run as early (late) as its window allows, because devices are taken. The
  * groups' extra is not in here: it may be its own. */
-static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, const loads *w, double total) {
+static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, loads *w, double total) {
   double capacity = b->devices * (w->to - w->from);
   for (int32_t i = 0; i < w->heavy && !s->impossible; i++) {
     int32_t x = w->op[i], k = w->cluster[x];
@@ -155,9 +164,10 @@ static void adjust(berth_i_destruct *b, berth_i_destruct_state *s, const loads *
     for (int32_t dir = 0; dir < 2; dir++) {
       double from = dir ? s->limit - w->to : w->from, to = dir ? s->limit - w->from : w->to,
              h = s->h[dir][x];
-      double early = fmin(h + s->p[x], to) - fmax(h, from);
+      double early = berth_i_min(h + s->p[x], to) - berth_i_max(h, from);
       if (early > slack + s->slip && slack >= 0) berth_i_destruct_lift(s, dir, x, to - slack);
     }
+    w->op_head[i] = s->h[0][x], w->op_due[i] = berth_i_destruct_due(s, x);
   }
   b->work += w->heavy;
 }
@@ -184,9 +194,9 @@ static bool too_dear(berth_i_destruct *b, loads *w) {
     }
     b->work += 2 * w->heavy;
     for (k = 0; k < w->clusters; k++) {
-      double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
-      double price = rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
-      if (!isinf(w->rate_all[k])) w->rate_least[k] = fmin(w->rate_least[k], price);
+      double out = berth_i_max(0, w->due[k] - w->to) + berth_i_max(0, w->from - w->head[k]);
+      double price = rate->price * berth_i_max(w->rate_sum[k], w->rate_all[k] - b->width * out);
+      if (!isinf(w->rate_all[k])) w->rate_least[k] = berth_i_min(w->rate_least[k], price);
     }
   }
   for (k = 0; k < w->clusters; k++) total += w->rate_least[k];
@@ -198,7 +208,7 @@ static bool unpackable(berth_i_destruct *b, loads *w) {
   double *x = w->group_sum; /* not in use any more */
   for (int32_t k = 0; k < w->clusters; k++) {
     double part = w->weight[k] / (w->width * (w->to - w->from));
-    if (part > 1e-3) x[n++] = fmin(1, part);
+    if (part > 1e-3) x[n++] = berth_i_min(1, part);
   }
   b->work += 12 * n;
   return berth_i_destruct_overfull(x, n, b->places);
@@ -237,10 +247,11 @@ static void init_loads(berth_i_destruct *b, berth_i_destruct_state *s, loads *w)
   double **column[] = { &w->least,     &w->sum,        &w->whole,     &w->head,     &w->due,
                         &w->apart,     &w->weight,     &w->group_sum, &w->group_all,
                         &w->group_head, &w->group_due, &w->rate_sum,  &w->rate_all,
-                        &w->rate_least, &w->start };
+                        &w->rate_least, &w->op_head,   &w->op_due,   &w->op_p,
+                        &w->start };
   size_t n = (size_t)b->n;
   *w = (loads){ .s = s, .width = b->width, .op = b->list, .cluster = b->mark };
-  w->group = b->mark + n, w->next_to = b->mark + 2 * n;
+  w->group = b->mark + n, w->next_to = b->mark + 2 * n, w->last = b->mark + 3 * n;
   for (size_t i = 0; i < sizeof column / sizeof *column; i++) *column[i] = b->real + i * n;
   w->end = w->start + 2 * n;
 }

@@ -34,14 +34,14 @@ static int32_t slot_of(berth_i_destruct *b, int32_t tensor, int32_t *n) {
 /* Consumers of one tensor: if one of them is elsewhere it crosses once at least, in time for the
  * first of those; else it does not if all that can be are here. */
 static void join_consumer(berth_i_port_item *x, const berth_i_port_item *y) {
-  x->w = fmax(x->w, y->w);
+  x->w = berth_i_max(x->w, y->w);
   if (isinf(y->p)) {
-    x->end = isinf(x->p) ? fmax(x->end, y->end) : y->end;
+    x->end = isinf(x->p) ? berth_i_max(x->end, y->end) : y->end;
     x->p = INFINITY;
   } else if (!isinf(x->p)) {
     x->p += y->p;
-    x->head = fmin(x->head, y->head);
-    x->end = fmin(x->end, y->end);
+    x->head = berth_i_min(x->head, y->head);
+    x->end = berth_i_min(x->end, y->end);
   }
 }
 
@@ -68,7 +68,7 @@ double berth_i_destruct_port_delay(berth_i_destruct *b, const berth_i_destruct_s
   for (int32_t i = 0; i < n; i++) {
     double from = isinf(b->port[i].p) ? b->port[i].end : b->port[i].head, load = 0;
     for (int32_t j = 0; j < items; j++) load += b->item[j].r >= from ? b->item[j].p : 0;
-    most = fmax(most, berth_i_port_split(b->port, n, from, load));
+    most = berth_i_max(most, berth_i_port_split(b->port, n, from, load));
   }
   b->port_work += (int64_t)n * (2 * n + items);
   return most;
@@ -95,8 +95,8 @@ static bool crosses_in_time(berth_i_destruct *b, const berth_i_destruct_state *s
       if (s->edge[e] != BERTH_I_DESTRUCT_APART || !(g->w[dir][e] > 0)) continue;
       berth_i_port_item *to = &b->port[slot_of(b, g->tensor[e], &n)];
       to->head = s->h[0][src] + s->p[src];
-      to->p = fmax(to->p, s->p[dst] + s->h[1][dst]);
-      to->w = fmax(to->w, taken(b, g, dir, e));
+      to->p = berth_i_max(to->p, s->p[dst] + s->h[1][dst]);
+      to->w = berth_i_max(to->w, taken(b, g, dir, e));
     }
     b->port_work += 1 + g->at[dir][x + 1] - g->at[dir][x];
     x = s->next[x];

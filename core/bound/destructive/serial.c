@@ -8,16 +8,18 @@
 
 /* ---- joins and forks ---- */
 
-/* Those of the op's cluster that come before v.  @return how many items there are then */
+/* Those of the op's cluster that come before v; ids rise from the label on.
+ * @return how many items there are then */
 static int32_t add_cluster(berth_i_destruct *b, const berth_i_destruct_state *s, int dir,
                            int32_t op, int32_t v, int32_t n) {
-  int32_t x = op;
+  int32_t first = s->label[op], x = first;
   do {
-    double q = x == v ? -1 : berth_i_destruct_path(b, dir, s->g->id[x], s->g->id[v]);
+    double q = dir ? x <= v ? -1 : berth_i_destruct_path(b, 1, s->g->id[x], s->g->id[v])
+             : x >= v ? -1 : berth_i_destruct_path(b, 0, s->g->id[x], s->g->id[v]);
     if (q >= 0) b->item[n++] = (berth_i_destruct_item){ s->h[dir][x], s->p[x] / b->width, q };
-    x = s->next[x];
     b->work++;
-  } while (x != op);
+    x = s->next[x];
+  } while (x != first && (dir || x < v));
   return n;
 }
 
@@ -33,7 +35,7 @@ static int32_t late_inputs(berth_i_destruct *b, const berth_i_destruct_state *s,
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     double done = s->h[dir][u] + s->p[u];
-    *base = fmax(*base, done + (s->edge[e] == BERTH_I_DESTRUCT_APART ? g->c[e] : 0));
+    *base = berth_i_max(*base, done + (s->edge[e] == BERTH_I_DESTRUCT_APART ? g->c[e] : 0));
     if (s->edge[e] == BERTH_I_DESTRUCT_OPEN && s->label[u] != s->label[v]
         && done + g->c[e] > s->h[dir][v]) {
       b->input[n++] = (berth_i_destruct_input){ done + g->c[e], u };
@@ -51,7 +53,7 @@ static double wait_for(berth_i_destruct *b, const berth_i_destruct_state *s, int
   double wait = in ? in->arrival : 0;
   if (!(b->rules & BERTH_I_DESTRUCT_PORTS) || b->port_work >= b->port_most) return wait;
   if (side) *side = BERTH_I_DESTRUCT_ELSEWHERE;
-  wait = fmax(wait, berth_i_destruct_port_delay(b, s, dir, v, items));
+  wait = berth_i_max(wait, berth_i_destruct_port_delay(b, s, dir, v, items));
   if (side) *side = was;
   return wait;
 }
@@ -69,9 +71,11 @@ static double join_value(berth_i_destruct *b, const berth_i_destruct_state *s, i
   for (int32_t k = 0; k <= n; k++) {
     uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
     if (side && *side == BERTH_I_DESTRUCT_HERE) continue;
-    double local = fmax(base, berth_i_destruct_jackson(b, items));
-    if (local < best)
-      best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
+    double local = berth_i_max(base, berth_i_destruct_jackson(b, items));
+    if (local < best) {
+      double wait = wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items);
+      best = berth_i_min(best, berth_i_max(local, wait));
+    }
     if (k == n || local >= best || *side == BERTH_I_DESTRUCT_ELSEWHERE) break;
     items = add_cluster(b, s, dir, b->input[k].op, v, items);
     *side = BERTH_I_DESTRUCT_HERE;
@@ -79,12 +83,25 @@ static double join_value(berth_i_destruct *b, const berth_i_destruct_state *s, i
   return best;
 }
 
+/* The value of a join depends on its cluster and those of its inputs alone. */
+static bool joins_anew(const berth_i_destruct_state *s, int dir, int32_t v) {
+  const berth_i_destruct_dag *g = s->g;
+  const int32_t *stamp = s->stamp[dir], since = s->swept[dir];
+  bool anew = stamp[s->label[v]] > since;
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1] && !anew; i++)
+    anew = stamp[s->label[g->end[dir][g->edge[dir][i]]]] > since;
+  return anew;
+}
+
+/* What a sweep raises matters to later ops of it only. */
 void berth_i_destruct_join(berth_i_destruct *b, berth_i_destruct_state *s, int dir) {
   int32_t n = s->g->n;
   for (int32_t i = 0; i < n && !s->impossible; i++) {
     int32_t v = dir ? n - 1 - i : i;
-    berth_i_destruct_lift(s, dir, v, join_value(b, s, dir, v));
+    if (joins_anew(s, dir, v)) berth_i_destruct_lift(s, dir, v, join_value(b, s, dir, v));
   }
+  b->work += s->g->m;
+  s->swept[dir] = s->clock;
 }
 
 /* ---- clusters ---- */
@@ -100,7 +117,7 @@ static void check_cluster(berth_i_destruct *b, berth_i_destruct_state *s, int32_
       size_t op = (size_t)b->op[s->g->id[x]];
       double p = s->p[x];
       if (b->classes > 1 && s->g->p[x] > 0)
-        p = fmax(p, b->u->cost->op[op * (size_t)b->classes + (size_t)k]);
+        p = berth_i_max(p, b->u->cost->op[op * (size_t)b->classes + (size_t)k]);
       b->item[i] = (berth_i_destruct_item){ s->h[0][x], p / b->width, s->h[1][x] };
     }
     some = berth_i_destruct_jackson(b, n) <= s->limit + s->slip;
@@ -126,7 +143,7 @@ static void find_edges(berth_i_destruct *b, berth_i_destruct_state *s, int dir, 
         int32_t x = list[k];
         double h = s->h[dir][x];
         if (h >= from && s->limit - s->h[!dir][x] <= to) continue;
-        if (fmin(h, from) + load + s->p[x] > to + s->slip)
+        if (berth_i_min(h, from) + load + s->p[x] > to + s->slip)
           berth_i_destruct_lift(s, dir, x, from + load);
       }
     }
@@ -134,9 +151,12 @@ static void find_edges(berth_i_destruct *b, berth_i_destruct_state *s, int dir, 
 }
 
 void berth_i_destruct_serial(berth_i_destruct *b, berth_i_destruct_state *s) {
+  int32_t since = s->serial, now = s->clock;
+  s->serial = now;
   for (int32_t label = 0; label < s->g->n && !s->impossible; label++) {
     int32_t x = label, n = 0, heavy = 0;
     if (s->label[x] != x || s->next[x] == x) continue;
+    if (s->stamp[0][x] <= since && s->stamp[1][x] <= since) continue;
     do b->list[n++] = x;
     while ((x = s->next[x]) != label);
     b->work += n;

@@ -9,7 +9,7 @@ static berth_status alloc_state(berth_i_destruct *b,
   size_t n = (size_t)g->n;
   memset(s, 0, sizeof *s);
   s->g = g;
-  s->size = n * (3 * sizeof(double) + sizeof(uint64_t) + 2 * sizeof(int32_t)) + (size_t)g->m;
+  s->size = n * (3 * sizeof(double) + sizeof(uint64_t) + 4 * sizeof(int32_t)) + (size_t)g->m;
   if (b->kinds) s->size += n * sizeof *s->bytes;
   if (!(s->block = berth_i_alloc(b->ctx, s->size, 1))) return berth_i_nomem(b->ctx);
   char *at = s->block;
@@ -24,7 +24,9 @@ static berth_status alloc_state(berth_i_destruct *b,
   }
   s->label = (int32_t *)(void *)at;
   s->next = s->label + n;
-  s->edge = (uint8_t *)(void *)(s->next + n);
+  s->stamp[0] = s->next + n;
+  s->stamp[1] = s->stamp[0] + n;
+  s->edge = (uint8_t *)(void *)(s->stamp[1] + n);
   return BERTH_OK;
 }
 
@@ -41,6 +43,9 @@ berth_status berth_i_destruct_state_copy(berth_i_destruct *b, const berth_i_dest
   s->limit = from->limit;
   s->slip = from->slip;
   s->rest = from->rest;
+  s->clock = from->clock;
+  s->serial = from->serial;
+  for (int i = 0; i < 2; i++) s->swept[i] = from->swept[i];
   s->merged = from->merged;
   return BERTH_OK;
 }
@@ -49,10 +54,15 @@ void berth_i_destruct_lift(berth_i_destruct_state *s, int dir, int32_t op, doubl
   if (!(value > s->h[dir][op] + s->slip)) return;
   s->h[dir][op] = value;
   s->changed = true;
+  s->stamp[dir][s->label[op]] = ++s->clock;
   if (s->h[0][op] + s->p[op] + s->h[1][op] > s->limit + s->slip) s->impossible = true;
 }
 
 /* ---- clusters ---- */
+
+static void touch(berth_i_destruct_state *s, int32_t op) {
+  s->stamp[0][s->label[op]] = s->stamp[1][s->label[op]] = ++s->clock;
+}
 
 /* Fewer devices: op times may be longer. The end of a part has none. */
 static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label, uint64_t can) {
@@ -65,12 +75,29 @@ static void narrow(berth_i_destruct *b, berth_i_destruct_state *s, int32_t label
     const double *time = b->u->cost->op + (size_t)b->op[s->g->id[x]] * (size_t)b->classes;
     double p = s->g->p[x] > 0 ? INFINITY : 0;
     for (int32_t k = 0; k < b->classes; k++) {
-      if (can & b->class_of[k]) p = fmin(p, time[k]);
+      if (can & b->class_of[k]) p = berth_i_min(p, time[k]);
     }
-    if (p > s->p[x]) s->p[x] = p, s->changed = true;
+    if (p > s->p[x]) s->p[x] = p, s->changed = true, touch(s, x);
     if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) s->impossible = true;
     x = s->next[x];
   } while (x != label);
+}
+
+/* Both rise from their least member on, which `keep` is of the list that results. */
+static void join_lists(berth_i_destruct *b, berth_i_destruct_state *s, int32_t keep, int32_t drop) {
+  int32_t last = keep, x = s->next[keep], y = drop;
+  bool more_x = x != keep, more_y = true;
+  while (more_x || more_y) {
+    bool take_x = more_x && (!more_y || x < y);
+    int32_t *from = take_x ? &x : &y;
+    s->next[last] = *from;
+    last = *from;
+    *from = s->next[last];
+    if (take_x) more_x = x != keep;
+    else more_y = y != drop;
+    b->work++;
+  }
+  s->next[last] = keep;
 }
 
 static void merge(berth_i_destruct *b, berth_i_destruct_state *s, int32_t x, int32_t y) {
@@ -82,10 +109,9 @@ static void merge(berth_i_destruct *b, berth_i_destruct_state *s, int32_t x, int
     i = s->next[i];
     b->work++;
   } while (i != drop);
-  int32_t rest = s->next[keep];
-  s->next[keep] = s->next[drop];
-  s->next[drop] = rest;
+  join_lists(b, s, keep, drop);
   s->changed = s->merged = true;
+  touch(s, keep);
   if (s->bytes) {
     berth_i_least_add(&s->bytes[keep], s->bytes[drop]);
     can = berth_i_destruct_holding(b, can, s->bytes[keep]);
@@ -99,6 +125,8 @@ void berth_i_destruct_decide(berth_i_destruct *b, berth_i_destruct_state *s,
   int32_t x = s->g->end[0][e], y = s->g->end[1][e];
   s->edge[e] = (uint8_t)verdict;
   s->changed = true;
+  touch(s, x);
+  touch(s, y);
   if (verdict == BERTH_I_DESTRUCT_SAME) merge(b, s, x, y);
   else if (s->label[x] == s->label[y]) s->impossible = true;
 }
@@ -147,11 +175,13 @@ berth_status berth_i_destruct_state_init(berth_i_destruct *b,
   if (st != BERTH_OK) return st;
   s->limit = limit;
   s->slip = 1e-11 * limit;
+  s->clock = 1;
   for (int32_t i = 0; i < 2; i++) memcpy(s->h[i], g->h[i], n * sizeof(double));
   memcpy(s->p, g->p, n * sizeof *s->p);
   memset(s->edge, BERTH_I_DESTRUCT_OPEN, (size_t)g->m);
   for (int32_t i = 0; i < g->n; i++) {
     s->label[i] = s->next[i] = i;
+    s->stamp[0][i] = s->stamp[1][i] = 1;
     s->can[i] = b->masks ? b->can[g->id[i]] : ~(uint64_t)0;
   }
   fill_bytes(b, s);
