@@ -134,36 +134,48 @@ done:
 
 /* ---- parts ---- */
 
-static bool is_inside(const berth_i_destruct *b, const berth_i_destruct_dag *g, int32_t e) {
-  return b->mark[g->end[0][e]] != BERTH_NONE && b->mark[g->end[1][e]] != BERTH_NONE;
+/* Rows of the part, rising: v and those before it, b->window of the latest at most.
+ * @param row [n] out  @return how many */
+static int32_t list_rows(berth_i_destruct *b, int dir, int32_t v, int32_t *row) {
+  int32_t n = 0;
+  for (int32_t i = b->listed - 1; i >= 0 && n < b->window; i--) {
+    if (berth_i_destruct_path(b, dir, b->by_head[i], v) >= 0) row[n++] = b->by_head[i];
+    b->work++;
+  }
+  row[n++] = v;
+  berth_i_sort_ids(row, n);
+  return n;
 }
 
-/* b->mark: the number of a row in the part. */
+/* Only ops before (dir 1: after) v, so that their edges are among those into them (out of them). */
 berth_status berth_i_destruct_dag_part(berth_i_destruct *b, const berth_i_destruct_dag *whole,
                                        int dir, int32_t v, berth_i_destruct_dag *g) {
-  int32_t n = 0, m = 0, k = 0;
-  for (int32_t x = 0; x < b->n; x++)
-    b->mark[x] = x == v || berth_i_destruct_path(b, dir, x, v) >= 0 ? n++ : BERTH_NONE;
-  for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
-  b->work += whole->n + whole->m;
+  int32_t *row = b->list, n = list_rows(b, dir, v, row), m = 0, k = 0;
+  for (int32_t x = 0; x < b->n; x++) b->mark[x] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) b->mark[row[i]] = i;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = whole->at[dir][row[i]]; j < whole->at[dir][row[i] + 1]; j++)
+      m += b->mark[whole->end[dir][whole->edge[dir][j]]] != BERTH_NONE;
+  }
+  b->work += 3 * n + m + b->n / 8;
   berth_status st;
   if ((st = alloc_dag(b, n, m, g)) != BERTH_OK) return st;
-  for (int32_t x = 0; x < whole->n; x++) {
-    int32_t i = b->mark[x];
-    if (i == BERTH_NONE) continue;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t x = row[i];
     g->id[i] = x;
     g->p[i] = x == v ? 0 : whole->p[x];
     g->h[dir][i] = whole->h[dir][x];
     g->h[!dir][i] = 0;
-  }
-  for (int32_t e = 0; e < whole->m; e++) {
-    if (!is_inside(b, whole, e)) continue;
-    g->end[0][k] = b->mark[whole->end[0][e]];
-    g->end[1][k] = b->mark[whole->end[1][e]];
-    g->w[0][k] = whole->w[0][e];
-    g->w[1][k] = whole->w[1][e];
-    g->tensor[k] = whole->tensor[e];
-    g->c[k++] = whole->c[e];
+    for (int32_t j = whole->at[dir][x]; j < whole->at[dir][x + 1]; j++) {
+      int32_t e = whole->edge[dir][j];
+      if (b->mark[whole->end[dir][e]] == BERTH_NONE) continue;
+      g->end[0][k] = b->mark[whole->end[0][e]];
+      g->end[1][k] = b->mark[whole->end[1][e]];
+      g->w[0][k] = whole->w[0][e];
+      g->w[1][k] = whole->w[1][e];
+      g->tensor[k] = whole->tensor[e];
+      g->c[k++] = whole->c[e];
+    }
   }
   list_edges(g, 0);
   list_edges(g, 1);

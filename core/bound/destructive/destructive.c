@@ -9,14 +9,14 @@
 #include "destructive_internal.h"
 
 const berth_i_destruct_plan berth_i_destruct_cheap = {
-    BERTH_I_DESTRUCT_ALL, 0, 0, 1600000, 1000, false, 2e-5};
+    BERTH_I_DESTRUCT_ALL, 0, 20, 8000000, 4000, false, 2e-5, 32};
 const berth_i_destruct_plan berth_i_destruct_cheap_cut = {
-  BERTH_I_DESTRUCT_ALL, 0, 0, 400000, 1000, false, 2e-5
+  BERTH_I_DESTRUCT_ALL, 0, 0, 800000, 1000, false, 2e-5, 16
 };
 const berth_i_destruct_plan berth_i_destruct_cut = {
-    BERTH_I_DESTRUCT_ALL, 20, 0, 60000000, 2000, true, 2e-5};
+    BERTH_I_DESTRUCT_ALL, 20, 100, 60000000, 4000, true, 2e-5, 0};
 const berth_i_destruct_plan berth_i_destruct_thorough = {
-  BERTH_I_DESTRUCT_ALL, 20, 0, 500000000, 4000, true, 2e-5
+  BERTH_I_DESTRUCT_ALL, 20, 100, 300000000, 4000, true, 2e-5, 0
 };
 
 /* ---- set up ---- */
@@ -85,6 +85,7 @@ static berth_status alloc_scratch(berth_i_destruct *b, const berth_i_destruct_da
   b->mark = berth_i_pool_alloc(&b->pool, 4 * ops, sizeof *b->mark);
   b->frontier = berth_i_pool_alloc(&b->pool, edges, sizeof *b->frontier);
   b->stamp = berth_i_pool_zalloc(&b->pool, 2 * ops, sizeof *b->stamp);
+  b->by_head = berth_i_pool_alloc(&b->pool, ops, sizeof *b->by_head);
   b->side = berth_i_pool_alloc(&b->pool, ops, sizeof *b->side);
   b->port = berth_i_pool_alloc(&b->pool, edges, sizeof *b->port);
   b->slot = berth_i_pool_zalloc(&b->pool, (size_t)whole->n_tensors, sizeof *b->slot);
@@ -111,6 +112,13 @@ static void fill_paths(berth_i_destruct *b, const berth_i_destruct_dag *g) {
 
 /* ---- heads and tails ---- */
 
+/* Loads of intervals prove nothing where devices are idle most of the time. */
+static bool is_dense(const berth_i_destruct *b, const berth_i_destruct_dag *part, double h) {
+  double sum = 0;
+  for (int32_t i = 0; i < part->n; i++) sum += part->p[i];
+  return 2 * sum > b->devices * h;
+}
+
 /* The head of v (dir 1: its tail): the longest path, then what its device must run before it, then
  * the destructive bound of the part of the graph before it. */
 static berth_status raise_head(berth_i_destruct *b, berth_i_destruct_dag *g, int dir, int32_t v,
@@ -131,9 +139,17 @@ static berth_status raise_head(berth_i_destruct *b, berth_i_destruct_dag *g, int
   berth_i_destruct_dag part;
   berth_status st;
   if ((st = berth_i_destruct_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
-  g->h[dir][v] = berth_i_destruct_raise(b, &part, g->h[dir][v], step);
+  if (!(b->rules & BERTH_I_DESTRUCT_LOADS) || is_dense(b, &part, g->h[dir][v]))
+    g->h[dir][v] = berth_i_destruct_raise(b, &part, g->h[dir][v], step);
   berth_i_destruct_dag_release(b, &part);
   return b->st;
+}
+
+/* Lists v among the ops whose heads are known. */
+static void list_by_head(berth_i_destruct *b, const double *h, int32_t v) {
+  int32_t i = b->listed++;
+  for (; i > 0 && h[b->by_head[i - 1]] > h[v]; i--) b->by_head[i] = b->by_head[i - 1];
+  b->by_head[i] = v;
 }
 
 /* Heads in topological order, then tails in the opposite one. */
@@ -142,9 +158,11 @@ static berth_status both_heads(berth_i_destruct *b, berth_i_destruct_dag *g, dou
   for (int dir = 0; dir < 2; dir++) {
     for (int32_t i = 0; i < b->u->cost->g->n_collectives; i++) b->members_end[i] = 0;
     b->deep_most = b->deep_work + b->deep_share;
+    b->listed = 0;
     for (int32_t i = 0; i < g->n && st == BERTH_OK; i++) {
       int32_t v = dir ? g->n - 1 - i : i;
       st = raise_head(b, g, dir, v, step);
+      list_by_head(b, g->h[dir], v);
       berth_i_record_member(b->u->cost->g, b->members_end, dir, b->op[v],
                             g->h[dir][v] + g->p[v]);
     }
@@ -161,35 +179,83 @@ static double simple_bound(const berth_i_destruct *b, const berth_i_destruct_dag
   return berth_i_max(low, sum / b->devices);
 }
 
-/* Heads and tails, which may take two thirds of the work, then the whole from the bound that is
- * there. */
-static berth_status stage(berth_i_destruct *b, berth_i_destruct_dag *g,
-                          const berth_i_destruct_plan *plan, unsigned rules, bool parts,
-                          double *low) {
-  double step = plan->step * berth_i_max(*low, simple_bound(b, g));
-  berth_status st = BERTH_OK;
-  int64_t begun = b->work;
-  b->rules = rules & ~b->unused;
-  b->port_most = b->port_work + plan->work / 4;
-  b->nodes = plan->part_nodes;
-  b->most = begun + plan->work / 3 * 2;
-  if (parts) st = both_heads(b, g, step);
-  if (st != BERTH_OK) return st;
-  b->nodes = plan->nodes;
-  b->most = begun + plan->work;
-  *low = berth_i_destruct_raise(b, g, berth_i_max(*low, simple_bound(b, g)), step);
-  return b->st;
+/* ---- stages ---- */
+
+/* No more than a share of what is left of the work. */
+static void allow(berth_i_destruct *b, const berth_i_destruct_plan *plan, double share) {
+  int64_t left = plan->work > b->work ? plan->work - b->work : 0;
+  b->most = b->work + (int64_t)(share * (double)left);
 }
 
-/* ---- both stages ---- */
+/* The whole, from the bound that is there. */
+static void raise_whole(berth_i_destruct *b, const berth_i_destruct_dag *g, unsigned rules,
+                        int32_t nodes, double step, double *low) {
+  b->rules = rules & ~b->unused;
+  b->nodes = nodes;
+  b->window = b->n;
+  *low = berth_i_destruct_raise(b, g, berth_i_max(*low, simple_bound(b, g)), step);
+}
+
+typedef struct pass {
+  int32_t window, nodes;
+} pass;
+
+/* Heads and tails from parts of rising size: what a small part proves with a search, every larger
+ * one starts from. */
+static berth_status raise_parts(berth_i_destruct *b, berth_i_destruct_dag *g,
+                                const berth_i_destruct_plan *plan, pass p, double step) {
+  bool done = b->window >= b->n || (plan->window > 0 && p.window > plan->window);
+  if (done || !(plan->rules & BERTH_I_DESTRUCT_RECURSE)) return BERTH_OK;
+  b->rules = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS & ~b->unused;
+  b->window = p.window < b->n ? p.window : b->n;
+  b->nodes = p.nodes < plan->part_nodes ? p.nodes : plan->part_nodes;
+  allow(b, plan, 0.4);
+  return both_heads(b, g, step);
+}
+
+/* Small parts; the whole with loads, without a search; larger parts; the whole without and with
+ * loads; parts with loads, and the whole again. */
+static berth_status raise_all(berth_i_destruct *b, berth_i_destruct_dag *g,
+                              const berth_i_destruct_plan *plan, berth_i_destruct_result *out) {
+  static const pass passes[] = { { 8, 20 }, { 16, 50 }, { 32, 100 }, { 64, 100 }, { INT32_MAX, 5 } };
+  double step = plan->step * simple_bound(b, g), low = 0, loads = 0;
+  bool with_loads = plan->rules & BERTH_I_DESTRUCT_LOADS;
+  unsigned without = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS;
+  berth_status st = BERTH_OK;
+  b->window = 0;
+  for (int i = 0; i < 5 && st == BERTH_OK; i++) {
+    if (i == 2 && with_loads) {
+      int32_t window = b->window;
+      allow(b, plan, 0.3);
+      raise_whole(b, g, plan->rules, 0, step, &loads);
+      b->window = window;
+    }
+    st = raise_parts(b, g, plan, passes[i], step);
+  }
+  if (st != BERTH_OK) return st;
+  allow(b, plan, 0.5);
+  raise_whole(b, g, without, plan->nodes, step, &low);
+  out->clusters = low;
+  if (!with_loads) return b->st;
+  low = berth_i_max(low, loads);
+  allow(b, plan, plan->part_loads ? 0.5 : 1);
+  raise_whole(b, g, plan->rules, plan->nodes, step, &low);
+  if (plan->part_loads && (plan->rules & BERTH_I_DESTRUCT_RECURSE) && b->st == BERTH_OK) {
+    b->nodes = plan->part_nodes < 5 ? plan->part_nodes : 5;
+    allow(b, plan, 0.7);
+    if ((st = both_heads(b, g, step)) != BERTH_OK) return st;
+    allow(b, plan, 1);
+    raise_whole(b, g, plan->rules, plan->nodes, step, &low);
+  }
+  out->intervals = low;
+  return b->st;
+}
 
 berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_destruct_scope *scope,
                                        const berth_i_destruct_plan *plan,
                                        berth_i_destruct_result *out) {
   berth_i_destruct b = { .pool = berth_i_pool_empty(u->cost->ctx) };
   berth_i_destruct_dag g = { 0 };
-  bool recurse = plan->rules & BERTH_I_DESTRUCT_RECURSE;
-  double low = 0;
   out->clusters = out->intervals = NAN;
   if (u->n_ops > plan->ops) return BERTH_OK;
   berth_status st;
@@ -198,15 +264,10 @@ berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_des
   if ((st = alloc_scratch(&b, &g)) != BERTH_OK) goto done;
   if ((st = berth_i_destruct_rates(&b)) != BERTH_OK) goto done;
   fill_paths(&b, &g);
-  b.deep_share = plan->work / 4;
+  b.deep_share = plan->work / 8;
+  b.port_most = plan->work / 2;
   /* b.most is 0 here: nothing but paths */
-  if ((st = both_heads(&b, &g, 0)) != BERTH_OK) goto done;
-  st = stage(&b, &g, plan, plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS, recurse, &low);
-  if (st != BERTH_OK) goto done;
-  out->clusters = low;
-  if (!(plan->rules & BERTH_I_DESTRUCT_LOADS)) goto done;
-  st = stage(&b, &g, plan, plan->rules, recurse && plan->part_loads, &low);
-  if (st == BERTH_OK) out->intervals = low;
+  if ((st = both_heads(&b, &g, 0)) == BERTH_OK) st = raise_all(&b, &g, plan, out);
 done:
   out->work = b.work;
   berth_i_destruct_dag_release(&b, &g);

@@ -97,6 +97,8 @@ typedef struct berth_i_destruct {
   double *members_end;          /* [collectives] when the last member ended, or how long it is from
                                    the first consumer on */
   int32_t nodes;         /* of one search */
+  int32_t window;        /* ops of a part beside its end at most: the latest */
+  int32_t *by_head, listed; /* [n] rows whose head (tail) is known, by that */
   int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
   int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep
                                                may take */
@@ -146,7 +148,8 @@ enum { BERTH_I_DESTRUCT_OPEN, BERTH_I_DESTRUCT_SAME, BERTH_I_DESTRUCT_APART };
 
 /* dag.c */
 berth_status berth_i_destruct_dag_whole(berth_i_destruct *b, berth_i_destruct_dag *g);
-/** What comes before v (dir 1: after it), and v with no time of its own. */
+/** What comes before v (dir 1: after it), the latest b->window ops of that, and v with no time of
+ * its own. Whatever is left out makes no head in the part smaller: they are known. */
 berth_status berth_i_destruct_dag_part(berth_i_destruct *b,
                                        const berth_i_destruct_dag *whole,
                                        int dir, int32_t v,
@@ -225,11 +228,12 @@ double berth_i_destruct_raise(berth_i_destruct *b,
 /* destructive.c */
 typedef struct berth_i_destruct_plan {
   unsigned rules;
-  int32_t nodes, part_nodes;
-  int64_t work;          /* of each stage at most */
+  int32_t nodes, part_nodes; /* of a search of the whole, of a part at most */
+  int64_t work;
   int32_t ops;           /* nothing is done for more */
   bool part_loads;       /* interval loads for heads and tails, too */
   double step;           /* relative to the bound */
+  int32_t window;        /* ops of parts at most; 0: all that come before */
 } berth_i_destruct_plan;
 typedef struct berth_i_destruct_result {
   double clusters, intervals; /* s; NaN: too many ops, or not requested. intervals is not smaller */

@@ -135,7 +135,7 @@ void berth_i_destruct_decide(berth_i_destruct *b, berth_i_destruct_state *s,
 static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
   int32_t first[64], d;
   for (d = 0; d < 64; d++) first[d] = BERTH_NONE;
-  for (int32_t i = 0; i < b->n; i++) b->mark[i] = BERTH_NONE;
+  for (int32_t i = 0; i < s->g->n; i++) b->mark[b->u->of[b->op[s->g->id[i]]]] = BERTH_NONE;
   for (int32_t i = 0; i < s->g->n; i++) {
     int32_t *mate = &b->mark[b->u->of[b->op[s->g->id[i]]]];
     if (*mate != BERTH_NONE) merge(b, s, *mate, i);
@@ -150,17 +150,18 @@ static void merge_given(berth_i_destruct *b, berth_i_destruct_state *s) {
   }
 }
 
-/* The bytes of a unit are with its first op here.  b->mark: 1: counted */
+/* The bytes of a unit are with its first op here; in a part that leaves ops out, others do not
+ * count.  b->mark: 1: counted */
 static void fill_bytes(berth_i_destruct *b, berth_i_destruct_state *s) {
   static const berth_i_least_bytes none = { 0, 0, 0 };
   if (!s->bytes) return;
-  for (int32_t i = 0; i < b->n; i++) b->mark[i] = 0;
+  for (int32_t i = 0; i < b->u->n; i++) b->mark[i] = 0;
   for (int32_t i = 0; i < s->g->n; i++) {
     int32_t unit = b->u->of[b->op[s->g->id[i]]];
     s->bytes[i] = b->mark[unit] ? none : berth_i_least_unit(&b->kinds->least, unit);
     b->mark[unit] = 1;
   }
-  for (int32_t i = 0; i < b->u->n; i++) {
+  for (int32_t i = 0; i < b->u->n && b->window >= b->n; i++) {
     if (!b->mark[i]) berth_i_least_add(&s->rest, berth_i_least_unit(&b->kinds->least, i));
   }
   s->merged = true;

@@ -108,7 +108,7 @@ TEST("an interrupt ends it") {
 
 TEST("without work nothing is raised; beyond the number of ops nothing is said") {
   berth_i_destruct_plan plan = {
-      BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_DEEP, 8, 3, 0, 64, true, 1e-4};
+      BERTH_I_DESTRUCT_ALL & ~BERTH_I_DESTRUCT_DEEP, 8, 3, 0, 64, true, 1e-4, 0};
   problem p;
   join_of(&p, 6, 4, 3);
   made m = problem_make(&p);

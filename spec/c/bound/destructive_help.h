@@ -6,7 +6,7 @@
 #include "place/place_search.h"
 
 static berth_i_destruct_result destructive(const problem *p, unsigned rules) {
-  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
+  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4, 0 };
   berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   made m = problem_make(p);

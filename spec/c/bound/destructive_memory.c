@@ -5,7 +5,7 @@
 
 /* NaN: proved that nothing fits. */
 static double destructive(const problem *p, berth_memory_policy memory, unsigned rules) {
-  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
+  berth_i_destruct_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4, 0 };
   berth_i_destruct_result b = { NAN, NAN, 0 };
   berth_i_units u;
   made m = problem_make(p);
