@@ -204,10 +204,10 @@ typedef struct pass {
  * one starts from. */
 static berth_status raise_parts(berth_i_destruct *b, berth_i_destruct_dag *g,
                                 const berth_i_destruct_plan *plan, pass p, double step) {
-  bool done = b->window >= b->n || (plan->window > 0 && p.window > plan->window);
-  if (done || !(plan->rules & BERTH_I_DESTRUCT_RECURSE)) return BERTH_OK;
+  int32_t widest = plan->window > 0 && plan->window < b->n ? plan->window : b->n;
+  if (b->window >= widest || !(plan->rules & BERTH_I_DESTRUCT_RECURSE)) return BERTH_OK;
   b->rules = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS & ~b->unused;
-  b->window = p.window < b->n ? p.window : b->n;
+  b->window = p.window < widest ? p.window : widest;
   b->nodes = p.nodes < plan->part_nodes ? p.nodes : plan->part_nodes;
   allow(b, plan, 0.4);
   return both_heads(b, g, step);
@@ -242,7 +242,7 @@ static berth_status raise_all(berth_i_destruct *b, berth_i_destruct_dag *g,
   raise_whole(b, g, plan->rules, plan->nodes, step, &low);
   if (plan->part_loads && (plan->rules & BERTH_I_DESTRUCT_RECURSE) && b->st == BERTH_OK) {
     b->nodes = plan->part_nodes < 5 ? plan->part_nodes : 5;
-    allow(b, plan, 0.7);
+    allow(b, plan, 0.7); /* the window is that of the whole */
     if ((st = both_heads(b, g, step)) != BERTH_OK) return st;
     allow(b, plan, 1);
     raise_whole(b, g, plan->rules, plan->nodes, step, &low);

@@ -1,14 +1,14 @@
-/* Destructive bounds against the best of all schedules of small random problems: all rules, and
- * each alone. */
+/* Destructive bounds against the best of all schedules of small random problems: all rules, each
+ * alone, and heads and tails of small parts. */
 #include "destructive_help.h"
 
-static void check_below(const problem *p, double best, unsigned rules, int round) {
-  berth_i_destruct_result b = destructive(p, rules);
+static void check_below(const problem *p, double best, unsigned rules, int32_t window, int round) {
+  berth_i_destruct_result b = destructive_in(p, rules, window);
   CHECK(b.clusters <= best * (1 + 1e-9));
   CHECK(!(b.intervals > best * (1 + 1e-9)) && !(b.intervals < b.clusters));
   if (!check_bad) return;
-  printf("# round %d, rules %u: clusters %.9g, intervals %.9g, best %.9g\n", round, rules,
-         b.clusters, b.intervals, best);
+  printf("# round %d, rules %u, window %d: clusters %.9g, intervals %.9g, best %.9g\n", round, rules,
+         window, b.clusters, b.intervals, best);
 }
 
 static void restrict_ops(problem *p, berth_rng *rng) {
@@ -71,8 +71,9 @@ TEST("no schedule beats them: joins, forks, uneven devices, pins, groups; each r
     problem p;
     random_case(&p, &rng, i);
     double best = optimum(&p, 0);
-    check_below(&p, best, BERTH_I_DESTRUCT_ALL, i);
-    check_below(&p, best, rules[i % SETS], i);
+    check_below(&p, best, BERTH_I_DESTRUCT_ALL, 0, i);
+    check_below(&p, best, BERTH_I_DESTRUCT_ALL, 1 + i % 4, i);
+    check_below(&p, best, rules[i % SETS], 0, i);
     berth_i_destruct_result b = destructive(&p, BERTH_I_DESTRUCT_ALL);
     if (!(largest(&b) > 0)) continue;
     used++;
