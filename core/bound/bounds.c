@@ -35,7 +35,7 @@ static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
   return BERTH_OK;
 }
 
-/* ---- levels ---- */
+/* ---- heads and tails ---- */
 
 static double unit_least(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
@@ -45,9 +45,10 @@ static double unit_least(const berth_i_units *u, int32_t unit) {
   return least;
 }
 
-/* Heads and tails; with `thorough` those with transfers replace those without. */
+/* Heads and tails; those with transfers replace those without, if requested. */
 static berth_status fill_levels(const berth_i_units *u, const berth_bounds_options *o,
-                                const double *collective_time, levels *l, berth_bounds *b) {
+                                bool transfers, const double *collective_time, levels *l,
+                                berth_bounds *b) {
   const berth_graph *g = u->cost->g;
   for (int32_t i = 0; i < u->n_ops; i++) {
     l->least[i] = INFINITY; /* an op runs where its whole group can */
@@ -63,7 +64,7 @@ static berth_status fill_levels(const berth_i_units *u, const berth_bounds_optio
     b->critical_path = fmax(b->critical_path, l->tail[i]);
     l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
   }
-  if (o->thorough && !paths_only(u->cost)) {
+  if (transfers && !paths_only(u->cost)) {
     st = berth_i_heads_tails(u, o->links, collective_time, l->least, l->head, l->tail);
     if (st == BERTH_OK) st = solve_lp(u->cost, o->gap, &b->lp);
     if (st != BERTH_OK) return st;
@@ -256,27 +257,69 @@ static void name_best(berth_bounds *b) {
   take_if_larger(b, b->link_cut, "link cut");
 }
 
-/* With `thorough` the cheap bound comes first: bisection may end lower than that, and a proof that
+/* ---- levels of search ---- */
+
+typedef struct search_level {
+  const char *name;
+  double least;                            /* million steps of `effort` that it needs */
+  const berth_i_destruct_plan *plan, *cut; /* NULL: no search */
+  int32_t cuts;
+  bool transfers;                          /* also `transfers` and `lp` */
+} search_level;
+
+enum { PATHS, LINEAR, CHEAP, WINDOWS, THOROUGH, LEVELS };
+
+static const search_level level_of[LEVELS] = {
+  { "paths", 0, NULL, NULL, 0, false },
+  { "linear program", 0, NULL, NULL, 0, true },
+  { "cheap", 1, &berth_i_destruct_cheap, &berth_i_destruct_cheap_cut, 1, false },
+  { "windows", 30, &berth_i_destruct_windows, &berth_i_destruct_cheap_cut, 1, true },
+  { "thorough", 120, &berth_i_destruct_thorough, &berth_i_destruct_cut, 3, true },
+};
+
+/* The highest that the effort affords, or that is requested. A search counts the paths between all
+ * pairs of ops; on graphs too large for it, the linear program takes some 2000 steps an edge. */
+static int choose_level(const berth_graph *g, const berth_bounds_options *o) {
+  double paths = 1e-6 * berth_i_destruct_path_steps(g->n_ops, g->n_edges);
+  int k = o->thorough || o->effort > 0 ? THOROUGH : CHEAP;
+  for (; k >= CHEAP; k--) {
+    bool enough = !(o->effort > 0) || o->effort >= level_of[k].least + 2 * paths;
+    if (enough && g->n_ops <= level_of[k].plan->ops) return k;
+    if (o->thorough) break;
+  }
+  bool large = g->n_ops > level_of[THOROUGH].plan->ops;
+  return o->thorough || (large && o->effort > 2e-3 * g->n_edges) ? LINEAR : PATHS;
+}
+
+/* Work of a level: all of `effort` but what cuts may take. */
+static berth_i_destruct_plan with_effort(const berth_i_destruct_plan *plan, double effort,
+                                         double share) {
+  berth_i_destruct_plan p = *plan;
+  if (effort > 0) p.work = (int64_t)(1e6 * effort * share);
+  return p;
+}
+
+/* Above the cheap level that one comes first: bisection may end lower than it, and a proof that
  * there is no schedule ends the computation. */
 static berth_status take_destructive(const berth_i_units *u, const berth_bounds_options *o,
-                                     const double *collective_time, berth_bounds *b,
-                                     berth_obstacle *why) {
-  bool deep = o->thorough;
-  const berth_i_destruct_plan *plan = deep ? &berth_i_destruct_thorough : &berth_i_destruct_cheap;
+                                     const search_level *v, const double *collective_time,
+                                     berth_bounds *b, berth_obstacle *why) {
   berth_i_destruct_result found = { NAN, NAN, 0 }, cheap = found;
   berth_i_destruct_scope scope = { NULL, NULL, 0, o->links, collective_time };
-  if (u->n_ops > plan->ops) return BERTH_OK;
+  if (!v->plan) return BERTH_OK;
+  berth_i_destruct_plan plan = with_effort(v->plan, o->effort, 0.75),
+                        cut = with_effort(v->cut, o->effort, 0.25 / v->cuts);
   berth_i_kinds k;
   berth_status st;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
   if (berth_i_memory_counts(u->cost, u->memory)) scope.kinds = &k;
-  if (deep) {
+  if (v != &level_of[CHEAP] && u->n_ops <= berth_i_destruct_cheap.ops) {
     st = berth_i_destructive_bound(u, &scope, &berth_i_destruct_cheap, &cheap);
     if (st == BERTH_OK) st = refuse_endless(u->cost, fmax(cheap.clusters, cheap.intervals), why);
+    plan.work -= cheap.work;
   }
-  if (st == BERTH_OK) st = berth_i_destructive_bound(u, &scope, plan, &found);
-  plan = deep ? &berth_i_destruct_cut : &berth_i_destruct_cheap_cut;
-  if (st == BERTH_OK) st = berth_i_destruct_cuts(u, &scope, plan, deep ? 3 : 1, &b->link_cut);
+  if (st == BERTH_OK) st = berth_i_destructive_bound(u, &scope, &plan, &found);
+  if (st == BERTH_OK) st = berth_i_destruct_cuts(u, &scope, &cut, v->cuts, &b->link_cut);
   berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
   b->clusters = fmax(found.clusters, cheap.clusters); /* NaN: not computed */
@@ -290,6 +333,7 @@ berth_bounds_options berth_bounds_default(const berth_graph *g) {
   return (berth_bounds_options){ .memory = berth_place_default(g).memory,
                                  .param_multiple = 1,
                                  .gap = 1e-3,
+                                 .effort = 0,
                                  .links = BERTH_LINKS_FREE };
 }
 
@@ -303,6 +347,8 @@ const berth_option_table *berth_bounds_option_table(void) {
     BERTH_I_PARAM_MULTIPLE_ROW(berth_bounds_options, param_multiple),
     BERTH_I_LINKS_ROW(berth_bounds_options, links),
     { FIELD(thorough, FLAG), .text = "also bounds that a search or the linear program finds" },
+    { FIELD(effort, NUMBER), .low = 0,
+      .text = "million steps that searches may take, some 3 ms each; 0: as `thorough` says" },
     { FIELD(gap, NUMBER), .low = 1e-9,
       .text = "thorough: relative gap to which the linear program is solved" },
     { .key = NULL }
@@ -310,8 +356,8 @@ const berth_option_table *berth_bounds_option_table(void) {
   BERTH_I_OPTION_TABLE("bounds", options, berth_bounds_options, set_defaults);
 }
 
-static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b,
-                            berth_obstacle *why) {
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o,
+                            const search_level *v, berth_bounds *b, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n_ops;
   double *collective_time = berth_i_pool_alloc(&scratch, (size_t)u->cost->g->n_collectives,
@@ -321,7 +367,7 @@ static berth_status compute(const berth_i_units *u, const berth_bounds_options *
   if (st != BERTH_OK) goto done;
   levels l = { level, level + n, level + 2 * n, level + 3 * n, level + 4 * n };
   if ((st = berth_i_least_collective_times(u, collective_time)) != BERTH_OK) goto done;
-  if ((st = fill_levels(u, o, collective_time, &l, b)) != BERTH_OK) goto done;
+  if ((st = fill_levels(u, o, v->transfers, collective_time, &l, b)) != BERTH_OK) goto done;
   if ((st = serial_bound(u, &l, &serial)) != BERTH_OK) goto done;
   if ((st = shared_bound(u, &l, BERTH_MEMORY_NONE, &b->work, why)) != BERTH_OK) goto done;
   b->work = fmax(b->work, serial);
@@ -330,7 +376,7 @@ static berth_status compute(const berth_i_units *u, const berth_bounds_options *
     if ((st = shared_bound(u, &l, u->memory, &b->memory, why)) != BERTH_OK) goto done;
     b->memory = fmax(b->memory, b->work);
   }
-  if (!paths_only(u->cost)) st = take_destructive(u, o, collective_time, b, why);
+  if (!paths_only(u->cost)) st = take_destructive(u, o, v, collective_time, b, why);
 done:
   berth_i_pool_free(&scratch);
   return st;
@@ -340,13 +386,17 @@ berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *
                                   berth_bounds *out, berth_obstacle *why) {
   if (!cost) return BERTH_EINVAL;
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
-  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
+  berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN, NULL };
   berth_status st;
   if ((st = berth_options_check(cost->ctx, berth_bounds_option_table(), &o)) != BERTH_OK) return st;
+  if (o.thorough && o.effort > 0)
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "bounds: effort: excludes thorough");
+  const search_level *v = &level_of[choose_level(cost->g, &o)];
+  b.level = v->name;
   berth_i_units u;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK)
     return st;
-  st = compute(&u, &o, &b, why);
+  st = compute(&u, &o, v, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;
   name_best(&b);

@@ -1,7 +1,7 @@
 /* Destructive bounds of the whole graph: a makespan is disproved (search.c), the bound is the
  * largest one. Heads and tails come first, op by op, each the bound of the part of the graph before
- * (after) it: they are the windows that all rules work on. Two stages, without and with the loads
- * of intervals; the second one starts from the windows of the first.
+ * (after) it: they are the windows that all rules work on. Parts are small first, and searched:
+ * what delays a join is mostly near it, and a search of a few ops is cheap and complete.
  * Work is counted, so that the answer depends on nothing else. O(ops edges) and plan->work.
  * Source: Klein, Scholl, "Computing lower bounds by destructive improvement", 1999; the rules are
  * named in their files. */
@@ -9,14 +9,19 @@
 #include "destructive_internal.h"
 
 const berth_i_destruct_plan berth_i_destruct_cheap = {
-    BERTH_I_DESTRUCT_ALL, 0, 20, 8000000, 4000, false, 2e-5, 32};
+  BERTH_I_DESTRUCT_ALL, 0, 20, 8000000, 1000, false, 2e-5, 32
+};
 const berth_i_destruct_plan berth_i_destruct_cheap_cut = {
   BERTH_I_DESTRUCT_ALL, 0, 0, 800000, 1000, false, 2e-5, 16
 };
-const berth_i_destruct_plan berth_i_destruct_cut = {
-    BERTH_I_DESTRUCT_ALL, 20, 100, 60000000, 4000, true, 2e-5, 0};
+const berth_i_destruct_plan berth_i_destruct_windows = {
+  BERTH_I_DESTRUCT_ALL, 20, 100, 60000000, 4000, false, 2e-5, 64
+};
 const berth_i_destruct_plan berth_i_destruct_thorough = {
-  BERTH_I_DESTRUCT_ALL, 20, 100, 300000000, 4000, true, 2e-5, 0
+  BERTH_I_DESTRUCT_ALL, 20, 100, 220000000, 4000, true, 2e-5, 0
+};
+const berth_i_destruct_plan berth_i_destruct_cut = {
+  BERTH_I_DESTRUCT_ALL, 20, 100, 40000000, 4000, true, 2e-5, 0
 };
 
 /* ---- set up ---- */
@@ -93,6 +98,10 @@ static berth_status alloc_scratch(berth_i_destruct *b, const berth_i_destruct_da
   b->members_end =
       berth_i_pool_alloc(&b->pool, (size_t)whole->n_collectives, sizeof *b->members_end);
   return berth_i_pool_status(&b->pool);
+}
+
+double berth_i_destruct_path_steps(int32_t ops, int32_t edges) {
+  return ((double)edges + ops) * ops / 8;
 }
 
 /* From each row, in topological order.  O(ops * edges) */
@@ -200,38 +209,39 @@ typedef struct pass {
   int32_t window, nodes;
 } pass;
 
-/* Heads and tails from parts of rising size: what a small part proves with a search, every larger
+/* Heads and tails from parts of so many ops: what a small part proves with a search, every larger
  * one starts from. */
 static berth_status raise_parts(berth_i_destruct *b, berth_i_destruct_dag *g,
                                 const berth_i_destruct_plan *plan, pass p, double step) {
   int32_t widest = plan->window > 0 && plan->window < b->n ? plan->window : b->n;
-  if (b->window >= widest || !(plan->rules & BERTH_I_DESTRUCT_RECURSE)) return BERTH_OK;
+  int32_t nodes = p.nodes < plan->part_nodes ? p.nodes : plan->part_nodes;
+  int32_t window = p.window < widest ? p.window : widest;
+  if (b->window == window && b->nodes == nodes) return BERTH_OK; /* as before */
   b->rules = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS & ~b->unused;
-  b->window = p.window < widest ? p.window : widest;
-  b->nodes = p.nodes < plan->part_nodes ? p.nodes : plan->part_nodes;
-  allow(b, plan, 0.4);
+  b->window = window;
+  b->nodes = nodes;
+  allow(b, plan, 0.3);
   return both_heads(b, g, step);
 }
 
-/* Small parts; the whole with loads, without a search; larger parts; the whole without and with
- * loads; parts with loads, and the whole again. */
+/* Parts and the whole with loads, without a search; parts of rising size; the whole without and
+ * with loads; parts with loads, and the whole again. */
 static berth_status raise_all(berth_i_destruct *b, berth_i_destruct_dag *g,
                               const berth_i_destruct_plan *plan, berth_i_destruct_result *out) {
-  static const pass passes[] = { { 8, 20 }, { 16, 50 }, { 32, 100 }, { 64, 100 }, { INT32_MAX, 5 } };
+  static const pass passes[] = { { 32, 0 },   { 8, 20 },   { 16, 50 },
+                                 { 32, 100 }, { 64, 100 }, { INT32_MAX, 5 } };
+  enum { PASSES = sizeof passes / sizeof *passes, FIRST = 1 };
   double step = plan->step * simple_bound(b, g), low = 0, loads = 0;
-  bool with_loads = plan->rules & BERTH_I_DESTRUCT_LOADS;
+  bool with_loads = plan->rules & BERTH_I_DESTRUCT_LOADS,
+       recurse = plan->rules & BERTH_I_DESTRUCT_RECURSE;
   unsigned without = plan->rules & ~(unsigned)BERTH_I_DESTRUCT_LOADS;
   berth_status st = BERTH_OK;
-  b->window = 0;
-  for (int i = 0; i < 5 && st == BERTH_OK; i++) {
-    if (i == 2 && with_loads) {
-      int32_t window = b->window;
-      allow(b, plan, 0.3);
-      raise_whole(b, g, plan->rules, 0, step, &loads);
-      b->window = window;
-    }
+  for (int i = 0; i < FIRST && recurse && st == BERTH_OK; i++)
     st = raise_parts(b, g, plan, passes[i], step);
-  }
+  allow(b, plan, 0.4);
+  if (with_loads && st == BERTH_OK) raise_whole(b, g, plan->rules, 0, step, &loads);
+  for (int i = FIRST; i < PASSES && recurse && st == BERTH_OK; i++)
+    st = raise_parts(b, g, plan, passes[i], step);
   if (st != BERTH_OK) return st;
   allow(b, plan, 0.5);
   raise_whole(b, g, without, plan->nodes, step, &low);
@@ -240,9 +250,9 @@ static berth_status raise_all(berth_i_destruct *b, berth_i_destruct_dag *g,
   low = berth_i_max(low, loads);
   allow(b, plan, plan->part_loads ? 0.5 : 1);
   raise_whole(b, g, plan->rules, plan->nodes, step, &low);
-  if (plan->part_loads && (plan->rules & BERTH_I_DESTRUCT_RECURSE) && b->st == BERTH_OK) {
+  if (plan->part_loads && recurse && b->st == BERTH_OK) { /* the window is the whole now */
     b->nodes = plan->part_nodes < 5 ? plan->part_nodes : 5;
-    allow(b, plan, 0.7); /* the window is that of the whole */
+    allow(b, plan, 0.7);
     if ((st = both_heads(b, g, step)) != BERTH_OK) return st;
     allow(b, plan, 1);
     raise_whole(b, g, plan->rules, plan->nodes, step, &low);
@@ -264,6 +274,7 @@ berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_des
   if ((st = alloc_scratch(&b, &g)) != BERTH_OK) goto done;
   if ((st = berth_i_destruct_rates(&b)) != BERTH_OK) goto done;
   fill_paths(&b, &g);
+  b.work = (int64_t)berth_i_destruct_path_steps(g.n, g.m);
   b.deep_share = plan->work / 8;
   b.port_most = plan->work / 2;
   /* b.most is 0 here: nothing but paths */

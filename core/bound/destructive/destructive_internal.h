@@ -216,8 +216,8 @@ void berth_i_destruct_loads(berth_i_destruct *b, berth_i_destruct_state *s);
 /** By the prices that make the bound of work largest, whatever memory there is. */
 berth_status berth_i_destruct_rates(berth_i_destruct *b);
 
-/* dual.c: items of sizes x[n] do not fit into `bins` bins of size 1. */
-bool berth_i_destruct_overfull(const double *x, int32_t n, int32_t bins);
+/* dual.c: items of sizes x[n], 0 to 1, do not fit into `bins` bins of size 1; x is sorted. */
+bool berth_i_destruct_overfull(double *x, int32_t n, int32_t bins);
 
 /* search.c */
 /** Raises a lower bound in steps from `step` on as far as it can be. */
@@ -239,7 +239,10 @@ typedef struct berth_i_destruct_result {
   double clusters, intervals; /* s; NaN: too many ops, or not requested. intervals is not smaller */
   int64_t work;
 } berth_i_destruct_result;
-extern const berth_i_destruct_plan berth_i_destruct_cheap, berth_i_destruct_thorough;
+extern const berth_i_destruct_plan berth_i_destruct_cheap, berth_i_destruct_windows,
+    berth_i_destruct_thorough;
+/** What the paths between all pairs take, in items handled. */
+double berth_i_destruct_path_steps(int32_t ops, int32_t edges);
 typedef struct berth_i_destruct_scope {
   const berth_i_kinds *kinds; /* with memory; NULL: memory plays no part */
   const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as

@@ -210,7 +210,7 @@ static bool unpackable(berth_i_destruct *b, loads *w) {
     double part = w->weight[k] / (w->width * (w->to - w->from));
     if (part > 1e-3) x[n++] = berth_i_min(1, part);
   }
-  b->work += 12 * n;
+  b->work += 24 * n;
   return berth_i_destruct_overfull(x, n, b->places);
 }
 

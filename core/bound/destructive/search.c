@@ -22,7 +22,7 @@ static void force(berth_i_destruct *b, berth_i_destruct_state *s) {
       berth_i_destruct_decide(b, s, e, BERTH_I_DESTRUCT_SAME);
     }
   }
-  b->work += g->m;
+  b->work += 2 * g->m;
 }
 
 static bool exhausted(const berth_i_destruct *b) { return b->st != BERTH_OK || b->work >= b->most; }
@@ -88,6 +88,7 @@ static bool refute(berth_i_destruct *b, const berth_i_destruct_dag *g, double li
   if (exhausted(b) || (b->st = berth_i_interrupted(b->ctx)) != BERTH_OK) return false;
   berth_i_destruct_state s;
   if ((b->st = berth_i_destruct_state_init(b, g, limit, &s)) != BERTH_OK) return false;
+  b->work += 4 * g->n + g->m;
   bool refuted = refute_state(b, &s, &nodes);
   berth_i_destruct_state_release(b, &s);
   return refuted && b->st == BERTH_OK;

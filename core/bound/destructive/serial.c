@@ -100,7 +100,7 @@ void berth_i_destruct_join(berth_i_destruct *b, berth_i_destruct_state *s, int d
     int32_t v = dir ? n - 1 - i : i;
     if (joins_anew(s, dir, v)) berth_i_destruct_lift(s, dir, v, join_value(b, s, dir, v));
   }
-  b->work += s->g->m;
+  b->work += n + 2 * s->g->m;
   s->swept[dir] = s->clock;
 }
 

@@ -40,6 +40,7 @@ berth_status berth_i_destruct_state_copy(berth_i_destruct *b, const berth_i_dest
   berth_status st = alloc_state(b, from->g, s);
   if (st != BERTH_OK) return st;
   memcpy(s->block, from->block, from->size);
+  b->work += from->g->n;
   s->limit = from->limit;
   s->slip = from->slip;
   s->rest = from->rest;

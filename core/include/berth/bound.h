@@ -24,17 +24,19 @@ typedef struct berth_bounds_options {
                                  top of all parameters what one op runs with (workspace, outputs,
                                  inputs). Default as in the simulator */
   double param_multiple;      /* as in berth_sim_options; default 1 */
-  int thorough;               /* 0 (default): critical path, work, memory: transfers take no time in
-                                 any of them; clusters, intervals and a link cut with few steps, up
-                                 to 1000 ops. Collectives take time in all. 1: also transfers and
-                                 lp; in work and memory devices wait for transfers, too; clusters,
-                                 intervals and link cuts with a short search and loads of intervals
-                                 in every part, up to 2000 ops */
+  int thorough;               /* 0 (default): level "cheap"; up to 1000 ops, above "paths". 1: level
+                                 "thorough", up to 4000 ops, above "linear program". Transfers take
+                                 no time in critical path, work and memory of "paths" and "cheap";
+                                 in work and memory of the others devices wait for them, too.
+                                 Collectives take time in all */
   double gap;                 /* thorough: relative gap to which the linear program is solved;
                                  default 0.001. `lp` is its certified lower end, so that a wide gap
                                  makes it smaller, never wrong */
   berth_links links;          /* on which the schedules run; default FREE, and then the bounds hold
                                  for all of them */
+  double effort;              /* million steps that bounds by search may take, about 3 ms each; the
+                                 highest level that they afford is computed (`level`). 0 (default):
+                                 as `thorough` says; above 0 excludes it */
 } berth_bounds_options;
 /** @param g decides the memory policy as for berth_place_default */
 berth_bounds_options berth_bounds_default(const berth_graph *g);
@@ -57,6 +59,12 @@ typedef struct berth_bounds {
                            computed */
   double link_cut;      /* s, "link cut": the same of parts of the devices, between which links are
                            thin; NaN: not computed, as where all pairs of devices are as close */
+  const char *level;    /* what was computed. "paths": critical path, work, memory. "linear
+                           program": also transfers and lp, for more than 4000 ops. "cheap": paths,
+                           and clusters, intervals and a link cut with few steps, up to 1000 ops.
+                           "windows": these, transfers and lp, with a search in parts of up to 64
+                           ops, up to 4000 ops. "thorough": parts of any size, loads of intervals in
+                           them, three link cuts */
 } berth_bounds;
 
 /**
@@ -99,7 +107,9 @@ typedef struct berth_bounds {
  * dual feasible functions apply. A join that keeps its producers together, or sends some across and
  * so shortens their windows, adds to that. A few open edges are tested both ways. Heads and tails
  * themselves come first, one after another, as bounds of the part of the graph that is before
- * (after) the op. What an op's device must have done before it is also traced through the depth of
+ * (after) the op: of the latest 8, 16, 32, 64 ops there and then of all, each with a search, for
+ * most of what delays a join is near it. What an op's device must have done before it is also
+ * traced through the depth of
  * the graph: back through every edge that would deliver too late if it crossed. Memory takes part
  * under every policy but NONE: what is sure to share a device must fit (counted as for "memory"),
  * or some edge crosses; two clusters that no device holds are apart; all have to be packed.
@@ -121,11 +131,11 @@ typedef struct berth_bounds {
  *         order; largest op, or total; or a bound beyond everything one after another: what has to
  *         be apart has no route, reported without op; not all infeasible problems are proved so);
  *         BERTH_ENOMEM; BERTH_EINTERRUPT
- * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 4 million
- * steps (some 0.05 s), those of link cuts included; a quarter more for ports. `thorough`: beside
- * the linear program O(edges log(edges) + devices^2), with prices from a user's table O(tensors x
- * devices^2); up to 2000 ops one thousand million steps (some 15 s) at most, and a third of that
- * for cuts
+ * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 9 million
+ * steps (some 0.03 s), those of link cuts included; half as much again for ports. `thorough`:
+ * beside the linear program O(edges log(edges) + devices^2), with prices from a user's table
+ * O(tensors x devices^2); up to 4000 ops 220 million steps (some 0.7 s) at most, and 40 million for
+ * each of three cuts. `effort`: three quarters for devices, one for link cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts,
                                   berth_bounds *out, berth_obstacle *why);

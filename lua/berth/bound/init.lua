@@ -20,7 +20,8 @@ function mt.__tostring(b)
   for _, name in ipairs(NAMES) do
     if b[name[1]] then parts[#parts + 1] = name[2] .. " " .. time(b[name[1]]) end
   end
-  local line = ("bound %s (%s): %s"):format(time(b.best), b.name, table.concat(parts, ", "))
+  local line = ("bound %s (%s; level %s): %s"):format(time(b.best), b.name, b.level,
+    table.concat(parts, ", "))
   if not b.achieved then return line end
   if b.achieved < 1 - 1e-9 then
     return ("%s; the makespan is below it: no schedule's"):format(line)
@@ -61,10 +62,12 @@ end
 
 --- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, gap,
---  makespan (a result, or s), place (links, tau, gap), cost
+-- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, effort
+--  (million steps, about 3 ms each: the highest level that they afford), gap, makespan (a result,
+--  or s), place (links, tau, gap), cost
 -- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best
---  (s), name, rho, closed, guarantees, achieved
+--  (s), name, level ("paths", "linear program", "cheap", "windows", "thorough"), rho, closed,
+--  guarantees, achieved
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

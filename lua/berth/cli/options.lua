@@ -219,7 +219,7 @@ end
 
 --- Of berth.bounds.
 function options.for_bounds(given)
-  local out = pick_named(given, { "links", "memory", "param-multiple", "thorough", "gap",
+  local out = pick_named(given, { "links", "memory", "param-multiple", "thorough", "effort", "gap",
     "makespan" }, {})
   if given.links then out.place = { links = given.links } end
   return priced(given, out)

@@ -1,6 +1,6 @@
 /* Lower bounds of the makespan, and the guarantees of placers. The cheap bounds of a cost are kept
  * in its box, keyed by memory, multiple and links: simulating again and again prices them once.
- * Thorough bounds are computed anew. Each bound and its source: berth/bound.h. */
+ * Others are computed anew. Each bound and its source: berth/bound.h. */
 #include "base/binding.h"
 #include <math.h>
 
@@ -61,7 +61,9 @@ static void read_call(lua_State *L, int t, const bl_where *w,
   a->bounds = berth_bounds_default(g);
   a->proved = berth_guarantee_default(g);
   bl_read_options(L, t, w, berth_bounds_option_table(), &a->bounds);
-  if (!a->bounds.thorough && bl_is_given(L, t, "gap")) bl_wrong(L, w, "gap", "requires thorough");
+  if (a->bounds.thorough && a->bounds.effort > 0) bl_wrong(L, w, "effort", "excludes thorough");
+  if (!a->bounds.thorough && !(a->bounds.effort > 0) && bl_is_given(L, t, "gap"))
+    bl_wrong(L, w, "gap", "requires thorough or effort");
   bl_get_quantity(L, t, w, "makespan", BERTH_SECONDS, &a->proved.makespan);
   if (isinf(a->proved.makespan)) bl_wrong(L, w, "makespan", "is infinite");
   read_placer(L, t, w, &a->proved);
@@ -69,12 +71,12 @@ static void read_call(lua_State *L, int t, const bl_where *w,
   a->proved.param_multiple = a->bounds.param_multiple;
 }
 
-/* [-0, +0] Cheap bounds are taken from the box, thorough ones are computed. @param cost that of the
+/* [-0, +0] Cheap bounds are taken from the box, others are computed. @param cost that of the
  * box, retained by the caller, for a hook may close the box meanwhile */
 static berth_status compute(bl_cost_box *box, berth_cost *cost, bounds_call *a, berth_bounds *b,
                             berth_guarantees *k, berth_obstacle *why) {
   berth_status st;
-  if (!a->bounds.thorough) {
+  if (!a->bounds.thorough && !(a->bounds.effort > 0)) {
     st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, a->bounds.links, b, why);
   } else {
     st = berth_bounds_compute(cost, &a->bounds, b, why);
@@ -108,7 +110,7 @@ static void push_guarantees(lua_State *L, const berth_guarantees *k) {
 
 /* [-0, +1] Times in s; a bound that was not computed is left out. */
 static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarantees *k) {
-  lua_createtable(L, 0, 15);
+  lua_createtable(L, 0, 16);
   bl_set_number(L, "critical_path", b->critical_path);
   bl_set_finite(L, "transfers", b->transfers);
   bl_set_finite(L, "lp", b->lp);
@@ -119,6 +121,7 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
   bl_set_finite(L, "link_cut", b->link_cut);
   bl_set_number(L, "best", b->best);
   bl_set_string(L, "name", b->name);
+  bl_set_string(L, "level", b->level);
   bl_set_number(L, "rho", k->rho);
   bl_set_number(L, "path_rho", k->path_rho);
   bl_set_count(L, "closed", k->closed);

@@ -3,7 +3,7 @@
 #include "refusals.h"
 
 static berth_bounds_options asked(berth_memory_policy memory, double param_multiple) {
-  return (berth_bounds_options){ memory, param_multiple, false, 1e-3, BERTH_LINKS_FREE };
+  return (berth_bounds_options){ memory, param_multiple, false, 1e-3, BERTH_LINKS_FREE, 0 };
 }
 
 static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b,
@@ -191,3 +191,31 @@ static berth_status refuse_bounds(void) {
 }
 
 TEST("refused allocations: no leak, no crash") { CHECK(refuse_bare(refuse_bounds, 1) > 10); }
+
+static berth_bounds with_effort(berth_cost *cost, double effort) {
+  berth_bounds_options o = asked(BERTH_MEMORY_NONE, 1);
+  o.effort = effort;
+  return must_bounds_compute(cost, &o);
+}
+
+TEST("an effort affords a level, whose name is in the answer") {
+  problem p = clear_problem(4, 2); /* a fork of two that join; no transfer pays: 1 + 2 + 2 + 1 */
+  for (int32_t i = 0; i < 4; i++) set_time(&p, i, i % 3 ? 2 : 1, i % 3 ? 2 : 1);
+  problem_edges(&p, "0>1:9 0>2:9 1>3:9 2>3:9");
+  p.bandwidth = 1;
+  made m = problem_make(&p);
+  berth_bounds none = with_effort(m.c, 0), least = with_effort(m.c, 0.5), some = with_effort(m.c, 5),
+               more = with_effort(m.c, 50), all = with_effort(m.c, 500);
+  CHECK(!strcmp(none.level, "cheap") && !strcmp(least.level, "paths"));
+  CHECK(!strcmp(some.level, "cheap") && !strcmp(more.level, "windows"));
+  CHECK(!strcmp(all.level, "thorough"));
+  CHECK(isnan(least.clusters) && isnan(some.transfers) && !isnan(more.transfers));
+  CHECK_NEAR(least.best, 4, 1e-12);
+  CHECK_NEAR(some.best, 6, 1e-3);
+  CHECK_NEAR(all.best, 6, 1e-3);
+  berth_bounds_options o = asked(BERTH_MEMORY_NONE, 1);
+  o.thorough = 1, o.effort = 1;
+  berth_bounds b;
+  CHECK_SAYS(berth_bounds_compute(m.c, &o, &b, NULL), BERTH_EINVAL, "effort: excludes thorough");
+  unmake(&m);
+}

@@ -7,8 +7,8 @@ static void check_below(const problem *p, double best, unsigned rules, int32_t w
   CHECK(b.clusters <= best * (1 + 1e-9));
   CHECK(!(b.intervals > best * (1 + 1e-9)) && !(b.intervals < b.clusters));
   if (!check_bad) return;
-  printf("# round %d, rules %u, window %d: clusters %.9g, intervals %.9g, best %.9g\n", round, rules,
-         window, b.clusters, b.intervals, best);
+  printf("# round %d, rules %u, window %d: clusters %.9g, intervals %.9g, best %.9g\n", round,
+         rules, window, b.clusters, b.intervals, best);
 }
 
 static void restrict_ops(problem *p, berth_rng *rng) {

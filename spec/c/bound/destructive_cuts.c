@@ -10,7 +10,7 @@ static made make_machines(const problem *p, berth_link close, berth_link far) {
 }
 
 static berth_bounds bounds_of(const made *m, berth_memory_policy memory, bool thorough) {
-  berth_bounds_options o = { memory, 1, thorough, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds_options o = { memory, 1, thorough, 1e-6, BERTH_LINKS_FREE, 0 };
   berth_bounds b = must_bounds_compute(m->c, &o);
   return b;
 }
@@ -48,7 +48,7 @@ TEST("a join with all its producers is on one machine, if the link between machi
 /* Three links, unlike in bandwidth and latency: what is close depends on the bytes. Op 2 may have
  * an output that nobody reads. */
 static double bound_beside(int unread) {
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, 1, 1e-6, BERTH_LINKS_FREE, 0 };
   berth_graph *g = must_graph_of_text(unread ? "4 2 3 4 1 1>4:7 2>4:2 3>4:0 2>:1000"
                                                   : "4 2 3 4 1 1>4:7 2>4:2 3>4:0");
   berth_topology *t = must_topology_of_text("1 1 1 0-1:8,1 0-2:1,2 1-2:8,3");
@@ -103,7 +103,7 @@ TEST("no schedule on two machines beats them") {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
     bool thorough = i % 2 ? false : true;
-    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, thorough, 1e-3, BERTH_LINKS_FREE };
+    berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, thorough, 1e-3, BERTH_LINKS_FREE, 0 };
     problem p;
     random_case(&p, &rng, i);
     made m = make_machines(&p, close, far);

@@ -75,7 +75,7 @@ static void note_bound(const berth_bounds *b, double best, tally *sum) {
 
 static double cheap_gap(const problem *p, double best) {
   made m = problem_make(p);
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, false, 1e-3, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, false, 1e-3, BERTH_LINKS_FREE, 0 };
   berth_bounds b = must_bounds_compute(m.c, &o);
   unmake(&m);
   return b.best > 0 ? best / b.best - 1 : 0;
@@ -137,7 +137,7 @@ TEST("prices by pair of devices, some pairs without a way: bounds hold, guarante
   int cut = 0, feasible = 0;
   berth_rng rng = seeded(24, 0);
   for (int i = 0; i < 150 && !check_bad; i++) {
-    berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
+    berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE, 0 };
     berth_guarantee_options go = berth_guarantee_default(NULL);
     berth_cost_model model = { .transfer = ask_price };
     problem p;

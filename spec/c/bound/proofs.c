@@ -144,7 +144,7 @@ static void check_instance(const instance *x, berth_memory_policy memory, double
                            tally *count) {
   double best = fmin(best_within(x, memory, param_multiple, BERTH_SEND_PUSH),
                      best_within(x, memory, param_multiple, BERTH_SEND_PULL));
-  berth_bounds_options asked = { memory, param_multiple, true, 1e-2, BERTH_LINKS_FREE };
+  berth_bounds_options asked = { memory, param_multiple, true, 1e-2, BERTH_LINKS_FREE, 0 };
   berth_bounds b;
   berth_status st = berth_bounds_compute(x->cost, &asked, &b, NULL);
   if (isinf(best)) count->unfit++; else count->fit++;

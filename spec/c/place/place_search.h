@@ -24,7 +24,7 @@ static void add_edges(problem *p, berth_rng *rng, int most_bytes) {
 
 static berth_bounds thorough(const problem *p) {
   made m = problem_make(p);
-  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
+  berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE, 0 };
   berth_bounds b = must_bounds_compute(m.c, &o);
   unmake(&m);
   return b;

@@ -63,7 +63,7 @@ describe("thorough bounds", function()
     local b = berth.bounds(g, t, { thorough = true, makespan = r })
     assert.equal(1, b.achieved)
     assert.matches(
-      "^bound 5 s %(transfers%): critical path 2 s, transfers 5 s, lp .*, work .*, memory ",
+      "^bound 5 s %(transfers; level thorough%): critical path 2 s, transfers 5 s, lp .*, work .*, memory ",
       tostring(b))
     assert.matches("; makespan at most 1 times the optimum$", tostring(b))
     assert.equal(2, berth.bounds(berth.cost(g, t), { thorough = true, makespan = "10 s" }).achieved)
@@ -115,6 +115,23 @@ describe("thorough bounds", function()
     end
   end)
 
+  it("climb as high as an effort affords, with the same bytes for the same effort", function()
+    local g = assert(berth.models.resnet { depth = 18, granularity = "layer", batch = 4 })
+    local t = berth.topology.mesh(4, { preset = "V100" })
+    local last = 0
+    local steps = { { 0.01, "paths" }, { 5, "cheap" }, { 60, "windows" }, { 150, "thorough" } }
+    for _, step in ipairs(steps) do
+      local opts = { effort = step[1], links = "duplex" }
+      local b = berth.bounds(g, t, opts)
+      assert.equal(step[2], b.level)
+      assert.is_true(b.best >= last * (1 - 1e-4))
+      assert.equal(tostring(b), tostring(berth.bounds(g, t, opts)))
+      last = b.best
+    end
+    assert.equal("cheap", berth.bounds(g, t).level)
+    assert.equal("thorough", berth.bounds(g, t, { thorough = true }).level)
+  end)
+
   it("refuse wrong options with their names", function()
     local g, t = join()
     raises("berth.bounds: gap: expected a finite number from 1e-09", berth.bounds, g, t,
@@ -122,6 +139,10 @@ describe("thorough bounds", function()
     raises("berth.bounds: gap: requires thorough", berth.bounds, g, t, { gap = 0.1 })
     assert.matches("below it: no schedule's$", tostring(berth.bounds(g, t, { makespan = 1e-3 })))
     raises("berth.bounds: thorough: expected true or false", berth.bounds, g, t, { thorough = 1 })
+    raises("berth.bounds: effort: excludes thorough", berth.bounds, g, t,
+      { thorough = true, effort = 1 })
+    raises("berth.bounds: effort: expected a finite number from 0", berth.bounds, g, t,
+      { effort = -1 })
     raises("berth.bounds: makespan: ", berth.bounds, g, t, { makespan = {} })
     raises("berth.bounds: makespan: is infinite", berth.bounds, g, t, { makespan = math.huge })
     raises("berth.bounds: place: links: 'x' is none of", berth.bounds, g, t,
@@ -190,6 +211,7 @@ describe("berth bounds --thorough", function()
       "--json"))
     assert.matches('"lp_s":0%.', text)
     assert.matches('"achieved":null', text)
+    assert.matches('"level":"thorough"', text)
     assert.matches('"name":"etf",.-"valid":false', text)
   end)
 end)

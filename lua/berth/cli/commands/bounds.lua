@@ -22,7 +22,7 @@ local function shared(...)
   return out
 end
 
-local own = options.join(options.of("bounds", "thorough gap"), {
+local own = options.join(options.of("bounds", "thorough effort gap"), {
   { name = "makespan", kind = "seconds", value = "TIME",
     text = "of a placement: how many times the optimum it is at most" },
   options.flag("split", "what of a placement's gap is due to the queue rule, to the placement, or "
@@ -52,7 +52,8 @@ local function table_lines(b)
   for _, name in ipairs(NAMES) do
     if b[name[1]] then rows[#rows + 1] = { name[2], report.format(b[name[1]], "seconds") } end
   end
-  rows[#rows + 1] = { "best: " .. b.name, report.format(b.best, "seconds") }
+  local best = ("best: %s (level %s)"):format(b.name, b.level)
+  rows[#rows + 1] = { best, report.format(b.best, "seconds") }
   return align.lines(rows, { true })
 end
 
@@ -66,7 +67,7 @@ local function write_json(b, graph, topology, write)
     { { "graph", graph.name }, { "topology", topology.name } },
     json.fields(b, "critical_path_s=critical_path transfers_s=transfers lp_s=lp work_s=work "
       .. "memory_s=memory clusters_s=clusters intervals_s=intervals link_cut_s=link_cut "
-      .. "bound_s=best bound_name=name achieved rho path_rho closed"),
+      .. "bound_s=best bound_name=name level achieved rho path_rho closed"),
     { { "guarantees", guarantees } }))))
 end
 
@@ -78,7 +79,7 @@ local function only_with_split(given)
     fail.refuse(given[name] ~= nil and not given.split,
       "bounds: --%s means nothing without --split", name)
   end
-  for _, name in ipairs { "thorough", "gap", "makespan" } do
+  for _, name in ipairs { "thorough", "effort", "gap", "makespan" } do
     fail.refuse(given[name] ~= nil and given.split, "bounds: --%s means nothing with --split", name)
   end
 end
@@ -126,7 +127,7 @@ function bounds.run(positional, given, write)
   end
   for _, line in ipairs(table_lines(b)) do write(line) end
   if b.achieved then write(achieved_line(given.makespan, b.achieved)) end
-  if given.thorough then write(tostring(b.guarantees)) end
+  if given.thorough or given.effort then write(tostring(b.guarantees)) end
   return 0
 end
 
