@@ -1,18 +1,25 @@
--- The default answer, the best known and the bound on ten pairs of a training graph and a topology, duplex links.
+-- The default answer, the best known and the bound on ten pairs of a training graph and a topology,
+-- duplex links.
 -- usage: eval "$(make -s env)"; lua5.4 scripts/bench/default_pairs.lua [place|bound] [PAIR...]
---   place: no thorough bound; bound: no placement (default: both). PAIR: numbers of the pairs, default all
--- Columns: step time of berth.place(g, t, nil, { links = "duplex" }) with its CPU seconds; the shortest step time known; the
--- thorough bound with its CPU seconds; ratio: default over best known; gap: default over the bound; known gap: best known over it.
--- The last row: the geometric mean of the ratio, the arithmetic means of the gaps, and sums of CPU seconds.
+--   place: no thorough bound; bound: no placement (default: both). PAIR: numbers, default all
+-- Columns: step time of berth.place(g, t, nil, { links = "duplex" }) with its CPU seconds; the
+-- shortest step time known; the thorough bound with its CPU seconds; ratio: default over best known;
+-- gap: default over the bound; known gap: best known over it.
+-- The last row: the geometric mean of the ratio, the arithmetic means of the gaps, sums of seconds.
 local berth = require "berth"
 local topology = berth.topology
 
 local function v100(n, bandwidth)
-  return function() return topology.mesh(n, { preset = "V100", bandwidth = bandwidth or "25 GB/s", latency = "5 us" }) end
+  return function()
+    return topology.mesh(n, { preset = "V100", bandwidth = bandwidth or "25 GB/s", latency = "5 us" })
+  end
 end
 
 local function a100(n)
-  return function() return topology.mesh(n, { preset = "A100", flops = "312 TFLOP/s", bandwidth = "600 GB/s", latency = "5 us" }) end
+  return function()
+    return topology.mesh(n, { preset = "A100", flops = "312 TFLOP/s", bandwidth = "600 GB/s",
+      latency = "5 us" })
+  end
 end
 
 local function dgx1() return topology.dgx1 { preset = "V100", bandwidth = "25 GB/s", latency = "5 us" } end

@@ -204,8 +204,9 @@ TEST("an effort affords a level, whose name is in the answer") {
   problem_edges(&p, "0>1:9 0>2:9 1>3:9 2>3:9");
   p.bandwidth = 1;
   made m = problem_make(&p);
-  berth_bounds none = with_effort(m.c, 0), least = with_effort(m.c, 0.5), some = with_effort(m.c, 5),
-               more = with_effort(m.c, 50), all = with_effort(m.c, 500);
+  berth_bounds none = with_effort(m.c, 0), least = with_effort(m.c, 0.5),
+               some = with_effort(m.c, 5), more = with_effort(m.c, 50),
+               all = with_effort(m.c, 500);
   CHECK(!strcmp(none.level, "cheap") && !strcmp(least.level, "paths"));
   CHECK(!strcmp(some.level, "cheap") && !strcmp(more.level, "windows"));
   CHECK(!strcmp(all.level, "thorough"));

@@ -74,10 +74,10 @@ TEST("transfers that take too long make a join and its producers one cluster, wh
 TEST("dual feasible functions") {
   double thirds[] = { 0.34, 0.34, 0.34, 0.34, 0.34 },
                       halves[] = { 0.5, 0.5, 0.5, 0.5 };
-  double mixed[] = { 0.7, 0.7, 0.3, 0.3 };
+  double mixed[] = { 0.7, 0.7, 0.3, 0.3 }, heavy[] = { 0.7, 0.7 };
   CHECK(berth_i_destruct_overfull(thirds, 5, 2) && !berth_i_destruct_overfull(thirds, 4, 2));
   CHECK(!berth_i_destruct_overfull(halves, 4, 2) && berth_i_destruct_overfull(halves, 3, 1));
-  CHECK(!berth_i_destruct_overfull(mixed, 4, 2) && berth_i_destruct_overfull(mixed, 2, 1));
+  CHECK(!berth_i_destruct_overfull(mixed, 4, 2) && berth_i_destruct_overfull(heavy, 2, 1));
 }
 
 /* ---- order ---- */
