@@ -308,7 +308,7 @@ static berth_status take_destructive(const berth_i_units *u, const berth_bounds_
   berth_i_destruct_scope scope = { NULL, NULL, 0, o->links, collective_time };
   if (!v->plan) return BERTH_OK;
   berth_i_destruct_plan plan = with_effort(v->plan, o->effort, 0.75),
-                        cut = with_effort(v->cut, o->effort, 0.25 / v->cuts);
+                        cut = with_effort(v->cut, o->effort, v->cuts > 1 ? 0.125 : 0.25);
   berth_i_kinds k;
   berth_status st;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;

@@ -112,6 +112,7 @@ berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruc
   t.part = berth_i_pool_alloc(&scratch, n, sizeof *t.part);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) span(&t);
+  berth_i_destruct_plan each = *plan;
   double above = INFINITY;
   int32_t at = t.n;
   for (int32_t i = 0; i < most && st == BERTH_OK; i++) {
@@ -121,7 +122,8 @@ berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruc
     above = step_at(&t, at);
     scope.part = t.part;
     scope.parts = join_parts(&t, at);
-    st = berth_i_destructive_bound(u, &scope, plan, &found);
+    st = berth_i_destructive_bound(u, &scope, &each, &found);
+    each.work /= 2;
     if (st == BERTH_OK)
       *out = fmax(*out, isnan(found.intervals) ? found.clusters : found.intervals);
   }

@@ -9,10 +9,10 @@
 #include "destructive_internal.h"
 
 const berth_i_destruct_plan berth_i_destruct_cheap = {
-  BERTH_I_DESTRUCT_ALL, 0, 20, 8000000, 1000, false, 2e-5, 32
+  BERTH_I_DESTRUCT_ALL, 0, 20, 8000000, 2000, false, 2e-5, 32
 };
 const berth_i_destruct_plan berth_i_destruct_cheap_cut = {
-  BERTH_I_DESTRUCT_ALL, 0, 0, 800000, 1000, false, 2e-5, 16
+  BERTH_I_DESTRUCT_ALL, 0, 0, 800000, 2000, false, 2e-5, 16
 };
 const berth_i_destruct_plan berth_i_destruct_windows = {
   BERTH_I_DESTRUCT_ALL, 20, 100, 60000000, 4000, false, 2e-5, 64
@@ -121,11 +121,12 @@ static void fill_paths(berth_i_destruct *b, const berth_i_destruct_dag *g) {
 
 /* ---- heads and tails ---- */
 
-/* Loads of intervals prove nothing where devices are idle most of the time. */
+/* Loads of intervals prove little where devices are idle most of the time, unless they are parts,
+ * between which transfers take long. */
 static bool is_dense(const berth_i_destruct *b, const berth_i_destruct_dag *part, double h) {
   double sum = 0;
   for (int32_t i = 0; i < part->n; i++) sum += part->p[i];
-  return 2 * sum > b->devices * h;
+  return b->part || 2 * sum > b->devices * h;
 }
 
 /* The head of v (dir 1: its tail): the longest path, then what its device must run before it, then
@@ -229,7 +230,7 @@ static berth_status raise_parts(berth_i_destruct *b, berth_i_destruct_dag *g,
 static berth_status raise_all(berth_i_destruct *b, berth_i_destruct_dag *g,
                               const berth_i_destruct_plan *plan, berth_i_destruct_result *out) {
   static const pass passes[] = { { 32, 0 },   { 8, 20 },   { 16, 50 },
-                                 { 32, 100 }, { 64, 100 }, { INT32_MAX, 5 } };
+                                 { 32, 100 }, { 64, 100 }, { INT32_MAX, 0 } };
   enum { PASSES = sizeof passes / sizeof *passes, FIRST = 1 };
   double step = plan->step * simple_bound(b, g), low = 0, loads = 0;
   bool with_loads = plan->rules & BERTH_I_DESTRUCT_LOADS,

@@ -259,6 +259,7 @@ berth_status berth_i_destructive_bound(const berth_i_units *u, const berth_i_des
 /* cut.c */
 extern const berth_i_destruct_plan berth_i_destruct_cut, berth_i_destruct_cheap_cut;
 /** @param whole its parts do not count
+ *  @param plan each cut has half the work of the one before
  *  The best bound over at most `most` ways to cut the devices into parts where transfers take a
  *  step; NaN: there is none. */
 berth_status berth_i_destruct_cuts(const berth_i_units *u, const berth_i_destruct_scope *whole,

@@ -24,7 +24,7 @@ typedef struct berth_bounds_options {
                                  top of all parameters what one op runs with (workspace, outputs,
                                  inputs). Default as in the simulator */
   double param_multiple;      /* as in berth_sim_options; default 1 */
-  int thorough;               /* 0 (default): level "cheap"; up to 1000 ops, above "paths". 1: level
+  int thorough;               /* 0 (default): level "cheap"; up to 2000 ops, above "paths". 1: level
                                  "thorough", up to 4000 ops, above "linear program". Transfers take
                                  no time in critical path, work and memory of "paths" and "cheap";
                                  in work and memory of the others devices wait for them, too.
@@ -61,7 +61,7 @@ typedef struct berth_bounds {
                            thin; NaN: not computed, as where all pairs of devices are as close */
   const char *level;    /* what was computed. "paths": critical path, work, memory. "linear
                            program": also transfers and lp, for more than 4000 ops. "cheap": paths,
-                           and clusters, intervals and a link cut with few steps, up to 1000 ops.
+                           and clusters, intervals and a link cut with few steps, up to 2000 ops.
                            "windows": these, transfers and lp, with a search in parts of up to 64
                            ops, up to 4000 ops. "thorough": parts of any size, loads of intervals in
                            them, three link cuts */
@@ -131,11 +131,11 @@ typedef struct berth_bounds {
  *         order; largest op, or total; or a bound beyond everything one after another: what has to
  *         be apart has no route, reported without op; not all infeasible problems are proved so);
  *         BERTH_ENOMEM; BERTH_EINTERRUPT
- * Not thorough: O(ops x kinds of device + edges), and up to 1000 ops O(ops x edges) and 9 million
+ * Not thorough: O(ops x kinds of device + edges), and up to 2000 ops O(ops x edges) and 9 million
  * steps (some 0.03 s), those of link cuts included; half as much again for ports. `thorough`:
  * beside the linear program O(edges log(edges) + devices^2), with prices from a user's table
- * O(tensors x devices^2); up to 4000 ops 220 million steps (some 0.7 s) at most, and 40 million for
- * each of three cuts. `effort`: three quarters for devices, one for link cuts
+ * O(tensors x devices^2); up to 4000 ops 220 million steps (some 0.7 s) at most, and 40, 20 and 10
+ * million for the three cuts. `effort`: three quarters for devices, one for link cuts
  */
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts,
                                   berth_bounds *out, berth_obstacle *why);

@@ -214,7 +214,7 @@ describe("bounds", function()
     assert.is_true(b.work > 2.66 and b.work <= 4) -- 8 s of work at a rate of 1 + 2
     assert.equal(4, b.best)
     assert.equal("critical path", b.name)
-    assert.matches("^bound 4 s %(critical path%): critical path 4 s, work ", tostring(b))
+    assert.matches("^bound 4 s %(critical path; level cheap%): critical path 4 s, work ", tostring(b))
   end)
 
   it("tell what cannot fit", function()
