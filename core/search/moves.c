@@ -81,7 +81,7 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
 }
 
-/* Ops of the chain that follow one another on one device go to the device before or behind them: two
+/* Ops of the chain in a row on one device go to the device before or behind them: two
  * transfers less, where single moves would each add some. */
 static void run_of_chain(berth_i_walk *w, const berth_i_clumps *b) {
   enum { LONGEST = 64 };

@@ -205,8 +205,15 @@ local function cells(row, with_seconds, shared)
   return out
 end
 
+--- The name of the bound of rows, with its level where it has one.
+function portfolio.bound_name(rows)
+  if not rows.bound_level or rows.bound_name == proved.name then return rows.bound_name end
+  return ("%s, %s"):format(rows.bound_name, rows.bound_level)
+end
+
 local function summary(rows)
-  local bound = rows.bound and ("bound %s (%s)"):format(time(rows.bound), rows.bound_name)
+  local bound = rows.bound
+    and ("bound %s (%s)"):format(time(rows.bound), portfolio.bound_name(rows))
   local won = rows.winner
   if not won then
     local why = rows.refusal or "no answer keeps memory"
@@ -264,27 +271,36 @@ function portfolio.run(cost, given, place)
   return nil, message, code, why, rows
 end
 
--- The rows' bound, and the gaps to it, by the thorough bounds where these are larger, with the
+-- Million steps of bounds, about a tenth of the time of the search.
+local function effort(n_ops) return math.max(30, math.ceil(0.03 * n_ops)) end
+
+-- The rows' bound, and the gaps to it, by bounds of this level where these are larger, with the
 -- memory of the judge.
-local function tighten(cost, rows, given)
+local function tighten(cost, rows, given, level)
   if not rows.bound then return end
   local by = given.judge or {}
   local b, message, code = core.bounds(cost, {
-    thorough = true, memory = by.preset and (by.memory or "none") or by.memory or given.memory,
+    thorough = level.thorough, effort = level.effort,
+    memory = by.preset and (by.memory or "none") or by.memory or given.memory,
     param_multiple = by.param_multiple or given.param_multiple, links = by.links or not by.preset
     and given.links or nil,
   })
   if code == "interrupted" then
-    rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+    rows.interrupted = "interrupted: the gaps are not by the best bounds"
   end
   if not b then return nil, message, code end
+  rows.bound_level = b.level
   if b.best <= rows.bound then return end
   rows.bound, rows.bound_name = b.best, b.name
   for _, row in ipairs(rows) do row.gap = gap(row, rows.bound) end
 end
 
-local function with_thorough(cost, thorough, given, p, rows, ...)
-  if thorough and p and not rows.interrupted then tighten(cost, rows, given) end
+local function searched(rows) return rows[#rows].placer == "anneal" and rows[#rows].placement end
+
+local function with_bound(cost, thorough, given, p, rows, ...)
+  if not p or rows.interrupted then return p, rows, ... end
+  if thorough then tighten(cost, rows, given, { thorough = true })
+  elseif searched(rows) then tighten(cost, rows, given, { effort = effort(#cost.graph) }) end
   return p, rows, ...
 end
 
@@ -297,7 +313,7 @@ function portfolio.portfolio(place, ...)
   options.refuse(thorough ~= nil and type(thorough) ~= "boolean",
     "berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
   given.thorough = nil
-  return with_thorough(cost, thorough, given, portfolio.run(cost, given, place))
+  return with_bound(cost, thorough, given, portfolio.run(cost, given, place))
 end
 
 return portfolio

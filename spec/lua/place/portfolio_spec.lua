@@ -55,6 +55,24 @@ describe("the members of a portfolio", function()
       { own[1].name, own[2].name, own[3].name })
   end)
 
+  it("are followed by a search from the best, with a bound of a tenth of its time", function()
+    local g, t = problem(4)
+    local _, members = assert(berth.portfolio(g, t, { links = "duplex", calls = 0 }))
+    local p, rows = assert(berth.portfolio(g, t, { links = "duplex", calls = 400 }))
+    local last = rows[#rows]
+    assert.same({ #members + 1, "anneal", "anneal", 400 },
+      { #rows, last.name, last.placer, last.options.calls })
+    assert.equal(members.winner.placement:to_string(), last.options.start:to_string())
+    assert.is_true(rows.winner.makespan < members.winner.makespan)
+    assert.equal(last.placement:to_string(), p:to_string())
+    local b = berth.bounds(g, t, { links = "duplex", effort = 30 })
+    assert.same({ b.best, b.level }, { rows.bound, rows.bound_level })
+    assert.matches(("%%(%s, %s%%)$"):format(b.name, b.level), tostring(rows))
+    assert.is_nil(members.bound_level)
+    local own = select(2, berth.portfolio(g, t, { members = { "single" }, calls = 20 }))
+    assert.same({ "single", "anneal" }, { own[1].name, own[2].name })
+  end)
+
   it("read through a pipeline", function()
     local g, t = problem(3)
     local line = berth.pipeline { "heft", function(_, _, p) return p end }

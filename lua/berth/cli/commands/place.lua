@@ -69,6 +69,7 @@ local function row_members(rows)
   local list = {}
   for i, row in ipairs(rows.best) do list[i] = row_object(row) end
   return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name },
+    { "rows_bound_level", rows.bound_level },
     { "rows", list } }
 end
 
@@ -115,24 +116,24 @@ end
 -- The placement; the rows, with --rows; a message, if it was interrupted.
 local function solve(graph, topology, given, placer, write)
   local opts = place_options(given, placer)
-  if not given.rows then
+  if placer ~= nil and placer ~= "portfolio" then
     local placement, interrupted = fail.need(berth.place(graph, topology, placer, opts))
     return placement, nil, interrupted
   end
   opts.thorough = given.thorough
   local placement, rows, code, why, refused = berth.portfolio(graph, topology, opts)
   if not placement then
-    if refused and not given.json then write(tostring(refused)) end
+    if refused and given.rows and not given.json then write(tostring(refused)) end
     return fail.need(nil, rows, code, why)
   end
   return placement, rows, rows.interrupted
 end
 
--- A bound that exact proved is part of the result's.
+-- The bound of the rows, which may be larger, is the result's, too.
 local function simulate_options(given, placement, rows)
   local out = options.for_simulating(given, placement)
-  if rows and rows.bound_name == "exact" then
-    out.bound = { best = rows.bound, name = rows.bound_name }
+  if rows and rows.bound then
+    out.bound = { best = rows.bound, name = portfolio.bound_name(rows) }
   end
   return out
 end
@@ -164,9 +165,9 @@ function place.run(positional, given, write, complain)
     simulate_options(given, placement, rows)))
   local exit = answer.show(write, given, { document = "place",
     graph = graph, topology = topology, placement = placement, result = result,
-    members = rows and row_members(rows) or proof and proof_members(proof) })
+    members = given.rows and row_members(rows) or proof and proof_members(proof) })
   if proof and not given.json then print_proof(write, proof, result) end
-  if rows and not given.json then
+  if given.rows and not given.json then
     write("")
     write(tostring(rows))
   end
