@@ -36,8 +36,7 @@ function lineup.rows(opts)
   for _, placer in ipairs(berth.placers()) do
     if not lineup.left_out[placer] then rows[#rows + 1] = alone(placer, opts) end
   end
-  rows[#rows + 1] = { name = ("portfolio + anneal, %s calls"):format(lineup.thousands(opts.calls)), placer = "anneal",
-    calls = opts.calls, behind = "portfolio", seeded = true }
+  rows[#rows + 1] = { name = "members of the portfolio", placer = "portfolio", calls = 0, seeded = true }
   rows[#rows + 1] = { name = ("best of these + anneal, %s calls (reference)"):format(lineup.thousands(opts.refine)),
     placer = "anneal", calls = opts.refine, reference = true }
   return rows

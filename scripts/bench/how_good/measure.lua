@@ -34,16 +34,9 @@ local function timed(row, f, ...)
   return p
 end
 
--- Behind another placer a search starts from what that has found; its time counts, too.
-local function place(cost, pair, entry, found, seed)
+local function place(cost, pair, entry, seed)
   local row = { name = entry.name, seed = seed }
-  local given = options_of(entry, pair, seed)
-  if entry.behind then
-    local first = found[entry.behind]
-    row.cpu, row.error, row.code, given.start = first.cpu, first.error, first.code, first.placement
-    if not given.start then return row end
-  end
-  local p = timed(row, berth.place, cost, entry.placer, given)
+  local p = timed(row, berth.place, cost, entry.placer, options_of(entry, pair, seed))
   return p and judged(row, cost, pair, p) or row
 end
 
@@ -57,12 +50,9 @@ end
 
 -- One row for every entry that `wanted` accepts.
 local function all_rows(cost, pair, entries, seed, wanted)
-  local rows, by_placer = {}, {}
+  local rows = {}
   for i, entry in ipairs(entries) do
-    if wanted(entry) then
-      rows[i] = place(cost, pair, entry, by_placer, seed)
-      by_placer[entry.placer] = by_placer[entry.placer] or rows[i]
-    end
+    if wanted(entry) then rows[i] = place(cost, pair, entry, seed) end
   end
   return rows
 end

@@ -262,7 +262,7 @@ local function times(out, results, sums, about)
   out[#out + 1] = "## Times of this run\n"
   line(out, "%s, %s; machine yardstick %s (results.md, Speed). CPU seconds of placing alone, one thread;", about.date,
     about.interpreter, about.yardstick)
-  line(out, "with those of the portfolio where a search follows it; of the reference its own calls. Seed %d;", about.seed)
+  line(out, "of the reference its own calls. Seed %d;", about.seed)
   out[#out + 1] = "other seeds take as long again.\n"
   header(out, { "placer", "all pairs, CPU s", "longest, CPU s", "on pair" })
   for _, s in ipairs(sums) do

@@ -22,9 +22,10 @@ berth $version, seed $seed. All but the last section has the same bytes at each 
 - *Reference*: the last row, $reference more calls from the best answer of all rows and seeds above.
   It is the denominator of the ratios, not a placer for comparison: it starts from the others, so
   that it is never worse, and has $times times the calls of a search.
-- *Calls*: simulations that a search may run. Searches of $calls calls have equal budgets; that of
-  *portfolio + anneal* is in addition to the portfolio, which simulates each of its members once
-  (about thirty). Other rows run no or few simulations.
+- *Calls*: simulations that a search may run. Searches of $calls calls have equal budgets.
+  *portfolio* is the default answer: its members, each simulated once (about thirty), then a search
+  by its own default (up to 8,000); *members of the portfolio*: without that search. Other rows run
+  no or few simulations.
 - *To the bound*: over the largest lower bound of `berth.bounds(g, t, { thorough = true, links = ...
   })` with the links of the pair, named in the table of the pairs. No schedule on these links that
   fits memory is shorter, for any order of the ops (without preemption, and each op run once). So a

@@ -157,8 +157,7 @@ describe("how good is an answer", function()
     end
     table.sort(seeded)
     assert.same({ "anneal, 30 calls", "brkga, 30 calls", "critical-path, best of 2",
-      "local, 30 calls", "metis", "portfolio",
-      "portfolio + anneal, 30 calls", "random" }, seeded)
+      "local, 30 calls", "members of the portfolio", "metis", "portfolio", "random" }, seeded)
     local spread = rows_of(document, "Over seeds\n\nStep [^\n]*\n[^\n]*")
     assert.same({ "pair", "random", "metis" }, { spread[1][1], spread[1][2], spread[1][3] })
     assert.equal(3, #spread)
@@ -333,7 +332,7 @@ describe("the rows", function()
     assert.is_nil(names.exact)
     assert.equal(2000, names["anneal, 2,000 calls"].calls)
     assert.equal(50, names["critical-path, best of 50"].tries)
-    assert.equal("portfolio", names["portfolio + anneal, 2,000 calls"].behind)
+    assert.equal(0, names["members of the portfolio"].calls)
     assert.is_true(names["best of these + anneal, 1,234,567 calls (reference)"].reference)
   end)
 
