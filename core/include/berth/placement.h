@@ -135,6 +135,7 @@ typedef struct berth_placer {
   const char *name;
   const char *reads;  /* keys of options besides those that all read, separated by spaces; NULL:
                          none */
+  int32_t calls;      /* default of the option calls; 0: as in berth_search_default, or not read */
   const berth_placer_variant *variants; /* "" first, ended by a name that is NULL */
 } berth_placer;
 

@@ -71,8 +71,10 @@ static void read_objective(lua_State *L, int t, const bl_where *w, bl_search *s)
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer,
                     bl_search *s) {
   BL_WHERE(in_judge, "berth.place: judge");
-  bool searches = berth_placer_reads(berth_placer_find(placer), "calls");
+  const berth_placer *p = berth_placer_find(placer);
+  bool searches = berth_placer_reads(p, "calls");
   s->o = berth_search_default();
+  if (p->calls > 0) s->o.calls = p->calls;
   if (t) bl_read_options(L, t, w, berth_search_option_table(), &s->o);
   if (!t || !searches) return;
   luaL_checkstack(L, 20, w->fn);

@@ -1,0 +1,340 @@
+/* One episode of the shipped agent: ops in order of priority, each on the device of least score;
+ * a decision places the whole set of ops (grain) that the op is in, or, where the set fits nowhere,
+ * the op's group alone. The plan appends ops to devices and transfers to ports, as duplex links or
+ * half-duplex channels have them; other links are planned without ports.
+ * Invariant: held and most are what the decided sets need of each device.
+ * O((ops + edges) x devices + decisions x network). */
+#include "agent_internal.h"
+#include "base/plain_heap_internal.h"
+
+enum { SPLIT = -2, MOST_CONSUMERS = 8, MOST_INPUTS = 16 };
+
+static bool goes_first(berth_i_agent_ready a, berth_i_agent_ready b) {
+  return a.key < b.key || (a.key == b.key && a.at < b.at);
+}
+BERTH_I_HEAP(heap, berth_i_agent_ready, goes_first)
+
+/* fmax is a function call */
+static inline double later(double x, double y) { return x > y ? x : y; }
+
+static int32_t where(const berth_i_agent *a, int32_t op) {
+  const berth_i_agent_grain *r = &a->grain[a->g];
+  int32_t d = r->device[r->b->of[op]];
+  return d == SPLIT ? a->grain[0].device[a->grain[0].b->of[op]] : d;
+}
+
+static double *term_of(const berth_i_agent *a, int32_t d) {
+  return a->term + (size_t)d * BERTH_I_TERMS;
+}
+
+/* ---- the terms of a decision ---- */
+
+enum {
+  START, TIME, REST, INPUTS, NEIGHBOURS, RESERVED, LOAD, GAP, PORT, PARTNERS, MEMORY, CRITICAL,
+  DISTANCE, EMPTY
+};
+
+/* When all inputs are there, the missing ones sent one after another; what sending takes. */
+static void arrive(const berth_i_agent *a, int32_t op, int32_t d, double *f) {
+  const berth_graph *g = a->cost->g;
+  double at = 0, port = a->in_free ? a->in_free[d] : 0, sum = 0, latest = -1, critical = 0;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], from = g->producer[t], src = a->device[from];
+    double came = a->sent[(size_t)t * (size_t)a->n_devices + (size_t)d], seconds = 0;
+    if (src == d) came = a->finish[from];
+    else {
+      seconds = berth_i_transfer_time(a->cost, t, src, d);
+      if (came < 0) {
+        double start = a->finish[from];
+        if (a->in_free) port = start = later(start, later(port, a->out_free[src]));
+        came = start + seconds;
+        if (a->in_free) port = came;
+        sum += seconds;
+      }
+    }
+    at = later(at, came);
+    if (a->finish[from] + a->p.comm[t] > latest) {
+      latest = a->finish[from] + a->p.comm[t];
+      critical = seconds;
+    }
+  }
+  for (int32_t i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->after[i]];
+    for (int32_t j = 0; j < c->n_members; j++) at = later(at, a->finish[c->members[j]]);
+  }
+  f[START] = later(at, a->free_at[d]);
+  f[GAP] = later(0, at - a->free_at[d]);
+  f[INPUTS] = sum;
+  f[CRITICAL] = critical;
+  f[PORT] = port;
+}
+
+/* Transfers between the set and what is decided, whichever is listed first. */
+static void meet_neighbours(berth_i_agent *a, const berth_i_clumps *b, int32_t block) {
+  const berth_graph *g = a->cost->g;
+  for (int32_t k = b->at[block]; k < b->at[block + 1]; k++) {
+    int32_t op = b->ops[k];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+      int32_t t = g->in[i], src = where(a, g->producer[t]);
+      if (src < 0) continue;
+      for (int32_t d = 0; d < a->n_devices; d++)
+        term_of(a, d)[NEIGHBOURS] += berth_i_transfer_time(a->cost, t, src, d);
+    }
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+      int32_t t = g->out[i];
+      a->stamps++;
+      for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+        int32_t to = where(a, g->use[j]);
+        if (to < 0 || a->stamp[to] == a->stamps) continue;
+        a->stamp[to] = a->stamps;
+        for (int32_t d = 0; d < a->n_devices; d++)
+          term_of(a, d)[NEIGHBOURS] += berth_i_transfer_time(a->cost, t, d, to);
+      }
+    }
+  }
+}
+
+/* What the op's consumers also read, where it is. */
+static void meet_partners(berth_i_agent *a, int32_t op) {
+  const berth_graph *g = a->cost->g;
+  int32_t consumers = 0;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && consumers < MOST_CONSUMERS; j++) {
+      int32_t to = g->use[j], last = g->in_at[to + 1];
+      consumers++;
+      if (last > g->in_at[to] + MOST_INPUTS) last = g->in_at[to] + MOST_INPUTS;
+      for (int32_t k = g->in_at[to]; k < last; k++) {
+        int32_t d = g->in[k] == t ? BERTH_NONE : where(a, g->producer[g->in[k]]);
+        if (d >= 0) term_of(a, d)[PARTNERS] += a->p.comm[g->in[k]];
+      }
+    }
+  }
+}
+
+/* Bytes of the inputs that are not on the device, as far as they count for good. */
+static double copies(const berth_i_agent *a, int32_t op, int32_t d) {
+  const berth_graph *g = a->cost->g;
+  double sum = 0;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i];
+    if (a->device[g->producer[t]] == d) continue;
+    if (a->sent[(size_t)t * (size_t)a->n_devices + (size_t)d] < 0) sum += berth_i_resident(g, t);
+  }
+  return sum * a->u.share;
+}
+
+static bool fits(const berth_i_agent *a, const berth_i_agent_grain *r, int32_t op, int32_t block,
+                 int32_t d) {
+  if (!a->counts_memory) return true;
+  double bytes = a->held[d] + r->permanent[block] + later(a->most[d], r->temporary[block]);
+  if (a->u.share > 0) bytes += copies(a, op, d);
+  return berth_i_excess(bytes, a->cost->t->devices[d].memory) <= 0;
+}
+
+static double part(double x, double of) { return x > 0 ? x / (x + of) : 0; }
+
+static void fill_context(const berth_i_agent *a, int32_t op, double rest, double *c) {
+  double least = INFINITY, most = 0;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    least = fmin(least, a->load[d]);
+    most = later(most, a->load[d]);
+  }
+  memcpy(c, a->graph_context, sizeof a->graph_context);
+  const berth_graph *g = a->cost->g;
+  double time = a->p.comp[op];
+  c[0] = a->work > 0 ? a->done / a->work : 0;
+  c[1] = part(a->b_level[op], a->scale);
+  c[2] = a->path > 0 ? (a->t_level[op] + a->static_level[op]) / a->path : 0;
+  c[3] = part(time, a->in_seconds[op]);
+  c[4] = part(time, a->out_seconds[op]);
+  c[5] = part(time + rest, 0.02 * a->scale);
+  c[6] = part(g->in_at[op + 1] - g->in_at[op], 2);
+  c[7] = 0;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+    c[7] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+  c[7] = part(c[7], 2);
+  c[8] = part(most - least, 0.2 * a->scale);
+  c[9] = a->grain[a->g].b->n > 0 ? part(rest, time) : 0;
+  c[10] = a->g == 1;
+  c[11] = a->g == 2;
+}
+
+/* @return the device; BERTH_NONE: the set fits nowhere */
+static int32_t choose(berth_i_agent *a, const berth_i_agent_grain *r, int32_t op, int32_t block) {
+  const berth_cost *cost = a->cost;
+  int32_t legal = 0, best = BERTH_NONE;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    a->may[d] = r->b->may[(size_t)block * (size_t)a->n_devices + (size_t)d]
+                && fits(a, r, op, block, d);
+    if (a->may[d]) best = d;
+    legal += a->may[d];
+  }
+  if (legal == 0) return BERTH_NONE;
+  /* 1. The terms of all devices. */
+  memset(a->term, 0, (size_t)a->n_devices * BERTH_I_TERMS * sizeof *a->term);
+  meet_neighbours(a, r->b, block);
+  meet_partners(a, op);
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    double *f = term_of(a, d);
+    if (!a->may[d]) continue;
+    arrive(a, op, d, f);
+    f[TIME] = berth_i_is_communication(cost->g, op) ? 0 : berth_i_op_time(cost, op, d);
+    f[REST] = later(0, r->work[(size_t)block * (size_t)cost->n_classes + (size_t)cost->class_of[d]]
+                      - f[TIME]);
+    f[RESERVED] = later(0, a->load[d] - a->listed[d]);
+    f[LOAD] = a->load[d];
+    double limit = cost->t->devices[d].memory;
+    if (a->counts_memory && !isinf(limit) && limit > 0)
+      f[MEMORY] = (a->held[d] + r->permanent[block]) / limit * (f[TIME] + f[REST]);
+    f[DISTANCE] = a->distance[d] * a->out_seconds[op];
+    f[EMPTY] = a->load[d] > 0 ? 0 : a->in_seconds[op] + a->out_seconds[op];
+  }
+  /* 2. Their factors in this state. */
+  double context[BERTH_I_CONTEXT], factor[BERTH_I_TERMS], least = INFINITY;
+  fill_context(a, op, best == BERTH_NONE ? 0 : term_of(a, best)[REST], context);
+  berth_i_agent_network(a->w, context, factor);
+  /* 3. The least sum. What no route leads to has infinite terms. */
+  best = BERTH_NONE;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    const double *f = term_of(a, d);
+    double score = 0;
+    if (!a->may[d] || isinf(f[START]) || isinf(f[NEIGHBOURS])) continue;
+    for (int k = 0; k < BERTH_I_TERMS; k++) score += (a->factor[k] + factor[k]) * f[k];
+    if (best == BERTH_NONE || score < least) least = score, best = d;
+  }
+  return best;
+}
+
+/* ---- what a decision changes ---- */
+
+static void settle(berth_i_agent *a, berth_i_agent_grain *r, int32_t block, int32_t d) {
+  const berth_cost *c = a->cost;
+  r->device[block] = d;
+  a->load[d] += r->work[(size_t)block * (size_t)c->n_classes + (size_t)c->class_of[d]];
+  a->held[d] += r->permanent[block];
+  a->most[d] = later(a->most[d], r->temporary[block]);
+}
+
+static int32_t decide(berth_i_agent *a, int32_t op) {
+  berth_i_agent_grain *r = &a->grain[a->g], *atoms = &a->grain[0];
+  int32_t block = r->b->of[op], d = where(a, op);
+  if (d != BERTH_NONE) return d;
+  if (r->device[block] != SPLIT) {
+    if ((d = choose(a, r, op, block)) != BERTH_NONE) {
+      settle(a, r, block, d);
+      return d;
+    }
+    if (a->g == 0) return BERTH_NONE;
+    r->device[block] = SPLIT;
+  }
+  block = atoms->b->of[op];
+  if ((d = choose(a, atoms, op, block)) != BERTH_NONE) settle(a, atoms, block, d);
+  return d;
+}
+
+static void put(berth_i_agent *a, int32_t op, int32_t d) {
+  const berth_graph *g = a->cost->g;
+  double at = 0;
+  if (a->u.share > 0) a->held[d] += copies(a, op, d);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+    int32_t t = g->in[i], from = g->producer[t], src = a->device[from];
+    double *came = &a->sent[(size_t)t * (size_t)a->n_devices + (size_t)d];
+    if (src == d) {
+      at = later(at, a->finish[from]);
+      continue;
+    }
+    if (*came < 0) {
+      double start = a->finish[from];
+      if (a->in_free) start = later(start, later(a->in_free[d], a->out_free[src]));
+      *came = start + berth_i_transfer_time(a->cost, t, src, d);
+      if (a->in_free) a->in_free[d] = a->out_free[src] = *came;
+    }
+    at = later(at, *came);
+  }
+  for (int32_t i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->after[i]];
+    for (int32_t j = 0; j < c->n_members; j++) at = later(at, a->finish[c->members[j]]);
+  }
+  double time = berth_i_op_time(a->cost, op, d);
+  a->device[op] = d;
+  if (berth_i_is_communication(g, op)) {
+    a->finish[op] = at + time;
+    return;
+  }
+  a->finish[op] = a->free_at[d] = later(at, a->free_at[d]) + time;
+  a->listed[d] += time;
+  a->done += a->p.comp[op];
+}
+
+static void make_ready(berth_i_agent *a, int32_t op, double when) {
+  const double *o = a->factor + BERTH_I_TERMS;
+  double key = o[2] * when - o[0] * a->b_level[op] - o[1] * a->static_level[op];
+  heap_up(a->ready, a->n_ready++, (berth_i_agent_ready){ key, a->place[op] });
+}
+
+static void release(berth_i_agent *a, int32_t op) {
+  const berth_graph *g = a->cost->g;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+      if (--a->open[g->use[j]] == 0) make_ready(a, g->use[j], a->finish[op]);
+    }
+  }
+  for (int32_t i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
+    const berth_collective *c = &g->collectives[g->wait[i]];
+    if (--a->members[g->wait[i]] > 0) continue;
+    for (int32_t j = 0; j < c->n_consumers; j++) {
+      if (--a->open[c->consumers[j]] == 0) make_ready(a, c->consumers[j], a->finish[op]);
+    }
+  }
+}
+
+/* ---- the whole ---- */
+
+/* Sets with one device, as pinned ones have, are decided at once: others see where they are. */
+static void start(berth_i_agent *a, const berth_i_agent_try *t) {
+  const berth_graph *g = a->cost->g;
+  const size_t devices = (size_t)a->n_devices;
+  a->g = t->grain;
+  a->done = a->planned = 0;
+  a->n_ready = 0;
+  for (int k = 0; k < BERTH_I_FACTORS; k++)
+    a->factor[k] = (double)a->w[BERTH_I_AT_BASE + k]
+                   + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
+  for (size_t d = 0; d < devices; d++) {
+    a->free_at[d] = a->load[d] = a->listed[d] = a->held[d] = a->most[d] = 0;
+    if (a->in_free) a->in_free[d] = a->out_free[d] = 0;
+  }
+  for (size_t i = 0; i < (size_t)g->n_tensors * devices; i++) a->sent[i] = -1;
+  for (int k = 0; k < BERTH_I_GRAINS; k++) {
+    berth_i_agent_grain *r = &a->grain[k];
+    for (int32_t b = 0; b < r->b->n; b++) r->device[b] = BERTH_NONE;
+  }
+  berth_i_agent_grain *r = &a->grain[a->g];
+  for (int32_t b = 0; b < r->b->n; b++) {
+    int32_t only = BERTH_NONE, legal = 0;
+    for (int32_t d = 0; d < a->n_devices; d++) {
+      if (r->b->may[(size_t)b * devices + (size_t)d]) only = d, legal++;
+    }
+    if (legal == 1) settle(a, r, b, only);
+  }
+  for (int32_t k = 0; k < g->n_collectives; k++) a->members[k] = g->collectives[k].n_members;
+  for (int32_t op = 0; op < a->n; op++) {
+    a->open[op] = g->in_at[op + 1] - g->in_at[op];
+    if (g->after) a->open[op] += g->after_at[op + 1] - g->after_at[op];
+    if (a->open[op] == 0) make_ready(a, op, 0);
+  }
+}
+
+bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t) {
+  start(a, t);
+  while (a->n_ready > 0) {
+    berth_i_agent_ready first = heap_pop(a->ready, a->n_ready--);
+    int32_t op = a->cost->g->topo[first.at], d = decide(a, op);
+    if (d == BERTH_NONE) return false;
+    put(a, op, d);
+    a->planned = later(a->planned, a->finish[op]);
+    release(a, op);
+  }
+  return true;
+}

@@ -1,0 +1,107 @@
+/* The shipped agent: a list scheduler whose choices are made by a trained network. Structure: what
+ * does not change (berth_i_agent), one episode (agent_episode.c), the network (agent_network.c),
+ * its weights (agent_weights.c, generated), and the search over episodes (agent.c).
+ *
+ * A device is scored by a sum of times (terms, s: earliest start, transfers, load, ...), the least
+ * sum wins. The factor of each term is the sum of a base, of what a network with one hidden layer
+ * makes of the state (context, ratios without units), and of a perturbation of the episode. So the
+ * answer does not depend on units, and the sizes of graph and topology do not matter. */
+#ifndef BERTH_AGENT_INTERNAL_H
+#define BERTH_AGENT_INTERNAL_H
+
+#include "placement/units_internal.h"
+#include "search/search_internal.h"
+
+enum {
+  BERTH_I_TERMS = 14,    /* of a device's score */
+  BERTH_I_ORDERS = 3,    /* of an op's priority */
+  BERTH_I_FACTORS = BERTH_I_TERMS + BERTH_I_ORDERS,
+  BERTH_I_CONTEXT = 24,  /* the last is 1 */
+  BERTH_I_HIDDEN = 16,
+  BERTH_I_GRAINS = 3,    /* sets of ops that one decision places: groups, units, lines */
+  /* hidden layer [CONTEXT][HIDDEN], output layer [HIDDEN][TERMS], base [FACTORS], spread
+   * [FACTORS] */
+  BERTH_I_AT_OUTPUT = BERTH_I_HIDDEN * BERTH_I_CONTEXT,
+  BERTH_I_AT_BASE = BERTH_I_AT_OUTPUT + BERTH_I_TERMS * BERTH_I_HIDDEN,
+  BERTH_I_AT_SPREAD = BERTH_I_AT_BASE + BERTH_I_FACTORS,
+  BERTH_I_AGENT_WEIGHTS = BERTH_I_AT_SPREAD + BERTH_I_FACTORS
+};
+
+extern const float berth_i_agent_weights[BERTH_I_AGENT_WEIGHTS];
+
+/** How an episode differs from others. */
+typedef struct berth_i_agent_try {
+  double shift[BERTH_I_FACTORS]; /* on the base of each factor, in spreads */
+  int grain;
+} berth_i_agent_try;
+
+typedef struct berth_i_agent_grain {
+  const berth_i_clumps *b;
+  double *work;       /* [blocks * classes] s */
+  double *permanent, *temporary; /* [blocks] bytes */
+  int32_t *device;    /* [blocks] of the episode; BERTH_NONE: not decided; SPLIT: op by op */
+} berth_i_agent_grain;
+
+typedef struct berth_i_agent_ready {
+  double key;
+  int32_t at; /* position in topological order */
+} berth_i_agent_ready;
+
+typedef struct berth_i_agent {
+  berth_i_pool pool;
+  berth_cost *cost;
+  berth_sim_options judge;
+  berth_i_units u;
+  berth_i_problem p;
+  berth_sim *sim;
+  bool counts_memory;
+  int32_t n, n_devices;
+  const float *w;
+  berth_i_agent_grain grain[BERTH_I_GRAINS];
+  double *static_level, *b_level, *t_level;  /* [n] s: longest paths to a sink without and with
+                                                transfers; from a source */
+  double *in_seconds, *out_seconds;          /* [n] mean transfers */
+  double *distance;                          /* [devices] mean time of a byte to the others, 1: mean
+                                                of all */
+  int32_t *place;                            /* [n] in topological order */
+  double work, path, scale;                  /* s: all ops; longest path; the larger of path and
+                                                work / devices */
+  double graph_context[BERTH_I_CONTEXT];     /* what is the same in all states */
+  /* the present episode */
+  int g;
+  double factor[BERTH_I_FACTORS];
+  int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
+                                                members that are not */
+  double *finish;                            /* [n] s */
+  double *free_at, *load, *listed, *in_free, *out_free; /* [devices] s */
+  double *held, *most;                       /* [devices] bytes: permanent, largest temporary */
+  double *sent;                              /* [tensors * devices] s of arrival; negative: not
+                                                sent */
+  double *term;                              /* [devices * TERMS] */
+  uint8_t *may;                              /* [devices] */
+  int32_t *stamp;                            /* [devices] */
+  int32_t n_ready, stamps;
+  berth_i_agent_ready *ready;                /* [n] */
+  double done;                               /* s of work that is placed */
+  double planned;                            /* s: makespan of the plan */
+  int32_t *chosen;                           /* [n] devices of the episode that is simulated */
+} berth_i_agent;
+
+/** @param place links, memory, param_multiple, quantum of the simulation that evaluates
+ *  @param share of the outputs, that counts as permanent at first
+ *  @param why as in berth_place */
+berth_status berth_i_agent_init(berth_cost *cost, const berth_place_options *place,
+                                const float *weights, double share, berth_i_agent *a,
+                                berth_obstacle *why);
+void berth_i_agent_release(berth_i_agent *a);
+/** The best of so many episodes, each simulated once.
+ *  @param value s out; INFINITY: no episode kept memory and routes, and device is untouched */
+berth_status berth_i_agent_search(berth_i_agent *a, int32_t calls, uint64_t seed, int32_t *device,
+                                  double *value);
+
+/** One episode into a->device.  @return false: some op fits nowhere */
+bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t);
+/** Factors of the terms in this state, without those of the episode. */
+void berth_i_agent_network(const float *w, const double *context, double *out);
+
+#endif

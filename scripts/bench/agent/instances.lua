@@ -1,0 +1,34 @@
+-- Writes the graphs and topologies that the shipped agent is trained on, and a list of them: file,
+-- links, the step time of the portfolio without the agent, s. usage: instances.lua FOLDER SEED COUNT MOST_OPS
+local berth = require "berth"
+local draw = require "agent.draw"
+local folder, seed, count, most = arg[1], tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4])
+local list = assert(io.open(folder .. "/list", "w"))
+
+-- Least step time of the built-in members but for the agent; nil: none keeps memory.
+local function without_agent(g, t, links)
+  local _, rows = berth.portfolio(g, t, { links = links })
+  local best
+  for _, row in ipairs(type(rows) == "table" and rows or {}) do
+    if row.makespan and not row.oom and row.placer ~= "agent" and not (best and best <= row.makespan) then
+      best = row.makespan
+    end
+  end
+  return best
+end
+
+local k, written = 0, 0
+while written < count do
+  k = k + 1
+  local g, t, links = draw.training(seed * 1000000 + k)
+  if #g <= most then
+    local seconds = without_agent(g, t, links)
+    if seconds and seconds > 0 and seconds < math.huge then
+      written = written + 1
+      local path = ("%s/%d.json"):format(folder, written)
+      assert(berth.save(path, { graph = g, topology = t }))
+      list:write(("%s %s %.17g\n"):format(path, links, seconds))
+    end
+  end
+end
+list:close()

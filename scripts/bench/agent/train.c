@@ -1,0 +1,167 @@
+/* Trains the weights of the shipped agent by an evolution strategy: antithetic perturbations of all
+ * weights, the best of a few episodes on a batch of drawn graphs as value, ranks as utilities, Adam
+ * on the estimated gradient (Salimans et al., "Evolution Strategies as a Scalable Alternative to
+ * Reinforcement Learning", 2017). The mean weights of the last generations are validated with 50
+ * calls on graphs that are held out; the best of these are the result.
+ * usage: train LIST SEED SECONDS OUT [WEIGHTS]: LIST as instances.lua writes it; SECONDS of CPU */
+#include "bench.h"
+#include "episodes/agent_internal.h"
+#include <math.h>
+
+enum { PAIRS = 12, BATCH = 24, CALLS = 12, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+#define N BERTH_I_AGENT_WEIGHTS
+
+typedef struct instance {
+  berth_cost *cost;
+  berth_i_agent agent;
+  double reference; /* s */
+  int32_t *device;
+} instance;
+
+static instance **all;
+static int32_t n_all;
+
+static int links_of(const char *name) {
+  static const char *const names[] = { "free", "channel", "duplex", "pair", "route", "fair" };
+  for (int i = 0; i < 6; i++) {
+    if (strcmp(names[i], name) == 0) return i;
+  }
+  fprintf(stderr, "train: no links %s\n", name);
+  exit(1);
+}
+
+static void load(berth_ctx *ctx, const char *path) {
+  static const float none[N];
+  FILE *f = fopen(path, "r");
+  char file[500], links[20];
+  double seconds;
+  if (!f) exit(1);
+  while (fscanf(f, "%499s %19s %lf", file, links, &seconds) == 3) {
+    berth_bundle b;
+    all = realloc(all, (size_t)(n_all + 1) * sizeof *all);
+    instance *x = all[n_all++] = calloc(1, sizeof *x);
+    must(ctx, berth_load(ctx, file, NULL, &b), file);
+    must(ctx, berth_cost_new(b.graph, b.topology, NULL, &x->cost), file);
+    berth_place_options o = berth_place_default(b.graph);
+    o.links = (berth_links)links_of(links);
+    must(ctx, berth_i_agent_init(x->cost, &o, none, o.memory == BERTH_MEMORY_TOTAL, &x->agent, NULL), file);
+    x->reference = seconds;
+    x->device = malloc((size_t)x->agent.n * sizeof *x->device);
+    berth_bundle_release(&b);
+  }
+  fclose(f);
+}
+
+static double value_of(berth_ctx *ctx, instance *x, const float *w, int32_t calls, uint64_t seed) {
+  double value;
+  x->agent.w = w;
+  must(ctx, berth_i_agent_search(&x->agent, calls, seed, x->device, &value), "episode");
+  double v = isinf(value) ? 1 : log(value / x->reference);
+  return fmin(1, fmax(-1, v));
+}
+
+/* Geometric mean against the portfolio, with all calls. */
+static double validate(berth_ctx *ctx, const float *w, int32_t from, int32_t to, int32_t calls) {
+  double sum = 0;
+  for (int32_t i = from; i < to; i++) sum += value_of(ctx, all[i], w, calls, 1);
+  return exp(sum / (to - from));
+}
+
+/* Deviation of the noise. First the factors without a network, then all. */
+static double scale_of(int k, double left) {
+  const bool early = left > 0.6;
+  if (k < BERTH_I_AT_BASE) return early ? 0 : k < BERTH_I_AT_OUTPUT ? 0.06 : 0.03;
+  return (k < BERTH_I_AT_SPREAD ? 0.1 : 0.06) * (early ? 1 : 0.6);
+}
+
+static void begin(berth_rng *rng, double *mean) {
+  for (int k = 0; k < N; k++) {
+    mean[k] = 0;
+    if (k < BERTH_I_AT_OUTPUT) mean[k] = 0.4 * berth_rng_normal(rng);
+    if (k >= BERTH_I_AT_SPREAD) mean[k] = 0.3;
+  }
+  mean[BERTH_I_AT_BASE] = mean[BERTH_I_AT_BASE + 1] = 1; /* earliest finish */
+  mean[BERTH_I_AT_BASE + BERTH_I_TERMS] = 1;             /* longest path with transfers */
+}
+
+static void utilities(const double *value, int n, double *u) {
+  for (int i = 0; i < n; i++) {
+    double below = 0;
+    for (int j = 0; j < n; j++)
+      below += (value[j] < value[i]) + 0.5 * (value[j] == value[i]);
+    u[i] = (n / 2.0 - below) / n;
+  }
+}
+
+static void write(const char *path, const float *w) {
+  FILE *f = fopen(path, "w");
+  if (!f) exit(1);
+  for (int k = 0; k < N; k++) fprintf(f, "%.6g\n", (double)w[k]);
+  if (fclose(f)) exit(1);
+}
+
+int main(int argc, char **argv) {
+  static double mean[N], noise[PAIRS][N], m[N], v[N];
+  static float w[N], best[N];
+  if (argc < 5) return 2;
+  berth_ctx *ctx;
+  berth_rng rng;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  uint64_t seed = strtoull(argv[2], NULL, 10);
+  double limit = atof(argv[3]), least = INFINITY;
+  load(ctx, argv[1]);
+  berth_rng_init(&rng, seed, 0);
+  begin(&rng, mean);
+  if (argc > 5) {
+    FILE *f = fopen(argv[5], "r");
+    for (int k = 0; f && k < N; k++) {
+      if (fscanf(f, "%lf", &mean[k]) != 1) return 1;
+    }
+    if (!f || fclose(f)) return 1;
+  }
+  int32_t train = n_all - HELD_OUT, pick[BATCH];
+  for (int64_t gen = 0;; gen++) {
+    double used = cpu_seconds(), left = fmax(0, 1 - used / limit);
+    if (gen % EVERY == 0 || left == 0) {
+      for (int k = 0; k < N; k++) w[k] = (float)mean[k];
+      double x = validate(ctx, w, train, n_all, ALL_CALLS), one = validate(ctx, w, train, n_all, 1);
+      if (x < least) {
+        least = x;
+        memcpy(best, w, sizeof best);
+        write(argv[4], best);
+      }
+      printf("%lld\t%.0f s\t1 call %.4f\t%d calls %.4f\tbest %.4f\n", (long long)gen, used, one,
+             ALL_CALLS, x, least);
+      fflush(stdout);
+      if (left == 0) break;
+    }
+    /* 1. The batch, the same for all. */
+    for (int i = 0; i < BATCH; i++) pick[i] = berth_rng_below(&rng, train);
+    uint64_t episodes = berth_rng_u64(&rng);
+    double value[2 * PAIRS], u[2 * PAIRS];
+    for (int p = 0; p < PAIRS; p++) {
+      for (int k = 0; k < N; k++) noise[p][k] = berth_rng_normal(&rng);
+      for (int sign = 0; sign < 2; sign++) {
+        double sum = 0;
+        for (int k = 0; k < N; k++)
+          w[k] = (float)(mean[k] + (sign ? -1 : 1) * scale_of(k, left) * noise[p][k]);
+        for (int i = 0; i < BATCH; i++)
+          sum += value_of(ctx, all[pick[i]], w, CALLS, episodes + (uint64_t)i);
+        value[2 * p + sign] = sum;
+      }
+    }
+    /* 2. A step of Adam, in units of the noise. */
+    utilities(value, 2 * PAIRS, u);
+    double rate = 0.25 * (0.1 + 0.9 * left);
+    for (int k = 0; k < N; k++) {
+      double g = 0;
+      for (int p = 0; p < PAIRS; p++) g += (u[2 * p] - u[2 * p + 1]) * noise[p][k];
+      g /= PAIRS;
+      m[k] = 0.9 * m[k] + 0.1 * g;
+      v[k] = 0.99 * v[k] + 0.01 * g * g;
+      double c1 = 1 - pow(0.9, (double)gen + 1), c2 = 1 - pow(0.99, (double)gen + 1);
+      mean[k] += rate * scale_of(k, left) * (m[k] / c1) / (sqrt(v[k] / c2) + 1e-8);
+    }
+  }
+  return 0;
+}
