@@ -11,6 +11,16 @@
 
 /* ---- what does not change ---- */
 
+static berth_i_agent_ports ports_of(berth_links links) {
+  switch (links) {
+  case BERTH_LINKS_FREE: return BERTH_I_PORTS_NONE;
+  case BERTH_LINKS_PAIR: return BERTH_I_PORTS_PAIR;
+  case BERTH_LINKS_ROUTE:
+  case BERTH_LINKS_FAIR: return BERTH_I_PORTS_ROUTE;
+  default: return BERTH_I_PORTS_DEVICE;
+  }
+}
+
 static berth_status alloc_all(berth_i_agent *a) {
   berth_i_pool *pool = &a->pool;
   const berth_graph *g = a->cost->g;
@@ -37,12 +47,13 @@ static berth_status alloc_all(berth_i_agent *a) {
   a->may = berth_i_pool_alloc(pool, devices, sizeof *a->may);
   a->stamp = berth_i_pool_zalloc(pool, devices, sizeof *a->stamp);
   a->ready = berth_i_pool_alloc(pool, n, sizeof *a->ready);
-  if (a->judge.links == BERTH_LINKS_FREE || a->judge.links == BERTH_LINKS_PAIR)
-    return berth_i_pool_status(pool);
-  a->in_free = berth_i_pool_alloc(pool, devices, sizeof *a->in_free);
+  a->n_ports = a->ports == BERTH_I_PORTS_PAIR    ? a->n_devices * a->n_devices
+               : a->ports == BERTH_I_PORTS_ROUTE ? a->cost->t->n_links
+                                                 : a->n_devices;
+  a->in_free = berth_i_pool_alloc(pool, (size_t)a->n_ports, sizeof *a->in_free);
   a->out_free = a->judge.links == BERTH_LINKS_CHANNEL
                     ? a->in_free
-                    : berth_i_pool_alloc(pool, devices, sizeof *a->out_free);
+                    : berth_i_pool_alloc(pool, (size_t)a->n_ports, sizeof *a->out_free);
   return berth_i_pool_status(pool);
 }
 
@@ -120,8 +131,8 @@ static void fill_graph_context(berth_i_agent *a) {
   c[13] = 1.0 / a->n_devices;
   c[14] = a->scale > 0 ? a->path / a->scale : 0;
   c[15] = a->scale > 0 ? a->work / a->n_devices / a->scale : 0;
-  c[16] = a->in_free && a->in_free != a->out_free;
-  c[17] = a->in_free && a->in_free == a->out_free;
+  c[16] = a->ports == BERTH_I_PORTS_DEVICE;
+  c[17] = a->judge.links == BERTH_LINKS_CHANNEL;
   c[18] = far > 0 ? near / far : 1;
   c[19] = slow > 0 ? fast / slow : 1;
   c[20] = a->counts_memory && !isinf(limits) ? fmin(1, bytes / fmax(limits, 1)) : 0;
@@ -163,6 +174,7 @@ berth_status berth_i_agent_init(berth_cost *cost, const berth_place_options *pla
   a->n = cost->g->n_ops;
   a->n_devices = cost->n_devices;
   a->judge = berth_i_fifo_options(cost, place);
+  a->ports = ports_of(a->judge.links);
   a->counts_memory = a->judge.memory != BERTH_MEMORY_NONE;
   o.judge = &a->judge;
   o.no_limit = 1; /* it needs blocks, not trials of moves */
@@ -199,13 +211,17 @@ void berth_i_agent_release(berth_i_agent *a) {
 enum { PLANS = 4 }; /* episodes for each simulation */
 #define UNIT_DEVIATION 1.7320508075688772 /* half the width of a uniform law of deviation 1 */
 #define NEAR 0.5                          /* of the spread, around the best */
-#define SAME_GRAIN 0.7                    /* chance of the best one's grain */
+#define SAME_WAY 0.7                      /* chance of the best one's grain and order */
 
 static void draw(berth_rng *rng, int32_t call, int32_t calls, const berth_i_agent_try *best,
                  berth_i_agent_try *t) {
   const bool near = best && call >= calls / 2;
-  t->grain = (call + 1) % BERTH_I_GRAINS;
-  if (near && berth_rng_uniform(rng) < SAME_GRAIN) t->grain = best->grain;
+  t->grain = call == 0 ? 1 : berth_rng_below(rng, BERTH_I_GRAINS);
+  t->early = call == 0 || berth_rng_below(rng, 2) == 0;
+  if (near && berth_rng_uniform(rng) < SAME_WAY) {
+    t->grain = best->grain;
+    t->early = best->early;
+  }
   for (int k = 0; k < BERTH_I_FACTORS; k++) {
     double x = call == 0 ? 0 : (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
     t->shift[k] = near ? best->shift[k] + NEAR * x : x;

@@ -34,10 +34,37 @@ enum {
   DISTANCE, EMPTY
 };
 
+/* When a transfer from src to d may be sent. */
+static double port_free(const berth_i_agent *a, int32_t src, int32_t d) {
+  const berth_topology *t = a->cost->t;
+  size_t pair = berth_i_pair(t, src, d);
+  double at = 0;
+  switch (a->ports) {
+  case BERTH_I_PORTS_PAIR: return a->in_free[pair];
+  case BERTH_I_PORTS_DEVICE: return later(a->in_free[d], a->out_free[src]);
+  case BERTH_I_PORTS_ROUTE:
+    for (int32_t k = 0; k < t->route_len[pair]; k++)
+      at = later(at, a->in_free[t->route[t->route_first[pair] + k]]);
+    return at;
+  default: return 0;
+  }
+}
+
+static void take_port(berth_i_agent *a, int32_t src, int32_t d, double until) {
+  const berth_topology *t = a->cost->t;
+  size_t pair = berth_i_pair(t, src, d);
+  if (a->ports == BERTH_I_PORTS_PAIR) a->in_free[pair] = until;
+  if (a->ports == BERTH_I_PORTS_DEVICE) a->in_free[d] = a->out_free[src] = until;
+  if (a->ports != BERTH_I_PORTS_ROUTE) return;
+  for (int32_t k = 0; k < t->route_len[pair]; k++)
+    a->in_free[t->route[t->route_first[pair] + k]] = until;
+}
+
 /* When all inputs are there, the missing ones sent one after another; what sending takes. */
 static void arrive(const berth_i_agent *a, int32_t op, int32_t d, double *f) {
   const berth_graph *g = a->cost->g;
-  double at = 0, port = a->in_free ? a->in_free[d] : 0, sum = 0, latest = -1, critical = 0;
+  const bool one = a->ports == BERTH_I_PORTS_DEVICE;
+  double at = 0, port = one ? a->in_free[d] : 0, sum = 0, latest = -1, critical = 0;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], from = g->producer[t], src = a->device[from];
     double came = a->sent[(size_t)t * (size_t)a->n_devices + (size_t)d], seconds = 0;
@@ -45,10 +72,10 @@ static void arrive(const berth_i_agent *a, int32_t op, int32_t d, double *f) {
     else {
       seconds = berth_i_transfer_time(a->cost, t, src, d);
       if (came < 0) {
-        double start = a->finish[from];
-        if (a->in_free) port = start = later(start, later(port, a->out_free[src]));
-        came = start + seconds;
-        if (a->in_free) port = came;
+        double begin = later(a->finish[from], port_free(a, src, d));
+        if (one) begin = later(begin, port);
+        came = begin + seconds;
+        if (one) port = came;
         sum += seconds;
       }
     }
@@ -216,21 +243,26 @@ static void settle(berth_i_agent *a, berth_i_agent_grain *r, int32_t block, int3
   a->most[d] = later(a->most[d], r->temporary[block]);
 }
 
-static int32_t decide(berth_i_agent *a, int32_t op) {
+typedef struct choice {
+  berth_i_agent_grain *r; /* NULL: the device was known */
+  int32_t block, device;
+} choice;
+
+/* Where the op goes; the set is not settled yet. */
+static choice decide(berth_i_agent *a, int32_t op) {
   berth_i_agent_grain *r = &a->grain[a->g], *atoms = &a->grain[0];
-  int32_t block = r->b->of[op], d = where(a, op);
-  if (d != BERTH_NONE) return d;
-  if (r->device[block] != SPLIT) {
-    if ((d = choose(a, r, op, block)) != BERTH_NONE) {
-      settle(a, r, block, d);
-      return d;
-    }
-    if (a->g == 0) return BERTH_NONE;
-    r->device[block] = SPLIT;
+  choice c = { NULL, r->b->of[op], where(a, op) };
+  if (c.device != BERTH_NONE) return c;
+  if (r->device[c.block] != SPLIT) {
+    c.r = r;
+    c.device = choose(a, r, op, c.block);
+    if (c.device != BERTH_NONE || a->g == 0) return c;
+    r->device[c.block] = SPLIT;
   }
-  block = atoms->b->of[op];
-  if ((d = choose(a, atoms, op, block)) != BERTH_NONE) settle(a, atoms, block, d);
-  return d;
+  c.r = atoms;
+  c.block = atoms->b->of[op];
+  c.device = choose(a, atoms, op, c.block);
+  return c;
 }
 
 static void put(berth_i_agent *a, int32_t op, int32_t d) {
@@ -245,10 +277,9 @@ static void put(berth_i_agent *a, int32_t op, int32_t d) {
       continue;
     }
     if (*came < 0) {
-      double start = a->finish[from];
-      if (a->in_free) start = later(start, later(a->in_free[d], a->out_free[src]));
-      *came = start + berth_i_transfer_time(a->cost, t, src, d);
-      if (a->in_free) a->in_free[d] = a->out_free[src] = *came;
+      double begin = later(a->finish[from], port_free(a, src, d));
+      *came = begin + berth_i_transfer_time(a->cost, t, src, d);
+      take_port(a, src, d, *came);
     }
     at = later(at, *came);
   }
@@ -267,10 +298,14 @@ static void put(berth_i_agent *a, int32_t op, int32_t d) {
   a->done += a->p.comp[op];
 }
 
+static double priority(const berth_i_agent *a, int32_t op, double when) {
+  const double *o = a->factor + BERTH_I_TERMS + (a->early ? BERTH_I_ORDERS / 2 : 0);
+  return o[2] * when - o[0] * a->b_level[op] - o[1] * a->static_level[op];
+}
+
 static void make_ready(berth_i_agent *a, int32_t op, double when) {
-  const double *o = a->factor + BERTH_I_TERMS;
-  double key = o[2] * when - o[0] * a->b_level[op] - o[1] * a->static_level[op];
-  heap_up(a->ready, a->n_ready++, (berth_i_agent_ready){ key, a->place[op] });
+  heap_up(a->ready, a->n_ready++,
+          (berth_i_agent_ready){ priority(a, op, when), a->place[op] });
 }
 
 static void release(berth_i_agent *a, int32_t op) {
@@ -297,14 +332,15 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   const size_t devices = (size_t)a->n_devices;
   a->g = t->grain;
   a->done = a->planned = 0;
+  a->early = t->early;
   a->n_ready = 0;
   for (int k = 0; k < BERTH_I_FACTORS; k++)
     a->factor[k] = (double)a->w[BERTH_I_AT_BASE + k]
                    + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
   for (size_t d = 0; d < devices; d++) {
     a->free_at[d] = a->load[d] = a->listed[d] = a->held[d] = a->most[d] = 0;
-    if (a->in_free) a->in_free[d] = a->out_free[d] = 0;
   }
+  for (int32_t i = 0; i < a->n_ports; i++) a->in_free[i] = a->out_free[i] = 0;
   for (size_t i = 0; i < (size_t)g->n_tensors * devices; i++) a->sent[i] = -1;
   for (int k = 0; k < BERTH_I_GRAINS; k++) {
     berth_i_agent_grain *r = &a->grain[k];
@@ -326,13 +362,29 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   }
 }
 
+/* Starts move back as devices fill: the first op waits again where another one is now before
+ * it. */
+static bool waits(berth_i_agent *a, berth_i_agent_ready *first, const choice *c, int32_t op) {
+  double *f = term_of(a, c->device);
+  if (!a->early || a->n_ready == 0) return false;
+  if (!c->r) arrive(a, op, c->device, f);
+  double key = priority(a, op, f[START]);
+  if (!(key > first->key) || !(key > a->ready[0].key)) return false;
+  first->key = key;
+  heap_up(a->ready, a->n_ready++, *first);
+  return true;
+}
+
 bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t) {
   start(a, t);
   while (a->n_ready > 0) {
     berth_i_agent_ready first = heap_pop(a->ready, a->n_ready--);
-    int32_t op = a->cost->g->topo[first.at], d = decide(a, op);
-    if (d == BERTH_NONE) return false;
-    put(a, op, d);
+    int32_t op = a->cost->g->topo[first.at];
+    choice c = decide(a, op);
+    if (c.device == BERTH_NONE) return false;
+    if (waits(a, &first, &c, op)) continue;
+    if (c.r) settle(a, c.r, c.block, c.device);
+    put(a, op, c.device);
     a->planned = later(a->planned, a->finish[op]);
     release(a, op);
   }

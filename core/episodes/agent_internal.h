@@ -14,7 +14,7 @@
 
 enum {
   BERTH_I_TERMS = 14,    /* of a device's score */
-  BERTH_I_ORDERS = 3,    /* of an op's priority */
+  BERTH_I_ORDERS = 6,    /* of an op's priority, by `early` */
   BERTH_I_FACTORS = BERTH_I_TERMS + BERTH_I_ORDERS,
   BERTH_I_CONTEXT = 24,  /* the last is 1 */
   BERTH_I_HIDDEN = 16,
@@ -33,7 +33,17 @@ extern const float berth_i_agent_weights[BERTH_I_AGENT_WEIGHTS];
 typedef struct berth_i_agent_try {
   double shift[BERTH_I_FACTORS]; /* on the base of each factor, in spreads */
   int grain;
+  bool early;                    /* the priority of an op counts when it can start now, else when
+                                    its producers end */
 } berth_i_agent_try;
+
+/** What transfers wait for in a plan. */
+typedef enum berth_i_agent_ports {
+  BERTH_I_PORTS_NONE,
+  BERTH_I_PORTS_PAIR,   /* the pair's one */
+  BERTH_I_PORTS_ROUTE,  /* all links of the route */
+  BERTH_I_PORTS_DEVICE  /* that out of the source and that into the destination */
+} berth_i_agent_ports;
 
 typedef struct berth_i_agent_grain {
   const berth_i_clumps *b;
@@ -56,6 +66,7 @@ typedef struct berth_i_agent {
   berth_sim *sim;
   bool counts_memory;
   int32_t n, n_devices;
+  berth_i_agent_ports ports;
   const float *w;
   berth_i_agent_grain grain[BERTH_I_GRAINS];
   double *static_level, *b_level, *t_level;  /* [n] s: longest paths to a sink without and with
@@ -69,11 +80,15 @@ typedef struct berth_i_agent {
   double graph_context[BERTH_I_CONTEXT];     /* what is the same in all states */
   /* the present episode */
   int g;
+  bool early;
   double factor[BERTH_I_FACTORS];
   int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
                                                 members that are not */
   double *finish;                            /* [n] s */
-  double *free_at, *load, *listed, *in_free, *out_free; /* [devices] s */
+  double *free_at, *load, *listed;           /* [devices] s */
+  double *in_free, *out_free;                /* [ports] s, one array where they are one port; PAIR
+                                                and ROUTE use the first */
+  int32_t n_ports;                           /* devices; PAIR: pairs; ROUTE: links */
   double *held, *most;                       /* [devices] bytes: permanent, largest temporary */
   double *sent;                              /* [tensors * devices] s of arrival; negative: not
                                                 sent */
@@ -81,7 +96,7 @@ typedef struct berth_i_agent {
   uint8_t *may;                              /* [devices] */
   int32_t *stamp;                            /* [devices] */
   int32_t n_ready, stamps;
-  berth_i_agent_ready *ready;                /* [n] */
+  berth_i_agent_ready *ready;                /* [n] by priority */
   double done;                               /* s of work that is placed */
   double planned;                            /* s: makespan of the plan */
   int32_t *chosen;                           /* [n] devices of the episode that is simulated */

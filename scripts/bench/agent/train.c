@@ -8,7 +8,7 @@
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 24, CALLS = 12, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 12, BATCH = 24, CALLS = 6, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
@@ -82,6 +82,8 @@ static void begin(berth_rng *rng, double *mean) {
   }
   mean[BERTH_I_AT_BASE] = mean[BERTH_I_AT_BASE + 1] = 1; /* earliest finish */
   mean[BERTH_I_AT_BASE + BERTH_I_TERMS] = 1;             /* longest path with transfers */
+  mean[BERTH_I_AT_BASE + BERTH_I_TERMS + 3] = 0.1;       /* earliest start, ties by that path */
+  mean[BERTH_I_AT_BASE + BERTH_I_TERMS + 5] = 1;
 }
 
 static void utilities(const double *value, int n, double *u) {
