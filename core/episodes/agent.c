@@ -35,6 +35,7 @@ static berth_status alloc_all(berth_i_agent *a) {
   a->device = berth_i_pool_alloc(pool, n, sizeof *a->device);
   a->chosen = berth_i_pool_alloc(pool, n, sizeof *a->chosen);
   a->open = berth_i_pool_alloc(pool, n, sizeof *a->open);
+  a->likely = berth_i_pool_alloc(pool, n, sizeof *a->likely);
   a->members = berth_i_pool_alloc(pool, (size_t)g->n_collectives, sizeof *a->members);
   a->finish = berth_i_pool_alloc(pool, n, sizeof *a->finish);
   a->free_at = berth_i_pool_alloc(pool, devices, sizeof *a->free_at);
@@ -137,7 +138,6 @@ static void fill_graph_context(berth_i_agent *a) {
   c[19] = slow > 0 ? fast / slow : 1;
   c[20] = a->counts_memory && !isinf(limits) ? fmin(1, bytes / fmax(limits, 1)) : 0;
   c[21] = ratio(a->n, 300);
-  c[22] = a->path > 0 ? ratio(a->b_level[g->topo[0]], a->path) : 0;
   c[BERTH_I_CONTEXT - 1] = 1;
 }
 
@@ -211,20 +211,17 @@ void berth_i_agent_release(berth_i_agent *a) {
 enum { PLANS = 4 }; /* episodes for each simulation */
 #define UNIT_DEVIATION 1.7320508075688772 /* half the width of a uniform law of deviation 1 */
 #define NEAR 0.5                          /* of the spread, around the best */
-#define SAME_WAY 0.7                      /* chance of the best one's grain and order */
+#define SAME_HEAD 0.7                     /* chance of the best one's head */
 
+/* First each head as trained. */
 static void draw(berth_rng *rng, int32_t call, int32_t calls, const berth_i_agent_try *best,
                  berth_i_agent_try *t) {
-  const bool near = best && call >= calls / 2;
-  t->grain = call == 0 ? 1 : berth_rng_below(rng, BERTH_I_GRAINS);
-  t->early = call == 0 || berth_rng_below(rng, 2) == 0;
-  if (near && berth_rng_uniform(rng) < SAME_WAY) {
-    t->grain = best->grain;
-    t->early = best->early;
-  }
+  const bool near = best && call >= calls / 2, trained = call < BERTH_I_HEADS;
+  t->head = trained ? call : berth_rng_below(rng, BERTH_I_HEADS);
+  if (!trained && near && berth_rng_uniform(rng) < SAME_HEAD) t->head = best->head;
   for (int k = 0; k < BERTH_I_FACTORS; k++) {
-    double x = call == 0 ? 0 : (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
-    t->shift[k] = near ? best->shift[k] + NEAR * x : x;
+    double x = trained ? 0 : (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
+    t->shift[k] = near && !trained ? best->shift[k] + NEAR * x : x;
   }
 }
 
@@ -246,7 +243,7 @@ static bool propose(berth_i_agent *a, berth_rng *rng, int32_t call, int32_t call
                     const berth_i_agent_try *best, berth_i_agent_try *t) {
   berth_i_agent_try trial;
   double least = INFINITY;
-  for (int32_t k = 0; k < (call == 0 ? 1 : PLANS); k++) {
+  for (int32_t k = 0; k < (call < BERTH_I_HEADS ? 1 : PLANS); k++) {
     draw(rng, call, calls, best, &trial);
     if (!berth_i_agent_episode(a, &trial) || !(a->planned < least)) continue;
     int32_t *swap = a->chosen;

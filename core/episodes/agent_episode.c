@@ -96,29 +96,40 @@ static void arrive(const berth_i_agent *a, int32_t op, int32_t d, double *f) {
   f[PORT] = port;
 }
 
+/* A transfer from or to a decided device, for the device of the decision on its other end. */
+static void meet(berth_i_agent *a, int32_t tensor, int32_t at, bool sends, double *all) {
+  if (a->cost->uniform) {
+    *all += a->cost->uniform[tensor];
+    term_of(a, at)[NEIGHBOURS] -= a->cost->uniform[tensor];
+    return;
+  }
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    term_of(a, d)[NEIGHBOURS] += sends ? berth_i_transfer_time(a->cost, tensor, at, d)
+                                       : berth_i_transfer_time(a->cost, tensor, d, at);
+  }
+}
+
 /* Transfers between the set and what is decided, whichever is listed first. */
 static void meet_neighbours(berth_i_agent *a, const berth_i_clumps *b, int32_t block) {
   const berth_graph *g = a->cost->g;
+  double all = 0;
   for (int32_t k = b->at[block]; k < b->at[block + 1]; k++) {
     int32_t op = b->ops[k];
     for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
-      int32_t t = g->in[i], src = where(a, g->producer[t]);
-      if (src < 0) continue;
-      for (int32_t d = 0; d < a->n_devices; d++)
-        term_of(a, d)[NEIGHBOURS] += berth_i_transfer_time(a->cost, t, src, d);
+      int32_t src = where(a, g->producer[g->in[i]]);
+      if (src >= 0) meet(a, g->in[i], src, true, &all);
     }
     for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-      int32_t t = g->out[i];
       a->stamps++;
-      for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+      for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
         int32_t to = where(a, g->use[j]);
         if (to < 0 || a->stamp[to] == a->stamps) continue;
         a->stamp[to] = a->stamps;
-        for (int32_t d = 0; d < a->n_devices; d++)
-          term_of(a, d)[NEIGHBOURS] += berth_i_transfer_time(a->cost, t, d, to);
+        meet(a, g->out[i], to, false, &all);
       }
     }
   }
+  for (int32_t d = 0; d < a->n_devices && all > 0; d++) term_of(a, d)[NEIGHBOURS] += all;
 }
 
 /* What the op's consumers also read, where it is. */
@@ -159,6 +170,18 @@ static bool fits(const berth_i_agent *a, const berth_i_agent_grain *r, int32_t o
   return berth_i_excess(bytes, a->cost->t->devices[d].memory) <= 0;
 }
 
+/* Nothing is there, and a device before it is alike: it would score the same. */
+static bool is_like_one_before(const berth_i_agent *a, int32_t d) {
+  const berth_cost *c = a->cost;
+  if (!c->uniform || a->load[d] > 0 || a->held[d] > 0) return false;
+  for (int32_t e = 0; e < d; e++) {
+    if (a->may[e] && a->load[e] == 0 && a->held[e] == 0 && c->class_of[e] == c->class_of[d]
+        && c->t->devices[e].memory == c->t->devices[d].memory)
+      return true;
+  }
+  return false;
+}
+
 static double part(double x, double of) { return x > 0 ? x / (x + of) : 0; }
 
 static void fill_context(const berth_i_agent *a, int32_t op, double rest, double *c) {
@@ -185,6 +208,7 @@ static void fill_context(const berth_i_agent *a, int32_t op, double rest, double
   c[9] = a->grain[a->g].b->n > 0 ? part(rest, time) : 0;
   c[10] = a->g == 1;
   c[11] = a->g == 2;
+  c[22] = a->early;
 }
 
 /* @return the device; BERTH_NONE: the set fits nowhere */
@@ -193,11 +217,11 @@ static int32_t choose(berth_i_agent *a, const berth_i_agent_grain *r, int32_t op
   int32_t legal = 0, best = BERTH_NONE;
   for (int32_t d = 0; d < a->n_devices; d++) {
     a->may[d] = r->b->may[(size_t)block * (size_t)a->n_devices + (size_t)d]
-                && fits(a, r, op, block, d);
+                && fits(a, r, op, block, d) && !is_like_one_before(a, d);
     if (a->may[d]) best = d;
     legal += a->may[d];
   }
-  if (legal == 0) return BERTH_NONE;
+  if (legal <= 1 && (best == BERTH_NONE || a->cost->uniform)) return best;
   /* 1. The terms of all devices. */
   memset(a->term, 0, (size_t)a->n_devices * BERTH_I_TERMS * sizeof *a->term);
   meet_neighbours(a, r->b, block);
@@ -243,26 +267,22 @@ static void settle(berth_i_agent *a, berth_i_agent_grain *r, int32_t block, int3
   a->most[d] = later(a->most[d], r->temporary[block]);
 }
 
-typedef struct choice {
-  berth_i_agent_grain *r; /* NULL: the device was known */
-  int32_t block, device;
-} choice;
-
-/* Where the op goes; the set is not settled yet. */
-static choice decide(berth_i_agent *a, int32_t op) {
+/* Where the op goes, and with it what is left of its set; BERTH_NONE: it fits nowhere. */
+static int32_t decide(berth_i_agent *a, int32_t op) {
   berth_i_agent_grain *r = &a->grain[a->g], *atoms = &a->grain[0];
-  choice c = { NULL, r->b->of[op], where(a, op) };
-  if (c.device != BERTH_NONE) return c;
-  if (r->device[c.block] != SPLIT) {
-    c.r = r;
-    c.device = choose(a, r, op, c.block);
-    if (c.device != BERTH_NONE || a->g == 0) return c;
-    r->device[c.block] = SPLIT;
+  int32_t block = r->b->of[op], d = where(a, op);
+  if (d != BERTH_NONE) return d;
+  if (r->device[block] != SPLIT) {
+    if ((d = choose(a, r, op, block)) != BERTH_NONE) {
+      settle(a, r, block, d);
+      return d;
+    }
+    if (a->g == 0) return BERTH_NONE;
+    r->device[block] = SPLIT;
   }
-  c.r = atoms;
-  c.block = atoms->b->of[op];
-  c.device = choose(a, atoms, op, c.block);
-  return c;
+  block = atoms->b->of[op];
+  if ((d = choose(a, atoms, op, block)) != BERTH_NONE) settle(a, atoms, block, d);
+  return d;
 }
 
 static void put(berth_i_agent *a, int32_t op, int32_t d) {
@@ -299,13 +319,13 @@ static void put(berth_i_agent *a, int32_t op, int32_t d) {
 }
 
 static double priority(const berth_i_agent *a, int32_t op, double when) {
-  const double *o = a->factor + BERTH_I_TERMS + (a->early ? BERTH_I_ORDERS / 2 : 0);
+  const double *o = a->factor + BERTH_I_TERMS;
   return o[2] * when - o[0] * a->b_level[op] - o[1] * a->static_level[op];
 }
 
 static void make_ready(berth_i_agent *a, int32_t op, double when) {
-  heap_up(a->ready, a->n_ready++,
-          (berth_i_agent_ready){ priority(a, op, when), a->place[op] });
+  a->likely[op] = BERTH_NONE;
+  heap_up(a->ready, a->n_ready++, (berth_i_agent_ready){ priority(a, op, when), a->place[op] });
 }
 
 static void release(berth_i_agent *a, int32_t op) {
@@ -330,13 +350,13 @@ static void release(berth_i_agent *a, int32_t op) {
 static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   const berth_graph *g = a->cost->g;
   const size_t devices = (size_t)a->n_devices;
-  a->g = t->grain;
+  const float *base = a->w + BERTH_I_AT_BASE + t->head * BERTH_I_FACTORS;
+  a->g = t->head % BERTH_I_GRAINS;
   a->done = a->planned = 0;
-  a->early = t->early;
+  a->early = t->head < BERTH_I_GRAINS;
   a->n_ready = 0;
   for (int k = 0; k < BERTH_I_FACTORS; k++)
-    a->factor[k] = (double)a->w[BERTH_I_AT_BASE + k]
-                   + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
+    a->factor[k] = (double)base[k] + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
   for (size_t d = 0; d < devices; d++) {
     a->free_at[d] = a->load[d] = a->listed[d] = a->held[d] = a->most[d] = 0;
   }
@@ -362,13 +382,34 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   }
 }
 
-/* Starts move back as devices fill: the first op waits again where another one is now before
- * it. */
-static bool waits(berth_i_agent *a, berth_i_agent_ready *first, const choice *c, int32_t op) {
-  double *f = term_of(a, c->device);
+/* The device of earliest start, of those where the op may go. */
+static int32_t earliest(berth_i_agent *a, int32_t op, double *when) {
+  const berth_i_clumps *b = a->grain[0].b;
+  int32_t best = BERTH_NONE;
+  *when = INFINITY;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    double f[BERTH_I_TERMS];
+    if (!b->may[(size_t)b->of[op] * (size_t)a->n_devices + (size_t)d]) continue;
+    arrive(a, op, d, f);
+    if (f[START] < *when) *when = f[START], best = d;
+  }
+  return best;
+}
+
+/* Starts move back as devices fill: the first op waits again where another one is now before it.
+ * Its start is that on its device, or, as long as none is decided, on the one where it started first
+ * when it was here for the first time. */
+static bool waits(berth_i_agent *a, berth_i_agent_ready *first, int32_t op) {
+  double f[BERTH_I_TERMS], when;
   if (!a->early || a->n_ready == 0) return false;
-  if (!c->r) arrive(a, op, c->device, f);
-  double key = priority(a, op, f[START]);
+  int32_t d = where(a, op);
+  if (d == BERTH_NONE && (d = a->likely[op]) == BERTH_NONE) {
+    a->likely[op] = earliest(a, op, &when);
+  } else {
+    arrive(a, op, d, f);
+    when = f[START];
+  }
+  double key = priority(a, op, when);
   if (!(key > first->key) || !(key > a->ready[0].key)) return false;
   first->key = key;
   heap_up(a->ready, a->n_ready++, *first);
@@ -380,11 +421,10 @@ bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t) {
   while (a->n_ready > 0) {
     berth_i_agent_ready first = heap_pop(a->ready, a->n_ready--);
     int32_t op = a->cost->g->topo[first.at];
-    choice c = decide(a, op);
-    if (c.device == BERTH_NONE) return false;
-    if (waits(a, &first, &c, op)) continue;
-    if (c.r) settle(a, c.r, c.block, c.device);
-    put(a, op, c.device);
+    if (waits(a, &first, op)) continue;
+    int32_t d = decide(a, op);
+    if (d == BERTH_NONE) return false;
+    put(a, op, d);
     a->planned = later(a->planned, a->finish[op]);
     release(a, op);
   }

@@ -14,16 +14,17 @@
 
 enum {
   BERTH_I_TERMS = 14,    /* of a device's score */
-  BERTH_I_ORDERS = 6,    /* of an op's priority, by `early` */
+  BERTH_I_ORDERS = 3,    /* of an op's priority */
   BERTH_I_FACTORS = BERTH_I_TERMS + BERTH_I_ORDERS,
   BERTH_I_CONTEXT = 24,  /* the last is 1 */
   BERTH_I_HIDDEN = 16,
   BERTH_I_GRAINS = 3,    /* sets of ops that one decision places: groups, units, lines */
-  /* hidden layer [CONTEXT][HIDDEN], output layer [HIDDEN][TERMS], base [FACTORS], spread
+  BERTH_I_HEADS = 2 * BERTH_I_GRAINS,
+  /* hidden layer [CONTEXT][HIDDEN], output layer [HIDDEN][TERMS], base [HEADS][FACTORS], spread
    * [FACTORS] */
   BERTH_I_AT_OUTPUT = BERTH_I_HIDDEN * BERTH_I_CONTEXT,
   BERTH_I_AT_BASE = BERTH_I_AT_OUTPUT + BERTH_I_TERMS * BERTH_I_HIDDEN,
-  BERTH_I_AT_SPREAD = BERTH_I_AT_BASE + BERTH_I_FACTORS,
+  BERTH_I_AT_SPREAD = BERTH_I_AT_BASE + BERTH_I_HEADS * BERTH_I_FACTORS,
   BERTH_I_AGENT_WEIGHTS = BERTH_I_AT_SPREAD + BERTH_I_FACTORS
 };
 
@@ -32,9 +33,9 @@ extern const float berth_i_agent_weights[BERTH_I_AGENT_WEIGHTS];
 /** How an episode differs from others. */
 typedef struct berth_i_agent_try {
   double shift[BERTH_I_FACTORS]; /* on the base of each factor, in spreads */
-  int grain;
-  bool early;                    /* the priority of an op counts when it can start now, else when
-                                    its producers end */
+  int head;                      /* which base. The first ones, one for each grain, have the
+                                    priority of an op by its earliest start now, the others by the
+                                    end of its producers */
 } berth_i_agent_try;
 
 /** What transfers wait for in a plan. */
@@ -84,6 +85,8 @@ typedef struct berth_i_agent {
   double factor[BERTH_I_FACTORS];
   int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
                                                 members that are not */
+  int32_t *likely;                           /* [n] where an op would start first; BERTH_NONE: not
+                                                computed */
   double *finish;                            /* [n] s */
   double *free_at, *load, *listed;           /* [devices] s */
   double *in_free, *out_free;                /* [ports] s, one array where they are one port; PAIR

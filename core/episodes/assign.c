@@ -58,15 +58,6 @@ void berth_assign_release(berth_assign *a) {
   berth_ctx_release(ctx);
 }
 
-static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
-  if (g->n_collectives == 0) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
-                      "assignment: the graph has %d collectives, whose start depends on all "
-                      "members: "
-                      "expand them first",
-                      (int)g->n_collectives);
-}
-
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts,
                               berth_assign **out) {
   if (!cost || !out) return BERTH_EINVAL;
@@ -74,7 +65,6 @@ berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts
   berth_assign_options o = opts ? *opts : berth_assign_default();
   berth_status st;
   if ((st = berth_options_check(ctx, berth_assign_option_table(), &o)) != BERTH_OK) return st;
-  if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
   berth_assign *a;
   if (!(a = berth_i_pool_object(ctx, sizeof *a))) return berth_i_nomem(ctx);
   a->ctx = ctx;

@@ -1,5 +1,6 @@
-/* Pairs of ops with tensors between them, each once, in edge order: producers of each op with the
- * tensors of the pair, and consumers of each op. CSR both ways. O(ops + edges). */
+/* Pairs of ops with tensors or a collective between them, each once, in edge order, those of
+ * collectives last: producers of each op with the tensors of the pair, and consumers of each op.
+ * CSR both ways. O(ops + edges + members x consumers of collectives). */
 #include "episodes_internal.h"
 
 static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size_t cap,
@@ -26,6 +27,10 @@ static void list_producers(const berth_graph *g, berth_i_reads *r, int32_t *late
       pair[i] = pair_with(r, v, g->producer[g->in[i]], latest);
       r->tensor_at[pair[i] + 1]++;
     }
+    for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+      const berth_collective *c = &g->collectives[g->after[i]];
+      for (int32_t j = 0; j < c->n_members; j++) pair_with(r, v, c->members[j], latest);
+    }
   }
   r->at[g->n_ops] = r->n;
   for (int32_t k = 0; k < r->n; k++) r->tensor_at[k + 1] += r->tensor_at[k];
@@ -42,6 +47,10 @@ static void list_consumers(const berth_graph *g, berth_i_reads *r, int32_t *late
       for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++)
         pair_with(r, v, g->use[j], latest);
     }
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+      const berth_collective *c = &g->collectives[g->wait[i]];
+      for (int32_t j = 0; j < c->n_consumers; j++) pair_with(r, v, c->consumers[j], latest);
+    }
   }
   r->at[g->n_ops] = r->n;
 }
@@ -53,8 +62,17 @@ berth_status berth_i_assign_pairs(berth_assign *a) {
   int32_t *latest = berth_i_pool_alloc(&scratch, n, sizeof *latest),
           *pair = berth_i_pool_alloc(&scratch, m, sizeof *pair);
   berth_status st = berth_i_pool_status(&scratch);
-  alloc_reads(&a->pool, &a->before, n, m, true);
-  alloc_reads(&a->pool, &a->after, n, m, false);
+  size_t most = m;
+  for (int32_t k = 0; k < g->n_collectives; k++)
+    most += (size_t)g->collectives[k].n_members * (size_t)g->collectives[k].n_consumers;
+  if (most > INT32_MAX / 2) {
+    berth_i_pool_free(&scratch);
+    return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED,
+                        "assignment: tensors and collectives join %.0f pairs of ops, %d are too "
+                        "many", (double)most, INT32_MAX / 2);
+  }
+  alloc_reads(&a->pool, &a->before, n, most, true);
+  alloc_reads(&a->pool, &a->after, n, most, false);
   if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);
   if (st == BERTH_OK) {
     memset(latest, 0xff, n * sizeof *latest);

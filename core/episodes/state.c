@@ -11,6 +11,7 @@ double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t
   double at = berth_i_is_communication(a->cost->g, op) ? 0 : s->free_at[device];
   for (int32_t k = a->before.at[op]; k < a->before.at[op + 1]; k++) {
     int32_t u = a->before.op[k];
+    if (s->end[u] > at) at = s->end[u]; /* of a collective there is no more */
     for (int32_t i = a->before.tensor_at[k]; i < a->before.tensor_at[k + 1]; i++) {
       double there =
           s->end[u] + berth_i_transfer_time(a->cost, a->before.tensor[i], s->device[u], device);

@@ -2,10 +2,11 @@
  * (DOPPLER, PLACETO, GDP) see and do; see papers' own words: an episode is one complete assignment,
  * one step one op.
  *
- * A candidate is an op that is not assigned and whose producers all are. With units (sets of ops
- * that share a device: pins, colocation groups, and `unit`) a decision for one op fixes its whole
- * unit; ops that are candidates and whose device is known are assigned at once, so an episode has
- * as many steps as units. */
+ * A candidate is an op that is not assigned and whose producers all are. The members of a
+ * collective are producers of its consumers; estimates leave out the time that it takes. With units
+ * (sets of ops that share a device: pins, colocation groups, and `unit`) a decision for one op
+ * fixes its whole unit; ops that are candidates and whose device is known are assigned at once, so
+ * an episode has as many steps as units. */
 #ifndef BERTH_EPISODES_H
 #define BERTH_EPISODES_H
 
@@ -56,7 +57,7 @@ typedef struct berth_assign berth_assign;
 /** Keeps the cost.  @param opts NULL: defaults; its `unit` is borrowed for the call
  *  @return BERTH_OK, BERTH_EINVAL (option unknown, negative unit), BERTH_EINFEASIBLE (no device can
  *          run all of a unit),
- *  BERTH_EUNSUPPORTED (the graph has collectives: expand them first), BERTH_ENOMEM. O(ops devices +
+ *  BERTH_EUNSUPPORTED (more than 2^30 pairs of ops), BERTH_ENOMEM. O(ops devices +
  *  edges log edges) */
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts,
                               berth_assign **out);

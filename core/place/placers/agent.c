@@ -23,7 +23,7 @@ static berth_status pack(const berth_i_units *u, const berth_place_options *opts
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
   st = berth_i_packing_find_feasible(&k, "agent", opts, why);
-  berth_i_packing_clear(&k);
+  berth_i_pool_free(&k.pool);
   return st;
 }
 

@@ -13,6 +13,13 @@ function evaluate.mean(list)
   return sum / #list
 end
 
+--- Calls that may still be made: each task keeps one for the last look, and those of its search.
+function evaluate.calls_left(run)
+  if not run.o.calls then return math.huge end
+  local last = 1 + (run.o.search and (run.o.search.calls or 1000) or 0)
+  return run.o.calls - run.at.calls - last * #run.tasks
+end
+
 -- Placements of all episodes of the parts, in order.
 local function placements_of(list)
   local out = {}
@@ -56,10 +63,13 @@ local function own_times(run, stage, task, list)
   return ask_simulator(task, list)
 end
 
+-- The better one is kept.
 local function keep(task, seconds, placement)
   if task.kept.best and seconds >= task.kept.best then return end
   task.kept.best, task.kept.placement = seconds, placement
 end
+
+evaluate.keep = keep
 
 local function decode(text)
   local out = {}

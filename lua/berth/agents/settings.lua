@@ -24,7 +24,7 @@ local rows = {
       { name = "greedy", text = "The likeliest, with epsilon a uniform one, with the log "
         .. "probability of the policy alone." } } },
   { key = "epsilon", type = "course", high = 1, recommended = 0, published = { 0.2, 0 },
-    text = "share of uniform choices; teacher units does not read it in stage I",
+    text = "share of uniform choices; teachers units and portfolio do not read it in stage I",
     stages = { recommended = { I = { 0.5, 0 } }, published = { I = { 1, 0 } } } },
   { key = "gamma", type = "number", high = 1, recommended = 1, published = 0.99,
     text = "discount from the last step back" },
@@ -51,9 +51,13 @@ local rows = {
     published = false, text = "norm of the gradient; false: none" },
   { key = "parts", type = "whole", low = 1, high = 1e6, default = "by the batch",
     text = "a batch is cut into so many parts of consecutive episodes" },
-  { key = "teacher", type = "choice", recommended = "units", published = "critical-path",
+  { key = "teacher", type = "choice", recommended = "portfolio", published = "critical-path",
     text = "of stage I. The joint network and policies that do not follow always have "
       .. "critical-path", choices = {
+        { name = "portfolio",
+          text = "The better of the portfolio's answer and of one demonstration of units, by the "
+            .. "judge, which the policy follows op by op. It counts as seen: the best of the "
+            .. "training is never worse." },
         { name = "units",
           text = "The list scheduler on contracted units shows whole placements, which the policy "
             .. "follows op by op." },

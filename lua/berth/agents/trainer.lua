@@ -38,16 +38,9 @@ local function read_options(agent, given)
   return o, stages
 end
 
--- Calls that may still be made: each task keeps one for the last look, and those of its search.
-local function calls_left(run)
-  if not run.o.calls then return math.huge end
-  local last = 1 + (run.o.search and (run.o.search.calls or 1000) or 0)
-  return run.o.calls - run.at.calls - last * #run.tasks
-end
-
 local function size_of_update(run, stage)
   local n = math.min(stage.batch, stage.episodes - run.at.episode)
-  if stage.stage ~= "I" then n = math.min(n, calls_left(run)) end
+  if stage.stage ~= "I" then n = math.min(n, evaluate.calls_left(run)) end
   local least = stage.stage ~= "I" and (stage.baseline == "batch" or stage.normalise == "batch")
     and 2 or 1
   return n >= least and n or 0

@@ -68,7 +68,8 @@ end
 -- What the loss of the demonstrations at hand needs: each step's weight is the same.
 local function demonstrated(run, task, state, part, o)
   local e = part.episodes
-  demonstrate.run(task, e, run.agent.seed, run.at.episodes + part.before, o.ties)
+  demonstrate.run(task, e, run.agent.seed, run.at.episodes + part.before, o.ties,
+    task.kept.taught)
   local log = e:log()
   local weights = nn.full({ #log.op }, 1 / e.count)
   return function()
@@ -84,8 +85,12 @@ local function marked(run, task, state, part, o)
 end
 
 local function imitation(run, stage, task, batch)
-  local watch = stage.teacher == "units" and run.policy.follows and demonstrated or marked
+  local follows = stage.teacher ~= "critical-path" and run.policy.follows
+  local watch = follows and demonstrated or marked
   local o = at_present(run, stage, 1, 1)
+  if follows and stage.teacher == "portfolio" and task.kept.taught == nil then
+    demonstrate.teach(run, task, o.ties)
+  end
   for _, part in ipairs(batch) do
     if part.episodes then
       local loss = watch(run, task, begin(run, task, part), part, o)

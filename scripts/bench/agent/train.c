@@ -8,7 +8,7 @@
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 24, CALLS = 6, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 12, BATCH = 24, CALLS = 12, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
@@ -78,12 +78,16 @@ static void begin(berth_rng *rng, double *mean) {
   for (int k = 0; k < N; k++) {
     mean[k] = 0;
     if (k < BERTH_I_AT_OUTPUT) mean[k] = 0.4 * berth_rng_normal(rng);
-    if (k >= BERTH_I_AT_SPREAD) mean[k] = 0.3;
+    if (k >= BERTH_I_AT_SPREAD) mean[k] = k < BERTH_I_AT_SPREAD + BERTH_I_TERMS ? 0.3 : 0.1;
   }
-  mean[BERTH_I_AT_BASE] = mean[BERTH_I_AT_BASE + 1] = 1; /* earliest finish */
-  mean[BERTH_I_AT_BASE + BERTH_I_TERMS] = 1;             /* longest path with transfers */
-  mean[BERTH_I_AT_BASE + BERTH_I_TERMS + 3] = 0.1;       /* earliest start, ties by that path */
-  mean[BERTH_I_AT_BASE + BERTH_I_TERMS + 5] = 1;
+  for (int head = 0; head < BERTH_I_HEADS; head++) {
+    double *base = mean + BERTH_I_AT_BASE + head * BERTH_I_FACTORS;
+    const bool early = head < BERTH_I_GRAINS;
+    base[0] = 1;                           /* earliest start, */
+    base[1] = early ? 0 : 1;               /* or finish */
+    base[BERTH_I_TERMS] = early ? 0.02 : 1; /* longest path with transfers */
+    base[BERTH_I_TERMS + 2] = early;       /* ties of earliest starts */
+  }
 }
 
 static void utilities(const double *value, int n, double *u) {

@@ -219,7 +219,7 @@ describe("doppler", function()
     assert.equal(optimum(g, t), r.tasks[1].best)
     assert.equal(r.tasks[1].best,
       assert(berth.simulate(g, t, r.tasks[1].placement, judge)).makespan)
-    assert.equal(401, r.calls)
+    assert.equal(403, r.calls) -- with two for the teacher's answers, and the last look
   end)
 
   it("improves the mean of its episodes", function()
@@ -246,7 +246,8 @@ describe("doppler", function()
     it("runs with " .. name, function()
       local stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } }
       local r = assert(small(o):train({ task() }, { stages = stages }))
-      assert.equal(17, r.calls)
+      local follows = not (o.joint or o.preset == "published")
+      assert.equal(follows and 19 or 17, r.calls)
       assert.is_true(r.tasks[1].best < math.huge)
     end)
   end

@@ -106,15 +106,18 @@ describe("assignment", function()
       berth.assignment(g, two(), { unit = { 1, 1 } }))
   end)
 
-  it("refuses collectives", function()
-    local g = berth.graph{ ops = { { seconds = 1 }, { seconds = 1 } },
-      collectives = { { kind = "allreduce", bytes = 1, members = { 1, 2 } } } }
-    local none, message, code = berth.assignment(g, two())
-    assert.is_nil(none)
-    assert.equal(
-      "assignment: the graph has 1 collectives, whose start depends on all members: expand them first",
-      message)
-    assert.equal("unsupported", code)
+  it("has the consumers of a collective wait for all members", function()
+    -- 1 (2 s) and 2 (3 s) meet; 3 starts when both have ended, 3 s
+    local g = berth.graph{ ops = { { seconds = 2 }, { seconds = 3 }, { seconds = 1 } },
+      collectives = { { kind = "allreduce", bytes = 1, members = { 1, 2 }, consumers = { 3 } } } }
+    local e = assert(berth.assignment(g, two())):episodes(1):start(1, 0)
+    assert.same({ 1, 2 }, e:candidates():totable())
+    e:assign({ 1 }, { 1 })
+    assert.same({ 2 }, e:candidates():totable())
+    e:assign({ 2 }, { 2 })
+    local ops = e:candidates()
+    assert.same({ 3 }, ops:totable())
+    assert.equal(3, e:devices(ops):get(1, 5))
   end)
 
   -- Devices 1 and 2 reach one another; 3 is alone.

@@ -1,5 +1,5 @@
 -- The shipped agent beside the portfolio without it, on 20 pairs of a model of the zoo and a
--- topology, neither of which it has seen. usage: scripts/bench/agent_fresh SEED [CALLS]
+-- topology, neither of which it has seen. usage: fresh.lua SEED [CALLS]
 local berth = require "berth"
 local draw = require "agent.draw"
 local PAIRS = 20
