@@ -46,8 +46,10 @@ static berth_status alloc_all(berth_i_agent *a) {
   a->sent = berth_i_pool_alloc(pool, tensors * devices, sizeof *a->sent);
   a->term = berth_i_pool_alloc(pool, devices * BERTH_I_TERMS, sizeof *a->term);
   a->may = berth_i_pool_alloc(pool, devices, sizeof *a->may);
+  a->used = berth_i_pool_alloc(pool, devices, sizeof *a->used);
   a->stamp = berth_i_pool_zalloc(pool, devices, sizeof *a->stamp);
   a->ready = berth_i_pool_alloc(pool, n, sizeof *a->ready);
+  a->later = berth_i_pool_alloc(pool, n, sizeof *a->later);
   a->n_ports = a->ports == BERTH_I_PORTS_PAIR    ? a->n_devices * a->n_devices
                : a->ports == BERTH_I_PORTS_ROUTE ? a->cost->t->n_links
                                                  : a->n_devices;
@@ -212,16 +214,20 @@ enum { PLANS = 4 }; /* episodes for each simulation */
 #define UNIT_DEVIATION 1.7320508075688772 /* half the width of a uniform law of deviation 1 */
 #define NEAR 0.5                          /* of the spread, around the best */
 #define SAME_HEAD 0.7                     /* chance of the best one's head */
+#define STILL 0.25                        /* chance of a factor not to be perturbed */
 
-/* First each head as trained. */
+/* The first episode is that of the first head as trained. */
 static void draw(berth_rng *rng, int32_t call, int32_t calls, const berth_i_agent_try *best,
                  berth_i_agent_try *t) {
-  const bool near = best && call >= calls / 2, trained = call < BERTH_I_HEADS;
-  t->head = trained ? call : berth_rng_below(rng, BERTH_I_HEADS);
-  if (!trained && near && berth_rng_uniform(rng) < SAME_HEAD) t->head = best->head;
+  const bool near = best && call >= calls / 2;
+  *t = (berth_i_agent_try){ .head = 0 };
+  if (call == 0) return;
+  t->head = berth_rng_below(rng, BERTH_I_HEADS);
+  if (near && berth_rng_uniform(rng) < SAME_HEAD) t->head = best->head;
   for (int k = 0; k < BERTH_I_FACTORS; k++) {
-    double x = trained ? 0 : (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
-    t->shift[k] = near && !trained ? best->shift[k] + NEAR * x : x;
+    const bool still = berth_rng_uniform(rng) < STILL;
+    double x = (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
+    t->shift[k] = (near ? best->shift[k] : 0) + (still ? 0 : near ? NEAR * x : x);
   }
 }
 
@@ -243,7 +249,7 @@ static bool propose(berth_i_agent *a, berth_rng *rng, int32_t call, int32_t call
                     const berth_i_agent_try *best, berth_i_agent_try *t) {
   berth_i_agent_try trial;
   double least = INFINITY;
-  for (int32_t k = 0; k < (call < BERTH_I_HEADS ? 1 : PLANS); k++) {
+  for (int32_t k = 0; k < (call == 0 ? 1 : PLANS); k++) {
     draw(rng, call, calls, best, &trial);
     if (!berth_i_agent_episode(a, &trial) || !(a->planned < least)) continue;
     int32_t *swap = a->chosen;

@@ -173,9 +173,9 @@ static bool fits(const berth_i_agent *a, const berth_i_agent_grain *r, int32_t o
 /* Nothing is there, and a device before it is alike: it would score the same. */
 static bool is_like_one_before(const berth_i_agent *a, int32_t d) {
   const berth_cost *c = a->cost;
-  if (!c->uniform || a->load[d] > 0 || a->held[d] > 0) return false;
+  if (!c->uniform || a->used[d]) return false;
   for (int32_t e = 0; e < d; e++) {
-    if (a->may[e] && a->load[e] == 0 && a->held[e] == 0 && c->class_of[e] == c->class_of[d]
+    if (a->may[e] && !a->used[e] && c->class_of[e] == c->class_of[d]
         && c->t->devices[e].memory == c->t->devices[d].memory)
       return true;
   }
@@ -208,7 +208,7 @@ static void fill_context(const berth_i_agent *a, int32_t op, double rest, double
   c[9] = a->grain[a->g].b->n > 0 ? part(rest, time) : 0;
   c[10] = a->g == 1;
   c[11] = a->g == 2;
-  c[22] = a->early;
+  c[22] = a->order == BERTH_I_BY_START;
 }
 
 /* @return the device; BERTH_NONE: the set fits nowhere */
@@ -262,6 +262,7 @@ static int32_t choose(berth_i_agent *a, const berth_i_agent_grain *r, int32_t op
 static void settle(berth_i_agent *a, berth_i_agent_grain *r, int32_t block, int32_t d) {
   const berth_cost *c = a->cost;
   r->device[block] = d;
+  a->used[d] = 1;
   a->load[d] += r->work[(size_t)block * (size_t)c->n_classes + (size_t)c->class_of[d]];
   a->held[d] += r->permanent[block];
   a->most[d] = later(a->most[d], r->temporary[block]);
@@ -325,7 +326,26 @@ static double priority(const berth_i_agent *a, int32_t op, double when) {
 
 static void make_ready(berth_i_agent *a, int32_t op, double when) {
   a->likely[op] = BERTH_NONE;
+  if (a->order == BERTH_I_BY_TIME) {
+    heap_up(a->later, a->n_later++, (berth_i_agent_ready){ when, a->place[op] });
+    return;
+  }
   heap_up(a->ready, a->n_ready++, (berth_i_agent_ready){ priority(a, op, when), a->place[op] });
+}
+
+/* All that are ready when the first device in use is free; at least one. */
+static void advance(berth_i_agent *a) {
+  double now = INFINITY;
+  for (int32_t d = 0; d < a->n_devices; d++) {
+    if (a->listed[d] > 0 && a->free_at[d] < now) now = a->free_at[d];
+  }
+  if (isinf(now)) now = 0;
+  while (a->n_later > 0 && (a->n_ready == 0 || a->later[0].key <= now)) {
+    berth_i_agent_ready first = heap_pop(a->later, a->n_later--);
+    now = later(now, first.key);
+    first.key = priority(a, a->cost->g->topo[first.at], first.key);
+    heap_up(a->ready, a->n_ready++, first);
+  }
 }
 
 static void release(berth_i_agent *a, int32_t op) {
@@ -353,12 +373,13 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   const float *base = a->w + BERTH_I_AT_BASE + t->head * BERTH_I_FACTORS;
   a->g = t->head % BERTH_I_GRAINS;
   a->done = a->planned = 0;
-  a->early = t->head < BERTH_I_GRAINS;
-  a->n_ready = 0;
+  a->order = (berth_i_agent_order)(t->head / BERTH_I_GRAINS);
+  a->n_ready = a->n_later = 0;
   for (int k = 0; k < BERTH_I_FACTORS; k++)
     a->factor[k] = (double)base[k] + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
   for (size_t d = 0; d < devices; d++) {
     a->free_at[d] = a->load[d] = a->listed[d] = a->held[d] = a->most[d] = 0;
+    a->used[d] = 0;
   }
   for (int32_t i = 0; i < a->n_ports; i++) a->in_free[i] = a->out_free[i] = 0;
   for (size_t i = 0; i < (size_t)g->n_tensors * devices; i++) a->sent[i] = -1;
@@ -401,7 +422,7 @@ static int32_t earliest(berth_i_agent *a, int32_t op, double *when) {
  * when it was here for the first time. */
 static bool waits(berth_i_agent *a, berth_i_agent_ready *first, int32_t op) {
   double f[BERTH_I_TERMS], when;
-  if (!a->early || a->n_ready == 0) return false;
+  if (a->order != BERTH_I_BY_START || a->n_ready == 0) return false;
   int32_t d = where(a, op);
   if (d == BERTH_NONE && (d = a->likely[op]) == BERTH_NONE) {
     a->likely[op] = earliest(a, op, &when);
@@ -418,7 +439,8 @@ static bool waits(berth_i_agent *a, berth_i_agent_ready *first, int32_t op) {
 
 bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t) {
   start(a, t);
-  while (a->n_ready > 0) {
+  while (a->n_ready > 0 || a->n_later > 0) {
+    if (a->n_later > 0) advance(a);
     berth_i_agent_ready first = heap_pop(a->ready, a->n_ready--);
     int32_t op = a->cost->g->topo[first.at];
     if (waits(a, &first, op)) continue;

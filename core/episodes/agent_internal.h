@@ -19,7 +19,7 @@ enum {
   BERTH_I_CONTEXT = 24,  /* the last is 1 */
   BERTH_I_HIDDEN = 16,
   BERTH_I_GRAINS = 3,    /* sets of ops that one decision places: groups, units, lines */
-  BERTH_I_HEADS = 2 * BERTH_I_GRAINS,
+  BERTH_I_HEADS = 3 * BERTH_I_GRAINS, /* by order, then grain */
   /* hidden layer [CONTEXT][HIDDEN], output layer [HIDDEN][TERMS], base [HEADS][FACTORS], spread
    * [FACTORS] */
   BERTH_I_AT_OUTPUT = BERTH_I_HIDDEN * BERTH_I_CONTEXT,
@@ -30,12 +30,17 @@ enum {
 
 extern const float berth_i_agent_weights[BERTH_I_AGENT_WEIGHTS];
 
+/** Which op is next, of all whose producers are placed: the first by priority. */
+typedef enum berth_i_agent_order {
+  BERTH_I_BY_START, /* that is of the earliest start at present */
+  BERTH_I_BY_TIME,  /* only of those that are ready when the first device in use is free */
+  BERTH_I_BY_LEVEL  /* that is of the end of the producers */
+} berth_i_agent_order;
+
 /** How an episode differs from others. */
 typedef struct berth_i_agent_try {
   double shift[BERTH_I_FACTORS]; /* on the base of each factor, in spreads */
-  int head;                      /* which base. The first ones, one for each grain, have the
-                                    priority of an op by its earliest start now, the others by the
-                                    end of its producers */
+  int head; /* which base, which grain, and which order */
 } berth_i_agent_try;
 
 /** What transfers wait for in a plan. */
@@ -81,7 +86,7 @@ typedef struct berth_i_agent {
   double graph_context[BERTH_I_CONTEXT];     /* what is the same in all states */
   /* the present episode */
   int g;
-  bool early;
+  berth_i_agent_order order;
   double factor[BERTH_I_FACTORS];
   int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
                                                 members that are not */
@@ -96,10 +101,10 @@ typedef struct berth_i_agent {
   double *sent;                              /* [tensors * devices] s of arrival; negative: not
                                                 sent */
   double *term;                              /* [devices * TERMS] */
-  uint8_t *may;                              /* [devices] */
+  uint8_t *may, *used;                       /* [devices] some set is there */
   int32_t *stamp;                            /* [devices] */
-  int32_t n_ready, stamps;
-  berth_i_agent_ready *ready;                /* [n] by priority */
+  int32_t n_ready, n_later, stamps;
+  berth_i_agent_ready *ready, *later;        /* [n] by priority; by time */
   double done;                               /* s of work that is placed */
   double planned;                            /* s: makespan of the plan */
   int32_t *chosen;                           /* [n] devices of the episode that is simulated */

@@ -1,6 +1,7 @@
 -- Random graphs and topologies: those on which the shipped agent is trained (draw.training), and
 -- pairs of a model of the zoo and a topology, which it has not seen (draw.fresh).
 local berth = require "berth"
+local nets = require "agent.nets"
 local draw = {}
 
 local function pick(rng, list) return list[rng:below(#list)] end
@@ -186,13 +187,14 @@ end
 --- A random graph and topology to train on: graph, topology, links.
 function draw.training(seed)
   local rng = berth.rng(seed, 1)
-  local kind, g = rng:uniform(), nil
-  if kind < 0.4 then
+  local kind, g = rng:uniform()
+  if kind < 0.65 then g = nets.graph(rng)
+  elseif kind < 0.75 then
     g = assert(berth.models.random { seed = rng:below(2 ^ 30), granularity = pick(rng, { "op", "op", "layer" }) })
-  elseif kind < 0.55 then g = layered(rng)
-  elseif kind < 0.8 then g = recurrent(rng)
+  elseif kind < 0.82 then g = layered(rng)
+  elseif kind < 0.92 then g = recurrent(rng)
   else g = branched(rng) end
-  if kind >= 0.4 and chance(rng, 0.8) then g = trained(rng, g) end
+  if kind >= 0.75 and chance(rng, 0.8) then g = trained(rng, g) end
   local t, links = draw.topology(rng, memory_for(rng, g))
   return g, t, links
 end

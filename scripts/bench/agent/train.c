@@ -8,7 +8,7 @@
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 24, CALLS = 12, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 12, BATCH = 16, CALLS = 8, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
@@ -69,7 +69,7 @@ static double validate(berth_ctx *ctx, const float *w, int32_t from, int32_t to,
 
 /* Deviation of the noise. First the factors without a network, then all. */
 static double scale_of(int k, double left) {
-  const bool early = left > 0.6;
+  const bool early = left > 0.7;
   if (k < BERTH_I_AT_BASE) return early ? 0 : k < BERTH_I_AT_OUTPUT ? 0.06 : 0.03;
   return (k < BERTH_I_AT_SPREAD ? 0.1 : 0.06) * (early ? 1 : 0.6);
 }
@@ -78,15 +78,19 @@ static void begin(berth_rng *rng, double *mean) {
   for (int k = 0; k < N; k++) {
     mean[k] = 0;
     if (k < BERTH_I_AT_OUTPUT) mean[k] = 0.4 * berth_rng_normal(rng);
-    if (k >= BERTH_I_AT_SPREAD) mean[k] = k < BERTH_I_AT_SPREAD + BERTH_I_TERMS ? 0.3 : 0.1;
+    if (k >= BERTH_I_AT_SPREAD) mean[k] = k < BERTH_I_AT_SPREAD + BERTH_I_TERMS ? 0.25 : 0.15;
   }
+  /* earliest finish, and less of all transfers; longest path with transfers */
+  static const double first[BERTH_I_FACTORS] = {
+    2, 0.9, 0.2, 0.15, 0.2, -0.1, 0.05, 0.1, 0.15, -0.25, 0.05, 0.1, 0.1, 0, 0.7, 0.1, 0.35
+  };
   for (int head = 0; head < BERTH_I_HEADS; head++) {
     double *base = mean + BERTH_I_AT_BASE + head * BERTH_I_FACTORS;
-    const bool early = head < BERTH_I_GRAINS;
-    base[0] = 1;                           /* earliest start, */
-    base[1] = early ? 0 : 1;               /* or finish */
-    base[BERTH_I_TERMS] = early ? 0.02 : 1; /* longest path with transfers */
-    base[BERTH_I_TERMS + 2] = early;       /* ties of earliest starts */
+    const berth_i_agent_order order = (berth_i_agent_order)(head / BERTH_I_GRAINS);
+    memcpy(base, first, sizeof first);
+    if (order != BERTH_I_BY_START) continue;
+    base[BERTH_I_TERMS] = 0.02; /* ties of earliest starts by the longest path */
+    base[BERTH_I_TERMS + 2] = 1;
   }
 }
 
@@ -158,7 +162,7 @@ int main(int argc, char **argv) {
     }
     /* 2. A step of Adam, in units of the noise. */
     utilities(value, 2 * PAIRS, u);
-    double rate = 0.25 * (0.1 + 0.9 * left);
+    double rate = 0.3 * (0.1 + 0.9 * left);
     for (int k = 0; k < N; k++) {
       double g = 0;
       for (int p = 0; p < PAIRS; p++) g += (u[2 * p] - u[2 * p + 1]) * noise[p][k];
