@@ -108,7 +108,8 @@ static void set_defaults(void *out) { *(berth_search_options *)out = berth_searc
 
 const berth_option_table *berth_search_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(calls, LONG), .text = "placements that are evaluated at most" },
+    { FIELD(calls, LONG),
+      .text = "placements that are evaluated at most; agent: from 1 to 50, by default 50" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
       .text = "time limit; alone, it replaces the default of calls. Answers then depend on the "
               "machine" },

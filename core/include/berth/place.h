@@ -19,8 +19,8 @@ extern "C" {
 
 /** The registered placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo"
  *  "m-etf" "m-sct" "etf" "heft" "cpop" "peft" "minmin" "blevel" "critical-path" "enumerative"
- *  "exact" (berth_exact) "anneal", "local" and "brkga" (search.h) "portfolio" "policy". The first
- *  five only choose devices: plan and estimate are what these give when each device runs its ops
+ *  "agent" "exact" (berth_exact) "anneal", "local" and "brkga" (search.h) "portfolio" "policy". The
+ *  first five only choose devices: plan and estimate are what these give when each device runs its ops
  *  first in, first out, under `links` and `quantum`. They put colocation groups as wholes; if their
  *  own rule gets stuck at memory limits, they pack for feasibility alone before they give up.
  *  "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never test real
@@ -37,6 +37,8 @@ extern "C" {
  *  plan is what the simulator makes of it with PLANNED. On others a simulation, which sends in the
  *  order of production, takes another time, more or less: on random graphs of 200 ops on 4 devices,
  *  0.81 to 1.22 times the estimate on CHANNEL, 0.89 to 1.28 on DUPLEX, 0.99 to 1.24 on PAIR.
+ *  "agent" is planned like the first five, with the same promise about memory. It reads of `search`
+ *  the calls alone, from 1 to 50, and places up to 20,000 ops (else BERTH_EUNSUPPORTED).
  *  "exact" plans on free links and without a quantum; with others its devices are planned like
  *  those of the first five. "anneal", "local" and "brkga" plan as the first five; their estimate is
  *  the value of their objective. Without a start they try, besides those of search.h and as far as
@@ -222,7 +224,7 @@ typedef struct berth_portfolio_options {
  *  blevel, critical-path, minmin, m-topo, metis. Then, on sets of up to 8 ops by coplace: m-etf and
  *  m-sct by b-level, critical-path and heft with transfers weighed 2, etf with 0.5, m-topo; peft on
  *  chains; on sets of up to 16 ops by fuse: etf, minmin and blevel with 0.5, metis; on ops: blevel
- *  with 0.5, m-sct by through-length with 4. The program of the ops is solved once */
+ *  with 0.5, m-sct by through-length with 4; agent. The program of the ops is solved once */
 berth_portfolio_options berth_portfolio_default(const berth_graph *g);
 const berth_option_table *berth_portfolio_option_table(void);
 

@@ -112,7 +112,7 @@ typedef struct berth_place_options {
                                                 objective; NULL: defaults, judged first in, first
                                                 out with links, memory, param_multiple and quantum.
                                                 Its method and seed are not read. exact: its
-                                                seconds */
+                                                seconds; agent: its calls, NULL: 50 */
   struct berth_search_report *search_report; /* anneal, local, brkga: NULL, or out. They are
                                                 anytime: what `interrupt` stops is an answer; this
                                                 reports it */

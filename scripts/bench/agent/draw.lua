@@ -184,17 +184,22 @@ local function memory_for(rng, g)
   return math.max(1, sum * spread(rng, 0.15, 1))
 end
 
+local function sketched(rng, kind)
+  local g = kind < 0.82 and layered(rng) or kind < 0.92 and recurrent(rng) or branched(rng)
+  return chance(rng, 0.8) and trained(rng, g) or g
+end
+
+local function graph(rng)
+  local kind = rng:uniform()
+  if kind < 0.65 then return nets.graph(rng) end
+  if kind >= 0.75 then return sketched(rng, kind) end
+  return assert(berth.models.random { seed = rng:below(2 ^ 30), granularity = pick(rng, { "op", "op", "layer" }) })
+end
+
 --- A random graph and topology to train on: graph, topology, links.
 function draw.training(seed)
   local rng = berth.rng(seed, 1)
-  local kind, g = rng:uniform()
-  if kind < 0.65 then g = nets.graph(rng)
-  elseif kind < 0.75 then
-    g = assert(berth.models.random { seed = rng:below(2 ^ 30), granularity = pick(rng, { "op", "op", "layer" }) })
-  elseif kind < 0.82 then g = layered(rng)
-  elseif kind < 0.92 then g = recurrent(rng)
-  else g = branched(rng) end
-  if kind >= 0.75 and chance(rng, 0.8) then g = trained(rng, g) end
+  local g = graph(rng)
   local t, links = draw.topology(rng, memory_for(rng, g))
   return g, t, links
 end
@@ -215,7 +220,9 @@ local ZOO = {
   function(rng)
     return "gnmt", { layers = between(rng, 2, 5), batch = pick(rng, { 32, 64, 128 }), seq = between(rng, 8, 24) }
   end,
-  function(rng) return "rnnlm", { layers = between(rng, 2, 4), batch = pick(rng, { 16, 32, 64 }), seq = between(rng, 10, 35) } end,
+  function(rng)
+    return "rnnlm", { layers = between(rng, 2, 4), batch = pick(rng, { 16, 32, 64 }), seq = between(rng, 10, 35) }
+  end,
   function(rng) return "llama-7b", { layers = between(rng, 2, 5), seq = pick(rng, { 256, 512, 1024 }) } end,
 }
 

@@ -112,10 +112,11 @@ function nets.attention(b, rng)
     activation = pick(rng, { "relu", "gelu" }) }
   local word = { vocab = pick(rng, { 5000, 30000 }), width = hidden }
   local seq = pick(rng, { 32, 64, 128, 256 })
-  local x, memory = attention.embedding(b, "word", b:input("tokens", { seq }), word), nil
+  local x = attention.embedding(b, "word", b:input("tokens", { seq }), word)
   for i = 1, between(rng, 1, 4) do x = b:scope("layer" .. i, block, b, x, nil, a) end
   if chance(rng, 0.4) then
-    memory, x = x, attention.embedding(b, "target", b:input("targets", { seq }), word)
+    local memory = x
+    x = attention.embedding(b, "target", b:input("targets", { seq }), word)
     for i = 1, between(rng, 1, 3) do x = b:scope("second" .. i, block, b, x, memory, a) end
   end
   layers.loss(b, "loss", layers.linear(b, "logits", x, { width = pick(rng, { 2, word.vocab }) }))

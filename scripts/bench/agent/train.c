@@ -8,7 +8,7 @@
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 16, CALLS = 8, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 12, BATCH = 20, CALLS = 6, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
@@ -67,11 +67,11 @@ static double validate(berth_ctx *ctx, const float *w, int32_t from, int32_t to,
   return exp(sum / (to - from));
 }
 
-/* Deviation of the noise. First the factors without a network, then all. */
-static double scale_of(int k, double left) {
-  const bool early = left > 0.7;
-  if (k < BERTH_I_AT_BASE) return early ? 0 : k < BERTH_I_AT_OUTPUT ? 0.06 : 0.03;
-  return (k < BERTH_I_AT_SPREAD ? 0.1 : 0.06) * (early ? 1 : 0.6);
+/* Deviation of the noise. */
+static double scale_of(int k) {
+  if (k < BERTH_I_AT_OUTPUT) return 0.06;
+  if (k < BERTH_I_AT_BASE) return 0.03;
+  return 0.05;
 }
 
 static void begin(berth_rng *rng, double *mean) {
@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
       for (int sign = 0; sign < 2; sign++) {
         double sum = 0;
         for (int k = 0; k < N; k++)
-          w[k] = (float)(mean[k] + (sign ? -1 : 1) * scale_of(k, left) * noise[p][k]);
+          w[k] = (float)(mean[k] + (sign ? -1 : 1) * scale_of(k) * noise[p][k]);
         for (int i = 0; i < BATCH; i++)
           sum += value_of(ctx, all[pick[i]], w, CALLS, episodes + (uint64_t)i);
         value[2 * p + sign] = sum;
@@ -170,7 +170,7 @@ int main(int argc, char **argv) {
       m[k] = 0.9 * m[k] + 0.1 * g;
       v[k] = 0.99 * v[k] + 0.01 * g * g;
       double c1 = 1 - pow(0.9, (double)gen + 1), c2 = 1 - pow(0.99, (double)gen + 1);
-      mean[k] += rate * scale_of(k, left) * (m[k] / c1) / (sqrt(v[k] / c2) + 1e-8);
+      mean[k] += rate * scale_of(k) * (m[k] / c1) / (sqrt(v[k] / c2) + 1e-8);
     }
   }
   return 0;

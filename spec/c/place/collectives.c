@@ -6,7 +6,8 @@ static const char *const placers[] = { "single", "round-robin",   "random",     
                                        "m-topo", "m-etf",         "m-sct",       "etf",
                                        "heft",   "cpop",          "peft",        "minmin",
                                        "blevel", "critical-path", "enumerative", "anneal",
-                                       "local",  "brkga",         "agent",       "portfolio", NULL };
+                                       "local",  "brkga",         "agent",       "portfolio",
+                                       NULL };
 
 static double simulated(const instance *x, const int32_t *device, berth_memory_policy memory,
                         int32_t *oom_op) {
