@@ -418,8 +418,8 @@ static int32_t earliest(berth_i_agent *a, int32_t op, double *when) {
 }
 
 /* Starts move back as devices fill: the first op waits again where another one is now before it.
- * Its start is that on its device, or, as long as none is decided, on the one where it started first
- * when it was here for the first time. */
+ * Its start is that on its device, or, as long as none is decided, on the one where it started
+ * first when it was here for the first time. */
 static bool waits(berth_i_agent *a, berth_i_agent_ready *first, int32_t op) {
   double f[BERTH_I_TERMS], when;
   if (a->order != BERTH_I_BY_START || a->n_ready == 0) return false;

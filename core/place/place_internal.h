@@ -53,7 +53,8 @@ typedef struct berth_i_placer {
 #define BERTH_I_PLACERS(X)                                                                     \
   X(single)                                                                                    \
   X(round_robin) X(random) X(metis) X(m_topo) X(m_etf) X(m_sct) X(etf) X(heft) X(cpop) X(peft) \
-      X(minmin) X(blevel) X(critical_path) X(enumerative) X(agent) X(exact) X(anneal) X(local) X(brkga)
+      X(minmin) X(blevel) X(critical_path) X(enumerative) X(agent) X(exact) X(anneal) X(local) \
+      X(brkga)
 
 #define BERTH_I_DECLARE_PLACER(symbol) extern const berth_i_placer berth_i_placer_##symbol;
 BERTH_I_PLACERS(BERTH_I_DECLARE_PLACER)

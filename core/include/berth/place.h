@@ -20,9 +20,9 @@ extern "C" {
 /** The registered placers, NULL-terminated: "single" "round-robin" "random" "metis" "m-topo"
  *  "m-etf" "m-sct" "etf" "heft" "cpop" "peft" "minmin" "blevel" "critical-path" "enumerative"
  *  "agent" "exact" (berth_exact) "anneal", "local" and "brkga" (search.h) "portfolio" "policy". The
- *  first five only choose devices: plan and estimate are what these give when each device runs its ops
- *  first in, first out, under `links` and `quantum`. They put colocation groups as wholes; if their
- *  own rule gets stuck at memory limits, they pack for feasibility alone before they give up.
+ *  first five only choose devices: plan and estimate are what these give when each device runs its
+ *  ops first in, first out, under `links` and `quantum`. They put colocation groups as wholes; if
+ *  their own rule gets stuck at memory limits, they pack for feasibility alone before they give up.
  *  "m-topo": "" balances memory within real limits; "baechi-tf" and "baechi-pt" never test real
  *  limits. "metis" fills shares by device speed; memory is its second constraint where there are
  *  limits. "enumerative", too, only chooses devices and is planned like the first five, with the
