@@ -210,7 +210,7 @@ void berth_i_agent_release(berth_i_agent *a) {
 
 /* ---- the search over episodes ---- */
 
-enum { PLANS = 4 }; /* episodes for each simulation */
+enum { PLANS = 8, PLANNED_OPS = 8000 }; /* episodes for each simulation at most; their ops */
 #define UNIT_DEVIATION 1.7320508075688772 /* half the width of a uniform law of deviation 1 */
 #define NEAR 0.5                          /* of the spread, around the best */
 #define SAME_HEAD 0.7                     /* chance of the best one's head */
@@ -249,7 +249,9 @@ static bool propose(berth_i_agent *a, berth_rng *rng, int32_t call, int32_t call
                     const berth_i_agent_try *best, berth_i_agent_try *t) {
   berth_i_agent_try trial;
   double least = INFINITY;
-  for (int32_t k = 0; k < (call == 0 ? 1 : PLANS); k++) {
+  const int32_t many = PLANNED_OPS / (a->n > 0 ? a->n : 1),
+                plans = call == 0 || many < 1 ? 1 : many < PLANS ? many : PLANS;
+  for (int32_t k = 0; k < plans; k++) {
     draw(rng, call, calls, best, &trial);
     if (!berth_i_agent_episode(a, &trial) || !(a->planned < least)) continue;
     int32_t *swap = a->chosen;
