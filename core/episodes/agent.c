@@ -216,14 +216,22 @@ enum { PLANS = 8, PLANNED_OPS = 8000 }; /* episodes for each simulation at most;
 #define SAME_HEAD 0.7                     /* chance of the best one's head */
 #define STILL 0.25                        /* chance of a factor not to be perturbed */
 
-/* The first episode is that of the first head as trained. */
+/* Heads of the plain rules: groups and units by earliest start, groups by longest path. */
+static const int plain[] = { 0, 1, 2 * BERTH_I_GRAINS };
+enum { PLAIN = sizeof plain / sizeof *plain };
+
+/* The first episode is that of the first head as trained, the next ones follow plain rules. */
 static void draw(berth_rng *rng, int32_t call, int32_t calls, const berth_i_agent_try *best,
                  berth_i_agent_try *t) {
   const bool near = best && call >= calls / 2;
   *t = (berth_i_agent_try){ .head = 0 };
-  if (call == 0) return;
+  if (call > 0 && call <= PLAIN) t->head = plain[call - 1], t->plain = true;
+  if (call <= PLAIN) return;
   t->head = berth_rng_below(rng, BERTH_I_HEADS);
-  if (near && berth_rng_uniform(rng) < SAME_HEAD) t->head = best->head;
+  if (near && berth_rng_uniform(rng) < SAME_HEAD) {
+    t->head = best->head;
+    t->plain = best->plain;
+  }
   for (int k = 0; k < BERTH_I_FACTORS; k++) {
     const bool still = berth_rng_uniform(rng) < STILL;
     double x = (2 * berth_rng_uniform(rng) - 1) * UNIT_DEVIATION;
@@ -250,7 +258,7 @@ static bool propose(berth_i_agent *a, berth_rng *rng, int32_t call, int32_t call
   berth_i_agent_try trial;
   double least = INFINITY;
   const int32_t many = PLANNED_OPS / (a->n > 0 ? a->n : 1),
-                plans = call == 0 || many < 1 ? 1 : many < PLANS ? many : PLANS;
+                plans = call <= PLAIN || many < 1 ? 1 : many < PLANS ? many : PLANS;
   for (int32_t k = 0; k < plans; k++) {
     draw(rng, call, calls, best, &trial);
     if (!berth_i_agent_episode(a, &trial) || !(a->planned < least)) continue;

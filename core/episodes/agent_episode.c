@@ -244,7 +244,8 @@ static int32_t choose(berth_i_agent *a, const berth_i_agent_grain *r, int32_t op
   /* 2. Their factors in this state. */
   double context[BERTH_I_CONTEXT], factor[BERTH_I_TERMS], least = INFINITY;
   fill_context(a, op, best == BERTH_NONE ? 0 : term_of(a, best)[REST], context);
-  berth_i_agent_network(a->w, context, factor);
+  if (a->plain) memset(factor, 0, sizeof factor);
+  else berth_i_agent_network(a->w, context, factor);
   /* 3. The least sum. What no route leads to has infinite terms. */
   best = BERTH_NONE;
   for (int32_t d = 0; d < a->n_devices; d++) {
@@ -366,6 +367,12 @@ static void release(berth_i_agent *a, int32_t op) {
 
 /* ---- the whole ---- */
 
+/* Plain rules: ties of starts by the longest path of op times; the longest path with transfers. */
+static const float earliest_start[BERTH_I_FACTORS] = { [START] = 1, [BERTH_I_TERMS + 1] = 1e-3f,
+                                                       [BERTH_I_TERMS + 2] = 1 },
+                   earliest_finish[BERTH_I_FACTORS] = { [START] = 1, [TIME] = 1,
+                                                        [BERTH_I_TERMS] = 1 };
+
 /* Sets with one device, as pinned ones have, are decided at once: others see where they are. */
 static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   const berth_graph *g = a->cost->g;
@@ -374,7 +381,9 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   a->g = t->head % BERTH_I_GRAINS;
   a->done = a->planned = 0;
   a->order = (berth_i_agent_order)(t->head / BERTH_I_GRAINS);
+  a->plain = t->plain;
   a->n_ready = a->n_later = 0;
+  if (t->plain) base = t->head < 2 * BERTH_I_GRAINS ? earliest_start : earliest_finish;
   for (int k = 0; k < BERTH_I_FACTORS; k++)
     a->factor[k] = (double)base[k] + (double)a->w[BERTH_I_AT_SPREAD + k] * t->shift[k];
   for (size_t d = 0; d < devices; d++) {

@@ -40,7 +40,8 @@ typedef enum berth_i_agent_order {
 /** How an episode differs from others. */
 typedef struct berth_i_agent_try {
   double shift[BERTH_I_FACTORS]; /* on the base of each factor, in spreads */
-  int head; /* which base, which grain, and which order */
+  int head;   /* which base, which grain, and which order */
+  bool plain; /* without network and trained base: by earliest start; BY_LEVEL: finish */
 } berth_i_agent_try;
 
 /** What transfers wait for in a plan. */
@@ -87,6 +88,7 @@ typedef struct berth_i_agent {
   /* the present episode */
   int g;
   berth_i_agent_order order;
+  bool plain;
   double factor[BERTH_I_FACTORS];
   int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
                                                 members that are not */

@@ -22,6 +22,18 @@ describe("the agent", function()
     raises("option 'start' means nothing to agent", berth.place, g, mesh(2), "agent", { start = { 1 } })
   end)
 
+  it("gives the devices that it gives in C", function() -- spec/c/place/agent.c
+    local ops, tensors = {}, {}
+    for i, seconds in ipairs { 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1 } do ops[i] = { seconds = seconds } end
+    for i, to in ipairs { { 4, 5 }, { 5 }, { 6, 7 }, { 7 }, { 8, 9 }, { 9 }, { 10, 11 }, { 11 }, { 12, 13 }, { 13 },
+      { 14, 15 }, { 15 } } do
+      tensors[i] = { from = i, to = to, bytes = #to == 1 and 8 or 4 }
+    end
+    local g = assert(berth.graph { ops = ops, tensors = tensors })
+    assert.same({ 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 1, 3 },
+      devices_of(g, berth.topology.mesh(3, { bandwidth = 4 }), { links = "duplex", memory = "total" }))
+  end)
+
   it("answers with more calls no worse than with one, and 50 is the default", function()
     for seed = 1, 12 do
       local g = assert(berth.graph(random_graph.describe(seed, { n = 40 })))
