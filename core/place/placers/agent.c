@@ -27,8 +27,7 @@ static berth_status pack(const berth_i_units *u, const berth_place_options *opts
   return st;
 }
 
-/* With a larger share of the outputs as permanent, which is where memory ran out: one episode
- * each. */
+/* Again with a larger share of the outputs as permanent, because memory ran out: one episode. */
 static berth_status fill(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
                          berth_obstacle *why) {
   berth_i_agent a;
@@ -57,13 +56,13 @@ const berth_i_placer berth_i_placer_agent = {
              .variants = BERTH_I_VARIANTS(
     { .name = "",
       .rule = "A trained policy: ops in order of priority, each set of ops on the device with the "
-              "least sum of times, which a network weighs by the state; the best of `calls` "
-              "episodes, simulated first in, first out, the first as trained, the others "
-              "perturbed, half of them around the best so far.",
+              "least sum of times, which a network weighs by the state. The best of `calls` "
+              "simulations, first in, first out: one of the policy as trained, three of plain list "
+              "rules, the others of perturbed policies, half of them around the best so far.",
       .source = "policies of op and device: Yao et al. 2026 (DOPPLER); search over perturbations: "
                 "Chalumeau et al. 2023; both changed",
       .good = "Training steps on some devices, in tens of simulations.",
-      .weak = "Trained on graphs of up to some hundred ops; up to 20,000 ops." }) },
+      .weak = "Takes as long as all other members of the portfolio; places up to 20,000 ops." }) },
   .run = run,
   .check = check,
   .members = BERTH_I_MEMBERS({ .order = 350, .name = "agent" }),
