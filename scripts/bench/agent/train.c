@@ -8,7 +8,7 @@
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 20, CALLS = 6, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 12, BATCH = 20, CALLS = 8, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
