@@ -111,8 +111,6 @@ static void measure_distances(berth_i_agent *a, double *least, double *most) {
     a->distance[d] = all > 0 ? a->distance[d] * a->n_devices / all : 0;
 }
 
-static double ratio(double x, double of) { return x > 0 ? x / (x + of) : 0; }
-
 static void fill_graph_context(berth_i_agent *a) {
   const berth_graph *g = a->cost->g;
   double *c = a->graph_context, transfers = 0, near, far, slow = 0, fast = INFINITY;
@@ -130,7 +128,7 @@ static void fill_graph_context(berth_i_agent *a) {
   }
   for (int32_t i = 0; i < a->u.n; i++) bytes += a->u.permanent[i];
   for (int32_t d = 0; d < a->n_devices; d++) limits += a->cost->t->devices[d].memory;
-  c[12] = ratio(transfers, a->work);
+  c[12] = berth_i_agent_ratio(transfers, a->work);
   c[13] = 1.0 / a->n_devices;
   c[14] = a->scale > 0 ? a->path / a->scale : 0;
   c[15] = a->scale > 0 ? a->work / a->n_devices / a->scale : 0;
@@ -139,7 +137,7 @@ static void fill_graph_context(berth_i_agent *a) {
   c[18] = far > 0 ? near / far : 1;
   c[19] = slow > 0 ? fast / slow : 1;
   c[20] = a->counts_memory && !isinf(limits) ? fmin(1, bytes / fmax(limits, 1)) : 0;
-  c[21] = ratio(a->n, 300);
+  c[21] = berth_i_agent_ratio(a->n, 300);
   c[BERTH_I_CONTEXT - 1] = 1;
 }
 

@@ -182,8 +182,6 @@ static bool is_like_one_before(const berth_i_agent *a, int32_t d) {
   return false;
 }
 
-static double part(double x, double of) { return x > 0 ? x / (x + of) : 0; }
-
 static void fill_context(const berth_i_agent *a, int32_t op, double rest, double *c) {
   double least = INFINITY, most = 0;
   for (int32_t d = 0; d < a->n_devices; d++) {
@@ -194,18 +192,18 @@ static void fill_context(const berth_i_agent *a, int32_t op, double rest, double
   const berth_graph *g = a->cost->g;
   double time = a->p.comp[op];
   c[0] = a->work > 0 ? a->done / a->work : 0;
-  c[1] = part(a->b_level[op], a->scale);
+  c[1] = berth_i_agent_ratio(a->b_level[op], a->scale);
   c[2] = a->path > 0 ? (a->t_level[op] + a->static_level[op]) / a->path : 0;
-  c[3] = part(time, a->in_seconds[op]);
-  c[4] = part(time, a->out_seconds[op]);
-  c[5] = part(time + rest, 0.02 * a->scale);
-  c[6] = part(g->in_at[op + 1] - g->in_at[op], 2);
+  c[3] = berth_i_agent_ratio(time, a->in_seconds[op]);
+  c[4] = berth_i_agent_ratio(time, a->out_seconds[op]);
+  c[5] = berth_i_agent_ratio(time + rest, 0.02 * a->scale);
+  c[6] = berth_i_agent_ratio(g->in_at[op + 1] - g->in_at[op], 2);
   c[7] = 0;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
     c[7] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
-  c[7] = part(c[7], 2);
-  c[8] = part(most - least, 0.2 * a->scale);
-  c[9] = a->grain[a->g].b->n > 0 ? part(rest, time) : 0;
+  c[7] = berth_i_agent_ratio(c[7], 2);
+  c[8] = berth_i_agent_ratio(most - least, 0.2 * a->scale);
+  c[9] = a->grain[a->g].b->n > 0 ? berth_i_agent_ratio(rest, time) : 0;
   c[10] = a->g == 1;
   c[11] = a->g == 2;
   c[22] = a->order == BERTH_I_BY_START;

@@ -112,6 +112,9 @@ typedef struct berth_i_agent {
   int32_t *chosen;                           /* [n] devices of the episode that is simulated */
 } berth_i_agent;
 
+/** x in parts of x + of: from 0 to 1. */
+static inline double berth_i_agent_ratio(double x, double of) { return x > 0 ? x / (x + of) : 0; }
+
 /** @param place links, memory, param_multiple, quantum of the simulation that evaluates
  *  @param share of the outputs, that counts as permanent at first
  *  @param why as in berth_place */
