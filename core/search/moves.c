@@ -1,6 +1,7 @@
 /* Random moves. Weights: a block to a random device 2, to a neighbour's 2, swap 2, rotation 2, a
- * link of the critical chain 6, a run of the chain on one device 3. Invariant: a move is on the walk's stack of changes, to be kept or
- * undone; pins, types and groups hold. O(size of the blocks + devices), and O(chain) for a link. */
+ * link of the critical chain 6, a run of the chain on one device 3. Invariant: a move is on the
+ * walk's stack of changes, to be kept or undone; pins, types and groups hold. O(size of the blocks
+ * + devices), and O(chain) along the chain. */
 #include "search_internal.h"
 
 static int32_t below(berth_i_walk *w, int32_t n) { return berth_rng_below(&w->rng, n); }

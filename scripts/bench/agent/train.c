@@ -3,7 +3,7 @@
  * on the estimated gradient (Salimans et al., "Evolution Strategies as a Scalable Alternative to
  * Reinforcement Learning", 2017). The mean weights of the last generations are validated with 50
  * calls on graphs that are held out; the best of these are the result.
- * usage: train LIST SEED SECONDS OUT [WEIGHTS]: LIST as instances.lua writes it; SECONDS of CPU */
+ * usage: train LIST SEED GENERATIONS OUT [WEIGHTS]: LIST as instances.lua writes it */
 #include "bench.h"
 #include "episodes/agent_internal.h"
 #include <math.h>
@@ -118,7 +118,8 @@ int main(int argc, char **argv) {
   berth_rng rng;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   uint64_t seed = strtoull(argv[2], NULL, 10);
-  double limit = atof(argv[3]), least = INFINITY;
+  int64_t generations = strtoll(argv[3], NULL, 10);
+  double least = INFINITY;
   load(ctx, argv[1]);
   berth_rng_init(&rng, seed, 0);
   begin(&rng, mean);
@@ -131,7 +132,7 @@ int main(int argc, char **argv) {
   }
   int32_t train = n_all - HELD_OUT, pick[BATCH];
   for (int64_t gen = 0;; gen++) {
-    double used = cpu_seconds(), left = fmax(0, 1 - used / limit);
+    double left = generations > gen ? 1 - (double)gen / (double)generations : 0;
     if (gen % EVERY == 0 || left == 0) {
       for (int k = 0; k < N; k++) w[k] = (float)mean[k];
       double x = validate(ctx, w, train, n_all, ALL_CALLS), one = validate(ctx, w, train, n_all, 1);
@@ -140,7 +141,7 @@ int main(int argc, char **argv) {
         memcpy(best, w, sizeof best);
         write(argv[4], best);
       }
-      printf("%lld\t%.0f s\t1 call %.4f\t%d calls %.4f\tbest %.4f\n", (long long)gen, used, one,
+      printf("%lld\t%.0f s\t1 call %.4f\t%d calls %.4f\tbest %.4f\n", (long long)gen, cpu_seconds(), one,
              ALL_CALLS, x, least);
       fflush(stdout);
       if (left == 0) break;
