@@ -20,6 +20,7 @@ local function place(g, t, placer)
   local name = placer:match("^%S+")
   local own = { memory = memory, param_multiple = multiple }
   if name ~= placer then own.variant = "baechi-tf" else own.links = links end
+  if name == "portfolio" then own.calls = 400 end
   return berth.place(g, t, name, own)
 end
 
