@@ -81,14 +81,21 @@ static void from_given(berth_i_walk *w, const berth_i_starts *a, int64_t calls, 
   berth_i_walk_anneal(w, &w->p->units, o->t_start / 20 * scale, o->t_end / 10 * scale, 0.3);
 }
 
+/* Every other walk stays near the given start, or near one that is ahead of those of units. */
+static bool stays_near(const team *t, int32_t walk) {
+  const double AHEAD = 0.98;
+  const berth_i_starts *a = &t->start;
+  return walk % 2 == 0 && (t->s.p->o->start || a->rival_value < AHEAD * a->value[0]);
+}
+
 /* The best of all counts as visited. A walk leaves from it, too, if it is short or those of units
- * are far behind; with a given start every other one does, the first among them. */
+ * are far behind. */
 static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
   const berth_i_starts *a = &t->start;
   const bool given = t->s.p->o->start != NULL;
   const int32_t pick = (given ? walk / 2 : walk) % a->n;
   if (!isinf(a->rival_value)) berth_i_walk_take(w, a->rival, a->rival_value);
-  if (given && walk % 2 == 0) return;
+  if (stays_near(t, walk)) return;
   if (t->is_long ? !berth_i_starts_near(a, pick) : a->rival_value < a->value[pick]) return;
   berth_i_walk_take(w, a->device[pick], a->value[pick]);
 }
@@ -105,7 +112,7 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
   w->home = thread == 0;
   take_start(t, w, job);
   if (o->calls > 0 && calls == 0) return;
-  if (o->method == BERTH_SEARCH_ANNEAL && o->start && job % 2 == 0) {
+  if (o->method == BERTH_SEARCH_ANNEAL && stays_near(t, job)) {
     from_given(w, &t->start, calls, seconds, scale);
     return;
   }

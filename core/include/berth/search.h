@@ -109,7 +109,9 @@ typedef struct berth_search_report {
  * Units: ops joined by tensors that take W/D/20 and more (W: work, D: devices) as long as some
  * device can run and hold them, and light ops (below W/D/100) in line. In two phases a walk begins
  * with units that hold all ops in line, and goes on from its best with the usual ones at a quarter
- * of `t_start`. A walk accepts what is at most cur - T ln u, u uniform; the simulation stops as
+ * of `t_start`. Near a given start (or one that is 2 % ahead of those of units) every other walk
+ * spends a fifth on descents, then one phase at a twentieth of `t_start` and a tenth of `t_end`. A
+ * walk accepts what is at most cur - T ln u, u uniform; the simulation stops as
  * soon as that is out of reach. BRKGA: Goncalves, Resende, J. Heuristics 2011; of a generation only
  * what may become elite is simulated to the end. O(calls x simulation)
  */

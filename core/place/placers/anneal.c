@@ -23,7 +23,8 @@ static berth_status search_again(berth_cost *cost, const berth_place_options *op
 
 /* ---- further starts: answers of quick placers ---- */
 
-/* The trivial ones first: few calls are spent on these, so that the answer is never worse. */
+/* The trivial ones first: few calls are spent on these, so that the answer is never worse. The
+ * agent, last, has calls of its own. */
 static const struct quick {
   const berth_i_placer *placer;
   berth_coarsen coarsen;
@@ -33,10 +34,13 @@ static const struct quick {
               { &berth_i_placer_critical_path, BERTH_COARSEN_NONE },
               { &berth_i_placer_heft, BERTH_COARSEN_NONE },
               { &berth_i_placer_etf, BERTH_COARSEN_COPLACE },
-              { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE } };
+              { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE },
+              { &berth_i_placer_agent, BERTH_COARSEN_NONE } };
 enum {
   QUICK = sizeof quick / sizeof *quick,
   OWN = 2,
+  AGENT_CALLS = 50,
+  AGENT_FROM = 20 * AGENT_CALLS, /* calls of the search */
   SOON = 20000 /* ops: up to here the starts are too quick to poll the interrupt */
 };
 
@@ -44,6 +48,7 @@ enum {
 static berth_status run_quick(berth_cost *cost, const berth_search_options *o, int32_t most,
                               int32_t *device, int32_t *n) {
   const size_t ops = (size_t)cost->g->n_ops;
+  const berth_search_options of_agent = { .calls = AGENT_CALLS };
   for (int32_t i = 0; i < most; i++) {
     berth_place_options plan = berth_place_default(cost->g);
     plan.links = o->judge->links;
@@ -52,6 +57,7 @@ static berth_status run_quick(berth_cost *cost, const berth_search_options *o, i
     plan.quantum = o->judge->quantum;
     plan.coarsen = quick[i].coarsen;
     plan.seed = o->seed;
+    if (quick[i].placer == &berth_i_placer_agent) plan.search = &of_agent;
     berth_placement *p = NULL;
     berth_status st = berth_i_placer_run(cost, quick[i].placer, &plan, &p, NULL);
     if (st == BERTH_ENOMEM) return st;
@@ -67,7 +73,9 @@ static berth_status run_quick(berth_cost *cost, const berth_search_options *o, i
 static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o,
                                       int32_t *device, berth_search_report *report) {
   int32_t most = o->calls > OWN ? (int32_t)(o->calls - OWN) : 0;
-  if (o->calls == 0 || o->calls >= QUICK + OWN) most = QUICK;
+  if (o->calls >= QUICK + OWN) most = QUICK - 1;
+  bool by_agent = o->calls == 0 || o->calls >= AGENT_FROM;
+  if (by_agent) most = QUICK;
   if (o->start) most = 0;
   const size_t all = (size_t)most * (size_t)cost->g->n_ops;
   berth_search_options with = *o;
@@ -81,7 +89,9 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
   berth_status st = run_quick(cost, o, most, further, &with.n_further);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   with.further = further;
+  if (by_agent && !o->start && o->calls > 0) with.calls -= AGENT_CALLS;
   if (st == BERTH_OK) st = berth_search(cost, &with, device, report);
+  report->calls += o->calls - with.calls;
   berth_i_free(cost->ctx, further, all, sizeof *further);
   return st;
 }
