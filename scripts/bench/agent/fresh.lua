@@ -37,7 +37,7 @@ local seconds, seconds_all = 0, 0
 while n < PAIRS do
   k = k + 1
   local g, t, links, text = draw.fresh(seed, k)
-  local rows, took = timed(all_rows, g, t, { links = links, threads = 1 })
+  local rows, took = timed(all_rows, g, t, { links = links, threads = 1, calls = 0 })
   local without, with = best_of(rows, false), best_of(rows, true)
   if without then -- else memory does not suffice: drawn again
     local p, own, message = timed(berth.place, g, t, "agent", { links = links, calls = calls })
