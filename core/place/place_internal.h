@@ -31,8 +31,8 @@ typedef struct berth_i_member_row {
   bool any_size;    /* runs on graphs above BERTH_I_LARGE ops, too */
 } berth_i_member_row;
 
-/** Ops above which only the members for any size run: all would take more than 4 CPU s. */
-enum { BERTH_I_LARGE = 20000 };
+/** Ops above which only the members for any size run: all would take more than 3 CPU s. */
+enum { BERTH_I_LARGE = 10000 };
 
 /** One placer: its description, its options and its functions. A new one is a file with its
  *  descriptor and a line of BERTH_I_PLACERS: spec/recipes/placer.c. */

@@ -350,6 +350,6 @@ const berth_i_placer berth_i_placer_portfolio = {
               "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
               "keeps the best, and anneals from it (`calls`). The default.",
       .good = "Whenever about a CPU second for 1,000 ops does not matter.",
-      .weak = "Above 20,000 ops fewer members run, and the search is short." }) },
+      .weak = "Above 10,000 ops fewer members run, and the search is short." }) },
   .run = run,
 };

@@ -99,7 +99,7 @@ const berth_i_placer berth_i_placer_m_sct = {
       .favourites = BERTH_FAVOURITES_THROUGH },
     { .order = 80, .name = "m-sct", .ties = BERTH_TIES_LEVEL, .matching = BERTH_I_MATCHING_GREEDY },
     { .order = 90, .name = "m-sct topological", .ties = BERTH_TIES_TOPOLOGICAL,
-      .matching = BERTH_I_MATCHING_GREEDY, .any_size = true },
+      .matching = BERTH_I_MATCHING_GREEDY },
     { .order = 100, .name = "m-sct b-level", .ties = BERTH_TIES_BLEVEL,
       .matching = BERTH_I_MATCHING_GREEDY },
     { .order = 110, .name = "m-sct tau=0.5 topological", .ties = BERTH_TIES_TOPOLOGICAL, .tau = 0.5,
