@@ -140,6 +140,35 @@ function words.reasons(g, most)
   return table.concat(out, "; ")
 end
 
+--- Reasons of several op groups as one text: how much longer at least and at most, and for how many
+-- of them if not for all.
+-- @tparam table groups of an answer
+function words.reasons_of(groups)
+  if #groups == 1 then return words.reasons(groups[1]) end
+  local list, at = {}, {}
+  for _, g in ipairs(groups) do
+    for _, r in ipairs(g.reasons) do
+      local key = r.what .. (r.missing and " short" or "")
+      local same = at[key]
+      if not same then
+        same = { what = r.what, short = r.missing ~= nil, n = 0, low = math.huge,
+          high = -math.huge }
+        at[key], list[#list + 1] = same, same
+      end
+      local x = r.missing or r.change
+      same.n, same.low, same.high = same.n + 1, math.min(same.low, x), math.max(same.high, x)
+    end
+  end
+  for k, one in ipairs(list) do
+    local text_of = one.short and words.bytes or words.more
+    local low, high = text_of(one.low), text_of(one.high)
+    list[k] = one.what .. ": " .. (low == high and low or low .. " to " .. high)
+      .. (one.short and " short" or "") .. (one.n < #groups and (" (%.0f of them)"):format(one.n)
+        or "")
+  end
+  return table.concat(list, "; ")
+end
+
 local function aligned(rows, left) return table.concat(align.lines(rows, left), "\n") end
 
 --- @tparam answer a

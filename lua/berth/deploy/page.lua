@@ -19,11 +19,31 @@ options.declare("deploy.answer:report", {
 
 -- ---- tables -------------------------------------------------------------------------------------
 
+-- Op groups that take the same time, have the same sizes and are carried out in the same way.
+-- @treturn table arrays of numbers of op groups, in the order of their first
+local function alike(a)
+  local out, at = {}, {}
+  for i, g in ipairs(a.groups) do
+    local key = table.concat({ words.seconds(g.seconds), words.bytes(g.parameters),
+      words.bytes(g.gradient_bytes), g.where, words.how(g) }, "\n")
+    if at[key] then table.insert(at[key], i)
+    else
+      at[key] = { i }
+      out[#out + 1] = at[key]
+    end
+  end
+  return out
+end
+
 local function groups_table(a)
   local rows = { { "group", "what", "time", "parameters", "gradients", "where", "how", "why" } }
-  for i, g in ipairs(a.groups) do
-    rows[i + 1] = { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.parameters),
-      words.bytes(g.gradient_bytes), g.where, words.how(g), words.reasons(g) }
+  for k, numbers in ipairs(alike(a)) do
+    local first, n, groups = a.groups[numbers[1]], #numbers, {}
+    for i, number in ipairs(numbers) do groups[i] = a.groups[number] end
+    rows[k + 1] = { ("%.0f"):format(numbers[1]) .. (n > 1 and (" x %.0f"):format(n) or ""),
+      n > 1 and ("%s; and %.0f like it"):format(first.what, n - 1) or first.what,
+      words.seconds(first.seconds), words.bytes(first.parameters),
+      words.bytes(first.gradient_bytes), first.where, words.how(first), words.reasons_of(groups) }
   end
   return html.plain_grid(rows, { [2] = true, [6] = true, [7] = true, [8] = true })
 end
@@ -68,7 +88,7 @@ end
 
 local function figure_section(id, title, text, figure, why, more)
   if not figure then return html.section(id, title, ("Not drawn: %s."):format(why), more or "") end
-  return html.section(id, title, text, html.figure(figure) .. (more or ""))
+  return html.section(id, title, text, html.figure(figure, id == "timeline") .. (more or ""))
 end
 
 local function timeline(a)
@@ -139,7 +159,9 @@ local function page(a, given)
       "The heaviest op groups first; bars are as high as the share of the samples.",
       figures.map(a)),
     html.section("groups", "Op groups",
-      "Time: all ops at the full batch, mean over devices. Why: what the step takes if this op "
+      "Op groups of the same sizes that are done in the same way share a row: the number of the "
+      .. "first, x how many. "
+      .. "Time: all ops at the full batch, mean over devices. Why: what the step takes if this op "
       .. "group alone is done in another way, by simulation.", groups_table(a)),
     figure_section("timeline", "Timeline",
       "The compiled graph: what each device does over time; below each device what it "

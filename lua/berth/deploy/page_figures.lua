@@ -195,8 +195,7 @@ local function count_axis(out, at, most, top, bottom)
 end
 
 local function time_axis(out, at, most)
-  local values = scale.ticks(most, 5)
-  local text_of = scale.labels(values[#values], "seconds")
+  local values, text_of = scale.labelled(most, "seconds", 5)
   for _, value in ipairs(values) do
     out:line(svg.LEFT, at(value), svg.RIGHT, at(value), "rule")
     out:print(svg.LEFT - 8, at(value) + 4, text_of(value), "end small faint")

@@ -24,13 +24,15 @@ local strokes = {
 local light = {
   ground = "#ffffff", panel = "#f1f3f6", ink = "#1b1f24", faint = "#5a636e", rule = "#d4dae1",
   send = "#66707c", critical = "#b3261e", limit = "#b3261e", area = "#5ab4ec", cross = "#2f62b8",
+  shade = "#1b1f2440",
 }
 local dark = {
   ground = "#14171b", panel = "#20252b", ink = "#e8ebef", faint = "#a4adb8", rule = "#3a414a",
   send = "#98a3b0", critical = "#ff8a80", limit = "#ff8a80", area = "#3f8fc4", cross = "#8ab6ff",
+  shade = "#00000099",
 }
 local order = { "ground", "panel", "ink", "faint", "rule", "send", "critical", "limit", "area",
-  "cross" }
+  "cross", "shade" }
 
 local DARK = "@media screen and (prefers-color-scheme:dark){"
 
@@ -73,7 +75,7 @@ local shapes = table.concat {
   ".bound{fill:none;stroke-width:1.2;stroke-dasharray:5 3}",
   ".limit{fill:none;stroke-width:1.5;stroke-dasharray:6 3}",
   ".rule,.near,.cross,.far{fill:none}.near{opacity:.55}.cross{opacity:.75}.far{opacity:.25}",
-  ".edgy{stroke-width:2.5}",
+  ".edgy{stroke-width:2.5}.halo{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}",
   fill_rules(),
 }
 
@@ -85,7 +87,7 @@ local function tints(set)
     .. [[.lane{fill:$panel}.rule{stroke:$rule}.send,.tip{fill:$send}.meet{fill:$cross}]]
     .. [[.area{fill:$area}.crit{fill:$critical}]]
     .. [[.jump,.edgy{stroke:$critical}.move,.near,.far{stroke:$send}.bound{stroke:$ink}]]
-    .. [[.limit{stroke:$limit}]]
+    .. [[.limit{stroke:$limit}.halo{stroke:$panel}]]
     .. [[.cross{stroke:$cross}.far.cross{stroke:$cross}.peak{fill:$ink}]]
     .. [[.over{fill:$critical;fill-opacity:.45}]]):gsub("%$(%a+)", set))
 end

@@ -7,21 +7,22 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 local sort = require "berth.base.sort"
 
--- Height of a box of two lines and of one, space between layers, px; lines over several layers that
--- are drawn; width of a column, px, that two lines fit into; height of an upright name, px.
-local BOX, LOW, GAP, MOST_FAR, TWO_LINES, UPRIGHT = 34, 20, 26, 60, 58, 70
+local head_of = parts.head_of
+
+-- Height of a box and space between layers, px; lines over several layers that are drawn.
+local BOX, GAP, MOST_FAR = 34, 26, 60
 
 -- Path from the bottom of box a to the top of box b.
-local function curve(a, b, box)
+local function curve(a, b, width)
   local n = scale.number
   if a.layer == b.layer then
-    local y = a.y + box
+    local y = a.y + BOX
     return ("M%s %sQ%s %s %s %s"):format(n(a.x), n(y), n((a.x + b.x) / 2), n(y + 16), n(b.x), n(y))
   end
-  local y1, y2 = a.y + box, b.y
+  local y1, y2 = a.y + BOX, b.y
   if b.layer > a.layer + 1 and math.abs(a.x - b.x) < 30 then -- beside the boxes between
     local out = 60 + 8 * (b.layer - a.layer)
-    local side = a.x + out < svg.WIDTH - 4 and a.x + out or math.max(a.x - out, 4)
+    local side = a.x + out < width - 4 and a.x + out or math.max(a.x - out, 4)
     return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 24), n(side),
       n(y2 - 24), n(b.x), n(y2))
   end
@@ -65,13 +66,13 @@ local function class_of(nodes, edge, critical)
 end
 
 -- One path per class; returns how many edges are not drawn.
-local function add_edges(out, nodes, edges, critical, box)
+local function add_edges(out, nodes, edges, critical)
   local list, keep, hidden = {}, thin_out(nodes, edges)
   for k, edge in ipairs(edges) do
     local class = class_of(nodes, edge, critical)
     if keep[k] ~= false or class == "jump solid" then
       list[class] = list[class] or {}
-      table.insert(list[class], curve(nodes[edge[1]], nodes[edge[2]], box))
+      table.insert(list[class], curve(nodes[edge[1]], nodes[edge[2]], out.width))
     end
   end
   for _, class in ipairs(EDGES) do
@@ -79,9 +80,6 @@ local function add_edges(out, nodes, edges, critical, box)
   end
   return hidden
 end
-
--- A name up to its first separator.
-local function head_of(name) return name:match("^(.-)[%./_:%-]") or name end
 
 -- The name of a node; of a cluster what its names have in common.
 local function label_of(node)
@@ -106,18 +104,15 @@ local function fitting(room, size, text, short)
 end
 
 -- A box with its tip and up to two lines.
-local function add_node(out, f, node, slot, box)
-  local w = math.max(math.min(slot - 8, 140), 2)
+local function add_node(out, f, node, slot)
+  local w = math.min(slot - 8, 140)
   local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device],
     scale.count(node.n, "op"), scale.quantity(node.seconds, "seconds"))
   local class = f.device_class[node.device] .. (node.critical and " edgy" or "")
-  out:rect(node.x - w / 2, node.y, w, box, class, title)
-  local text = w >= 30 and fitting(w - 6, 11, label_of(node),
-    node.n > 1 and head_of(node.first) .. "…") or ""
-  if text ~= "" then out:print(node.x, node.y + 14, text, "in mid") end
-  if box == BOX then
-    out:print(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid")
-  end
+  out:rect(node.x - w / 2, node.y, w, BOX, class, title)
+  local text = fitting(w - 6, 11, label_of(node), node.n > 1 and head_of(node.first) .. "…")
+  out:print(node.x, node.y + 14, text, "in mid")
+  out:print(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid")
 end
 
 -- Devices beyond the columns that there is room for count as one, with the number 0.
@@ -161,27 +156,23 @@ local function legend(f)
   return entries
 end
 
--- Names of the columns, upright where they are narrow; gives the height.
+-- Names of the columns; gives the height.
 local function add_heads(out, f, plan, y)
-  local upright = plan.slot < 34
   for _, d in ipairs(plan.devices) do
-    local x, name = plan.place[d], f.place_name[d]
-    out[#out + 1] = upright and svg.upright(x + 4, y + UPRIGHT, svg.fit(name, UPRIGHT, 11), "small")
-      or svg.text(x, y + 12, svg.fit(name, plan.slot - 6, 13), "mid strong")
+    out:print(plan.place[d], y + 12, svg.fit(f.place_name[d], plan.slot - 6, 13), "mid strong")
   end
-  return upright and UPRIGHT + 8 or 22
+  return 22
 end
 
 -- Legend, heads, edges, then boxes above them. Returns the bottom and the edges not drawn.
 local function add_all(out, f, nodes, of, edges, plan)
-  local box = plan.slot >= TWO_LINES and BOX or LOW
   local top = 18 + svg.legend(out, legend(f), 8, svg.WIDTH - 8, 14)
   if f.clustered then top = top - 4 + add_heads(out, f, plan, top - 4) end
   for _, i in ipairs(f.critical) do nodes[of[i]].critical = true end
-  for _, node in ipairs(nodes) do node.y = top + node.layer * (box + GAP) end
-  local hidden = add_edges(out, nodes, edges, critical_pairs(f, of), box)
-  for _, node in ipairs(nodes) do add_node(out, f, node, plan.slot, box) end
-  return top + plan.layers * (box + GAP) + box, hidden
+  for _, node in ipairs(nodes) do node.y = top + node.layer * (BOX + GAP) end
+  local hidden = add_edges(out, nodes, edges, critical_pairs(f, of))
+  for _, node in ipairs(nodes) do add_node(out, f, node, plan.slot) end
+  return top + plan.layers * (BOX + GAP) + BOX, hidden
 end
 
 local function notes(f, nodes, merged, hidden)
@@ -208,7 +199,7 @@ return function(f)
   local plan, message, code = layout.of(nodes, edges, clustered)
   if not plan then return nil, message, code end
   name_devices(f, merged)
-  local out = svg.picture {
+  local out = svg.picture { width = plan.width,
     label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes,
       clustered and "cluster" or "op")),
     text = ("%s in %s from top to bottom, %s between them."):format(scale.count(#f.device, "op"),

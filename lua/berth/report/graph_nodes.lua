@@ -3,22 +3,37 @@
 local nodes = {}
 
 -- Up to MOST_OPS ops, MOST_LAYERS layers and MOST_WIDE ops in one of them each op is a box. Larger
--- graphs are clustered: at most MOST_BANDS bands of depth, about MOST_NODES boxes in all.
-local MOST_OPS, MOST_LAYERS, MOST_WIDE, MOST_BANDS, MOST_NODES = 300, 34, 24, 20, 160
+-- graphs are clustered: about MOST_BANDS bands of depth, about MOST_NODES boxes in all.
+local MOST_OPS, MOST_LAYERS, MOST_WIDE, MOST_BANDS, MOST_NODES = 60, 34, 12, 20, 160
 
--- Number of the band of each depth; bands have about as many ops each.
-local function bands_of(depth, n_bands)
-  local count, deepest = {}, 0
-  for _, level in ipairs(depth) do
-    count[level] = (count[level] or 0) + 1
+--- A name up to its first separator.
+function nodes.head_of(name) return name:match("^(.-)[%./_:%-]") or name end
+
+-- Number of ops at each depth, the deepest one, and what most ops of a depth belong to: the head of
+-- their name and their pass.
+local function levels_of(f, depth)
+  local count, of_part, part, deepest = {}, {}, {}, 0
+  for i, level in ipairs(depth) do
+    local key = nodes.head_of(f.name[i]) .. (f.passes and " " .. f.group[i] or "")
+    count[level], of_part[level] = (count[level] or 0) + 1, of_part[level] or {}
+    local n = (of_part[level][key] or 0) + 1
+    of_part[level][key] = n
+    if n > (of_part[level][part[level]] or 0) then part[level] = key end
     deepest = math.max(deepest, level)
   end
-  local band, before, last, number = {}, 0, -1, -1
+  return count, deepest, part
+end
+
+-- Number of the band of each depth: bands of about the same number of ops, which end where another
+-- part of the model begins if that is near.
+local function bands_of(f, depth, n_bands)
+  local count, deepest, part = levels_of(f, depth)
+  local band, number, size, target = {}, 0, 0, #depth / n_bands
   for level = 0, deepest do
-    local k = math.floor(before * n_bands / #depth)
-    if k > last then number = number + 1 end
-    last, band[level] = k, number
-    before = before + (count[level] or 0)
+    if size >= 1.5 * target or size >= 0.75 * target and part[level] ~= part[level - 1] then
+      number, size = number + 1, 0
+    end
+    band[level], size = number, size + (count[level] or 0)
   end
   return band
 end
@@ -51,7 +66,7 @@ end
 
 -- A node for the ops of a device in a band of depths.
 local function clusters(f, depth, used)
-  local band = bands_of(depth,
+  local band = bands_of(f, depth,
     math.max(4, math.min(MOST_BANDS, math.floor(MOST_NODES / math.max(used, 1)))))
   local list, of, at = {}, {}, {}
   for i, d in ipairs(f.device) do

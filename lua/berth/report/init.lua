@@ -20,6 +20,9 @@ local SECTIONS = {
   graph = { "Graph", "Layers from top to bottom, coloured by device." },
 }
 
+-- Figures with a control of their scale.
+local ZOOMED = { gantt = true, graph = true }
+
 -- What comes below a figure, by its kind: HTML.
 local below = {}
 
@@ -52,7 +55,7 @@ local function section(kind, f, what)
   local figure, why = draw.figure(kind, what, f)
   local more = below[kind] and below[kind](f, what) or ""
   if not figure then return html.section(kind, title, ("Not drawn: %s."):format(why), more) end
-  return html.section(kind, title, text, html.figure(figure) .. more)
+  return html.section(kind, title, text, html.figure(figure, ZOOMED[kind]) .. more)
 end
 
 -- Kinds of figures; placers are compared only if they were given.

@@ -31,10 +31,26 @@ local function outline(times, bytes, from, at, high)
   return table.concat(pieces)
 end
 
--- The limit sets the height, unless the curve would be flat under it.
-local function top_of(peak, limit)
-  if limit ~= math.huge and peak >= 0.1 * limit then return math.max(peak, limit) * 1.08 end
-  return peak > 0 and peak * 1.15 or 1
+-- One height for all panels, so that they compare: the highest peak, and the limits that are at
+-- most ten times that, above which curves would be flat.
+local function top_of(f, list)
+  local peak = 0
+  for _, d in ipairs(list) do peak = math.max(peak, f.result.peak_memory[d]) end
+  local top = peak
+  for _, d in ipairs(list) do
+    local limit = f.devices[d].memory
+    if limit <= 10 * peak then top = math.max(top, limit) end
+  end
+  return top > 0 and top * 1.08 or 1
+end
+
+-- Lines at round sizes, with the sizes at the left end.
+local function add_sizes(out, top, high)
+  local values, text_of = scale.labelled(top, "bytes", 4)
+  for i = 2, #values do
+    out:line(svg.LEFT, high(values[i]), svg.RIGHT, high(values[i]), "rule")
+    out:print(svg.LEFT + 4, high(values[i]) + 4, text_of(values[i]), "small halo")
+  end
 end
 
 -- The label of the limit; an arrow where it lies above the panel.
@@ -52,14 +68,15 @@ end
 
 -- One device: curve, limit, peak. Returns whether the limit is drawn, and whether it is too far
 -- above.
-local function panel(out, f, d, y, at)
+local function panel(out, f, d, y, at, top)
   local peak, limit = f.result.peak_memory[d], f.devices[d].memory
-  local top, bottom = top_of(peak, limit), y + PANEL
+  local bottom = y + PANEL
   local high = scale.linear(top, bottom, y)
   local times, bytes = f.result:memory_timeline(d)
   out:rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
   out:path(outline(times, bytes, 0, at, high), "area")
   if peak > limit then out:path(outline(times, bytes, limit, at, high), "over") end
+  add_sizes(out, top, high)
   if limit <= top then
     out:line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit")
   end
@@ -110,8 +127,9 @@ return function(f)
   local at, y, limits, above = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), 8, false, false
   local out = svg.picture { label = "Memory over time against the limit of each device",
     text = describe(f, list) }
+  local top = top_of(f, list)
   for _, d in ipairs(list) do
-    local limit, far = panel(out, f, d, y, at)
+    local limit, far = panel(out, f, d, y, at, top)
     limits, above = limits or limit, above or far
     y = y + PANEL + SPACE
   end
@@ -119,7 +137,8 @@ return function(f)
   y = y + 28
   y = y + svg.legend(out, legend(limits, f.result.oom), svg.LEFT, svg.RIGHT, y)
   out.height = svg.notes(out, svg.LEFT, y + 8, {
-    above and "↑: the limit is more than ten times the peak, above the picture." or false,
+    #list > 1 and "All devices have the same scale." or false,
+    above and "↑: the limit is more than ten times the highest peak, above the picture." or false,
     idle > 0 and ("Not drawn: %s without anything in memory."):format(scale.count(idle, "device")),
     left_out > 0 and ("Not drawn: %s that use less of their memory."):format(scale.count(left_out,
       "device")),

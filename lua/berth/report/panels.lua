@@ -20,7 +20,7 @@ end
 
 -- Lines at round times and values, and the values.
 local function ruled(out, top, y, high, time, at)
-  for _, value in ipairs(scale.ticks(time, 8)) do
+  for _, value in ipairs((scale.labelled(time, "seconds", 8))) do
     out:line(at(value), y, at(value), y + PANEL, "rule")
   end
   for _, value in ipairs(scale.ticks(top, 5)) do

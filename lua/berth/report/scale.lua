@@ -55,12 +55,34 @@ function scale.ticks(most, n)
   return out
 end
 
---- A function that writes ticks up to `most`, all in the unit of the largest: "0.5 s", not "500 ms"
--- beside "1 s".
-function scale.labels(most, unit)
-  local name = core.format(most, unit):match("%S+$")
+-- Units of times from 10 minutes on: name, s, and from how many of them.
+local LONG = { { "d", 86400, 3 }, { "h", 3600, 2 }, { "min", 60, 10 } }
+
+--- Ticks up to `most` that are round in the unit that they are labelled in, and a function that
+-- writes them, all in the unit of the largest: "0.5 s", not "500 ms" beside "1 s"; long times in
+-- minutes, hours or days.
+function scale.labelled(most, unit, n)
+  for _, one in ipairs(unit == "seconds" and most < math.huge and LONG or {}) do
+    local name, size = one[1], one[2]
+    if most >= size * one[3] then
+      local values = scale.ticks(most / size, n)
+      for i, value in ipairs(values) do values[i] = value * size end
+      return values, function(value) return core.sprintf("%.10g %s", value / size, name) end
+    end
+  end
+  local values = scale.ticks(most, n)
+  local name = core.format(values[#values], unit):match("%S+$")
   local size = core.quantity("1 " .. name, unit)
-  return function(value) return core.sprintf("%.10g %s", value / size, name) end
+  return values, function(value) return core.sprintf("%.10g %s", value / size, name) end
+end
+
+--- A time as people say it: "142 ms", "1.5 h", "2.4 d".
+function scale.duration(x)
+  if x == nil or x ~= x or x == math.huge then return scale.quantity(x, "seconds") end
+  for _, one in ipairs(LONG) do
+    if x >= one[2] * one[3] then return core.sprintf("%.3g %s", x / one[2], one[1]) end
+  end
+  return core.format(x, "seconds")
 end
 
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.

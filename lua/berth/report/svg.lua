@@ -64,12 +64,6 @@ function svg.text(x, y, text, class)
   return ('<text x="%s" y="%s"%s>%s</text>'):format(num(x), num(y), how, svg.escape(text))
 end
 
---- Text that is read from below.
-function svg.upright(x, y, text, class)
-  return ('<text transform="translate(%s %s) rotate(-90)" class="%s">%s</text>'):format(num(x),
-    num(y), class, svg.escape(text))
-end
-
 --- A rectangle; with a tip if there is a title.
 function svg.rect(x, y, w, h, class, title)
   local head = ('<rect x="%s" y="%s" width="%s" height="%s" class="%s"'):format(num(x), num(y),
@@ -99,10 +93,11 @@ for _, name in ipairs { "text", "rect", "line", "path", "dot" } do
   end
 end
 
---- A picture without pieces yet, svg.WIDTH wide, for svg.document.
--- @tparam table fields kind, label, text; its height is set when it is drawn
+--- A picture without pieces yet, for svg.document.
+-- @tparam table fields kind, label, text, width (default svg.WIDTH); its height is set when
+--  it is drawn
 function svg.picture(fields)
-  fields.width = svg.WIDTH
+  fields.width = fields.width or svg.WIDTH
   return setmetatable(fields, Picture)
 end
 
@@ -113,8 +108,7 @@ end
 
 --- Lines, and labels below them, at round values of 0..most.
 function svg.axis(out, at, most, unit, top, bottom)
-  local last, values = -1e9, scale.ticks(most, 8)
-  local text_of = scale.labels(values[#values], unit)
+  local last, values, text_of = -1e9, scale.labelled(most, unit, 8)
   for _, value in ipairs(values) do
     local x, label = at(value), text_of(value)
     out:line(x, top, x, bottom, "rule")
@@ -163,18 +157,19 @@ function svg.notes(out, left, top, sentences)
 end
 
 -- The element, with its title and description for screen readers.
-local function open_tag(figure)
+local function open_tag(figure, alone)
   local w, h = num(figure.width), num(figure.height)
   return ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" '
-    .. 'height="%s" role="img" aria-labelledby="%s-title %s-text">')
-    :format(w, h, w, h, figure.kind, figure.kind)
+    .. 'height="%s" role="img" aria-labelledby="%s-title %s-text"%s>')
+    :format(w, h, w, h, figure.kind, figure.kind,
+      alone and "" or (' style="--w:%spx"'):format(w))
 end
 
 --- A whole picture.
 -- @tparam table figure of svg.picture, with its height: label is its title, text says what it shows
 -- @tparam boolean alone with its rules, patterns and ground, as a file of its own
 function svg.document(figure, alone)
-  local out = { open_tag(figure), ('<title id="%s-title">%s</title>'):format(figure.kind,
+  local out = { open_tag(figure, alone), ('<title id="%s-title">%s</title>'):format(figure.kind,
     svg.escape(figure.label)),
     ('<desc id="%s-text">%s</desc>'):format(figure.kind, svg.escape(figure.text)) }
   if alone then
