@@ -13,6 +13,11 @@ wake that return a plan { pause, refuse, rate, start, wake, stop }; or a name (h
 docs/cluster.md has their options): ]] .. table.concat(gang.in_order, " ") .. [[.
 r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace(path): Perfetto.]],
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
+  { "cluster_report", "berth.cluster_report(path, { r, ... }, { title = ... })",
+    [[A page about results of berth.cluster.simulate of the same jobs: numbers per scheduler, jobs
+on GPUs, GPUs in use and waiting jobs over time. true; nil, message, code.]],
+    [[r = berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")
+berth.cluster_report(os.tmpname(), { r })]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
     [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time
 and the job. Decisions: c:start(job, machines, { amounts, rate }), c:set_rate, c:pause,

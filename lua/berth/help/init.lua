@@ -19,7 +19,7 @@ end
 for _, module in ipairs { "agents", "agents.gdp", "agents.pacml.train", "agents.placeto",
   "agents.tasks", "cluster.traces", "deploy.page", "deploy.plan_load", "exec.calibrate",
   "experiment", "nn", "pacml", "pacml.page", "pdors", "pdors.page", "place.compare", "place.gaps",
-  "report.draw", "topology.tag_clusters" } do
+  "report.cluster", "report.draw", "topology.tag_clusters" } do
   require("berth." .. module)
 end
 

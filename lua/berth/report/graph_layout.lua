@@ -95,7 +95,7 @@ local function columns(nodes, x)
 end
 
 --- Gives every node its x.
--- @treturn[1] table { slot = width of a place, width of the picture, layers = number of the last one,
+-- @treturn[1] table { slot = width of a place, width of the picture, layers = number of the last,
 --  devices, place (clusters: x of each device) }
 -- @treturn[2] nil
 -- @treturn[2] string message

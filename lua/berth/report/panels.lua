@@ -18,19 +18,21 @@ local function outline(values, width, at, high)
   return table.concat(pieces)
 end
 
+local function percent(value) return core.sprintf("%.3g %%", 100 * value) end
+
 -- Lines at round times and values, and the values.
-local function ruled(out, top, y, high, time, at)
+local function ruled(out, top, y, high, time, at, text_of)
   for _, value in ipairs((scale.labelled(time, "seconds", 8))) do
     out:line(at(value), y, at(value), y + PANEL, "rule")
   end
   for _, value in ipairs(scale.ticks(top, 5)) do
     out:line(LEFT, high(value), svg.RIGHT, high(value), "rule")
-    out:print(LEFT - 6, high(value) + 4, core.sprintf("%.3g %%", 100 * value), "end small faint")
+    out:print(LEFT - 6, high(value) + 4, text_of(value), "end small faint")
   end
 end
 
 -- One panel: name and note, areas, rules, a line to mark.
-local function panel(out, one, top, y, time, at)
+local function panel(out, one, top, y, time, at, text_of)
   local name, low = svg.fit(one.name, 400, 13), y + HEAD
   local high = scale.linear(top, low + PANEL, low)
   out:print(LEFT, y + 13, name, "strong")
@@ -39,7 +41,7 @@ local function panel(out, one, top, y, time, at)
   for _, series in ipairs(one.series) do
     out:path(outline(series.values, one.width, at, high), series.class)
   end
-  ruled(out, top, low, high, time, at)
+  ruled(out, top, low, high, time, at, text_of)
   if one.line then
     out:line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound")
   end
@@ -65,12 +67,15 @@ end
 -- @tparam table legend of svg.legend
 -- @tparam number time s, of all
 -- @tparam number least what the largest value of the axis is at least
-function panels.figure(kind, label, words, list, legend, time, least)
+-- @tparam[opt] function text_of how a value is written; default: as a percentage
+function panels.figure(kind, label, words, list, legend, time, least, text_of)
   local out = svg.picture { kind = kind, label = label, text = words }
   local at, top = scale.linear(time, LEFT, svg.RIGHT), top_of(list, least)
   local first, step = 14 + svg.legend(out, legend, LEFT, svg.RIGHT, 14), HEAD + PANEL + SPACE
   local bottom = first + #list * step - SPACE
-  for i, one in ipairs(list) do panel(out, one, top, first + (i - 1) * step, time, at) end
+  for i, one in ipairs(list) do
+    panel(out, one, top, first + (i - 1) * step, time, at, text_of or percent)
+  end
   svg.axis(out, at, time, "seconds", bottom, bottom + 4)
   out.height = bottom + 24
   return out

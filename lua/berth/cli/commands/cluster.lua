@@ -8,6 +8,7 @@ local gang = require "berth.cluster.gang"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local lists = require "berth.cli.lists"
+local command_line = require "berth.cli.typed"
 require "berth.cluster.traces" -- declares its options
 local options = require "berth.base.options"
 local align = require "berth.base.align"
@@ -86,7 +87,8 @@ local command = {
     .. "berth cluster pdors --help: jobs of workers and parameter servers, slot by slot.\n"
     .. "berth cluster pacml --help: jobs of profiled models that are cut into pieces.",
   notes = notes(),
-  options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }) },
+  options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }),
+    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers") },
     runs.options),
 }
 
@@ -246,7 +248,7 @@ end
 
 --- Runs each scheduler on the same trace and prints a row per scheduler.
 -- @return exit code
-function command.run(positional, given, write)
+function command.run(positional, given, write, _, words)
   local path, names = positional[1], schedulers(given)
   local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
   cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
@@ -259,6 +261,11 @@ function command.run(positional, given, write)
     objects[i] = object_of(results[i])
   end
   runs.save(results[1], given)
+  local name = path == "-" and "standard input" or path:match "([^/]+)$"
+  if given.report then
+    fail.need(berth.cluster_report(given.report, results, { title = name,
+      command = command_line.command("cluster", words, "report") }))
+  end
   if given.json then
     write(json.encode(schema.document "cluster" { { "trace", path }, { "format", about.format },
       { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus },
@@ -267,7 +274,7 @@ function command.run(positional, given, write)
   end
   for _, note in ipairs(about.notes) do write(note) end
   write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(
-    path == "-" and "standard input" or path:match "([^/]+)$", about.jobs, gpus))
+    name, about.jobs, gpus))
   for _, line in ipairs(table_of(results)) do write(line) end
   local refused = too_large(jobs, gpus)
   if refused then write(refused) end

@@ -5,6 +5,7 @@ local inputs = require "berth.cli.inputs"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
 local report = require "berth.cli.report"
+local typed = require "berth.cli.typed"
 local registry = require "berth.place.registry"
 local write_file = require "berth.base.write"
 
@@ -89,25 +90,6 @@ local function check(given)
     "--thorough: no bound holds with --noise or --quantum")
 end
 
-local function base_name(path) return path:match("([^/\\]+)$") or path end
-
--- A word as a POSIX shell reads it back.
-local function quoted(word)
-  if word:find("^[%w%-_%./:=,+@%%]+$") then return word end
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
--- The command as it was typed, but for the directory of what it wrote.
-local function typed(words)
-  local out = { "berth report" }
-  for i, word in ipairs(words) do
-    if words[i - 1] == "--output" then word = base_name(word)
-    elseif word:find("^%-%-output=") then word = "--output=" .. base_name(word:sub(10)) end
-    out[#out + 1] = quoted(word)
-  end
-  return table.concat(out, " ")
-end
-
 --- Writes the page or the figure, and prints the result of the step.
 -- @return exit code: 0, or 1 if the step runs out of memory
 function command.run(positional, given, write, _, words)
@@ -121,7 +103,7 @@ function command.run(positional, given, write, _, words)
     without_cost(options.for_simulating(given, placement))))
   save(given, { result = result, placement = placement, rows = rows,
     compare = given.compare and compare(cost, given) or nil, bounds = bounds(cost, given),
-    title = given.title, times = given.times, command = typed(words) })
+    title = given.title, times = given.times, command = typed.command("report", words, "output") })
   write(tostring(result))
   local oom = report.out_of_memory(graph, topology, result)
   if oom then write(oom) end
