@@ -250,7 +250,7 @@ end
 local function page(runs, given)
   local p = runs[1].problem
   local about = ("%.0f jobs, %.0f machines, %.0f slots of %s, berth %s"):format(#p.jobs, p.machines,
-    p.slots, scale.quantity(p.slot_seconds, "seconds"), core.version)
+    p.slots, scale.duration(p.slot_seconds), core.version)
   return html.page(given.title or "Workers and parameter servers", about, tiles(runs), {
     html.section("utility", "Utility",
       "What jobs are worth that are done, summed up; the bound holds for every schedule.",

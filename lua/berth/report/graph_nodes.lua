@@ -24,13 +24,26 @@ local function levels_of(f, depth)
   return count, deepest, part
 end
 
--- Number of the band of each depth: bands of about the same number of ops, which end where another
--- part of the model begins if that is near.
+-- Whether stretches of one part are few and small enough to be a band each.
+local function are_bands(count, deepest, part, n_bands, target)
+  local n, size = 0, 0
+  for level = 0, deepest do
+    if part[level] ~= part[level - 1] then n, size = n + 1, 0 end
+    size = size + (count[level] or 0)
+    if size > 3 * target then return false end
+  end
+  return n >= 4 and n <= 1.5 * n_bands
+end
+
+-- Number of the band of each depth: the stretches of parts, or else bands of about the same number
+-- of ops, which end where another part of the model begins if that is near.
 local function bands_of(f, depth, n_bands)
   local count, deepest, part = levels_of(f, depth)
   local band, number, size, target = {}, 0, 0, #depth / n_bands
+  local by_part = are_bands(count, deepest, part, n_bands, target)
+  local least, most = by_part and 0 or 0.75 * target, by_part and math.huge or 1.5 * target
   for level = 0, deepest do
-    if size >= 1.5 * target or size >= 0.75 * target and part[level] ~= part[level - 1] then
+    if level > 0 and (size >= most or size >= least and part[level] ~= part[level - 1]) then
       number, size = number + 1, 0
     end
     band[level], size = number, size + (count[level] or 0)

@@ -4,7 +4,7 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 -- Devices that are drawn; height of a panel and the space below it, px.
-local MOST_PANELS, PANEL, SPACE = 32, 50, 12
+local MOST_PANELS, PANEL, SPACE = 32, 64, 12
 
 -- Times and bytes, of those what is above `from`, as a stepped outline; within a column only its
 -- largest and last value count.
@@ -44,12 +44,14 @@ local function top_of(f, list)
   return top > 0 and top * 1.08 or 1
 end
 
--- Lines at round sizes, with the sizes at the left end.
-local function add_sizes(out, top, high)
+-- Lines at round sizes, with the sizes at the left end but where the limit is.
+local function add_sizes(out, top, high, limit)
   local values, text_of = scale.labelled(top, "bytes", 4)
   for i = 2, #values do
     out:line(svg.LEFT, high(values[i]), svg.RIGHT, high(values[i]), "rule")
-    out:print(svg.LEFT + 4, high(values[i]) + 4, text_of(values[i]), "small halo")
+    if math.abs(high(values[i]) - high(limit)) > 9 then
+      out:print(svg.LEFT + 4, high(values[i]) + 4, text_of(values[i]), "small halo")
+    end
   end
 end
 
@@ -76,7 +78,7 @@ local function panel(out, f, d, y, at, top)
   out:rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
   out:path(outline(times, bytes, 0, at, high), "area")
   if peak > limit then out:path(outline(times, bytes, limit, at, high), "over") end
-  add_sizes(out, top, high)
+  add_sizes(out, top, high, limit)
   if limit <= top then
     out:line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit")
   end

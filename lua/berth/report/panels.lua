@@ -36,7 +36,7 @@ local function panel(out, one, top, y, time, at, text_of)
   local name, low = svg.fit(one.name, 400, 13), y + HEAD
   local high = scale.linear(top, low + PANEL, low)
   out:print(LEFT, y + 13, name, "strong")
-  out:print(LEFT + svg.width(name, 13) + 10, y + 13, one.note, "small")
+  out:print(LEFT + svg.width(name, 13) + 14, y + 13, one.note, "small")
   out:rect(LEFT, low, svg.RIGHT - LEFT, PANEL, "lane")
   for _, series in ipairs(one.series) do
     out:path(outline(series.values, one.width, at, high), series.class)
