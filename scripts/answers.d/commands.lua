@@ -78,6 +78,7 @@ local writing = {
   { "report", G, T, "--placer", "etf", "--figure", "gantt", "--output", "OUT" },
   { "deploy", TAG[1], TAG[2], TAG[3], TAG[4], "--report", "OUT" }, { "deploy", TAG[1], TAG[2], TAG[3], TAG[4], "--out", "OUT" },
   { "place", G, T, "--placer", "heft", "--trace", "OUT" },
+  { "cluster", "TRACE", "--gpus", "8", "--scheduler", "fifo,las", "--report", "OUT" },
   { "cluster", "pdors", "--jobs", "6", "--machines", "6", "--slots", "12", "--policy", "pd-ors,drf", "--report", "OUT" },
   { "cluster", "pacml", "PROFILE", "--decider", "para-max", "--beta", "D", "--jobs", "30", "--interarrival", "200s",
     "--output", "OUT" },

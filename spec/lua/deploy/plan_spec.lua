@@ -821,6 +821,39 @@ end)
 describe("the page of a plan", function()
   teardown(function() shell.tidy() end)
 
+  it("has one row for op groups of the same sizes that are done in the same way", function()
+    local words = require "berth.deploy.answer_words"
+    local a, path = planned(), shell.path ".html"
+    local expected, at = {}, {}
+    for i, g in ipairs(a.groups) do
+      local key = table.concat({ words.seconds(g.seconds), words.bytes(g.parameters),
+        words.bytes(g.gradient_bytes), g.where, words.how(g) }, "|")
+      if at[key] then expected[at[key]][2] = expected[at[key]][2] + 1
+      else
+        expected[#expected + 1], at[key] = { i, 1 }, #expected + 1
+      end
+    end
+    assert(a:report(path))
+    local section, rows = shell.read(path):match '<section id="groups">(.-)</section>', {}
+    for first, n in section:gmatch '<tr><td class="n">(%d+)([^<]*)</td>' do
+      rows[#rows + 1] = { tonumber(first), tonumber(n:match "^ x (%d+)$" or 1) }
+    end
+    assert.same(expected, rows)
+  end)
+
+  it("has the range of each reason of such op groups", function()
+    local words = require "berth.deploy.answer_words"
+    local one = { reasons = { { what = "PS instead", change = 0.01 },
+      { what = "d0 instead", missing = 2e9, device_name = "d0" } } }
+    local two = { reasons = { { what = "PS instead", change = 0.035 },
+      { what = "d0 instead", missing = 3e9, device_name = "d0" },
+      { what = "split instead", change = 0.5 } } }
+    assert.equal("PS instead: +1.0 % to +3.5 %; d0 instead: 2 GB to 3 GB short; "
+      .. "split instead: +50.0 % (1 of them)", words.reasons_of { one, two })
+    assert.equal("PS instead: +1.0 %; d0 instead: 2 GB short", words.reasons_of { one, one })
+    assert.equal(words.reasons(two), words.reasons_of { two })
+  end)
+
   it("is well-formed, self-contained, and says what the answer says", function()
     local a, path = planned(), shell.path ".html"
     assert(a:report(path, { title = "a <plan>", command = "berth deploy x" }))
