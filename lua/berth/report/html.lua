@@ -76,7 +76,7 @@ local style = colours.variables .. colours.style .. table.concat {
   "nav,.zoom,.scroll+figcaption{display:none}",
   "h2,h3{break-after:avoid}.zoom+.scroll{max-height:none}.scroll{overflow:visible}",
   "figure,.tiles,tr{break-inside:avoid}",
-  "figure svg.berth{width:100%;min-width:0;max-height:24cm}",
+  "figure svg.berth{width:100%!important;min-width:0!important;max-height:24cm}",
   "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}",
 }
 

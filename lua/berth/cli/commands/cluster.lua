@@ -253,6 +253,7 @@ function command.run(positional, given, write, _, words)
   local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
   cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
   runs.check_one(given, { "csv", "jsonl", "trace" }, #names > 1, "scheduler")
+  if given.report then fail.unless_writable("report", given.report) end
   local jobs, about = load(path, given)
   local results, objects = {}, {}
   for i, name in ipairs(names) do
