@@ -123,6 +123,7 @@ bench: all
 INST_LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
 INST_LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
 INST_BINDIR ?= $(PREFIX)/bin
+INST_MANDIR ?= $(PREFIX)/share/man
 install-lib: lib $(BUILD)/berth.pc
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/berth
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/berth
@@ -136,6 +137,7 @@ install-lua: module
 	for f in $$(cd lua && find berth -name '*.lua' -o -name '*.berth'); do install -D -m 644 "lua/$$f" "$(DESTDIR)$(INST_LUADIR)/$$f" || exit 1; done
 install: install-lib install-lua
 	install -D -m 755 scripts/berth $(DESTDIR)$(INST_BINDIR)/berth
+	install -D -m 644 docs/berth.1 $(DESTDIR)$(INST_MANDIR)/man1/berth.1
 
 libs:
 	@echo '$(LIBS)'

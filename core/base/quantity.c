@@ -128,8 +128,70 @@ static double value_of(const parsed_number *number, unit_scale scale) {
   return strtod(text, NULL) * scale.factor;
 }
 
+/* ---- what may have been meant ---- */
+
+/* "Gbps", "gb", "TFLOPS", "25 GB" as a rate: what is left of a word without "/s", "ps" or the "S"
+ * behind FLOP, and whether that was there. */
+static size_t without_per_second(const char *word, size_t n, bool *per) {
+  size_t k;
+  *per = true;
+  if ((k = ends(word, n, "/s")) || (k = ends(word, n, "/S")) || (k = ends(word, n, "ps"))
+      || (k = ends(word, n, "PS") && !ends(word, n, "OPS") ? 2 : 0))
+    return n - k;
+  if (n > 4 && (word[n - 1] | 32) == 's' && (word[n - 2] | 32) == 'p') return n - 1;
+  *per = false;
+  return n;
+}
+
+static const char *meant_time(const char *word) {
+  static const char *const other[][2] = {
+    { "sec", "s" }, { "secs", "s" }, { "second", "s" }, { "seconds", "s" }, { "S", "s" },
+    { "msec", "ms" }, { "MS", "ms" }, { "usec", "us" }, { "US", "us" }, { "\xC2\xB5s", "us" },
+    { "\xCE\xBCs", "us" }, { "nsec", "ns" }, { "mins", "min" }, { "minutes", "min" },
+    { "hour", "h" }, { "hours", "h" }
+  };
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    if (strcmp(word, other[i][0]) == 0) return other[i][1];
+  return NULL;
+}
+
+/* The unit that a word of at most 15 letters stands for; "": none. */
+static const char *meant(const char *word, berth_unit unit, char *out, size_t size) {
+  bool per;
+  size_t n = without_per_second(word, strlen(word), &per), at = 0;
+  bool flop = unit == BERTH_FLOP || unit == BERTH_FLOP_PER_SECOND;
+  bool rate = unit == BERTH_BYTES_PER_SECOND || unit == BERTH_FLOP_PER_SECOND;
+  char base[16], scale[3] = "";
+  out[0] = '\0';
+  if (unit == BERTH_SECONDS) {
+    snprintf(out, size, "%s", meant_time(word) ? meant_time(word) : "");
+    return out;
+  }
+  for (size_t i = 0; i < n && i < sizeof base - 1; i++) base[i] = (char)tolower((unsigned char)word[i]);
+  base[n < sizeof base - 1 ? n : sizeof base - 1] = '\0';
+  if (strchr("kmgtp", base[0]) && base[0]) scale[at++] = (char)toupper((unsigned char)base[0]);
+  if (at && base[0] == 'k') scale[0] = 'k';
+  if (at && base[at] == 'i') scale[at++] = 'i';
+  const char *rest = base + at, *noun = NULL;
+  if (flop && (!strcmp(rest, "flop") || !strcmp(rest, "flops"))) noun = "FLOP";
+  if (!flop && (!strcmp(rest, "bit") || !strcmp(rest, "bits"))) noun = "bit";
+  if (!flop && (!strcmp(rest, "b") || !strcmp(rest, "byte") || !strcmp(rest, "bytes")))
+    noun = rate && per && rest[1] == '\0' && word[n - 1] == 'b' ? "bit" : "B";
+  if (noun) snprintf(out, size, "%s%s%s", scale, noun, rate ? "/s" : "");
+  return out;
+}
+
 static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, size_t n,
                            berth_unit unit) {
+  char copy[16], better[16] = "";
+  snprintf(copy, sizeof copy, "%.*s", (int)n, word);
+  if (n < sizeof copy) meant(copy, unit, better, sizeof better);
+  if (*better && strcmp(better, copy) != 0) {
+    int number = (int)(word - text);
+    while (number > 0 && isspace((unsigned char)text[number - 1])) number--;
+    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%s\" is unknown: type \"%.*s %s\"",
+                        text, copy, number, text, better);
+  }
   return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text,
                       (int)(n < 20 ? n : 20), word, expected(unit));
 }

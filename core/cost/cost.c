@@ -55,6 +55,7 @@ static int32_t graph_type(const berth_graph *g, const char *type) {
 
 static bool same_price(const berth_graph *g, const berth_device *a, const berth_device *b) {
   return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth
+         && berth_device_rate(a, g->dtype, NULL) == berth_device_rate(b, g->dtype, NULL)
          && a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
 }
 
@@ -98,14 +99,15 @@ static berth_status no_price(const berth_cost *c, int32_t op, int32_t device) {
   label(c, op, device, &l);
   return berth_i_fail(c->ctx, BERTH_EINVAL,
                       "%s: no time for device type \"%s\" (%s): no profile, and no roofline from "
-                      "%g FLOP and %g B at %g FLOP/s and %g B/s (0: unknown)",
+                      "%g FLOP and %g B at %g FLOP/s and %g B/s (0: unknown): the device needs a preset, or "
+                      "flops and memory_bandwidth",
                       l.op, d->type, l.device, flop, bytes, d->flops, d->memory_bandwidth);
 }
 
 /* A term whose rate is unknown is left out; NaN if none is left. */
-static double roofline(double flop, double bytes, const berth_device *d) {
+static double roofline(double flop, double bytes, double rate, const berth_device *d) {
   double t = -1;
-  if (flop > 0 && d->flops > 0) t = flop / d->flops;
+  if (flop > 0 && rate > 0) t = flop / rate;
   if (bytes > 0 && d->memory_bandwidth > 0) t = fmax(t, bytes / d->memory_bandwidth);
   return t < 0 ? (double)NAN : t / d->speed + d->overhead;
 }
@@ -125,13 +127,14 @@ static double longest_profile(const berth_graph *g, int32_t op) {
 
 /* NaN: cannot be computed. An op without profile, FLOP and bytes is free everywhere; one with a
  * profile and no more runs only on the types that it names. */
-static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
+static double built_in_time(const berth_graph *g, int32_t op, int32_t type, double rate,
+                            const berth_device *d) {
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
   if (profiled && type != BERTH_NONE)
     return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
-  double s = roofline(flop, bytes, d);
+  double s = roofline(flop, bytes, rate, d);
   if (profiled && isnan(s) && berth_i_is_communication(g, op))
     return longest_profile(g, op) / d->speed;
   return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
@@ -151,8 +154,9 @@ static berth_status price_built_in(berth_cost *c) {
   for (int32_t k = 0; k < c->n_classes; k++) {
     const berth_device *d = &c->t->devices[c->class_device[k]];
     int32_t type = graph_type(c->g, d->type);
+    double rate = berth_device_rate(d, c->g->dtype, NULL);
     for (int32_t op = 0; op < c->g->n_ops; op++) {
-      double s = built_in_time(c->g, op, type, d);
+      double s = built_in_time(c->g, op, type, rate, d);
       if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
       if (isnan(s)) s = BERTH_UNSUPPORTED;
       c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = priced(c, s);

@@ -323,6 +323,31 @@ berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name) 
   return BERTH_OK;
 }
 
+berth_status berth_graph_builder_dtype(berth_graph_builder *b, const char *dtype) {
+  static const char *const known[] = { "fp64", "fp32", "tf32", "bf16", "fp16" };
+  enum { KNOWN = sizeof known / sizeof *known };
+  if (!b) return BERTH_EINVAL;
+  const char *found = NULL;
+  for (int k = 0; dtype && k < KNOWN; k++)
+    if (strcmp(dtype, known[k]) == 0) found = known[k];
+  if (dtype && *dtype && !found) {
+    char legal[100];
+    berth_names_text(dtype, known, KNOWN, NULL, legal, sizeof legal);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "no dtype \"%s\" (legal: %s)", dtype, legal);
+  }
+  b->dtype = found;
+  return BERTH_OK;
+}
+
+void berth_graph_builder_unitless(berth_graph_builder *b, int unitless) {
+  if (b) b->unitless = unitless != 0;
+}
+
+void berth_i_builder_describe(berth_graph_builder *b, const berth_graph *g) {
+  b->dtype = g->dtype;
+  b->unitless = g->unitless;
+}
+
 static berth_status reserve_rows(berth_graph_builder *b, int column, size_t rows) {
   size_t present = berth_i_builder_rows(b, column);
   return rows > present ? make_room(b, column, rows - present) : BERTH_OK;

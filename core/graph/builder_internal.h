@@ -41,6 +41,8 @@ struct berth_graph_builder {
   berth_i_pool columns; /* with name and types */
   berth_i_pool edges;   /* two columns that no graph keeps */
   char *name;
+  const char *dtype; /* a literal; NULL: unknown */
+  bool unitless;
   char **types; /* [n_types]; NULL: the one type "" */
   int32_t n_types, n_ops, n_tensors, n_edges, n_collectives, n_groups;
   size_t n_coll_ops;

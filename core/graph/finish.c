@@ -56,6 +56,8 @@ static void view(const berth_graph_builder *b, berth_graph *g) {
   g->ctx = b->ctx;
   g->refs = 1;
   g->name = b->name;
+  g->dtype = b->dtype;
+  g->unitless = b->unitless;
   g->n_ops = b->n_ops;
   g->n_tensors = b->n_tensors;
   g->n_edges = b->n_edges;

@@ -31,6 +31,8 @@ void berth_graph_release(berth_graph *g) {
 /* ---- sizes and names ---- */
 
 const char *berth_graph_name(const berth_graph *g) { return g->name ? g->name : ""; }
+const char *berth_graph_dtype(const berth_graph *g) { return g->dtype ? g->dtype : ""; }
+int berth_graph_unitless(const berth_graph *g) { return g->unitless; }
 int32_t berth_graph_ops(const berth_graph *g) { return g->n_ops; }
 int32_t berth_graph_tensors(const berth_graph *g) { return g->n_tensors; }
 int32_t berth_graph_edges(const berth_graph *g) { return g->n_edges; }

@@ -12,6 +12,8 @@ struct berth_graph {
   berth_ctx *ctx;
   int32_t refs;
   char *name;
+  const char *dtype; /* a literal; NULL: unknown */
+  bool unitless;
   int32_t n_ops, n_tensors, n_edges, n_collectives, n_groups, n_types;
   char **types; /* [n_types] */
 
@@ -50,6 +52,9 @@ struct berth_graph {
 
   int32_t *topo;           /* [n_ops] the order of berth_topo_order */
 };
+
+/** Arithmetic and units as those of a graph. */
+void berth_i_builder_describe(berth_graph_builder *b, const berth_graph *g);
 
 static inline int32_t berth_i_group(const berth_graph *g, int32_t op) {
   return g->group ? g->group[op] : BERTH_NONE;

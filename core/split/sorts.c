@@ -3,11 +3,14 @@
 #include "split_internal.h"
 
 static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t n) {
+  char a[96], b[96];
   for (int32_t i = 1; i < n; i++) {
     if (c->class_of[d[i]] != c->class_of[d[0]])
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                          "split: devices %d and %d are of one sort and take different times for "
-                          "an op", (int)d[0], (int)d[i]);
+                          "split: %s and %s take different times for an op: stages need devices "
+                          "alike; berth place prices each device",
+                          berth_i_device_label(c->t, d[0], a, sizeof a),
+                          berth_i_device_label(c->t, d[i], b, sizeof b));
   }
   return BERTH_OK;
 }
@@ -16,15 +19,20 @@ static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t
  * every tensor with a table */
 static berth_status check_transfers(const berth_cost *c) {
   int32_t n = c->n_devices;
+  char text[4][96];
   for (int32_t t = 0; n > 1 && t < c->g->n_tensors; t++) {
     double first = berth_i_host_time(c, t);
     for (int64_t i = 0; !c->uniform && i < (int64_t)n * n; i++) {
       int32_t a = (int32_t)(i / n), b = (int32_t)(i % n);
       if (a != b && berth_i_transfer_time(c, t, a, b) != first)
         return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                            "split: tensor %d takes %g s from device 0 to 1, %g s from %d to %d: "
-                            "all pairs must be alike",
-                            (int)t, first, berth_i_transfer_time(c, t, a, b), (int)a, (int)b);
+                            "split: tensor %d takes %g s from %s to %s, %g s from %s to %s: links "
+                            "of all pairs must be alike; berth place prices each link", (int)t,
+                            first, berth_i_device_label(c->t, 0, text[0], sizeof *text),
+                            berth_i_device_label(c->t, 1, text[1], sizeof *text),
+                            berth_i_transfer_time(c, t, a, b),
+                            berth_i_device_label(c->t, a, text[2], sizeof *text),
+                            berth_i_device_label(c->t, b, text[3], sizeof *text));
     }
   }
   for (int32_t t = 0; n > 1 && t < c->g->n_tensors; t++)

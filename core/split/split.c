@@ -74,11 +74,12 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device,
 /* ---- refusals ---- */
 
 static berth_status check_pins(const berth_cost *c) {
+  char text[96];
   for (int32_t v = 0; v < c->g->n_ops; v++)
     if (berth_i_pin(c->g, v) != BERTH_NONE)
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                          "split: op %d is pinned to device %d: splits have no pins", (int)v,
-                          (int)berth_i_pin(c->g, v));
+                          "split: op %d is pinned to %s: splits have no pins", (int)v,
+                          berth_i_device_label(c->t, berth_i_pin(c->g, v), text, sizeof text));
   return BERTH_OK;
 }
 

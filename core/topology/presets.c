@@ -8,26 +8,49 @@ static const char *const preset_names[] = {
   "P100", "V100", "A100", "H100", "GTX1080Ti", "T4", NULL
 };
 
+/* Peaks without sparsity, TFLOP/s; 0: the board has no such arithmetic, or a slower one than FP32,
+ * which frameworks compute in then. */
 static const struct {
   double flops, memory, memory_bandwidth;
+  double fp64, fp32, tf32, bf16, fp16;
 } sheet[] = {
-  { 10.6e12, 16e9, 732e9 },   /* P100 SXM2, FP32 */
-  { 15.7e12, 16e9, 900e9 },   /* V100 SXM2, FP32 */
-  { 156e12, 80e9, 2039e9 },   /* A100 SXM4, TF32 tensor, dense */
-  { 494.7e12, 80e9, 3350e9 }, /* H100 SXM5, TF32 tensor, dense */
-  { 11.3e12, 11e9, 484e9 },   /* GTX 1080 Ti, FP32 */
-  { 8.1e12, 16e9, 320e9 }     /* T4, FP32 */
+  { 10.6e12, 16e9, 732e9, 5.3, 10.6, 0, 0, 21.2 },          /* P100 SXM2 */
+  { 15.7e12, 16e9, 900e9, 7.8, 15.7, 0, 0, 125 },           /* V100 SXM2, FP16 on tensor cores */
+  { 156e12, 80e9, 2039e9, 9.7, 0, 156, 312, 312 },          /* A100 SXM4, tensor cores */
+  { 494.7e12, 80e9, 3350e9, 33.5, 0, 494.7, 989.4, 989.4 }, /* H100 SXM5, tensor cores */
+  { 11.3e12, 11e9, 484e9, 0.354, 11.3, 0, 0, 0 },           /* GTX 1080 Ti */
+  { 8.1e12, 16e9, 320e9, 0.253, 8.1, 0, 0, 65 }             /* T4, FP16 on tensor cores */
 };
 
 const char *const *berth_device_presets(void) { return preset_names; }
 
+static int32_t count(void) { return (int32_t)(sizeof sheet / sizeof *sheet); }
+
 static berth_status unknown(berth_ctx *ctx, const char *name) {
-  char list[160] = "";
-  size_t len = 0;
-  for (size_t i = 0; preset_names[i]; i++)
-    len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", preset_names[i]);
+  char list[200];
+  berth_names_text(name, preset_names, count(), NULL, list, sizeof list);
   return berth_i_fail(ctx, BERTH_EINVAL, "no device preset \"%s\"; there are %s", name ? name : "",
                       list);
+}
+
+double berth_device_rate(const berth_device *d, const char *dtype, const char **used) {
+  const char *none;
+  if (!used) used = &none;
+  *used = NULL;
+  for (int32_t i = 0; dtype && *dtype && d->type && i < count(); i++) {
+    if (strcmp(d->type, preset_names[i]) != 0 || d->flops != sheet[i].flops) continue;
+    const struct { const char *name; double rate; } rates[] = {
+      { "fp64", sheet[i].fp64 }, { "bf16", sheet[i].bf16 }, { "fp16", sheet[i].fp16 },
+      { "fp32", sheet[i].fp32 }, { "tf32", sheet[i].tf32 }
+    };
+    for (int k = 0; k < 5; k++)
+      if (strcmp(dtype, rates[k].name) == 0 && rates[k].rate > 0) {
+        *used = rates[k].name;
+        return rates[k].rate * 1e12;
+      }
+    *used = sheet[i].tf32 > 0 ? "tf32" : "fp32";
+  }
+  return d->flops;
 }
 
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out) {

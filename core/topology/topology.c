@@ -77,7 +77,7 @@ berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t d
 
 const char *berth_i_device_label(const berth_topology *t, int32_t device, char *buf, size_t size) {
   if (is_device(t, device))
-    snprintf(buf, size, "device %d \"%s\"", (int)device, t->devices[device].name);
+    snprintf(buf, size, "device \"%s\"", t->devices[device].name);
   else
     snprintf(buf, size, "device %d", (int)device);
   return buf;

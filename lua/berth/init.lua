@@ -3,6 +3,7 @@
 -- @module berth
 local core = require "berth.core"
 local execute = require "berth.exec"
+local options = require "berth.base.options"
 local place = require "berth.place"
 local load = require "berth.io"
 local transforms = require "berth.place.transforms"
@@ -63,9 +64,16 @@ local later = { execute = "exec", figure = "report.figure", cluster_report = "re
 for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "models",
     "nn", "pacml", "pdors", "repl", "report" } do later[name] = name end
 
+-- A misspelt name is an error, not nil; others are nil.
+local function check_name(self, name)
+  local names = options.join(options.sorted_keys(self), options.sorted_keys(later))
+  local meant = options.nearest(name, names)
+  if meant then options.fail("berth has no '%s'; did you mean '%s'?", name, meant) end
+end
+
 return setmetatable(berth, {
   __index = function(self, name)
-    if not later[name] then return nil end
+    if not later[name] then return check_name(self, name) end
     local part = require("berth." .. later[name])
     rawset(self, name, part)
     return part

@@ -182,6 +182,8 @@ berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_status st = berth_graph_builder_new(ctx, &m.b);
   if (st != BERTH_OK) return st;
+  berth_graph_builder_dtype(m.b, berth_graph_dtype(g)); /* is a legal one */
+  berth_graph_builder_unitless(m.b, berth_graph_unitless(g));
   m.types = berth_i_pool_alloc(&scratch, types, sizeof *m.types);
   m.seconds = berth_i_pool_alloc(&scratch, types, sizeof *m.seconds);
   m.first = berth_i_pool_alloc(&scratch, ops, sizeof *m.first);

@@ -23,6 +23,7 @@ berth_status berth_deploy_from_placement(berth_deploy *d, const int32_t *device,
   if (!d || !device || !action) return BERTH_EINVAL;
   berth_i_pool scratch = berth_i_pool_empty(d->ctx);
   const size_t m = (size_t)d->n_devices;
+  char text[96];
   double *bytes = berth_i_pool_alloc(&scratch, m, sizeof *bytes);
   double *seconds = berth_i_pool_alloc(&scratch, m, sizeof *seconds);
   int32_t *found = berth_i_pool_alloc(&scratch, (size_t)d->n_groups, sizeof *found);
@@ -43,8 +44,8 @@ berth_status berth_deploy_from_placement(berth_deploy *d, const int32_t *device,
     if (bytes[k] <= 0) k = largest(seconds, d->n_devices);
     if ((found[g] = action_on(d, g, k)) == BERTH_NONE)
       st = berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                        "op group %d has no action that puts it on device %d alone", (int)g,
-                        (int)k);
+                        "op group %d has no action that puts it on %s alone", (int)g,
+                        berth_i_device_label(d->t, k, text, sizeof text));
   }
   if (st == BERTH_OK) memcpy(action, found, (size_t)d->n_groups * sizeof *action);
 done:

@@ -233,6 +233,7 @@ static berth_status build(mirror *m, berth_graph **out) {
   if ((st = berth_graph_builder_types(m->b, g->n_types, (const char *const *)g->types)) != BERTH_OK)
     return st;
   if ((st = berth_graph_builder_name(m->b, g->name)) != BERTH_OK) return st;
+  berth_i_builder_describe(m->b, g);
   if ((st = berth_graph_builder_reserve(m->b, 2 * g->n_ops, 0, 0)) != BERTH_OK) return st;
   if ((st = add_ops(m)) != BERTH_OK) return st;
   if ((st = add_tensors(m)) != BERTH_OK) return st;

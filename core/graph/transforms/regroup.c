@@ -8,6 +8,7 @@ berth_status berth_i_builder_like(const berth_graph *g, berth_graph_builder **ou
   if (st != BERTH_OK) return st;
   st = berth_graph_builder_types(b, g->n_types, (const char *const *)g->types);
   if (st == BERTH_OK) st = berth_graph_builder_name(b, g->name);
+  berth_i_builder_describe(b, g);
   if (st == BERTH_OK) {
     *out = b;
   } else {

@@ -191,6 +191,25 @@ berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table
 const berth_option *berth_option_find(const berth_option_table *table, const char *key);
 /** Index of a name in NULL-terminated choices; -1: none. */
 int berth_choice_find(const berth_choice *const *choices, const char *name);
+
+/* ---- names in messages ---- */
+
+/** How many letters are to be inserted, left out, replaced or swapped with their neighbours so that
+ *  one name becomes the other. Case does not count; "-", "_" and " " are alike. Names of more than 40
+ *  letters: 0 if they are equal, else 99. */
+int berth_name_distance(const char *a, const char *b);
+/** The name that a word may be a misspelling or the beginning of; NULL: none.
+ *  @param names [n] */
+const char *berth_name_nearest(const char *word, const char *const *names, int32_t n);
+/** The legal names for a message about an unknown one: "a, b, c"; of more than ten the five nearest,
+ *  how many more there are, and what lists them; then "; did you mean 'b'?", if one is near.
+ *  @param word   the unknown name; NULL: none was given
+ *  @param names  [n]
+ *  @param all    what lists all names, for "berth models lists all"; NULL: nothing
+ *  @param buf    [size] zero-terminated if size > 0; NULL with size 0: only the length
+ *  @return length of the whole, without the zero */
+size_t berth_names_text(const char *word, const char *const *names, int32_t n, const char *all,
+                        char *buf, size_t size);
 /** The default as text, such as "free", "1", "41.2 ms", "none" (a pointer that is NULL). @return
  * buf, or `fallback` */
 const char *berth_option_default(const berth_option_table *table, const berth_option *option,

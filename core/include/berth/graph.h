@@ -96,6 +96,11 @@ void berth_graph_builder_release(berth_graph_builder *b); /* NULL is fine */
  *  unnamed among several, ops exist) */
 berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const char *const *names);
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name);
+/** The arithmetic of its ops, by which berth_device_rate() gives the rate of a preset: "fp64"
+ *  "fp32" "tf32" "bf16" "fp16"; NULL or "": unknown.  @return BERTH_OK, BERTH_EINVAL (lists them) */
+berth_status berth_graph_builder_dtype(berth_graph_builder *b, const char *dtype);
+/** 1: times and sizes are in units of the file that it comes from, and print without units. */
+void berth_graph_builder_unitless(berth_graph_builder *b, int unitless);
 /** Capacity hint; never needed. @return BERTH_OK, BERTH_EINVAL (negative), BERTH_ENOMEM (what was
  * added before stays) */
 berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors,
@@ -130,6 +135,8 @@ void berth_graph_retain(berth_graph *g);
 void berth_graph_release(berth_graph *g); /* NULL is fine */
 
 const char *berth_graph_name(const berth_graph *g);       /* "" if none */
+const char *berth_graph_dtype(const berth_graph *g);      /* "" if unknown */
+int berth_graph_unitless(const berth_graph *g);           /* 1: in units of its file */
 int32_t berth_graph_ops(const berth_graph *g);
 int32_t berth_graph_tensors(const berth_graph *g);
 int32_t berth_graph_edges(const berth_graph *g);          /* (tensor, consumer) pairs */

@@ -6,8 +6,9 @@
  * every tensor and the "inputs" of every op. O(ops + edges). */
 #include "io/json/berth_ref.h"
 
-enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
-static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
+enum { G_NAME, G_DTYPE, G_UNITLESS, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
+static const char *const GRAPH[] = { "name",        "dtype", "unitless", "types", "ops", "tensors",
+                                     "collectives" };
 enum {
   O_NAME,
   O_KIND,
@@ -70,6 +71,22 @@ static berth_status read_name(reader *r) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, r->g[G_NAME], &name);
   return st == BERTH_OK ? berth_graph_builder_name(r->b, name) : st;
+}
+
+static berth_status read_dtype(reader *r) {
+  const char *dtype = "";
+  berth_status st = berth_i_get_text(r->doc, r->g[G_DTYPE], &dtype);
+  if (st != BERTH_OK || !*dtype) return st;
+  return berth_i_blame(r->doc, r->g[G_DTYPE], berth_graph_builder_dtype(r->b, dtype));
+}
+
+static berth_status read_unitless(reader *r) {
+  berth_i_value v = r->g[G_UNITLESS];
+  if (!v) return BERTH_OK;
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_BOOL)
+    return berth_i_json_fail(r->doc, v, "is not true or false");
+  berth_graph_builder_unitless(r->b, berth_i_json_true(v));
+  return BERTH_OK;
 }
 
 static berth_status read_types(reader *r) {
@@ -392,7 +409,9 @@ berth_status berth_i_read_berth_graph(const berth_i_json *doc, berth_i_value v,
                             .ud = t } };
   berth_status st = berth_i_fields(doc, v, GRAPH, N_G, 0, true, r.g);
   if (st != BERTH_OK || (st = berth_graph_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
-  if ((st = read_name(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK) goto done;
+  if ((st = read_name(&r)) != BERTH_OK || (st = read_dtype(&r)) != BERTH_OK
+      || (st = read_unitless(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK)
+    goto done;
   if ((st = read_ops(&r)) != BERTH_OK || (st = read_tensors(&r)) != BERTH_OK) goto done;
   if ((st = add_edges(&r)) != BERTH_OK) goto done;
   if ((st = berth_i_each(doc, r.g[G_COLLECTIVES], read_collective, &r)) != BERTH_OK) goto done;

@@ -127,6 +127,7 @@ static berth_status read_doppler(const berth_i_source *src, berth_bundle *out) {
   int32_t n = 0;
   berth_status st = berth_graph_builder_new(src->ctx, &b);
   if (st != BERTH_OK) return st;
+  berth_graph_builder_unitless(b, 1);
   if ((st = read_count(&l, &n)) != BERTH_OK || (st = drop_inputs(&l, &n)) != BERTH_OK) goto done;
   if ((st = check_count(&l, n)) != BERTH_OK || (st = read_edges(&l, n, &e)) != BERTH_OK) goto done;
   if (!(transfer = berth_i_alloc(src->ctx, (size_t)n, sizeof *transfer))) {

@@ -174,6 +174,7 @@ static berth_status read_graph(workflow *w, berth_graph **out) {
   const char *name = "";
   berth_status st = berth_graph_builder_new(w->ctx, &w->b);
   if (st != BERTH_OK) return st;
+  berth_graph_builder_unitless(w->b, 1);
   if ((st = read_name(w, &name)) != BERTH_OK
       || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK)
     return st;

@@ -96,6 +96,7 @@ static berth_status read_stg(const berth_i_source *src, berth_bundle *out) {
   berth_status st = berth_graph_builder_new(src->ctx, &b);
   int32_t n = 0;
   if (st != BERTH_OK) return st;
+  berth_graph_builder_unitless(b, 1);
   if ((st = read_tasks(&l, b, &e, &n)) != BERTH_OK) goto done;
   if ((st = refuse_repeated(src, &e, n)) != BERTH_OK) goto done;
   if ((st = berth_i_edges_build(src->ctx, &e, n, -1, b)) != BERTH_OK) goto done;

@@ -171,6 +171,8 @@ static void put_types(berth_i_out *o, const berth_graph *g) {
 
 static void put_graph(berth_i_out *o, const berth_graph *g) {
   open_part(o, "graph", berth_graph_name(g));
+  if (*berth_graph_dtype(g)) berth_i_putf(o, ",\n  \"dtype\": \"%s\"", berth_graph_dtype(g));
+  if (berth_graph_unitless(g)) berth_i_put(o, ",\n  \"unitless\": true");
   put_types(o, g);
   put_list(o, "ops", g->n_ops, put_op, g);
   put_list(o, "tensors", g->n_tensors, put_tensor, g);

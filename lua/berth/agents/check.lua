@@ -17,7 +17,7 @@ end
 function check.choice(fn, key, value, known)
   if type(value) == "string" and known[value] then return end
   options.fail("%s: %s: %s is none of: %s", fn, key, shown(value),
-    table.concat(options.sorted_keys(known), ", "))
+    options.names_text(value, options.sorted_keys(known)))
 end
 
 --- A number from least to most.

@@ -40,28 +40,17 @@ function options.sorted_keys(t)
   return keys
 end
 
--- Whether two words differ by one letter more or less, two neighbours swapped, upper case, or, of
--- six letters on, by one other letter.
-local function near(a, b)
-  a, b = a:lower(), b:lower()
-  if a == b then return true end
-  local i = 1
-  while a:sub(i, i) == b:sub(i, i) do i = i + 1 end
-  local x, y = a:sub(i), b:sub(i)
-  if #x > #y then x, y = y, x end
-  if #y == #x + 1 then return y:sub(2) == x end
-  if #x ~= #y or #x < 1 then return false end
-  return x:sub(1, 2) == y:sub(2, 2) .. y:sub(1, 1) and x:sub(3) == y:sub(3)
-    or #a >= 6 and x:sub(2) == y:sub(2)
-end
+--- The name that a word may be a misspelling or the beginning of; nil: none.
+-- @treturn ?string
+-- @treturn ?int how many letters differ
+options.nearest = core.name_nearest
 
---- The name that a word may be a misspelling of; nil: none.
-function options.nearest(word, names)
-  for _, name in ipairs(type(word) == "string" and names or {}) do
-    if near(word, name) then return name end
-  end
-  return nil
-end
+--- The legal names for a message about an unknown one: all, or the nearest of many; then "; did you
+-- mean 'b'?", if one is near.
+-- @tparam ?string word
+-- @tparam table names
+-- @tparam[opt] string all what lists all names: "berth models"
+options.names_text = core.names_text
 
 --- The option table itself, or an empty one; raises for keys that are not in `legal`: an array
 -- (`was`: present keys by former ones), or the name of a function with rows.
@@ -78,9 +67,9 @@ function options.check(fn, given, legal)
       options.fail("%s: option '%s' is now '%s'", fn, key, legal.was[key])
     end
     if not known[key] then
-      local meant = options.nearest(key, legal)
-      options.fail("%s: unknown option '%s' (legal: %s)%s", fn, tostring(key),
-        table.concat(legal, ", "), meant and ("; did you mean '%s'?"):format(meant) or "")
+      local topic = fn:match "^berth%.(.+)$"
+      options.fail("%s: unknown option '%s' (legal: %s)", fn, tostring(key),
+        options.names_text(key, legal, topic and ("berth.help(%q)"):format(topic)))
     end
   end
   return given
@@ -183,7 +172,7 @@ function wrong.choice(o, x)
     names[i] = choice.name
     if x == choice.name then return nil end
   end
-  local list = table.concat(names, ", ")
+  local list = options.names_text(x, names)
   if type(x) == "string" then return ("'%s' is none of: %s"):format(x, list) end
   return ("expected one of: %s; got %s"):format(list, core.kind(x))
 end

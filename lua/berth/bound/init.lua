@@ -3,7 +3,7 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 
-local function time(x) return core.format(x, "seconds") end
+local function time(x, bare) return core.format(x, "seconds", bare) end
 
 -- ---- printing -----------------------------------------------------------------------------------
 
@@ -18,9 +18,9 @@ local mt = { __name = "berth.bounds" }
 function mt.__tostring(b)
   local parts = {}
   for _, name in ipairs(NAMES) do
-    if b[name[1]] then parts[#parts + 1] = name[2] .. " " .. time(b[name[1]]) end
+    if b[name[1]] then parts[#parts + 1] = name[2] .. " " .. time(b[name[1]], b.unitless) end
   end
-  local line = ("bound %s (%s; level %s): %s"):format(time(b.best), b.name, b.level,
+  local line = ("bound %s (%s; level %s): %s"):format(time(b.best, b.unitless), b.name, b.level,
     table.concat(parts, ", "))
   if not b.achieved then return line end
   if b.achieved < 1 - 1e-9 then
@@ -30,16 +30,17 @@ function mt.__tostring(b)
 end
 
 -- What is not proved has no number here; the fields have what the formula gives.
-local function promise(k)
+local function promise(k, bare)
   if not k.valid then return "-" end
   if k.limit then
-    return k.ratio and core.sprintf("%s, %.3g times", time(k.limit), k.ratio) or time(k.limit)
+    local limit = time(k.limit, bare)
+    return k.ratio and core.sprintf("%s, %.3g times", limit, k.ratio) or limit
   end
   return k.ratio and core.sprintf("%.3g times the optimum", k.ratio) or "-"
 end
 
-local function line(k)
-  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k),
+local function line(k, bare)
+  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k, bare),
     k.valid and "holds" or "not proved: " .. k.why)
   return (text:gsub("%s+$", ""))
 end
@@ -48,7 +49,7 @@ local guarantees_mt = { __name = "berth.guarantees" }
 
 function guarantees_mt.__tostring(list)
   local lines = { ("%-19s %-18s %s"):format("guarantee", "placers", "makespan at most") }
-  for _, k in ipairs(list) do lines[#lines + 1] = line(k) end
+  for _, k in ipairs(list) do lines[#lines + 1] = line(k, list.unitless) end
   return table.concat(lines, "\n")
 end
 
@@ -76,6 +77,9 @@ return function(a, b, c)
   if core.kind(a) == "cost" then b = with_makespan(b) else c = with_makespan(c) end
   local found, message, code, why = core.bounds(a, b, c)
   if not found then return nil, message, code, why end
+  local graph = core.kind(a) == "cost" and a.graph or a
+  found.unitless = graph.unitless or nil
+  found.guarantees.unitless = found.unitless
   setmetatable(found.guarantees, guarantees_mt)
   return setmetatable(found, mt)
 end

@@ -35,9 +35,8 @@ end
 
 -- Lines: graph, topology, placement, result, then a table of devices.
 local function print_text(write, graph, topology, placement, result)
-  write(tostring(graph))
-  write(tostring(topology))
-  write(tostring(placement))
+  for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
+  write(report.placement(graph, placement))
   local links = result.options.links
   if placement.links and placement.links ~= links then
     write(("planned with links %s, simulated with %s"):format(placement.links, links))

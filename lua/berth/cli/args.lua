@@ -5,6 +5,7 @@
 -- that a command gets numbers in base units.
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
+local names = require "berth.cli.names"
 
 local args = {}
 
@@ -29,7 +30,8 @@ function args.quantity(what, text, unit)
   if not value then fail.usage("%s: %s", what, message) end
   local bare = text:match("^%s*[%d.]+%s*$") or text:match("^%s*[%d.]+[eE][+-]?%d+%s*$")
   if bare and value ~= 0 then
-    fail.usage("%s: %q has no unit; write it as in %s", what, text, UNITS[unit])
+    fail.usage("%s: %q has no unit; write it as in %s", what, text,
+      unit == "seconds" and text:match "%S+" .. "s" or UNITS[unit])
   end
   return value
 end
@@ -56,7 +58,7 @@ function convert.choice(option, text)
   for _, choice in ipairs(option.choices) do
     if choice == text then return text end
   end
-  return fail.usage("--%s: no %q; legal: %s", option.name, text, table.concat(option.choices, " "))
+  return names.refuse("--" .. option.name, text, option.choices)
 end
 
 -- The converted value; kinds without a converter are units.
@@ -71,9 +73,10 @@ local function find(command, name)
   for _, option in ipairs(command.options) do
     if option.name == name then return option end
   end
-  local names = {}
-  for i, option in ipairs(command.options) do names[i] = "--" .. option.name end
-  return fail.usage("%s: no option --%s; legal: %s", command.name, name, table.concat(names, " "))
+  local legal = {}
+  for i, option in ipairs(command.options) do legal[i] = "--" .. option.name end
+  return names.refuse(command.name, "--" .. name, legal, ("berth %s --help"):format(command.name),
+    "option")
 end
 
 -- Reads the option at argv[i]; returns the index of the last argument that it took.
@@ -90,10 +93,26 @@ local function take(command, argv, i, options)
   if not text then
     i = i + 1
     text = argv[i]
-    if not text then fail.usage("--%s needs a value: %s", name, option.value) end
+    if not text then
+      local example = UNITS[option.kind] or (option.choices or option.names or {})[1]
+      fail.usage("--%s needs a value: %s%s", name, option.value,
+        example and (", as in --%s %s"):format(name, example) or "")
+    end
   end
   options[name] = value_of(option, text)
   return i
+end
+
+-- Which argument is one too many, and what is to be typed if it is KEY=VALUE.
+local function surplus(command, positional)
+  local extra = positional[command.most + 1]
+  if not extra then return "" end
+  local before = positional[command.most]
+  for i = 2, #positional do
+    if positional[i]:find "^[%w_]+=" then extra, before = positional[i], positional[i - 1] break end
+  end
+  if not extra:find "^[%w_]+=" then return (" (%q is one too many)"):format(extra) end
+  return (" (%q: options of an argument are behind a comma, %s,%s)"):format(extra, before, extra)
 end
 
 --- Positional arguments, and a table of option values by name.
@@ -111,25 +130,27 @@ function args.parse(command, argv)
     elseif word == "-h" or word == "--help" then options.help = true
     elseif word:sub(1, 2) == "--" then i = take(command, argv, i, options)
     else
-      fail.usage("%s: no option %s; options start with --, see berth %s --help", command.name, word,
-        command.name)
+      fail.usage("%s: no option %s; options start with --: is --%s meant? See berth %s --help",
+        command.name, word, word:sub(2), command.name)
     end
     i = i + 1
   end
   if options.help then return positional, options end
-  fail.refuse(#positional < command.least or #positional > command.most,
-    "%s: %d arguments; usage: berth %s", command.name, #positional, command.use)
+  if #positional < command.least or #positional > command.most then
+    fail.usage("%s: %d arguments%s; usage: berth %s", command.name, #positional,
+      surplus(command, positional), command.use)
+  end
   return positional, options
 end
 
--- "--name VALUE", the left column of the help text.
-local function left_column(option)
+--- "--name VALUE", the left column of the help text.
+function args.left_column(option)
   if option.kind == "flag" then return "--" .. option.name end
   return "--" .. option.name .. " " .. option.value
 end
 
--- The text with the choices behind it.
-local function right_column(option)
+--- The text with the choices behind it.
+function args.right_column(option)
   if not option.choices then return option.text end
   return option.text .. " (" .. table.concat(option.choices, " ") .. ")"
 end
@@ -153,8 +174,8 @@ end
 function args.help(command)
   local out = { "usage: berth " .. command.use, "", command.text, "", "options:" }
   for _, option in ipairs(command.options) do
-    local lines = args.wrap(right_column(option), 92)
-    out[#out + 1] = string.format("  %-26s %s", left_column(option), lines[1])
+    local lines = args.wrap(args.right_column(option), 92)
+    out[#out + 1] = string.format("  %-26s %s", args.left_column(option), lines[1])
     for i = 2, #lines do out[#out + 1] = string.format("  %-26s %s", "", lines[i]) end
   end
   out[#out + 1] = string.format("  %-26s %s", "--help", "this text")

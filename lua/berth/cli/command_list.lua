@@ -9,7 +9,7 @@ local commands = {}
 
 -- In the order of the help text; each is a module of commands/.
 commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report",
-  "convert", "train", "cluster", "models", "completion", "repl" }
+  "convert", "check", "train", "cluster", "models", "completion", "repl" }
 
 commands.summaries = {
   place = "decides which device runs each op, and simulates the answer",
@@ -21,6 +21,7 @@ commands.summaries = {
   deploy = "training on many devices: what is repeated where, and how it is kept in step",
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",
+  check = "what a file is and what is in it, or what is wrong with it",
   train = "teaches an agent to place, or to cut jobs",
   cluster = "jobs arrive, and are given servers or turned away",
   models = "the networks that are built in",

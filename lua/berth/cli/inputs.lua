@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local notes = require "berth.cli.notes"
 local options = require "berth.cli.options"
+local shared = require "berth.base.options"
 local sources = require "berth.cli.sources"
 
 local inputs = {}
@@ -21,8 +22,8 @@ local function check_rates(spec, topology)
   local name = lacks_rates(topology)
   if not name then return end
   fail.usage("%s is priced by FLOP and bytes, but device %s has no rates: give the topology "
-    .. "preset=V100 (or another), "
-    .. "or flops= and memory_bandwidth=", spec, name)
+    .. "preset=NAME, as in mesh:4,preset=V100 (presets: %s), or flops= and memory_bandwidth=", spec,
+    name, table.concat(berth.device_presets(), " "))
 end
 
 --- For commands that take many graphs, and beside TOPOLOGY for those that take one.
@@ -71,26 +72,44 @@ function inputs.read(positional, given)
 end
 
 inputs.placement_option = options.file("placement",
-  "a placement that berth place wrote, or single:N for all on device N")
+  "a placement that berth place wrote, or single:DEVICE for all ops on one: single:d0")
 
--- A placement of all ops on one device (from 1).
-local function all_on(device, graph, topology)
-  fail.refuse(device < 1 or device > #topology,
-    "--placement single:%d: the topology has devices 1 to %d", device, #topology)
-  local devices = {}
-  for i = 1, #graph do devices[i] = device end
-  return berth.placement(devices)
+-- "d0 to d3, or 1 to 4"
+local function legal_devices(topology)
+  local n = #topology
+  return ("%s to %s, or 1 to %d"):format(topology:device(1).name, topology:device(n).name, n)
+end
+
+--- The id of a device on the command line: its name, as tables print it, or its number from 1.
+-- @tparam string what for messages: "--device"
+-- @tparam string text
+-- @tparam topology topology
+function inputs.device(what, text, topology)
+  local names = {}
+  for device in topology:devices() do
+    if device.name == text then return device.id end
+    names[device.id] = device.name
+  end
+  local id = text:match "^%d+$" and math.floor(tonumber(text))
+  if id and id >= 1 and id <= #topology then return id end
+  local meant = shared.nearest(text, names)
+  return fail.usage("%s: the topology has no device %s (legal: %s%s)", what, text,
+    legal_devices(topology), meant and ("; did you mean '%s'?"):format(meant) or "")
 end
 
 --- The placement of --placement.
 -- @tparam string command for messages
--- @tparam string spec file name, or "single:N"
+-- @tparam string spec file name, or "single:DEVICE"
 -- @treturn placement of as many ops as the graph has
 function inputs.placement(command, spec, graph, topology)
-  fail.refuse(not spec, "%s: --placement is needed: a file, or single:N for all ops on device N",
-    command)
-  local device = spec:match("^single:(%d+)$")
-  if device then return all_on(math.floor(tonumber(device)), graph, topology) end
+  fail.refuse(not spec, "%s: --placement is needed: a file, or single:DEVICE for all ops on one, "
+    .. "as in --placement single:d0", command)
+  local device = spec:match("^single:(.*)$")
+  if device then
+    local devices, id = {}, inputs.device("--placement " .. spec, device, topology)
+    for i = 1, #graph do devices[i] = id end
+    return berth.placement(devices)
+  end
   local placement = fail.need(berth.load_placement(spec))
   fail.refuse(#placement ~= #graph, "%s places %d ops, the graph has %d", spec, #placement, #graph)
   return placement
@@ -104,6 +123,8 @@ NAME[:SIZE][,option=value...]:
   options: bandwidth=50GB/s latency=5us preset=V100 memory=16GB flops=312TFLOP/s
   memory_bandwidth=2TB/s overhead=5us speed=1 type=gpu, and those of the generator (fan_out,
   up_bandwidth, between_latency, ...)
+A preset has a rate for each dtype of a model (docs/devices.md); the output says which one was used.
+A device is written as tables print it, d0, or as a number from 1.
 It may be left out when the graph's file holds one.
 exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage, 130 interrupted (the
 result so far is printed)]]

@@ -5,6 +5,7 @@ local commands = require "berth.cli.command_list"
 local fail = require "berth.cli.fail"
 local interrupt = require "berth.base.interrupt"
 local json = require "berth.base.json_writer"
+local names = require "berth.cli.names"
 local notes = require "berth.cli.notes"
 local schema = require "berth.base.schema"
 
@@ -34,11 +35,18 @@ local function rest(argv)
   return out
 end
 
+local function no_command(word)
+  if word:sub(1, 1) == "-" then
+    fail.usage("%s comes before the command: berth COMMAND ... %s", word, word)
+  end
+  return names.refuse(nil, word, commands.names, "berth --help", "command")
+end
+
 -- The command of argv[1], and the words behind it, by which it may choose.
 local function command_of(argv)
   local words = rest(argv)
   local command = commands.find(argv[1], words)
-    or fail.usage("no command %q; legal: %s", argv[1], table.concat(commands.names, " "))
+    or no_command(argv[1])
   return command, words
 end
 

@@ -13,15 +13,14 @@ local options = {}
 
 local VALUES = {
   whole = "N", count = "N", number = "X", numbers = "A,B,...", file = "FILE", choice = "NAME",
-  seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "N",
+  seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "DEVICE",
 }
 
 -- The kind of args.lua for a row of the library.
 local function kind_of(option)
   if option.choices then return "choice" end
-  if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then
-    return "count"
-  end
+  if option.type == "device" then return "string" end
+  if option.type == "whole" and (option.low or 0) >= 1 then return "count" end
   if option.type == "whole or flag" then return "whole" end
   return (option.type == "name" or option.type == "file") and "string" or option.type
 end
@@ -197,6 +196,7 @@ end
 function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
+  if out.device then out.device = tonumber(out.device) or out.device end -- a name, or an id
   local placer = given.placer or "portfolio"
   if registry.by_name[placer] and registry.reads(placer, "judge") then
     out.judge = options.judge(given)

@@ -2,9 +2,13 @@
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
+local names = require "berth.cli.names"
+local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
 local registry = require "berth.place.registry"
 local transforms = require "berth.place.transforms"
+
+local names_text = options.names_text
 
 local placers = {}
 
@@ -12,7 +16,9 @@ placers.notes = [[
 A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant:
 m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001. Several joined by + are the stages of a pipeline:
 transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.
-agent:FILE is an agent that berth train wrote.]]
+agent:FILE is an agent that berth train wrote.
+Placers: ]] .. table.concat(args.wrap(table.concat(berth.placers(), " "), 90), "\n")
+  .. ".\nTransforms: " .. table.concat(berth.transforms(), " ") .. ". Refinements: adjust repair."
 
 local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds",
   seconds = "seconds" }
@@ -35,7 +41,7 @@ end
 local function variant_of(flag, name, text)
   local known = registry.by_name[name] and registry.variants(name) or {}
   if contains(known, text) then return text end
-  local rest = #known > 0 and "variants: " .. table.concat(known, " ") or "it has no variants"
+  local rest = #known > 0 and "variants: " .. names_text(text, known) or "it has no variants"
   return fail.usage("%s: %s: %q is neither KEY=VALUE nor a variant; %s", flag, name, text, rest)
 end
 
@@ -45,8 +51,8 @@ local function check_name(flag, name)
       or transforms.is_refinement(name) then
     return
   end
-  fail.usage("%s: no %q; placers: %s; transforms: %s; refinements: %s", flag, name,
-    table.concat(berth.placers(), " "), table.concat(berth.transforms(), " "), "adjust repair")
+  local known = options.join(berth.placers(), berth.transforms(), { "adjust", "repair" })
+  names.refuse(flag, name, known, "berth place --help")
 end
 
 -- What is between the separators; a pattern for these.
@@ -127,8 +133,8 @@ function placers.list(flag, text)
     if part ~= "" then out[#out + 1] = placers.read(flag, part) end
   end
   if #out == 0 then
-    fail.usage("%s: at least one name is needed; there are %s", flag,
-      table.concat(berth.placers(), " "))
+    fail.usage("%s: at least one name is needed, as in heft,m-etf; there are %s", flag,
+      names_text("", berth.placers(), "berth place --help"))
   end
   return out
 end

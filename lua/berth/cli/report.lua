@@ -6,15 +6,24 @@ local json = require "berth.base.json_writer"
 local options = require "berth.base.options"
 local schema = require "berth.base.schema"
 local align = require "berth.base.align"
+local rates = require "berth.topology.rates"
 local utilisation = require "berth.sim.utilisation"
 local sort = require "berth.base.sort"
 
 local report = {}
 
--- "-" for nil and NaN.
-local function format(value, unit)
+-- "-" for nil and NaN. graph: one without units has numbers without them.
+local function format(value, unit, graph)
   if value == nil or value ~= value then return "-" end
-  return berth.format(value, unit)
+  return berth.format(value, unit, graph and graph.unitless)
+end
+
+--- A placement, with its estimate in the units of the graph.
+function report.placement(graph, placement)
+  local text = tostring(placement)
+  if not graph.unitless or not placement.estimate then return text end
+  local bare = ", estimate " .. format(placement.estimate, "seconds", graph)
+  return (text:gsub(", estimate [^(]+", bare .. (text:find "%(" and " " or "")))
 end
 
 -- "12.3 %" of 0.123; "-" for nil and NaN.
@@ -40,37 +49,42 @@ local function count_ops(graph, topology, result)
   return n
 end
 
+--- Lines about graph and topology: what they are, and by which rates FLOP are priced.
+function report.inputs(graph, topology)
+  return { tostring(graph), tostring(topology), rates.line(graph, topology) }
+end
+
 --- One row for each device.
 function report.devices(graph, topology, result)
   local rows, ops = { { "device", "ops", "busy", "share", "peak memory", "limit" } },
     count_ops(graph, topology, result)
   for d = 1, #topology do
     local device = topology:device(d)
-    local limit = device.memory == math.huge and "none" or format(device.memory, "bytes")
+    local limit = device.memory == math.huge and "none" or format(device.memory, "bytes", graph)
     local share = result.makespan > 0 and result.busy[d] / result.makespan or 0
-    rows[d + 1] = { device.name, string.format("%.0f", ops[d]), format(result.busy[d], "seconds"),
-      percent(share), result.memory ~= "none" and format(result.peak_memory[d], "bytes") or "-",
-      limit }
+    local peak = result.memory ~= "none" and format(result.peak_memory[d], "bytes", graph) or "-"
+    rows[d + 1] = { device.name, string.format("%.0f", ops[d]),
+      format(result.busy[d], "seconds", graph), percent(share), peak, limit }
   end
   return align.lines(rows, { true })
 end
 
 -- Communication that is exposed, and that overlaps with computing.
-local function communication(result)
+local function communication(graph, result)
   if result.communication == 0 then return {} end
   return { "", string.format("communication %s: %s exposed, %s overlapped",
-    format(result.communication, "seconds"),
-    format(result.exposed, "seconds"), format(result.overlapped, "seconds")) }
+    format(result.communication, "seconds", graph), format(result.exposed, "seconds", graph),
+    format(result.overlapped, "seconds", graph)) }
 end
 
 -- Those first that need the largest part of the step for their bytes.
-local function busiest(topology, result, n)
+local function busiest(graph, topology, result, n)
   local rows = { { "busiest links", "bytes", "needs", "utilisation", "busy", "most at once" } }
   for i, use in ipairs(utilisation.of(topology, result)) do
     if i > n then break end
-    rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes"),
-      format(use.need, "seconds"), percent(use.share),
-      format(use.busy, "seconds"), string.format("%.0f", use.most) }
+    rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes", graph),
+      format(use.need, "seconds", graph), percent(use.share),
+      format(use.busy, "seconds", graph), string.format("%.0f", use.most) }
   end
   return #rows > 1 and align.lines(rows, { true }) or {}
 end
@@ -85,16 +99,16 @@ local function collectives(graph, result, n)
     local c = result.collectives[order[i]]
     rows[i + 1] = { string.format("%.0f %s", order[i], graph:collective(order[i]).kind),
       c.algorithm,
-      string.format("%.0f", #c.devices), format(c.bytes, "bytes"), format(c.start, "seconds"),
-      format(time(order[i]), "seconds") }
+      string.format("%.0f", #c.devices), format(c.bytes, "bytes", graph),
+      format(c.start, "seconds", graph), format(time(order[i]), "seconds", graph) }
   end
   return #rows > 1 and align.lines(rows, { true, true }) or {}
 end
 
 --- What went over the links: a line, then tables, each behind an empty line.
 function report.traffic(graph, topology, result)
-  local out = communication(result)
-  for _, lines in ipairs { busiest(topology, result, 5), collectives(graph, result, 5) } do
+  local out = communication(graph, result)
+  for _, lines in ipairs { busiest(graph, topology, result, 5), collectives(graph, result, 5) } do
     if #lines > 0 then out[#out + 1] = "" end
     for _, line in ipairs(lines) do out[#out + 1] = line end
   end
@@ -128,13 +142,32 @@ function report.out_of_memory(graph, topology, result)
   local op = name and name ~= "" and string.format('op %.0f "%s"', oom.op, core.escape(name))
     or string.format("op %.0f", oom.op)
   return string.format("out of memory: %s needs %s more on %s at %s", op,
-    format(oom.shortfall, "bytes"), topology:device(oom.device).name, format(oom.time, "seconds"))
+    format(oom.shortfall, "bytes", graph), topology:device(oom.device).name,
+    format(oom.time, "seconds", graph))
 end
 
 --- JSON object of { op, device, time, shortfall }; null without one.
 function report.oom_object(oom)
   if not oom then return json.null end
   return json.object(json.fields(oom, "op device time_s=time shortfall_bytes=shortfall"))
+end
+
+local function device_names(topology)
+  local names = {}
+  for device in topology:devices() do names[device.id] = device.name end
+  return names
+end
+
+-- Devices alike have one entry.
+local function rate_object(rate)
+  return json.object(json.fields(rate, "type devices flops dtype arithmetic text"))
+end
+
+--- JSON array of the rates by which FLOP are priced; empty without a dtype.
+function report.rates(graph, topology)
+  local list = rates.of(graph, topology)
+  for i, rate in ipairs(list) do list[i] = rate_object(rate) end
+  return list
 end
 
 --- JSON object of a run: the members in `own`, then what every run has.
@@ -148,7 +181,8 @@ function report.result_object(document, own, graph, topology, placement, result)
         or json.null },
       { "busy_s", array(result.busy, #topology) },
       { "out_of_memory", report.oom_object(result.oom) },
-      { "placement", array(placement, #graph) } }))
+      { "placement", array(placement, #graph) }, { "device_names", device_names(topology) },
+      { "rates", report.rates(graph, topology) } }))
 end
 
 --- JSON object of the options that were given, names sorted.

@@ -6,6 +6,7 @@ local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local models = require "berth.models"
+local names = require "berth.cli.names"
 local notes = require "berth.cli.notes"
 local options = require "berth.base.options"
 
@@ -23,13 +24,20 @@ local function model_value(value)
   return number(value) or value
 end
 
+-- Raises for a space where a comma belongs.
+local function check_commas(spec, head)
+  if not head:match "%S%s+%S" then return end
+  fail.usage("%q: options are separated by commas: %s", spec, (spec:gsub("%s+", ",")))
+end
+
 -- The graph of "model:NAME,...", and what the library says about it.
 local function model(spec)
   local name, rest = spec:match("^model:([^,]+),?(.*)$")
   if not name then
-    fail.usage("%q: a name is needed, as in model:resnet50; known: %s", spec,
-      table.concat(models.list(), " "))
+    fail.usage("%q: a name is needed, as in model:resnet50 (legal: %s)", spec,
+      options.names_text("", models.list(), "berth models"))
   end
+  check_commas(spec, name)
   return fail.need(models.build(name, lists.settings(spec, rest, model_value)))
 end
 
@@ -41,6 +49,17 @@ end
 
 --- Whether a graph argument is no file.
 function sources.built_in(spec) return spec:find "^model:" ~= nil or spec:find "^tag:" ~= nil end
+
+-- Raises for a graph argument that is no file: a model without "model:", or a topology.
+local function refuse_file(spec, message)
+  local name = spec:match "^[^,:%s]*"
+  for _, known in ipairs(models.list()) do
+    if known == name then fail.usage("%s\n%s is a model: model:%s", message, name, spec) end
+  end
+  if sources.is_generator(spec) then
+    fail.usage("%s\n%s is a topology: the graph comes first, then the topology", message, name)
+  end
+end
 
 --- The graph of an argument, then topology and placement if its file holds them, then what is known
 -- about a model.
@@ -56,6 +75,7 @@ function sources.graph(spec, loading)
   local passed_over = {}
   local graph, topology, placement = berth.load(spec,
     options.merge(loading, { notes = passed_over }))
+  if not graph and placement == "io" then refuse_file(spec, topology) end
   for _, text in ipairs(passed_over) do notes.add(text) end
   if not graph and type(topology) == "string" then return fail.need(graph, topology, placement) end
   if not graph then fail.usage("%s: holds no graph", spec) end
@@ -89,21 +109,28 @@ local function generator(spec)
   return nil
 end
 
+--- Whether an argument names a generator of topologies.
+function sources.is_generator(spec) return generator(spec) ~= nil end
+
 local WANTED = { [0] = "takes no size", "needs one size", "needs two sizes" }
 
 -- The sizes of "2x4" as numbers, as many as the generator takes.
 local function dimensions(spec, text, g)
   local dims = {}
+  check_commas(spec, text)
+  if text == "" and g[2] ~= 0 then
+    fail.usage("topology %q: %s needs its size, as in %s", spec, g[1], g[3])
+  end
   for part in (text == "" and "" or text .. "x"):gmatch("([^x]*)x") do
     local n = part:match("^%d+$") and number(part)
     if not n or n < 1 then
-      fail.usage("topology %q: %q is no size; %s is written as in %s", spec, part, g[1], g[3])
+      fail.usage("topology %q: %q is no size; %s is written as in %s", spec,
+        part ~= "" and part or text, g[1], g[3])
     end
     dims[#dims + 1] = n
   end
-  if #dims ~= (g[2] or math.max(#dims, 1)) then
-    fail.usage("topology %q: %s %s, as in %s", spec, g[1],
-      g[2] and WANTED[g[2]] or "needs its sizes", g[3])
+  if #dims ~= (g[2] or #dims) then
+    fail.usage("topology %q: %s %s, as in %s", spec, g[1], WANTED[g[2]], g[3])
   end
   return dims
 end
@@ -155,7 +182,20 @@ local function cluster(spec)
         device_value(spec))))
     end
   end
-  return fail.usage("topology %q: no cluster %q; known: %s", spec, name, table.concat(known, " "))
+  return names.refuse(("topology %q"):format(spec), name, known, nil, "cluster")
+end
+
+-- Raises for a topology argument that is neither a file nor a generator.
+local function refuse_topology(spec, message)
+  local legal = {}
+  for i, g in ipairs(GENERATORS) do legal[i] = g[1] end
+  if spec:match "^[%w_]+=" then
+    fail.usage("%s: an option of a model or a topology is part of its argument, behind a comma: "
+      .. "mesh:4,%s", spec, spec)
+  end
+  local meant = options.nearest(spec:match "^[^:,]*", legal)
+  fail.usage("%s\ntopologies are files or generators: %s%s", message, EXAMPLES,
+    meant and ("; did you mean '%s'?"):format(meant) or "")
 end
 
 --- The topology of an argument.
@@ -163,9 +203,11 @@ function sources.topology(spec)
   if spec:match "^tag:" then return cluster(spec) end
   local g = generator(spec)
   if g then return generate(spec, g) end
+  if spec:match "^model:" then
+    fail.usage("%s is a model: the graph comes first, then the topology", spec)
+  end
   local topology, message, code = berth.load_topology(spec)
-  fail.refuse(not topology and code == "io", "%s\ntopologies are files or generators: %s", message,
-    EXAMPLES)
+  if not topology and code == "io" then refuse_topology(spec, message) end
   return fail.need(topology, message, code)
 end
 

@@ -124,7 +124,8 @@ local function simulate(jobs, cluster, who, opts)
   elseif gang.is_one(who) then
     o = options.read(FN, NAME, opts, who)
   else
-    options.fail("%s: no scheduler '%s' (there are %s)", FN, who, table.concat(gang.names, ", "))
+    options.fail("%s: no scheduler '%s' (there are %s)", FN, who,
+      options.names_text(who, gang.names))
   end
   local rows = trace.rows(FN, jobs)
   local c, message, code = trace.cluster(FN, rows, cluster)

@@ -26,9 +26,22 @@ local FIELDS = options.join(COLUMNS, { "speeds", "goodput", "most", "rates", "pr
 local READ = { steps = true, slo = true } -- of traces
 for _, key in ipairs(FIELDS) do READ[key] = true end
 
--- The field of which a key is a misspelling, or false; computed once for each key.
+-- Whether two words have the same letters.
+local function swapped(a, b)
+  local function letters(word)
+    local out = { word:lower():byte(1, -1) }
+    table.sort(out)
+    return string.char((rawget(table, "unpack") or rawget(_G, "unpack"))(out))
+  end
+  return letters(a) == letters(b)
+end
+
+-- The field of which a key is a misspelling, or false; computed once for each key. "cost" is none
+-- of "most": of short words a letter more or less, or two that are swapped.
 local meant = setmetatable({}, { __index = function(t, key)
-  t[key] = options.nearest(key, FIELDS) or false
+  local name, distance = options.nearest(key, FIELDS)
+  local near = name and distance <= 1 and (#key >= 6 or #key ~= #name or swapped(key, name))
+  t[key] = near and name or false
   return t[key]
 end })
 

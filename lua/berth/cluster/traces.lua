@@ -279,7 +279,7 @@ local function check_columns(columns)
   options.expect(columns, "table", "%s: columns", FN)
   for _, key in ipairs(options.sorted_keys(columns)) do
     options.refuse(not READ[key], "%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key),
-      table.concat(FIELDS, ", "))
+      options.names_text(key, FIELDS))
     if type(columns[key]) ~= "string" then
       options.fail("%s: columns.%s: expected the name of a column, got %s", FN, key,
         core.kind(columns[key]))

@@ -2,6 +2,7 @@
 local options = require "berth.base.options"
 local writer = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
+local rates = require "berth.topology.rates"
 
 local json = {}
 
@@ -84,6 +85,8 @@ local function group_object(g)
     { { "passes", passes_object(g.passes) }, { "reasons", each(g.reasons, reason_object) } }))
 end
 
+local rate_object = object_of "type devices flops dtype arithmetic text"
+
 local function op_names(graph)
   local names = {}
   for op in graph:ops() do names[op.id] = op.name or "" end
@@ -105,7 +108,7 @@ function json.object(a, first)
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks },
     { "memory_bytes", a.limits }, { "trace", each(a.trace, trace_object) },
-    { "op_names", op_names(graph) },
+    { "op_names", op_names(graph) }, { "rates", each(rates.of(graph, topology), rate_object) },
   }))
 end
 

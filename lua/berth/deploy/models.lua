@@ -58,8 +58,8 @@ local function entry_of(fn, name)
   for _, entry in ipairs(KNOWN) do
     if entry[1] == name then return entry end
   end
-  return options.fail("%s: no model %q; known: %s", fn, tostring(name),
-    table.concat(study.list(), " "))
+  return options.fail("%s: no model %q (legal: %s)", fn, tostring(name),
+    options.names_text(name, study.list()))
 end
 
 local function with_options(fn, own, given)

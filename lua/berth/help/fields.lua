@@ -4,6 +4,8 @@
 return {
   graph = {
     { "name", "text, or nil" },
+    { "dtype", "arithmetic of its ops: fp64, fp32, tf32, bf16, fp16; \"\": unknown" },
+    { "unitless", "true: times and sizes are in units of the file, and print without units" },
     { "n_collectives", "how many" },
     { "n_edges", "pairs of a tensor and one of its consumers" },
     { "n_groups", "the largest number of a colocation group" },

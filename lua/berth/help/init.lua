@@ -267,7 +267,11 @@ local function nothing(name)
   if #lines > 1 then return lines end
   add_list(lines, "texts that speak of it:", mentions(name:lower()))
   add_all(lines, words.mentions(name:lower()))
-  if #lines == 1 then lines[2] = "help() lists what there is" end
+  if #lines == 1 then
+    local names = options.join(words.names(), options.sorted_keys(by_name))
+    local meant = options.nearest(name, names)
+    lines[2] = meant and ("did you mean '%s'?"):format(meant) or "help() lists what there is"
+  end
   return lines
 end
 

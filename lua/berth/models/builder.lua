@@ -16,8 +16,8 @@ Builder.__index = Builder
 -- @tparam string name of the graph
 -- @tparam table o checked options (batch, dtype, training, optimizer, granularity, colocate)
 function builder.new(name, o)
-  local self = { name = name, options = o, batch = o.batch + 0.0, dtype = o.dtype, ops = {},
-    weights = {}, scopes = {} }
+  local self = { name = name, options = o, batch = o.batch + 0.0, dtype = o.dtype,
+    arithmetic = o.arithmetic, ops = {}, weights = {}, scopes = {} }
   return setmetatable(self, Builder)
 end
 

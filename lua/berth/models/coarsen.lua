@@ -109,7 +109,8 @@ function coarsen.contract(graph, keys)
   local ops, where = merge_ops(graph, keys)
   merge_groups(graph, ops, where)
   merge_twins(graph, ops, where)
-  return { name = graph.name, ops = ops, tensors = merge_tensors(graph, ops, where) }
+  return { name = graph.name, dtype = graph.dtype, ops = ops,
+    tensors = merge_tensors(graph, ops, where) }
 end
 
 return coarsen

@@ -130,7 +130,7 @@ function emit.graph(self, tape)
   local group_of, size = weight_groups(self, tape)
   local number = numbered(self, tape, group_of, size)
   local dead = overwritten_values(self, tape)
-  local graph = { name = self.name, ops = {}, tensors = {} }
+  local graph = { name = self.name, dtype = self.arithmetic, ops = {}, tensors = {} }
   local function add(op)
     graph.ops[op.id] = describe_op(self, op, number, group_of)
     for _, v in ipairs(op.outputs) do

@@ -8,6 +8,7 @@
 -- options and the published figures beside ours.
 local core = require "berth.core"
 local fail = require("berth.base.options").fail
+local names_text = require("berth.base.options").names_text
 local options = require "berth.models.options"
 
 local models = {}
@@ -46,13 +47,17 @@ function models.list()
   return names
 end
 
+-- The names for a message about an unknown one.
+local function known(name)
+  return names_text(name, models.list(), "berth models or berth.models.list()")
+end
+
 local function entry_of(name)
   for _, entry in ipairs(NAMED) do
     if entry[1] == name then return entry end
   end
   if MAKERS[name] then return { name, name, {} } end
-  return fail("berth.models: no model %q; known: %s", tostring(name),
-    table.concat(models.list(), " "))
+  return fail("berth.models: no model %q (legal: %s)", tostring(name), known(name))
 end
 
 local function merged(base, given)
@@ -109,10 +114,12 @@ local function is_model(name)
 end
 
 -- models.resnet50 { batch = 8 }, models["bert-large"] {}: the names of the list, too.
-return setmetatable(models, { __index = function(_, name)
+return setmetatable(models, { __call = function(_, name)
+  fail("berth.models is a table: berth.models.build(%q, { batch = 8 })", tostring(name))
+end, __index = function(_, name)
   if type(name) ~= "string" then return nil end
   if not is_model(name) then
-    fail("berth.models has no '%s' (models: %s)", name, table.concat(models.list(), " "))
+    fail("berth.models has no '%s' (legal: %s)", name, known(name))
   end
   return function(given) return models.build(name, given) end
 end })

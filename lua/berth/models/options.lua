@@ -7,6 +7,9 @@ local options = {}
 
 local DTYPES = { fp64 = 8, fp32 = 4, tf32 = 4, bf16 = 2, fp16 = 2 }
 
+-- The arithmetic that a number of bytes stands for.
+local NAMED = { [8] = "fp64", [4] = "fp32", [2] = "bf16" }
+
 --- What every model takes.
 local COMMON = {
   batch = { default = 32, kind = "count" },
@@ -70,8 +73,8 @@ end
 function checks.dtype(model, key, value)
   if DTYPES[value] then return DTYPES[value] end
   if value == 1 or value == 2 or value == 4 or value == 8 then return math.floor(value) end
-  return complain(model, key, value, "bytes per number (1, 2, 4, 8) or one of bf16 fp16 fp32 fp64 "
-    .. "tf32 is needed")
+  return complain(model, key, value, "legal: bytes per number (1, 2, 4, 8), or "
+    .. berth_options.names_text(value, berth_options.sorted_keys(DTYPES)))
 end
 
 local function check_choice(model, key, value, choices)
@@ -79,8 +82,10 @@ local function check_choice(model, key, value, choices)
     if value == choice then return value end
   end
   local legal = {}
-  for i, choice in ipairs(choices) do legal[i] = show(choice) end
-  return complain(model, key, value, "legal: " .. table.concat(legal, " "))
+  for i, choice in ipairs(choices) do
+    legal[i] = type(choice) == "string" and choice or show(choice)
+  end
+  return complain(model, key, value, "legal: " .. berth_options.names_text(value, legal))
 end
 
 local function check_one(model, key, value, rule)
@@ -144,8 +149,8 @@ function options.read(model, given, spec)
   options.check_table(model, given)
   for _, key in ipairs(berth_options.sorted_keys(given)) do
     if not spec[key] and not common(spec)[key] then
-      options.fail(model, "unknown option %s; legal: %s", tostring(key),
-        table.concat(options.names(spec), " "))
+      options.fail(model, "unknown option '%s' (legal: %s)", tostring(key),
+        berth_options.names_text(key, options.names(spec), ("berth models %s"):format(model)))
     end
   end
   local out = {}
@@ -154,6 +159,7 @@ function options.read(model, given, spec)
     local value = given[key]
     if value == nil then value = rule.default end
     if value ~= nil then out[key] = check_one(model, key, value, rule) end
+    if rule.kind == "dtype" then out.arithmetic = DTYPES[value] and value or NAMED[value] end
   end
   return out
 end

@@ -142,7 +142,8 @@ local function named(text, given)
   if key then
     return makers[name](check(name, options.merge(given, { [key] = tonumber(value) })))
   end
-  options.refuse(not makers[text], "%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", "))
+  options.refuse(not makers[text], "%s: no %q (legal: %s)", FN, text,
+    options.names_text(text, NAMES))
   return makers[text](check(text, given))
 end
 

@@ -96,7 +96,7 @@ local function named(key, given, list, n)
   if type(given) ~= "string" then return weights(key, given, n) end
   if not list[given] then
     options.fail("%s: %s: no '%s' (there are %s)", FN, key, given,
-      table.concat(options.sorted_keys(list), ", "))
+      options.names_text(given, options.sorted_keys(list)))
   end
   return list[given]
 end
@@ -177,7 +177,7 @@ local function chosen(given)
   for i, name in ipairs(list) do
     if not by[name] then
       options.fail("%s: models[%d]: no '%s' (there are %s)", FN, i, tostring(name),
-        table.concat(options.sorted_keys(by), ", "))
+        options.names_text(name, options.sorted_keys(by)))
     end
     out[i] = by[name]
   end

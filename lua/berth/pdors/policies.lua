@@ -101,7 +101,8 @@ policies.names = options.sorted_keys(players)
 
 function policies.check(fn, name)
   if not players[name] then
-    options.fail("%s: no policy '%s' (there are %s)", fn, name, table.concat(policies.names, ", "))
+    options.fail("%s: no policy '%s' (there are %s)", fn, name,
+      options.names_text(name, policies.names))
   end
 end
 

@@ -140,12 +140,12 @@ end
 
 -- ---- printing -----------------------------------------------------------------------------------
 
-local function time(x) return x and core.format(x, "seconds") or "-" end
+local function time(x, bare) return x and core.format(x, "seconds", bare) or "-" end
 
-local function cells(row, with_seconds, shared)
+local function cells(row, with_seconds, shared, bare)
   local out = {
-    row.name, time(row.makespan), row.gap and percent(math.max(row.gap, 0)) or "-",
-    time(row.estimate), row.peak and core.format(row.peak, "bytes") or "-",
+    row.name, time(row.makespan, bare), row.gap and percent(math.max(row.gap, 0)) or "-",
+    time(row.estimate, bare), row.peak and core.format(row.peak, "bytes", bare) or "-",
   }
   if with_seconds then out[#out + 1] = time(row.seconds) end
   out[#out + 1] = row.error and refusals.short(row, shared) or row.note or row.interrupted or ""
@@ -162,7 +162,9 @@ function mt.__index.to_string(self, opts)
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""
   local lines, shared = { head }, refusals.shared(self)
-  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
+  for _, row in ipairs(self.best) do
+    lines[#lines + 1] = cells(row, opts.seconds, shared, self.unitless)
+  end
   return align.text(lines) .. (shared and "\ninfeasible: " .. shared or "")
 end
 
@@ -183,9 +185,11 @@ return function(...)
   if not cost then return nil, rest, code end
   local placers, opts = rest[1] or place.placers(), options.read("berth.compare", "compare",
     rest[2])
-  options.expect(placers, "array", "berth.compare: placers")
+  options.refuse(type(placers) ~= "table",
+    'berth.compare: placers: expected an array as { "heft", "etf" }, got %s', core.kind(placers))
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
+  rows.unitless = cost.graph.unitless or nil
   share_proofs(rows, placers, opts)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)

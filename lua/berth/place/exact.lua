@@ -2,14 +2,15 @@
 local core = require "berth.core"
 local options = require "berth.base.options"
 
-local function time(x) return core.format(x, "seconds") end
+local function time(x, s) return core.format(x, "seconds", s.unitless) end
 
 local mt = { __name = "berth.exact" }
 
 function mt.__tostring(s)
   local verdict = s.proved and "optimal"
-    or core.sprintf("bound %s, at most %.3g times the optimum", time(s.bound), s.makespan / s.bound)
-  return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan),
+    or core.sprintf("bound %s, at most %.3g times the optimum", time(s.bound, s),
+      s.makespan / s.bound)
+  return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan, s),
     verdict, s.interrupted and ", interrupted" or s.timed_out and ", out of time" or "",
     s.schedules, s.nodes)
 end
@@ -30,5 +31,6 @@ return function(...)
   if not cost then return nil, rest, code end
   local p, summary, failure, why = core.exact(cost, rest[1])
   if not p then return nil, summary, failure, why end
+  summary.unitless = cost.graph.unitless or nil
   return p, setmetatable(summary, mt)
 end

@@ -125,12 +125,12 @@ end
 
 -- ---- printing -----------------------------------------------------------------------------------
 
-local function time(x) return core.format(x, "seconds") end
+local function time(x, self) return core.format(x, "seconds", self.unitless) end
 
 local mt = { __name = "berth.gaps" }
 
 local function part(self, name, seconds)
-  return { name, time(seconds), self.bound > 0 and percent(seconds / self.bound) or "-", "" }
+  return { name, time(seconds, self), self.bound > 0 and percent(seconds / self.bound) or "-", "" }
 end
 
 -- What to give to get the better of the rules.
@@ -144,14 +144,14 @@ end
 
 function mt.__tostring(self)
   local lines = { { "", "step time", "of the bound", "" },
-    { "bound", time(self.bound), "", self.bound_name } }
+    { "bound", time(self.bound, self), "", self.bound_name } }
   for _, row in ipairs(self.rules) do
-    lines[#lines + 1] = { row.rule, row.makespan and time(row.makespan) or "-", "",
+    lines[#lines + 1] = { row.rule, row.makespan and time(row.makespan, self) or "-", "",
       row.makespan and "" or "out of memory" }
   end
   if self.found then
-    lines[#lines + 1] = { "best found, fifo", time(self.found.fifo), "", "" }
-    lines[#lines + 1] = { "best found", time(self.found.makespan), "", self.found.rule }
+    lines[#lines + 1] = { "best found, fifo", time(self.found.fifo, self), "", "" }
+    lines[#lines + 1] = { "best found", time(self.found.makespan, self), "", self.found.rule }
   end
   lines[#lines + 1] = part(self, "gap", self.gap)
   if self.found then lines[#lines + 1] = part(self, "placement", self.placement) end
@@ -172,7 +172,7 @@ local function split(rows, b, found)
   if found then with_fifo, with_any = found.fifo, found.makespan end
   local low = math.min(b.best, with_any) -- the bound, rounding apart
   return setmetatable({
-    closed = with_any <= low * (1 + 1e-9),
+    closed = with_any <= low * (1 + 1e-9), unitless = b.unitless,
     bound = low, bound_name = b.name, makespan = fifo, rules = rows, best_rule = best.rule,
     found = found, gap = fifo - low, placement = found and fifo - with_fifo or nil,
     queue_rule = with_fifo - with_any, open = with_any - low,
@@ -188,7 +188,7 @@ local function best_bound(cost, made, given, exact)
     common(given))
   local best = math.max(known or 0, exact and exact.summary.bound or 0)
   if best <= b.best then return b end
-  return { best = best, name = proved.name }
+  return { best = best, name = proved.name, unitless = b.unitless }
 end
 
 -- The first simulation reports what is wrong with it, in its own name.

@@ -8,10 +8,10 @@ local registry = require "berth.place.registry"
 
 local place = {}
 
-local function check_name(name)
+local function check_name(name, fn)
   if registry.by_name[name] then return end
-  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name,
-    table.concat(registry.names, ", "))
+  options.fail("%s: placer '%s' is unknown (legal: %s)", fn or "berth.place", name,
+    options.names_text(name, registry.names, "berth.placers()"))
 end
 
 --- Names of the placers, or variants of one.
@@ -20,16 +20,33 @@ end
 function place.placers(name)
   if name == nil then return options.copy(registry.names) end
   options.expect(name, "string", "berth.placers: name")
-  check_name(name)
+  check_name(name, "berth.placers")
   return registry.variants(name)
 end
 
 local function without_cost(given)
   if given == nil then return {} end
-  options.expect(given, "table", "berth.place: options")
+  if type(given) ~= "table" then
+    options.fail("berth.place: options: expected a table as { links = \"duplex\" }, got %s",
+      core.kind(given))
+  end
   local out = options.merge(given)
   out.cost = nil
   return out
+end
+
+local POLICY = { "name", "ready", "fit", "choose", "prepare", "select", "score", "eft", "place" }
+
+-- Raises for a table of options in the place of the placer: it has no key of a policy.
+local function check_slot(placer)
+  if type(placer) ~= "table" or getmetatable(placer) or placer[1] ~= nil then return end
+  for _, key in ipairs(POLICY) do
+    if placer[key] ~= nil then return end
+  end
+  local key = options.sorted_keys(placer)[1]
+  if key == nil or type(placer.device) == "function" then return end
+  options.fail("berth.place: placer: got a table of options ('%s'): they come after the placer, "
+    .. "berth.place(g, t, nil, { %s = ... })", tostring(key), tostring(key))
 end
 
 local function on_cost(cost, placer, given)
@@ -55,6 +72,7 @@ local function on_cost(cost, placer, given)
     options.fail("berth.place: placer: an agent of kind tag decides for op groups: it is a prior "
       .. "of berth.deploy.plan")
   elseif type(placer) == "table" or type(placer) == "function" then
+    check_slot(placer)
     portfolio.check_read("a policy", given)
   else
     options.fail("berth.place: placer: expected a name, a policy, a pipeline or an object with "

@@ -58,7 +58,9 @@ local function check_rules(cost, name, devices)
     local op, d = cost.graph:op(i), devices[i]
     check_device(cost, name, i, d)
     if op.pin and op.pin ~= d then
-      wrong(name, "op %d is on device %d, but is pinned to %d", i, d, op.pin)
+      wrong(name, 'op %d is on device "%s", but is pinned to "%s"', i,
+        cost.topology:device(d).name, op.pin <= #cost.topology and cost.topology:device(op.pin).name
+        or ("device %d"):format(op.pin))
     end
     if op.group then check_group(name, groups, i, op, d) end
   end
@@ -89,7 +91,7 @@ local function runs_out(cost, name, r)
   local missing = r.peak_memory[device] - cost.topology:device(device).memory
   return nil, ("%s: %s runs out of memory on %s: %s are missing"):format(name,
     label("op", op, cost.graph:op(op).name),
-    label("device", device, cost.topology:device(device).name), core.format(missing, "bytes")),
+    ('device "%s"'):format(cost.topology:device(device).name), core.format(missing, "bytes")),
       "infeasible",
     { op = op, device = device, missing = missing }
 end

@@ -98,6 +98,11 @@ end
 
 -- Where a stage of a kind may not stand.
 local function check_place(self, kind, stage, i)
+  if type(stage) == "string" and kind == "placer" and not registry.by_name[stage] then
+    options.fail("berth.pipeline: stages[%d]: '%s' is unknown (legal: %s)", i, stage,
+      options.names_text(stage, options.join(registry.names, transforms.names,
+        { "adjust", "repair" }), "berth.help(\"pipeline\")"))
+  end
   options.refuse(kind == "placer" and self.at, "berth.pipeline: stages[%d]: is a second placer", i)
   if kind == "transform" and self.at then
     options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it must come before the placer",
@@ -263,7 +268,7 @@ local function runs_out(cost, r)
     .. "out of memory on %s: "
     .. "%s are missing"
   return nil, text:format(label("op", op, cost.graph:op(op).name),
-    label("device", device, cost.topology:device(device).name),
+    ('device "%s"'):format(cost.topology:device(device).name),
     core.format(missing, "bytes")), "infeasible", { op = op, device = device, missing = missing }
 end
 

@@ -188,7 +188,7 @@ local function finish(rows, common, judge_options, given, judged_by)
   return setmetatable(rows, mt)
 end
 
-local function time(x) return x and core.format(x, "seconds") or "-" end
+local function time(x, bare) return x and core.format(x, "seconds", bare) or "-" end
 
 local function gap_text(x) return x and percent(math.max(x, 0)) or "-" end
 
@@ -198,8 +198,8 @@ local function note(row, shared)
     or ""
 end
 
-local function cells(row, with_seconds, shared)
-  local out = { row.name, time(row.makespan), gap_text(row.gap) }
+local function cells(row, with_seconds, shared, bare)
+  local out = { row.name, time(row.makespan, bare), gap_text(row.gap) }
   if with_seconds then out[#out + 1] = time(row.seconds) end
   out[#out + 1] = note(row, shared)
   return out
@@ -213,13 +213,13 @@ end
 
 local function summary(rows)
   local bound = rows.bound
-    and ("bound %s (%s)"):format(time(rows.bound), portfolio.bound_name(rows))
+    and ("bound %s (%s)"):format(time(rows.bound, rows.unitless), portfolio.bound_name(rows))
   local won = rows.winner
   if not won then
     local why = rows.refusal or "no answer keeps memory"
     return bound and why .. "; " .. bound or why
   end
-  local text = ("best: %s, step time %s"):format(won.name, time(won.makespan))
+  local text = ("best: %s, step time %s"):format(won.name, time(won.makespan, rows.unitless))
   return bound and ("%s, gap %s; %s"):format(text, gap_text(won.gap), bound) or text
 end
 
@@ -236,7 +236,9 @@ function mt.__index.to_string(self, opts)
   if opts.seconds then head[#head + 1] = "placing" end
   head[#head + 1] = ""
   local lines, shared = { head }, refusals.shared(self)
-  for _, row in ipairs(self.best) do lines[#lines + 1] = cells(row, opts.seconds, shared) end
+  for _, row in ipairs(self.best) do
+    lines[#lines + 1] = cells(row, opts.seconds, shared, self.unitless)
+  end
   return align.text(lines) .. "\n" .. summary(self)
 end
 
@@ -265,6 +267,7 @@ function portfolio.run(cost, given, place)
     calls = given.calls, threads = given.threads, seconds = given.seconds,
   })
   local rows, message, code, why = core.portfolio(cost, call)
+  if rows then rows.unitless = cost.graph.unitless or nil end
   if rows then finish(rows, common, call.judge or common, call.members, call.judge) end
   if rows and rows.winner then return rows.winner.placement, rows end
   if rows then rows.refusal = message end

@@ -6,7 +6,7 @@ local percent = require "berth.base.percent"
 
 local mt = { __name = "berth.split" }
 
-local function time(x) return x and core.format(x, "seconds") or "infinite" end
+local function time(x, s) return x and core.format(x, "seconds", s.unitless) or "infinite" end
 
 local function gap(value, bound)
   if not value or bound <= 0 then return "" end
@@ -17,23 +17,32 @@ local function standing(s)
   if not s.bound then return "" end
   local parts = { s.contiguous and ", contiguous" or ", not contiguous" }
   if s.objective == "latency" then
-    parts[#parts + 1] = ("; latency bound %s%s"):format(time(s.bound), gap(s.latency, s.bound))
+    parts[#parts + 1] = ("; latency bound %s%s"):format(time(s.bound, s), gap(s.latency, s.bound))
   elseif s.proven then
     parts[#parts + 1] = s.max_load < s.contiguous_load
-      and ("; the best contiguous one has %s"):format(time(s.contiguous_load))
+      and ("; the best contiguous one has %s"):format(time(s.contiguous_load, s))
       or "; proven the best of these"
   else
-    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound),
+    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound, s),
       s.contiguous and gap(s.max_load, s.bound) or "")
   end
   return table.concat(parts)
 end
 
 function mt.__tostring(s)
-  local over = s.over and ("; device %d lacks %s"):format(s.over, core.format(s.missing, "bytes"))
-    or ""
-  return ("split: largest load %s (device %d), latency %s%s%s"):format(time(s.max_load), s.busiest,
-    time(s.latency), standing(s), over)
+  local over = s.over and ("; device %s lacks %s"):format(s.over_name,
+    core.format(s.missing, "bytes", s.unitless)) or ""
+  return ("split: largest load %s (device %s), latency %s%s%s"):format(time(s.max_load, s),
+    s.busiest_name, time(s.latency, s), standing(s), over)
+end
+
+-- Names of devices, and why a latency is infinite, for the text.
+local function named(s, cost)
+  local topology = cost.topology
+  s.unitless = cost.graph.unitless or nil
+  s.busiest_name = topology:device(s.busiest).name
+  s.over_name = s.over and topology:device(s.over).name or nil
+  return setmetatable(s, mt)
 end
 
 local split = {}
@@ -54,7 +63,7 @@ function split.split(...)
   if not cost then return nil, rest, code end
   local found, message, kind, why = core.split(cost, rest[1])
   if not found then return nil, message, kind, why end
-  return setmetatable(found, mt)
+  return named(found, cost)
 end
 
 --- @tparam graph g
@@ -71,7 +80,7 @@ function split.measure(...)
   if not cost then return nil, rest, code end
   local value, message, kind = core.split_measure(cost, rest[1], rest[2])
   if not value then return nil, message, kind end
-  return setmetatable(value, mt)
+  return named(value, cost)
 end
 
 return split

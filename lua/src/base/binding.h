@@ -187,6 +187,12 @@ void bl_need_table(lua_State *L, int i, const bl_where *w, const char *key);
 /** Raises "is missing" unless given. */
 void bl_need(lua_State *L, bool given, const bl_where *w, const char *key);
 
+/** [-0, +0] The device at index i: an id from 1, or a name of the topology. Raises. @return from 0 */
+int32_t bl_to_device(lua_State *L, int i, const bl_where *w, const char *key,
+                     const berth_topology *t);
+/** [-0, +2] berth_names_text() on the top of the stack. */
+const char *bl_push_legal(lua_State *L, const char *word, const char *const *names, int32_t n,
+                          const char *all);
 /** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers
  * are legal keys. */
 void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items);

@@ -165,22 +165,22 @@ int bl_kept(lua_State *L, const char *key) {
 
 /* ---- metatable ---- */
 
-static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) {
-  for (; list && list->name && n < size; list++)
-    n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", list->name);
+static int32_t add_names(const char **names, int32_t n, const luaL_Reg *list) {
+  for (; list && list->name && n < 100; list++) names[n++] = list->name;
   return n;
 }
 
 /* A misspelt name is an error, not nil. */
 static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists,
                         const char *name) {
-  char fields[300] = "", methods[700] = "close";
-  add_names(fields, sizeof fields, 0, c->fields);
-  size_t n = add_names(methods, sizeof methods, strlen(methods), c->methods);
-  n = add_names(methods, sizeof methods, n, c->more_methods);
-  for (; lists && *lists; lists++) n = add_names(methods, sizeof methods, n, *lists);
-  return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name,
-                  *fields ? fields : "none", methods);
+  const char *names[100] = { "close" };
+  int32_t n = add_names(names, add_names(names, 1, c->fields), c->methods);
+  char all[60];
+  n = add_names(names, n, c->more_methods);
+  for (; lists && *lists; lists++) n = add_names(names, n, *lists);
+  snprintf(all, sizeof all, "berth.help(\"%s\")", c->name);
+  return bl_error(L, "%s has no '%.80s' (legal: %s)", c->name, name,
+                  bl_push_legal(L, name, names, n, all));
 }
 
 /* upvalues: class, methods, fields, further lists of methods or NULL */

@@ -2,6 +2,7 @@
  * of them. */
 #include "binding.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- keys ---- */
@@ -12,21 +13,33 @@ static const berth_option *find(const bl_table *tables, const char *key) {
   return o && o->text ? o : NULL;
 }
 
-/* "a, b, c" in the order of the tables, on the stack. */
-static const char *push_legal(lua_State *L, const bl_table *tables) {
-  luaL_Buffer b;
-  bool first = true;
-  luaL_buffinit(L, &b);
-  for (; *tables; tables++) {
-    for (const berth_option *o = (*tables)()->options; o->key; o++) {
-      if (!o->text) continue;
-      if (!first) luaL_addstring(&b, ", ");
-      luaL_addstring(&b, o->key);
-      first = false;
-    }
-  }
-  luaL_pushresult(&b);
+/* What lists the options of a function: help of the part behind "berth." */
+static const char *help_of(const char *fn, char *buf, size_t size) {
+  if (strncmp(fn, "berth.", 6) != 0) return NULL;
+  snprintf(buf, size, "berth.help(\"%s\")", fn + 6);
+  return buf;
+}
+
+const char *bl_push_legal(lua_State *L, const char *word, const char *const *names, int32_t n,
+                          const char *all) {
+  size_t need = berth_names_text(word, names, n, all, NULL, 0) + 1;
+  char *buf = bl_scratch(L, need, 1);
+  berth_names_text(word, names, n, all, buf, need);
+  lua_pushstring(L, buf);
   return lua_tostring(L, -1);
+}
+
+/* The keys in the order of the tables, on the stack. */
+static const char *push_legal(lua_State *L, const bl_where *w, const char *word,
+                              const bl_table *tables) {
+  const char *names[200];
+  char all[100];
+  int32_t n = 0;
+  for (; *tables; tables++) {
+    for (const berth_option *o = (*tables)()->options; o->key; o++)
+      if (o->text && n < 200) names[n++] = o->key;
+  }
+  return bl_push_legal(L, word, names, n, help_of(w->fn, all, sizeof all));
 }
 
 /* The option that had this key once. */
@@ -55,8 +68,9 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
   if (now) bl_error(L, "%s: option '%s' is now '%s'", w->fn, wrong, now->key);
   if (w->list)
     bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, wrong,
-             push_legal(L, tables));
-  bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, wrong, push_legal(L, tables));
+             push_legal(L, w, wrong, tables));
+  bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, wrong,
+           push_legal(L, w, wrong, tables));
 }
 
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables) {
@@ -89,16 +103,13 @@ static double read_whole(lua_State *L, const bl_where *w, const berth_option *o,
   return bl_to_whole(L, -1, w, o->key, o->low, o->high > 0 ? o->high : most);
 }
 
-/* The choices between ", " on the stack. */
-static const char *push_choices(lua_State *L, const berth_choice *const *choices) {
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  for (int k = 0; choices[k]; k++) {
-    if (k > 0) luaL_addstring(&b, ", ");
-    luaL_addstring(&b, choices[k]->name);
-  }
-  luaL_pushresult(&b);
-  return lua_tostring(L, -1);
+/* The names of the choices, on the stack. */
+static const char *push_choices(lua_State *L, const char *word,
+                                const berth_choice *const *choices) {
+  const char *names[64];
+  int32_t n = 0;
+  while (n < 64 && choices[n]) names[n] = choices[n]->name, n++;
+  return bl_push_legal(L, word, names, n, NULL);
 }
 
 const berth_choice *const *bl_choices(const berth_option_table *table, const char *key) {
@@ -117,9 +128,9 @@ int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key,
   int k = s ? berth_choice_find(choices, s) : -1;
   if (!s) {
     s = bl_kind(L, i);
-    return bl_wrong(L, w, key, "expected one of: %s; got %s", push_choices(L, choices), s);
+    return bl_wrong(L, w, key, "expected one of: %s; got %s", push_choices(L, NULL, choices), s);
   }
-  return k >= 0 ? k : bl_wrong(L, w, key, "'%s' is none of: %s", s, push_choices(L, choices));
+  return k >= 0 ? k : bl_wrong(L, w, key, "'%s' is none of: %s", s, push_choices(L, s, choices));
 }
 
 bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key,

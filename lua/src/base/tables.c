@@ -43,16 +43,14 @@ static bool is_listed(const char *key, const char *const *names) {
   return false;
 }
 
-static void join(char *buf, size_t size, const char *const *names) {
-  size_t n = 0;
-  buf[0] = '\0';
-  for (; *names && n < size; names++)
-    n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
+static int32_t count(const char *const *names) {
+  int32_t n = 0;
+  while (names[n]) n++;
+  return n;
 }
 
 static int unknown_key(lua_State *L, const bl_where *w, const char *key, const char *const *names) {
-  char legal[500];
-  join(legal, sizeof legal, names);
+  const char *legal = bl_push_legal(L, key, names, count(names), NULL);
   if (w->list)
     return bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, key,
                     legal);
@@ -69,7 +67,9 @@ void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *na
       const char *key = lua_tostring(L, -1); /* anchored by the table */
       if (!is_listed(key, names) && (!wrong || strcmp(key, wrong) < 0)) wrong = key;
     } else if (!items || lua_type(L, -1) != LUA_TNUMBER) {
-      bl_wrong(L, w, w->list ? NULL : "options", "a %s is no legal key here", luaL_typename(L, -1));
+      const char *kind = luaL_typename(L, -1);
+      bl_wrong(L, w, w->list ? NULL : "options", "a %s is no legal key here (legal: %s)", kind,
+               bl_push_legal(L, NULL, names, count(names), NULL));
     }
   }
   if (wrong) unknown_key(L, w, wrong, names);
@@ -135,8 +135,8 @@ static const char *article(const char *noun) { return strchr("aeio", noun[0]) ? 
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
                  const char *noun) {
   if (lua_type(L, i) != LUA_TNUMBER)
-    bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun,
-             bl_kind(L, i));
+    bl_wrong(L, w, key, "expected a number, the id of %s %s%s; got %s", article(noun), noun,
+             strcmp(noun, "device") == 0 ? " (from 1: d0 has 1)" : "", bl_kind(L, i));
   double x = (double)lua_tonumber(L, i);
   if (x != floor(x)) bl_wrong(L, w, key, "%.14g is no %s id: ids are whole numbers", x, noun);
   if (!(x >= 1 && x <= n))
@@ -325,14 +325,16 @@ bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32
 
 /* Index in a list that ends with NULL. */
 int bl_to_enum(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names) {
-  char legal[300];
-  join(legal, sizeof legal, names);
-  if (lua_type(L, i) != LUA_TSTRING)
-    return bl_wrong(L, w, key, "expected one of: %s; got %s", legal, bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TSTRING) {
+    const char *kind = bl_kind(L, i);
+    return bl_wrong(L, w, key, "expected one of: %s; got %s",
+                    bl_push_legal(L, NULL, names, count(names), NULL), kind);
+  }
   const char *s = bl_to_text(L, i, w, key);
   for (int k = 0; names[k]; k++)
     if (strcmp(s, names[k]) == 0) return k;
-  return bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
+  return bl_wrong(L, w, key, "'%s' is none of: %s", s,
+                  bl_push_legal(L, s, names, count(names), NULL));
 }
 
 bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names,

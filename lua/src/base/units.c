@@ -33,13 +33,16 @@ static int quantity(lua_State *L) {
   return 1;
 }
 
+/* format(x, unit, bare): text with a unit; bare: the number alone, of six digits */
 static int format(lua_State *L) {
   BL_WHERE(w, "berth.format");
   berth_unit unit = check_unit(L, 2, w.fn);
   if (lua_type(L, 1) != LUA_TNUMBER)
     return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
+  double x = (double)lua_tonumber(L, 1);
   char text[64];
-  lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
+  lua_pushstring(L, lua_toboolean(L, 3) ? berth_number_text(x, 6, text, sizeof text)
+                                        : berth_quantity_format(x, unit, text, sizeof text));
   return 1;
 }
 
@@ -97,6 +100,48 @@ static int number_text(lua_State *L) {
   char text[48];
   lua_pushstring(L, berth_number_text((double)lua_tonumber(L, 1), digits, text, sizeof text));
   return 1;
+}
+
+/* ---- names ---- */
+
+/* [-0, +1] The texts of the array at i, in scratch; what is no string is left out. */
+static const char **texts_at(lua_State *L, int i, int32_t *n) {
+  int32_t most = (int32_t)lua_rawlen(L, i);
+  const char **names = bl_scratch(L, (size_t)most, sizeof *names);
+  *n = 0;
+  for (int32_t k = 1; k <= most; k++) {
+    lua_rawgeti(L, i, k); /* anchored by the table */
+    if (lua_type(L, -1) == LUA_TSTRING) names[(*n)++] = lua_tostring(L, -1);
+    lua_pop(L, 1);
+  }
+  return names;
+}
+
+/* names_text(word, names, all): berth_names_text() */
+static int names_text(lua_State *L) {
+  BL_WHERE(w, "names_text");
+  int32_t n;
+  bl_need_table(L, 2, &w, "names");
+  lua_settop(L, 3);
+  const char **names = texts_at(L, 2, &n);
+  const char *word = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+  bl_push_legal(L, word, names, n, lua_type(L, 3) == LUA_TSTRING ? lua_tostring(L, 3) : NULL);
+  return 1;
+}
+
+/* name_nearest(word, names): the name, or nil; and its distance */
+static int name_nearest(lua_State *L) {
+  BL_WHERE(w, "name_nearest");
+  int32_t n;
+  bl_need_table(L, 2, &w, "names");
+  lua_settop(L, 2);
+  if (lua_type(L, 1) != LUA_TSTRING) return 0;
+  const char **names = texts_at(L, 2, &n), *word = lua_tostring(L, 1);
+  const char *found = berth_name_nearest(word, names, n);
+  if (!found) return 0;
+  lua_pushstring(L, found);
+  lua_pushinteger(L, berth_name_distance(word, found));
+  return 2;
 }
 
 /* ---- random streams ---- */
@@ -181,6 +226,8 @@ const luaL_Reg bl_units_functions[] = { { "quantity", quantity },
                                         { "format", format },
                                         { "number_text", number_text },
                                         { "escape", escape },
+                                        { "names_text", names_text },
+                                        { "name_nearest", name_nearest },
                                         { "sprintf", sprintf_plain },
                                         { "rng", rng_new },
                                         { NULL, NULL } };

@@ -289,6 +289,23 @@ static void push_model(lua_State *L, int i) {
   }
 }
 
+/* What is to be typed where a graph or a topology is something else. */
+static const char *advice(lua_State *L, int i) {
+  bool graph = i == 1;
+  if (lua_isnil(L, i) || lua_isnone(L, i))
+    return graph ? ": the call that loads or builds it failed, or was none; assert(berth.load(...)) "
+                   "raises with the reason"
+                 : ": a topology comes after the graph, as berth.topology.mesh(4, { preset = "
+                   "\"V100\" })";
+  if (lua_type(L, i) == LUA_TSTRING)
+    return graph ? ": berth.load(\"FILE\") or berth.models.build(\"NAME\") gives one"
+                 : ": berth.load_topology(\"FILE\") or berth.topology.mesh(4, { preset = \"V100\" }) "
+                   "gives one";
+  if (bl_test(L, i, graph ? &bl_topology_class : &bl_graph_class))
+    return ": the graph comes first, then the topology";
+  return "";
+}
+
 /* [-1, +0] with graph and topology, which one cost replaces; [-0, +0] with a cost. */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   bl_where w = { fn, NULL, 0 };
@@ -302,8 +319,10 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
     return BERTH_OK;
   }
   if (!bl_test(L, 1, &bl_graph_class))
-    bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s", bl_kind(L, 1));
+    bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s%s", bl_kind(L, 1), advice(L, 1));
   bl_check_graph(L, 1, fn, "graph");
+  if (!bl_test(L, 2, &bl_topology_class))
+    bl_wrong(L, &w, "topology", "expected a topology, got %s%s", bl_kind(L, 2), advice(L, 2));
   bl_check_topology(L, 2, fn, "topology");
   push_model(L, options + 1);
   berth_status st;
@@ -372,7 +391,7 @@ static int get_model(lua_State *L) {
 
 static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w,
                           const char *what) {
-  return bl_to_id(L, i, w, what, bl_devices(c), "device");
+  return bl_to_device(L, i, w, what, berth_cost_topology(c));
 }
 
 /* cost:op(op, device): s; ids out of range raise here, before the core is called. */

@@ -61,7 +61,12 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
   luaL_buffinit(L, &b);
   if (evaluations > 0) bl_add_format(&b, "none of %lld strategies fits", (long long)evaluations);
   else luaL_addstring(&b, "none of the strategies to begin with fits");
-  bl_add_format(&b, ": in the best of them device %d needs ", (int)v.worst + 1);
+  berth_device d;
+  luaL_addstring(&b, ": in the best of them device ");
+  if (berth_topology_device(berth_cost_topology(berth_deploy_cost(box->object)), v.worst, &d)
+      == BERTH_OK)
+    bl_add_name(&b, d.name);
+  luaL_addstring(&b, " needs ");
   bl_add_quantity(&b, v.shortfall, BERTH_BYTES);
   luaL_addstring(&b, " more");
   luaL_pushresult(&b);

@@ -39,6 +39,8 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
 /* ---- fields ---- */
 
 BL_GETTER(get_name, lua_pushstring, berth_graph_name(self(L, "graph.name")))
+BL_GETTER(get_dtype, lua_pushstring, berth_graph_dtype(self(L, "graph.dtype")))
+BL_GETTER(get_unitless, lua_pushboolean, berth_graph_unitless(self(L, "graph.unitless")))
 BL_GETTER(get_tensors, lua_pushinteger, berth_graph_tensors(self(L, "graph.n_tensors")))
 BL_GETTER(get_edges, lua_pushinteger, berth_graph_edges(self(L, "graph.n_edges")))
 BL_GETTER(get_collectives, lua_pushinteger, berth_graph_collectives(self(L, "graph.n_collectives")))
@@ -338,6 +340,7 @@ static int to_string(lua_State *L) {
 
 static const luaL_Reg fields[] = {
   { "name", get_name },         { "n_ops", get_ops },
+  { "dtype", get_dtype },       { "unitless", get_unitless },
   { "n_tensors", get_tensors }, { "n_edges", get_edges }, { "note", get_note },
   { "n_groups", get_groups },   { "n_collectives", get_collectives },
   { "types", get_types },       { NULL, NULL }

@@ -282,11 +282,11 @@ static void add_ops(build *m) {
   lua_pop(L, 1);
 }
 
-/* berth.graph { name, types, ops, tensors, edges, collectives }: graph; nil, message, code. The
+/* berth.graph { name, dtype, unitless, types, ops, tensors, edges, collectives }: graph; nil, message, code. The
  * builder is released here when it has finished: its memory need not wait for the collector. */
 int bl_graph_build(lua_State *L) {
-  static const char *const keys[] = { "name",  "types",       "ops", "tensors",
-                                      "edges", "collectives", NULL };
+  static const char *const keys[] = { "name",    "dtype", "unitless",    "types", "ops",
+                                      "tensors", "edges", "collectives", NULL };
   build m = { 0 };
   bl_need_table(L, 1, &where, "spec");
   bl_check_keys(L, 1, &where, keys, false);
@@ -301,6 +301,12 @@ int bl_graph_build(lua_State *L) {
   m.names = lua_gettop(L);
   const char *name = bl_get_string(L, 1, &where, "name");
   if (name) bl_must_build(L, &where, berth_graph_builder_name(m.b, name));
+  const char *dtype = bl_get_string(L, 1, &where, "dtype");
+  if (dtype && berth_graph_builder_dtype(m.b, dtype) != BERTH_OK)
+    bl_wrong(L, &where, "dtype", "%s", berth_errmsg(bl_ctx(L)));
+  int unitless = 0;
+  if (bl_get_bool(L, 1, &where, "unitless", &unitless))
+    berth_graph_builder_unitless(m.b, unitless);
   set_types(&m);
   add_ops(&m);
   each(&m, "tensors", add_tensor);

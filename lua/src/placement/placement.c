@@ -87,7 +87,9 @@ const int32_t *bl_to_placed(lua_State *L, int i, const bl_where *w, const char *
   berth_placement *p = NULL;
   if (bl_test(L, i, &bl_placement_class)) p = bl_check_placement(L, i, w->fn, key);
   else if (!lua_istable(L, i))
-    bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+    bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s%s", bl_kind(L, i),
+             lua_isnoneornil(L, i) || lua_type(L, i) == LUA_TSTRING
+                 ? ": berth.place(g, t) or berth.load_placement(\"FILE\") gives one" : "");
   int32_t got = p ? berth_placement_ops(p) : bl_to_length(L, i, w, key);
   if (got != n) bl_wrong(L, w, key, "places %d ops, but the graph has %d", (int)got, (int)n);
   return p ? berth_placement_device(p) : bl_to_ids(L, i, w, key, n, m, "device");
@@ -350,8 +352,7 @@ void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *
   if (t) {
     lua_getfield(L, t, "device");
     if (!lua_isnil(L, -1))
-      o->device =
-          bl_to_id(L, -1, w, "device", bl_devices(cost), "device");
+      o->device = bl_to_device(L, -1, w, "device", berth_cost_topology(cost));
     lua_pop(L, 1);
   }
   read_favourites(L, t, w, bl_ops(cost), o);

@@ -373,12 +373,19 @@ static void add_devices(luaL_Buffer *b, const berth_result *r, int32_t used) {
   }
 }
 
+/* A quantity; in a graph without units the number alone. */
+static void add_amount(luaL_Buffer *b, const berth_result *r, double x, berth_unit unit) {
+  char text[64];
+  if (!berth_graph_unitless(berth_cost_graph(berth_result_cost(r)))) bl_add_quantity(b, x, unit);
+  else luaL_addstring(b, berth_number_text(x, 6, text, sizeof text));
+}
+
 /* ", bound 3.1 ms (gap 4.2 %)"; a gap below 0 is rounding. */
 static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
   double gap = gap_of(box);
   if (isnan(box->bound)) return;
   luaL_addstring(b, ", bound ");
-  bl_add_quantity(b, box->bound, BERTH_SECONDS);
+  add_amount(b, box->result, box->bound, BERTH_SECONDS);
   if (!isnan(gap))
     bl_add_format(b, gap < 1e4 ? " (gap %.1f %%)" : " (gap %.3g %%)", 100 * (gap > 0 ? gap : 0));
 }
@@ -408,7 +415,7 @@ static void add_peak(luaL_Buffer *b, const berth_result *r) {
     if (peak[d] > peak[top]) top = d;
   if (n == 0 || !(peak[top] > 0)) return;
   luaL_addstring(b, ", peak ");
-  bl_add_quantity(b, peak[top], BERTH_BYTES);
+  add_amount(b, r, peak[top], BERTH_BYTES);
   luaL_addstring(b, " on ");
   add_device(b, r, top);
 }
@@ -421,7 +428,7 @@ static void add_oom(luaL_Buffer *b, const berth_result *r) {
   bl_add_format(b, " at op %d", (int)oom.op + 1);
   add_op_name(b, r, oom.op);
   luaL_addstring(b, ": ");
-  bl_add_quantity(b, oom.shortfall, BERTH_BYTES);
+  add_amount(b, r, oom.shortfall, BERTH_BYTES);
   luaL_addstring(b, " missing");
 }
 
@@ -431,7 +438,7 @@ static int to_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "step time ");
-  bl_add_quantity(&b, berth_result_makespan(box->result), BERTH_SECONDS);
+  add_amount(&b, box->result, berth_result_makespan(box->result), BERTH_SECONDS);
   add_devices(&b, box->result, used);
   add_bound(&b, box);
   add_peak(&b, box->result);

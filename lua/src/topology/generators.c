@@ -52,6 +52,8 @@ static int read_common(lua_State *L, int i, const bl_where *w, const bl_table *t
 
 /* [-0, +0] A number of devices or machines, 1 to 2^20; `what` names the argument in messages. */
 static int32_t count_arg(lua_State *L, int i, const bl_where *w, const char *what) {
+  if (lua_type(L, i) != LUA_TNUMBER)
+    bl_wrong(L, w, what, "expected how many, a number as in %s(4), got %s", w->fn, bl_kind(L, i));
   return (int32_t)bl_to_whole(L, i, w, what, 1, 1 << 20);
 }
 

@@ -228,10 +228,35 @@ static int topology_build(lua_State *L) {
 
 /* ---- reading ---- */
 
+int32_t bl_to_device(lua_State *L, int i, const bl_where *w, const char *key,
+                     const berth_topology *t) {
+  int32_t n = berth_topology_devices(t);
+  berth_device d, last;
+  if (lua_type(L, i) != LUA_TSTRING) {
+    double x = (double)lua_tonumber(L, i);
+    bool outside = lua_type(L, i) == LUA_TNUMBER && x == floor(x) && !(x >= 1 && x <= n);
+    if (outside && berth_topology_device(t, 0, &d) == BERTH_OK
+        && berth_topology_device(t, n - 1, &last) == BERTH_OK)
+      bl_wrong(L, w, key, "there is no device %.14g (ids are 1..%d: %s to %s)", x, (int)n, d.name,
+               last.name);
+    return bl_to_id(L, i, w, key, n, "device");
+  }
+  const char *name = bl_to_text(L, i, w, key), **names = bl_scratch(L, (size_t)n, sizeof *names);
+  for (int32_t k = 0; k < n; k++) {
+    names[k] = berth_topology_device(t, k, &d) == BERTH_OK ? d.name : "";
+    if (strcmp(names[k], name) != 0) continue;
+    lua_pop(L, 1);
+    return k;
+  }
+  bl_wrong(L, w, key, "there is no device '%s' (legal: %s)", name,
+           bl_push_legal(L, name, names, n, NULL));
+  return BERTH_NONE;
+}
+
 /* [-0, +0] 0-based. */
 static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl_where *w,
                           const char *what) {
-  return bl_to_id(L, i, w, what, berth_topology_devices(t), "device");
+  return bl_to_device(L, i, w, what, t);
 }
 
 BL_GETTER(get_name, lua_pushstring, berth_topology_name(self(L, "topology.name")))
@@ -278,6 +303,21 @@ static int next_device(lua_State *L) {
   lua_pushinteger(L, id);
   lua_call(L, 2, 1);
   return 1;
+}
+
+/* topology:rate(device, dtype): FLOP/s in that arithmetic, and the one that the preset has for it;
+ * nil: the device's own flops. */
+static int rate(lua_State *L) {
+  BL_WHERE(w, "topology:rate");
+  const berth_topology *t = self(L, w.fn);
+  int32_t id = device_arg(L, 2, t, &w, "device");
+  const char *dtype = lua_isnoneornil(L, 3) ? NULL : bl_to_text(L, 3, &w, "dtype"), *used;
+  berth_device d;
+  berth_status st = berth_topology_device(t, id, &d);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_pushnumber(L, berth_device_rate(&d, dtype, &used));
+  lua_pushstring(L, used);
+  return 2;
 }
 
 /* topology:devices(): iterator of tables as topology:device returns them. */
@@ -410,6 +450,7 @@ static const luaL_Reg fields[] = { { "name", get_name },
                                    { NULL, NULL } };
 static const luaL_Reg methods[] = { { "device", device },
                                     { "devices", each_device },
+                                    { "rate", rate },
                                     { "link", link },
                                     { "node", node },
                                     { "route", route },

@@ -43,8 +43,8 @@ describe("declared options", function()
     assert.same({ "size", "share", "kind", "time" }, options.keys(name, "b"))
     assert.equal("f: unknown option 'quick' (legal: size, share, kind, time)",
       message({ quick = true }, "b"))
-    assert.equal("f: unknown option 'sise' (legal: size, share, quick, kind, time)",
-      message({ sise = 1 }, "a"))
+    assert.equal("f: unknown option 'sise' (legal: size, share, quick, kind, time; did you "
+      .. "mean 'size'?)", message({ sise = 1 }, "a"))
     assert.equal("f: options: expected a table, got number", message(3))
   end)
 

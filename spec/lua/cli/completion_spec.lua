@@ -50,7 +50,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
   it("offers commands, and kinds of them", function()
     assert.same(set("place"), offered "pla")
-    assert.same(set("compare", "convert", "cluster", "completion"), offered "c")
+    assert.same(set("check", "compare", "convert", "cluster", "completion"), offered "c")
     assert.same(set("--version"), offered "--v")
     assert.is_true(offered("train", "")["doppler"])
     assert.same(set("simulate", "split"), offered("help", "s"))
@@ -137,6 +137,6 @@ printf '%s\n' "${COMPREPLY[@]}"
 
   it("refuses other shells", function()
     local exit, _, err = shell.run("completion", "tcsh")
-    assert.same({ 2, 'berth: completion: no shell "tcsh"; legal: bash zsh fish' }, { exit, err })
+    assert.same({ 2, 'berth: completion: no "tcsh" (legal: bash, zsh, fish)' }, { exit, err })
   end)
 end)

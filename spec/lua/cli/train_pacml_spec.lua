@@ -110,7 +110,7 @@ describe("berth train pacml", function()
     refused("--set: steps: use --steps", "--save", agent, "--set", "steps=3")
     refused("--set: betas: use --beta", "--save", agent, "--set", "betas=3")
     refused("--beta: A is there twice", "--save", agent, "--beta", "A,A")
-    refused('--algorithm: no "td"; legal: planner dqn ppo', "--save", agent, "--algorithm", "td")
+    refused('--algorithm: no "td" (legal: planner, dqn, ppo)', "--save", agent, "--algorithm", "td")
     local launched = ranks.launched
     ranks.launched = function() return true end
     refused("train pacml: learns in one process: not under mpirun", "--save", agent)

@@ -135,7 +135,7 @@ describe("berth train", function()
     local function refuses(text, ...)
       failed(2, text, run("train", ...))
     end
-    refuses("no agent \"etf\"; legal: doppler placeto gdp", "etf", GRAPH, "--save", "a",
+    refuses("train: no \"etf\" (legal: doppler, placeto, gdp", "etf", GRAPH, "--save", "a",
       "--devices", "2")
     refuses("--save FILE is needed", "gdp", GRAPH, "--devices", "2")
     refuses("is instead of --topology", "gdp", GRAPH, "--save", "a", "--devices", "2", "--topology",
@@ -147,8 +147,8 @@ describe("berth train", function()
     refuses("--design: is for doppler", "gdp", GRAPH, "--save", "a", "--devices", "2", "--design",
       "compact")
     refuses("\"IV\" is no stage", "gdp", GRAPH, "--save", "a", "--devices", "2", "--stages", "I,IV")
-    refuses("--episodes: of which --stages?", "gdp", GRAPH, "--save", "a", "--devices", "2",
-      "--episodes", "9")
+    refuses("--episodes: 2 stages need at least an episode each", "gdp", GRAPH, "--save", "a",
+      "--devices", "2", "--episodes", "1")
     refuses("KEY=VALUE is needed", "gdp", GRAPH, "--save", "a", "--devices", "2", "--set", "gamma")
     refuses("--engine: is for stage III", "gdp", GRAPH, "--save", "a", "--devices", "2", "--engine",
       "paced")

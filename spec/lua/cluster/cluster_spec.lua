@@ -211,8 +211,8 @@ describe("runs", function()
       raises("capacity[1]: unknown key 'gpu': expected an array of 1 numbers", berth.cluster.simulate,
         { { arrival = 0, work = 1 } }, { machines = 2, capacity = capacity }, "fifo")
     end
-    raises("unknown option 'machine' (legal: machines, capacity, horizon, slot, slack); did you mean "
-      .. "'machines'?", berth.cluster.simulate, {}, { machine = 2 }, "fifo")
+    raises("unknown option 'machine' (legal: machines, capacity, horizon, slot, slack; did you mean "
+      .. "'machines'?)", berth.cluster.simulate, {}, { machine = 2 }, "fifo")
   end)
 
   it("of no job", function()

@@ -270,7 +270,7 @@ describe("a trace of jobs", function()
   it("takes no other options", function()
     raises("unknown option 'colums'", berth.load_trace, "x", { colums = {} })
     raises("format: 'csv' is none of: gavel, philly", berth.load_trace, "x", { format = "csv" })
-    raises("columns: unknown field 'gpu' (legal: arrival,", berth.load_trace, "x",
+    raises("columns: unknown field 'gpu' (legal: ", berth.load_trace, "x",
       { columns = { gpu = "g" } })
     raises("durations: expected s, or a table", berth.load_trace, "x", { durations = "5" })
     refused("io", "/nowhere/at/all.csv: cannot be opened", berth.load_trace "/nowhere/at/all.csv")
@@ -386,14 +386,14 @@ describe("berth cluster FILE", function()
     local path = write(day)
     for _, case in ipairs {
       { {}, "how many GPUs are there%? %-%-gpus N" },
-      { { "--gpus", "2", "--scheduler", "lifo" }, 'no "lifo"; legal: fifo fit%-first' },
+      { { "--gpus", "2", "--scheduler", "lifo" }, 'no "lifo" %(legal: .*fifo' },
       { { "--gpus", "2", "--scheduler", "fifo,fifo" }, "fifo is there twice" },
       { { "--gpus", "5", "--per-machine", "2" }, "5 is no multiple" },
       { { "--gpus", "2", "--limits", "3" }, "none of the schedulers takes it" },
       { { "--gpus", "2", "--scheduler", "las", "--limits", "3,x" }, "a number is needed" },
       { { "--gpus", "2", "--csv", "x.csv", "--scheduler", "fifo,sjf" }, "is for one scheduler" },
       { { "--gpus", "2", "--decider", "random" },
-        "cluster: no option %-%-decider; legal: %-%-gpus" },
+        "cluster: no option %-%-decider %(legal: " },
       { { "--scheduler", "gavel" }, "alone, and with %-%-types" },
       { { "--scheduler", "gavel", "--types", "a=x" }, "a whole number of at least 1" },
       { { "--scheduler", "gavel", "--types", "a=1", "--gpus", "2" }, "gives the GPUs" },

@@ -366,7 +366,7 @@ describe("models of the study", function()
   end)
 
   it("refuse unknown names and a batch beside the batches", function()
-    raises('models.build: no model "nice"; known: inception_v3', models.build, "nice")
+    raises('models.build: no model "nice" (legal: ', models.build, "nice")
     assert.has_error(function() models.points("vgg19", { 4 }, { batch = 3 }) end)
     assert.has_error(function() models.points("vgg19", 4) end)
     assert.has_error(function() models.list("nice") end)

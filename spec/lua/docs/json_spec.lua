@@ -77,6 +77,7 @@ local function commands(files)
     repair = { { "repair", GRAPH, TOPOLOGY, "--placement", "single:1", "--json" } },
     bounds = { { "bounds", GRAPH, TOPOLOGY, "--json" } },
     ["bounds --split"] = { { "bounds", GRAPH, TOPOLOGY, "--split", "--calls", "3", "--json" } },
+    check = { { "check", GRAPH, "--json" } },
     split = { { "split", GRAPH, TOPOLOGY, "--json" } },
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     models = { words "models --json" },

@@ -235,15 +235,17 @@ end)
 describe("models: options", function()
   it("refuses unknown names and values, saying what is legal", function()
     assert.has_error(function() models.describe("resnet60") end,
-      "berth.models: no model \"resnet60\"; known: " .. table.concat(models.list(), " "))
+      "berth.models: no model \"resnet60\" (legal: resnet18, resnet34, resnet50, resnet101, "
+        .. "resnet152 and 20 more; berth models or berth.models.list() lists all; did you mean "
+        .. "'resnet50'?)")
     assert.error_matches(function() models.describe("resnet50", { bach = 3 }) end,
-      "unknown option bach; legal: batch classes")
+      "did you mean 'batch'")
     assert.error_matches(function() models.describe("resnet50", { batch = 0 }) end,
       "option batch is 0; a whole number")
     assert.error_matches(function() models.describe("resnet50", { batch = 0 / 0 }) end,
       "option batch is ")
     assert.error_matches(function() models.describe("resnet", { depth = 49 }) end,
-      "option depth is 49; legal: 18 34 50 101 152")
+      "option depth is 49; legal: 18, 34, 50, 101, 152")
     assert.error_matches(function() models.describe("bert", { heads = 7 }) end,
       "hidden = 768 is not a multiple of heads = 7")
     assert.error_matches(function() models.describe("bert", { seq = 600, positions = 512 }) end,
@@ -251,7 +253,7 @@ describe("models: options", function()
     assert.error_matches(function() models.describe("vgg16", { image = 16 }) end,
       "smaller than the kernel")
     assert.error_matches(function() models.describe("vgg16", { dtype = 3 }) end,
-      "dtype is 3; bytes per number")
+      "dtype is 3; legal: bytes per number")
     assert.error_matches(function() models.describe("vgg16", 3) end,
       "a table of options is needed, not a number")
   end)

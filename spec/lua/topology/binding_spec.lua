@@ -111,7 +111,7 @@ describe("generators", function()
   it("refuse what is not an option", function()
     raises("berth.topology.mesh: unknown option 'bandwith' (legal: bandwidth, latency",
       berth.topology.mesh, 2, { bandwith = 1 })
-    raises("berth.topology.mesh: n: expected a number, got nil", berth.topology.mesh)
+    raises("berth.topology.mesh: n: expected how many, a number as in berth.topology.mesh(4), got nil", berth.topology.mesh)
     raises("n: 0 is out of range", berth.topology.ring, 0)
     raises("k", berth.topology.fat_tree, 3)
     raises("unknown option 'up_bandwidth'", berth.topology.star, 3, { up_bandwidth = 1 })

@@ -125,7 +125,7 @@ local function preset_of(given)
   local preset = given.preset or "recommended"
   if settings.presets[preset] then return preset end
   return options.fail("%s: preset: '%s' is none of: %s", fn, tostring(preset),
-    table.concat(options.sorted_keys(settings.presets), ", "))
+    options.names_text(preset, options.sorted_keys(settings.presets)))
 end
 
 --- @tparam table opts see docs/learning.md, PAC-ML

@@ -19,7 +19,7 @@ return function(opts)
   local make = makers[algorithm]
   if not make then
     options.fail("%s: algorithm: '%s' is none of: %s", fn, tostring(algorithm),
-      table.concat(options.sorted_keys(makers), ", "))
+      options.names_text(algorithm, options.sorted_keys(makers)))
   end
   return make(opts, algorithm)
 end

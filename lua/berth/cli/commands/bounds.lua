@@ -50,10 +50,10 @@ local NAMES = {
 local function table_lines(b)
   local rows = { { "bound", "makespan" } }
   for _, name in ipairs(NAMES) do
-    if b[name[1]] then rows[#rows + 1] = { name[2], report.format(b[name[1]], "seconds") } end
+    if b[name[1]] then rows[#rows + 1] = { name[2], report.format(b[name[1]], "seconds", b) } end
   end
   local best = ("best: %s (level %s)"):format(b.name, b.level)
-  rows[#rows + 1] = { best, report.format(b.best, "seconds") }
+  rows[#rows + 1] = { best, report.format(b.best, "seconds", b) }
   return align.lines(rows, { true })
 end
 
@@ -109,8 +109,8 @@ end
 
 -- The makespan of --makespan as a multiple of the optimum at most; below 1 - 1e-9 it is no makespan
 -- of this graph.
-local function achieved_line(makespan, achieved)
-  local time = report.format(makespan, "seconds")
+local function achieved_line(makespan, achieved, graph)
+  local time = report.format(makespan, "seconds", graph)
   if achieved < 1 - 1e-9 then return time .. " is below the bound: no schedule takes so little" end
   return core.sprintf("%s is at most %.3g times the optimum", time, achieved)
 end
@@ -126,7 +126,7 @@ function bounds.run(positional, given, write)
     return 0
   end
   for _, line in ipairs(table_lines(b)) do write(line) end
-  if b.achieved then write(achieved_line(given.makespan, b.achieved)) end
+  if b.achieved then write(achieved_line(given.makespan, b.achieved, graph)) end
   if given.thorough or given.effort then write(tostring(b.guarantees)) end
   return 0
 end

@@ -7,6 +7,7 @@ local fail = require "berth.cli.fail"
 local gang = require "berth.cluster.gang"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
+local unknown = require "berth.cli.names"
 local lists = require "berth.cli.lists"
 local command_line = require "berth.cli.typed"
 require "berth.cluster.traces" -- declares its options
@@ -159,7 +160,7 @@ end
 local function schedulers(given)
   local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
   for _, name in ipairs(names) do
-    fail.refuse(not KNOWN[name], "--scheduler: no %q; legal: %s", name, table.concat(NAMES, " "))
+    if not KNOWN[name] then unknown.refuse("--scheduler", name, NAMES) end
     if seen[name] then fail.usage("--scheduler: %s is there twice", name) end
     seen[name] = true
   end

@@ -48,7 +48,7 @@ local function policies(given)
   for _, name in ipairs(berth.pdors.policies) do known[name] = true end
   for _, name in ipairs(names) do
     if not known[name] then
-      fail.usage("--policy: no %q; legal: %s", name, table.concat(berth.pdors.policies, " "))
+      require("berth.cli.names").refuse("--policy", name, berth.pdors.policies)
     end
   end
   return names

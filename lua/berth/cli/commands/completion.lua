@@ -1,5 +1,5 @@
 --- berth completion: a script that completes commands, options and names in a shell.
-local fail = require "berth.cli.fail"
+local names = require "berth.cli.names"
 
 local SHELLS = { "bash", "zsh", "fish" }
 
@@ -19,7 +19,7 @@ function command.run(positional, _, write)
       return 0
     end
   end
-  return fail.usage("completion: no shell %q; legal: %s", positional[1], table.concat(SHELLS, " "))
+  return names.refuse("completion", positional[1], SHELLS)
 end
 
 return command

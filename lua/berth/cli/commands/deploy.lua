@@ -7,10 +7,12 @@ local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
 local lists = require "berth.cli.lists"
+local names = require "berth.cli.names"
 local options = require "berth.cli.options"
 local plan_json = require "berth.deploy.json"
 local sources = require "berth.cli.sources"
 local sort = require "berth.base.sort"
+local rates = require "berth.topology.rates"
 
 local deploy = {
   name = "deploy", use = "deploy GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
@@ -132,7 +134,9 @@ end
 local function prior_of(text)
   if text == nil or text == "local" or text == "uniform" or text == "trained" then return text end
   local path = text:match "^agent:(.+)$"
-  if not path then fail.usage("--prior: no %q; legal: local uniform trained agent:FILE", text) end
+  if not path then
+    names.refuse("--prior", text, { "local", "uniform", "trained", "agent:FILE" })
+  end
   return fail.need(berth.agents.load(path))
 end
 
@@ -205,6 +209,8 @@ end
 -- Lines: summary, the heaviest op groups, baselines, memory.
 local function print_text(write, a, rows)
   write(tostring(a))
+  local rate = rates.line(a.problem.graph, a.problem.topology)
+  if rate then write(rate) end
   write("")
   if rows > 0 then
     write(a:table(rows))

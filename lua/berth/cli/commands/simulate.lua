@@ -39,16 +39,15 @@ local function chain(graph, topology, result, n)
     local op = graph:op(id)
     rows[i + 1] = { op.name or string.format("op %.0f", op.id), op.kind or "",
       topology:device(result.device[op.id]).name,
-      report.format(result.start[id], "seconds"),
-      report.format(result.finish[id] - result.start[id], "seconds") }
+      report.format(result.start[id], "seconds", graph),
+      report.format(result.finish[id] - result.start[id], "seconds", graph) }
   end
   return align.lines(rows, { true, true })
 end
 
 -- Lines: graph, topology, result, devices, traffic, and with --critical the longest ops.
 local function print_text(write, graph, topology, result, given)
-  write(tostring(graph))
-  write(tostring(topology))
+  for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
   write(tostring(result))
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end

@@ -19,11 +19,24 @@ local own = options.join(options.of("split", "objective cpu"), {
   options.output("output", "writes the placement (berth JSON)"),
 })
 
+local CIRCLE = "latency infinite: stages wait for one another in a circle, so one sample alone "
+  .. "never ends; --objective latency, or a split without --improve, has none"
+
+local NOTES = [[
+A split is contiguous if no data return to a stage from a later one. "Proven the best of these": no
+contiguous split has a smaller largest load; other splits may (--improve tries some). "bound": the
+search was cut by --visits, and no contiguous split is below it.
+All accelerators must be alike, all CPUs, and the links of all pairs (one bandwidth, one latency): a
+stage then costs the same on each. On unlike links or devices use berth place, whose placers price
+each link.
+"latency infinite": stages wait for one another in a circle, so that one sample alone never ends; a
+pipeline of many samples still runs, at the largest load a sample.]]
+
 local split = {
   name = "split", use = "split GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Pipeline stages, one per device: the exact optimum of contiguous splits. "
     .. "dnn-partitioning files: --cpus adds CPUs.",
-  notes = inputs.notes,
+  notes = NOTES .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, own, options.pricing, options.loading,
     { options.json }),
 }
@@ -58,7 +71,7 @@ local function device_lines(topology, found, placement)
   for i = 1, #placement do count[placement[i]] = (count[placement[i]] or 0) + 1 end
   for d = 1, #topology do
     rows[#rows + 1] = { topology:device(d).name, tostring(count[d] or 0),
-      report.format(found.loads[d], "seconds") }
+      report.format(found.loads[d], "seconds", found) }
   end
   return align.lines(rows, { true })
 end
@@ -86,6 +99,7 @@ function split.run(positional, given, write)
   else
     write(tostring(found))
     for _, line in ipairs(device_lines(topology, found, placement)) do write(line) end
+    if not found.latency then write(CIRCLE) end
   end
   return found.over and fail.INFEASIBLE or 0
 end

@@ -4,10 +4,12 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local names = require "berth.cli.names"
 local schema = require "berth.base.schema"
 local options = require "berth.cli.options"
 local ranks = require "berth.agents.ranks"
 local report = require "berth.cli.report"
+local agent_settings = require "berth.agents.settings"
 local words = require "berth.cli.train_words"
 
 local KINDS = { doppler = true, placeto = true, gdp = true }
@@ -20,7 +22,8 @@ local own = {
   { name = "stages", kind = "string", value = "LIST",
     text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; "
       .. "default: the agent's" },
-  options.count("episodes", "of each stage for which --stages gives none"),
+  options.count("episodes", "of each stage for which --stages gives none; without --stages: of all "
+    .. "stages together, divided as the agent's own (doppler: 1600 to 2000)"),
   options.count("calls", "simulator calls at most, all stages together"),
   options.count("batch", "episodes in one update, over all processes; default: the agent's"),
   options.changed("agents.doppler", "estimates"),
@@ -66,10 +69,7 @@ end
 
 -- The stages of --stages, each with its episodes; nil: the agent's own.
 local function stages(given)
-  if not given.stages then
-    if given.episodes then fail.usage("--episodes: of which --stages?") end
-    return nil
-  end
+  if not given.stages then return nil end
   local out, read = {}, false
   for part in (given.stages .. ","):gmatch("(.-),") do
     local s = stage(part)
@@ -78,6 +78,20 @@ local function stages(given)
     out[#out + 1] = s
   end
   if given.episodes and not read then fail.usage("--episodes: all --stages have theirs") end
+  return out
+end
+
+-- The agent's own stages with n episodes in all, in the proportion that they have there; a stage
+-- has at least one, and the last one has the rest.
+local function divided(n, list)
+  local out, all, left = {}, 0, n
+  for _, s in ipairs(list) do all = all + s.episodes end
+  fail.refuse(n < #list, "--episodes: %.0f stages need at least an episode each", #list)
+  for i, s in ipairs(list) do
+    local share = i == #list and left
+      or math.min(math.max(1, math.floor(n * s.episodes / all + 0.5)), left - (#list - i))
+    out[i], left = { stage = s.stage, episodes = share }, left - share
+  end
   return out
 end
 
@@ -92,8 +106,7 @@ end
 local function check(positional, given)
   fail.refuse(positional[1] == "pacml",
     "train: pacml comes first: berth train pacml PROFILE... [options]")
-  fail.refuse(not KINDS[positional[1]], "train: no agent %q; legal: doppler placeto gdp pacml",
-    positional[1])
+  if not KINDS[positional[1]] then names.refuse("train", positional[1], train.words) end
   inputs.check({}, given)
   if given.output and #positional > 2 then fail.usage("--output: is for one graph") end
   if given.design and positional[1] ~= "doppler" then fail.usage("--design: is for doppler") end
@@ -206,6 +219,9 @@ local function teach(world, positional, given, write, complain)
   local kind, list = positional[1], tasks(positional, given)
   local agent, first = agent_of(kind, given), not world or world.rank == 1
   local wanted = stages(given)
+  if not wanted and given.episodes then
+    wanted = divided(given.episodes, agent_settings.stages[agent.preset or "recommended"])
+  end
   local done = fail.need(agent:train(list, { stages = wanted, calls = given.calls,
     batch = given.batch, objective = objective(world, list, wanted, given),
     checkpoint = given.checkpoint, resume = given.resume, ranks = world, progress = given.progress

@@ -1,0 +1,43 @@
+--- Which rate of each preset a graph's arithmetic has: "989 TFLOP/s (bf16 of preset H100)".
+local core = require "berth.core"
+
+local rates = {}
+
+-- What is behind the rate of a device.
+local function source(device, dtype, used)
+  if not used then return ("flops of device %s, whatever the dtype"):format(device.name) end
+  if used == dtype then return ("%s of preset %s"):format(used, device.type) end
+  if dtype == "fp32" then return ("%s of preset %s, for fp32"):format(used, device.type) end
+  return ("%s of preset %s, which has no %s"):format(used, device.type, dtype)
+end
+
+--- The rates of a graph with FLOP whose dtype is known, once for devices alike.
+-- @tparam graph graph
+-- @tparam topology topology
+-- @treturn table array of { flops (FLOP/s), dtype (of the graph), arithmetic (of the rate; nil: the
+--  devices' own flops), type, devices (ids), text }
+function rates.of(graph, topology)
+  local out, seen, dtype = {}, {}, graph.dtype
+  if dtype == "" then return out end
+  for device in topology:devices() do
+    local flops, used = topology:rate(device.id, dtype)
+    local key = ("%s %.17g %s"):format(device.type, flops, used or "")
+    if flops > 0 and not seen[key] then
+      seen[key] = { flops = flops, dtype = dtype, arithmetic = used, type = device.type,
+        devices = {}, text = ("%s (%s)"):format(core.format(flops, "flop/s"),
+          source(device, dtype, used)) }
+      out[#out + 1] = seen[key]
+    end
+    if flops > 0 then table.insert(seen[key].devices, device.id) end
+  end
+  return out
+end
+
+--- A line for each of them; nil: there are none.
+function rates.line(graph, topology)
+  local texts = {}
+  for i, rate in ipairs(rates.of(graph, topology)) do texts[i] = "rate: " .. rate.text end
+  return #texts > 0 and table.concat(texts, "\n") or nil
+end
+
+return rates
