@@ -43,8 +43,11 @@ local function check_slot(placer)
   for _, key in ipairs(POLICY) do
     if placer[key] ~= nil then return end
   end
+  for _, value in pairs(placer) do
+    if type(value) == "function" then return end
+  end
   local key = options.sorted_keys(placer)[1]
-  if key == nil or type(placer.device) == "function" then return end
+  if key == nil then return end
   options.fail("berth.place: placer: got a table of options ('%s'): they come after the placer, "
     .. "berth.place(g, t, nil, { %s = ... })", tostring(key), tostring(key))
 end

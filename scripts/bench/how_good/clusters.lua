@@ -26,8 +26,9 @@ function clusters.star()
   return topology.star(4, { preset = "T4", memory = "0.5 GB", bandwidth = "25 Gbit/s", latency = "20 us" })
 end
 
+-- By its TF32 rate, which is that of the type's preset only under the preset's name.
 function clusters.llama()
-  return topology.two_level(2, 2, { preset = "A100", memory = "6 GB", bandwidth = "100 GB/s", latency = "5 us",
+  return topology.two_level(2, 2, { preset = "A100", type = "A100 by TF32", memory = "6 GB", bandwidth = "100 GB/s", latency = "5 us",
     between_bandwidth = "100 Gbit/s", between_latency = "10 us" })
 end
 

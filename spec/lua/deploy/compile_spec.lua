@@ -159,7 +159,7 @@ describe("berth.deploy.problem", function()
     end
     assert.equal("1ps", where(2))
     assert.equal("2ps", where(3))
-    raises('op group 1: action 3 (PS): op 2 cannot run on device 2 "two"', d.compile, d,
+    raises('op group 1: action 3 (PS): op 2 cannot run on device "two"', d.compile, d,
       uniform(d, find(d, 2, "ps")))
   end)
 

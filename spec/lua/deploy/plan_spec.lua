@@ -467,7 +467,7 @@ describe("op groups of an answer", function()
         { batch = BATCH, sets = sets, method = method })
       -- parameters, half of both tensors
       assert.same({ "nil", "infeasible", 8 + 4 + 4 - 12 }, { tostring(none), code, why.missing })
-      assert.matches("^none of %d+ strategies fits: in the best of them device %d needs 4 B more$",
+      assert.matches("^none of %d+ strategies fits: in the best of them device %S+ needs 4 B more$",
         message)
     end
   end)

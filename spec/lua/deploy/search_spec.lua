@@ -163,13 +163,13 @@ describe("the search of deployments", function()
     assert.is_nil(none)
     assert.equal("infeasible", code)
     assert.truthy(
-      text:find("^none of 60 strategies fits: in the best of them device %d needs [%d.]+ MB more$"))
+      text:find("^none of 60 strategies fits: in the best of them device d%d needs [%d.]+ MB more$"))
     assert.is_true(why.device >= 1 and why.device <= 6 and why.missing > 0)
   end)
 
   it("says so where nothing that it begins with fits", function()
     refused("infeasible",
-      "^none of the strategies to begin with fits: .* device %d needs [%d.]+ MB more$",
+      "^none of the strategies to begin with fits: .* device d%d needs [%d.]+ MB more$",
       problem("1 MB"):search { method = "anneal", seconds = 1e-9, baselines = true })
   end)
 

@@ -114,7 +114,7 @@ describe("a graph from tables", function()
       build { ops = { { seconds = 1 } }, edges = { { 1 } } })
     assert.matches("collectives%[1%]%.kind: 'sum' is none of: allreduce",
       build { ops = { { seconds = 1 } }, collectives = { { kind = "sum", members = { 1 } } } })
-    assert.matches("unknown option 'tensor' %(legal: name, types, ops",
+    assert.matches("unknown option 'tensor' %(legal: name, dtype, unitless, types, ops",
       build { ops = {}, tensor = {} })
     assert.matches("ops: is missing", build {})
     assert.matches("ops%[1%]%.id: is 2", build { ops = { { id = 2, seconds = 1 } } })

@@ -103,7 +103,7 @@ describe("berth.models.einsum", function()
   it("takes its own options alone", function()
     local names = berth.models.options("einsum")
     assert.same({ "comm", "devices", "layers", "program", "seed", "shards", "width" }, names)
-    for text, given in pairs { ["unknown option batch"] = { batch = 4 },
+    for text, given in pairs { ["unknown option 'batch'"] = { batch = 4 },
       ["option shards is 12; a power of two"] = { shards = 12 },
       ["option program is \"loop\""] = { program = "loop" },
         ["option width is 8"] = { width = 8 } } do

@@ -65,7 +65,7 @@ describe("place", function()
 
   it("refuses what is unknown or means nothing, by name", function()
     local g, t = chains()
-    raises("placer 'foo' is unknown (legal: single, ", berth.place, g, t, "foo")
+    raises("placer 'foo' is unknown (legal: ", berth.place, g, t, "foo")
     raises("placer 'policy' is unknown", berth.place, g, t, "policy")
     raises("unknown option 'sed'", berth.place, g, t, "etf", { sed = 1 })
     raises("variant: etf has no variants (got 'x')", berth.place, g, t, "etf", { variant = "x" })

@@ -100,7 +100,7 @@ describe("refusals", function()
     local _, reason, code = berth.portfolio(g, t, { members = { { "single", { device = 2 } } } })
     assert.equal("infeasible", code)
     assert.equal(
-      'portfolio: no placement found (closest: single device=2, the graph does not fit: device 2 '
+      'portfolio: no placement found (closest: single device=2, the graph does not fit: device '
         .. '"d1" comes closest, '
       .. "3 B are missing)", reason)
     _, reason = berth.portfolio(g, t,
@@ -129,7 +129,7 @@ describe("refusals", function()
     assert.equal(
       'm-topo: no placement found: op 1 does not fit into the share of a device by the rule of '
         .. '"baechi-pt", 16 B: '
-      .. 'on device 1 "d0", where it comes closest, it is exceeded by 92 B', reason)
+      .. 'on device "d0", where it comes closest, it is exceeded by 92 B', reason)
   end)
 end)
 
@@ -214,7 +214,7 @@ describe("berth.models", function()
       #berth.models.resnet50 { batch = 1 })
     assert.equal("bert-base",
       berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
-    raises("berth.models has no 'resnet51' (models: resnet18 ",
+    raises("berth.models has no 'resnet51' (legal: resnet18, ",
       function() return berth.models.resnet51 end)
   end)
 end)

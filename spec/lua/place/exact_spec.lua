@@ -193,9 +193,9 @@ describe("berth place --placer exact", function()
     for _, case in ipairs {
       { "--nodes: placer exact reads it on free links", "--placer", "exact", "--links", "duplex",
         "--nodes", "5" },
-      { '"1" has no unit; write it as in 5us', "--placer", "exact", "--seconds", "1" },
-      { '"1" has no unit; write it as in 5us', "--placer", "exact:seconds=1" },
-      { '"1" has no unit; write it as in 5us', "--placer", "anneal:seconds=1" },
+      { '"1" has no unit; write it as in 1s', "--placer", "exact", "--seconds", "1" },
+      { '"1" has no unit; write it as in 1s', "--placer", "exact:seconds=1" },
+      { '"1" has no unit; write it as in 1s', "--placer", "anneal:seconds=1" },
       { "--nodes: is for the placer exact", "--placer", "heft", "--nodes", "5" },
       { "--nodes: a whole number of at least 1 is needed, not \"0\"", "--placer", "exact",
         "--nodes", "0" },
@@ -262,7 +262,7 @@ describe("berth split", function()
     assert.matches("split: ", err)
     local over, out = run("split", model, small, "--placement", "single:2")
     assert.equal(1, over)
-    assert.matches("device 2 lacks", out)
+    assert.matches("device d1 lacks", out)
   end)
 
   it("refuses bad values and options that would mean nothing", function()

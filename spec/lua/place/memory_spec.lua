@@ -36,7 +36,7 @@ describe("memory limits in placing", function()
   it("are reported as proved or not", function()
     local _, proved = berth.place(two_inputs(), one_device(15), nil, { memory = "inference" })
     assert.equal(
-      'portfolio: cannot fit: op 3 does not fit: device 1 "d0" comes closest, 5 B are missing',
+      'portfolio: cannot fit: op 3 does not fit: device "d0" comes closest, 5 B are missing',
       proved)
     -- first in, first out runs all four sources first; op by op 20 B would do
     local g, t = chains(4), one_device(25)
@@ -46,7 +46,7 @@ describe("memory limits in placing", function()
     assert.same({ op = 3, device = 1, missing = 15 }, why)
     assert.equal(
       'portfolio: no placement found: that of m-etf comes closest, but op 3 "o3" runs out of '
-        .. 'memory on device 1 "d0": '
+        .. 'memory on device "d0": '
       .. '15 B are missing; with dispatch = "planned" that of m-etf keeps memory', message)
     local planned = assert(berth.place(g, t, "m-etf", { memory = "inference" }))
     assert.is_nil(berth.simulate(g, t, planned, { memory = "inference", dispatch = "planned" }).oom)

@@ -15,7 +15,7 @@ describe("a transfer without a route", function()
 
   it("is reported where links are held, though a function prices it", function()
     local cost = { transfer = function() return 1 end }
-    refused("unreachable", "no route from device 2",
+    refused("unreachable", 'no route from device "d1"',
       berth.simulate(pair, one_way, { 2, 1 }, { links = "route", cost = cost }))
     assert.equal(3, assert(berth.simulate(pair, one_way, { 2, 1 }, { cost = cost })).makespan)
   end)
