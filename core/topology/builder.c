@@ -76,7 +76,7 @@ berth_status berth_topology_builder_name(berth_topology_builder *b, const char *
 
 static berth_status refuse(berth_topology_builder *b, const char *name, const char *what,
                            double value, const char *rule) {
-  return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d \"%s\": %s %g must be %s", (int)b->n_devices,
+  return berth_i_fail(b->ctx, BERTH_EINVAL, "device \"%s\": %s %g must be %s",
                       name, what, value, rule);
 }
 

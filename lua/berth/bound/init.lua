@@ -2,6 +2,7 @@
 -- prints as a table.
 local core = require "berth.core"
 local options = require "berth.base.options"
+local priced = require "berth.base.priced"
 
 local function time(x, bare) return core.format(x, "seconds", bare) end
 
@@ -75,10 +76,10 @@ end
 -- @treturn[2] table op, device, missing: what can fit nowhere
 return function(a, b, c)
   if core.kind(a) == "cost" then b = with_makespan(b) else c = with_makespan(c) end
+  local unitless = priced.unitless(a)
   local found, message, code, why = core.bounds(a, b, c)
   if not found then return nil, message, code, why end
-  local graph = core.kind(a) == "cost" and a.graph or a
-  found.unitless = graph.unitless or nil
+  found.unitless = unitless
   found.guarantees.unitless = found.unitless
   setmetatable(found.guarantees, guarantees_mt)
   return setmetatable(found, mt)

@@ -2,6 +2,7 @@
 local align = require "berth.base.align"
 local core = require "berth.core"
 local options = require "berth.base.options"
+local priced = require "berth.base.priced"
 local percent = require "berth.base.percent"
 local pipeline = require "berth.place.pipeline"
 local place = require "berth.place"
@@ -187,9 +188,10 @@ return function(...)
     rest[2])
   options.refuse(type(placers) ~= "table",
     'berth.compare: placers: expected an array as { "heft", "etf" }, got %s', core.kind(placers))
+  local unitless = priced.unitless(cost)
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
-  rows.unitless = cost.graph.unitless or nil
+  rows.unitless = unitless
   share_proofs(rows, placers, opts)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)

@@ -1,6 +1,7 @@
 --- The shortest makespan, proved, or the best found and a bound on it.
 local core = require "berth.core"
 local options = require "berth.base.options"
+local priced = require "berth.base.priced"
 
 local function time(x, s) return core.format(x, "seconds", s.unitless) end
 
@@ -29,8 +30,9 @@ end
 return function(...)
   local cost, rest, code = options.priced("berth.exact", 1, ...)
   if not cost then return nil, rest, code end
+  local unitless = priced.unitless(cost)
   local p, summary, failure, why = core.exact(cost, rest[1])
   if not p then return nil, summary, failure, why end
-  summary.unitless = cost.graph.unitless or nil
+  summary.unitless = unitless
   return p, setmetatable(summary, mt)
 end

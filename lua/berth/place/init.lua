@@ -47,7 +47,7 @@ local function check_slot(placer)
     if type(value) == "function" then return end
   end
   local key = options.sorted_keys(placer)[1]
-  if key == nil then return end
+  if key == nil or key == "device" then return end -- which a policy has, too
   options.fail("berth.place: placer: got a table of options ('%s'): they come after the placer, "
     .. "berth.place(g, t, nil, { %s = ... })", tostring(key), tostring(key))
 end

@@ -5,6 +5,7 @@ local align = require "berth.base.align"
 local core = require "berth.core"
 local labels = require "berth.place.labels"
 local options = require "berth.base.options"
+local priced = require "berth.base.priced"
 local own_placer = require "berth.place.own_placer"
 local percent = require "berth.base.percent"
 local pipeline = require "berth.place.pipeline"
@@ -266,8 +267,9 @@ function portfolio.run(cost, given, place)
     members = members(given.members, common, place), judge = judge(given.judge, common),
     calls = given.calls, threads = given.threads, seconds = given.seconds,
   })
+  local unitless = priced.unitless(cost)
   local rows, message, code, why = core.portfolio(cost, call)
-  if rows then rows.unitless = cost.graph.unitless or nil end
+  if rows then rows.unitless = unitless end
   if rows then finish(rows, common, call.judge or common, call.members, call.judge) end
   if rows and rows.winner then return rows.winner.placement, rows end
   if rows then rows.refusal = message end

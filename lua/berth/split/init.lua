@@ -2,6 +2,7 @@
 -- print as a line.
 local core = require "berth.core"
 local options = require "berth.base.options"
+local priced = require "berth.base.priced"
 local percent = require "berth.base.percent"
 
 local mt = { __name = "berth.split" }
@@ -36,12 +37,11 @@ function mt.__tostring(s)
     s.busiest_name, time(s.latency, s), standing(s), over)
 end
 
--- Names of devices, and why a latency is infinite, for the text.
-local function named(s, cost)
-  local topology = cost.topology
-  s.unitless = cost.graph.unitless or nil
-  s.busiest_name = topology:device(s.busiest).name
-  s.over_name = s.over and topology:device(s.over).name or nil
+-- Units and names of devices for the text.
+local function named(s, unitless, names)
+  s.unitless = unitless
+  s.busiest_name = names[s.busiest]
+  s.over_name = s.over and names[s.over] or nil
   return setmetatable(s, mt)
 end
 
@@ -61,9 +61,10 @@ local split = {}
 function split.split(...)
   local cost, rest, code = options.priced("berth.split", 1, ...)
   if not cost then return nil, rest, code end
+  local unitless, names = priced.unitless(cost), priced.device_names(cost)
   local found, message, kind, why = core.split(cost, rest[1])
   if not found then return nil, message, kind, why end
-  return named(found, cost)
+  return named(found, unitless, names)
 end
 
 --- @tparam graph g
@@ -78,9 +79,10 @@ end
 function split.measure(...)
   local cost, rest, code = options.priced("berth.split_measure", 2, ...)
   if not cost then return nil, rest, code end
+  local unitless, names = priced.unitless(cost), priced.device_names(cost)
   local value, message, kind = core.split_measure(cost, rest[1], rest[2])
   if not value then return nil, message, kind end
-  return named(value, cost)
+  return named(value, unitless, names)
 end
 
 return split

@@ -28,7 +28,8 @@ end
 
 -- By its TF32 rate, which is that of the type's preset only under the preset's name.
 function clusters.llama()
-  return topology.two_level(2, 2, { preset = "A100", type = "A100 by TF32", memory = "6 GB", bandwidth = "100 GB/s", latency = "5 us",
+  return topology.two_level(2, 2, { preset = "A100", type = "A100 by TF32", memory = "6 GB", bandwidth = "100 GB/s",
+    latency = "5 us",
     between_bandwidth = "100 Gbit/s", between_latency = "10 us" })
 end
 

@@ -149,8 +149,9 @@ TEST("ops that cannot be priced, run or pinned are named") {
   add_op(b, "conv1", NULL, 10, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(2, types, 0, 5), NULL, BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
-             "op 0 \"conv1\": no time for device type \"gpu\" (device 0 \"d0\"): no profile, and "
-             "no roofline from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown)");
+             "op 0 \"conv1\": no time for device type \"gpu\" (device \"d0\"): no profile, and "
+             "no roofline from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown): the device needs a preset, or flops and "
+             "memory_bandwidth");
   b = typed_graph();
   add_op(b, NULL, (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(2, cpus, 0, 0), NULL, BERTH_EINFEASIBLE);
@@ -159,7 +160,7 @@ TEST("ops that cannot be priced, run or pinned are named") {
   add_op(b, "p", (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, 1);
   refuse(finish_graph(b), typed(2, (const char *[]){ "gpu", "cpu" }, 0, 0), NULL,
          BERTH_EINFEASIBLE);
-  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device 1 \"d1\", which cannot run it");
+  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device \"d1\", which cannot run it");
   b = graph_builder();
   add_op(b, "p", (double[]){ 1 }, 0, 0, 2);
   refuse(finish_graph(b), mesh(2, 1, 0), NULL, BERTH_EINVAL);
@@ -286,7 +287,7 @@ TEST("functions: asked once per op and device, tensor and pair; factors apply") 
   k.bad_op = 1;
   k.bad = NAN;
   refuse(chain(5, 0), uneven(), &m, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 1 on device 0 \"d0\": the cost function gave nan s");
+  CHECK_TEXT(berth_errmsg(ctx), "op 1 on device \"d0\": the cost function gave nan s");
   k.bad = INFINITY;
   refuse(chain(5, 0), uneven(), &m, BERTH_EINFEASIBLE);
   k.status = BERTH_ECALLBACK;
@@ -301,7 +302,7 @@ TEST("functions: asked once per op and device, tensor and pair; factors apply") 
   refuse(chain(5, 0), uneven(), &m, BERTH_EINVAL);
   CHECK_TEXT(
       berth_errmsg(ctx),
-      "tensor 0 of op 0 from device 0 \"d0\" to device 1 \"d1\": the cost function gave -1 s");
+      "tensor 0 of op 0 from device \"d0\" to device \"d1\": the cost function gave -1 s");
   k.status = BERTH_ECALLBACK;
   refuse(chain(5, 0), uneven(), &m, BERTH_ECALLBACK);
 }

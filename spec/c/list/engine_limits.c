@@ -95,7 +95,7 @@ static void names_the_total(void) {
   x = loose(rows, 3, memory, 2); /* three ops fit, but not on one device */
   refuses(
       &x, "single", alone,
-      "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 3 B are missing");
+      "no placement found: the graph does not fit: device \"d1\" comes closest, 3 B are missing");
   release_instance(&x);
 }
 
@@ -106,7 +106,7 @@ static void names_the_pins(void) {
   berth_obstacle want = { BERTH_NONE, 0, 1 };
   for (int i = 0; all_but_single[i]; i++) {
     refuses(&x, all_but_single[i], want,
-            "cannot fit: 6 B must be held by device 0 \"d0\", with room for 5 B: 1 B are missing");
+            "cannot fit: 6 B must be held by device \"d0\", with room for 5 B: 1 B are missing");
   }
   release_instance(&x);
 }
@@ -119,7 +119,7 @@ static void names_the_count(void) {
   for (int i = 0; all_but_single[i]; i++) {
     refuses(&x, all_but_single[i], want,
             "cannot fit: 3 ops or groups need at least 3 B each, and all devices hold 2 such: op "
-            "2 does not fit, device 0 \"d0\" comes closest, 1 B are missing");
+            "2 does not fit, device \"d0\" comes closest, 1 B are missing");
   }
   release_instance(&x);
 }

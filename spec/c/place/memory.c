@@ -46,7 +46,7 @@ TEST("inputs that must live at once: op, device, bytes") {
       CHECK(why.device == 0 && why.missing == 5);
       if (i > 0)
         says_for(placer_name(i),
-             "cannot fit: op 2 does not fit: device 0 \"d0\" comes closest, 5 B are missing");
+             "cannot fit: op 2 does not fit: device \"d0\" comes closest, 5 B are missing");
     }
     release_instance(&x);
     x = of_text(two_inputs, 1, 20);
@@ -73,7 +73,7 @@ TEST("where the order decides, devices are chosen so that it holds") {
         CHECK_STATUS(st, BERTH_EINFEASIBLE);
         CHECK(why.op == 2 && why.device == 0 && why.missing == 15);
         says_for(choosers[i],
-             "no placement found: first in, first out, op 2 runs out of memory on device 0 \"d0\": "
+             "no placement found: first in, first out, op 2 runs out of memory on device \"d0\": "
              "15 B are missing");
       }
       RELEASE(p);

@@ -315,12 +315,12 @@ static void run_chains(double memory, const char *message, double missing) {
 TEST("nothing fits: the proof, or what came closest, and what would help") {
   run_chains(
       5,
-      "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing",
+      "portfolio: cannot fit: op 0 does not fit: device \"d0\" comes closest, 5 B are missing",
       5);
   run_chains(
       25,
       "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
-      "device 0 \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory",
+      "device \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory",
       15);
 }
 

@@ -190,7 +190,7 @@ TEST("deadlock, too late, no route: said with the collective") {
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = sequence;
   check_refused(&s, apart, &o, BERTH_EINVAL,
-                "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
+                "deadlocks: op 2 is next on device \"d0\" but waits for op 0");
   o = berth_sim_default(NULL);
   o.quantum = 1.1e-15; /* 2^53 of them are 9.9 s */
   check_refused(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");

@@ -114,7 +114,7 @@ TEST("transfers that end too late") {
     setup_edge(&s, 0, 2, bytes[k % 2]);
     connect(&s, 2, 1e-10, k / 2 % 2);
     refuse(&s, device, &o, BERTH_EINVAL,
-           "tensor 1 of op 0 \"wide\" would reach device 1 \"d1\" at inf s");
+           "tensor 1 of op 0 \"wide\" would reach device \"d1\" at inf s");
     setup_end(&s);
   }
 }
@@ -128,7 +128,7 @@ TEST("the late one of several inputs") {
     setup s = setup_started();
     setup_add(&s, "0 1e308 0 0 0>2:1.7e308 1>3:1e308");
     connect(&s, 3, 1, 0);
-    refuse(&s, device, &o, BERTH_EINVAL, "tensor 1 of op 1 would reach device 2 \"d2\" at inf s");
+    refuse(&s, device, &o, BERTH_EINVAL, "tensor 1 of op 1 would reach device \"d2\" at inf s");
     setup_end(&s);
   }
 }
@@ -154,7 +154,7 @@ TEST("no route") {
     m.transfer = no_way;
     s.cost = must_cost_new(s.g, s.t, &m);
     refuse(&s, device, &o, BERTH_EUNREACHABLE,
-           "no route from device 0 \"d0\" to device 1 \"d1\" for tensor 0 of op 0");
+           "no route from device \"d0\" to device \"d1\" for tensor 0 of op 0");
     setup_end(&s);
   }
 }
@@ -168,7 +168,7 @@ TEST("too many quanta") {
     /* 9e15 each: exact, but not both */
     { 1e-10, 9e5, 1, "op 1 would end later than 9007199254740992 quanta of 1e-10 s" },
     { 1e-10, 1, 1e7,
-      "tensor 1 of op 0 would reach device 1 \"d1\" later than 9007199254740992 quanta of 1e-10 "
+      "tensor 1 of op 0 would reach device \"d1\" later than 9007199254740992 quanta of 1e-10 "
       "s" },
     { 1e308, 1, 1, "op 1 would end at inf s" },
   };

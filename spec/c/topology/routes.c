@@ -79,7 +79,7 @@ TEST("unreachable is said; one-way links lead one way; infinite bandwidth is leg
   check_path(t, 0, 1, INFINITY, 0);
   CHECK(berth_topology_route(t, 1, 0, NULL) == -1 && berth_topology_route(t, 0, 2, NULL) == -1);
   CHECK_ERROR(berth_topology_path(t, 1, 0, &l), BERTH_EUNREACHABLE,
-              "no route from device 1 \"d1\" to device 0 \"d0\"");
+              "no route from device \"d1\" to device \"d0\"");
   CHECK_STATUS(berth_topology_path(t, 1, 3, &l), BERTH_EINVAL);
   CHECK(berth_topology_route(t, -1, 0, NULL) == -1);
 }
@@ -98,7 +98,7 @@ TEST("refuses what makes no sense, with the values") {
   berth_topology_builder *b = must_topology_builder_new();
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_EINVAL);
   refuse_device(b, &d.speed, 0, 1, &d);
-  CHECK_TEXT(berth_errmsg(ctx), "device 0 \"d0\": speed 0 must be positive and finite");
+  CHECK_TEXT(berth_errmsg(ctx), "device \"d0\": speed 0 must be positive and finite");
   refuse_device(b, &d.speed, INFINITY, 1, &d);
   refuse_device(b, &d.speed, NAN, 1, &d);
   refuse_device(b, &d.flops, -1, 0, &d);

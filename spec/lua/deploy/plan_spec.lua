@@ -327,7 +327,7 @@ describe("an option of a plan", function()
       { { batch = 12, seconds = "3 m" }, "seconds: " },
       { { batch = 12, prior = "best" },
         "prior: expected one of: local, uniform, trained; a function or an agent of kind" },
-      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: batch, op_groups, group_bytes, grouping" },
+      { { batch = 12, colour = 1 }, "unknown option 'colour' %(legal: " },
       { { batch = 12, sets = {} }, "sets: is empty" },
       { { batch = 12, points = { { batch = 6, graph = chain(1, 6) }, { batch = 3 } } },
         "points%[2%]%.graph: expected a graph, got nil" },

@@ -176,7 +176,7 @@ describe("a placement", function()
       sets = { { 1 } } }))
     local none, message, code = d:from_placement { 2 }
     assert.same({ "nil", "infeasible" }, { tostring(none), code })
-    assert.equal('op group 1 has no action that puts it on device "two" alone', message)
+    assert.equal('op group 1 has no action that puts it on device "d1" alone', message)
   end)
 end)
 

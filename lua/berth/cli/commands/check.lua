@@ -131,7 +131,7 @@ local function described(graph, topology, placement)
   local out = {}
   for i, part in ipairs(parts) do
     local x = select(i, graph, topology, placement)
-    if x then 
+    if x then
       out[#out + 1] = { what = part[1], name = part[1] ~= "placement" and x.name or nil,
         facts = part[2](x), of = x }
     end
