@@ -123,7 +123,7 @@ TEST("the strategy of a placement") {
   s.o.set_device = both;
   if (!(d = problem(LAYERS, layer, &s))) return;
   CHECK_ERROR(berth_deploy_from_placement(d, device, action), BERTH_EINFEASIBLE,
-              "op group 0 has no action that puts it on device 1 alone");
+              "op group 0 has no action that puts it on device \"d1\" alone");
 }
 
 /* 2 layers of 1 MB, held four times as parameters: 4 MB each, 8 MB all. */

@@ -113,7 +113,7 @@ TEST("bad input is named") {
               "option param_multiple is nan (a finite number from 0)");
   cost = cost_of(1, pinned, 2, INFINITY);
   CHECK_STATUS(berth_adjust(cost, elsewhere, NULL, &p, NULL), BERTH_EINVAL);
-  CHECK(strstr(berth_errmsg(ctx), "adjust: op 0 cannot run on device 0") != NULL && p == NULL);
+  CHECK(strstr(berth_errmsg(ctx), "adjust: op 0 cannot run on device \"d0\"") != NULL && p == NULL);
 }
 
 TEST("random placements: groups whole, others untouched, memory kept with fit") {

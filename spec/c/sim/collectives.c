@@ -197,7 +197,7 @@ TEST("deadlock, too late, no route: said with the collective") {
   setup_end(&s);
   pair(&s);
   setup_wires(&s, "1 1");
-  check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
+  check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device \"d0\"");
 }
 
 /* ---- a price of one's own: asked on the calling thread, also in batches ---- */

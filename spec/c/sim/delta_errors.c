@@ -64,7 +64,7 @@ static void bad_moves(berth_links links, berth_memory_policy memory) {
   refused(sim, 2, op, apart, BERTH_EINVAL, "group");     /* all of it, to two devices */
   refused(sim, 1, op + 2, to + 2, BERTH_EINVAL, "op 2"); /* pinned */
   refused(sim, 1, op + 4, to + 4, BERTH_EINVAL, "op 4"); /* cannot run there */
-  refused(sim, 1, op + 3, to + 3, BERTH_EUNREACHABLE, "device 3");
+  refused(sim, 1, op + 3, to + 3, BERTH_EUNREACHABLE, "device \"d3\"");
   refused(sim, 1, op + 5, to + 5, BERTH_EINVAL, "no op 5");
   refused(sim, 1, op, op + 5, BERTH_EINVAL, "device");
   refused(sim, -1, NULL, NULL, BERTH_EINVAL, "-1 moves");
