@@ -34,10 +34,11 @@ static bool begins(const char *name, const char *word) {
   return true;
 }
 
-/* Least first: names that begin with the word, then by distance. */
+/* Least first: the name in other letter case, names that begin with the word, then by distance. */
 static int rank(const char *word, const char *name) {
-  if (strlen(word) >= 3 && begins(name, word)) return 0;
-  return 1 + berth_name_distance(word, name);
+  int distance = berth_name_distance(word, name);
+  if (distance > 0 && strlen(word) >= 3 && begins(name, word)) return 1;
+  return distance > 0 ? 1 + distance : 0;
 }
 
 const char *berth_name_nearest(const char *word, const char *const *names, int32_t n) {
@@ -47,7 +48,7 @@ const char *berth_name_nearest(const char *word, const char *const *names, int32
     int r = rank(word, names[i]);
     if (r < best) best = r, found = names[i];
   }
-  if (best == 0) return found;
+  if (best <= 1) return found;
   return found && best - 1 <= (strlen(word) < 6 ? 1 : (int)strlen(word) / 3) ? found : NULL;
 }
 

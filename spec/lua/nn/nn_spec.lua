@@ -76,7 +76,7 @@ describe("arrays", function()
     raises("array:get: index: 4 is out of range 1..3", a.get, a, 1, 4)
     raises("array:item: self: has 6 numbers, expected 1", a.item, a)
     raises("array:relu: self: expected an array, got nil", a.relu)
-    raises("array has no 'rely' (fields: shape, rank, size; methods: close, ",
+    raises("array has no 'rely' (legal: ",
       function() return a.rely end)
     raises("an array is read only: field 'x' cannot be set", function() a.x = 1 end)
     raises("array + array: right side: expected an array, got string",
@@ -86,7 +86,7 @@ describe("arrays", function()
     raises("array:slice: from: 5 is out of range 1..4", a.slice, a, 2, 5)
     raises("array:linear: activation: 'swish' is none of: none, relu,", a.linear, a, nn.zeros { 3,
       1 }, nil, "swish")
-    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b)", a.matmul,
+    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b", a.matmul,
       a, a, { transpose = true })
     raises("2 x 3 and 2 x 3 do not match", a.matmul, a, a)
     raises("gather: there is no row 3 among 2", a.gather, a, { 3 })
