@@ -1,7 +1,7 @@
 -- How much slower is a step placed by a wrong profile? Op times and transfers of the profile are off
 -- by factors drawn from [1 - f, 1 + f], or all transfers by one factor.
 local berth = require "berth"
-local links, seeds = "duplex", 4
+local links, seeds, calls = "duplex", 4, { portfolio = 400 } -- calls of its search
 local placers = { "m-topo", "m-etf", "m-sct", "heft", "portfolio" }
 
 local function perturbed(c, f, seed)
@@ -30,8 +30,7 @@ end
 
 -- Step time, by the true costs, of the placement for the profile.
 local function judged(c, placer, profile)
-  local calls = placer == "portfolio" and 400 or nil -- of its search: many profiles are placed
-  local p = assert(berth.place(profile, placer, { links = links, seed = 1, calls = calls }))
+  local p = assert(berth.place(profile, placer, { links = links, seed = 1, calls = calls[placer] }))
   return berth.simulate(c, p, { links = links, bound = false }).makespan
 end
 

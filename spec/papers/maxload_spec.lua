@@ -132,7 +132,7 @@ describe("berth.split", function()
     local g, t = chains(2, 4)
     local s = assert(berth.split(g, t))
     assert.matches(
-      "^split: largest load .* %(device %d%), latency .*, contiguous; proven the best of these$",
+      "^split: largest load .* %(device d%d%), latency .*, contiguous; proven the best of these$",
       tostring(s))
     assert.equal(s.max_load, assert(berth.split(berth.cost(g, t))).max_load)
     assert.equal("split", s.placement.placer)

@@ -24,7 +24,8 @@ local function placements(task, n, seed, first, ties)
   return e:placements()
 end
 
--- The portfolio's answer, without its search, for the judge of the task, as devices; nil: it has none.
+-- The portfolio's answer, without its search, for the judge of the task, as devices; nil: it has
+-- none.
 local function answer_of_portfolio(task)
   local sim = task.sim
   local p = require("berth.place").on_cost(task.judge, "portfolio", { links = sim.links,

@@ -22,7 +22,7 @@ static void check_same_run(const berth_portfolio *a, const berth_portfolio *b) {
 #ifdef __SANITIZE_THREAD__
 enum { OPS = 300 };
 #else
-enum { OPS = 1200 };
+enum { OPS = 600 };
 #endif
 
 TEST("the same bytes for any number of threads, and no memory left") {

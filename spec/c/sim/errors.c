@@ -134,7 +134,7 @@ TEST("unreachable devices") {
     small(&s);
     setup_wires(&s, "1 1 0>1:1"); /* no way back */
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "tensor 1");
-    refuse(&s, device, &o, BERTH_EUNREACHABLE, "device 1");
+    refuse(&s, device, &o, BERTH_EUNREACHABLE, "from device \"d1\"");
     must_simulate(s.cost, fine, &o);
   }
 }

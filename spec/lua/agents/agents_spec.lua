@@ -227,7 +227,8 @@ describe("doppler", function()
     local g = assert(berth.models.build("resnet50", { batch = 64 }))
     local t = berth.topology.mesh(4, { preset = "V100", bandwidth = "25 GB/s", latency = "5 us" })
     local links = { links = "duplex" }
-    local answer = assert(berth.simulate(g, t, assert(berth.place(g, t, "portfolio", links)), links)).makespan
+    local answer = assert(berth.simulate(g, t, assert(berth.place(g, t, "portfolio",
+      { links = "duplex", calls = 0 })), links)).makespan
     for _, contract in ipairs { true, false } do
       local r = assert(small { contract = contract }:train({ { graph = g, topology = t, judge = links } },
         { stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 8 } } }))

@@ -400,7 +400,7 @@ describe("a newcomer in Lua", function()
     { 'berth.place(g, t, "heft", { memory = "16GB" })',
       "berth.place: memory: '16GB' is none of: none, inference, training, total" },
     { 'berth.place(g, t, "heft", { calls = -1 })',
-      "berth.place: option 'calls' means nothing to heft, only to: anneal, local, brkga, portfolio" },
+      "berth.place: option 'calls' means nothing to heft, only to: agent, anneal, local, brkga, portfolio" },
     { 'berth.place(g, t, "m-sct", { variant = "baechi" })',
       "berth.place: variant: m-sct has no variant 'baechi' (legal: baechi-tf, baechi-pt)" },
     { 'berth.load("x.json", { format = "onnx" })', "berth.load: format: 'onnx' is none of: " },
