@@ -167,7 +167,8 @@ static const char *meant(const char *word, berth_unit unit, char *out, size_t si
     snprintf(out, size, "%s", meant_time(word) ? meant_time(word) : "");
     return out;
   }
-  for (size_t i = 0; i < n && i < sizeof base - 1; i++) base[i] = (char)tolower((unsigned char)word[i]);
+  for (size_t i = 0; i < n && i < sizeof base - 1; i++)
+    base[i] = (char)tolower((unsigned char)word[i]);
   base[n < sizeof base - 1 ? n : sizeof base - 1] = '\0';
   if (strchr("kmgtp", base[0]) && base[0]) scale[at++] = (char)toupper((unsigned char)base[0]);
   if (at && base[0] == 'k') scale[0] = 'k';
@@ -189,8 +190,8 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
   if (*better && strcmp(better, copy) != 0) {
     int number = (int)(word - text);
     while (number > 0 && isspace((unsigned char)text[number - 1])) number--;
-    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%s\" is unknown: type \"%.*s %s\"",
-                        text, copy, number, text, better);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "\"%.60s\": the unit \"%s\" is unknown: type \"%.*s %s\"", text, copy, number, text, better);
   }
   return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text,
                       (int)(n < 20 ? n : 20), word, expected(unit));

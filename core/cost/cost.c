@@ -99,8 +99,8 @@ static berth_status no_price(const berth_cost *c, int32_t op, int32_t device) {
   label(c, op, device, &l);
   return berth_i_fail(c->ctx, BERTH_EINVAL,
                       "%s: no time for device type \"%s\" (%s): no profile, and no roofline from "
-                      "%g FLOP and %g B at %g FLOP/s and %g B/s (0: unknown): the device needs a preset, or "
-                      "flops and memory_bandwidth",
+                      "%g FLOP and %g B at %g FLOP/s and %g B/s (0: unknown): the device needs a "
+                      "preset, or flops and memory_bandwidth",
                       l.op, d->type, l.device, flop, bytes, d->flops, d->memory_bandwidth);
 }
 

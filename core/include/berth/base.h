@@ -195,14 +195,14 @@ int berth_choice_find(const berth_choice *const *choices, const char *name);
 /* ---- names in messages ---- */
 
 /** How many letters are to be inserted, left out, replaced or swapped with their neighbours so that
- *  one name becomes the other. Case does not count; "-", "_" and " " are alike. Names of more than 40
- *  letters: 0 if they are equal, else 99. */
+ *  one name becomes the other. Case does not count; "-", "_" and " " are alike. Names of more than
+ *  40 letters: 0 if they are equal, else 99. */
 int berth_name_distance(const char *a, const char *b);
 /** The name that a word may be a misspelling or the beginning of; NULL: none.
  *  @param names [n] */
 const char *berth_name_nearest(const char *word, const char *const *names, int32_t n);
-/** The legal names for a message about an unknown one: "a, b, c"; of more than ten the five nearest,
- *  how many more there are, and what lists them; then "; did you mean 'b'?", if one is near.
+/** The legal names for a message about an unknown one: "a, b, c"; of more than ten the five
+ *  nearest, how many more there are, and what lists them; then "; did you mean 'b'?", if one is near.
  *  @param word   the unknown name; NULL: none was given
  *  @param names  [n]
  *  @param all    what lists all names, for "berth models lists all"; NULL: nothing

@@ -97,7 +97,8 @@ void berth_graph_builder_release(berth_graph_builder *b); /* NULL is fine */
 berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const char *const *names);
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name);
 /** The arithmetic of its ops, by which berth_device_rate() gives the rate of a preset: "fp64"
- *  "fp32" "tf32" "bf16" "fp16"; NULL or "": unknown.  @return BERTH_OK, BERTH_EINVAL (lists them) */
+ *  "fp32" "tf32" "bf16" "fp16"; NULL or "": unknown.
+ *  @return BERTH_OK, BERTH_EINVAL (lists them) */
 berth_status berth_graph_builder_dtype(berth_graph_builder *b, const char *dtype);
 /** 1: times and sizes are in units of the file that it comes from, and print without units. */
 void berth_graph_builder_unitless(berth_graph_builder *b, int unitless);

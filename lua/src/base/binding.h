@@ -187,7 +187,8 @@ void bl_need_table(lua_State *L, int i, const bl_where *w, const char *key);
 /** Raises "is missing" unless given. */
 void bl_need(lua_State *L, bool given, const bl_where *w, const char *key);
 
-/** [-0, +0] The device at index i: an id from 1, or a name of the topology. Raises. @return from 0 */
+/** [-0, +0] The device at index i: an id from 1, or a name of the topology. Raises.
+ *  @return from 0 */
 int32_t bl_to_device(lua_State *L, int i, const bl_where *w, const char *key,
                      const berth_topology *t);
 /** [-0, +2] berth_names_text() on the top of the stack. */

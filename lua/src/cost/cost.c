@@ -293,14 +293,14 @@ static void push_model(lua_State *L, int i) {
 static const char *advice(lua_State *L, int i) {
   bool graph = i == 1;
   if (lua_isnil(L, i) || lua_isnone(L, i))
-    return graph ? ": the call that loads or builds it failed, or was none; assert(berth.load(...)) "
-                   "raises with the reason"
+    return graph ? ": the call that loads or builds it failed, or was none; "
+                   "assert(berth.load(...)) raises with the reason"
                  : ": a topology comes after the graph, as berth.topology.mesh(4, { preset = "
                    "\"V100\" })";
   if (lua_type(L, i) == LUA_TSTRING)
     return graph ? ": berth.load(\"FILE\") or berth.models.build(\"NAME\") gives one"
-                 : ": berth.load_topology(\"FILE\") or berth.topology.mesh(4, { preset = \"V100\" }) "
-                   "gives one";
+                 : ": berth.load_topology(\"FILE\") or berth.topology.mesh(4, { preset = "
+                   "\"V100\" }) gives one";
   if (bl_test(L, i, graph ? &bl_topology_class : &bl_graph_class))
     return ": the graph comes first, then the topology";
   return "";

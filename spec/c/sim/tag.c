@@ -155,9 +155,11 @@ TEST("no way across, and too late to be counted") {
   setup_add(&s, "1 1 0>1:4");
   setup_wires(&s, "1 1 1 0-1:1");
   berth_sim_options o = tag();
-  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device \"d0\"");
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE,
+                "no route from device \"d0\"");
   o.order = BERTH_ORDER_EVENT;
-  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device \"d0\"");
+  check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE,
+                "no route from device \"d0\"");
   o = tag();
   o.quantum = 1e-16; /* 2^53 of them are 0.9 s */
   check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "op 0");

@@ -225,5 +225,6 @@ TEST("presets by name, with type, rates and memory") {
   CHECK_OK(berth_device_preset(ctx, "V100", &p));
   CHECK(p.flops == 15.7e12 && p.memory == 16e9 && p.memory_bandwidth == 900e9);
   CHECK_ERROR(berth_device_preset(ctx, "v100", &p), BERTH_EINVAL,
-              "no device preset \"v100\"; there are P100, V100, A100, H100, GTX1080Ti, T4; did you mean 'V100'?");
+              "no device preset \"v100\"; there are P100, V100, A100, H100, GTX1080Ti, T4; did you "
+              "mean 'V100'?");
 }

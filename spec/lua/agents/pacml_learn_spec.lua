@@ -191,7 +191,7 @@ describe("agents", function()
     assert.matches("unknown option 'mask' %(legal: betas", message)
     refused, message = pcall(new, { algorithm = "ppo", n_step = 3 })
     assert.is_false(refused)
-    assert.matches("unknown option 'n_step' %(legal: algorithm, preset", message)
+    assert.matches("unknown option 'n_step' %(legal: seed", message)
     assert.has_error(function() made("dqn"):train(env, { traces = 3 }) end,
       "agent:train: traces: expected a function or options of berth.pacml.trace, got number")
     assert.has_error(function() made("dqn"):train(env, { traces = traces, resume = true }) end,
