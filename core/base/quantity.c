@@ -191,7 +191,8 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
     int number = (int)(word - text);
     while (number > 0 && isspace((unsigned char)text[number - 1])) number--;
     return berth_i_fail(ctx, BERTH_EINVAL,
-                        "\"%.60s\": the unit \"%s\" is unknown: type \"%.*s %s\"", text, copy, number, text, better);
+                        "\"%.60s\": the unit \"%s\" is unknown: type \"%.*s %s\"", text, copy,
+                        number, text, better);
   }
   return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text,
                       (int)(n < 20 ? n : 20), word, expected(unit));

@@ -202,7 +202,8 @@ int berth_name_distance(const char *a, const char *b);
  *  @param names [n] */
 const char *berth_name_nearest(const char *word, const char *const *names, int32_t n);
 /** The legal names for a message about an unknown one: "a, b, c"; of more than ten the five
- *  nearest, how many more there are, and what lists them; then "; did you mean 'b'?", if one is near.
+ *  nearest, how many more there are, and what lists them; then "; did you mean 'b'?", if one is
+ *  near.
  *  @param word   the unknown name; NULL: none was given
  *  @param names  [n]
  *  @param all    what lists all names, for "berth models lists all"; NULL: nothing

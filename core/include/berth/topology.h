@@ -36,8 +36,8 @@ berth_device berth_device_default(void);
  *  Names are case-sensitive.  @return BERTH_OK, BERTH_EINVAL (lists the names) */
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out);
 /** FLOP/s of a device in an arithmetic ("fp32" "bf16" ..., see berth_graph_builder_dtype()). A
- *  device whose type and flops are those of a preset has a rate for each arithmetic, or that of the one
- *  that frameworks use instead; others have their flops for all.
+ *  device whose type and flops are those of a preset has a rate for each arithmetic, or that of the
+ *  one that frameworks use instead; others have their flops for all.
  *  @param used  out, may be NULL: the arithmetic of the rate, "tf32" for "fp32" on an A100; NULL:
  *               the device's own flops */
 double berth_device_rate(const berth_device *d, const char *dtype, const char **used);

@@ -283,7 +283,8 @@ static void add_ops(build *m) {
 }
 
 /* berth.graph { name, dtype, unitless, types, ops, tensors, edges, collectives }: graph; nil,
- * message, code. The builder is released here when it has finished: its memory need not wait for the collector. */
+ * message, code. The builder is released here when it has finished: its memory need not wait for
+ * the collector. */
 int bl_graph_build(lua_State *L) {
   static const char *const keys[] = { "name",    "dtype", "unitless",    "types", "ops",
                                       "tensors", "edges", "collectives", NULL };
