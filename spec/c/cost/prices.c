@@ -150,8 +150,8 @@ TEST("ops that cannot be priced, run or pinned are named") {
   refuse(finish_graph(b), typed(2, types, 0, 5), NULL, BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
              "op 0 \"conv1\": no time for device type \"gpu\" (device \"d0\"): no profile, and "
-             "no roofline from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown): the device needs "
-             "a preset, or flops and memory_bandwidth");
+             "no roofline from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown): the device "
+             "needs a preset, or flops and memory_bandwidth");
   b = typed_graph();
   add_op(b, NULL, (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(2, cpus, 0, 0), NULL, BERTH_EINFEASIBLE);
