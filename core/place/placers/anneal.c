@@ -89,7 +89,7 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
   berth_status st = run_quick(cost, o, most, further, &with.n_further);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   with.further = further;
-  if (by_agent && !o->start && o->calls > 0) with.calls -= AGENT_CALLS;
+  if (by_agent && o->calls > 0) with.calls -= AGENT_CALLS;
   if (st == BERTH_OK) st = berth_search(cost, &with, device, report);
   report->calls += o->calls - with.calls;
   berth_i_free(cost->ctx, further, all, sizeof *further);
