@@ -1,12 +1,14 @@
 --- Tables of the documentation, generated from descriptors. A table is between two comments:
---   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
---   <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->      <!-- end of table -->
+--   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->,
+--   <!-- table: values OPTION -->, <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->
+--   <!-- end of table -->
 -- After FUNCTION an option key may follow: the table begins with it.
 require "berth.help" -- loads what declares options
 local core = require "berth.core"
 local described = require("berth.base.options").described
 local formats = require "berth.io.formats"
 local gang = require "berth.cluster.gang"
+local markdown = require "markdown"
 local readers_of = require("berth.cli.options").readers
 local rules = require "berth.help.rules"
 
@@ -14,56 +16,64 @@ local tables = {}
 
 local make = {}
 
+-- What `add(cells...)` of `fill(add)` was called with, as a table below these headings.
+local function rows_of(head, fill)
+  local rows = {}
+  fill(function(...) rows[#rows + 1] = { ... } end)
+  return markdown.table(head, rows)
+end
+
+local function code(text) return ("`%s`"):format(text) end
+
 function make.placers()
-  local out = { "| placer, variant | rule | source | use | known weakness |", "|---|---|---|---|---|" }
-  for _, p in ipairs(rules.placers) do
-    local name = p.variant == "" and ("`%s`"):format(p.name) or ("`%s`, `%s`"):format(p.name, p.variant)
-    out[#out + 1] = ("| %s | %s | %s | %s | %s |"):format(name, p.rule, p.source, p.good, p.weak)
-  end
-  return out
+  return rows_of({ "placer, variant", "rule", "source", "use", "weakness" }, function(add)
+    for _, p in ipairs(rules.placers) do
+      local name = code(p.name) .. (p.variant == "" and "" or ", " .. code(p.variant))
+      add(name, p.rule, p.source, p.good, p.weak)
+    end
+  end)
 end
 
 function make.formats()
-  local out = { "| format | what it is | read | saved | endings |", "|---|---|---|---|---|" }
-  for _, name in ipairs(formats.names) do
-    local f = formats.by_name[name]
-    local cells = { "`" .. name .. "`", f.text, table.concat(f.loads or {}, ", "),
-      table.concat(f.saves or {}, ", "), formats.endings { name } }
-    out[#out + 1] = "| " .. table.concat(cells, " | ") .. " |"
-  end
-  return out
+  return rows_of({ "format", "what it is", "read", "saved", "endings" }, function(add)
+    for _, name in ipairs(formats.names) do
+      local f = formats.by_name[name]
+      add(code(name), f.text, table.concat(f.loads or {}, ", "),
+        table.concat(f.saves or {}, ", "), formats.endings { name })
+    end
+  end)
 end
 
 function make.schedulers()
-  local out = { "| scheduler | order, and who runs | options | source |", "|---|---|---|---|" }
-  for _, name in ipairs(gang.in_order) do
-    local keys = {}
-    for _, o in ipairs(described "cluster.simulate") do
-      if o.readers and o.readers[name] then keys[#keys + 1] = "`" .. o.key .. "`" end
+  return rows_of({ "scheduler", "order, and who runs", "options", "source" }, function(add)
+    for _, name in ipairs(gang.in_order) do
+      local keys = {}
+      for _, o in ipairs(described "cluster.simulate") do
+        if o.readers and o.readers[name] then keys[#keys + 1] = code(o.key) end
+      end
+      add(code(name), gang.text(name), table.concat(keys, ", "), gang.source(name) or "")
     end
-    out[#out + 1] = ("| `%s` | %s | %s | %s |"):format(name, gang.text(name),
-      table.concat(keys, ", "), gang.source(name) or "")
-  end
-  return out
+  end)
 end
 
 function make.values(option)
-  local out = { ("| `%s` | |"):format(option), "|---|---|" }
-  for _, v in ipairs(rules.values) do
-    if v.option == option then out[#out + 1] = ("| `%s` | %s |"):format(v.name, v.rule) end
-  end
-  return out
+  return rows_of({ code(option), "" }, function(add)
+    for _, v in ipairs(rules.values) do
+      if v.option == option then add(code(v.name), v.rule) end
+    end
+  end)
 end
 
 local function range(o)
   if o.choices then
     local names = {}
-    for i, choice in ipairs(o.choices) do names[i] = "`" .. choice.name .. "`" end
+    for i, choice in ipairs(o.choices) do names[i] = code(choice.name) end
     return table.concat(names, ", ")
   end
   if not o.low and not o.high and not o.above then return "" end
   if o.low == -math.huge then return o.high and "at most " .. core.number_text(o.high) or "" end
-  local low = (o.off and "false, or " or "") .. (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
+  local low = (o.off and "false, or " or "")
+    .. (o.above and "above %s" or "from %s"):format(core.number_text(o.low or 0))
   return o.high and o.high < math.huge and low .. " to " .. core.number_text(o.high) or low
 end
 
@@ -76,32 +86,35 @@ local function from_key(name, from)
   return out
 end
 
+-- One item for each option: its type, default and legal values in brackets, then what it decides.
 function make.options(name, from)
-  local out = { "| option | type | default | legal | what it decides |", "|---|---|---|---|---|" }
+  local out = {}
   for _, o in ipairs(from_key(name, from)) do
-    local readers = readers_of(name, o.key)
+    local readers, legal = readers_of(name, o.key), range(o)
     local only = readers and table.concat(readers, ", ") or o.only
-    only = only and " (" .. only .. ")" or ""
-    out[#out + 1] = ("| `%s` | %s | %s | %s | %s%s |"):format(o.key, o.type, o.default, range(o), o.text, only)
+    local facts = o.type .. (legal == "" and "" or (o.choices and ": " or " ") .. legal)
+      .. (o.default == "" and "" or "; default " .. o.default)
+    local text = ("%s (%s): %s%s"):format(code(o.key), facts, o.text,
+      only and " (" .. only .. ")" or "")
+    for _, line in ipairs(markdown.wrap(text, "- ", "  ")) do out[#out + 1] = line end
   end
   return out
 end
 
 function make.choices(name, from)
-  local out = { "| option | choice | |", "|---|---|---|" }
-  for _, o in ipairs(from_key(name, from)) do
-    for _, choice in ipairs(o.choices or {}) do
-      out[#out + 1] = ("| `%s` | `%s` | %s |"):format(o.key, choice.name, choice.text)
+  return rows_of({ "option", "choice", "" }, function(add)
+    for _, o in ipairs(from_key(name, from)) do
+      for _, choice in ipairs(o.choices or {}) do add(code(o.key), code(choice.name), choice.text) end
     end
-  end
-  return out
+  end)
 end
 
 --- The text with its tables regenerated, and their number.
 function tables.renew(text)
   local pattern = "(<!%-%- table: (%S+) ?(%S*) ?(%S*) %-%->\n\n?).-(\n?<!%-%- end of table %-%->)"
   return text:gsub(pattern, function(head, kind, what, from, tail)
-    return head:gsub("\n+$", "\n\n") .. table.concat(make[kind](what, from), "\n") .. "\n\n" .. tail:gsub("^\n+", "")
+    return head:gsub("\n+$", "\n\n") .. table.concat(make[kind](what, from), "\n") .. "\n\n"
+      .. tail:gsub("^\n+", "")
   end)
 end
 

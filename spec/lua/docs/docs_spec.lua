@@ -1,4 +1,4 @@
--- Lua, JSON and sh blocks of README.md and docs/*.md run, and print what they say.
+-- Lua, JSON and sh blocks of README.md and docs/ run, and print what they say.
 local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"
@@ -35,7 +35,7 @@ local function run(command)
 end
 
 local documents = {}
-for path in capture("ls README.md docs/*.md"):gmatch("%S+") do documents[#documents + 1] = path end
+for path in capture("find README.md docs -name '*.md' | LC_ALL=C sort"):gmatch("%S+") do documents[#documents + 1] = path end
 
 describe("the documents", function()
   before_each(function() scratch = capture("mktemp -d"):gsub("%s+$", "") end)
@@ -98,7 +98,7 @@ describe("the documents", function()
 
     for _, block in ipairs(blocks.those(list, "sh")) do
       local commands = {}
-      for line in block.text:gmatch("[^\n]+") do
+      for line in block.text:gsub("\\\n%s*", ""):gmatch("[^\n]+") do
         local words = line:match("^%s*berth (.*)") or line:match("^%s*scripts/berth (.*)")
         if words then commands[#commands + 1] = { line = line, words = words } end
         local input, piped = line:match("^%s*(.+) | berth (.*)")
@@ -121,7 +121,8 @@ describe("the documents", function()
   end
 
   it("have the tables that the descriptors make (scripts/docs-tables makes them anew)", function()
-    local tables = dofile "scripts/tools/docs_tables.lua"
+    package.path = "scripts/tools/?.lua;" .. package.path
+    local tables = require "docs_tables"
     local count = 0
     for _, path in ipairs(documents) do
       local text = read(path)

@@ -1,0 +1,133 @@
+--- Markdown within 100 columns: paragraphs, and tables or what replaces them. A table with a row
+-- that is too long becomes several tables, each with its key columns and some of the others, or,
+-- if its cells are phrases, a list.
+local markdown = {}
+
+local COLUMNS = 100
+local PHRASE = 45 -- columns of a cell that is a phrase
+
+--- Characters of a text in UTF-8.
+function markdown.length(text) return #(text:gsub("[\128-\191]", "")) end
+
+local length = markdown.length
+
+local function widest(lines)
+  local most = 0
+  for _, line in ipairs(lines) do most = math.max(most, length(line)) end
+  return most
+end
+
+-- Words that stay on one line: short code, and what would begin a list or a heading.
+local function pieces(text)
+  local list = {}
+  for word in text:gmatch("%S+") do
+    local last = list[#list] or ""
+    local open = select(2, last:gsub("`", "")) % 2 == 1 and #last + #word < 60
+    if last ~= "" and (open or word:find("^[-+*=]$") or word:find("^%d+[.)]$")
+        or word:find("^[#>|]")) then
+      list[#list] = last .. " " .. word
+    else
+      list[#list + 1] = word
+    end
+  end
+  return list
+end
+
+--- The lines of a text that begins with `first`, and with `rest` on all but the first line.
+function markdown.wrap(text, first, rest)
+  local out, line, start = {}, first, true
+  for _, piece in ipairs(pieces(text)) do
+    if not start and length(line) + 1 + length(piece) > COLUMNS then
+      out[#out + 1], line, start = line, rest, true
+    end
+    line, start = line .. (start and "" or " ") .. piece, false
+  end
+  out[#out + 1] = line
+  return out
+end
+
+-- Lines of a table with only these columns.
+local function rendered(head, rows, columns)
+  local function row_of(cells)
+    local kept = {}
+    for i, c in ipairs(columns) do kept[i] = cells[c] == "" and "" or cells[c] .. " " end
+    return "| " .. table.concat(kept, "| ") .. "|"
+  end
+  local out = { row_of(head), "|" .. ("---|"):rep(#columns) }
+  for _, cells in ipairs(rows) do out[#out + 1] = row_of(cells) end
+  return out
+end
+
+-- 1 .. last, then from .. to.
+local function columns_of(last, from, to)
+  local list = {}
+  for c = 1, last do list[c] = c end
+  for c = from, to do list[#list + 1] = c end
+  return list
+end
+
+-- How many of the first columns tell the rows apart; nil if all of them do not.
+local function keys(head, rows)
+  for k = 1, #head - 1 do
+    local seen, unique = {}, true
+    for _, cells in ipairs(rows) do
+      local key = table.concat(cells, "\n", 1, k)
+      unique = unique and not seen[key]
+      seen[key] = true
+    end
+    if unique then return k end
+  end
+end
+
+-- Several tables of as many columns each, as few as fit; nil if a column is too wide.
+local function split(head, rows)
+  local k = keys(head, rows)
+  for n = 2, k and #head - k or 0 do
+    local each, out = math.ceil((#head - k) / n), {}
+    for from = k + 1, #head, each do
+      if #out > 0 then out[#out + 1] = "" end
+      local columns = columns_of(k, from, math.min(from + each - 1, #head))
+      for _, line in ipairs(rendered(head, rows, columns)) do out[#out + 1] = line end
+    end
+    if widest(out) <= COLUMNS then return out end
+  end
+end
+
+local function are_phrases(head, rows)
+  local cells, phrases = 0, 0
+  for _, row in ipairs(rows) do
+    for c = 2, #head do
+      cells, phrases = cells + 1, phrases + (length(row[c]) > PHRASE and 1 or 0)
+    end
+  end
+  return #head < 4 or phrases > 0.08 * cells
+end
+
+--- One item for each row: its first cell, the second, then each other one after its heading.
+function markdown.list(head, rows)
+  local out = {}
+  for _, row in ipairs(rows) do
+    local text = (row[1]:find("`", 1, true) and "%s:" or "**%s**:"):format(row[1])
+    for c = 2, #head do
+      if row[c] ~= "" then
+        local name = (c > 2 and head[c] ~= "") and head[c] .. ": " or ""
+        local sentence = text:find("[.]$")
+        local stop = (sentence or text:find("[:;]$")) and "" or ";"
+        text = text .. stop .. " " .. (sentence and name:gsub("^%l", string.upper) or name) .. row[c]
+      end
+    end
+    for _, line in ipairs(markdown.wrap(text, "- ", "  ")) do out[#out + 1] = line end
+  end
+  return out
+end
+
+--- Lines that show a table.
+-- @tparam {string,...} head headings
+-- @tparam {{string,...},...} rows a cell for each heading
+function markdown.table(head, rows)
+  local whole = rendered(head, rows, columns_of(#head, 1, 0))
+  if widest(whole) <= COLUMNS then return whole end
+  return not are_phrases(head, rows) and split(head, rows) or markdown.list(head, rows)
+end
+
+return markdown
