@@ -1,7 +1,8 @@
 -- Every placer on 20 pairs of graph and topology, as the Markdown of docs/how-good.md; `--help`
 -- prints the usage.
-package.path = "scripts/bench/?.lua;spec/?.lua;" .. package.path
+package.path = "scripts/bench/?.lua;scripts/tools/?.lua;spec/?.lua;" .. package.path
 local lineup = require "how_good.lineup"
+local markdown = require "markdown"
 local measure = require "how_good.measure"
 local all = require "how_good.pairs"
 local text = require "how_good.text"
@@ -134,4 +135,4 @@ end
 local results, skipped = run(o)
 if #results == 0 then refuse("no pair is left") end
 o.skipped, o.interpreter = skipped, jit and jit.version:match("^%S+") or _VERSION -- luacheck: globals jit
-io.write(text.document(results, o))
+io.write(markdown.narrow(text.document(results, o)))

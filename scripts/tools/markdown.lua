@@ -58,11 +58,10 @@ local function rendered(head, rows, columns)
   return out
 end
 
--- 1 .. last, then from .. to.
-local function columns_of(last, from, to)
+-- 1 .. last.
+local function first(last)
   local list = {}
   for c = 1, last do list[c] = c end
-  for c = from, to do list[#list + 1] = c end
   return list
 end
 
@@ -79,18 +78,23 @@ local function keys(head, rows)
   end
 end
 
--- Several tables of as many columns each, as few as fit; nil if a column is too wide.
+-- Several tables, each with the key columns and as many of the next as fit; nil if one is too wide.
 local function split(head, rows)
   local k = keys(head, rows)
-  for n = 2, k and #head - k or 0 do
-    local each, out = math.ceil((#head - k) / n), {}
-    for from = k + 1, #head, each do
-      if #out > 0 then out[#out + 1] = "" end
-      local columns = columns_of(k, from, math.min(from + each - 1, #head))
-      for _, line in ipairs(rendered(head, rows, columns)) do out[#out + 1] = line end
-    end
-    if widest(out) <= COLUMNS then return out end
+  local out, c = {}, k and k + 1
+  while c and c <= #head do
+    local columns, fits = first(k), {}
+    repeat
+      columns[#columns + 1] = c
+      local lines = rendered(head, rows, columns)
+      if widest(lines) > COLUMNS then break end
+      fits, c = lines, c + 1
+    until c > #head
+    if #fits == 0 then return nil end
+    if #out > 0 then out[#out + 1] = "" end
+    for _, line in ipairs(fits) do out[#out + 1] = line end
   end
+  return c and out
 end
 
 local function are_phrases(head, rows)
@@ -125,9 +129,43 @@ end
 -- @tparam {string,...} head headings
 -- @tparam {{string,...},...} rows a cell for each heading
 function markdown.table(head, rows)
-  local whole = rendered(head, rows, columns_of(#head, 1, 0))
+  local whole = rendered(head, rows, first(#head))
   if widest(whole) <= COLUMNS then return whole end
   return not are_phrases(head, rows) and split(head, rows) or markdown.list(head, rows)
+end
+
+-- Cells of a line of a table; a bar within a cell is escaped.
+local function cells_of(line)
+  local cells = {}
+  for cell in line:gsub("\\|", "\1"):gsub("^|", ""):gmatch("([^|]*)|") do
+    cells[#cells + 1] = cell:match("^%s*(.-)%s*$"):gsub("\1", "\\|")
+  end
+  return cells
+end
+
+-- What shows the table of these lines.
+local function narrowed(lines)
+  if widest(lines) <= COLUMNS then return lines end
+  local head, rows = cells_of(lines[1]), {}
+  for i = 3, #lines do
+    rows[i - 2] = cells_of(lines[i])
+    for c = #rows[i - 2] + 1, #head do rows[i - 2][c] = "" end
+  end
+  return markdown.table(head, rows)
+end
+
+--- The text with its tables within 100 columns.
+function markdown.narrow(text)
+  local out, rows = {}, {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do
+    if line:find("^|") then
+      rows[#rows + 1] = line
+    else
+      for _, row in ipairs(rows[1] and narrowed(rows) or {}) do out[#out + 1] = row end
+      out[#out + 1], rows = line, {}
+    end
+  end
+  return table.concat(out, "\n")
 end
 
 return markdown

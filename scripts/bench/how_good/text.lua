@@ -139,7 +139,7 @@ end
 
 local function placers_table(out, sums, n)
   header(out, { "placer", ("to the best, on the %d pairs that all answer"):format(n), "seeds",
-    "to the best, all its answers", "to the bound, all its answers", "worst, to the best", "best", "within 1 %", "answers", "oom",
+    "to the best, all its answers", "to the bound, all its answers", "worst", "best", "within 1 %", "answers", "oom",
     "refused" })
   for _, s in ipairs(sums) do
     table_row(out, { s.name, geometric(s.common), s.seeds, geometric(s.to_best), geometric(s.to_bound), ("%.2f"):format(s.worst),
@@ -161,7 +161,7 @@ local function matrix(out, results, which)
   for _, result in ipairs(results) do head[#head + 1] = result.id end
   header(out, head)
   for i, first in ipairs(results[1].rows) do
-    local cells = { first.name }
+    local cells = { results[1].entries[i].reference and "reference" or first.name }
     for _, result in ipairs(results) do cells[#cells + 1] = cell(result, result.rows[i], which) end
     table_row(out, cells)
   end
@@ -260,7 +260,7 @@ end
 
 local function times(out, results, sums, about)
   out[#out + 1] = "## Times of this run\n"
-  line(out, "%s, %s; machine yardstick %s (results.md, Speed). CPU seconds of placing alone, one thread;", about.date,
+  line(out, "%s, %s; machine yardstick %s ([Speed](results/speed.md)).\nCPU seconds of placing alone, one thread;", about.date,
     about.interpreter, about.yardstick)
   line(out, "of the reference its own calls. Seed %d;", about.seed)
   out[#out + 1] = "other seeds take as long again.\n"

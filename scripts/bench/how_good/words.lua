@@ -90,9 +90,9 @@ gradient is all-reduced over both, priced as hierarchical.
 
 words.published = [[
 Published values are those of a study of DOPPLER's graphs with the same perturbed times, first in,
-first out ([results.md](results.md)): the least step time found by much longer searches, and a bound
-for every schedule. For the other pairs no comparable values are published: only measured steps, or
-other objectives.
+first out ([results](results/doppler.md)): the least step time found by much longer searches, and a
+bound for every schedule. For the other pairs no comparable values are published: only measured
+steps, or other objectives.
 ]]
 
 words.gaps = [[

@@ -352,13 +352,21 @@ describe("docs/how-good.md", function()
     local n = #rows_of(document, "The pairs") - 1
     for _, heading in ipairs { "Step time over the best found",
       "Step time over the lower bound" } do
-      local rows, names = rows_of(document, heading), {}
-      for i, cells in ipairs(rows) do
-        assert.equal(n + 1, #cells)
-        if i > 1 then names[i - 1] = cells[1] end
-        for k = 2, #cells do assert.is_true((tonumber((cells[k]:gsub("%*", ""))) or 1) >= 1) end
+      -- the columns of a placer are in several tables
+      local names, columns = {}, {}
+      local section = document:match("\n## " .. heading .. "\n(.-)\n## ")
+      for name, cells in section:gmatch("\n| ([^|]+) |([^\n]*)|") do
+        if not columns[name] then names[#names + 1], columns[name] = name, 0 end
+        for ratio in cells:gmatch("[^| *]+") do
+          columns[name] = columns[name] + 1
+          assert.is_true(name == "placer" or (tonumber(ratio) or 1) >= 1)
+        end
       end
-      assert.same(measure.names(lineup.defaults), names)
+      local expected = measure.names(lineup.defaults)
+      table.insert(expected, 1, "placer")
+      expected[#expected] = "reference"
+      assert.same(expected, names)
+      for _, each in ipairs(names) do assert.equal(n, columns[each]) end
     end
   end)
 end)
@@ -417,7 +425,7 @@ describe("its command", function()
     local command = "scripts/bench/how-good --pairs 5 --calls 40 --refine 40 --tries 2 --seeds 1"
     assert.is_truthy(out:find("\n    " .. command .. "\n", 1, true), out)
     assert.is_truthy(out:find("\ntoday, ", 1, true))
-    assert.equal("VGG-19, training, batch 64, layers", rows_of(out, "The pairs")[2][2])
+    assert.is_truthy(out:find("VGG-19, training, batch 64, layers", 1, true))
   end)
 
   it("leaves out what has no file", function()
