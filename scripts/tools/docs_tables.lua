@@ -1,6 +1,7 @@
 --- Tables of the documentation, generated from descriptors. A table is between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->,
---   <!-- table: values OPTION -->, <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->
+--   <!-- table: values OPTION -->, <!-- table: options FUNCTION -->,
+--   <!-- table: choices FUNCTION -->,
 --   <!-- end of table -->
 -- After FUNCTION an option key may follow: the table begins with it.
 require "berth.help" -- loads what declares options
@@ -104,7 +105,9 @@ end
 function make.choices(name, from)
   return rows_of({ "option", "choice", "" }, function(add)
     for _, o in ipairs(from_key(name, from)) do
-      for _, choice in ipairs(o.choices or {}) do add(code(o.key), code(choice.name), choice.text) end
+      for _, choice in ipairs(o.choices or {}) do
+        add(code(o.key), code(choice.name), choice.text)
+      end
     end
   end)
 end

@@ -1,10 +1,10 @@
 --- Markdown within 100 columns: paragraphs, and tables or what replaces them. A table with a row
 -- that is too long becomes several tables, each with its key columns and some of the others, or,
--- if its cells are phrases, a list.
+-- if its cells are longer, a list.
 local markdown = {}
 
 local COLUMNS = 100
-local PHRASE = 45 -- columns of a cell that is a phrase
+local NAME, PHRASE = 30, 45 -- most columns of a name, and of a cell that is a value
 
 --- Characters of a text in UTF-8.
 function markdown.length(text) return #(text:gsub("[\128-\191]", "")) end
@@ -111,13 +111,13 @@ end
 function markdown.list(head, rows)
   local out = {}
   for _, row in ipairs(rows) do
-    local text = (row[1]:find("`", 1, true) and "%s:" or "**%s**:"):format(row[1])
+    local is_name = length(row[1]) <= NAME and not row[1]:find("`", 1, true)
+    local text = (is_name and "**%s**:" or "%s:"):format(row[1])
     for c = 2, #head do
       if row[c] ~= "" then
         local name = (c > 2 and head[c] ~= "") and head[c] .. ": " or ""
-        local sentence = text:find("[.]$")
-        local stop = (sentence or text:find("[:;]$")) and "" or ";"
-        text = text .. stop .. " " .. (sentence and name:gsub("^%l", string.upper) or name) .. row[c]
+        if text:find("[.]$") then name = name:gsub("^%l", string.upper) end
+        text = text .. (text:find("[.:;]$") and " " or "; ") .. name .. row[c]
       end
     end
     for _, line in ipairs(markdown.wrap(text, "- ", "  ")) do out[#out + 1] = line end

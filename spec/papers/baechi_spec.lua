@@ -49,7 +49,7 @@ describe("the operator graphs of the dnn-partitioning set", function()
     { "resnet50_training", 685.5, 1730.0 }, { "bert_L-12_training", 1891.8, 3393.1 },
   }
   -- m-SCT's figures depend on which of many optimal solutions its program has: the range that two
-  -- dozen vertices span (docs/results.md), and ours in it.
+  -- dozen vertices span (docs/results/baechi.md), and ours in it.
   local sct_ranges = { -- ms: queue, simulated; parallel, planned
     ["bert_l-3_training"] = { 172, 253, 116.6, 117.2 },
       ["bert_l-6_training"] = { 296, 432, 181.6, 182.4 },

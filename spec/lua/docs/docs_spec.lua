@@ -35,7 +35,9 @@ local function run(command)
 end
 
 local documents = {}
-for path in capture("find README.md docs -name '*.md' | LC_ALL=C sort"):gmatch("%S+") do documents[#documents + 1] = path end
+for path in capture("find README.md CONTRIBUTING.md docs -name '*.md' | sort"):gmatch("%S+") do
+  documents[#documents + 1] = path
+end
 
 describe("the documents", function()
   before_each(function() scratch = capture("mktemp -d"):gsub("%s+$", "") end)
