@@ -1,9 +1,5 @@
-/* Recipe: a file format that is read. To add one: copy this file to core/io/readers/ under the
- * name of the format, change it, and add its line, X(pairs) here, to BERTH_I_READERS in
- * core/io/formats_internal.h. Its spec is like spec/c/io/formats.c. berth_formats, berth.load,
- * the command line's --format and help follow; scripts/docs-tables adds it to docs/formats.md.
- *
- * This one reads the number of ops, then producer, consumer and bytes of each edge:
+/* Recipe: a file format that is read; CONTRIBUTING.md says where it goes. This one reads the
+ * number of ops, then producer, consumer and bytes of each edge:
  *   ops 3
  *   0 1 8e6 */
 #include "io/formats_internal.h"

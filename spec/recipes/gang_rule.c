@@ -1,9 +1,5 @@
-/* Recipe: a rule of gang schedulers. To add one: copy this file to core/gang/ under the name of the
- * rule, change it, and add its line, X(MOST, most) here, to the end of BERTH_GANG_RULES in
- * core/include/berth/gang.h. Its spec is like spec/lua/gang/gang_spec.lua. Lua's scheduler names,
- * `berth cluster --scheduler` and help follow; scripts/docs-tables adds it to docs/cluster.md.
- *
- * This one serves the job with the most GPUs first; others pause. */
+/* Recipe: a rule of gang schedulers; CONTRIBUTING.md says where it goes. This one serves the job
+ * with the most GPUs first; others pause. */
 #include "gang_internal.h"
 
 /* Least rank first; equal ones by the number of the job. */

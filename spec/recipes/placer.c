@@ -1,11 +1,6 @@
-/* Recipe: a placer. To add one: copy this file to core/place/placers/ under the name of the
- * placer, change it, and add its line, X(even_blocks) here, to BERTH_I_PLACERS in
- * core/place/place_internal.h. Its spec is like spec/c/place/baselines.c. berth_placers,
- * berth.place, berth.compare, the command line and help follow; scripts/docs-tables adds it to
- * docs/placers.md.
- *
- * This one cuts the ops, in the order of their numbers, into one block for each device. It only
- * chooses devices: berth_i_place_devices keeps memory and plans. */
+/* Recipe: a placer; CONTRIBUTING.md says where it goes. This one cuts the ops, in the order of
+ * their numbers, into one block for each device. It only chooses devices: berth_i_place_devices
+ * keeps memory and plans. */
 #include "place/place_internal.h"
 
 static int32_t first_that_can(const berth_i_units *u, int32_t unit, int32_t from) {

@@ -1,4 +1,4 @@
--- Recipes: what a newcomer adds compiles as its comment says, and works from Lua.
+-- Recipes: what a newcomer adds compiles as CONTRIBUTING.md says, and works.
 local read = require("support.shell").read
 
 -- A recipe is one C file and one line of a list, which are linked with the library into a module.
@@ -56,6 +56,28 @@ local recipes = {
       assert(contains(berth.cluster.schedulers, "most"))
       assert(tostring(berth.help "most"):find("most first", 1, true))]],
   },
+}
+
+-- Recipes in Lua are files of one's own: nothing is compiled.
+local in_lua = {
+  { file = "policy.lua", use = function(berth, policy)
+    -- two chains of two ops of 1 s that take 4 bytes each: a device for each chain
+    local op = { seconds = 1 }
+    local g = assert(berth.graph { ops = { op, op, op, op }, edges = { { 1, 2, 4 }, { 3, 4, 4 } } })
+    local t = berth.topology.mesh(2, { bandwidth = "1 B/s" })
+    local p = assert(berth.place(g, t, policy))
+    assert.equal("stay", p.placer)
+    assert.same({ p[1], p[1] }, { p[2], 3 - p[3] })
+    assert.equal(p[3], p[4])
+    assert.equal(2, berth.simulate(g, t, p).makespan)
+  end },
+  { file = "scheduler.lua", use = function(berth, scheduler)
+    -- one machine: the third job, of 1 s, overtakes the second
+    local jobs = { { arrival = 0, work = 3 }, { arrival = 1, work = 5 }, { arrival = 2, work = 1 } }
+    local r = assert(berth.cluster.simulate(jobs, 1, scheduler))
+    assert.same({ 0, 4, 3 }, { r.records[1].start, r.records[2].start, r.records[3].start })
+    assert.equal(3, r.summary.done)
+  end },
 }
 
 -- What the `use` of a recipe may call.
@@ -202,12 +224,27 @@ describe("a recipe", function()
         root, root, scratch)
       run(("cd '%s' && %s '%s' use.lua"):format(scratch, paths, LUA))
     end)
+  end
+end)
 
-    it("says where it goes: " .. recipe.file, function()
-      local text = read("spec/recipes/" .. recipe.file)
+describe("a recipe in Lua", function()
+  for _, recipe in ipairs(in_lua) do
+    it("is one file: " .. recipe.file, function()
+      recipe.use(require "berth", dofile("spec/recipes/" .. recipe.file))
+    end)
+  end
+end)
+
+describe("CONTRIBUTING.md", function()
+  it("has every recipe, with its folder, its list and its line", function()
+    local text = read("CONTRIBUTING.md")
+    for _, path in ipairs(lines("ls spec/recipes/*.c spec/recipes/*.lua")) do
+      if not path:find("_spec") then assert.is_truthy(text:find(path, 1, true), path) end
+    end
+    for _, recipe in ipairs(recipes) do
       for _, what in ipairs { recipe.to:match("^.*/"), recipe.list, recipe.header, recipe.line } do
         assert.is_truthy(text:find(what, 1, true), what)
       end
-    end)
-  end
+    end
+  end)
 end)
