@@ -134,4 +134,10 @@ describe("the documents", function()
     end
     assert.is_true(count >= 16)
   end)
+
+  it("have the picture that the floors of the rooms make", function()
+    package.path = "scripts/tools/?.lua;" .. package.path
+    local picture = require("rooms_picture").draw(require "support.floors")
+    assert.equal(picture, read("docs/pictures/rooms.svg"))
+  end)
 end)
