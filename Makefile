@@ -100,8 +100,8 @@ $(BUILD)/berth.pc: FORCE
 
 # ---- tests -----------------------------------------------------------------
 
-$(BUILD)/null_calls.h: scripts/tools/null_calls.lua $(wildcard core/include/berth/*.h)
-	lua5.4 $^ > $@
+$(BUILD)/null_calls.h: scripts/tools/null_calls.lua scripts/tools/headers.lua $(HEADERS)
+	lua5.4 $< $(HEADERS) > $@
 $(BUILD)/spec/base/null_objects: $(BUILD)/null_calls.h
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h spec/c/*/*.h) $(LIB_A)
 	@mkdir -p $(@D)
@@ -146,7 +146,7 @@ env:
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
 	@echo 'export BERTH_BUILD="$(abspath $(BUILD))"'
 docs:
-	ldoc -q -d $(BUILD)/docs -c config.ld .
+	scripts/docs $(BUILD)/docs
 clean:
 	rm -rf $(BUILD)
 

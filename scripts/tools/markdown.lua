@@ -134,6 +134,20 @@ function markdown.table(head, rows)
   return not are_phrases(head, rows) and split(head, rows) or markdown.list(head, rows)
 end
 
+--- The anchors of headings, in order: lower case, without punctuation, hyphens for spaces; of equal
+-- ones the second has "-1" at its end.
+function markdown.anchors(headings)
+  local list, taken = {}, {}
+  for i, heading in ipairs(headings) do
+    local name = heading:lower():gsub("%[(.-)%]%(.-%)", "%1")
+      :gsub("[^%w%s_\128-\255-]", ""):gsub("%s", "-")
+    local free, k = name, 0
+    while taken[free] do k, free = k + 1, name .. "-" .. k + 1 end
+    list[i], taken[free] = free, true
+  end
+  return list
+end
+
 -- Cells of a line of a table; a bar within a cell is escaped.
 local function cells_of(line)
   local cells = {}

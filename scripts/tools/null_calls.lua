@@ -17,11 +17,15 @@ local OPTIONAL = {
   berth_params_load = { adam = true },
 }
 
+package.path = arg[0]:match("^(.*/)") .. "?.lua;" .. package.path
+local declarations = require("headers").declarations
+local read = require("source").read
+
 local headers, is_opaque = {}, {}
 for i, path in ipairs(arg) do
-  local f = assert(io.open(path))
-  headers[i] = f:read("a"):gsub("/%*.-%*/", "")
-  f:close()
+  local code = {}
+  for _, d in ipairs(declarations(read(path))) do code[#code + 1] = d.code end
+  headers[i] = table.concat(code, "\n")
   for tag, name in headers[i]:gmatch "typedef struct ([%w_]+) ([%w_]+);" do
     is_opaque[name] = not headers[i]:find("struct " .. tag .. "%s*{")
   end

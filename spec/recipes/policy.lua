@@ -1,6 +1,6 @@
--- Recipe: a policy in Lua. It needs no change of berth: copy this file beside your script, change it,
--- and pass what it returns to berth.place, berth.compare, berth.portfolio or berth.pipeline in the
--- place of a placer's name. docs/lua.md has the other functions of a policy.
+-- Recipe: a policy in Lua. berth does not change: copy this file beside your script, change it, and
+-- pass what it returns to berth.place, berth.compare, berth.portfolio or berth.pipeline in the place
+-- of a placer's name. docs/lua.md has the other functions of a policy.
 --
 -- This one leaves an op on the device of its first producer, unless another device finishes it
 -- earlier by more than a tenth of the op's time.

@@ -1,5 +1,5 @@
--- Recipe: a scheduler in Lua. It needs no change of berth: copy this file beside your script, change
--- it, and pass what it returns to berth.cluster.simulate in the place of a scheduler's name.
+-- Recipe: a scheduler in Lua. berth does not change: copy this file beside your script, change it,
+-- and pass what it returns to berth.cluster.simulate in the place of a scheduler's name.
 -- docs/cluster.md has the other methods, the plans and the view.
 --
 -- This one gives idle machines to the waiting jobs with the least work; a running job is not

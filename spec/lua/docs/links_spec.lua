@@ -28,24 +28,18 @@ local function exists(path)
   return file ~= nil
 end
 
--- The anchors of a file: headings in lower case, without punctuation, hyphens for spaces; of equal
--- ones the second has "-1" at its end.
+-- The anchors of a file.
 local anchors_of = {}
 local function anchors(path)
-  if anchors_of[path] then return anchors_of[path] end
-  local set = {}
-  for _, line in ipairs(prose(shell.read(path))) do
-    local heading = line:match("^#+%s+(.-)%s*$")
-    if heading then
-      local name = heading:lower():gsub("%[(.-)%]%(.-%)", "%1")
-        :gsub("[^%w%s_\128-\255-]", ""):gsub("%s", "-")
-      local free, k = name, 0
-      while set[free] do k, free = k + 1, name .. "-" .. k + 1 end
-      set[free] = true
+  if not anchors_of[path] then
+    local headings, set = {}, {}
+    for _, line in ipairs(prose(shell.read(path))) do
+      headings[#headings + 1] = line:match("^#+%s+(.-)%s*$")
     end
+    for _, name in ipairs(markdown.anchors(headings)) do set[name] = true end
+    anchors_of[path] = set
   end
-  anchors_of[path] = set
-  return set
+  return anchors_of[path]
 end
 
 -- "a/b" and "../c.md": "a/c.md".
