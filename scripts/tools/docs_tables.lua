@@ -93,8 +93,9 @@ function make.options(name, from)
   for _, o in ipairs(from_key(name, from)) do
     local readers, legal = readers_of(name, o.key), range(o)
     local only = readers and table.concat(readers, ", ") or o.only
+    local default = o.default:match("^none; (.*)") or o.default ~= "" and "default " .. o.default
     local facts = o.type .. (legal == "" and "" or (o.choices and ": " or " ") .. legal)
-      .. (o.default == "" and "" or "; default " .. o.default)
+      .. (default and "; " .. default or "")
     local text = ("%s (%s): %s%s"):format(code(o.key), facts, o.text,
       only and " (" .. only .. ")" or "")
     for _, line in ipairs(markdown.wrap(text, "- ", "  ")) do out[#out + 1] = line end
@@ -103,10 +104,10 @@ function make.options(name, from)
 end
 
 function make.choices(name, from)
-  return rows_of({ "option", "choice", "" }, function(add)
+  return rows_of({ "option, choice", "" }, function(add)
     for _, o in ipairs(from_key(name, from)) do
       for _, choice in ipairs(o.choices or {}) do
-        add(code(o.key), code(choice.name), choice.text)
+        add(code(o.key) .. ", " .. code(choice.name), choice.text)
       end
     end
   end)
