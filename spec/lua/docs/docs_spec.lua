@@ -1,4 +1,4 @@
--- Lua, JSON and sh blocks of README.md and docs/ run, and print what they say.
+-- Lua, JSON and sh blocks of README.md and docs/*.md run, and print what they say.
 local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"
