@@ -16,13 +16,21 @@ local function words(text)
   return out
 end
 
--- Rows of the page by document: number, always and sometimes (sets of fields).
+-- The items of the lists of the page, each on one line.
+local function items()
+  local text = ("\n" .. shell.read("docs/json.md")):gsub("\n  ", " ")
+  return text:gmatch "\n(%- [^\n]+)"
+end
+
+-- Items of the page by document: number, always and sometimes (sets of fields).
 local function page()
   local out = {}
-  for line in shell.read("docs/json.md"):gmatch "[^\n]+" do
-    local name, number, always, sometimes = line:match "^| `([^|]+)` | (%d+) | ([^|]*) | ([^|]*) |$"
+  for item in items() do
+    local name, number, fields = item:match "^%- `([^`]+)` %(schema (%d+)%): (.*)$"
     if name then
       local row = { schema = tonumber(number), always = {}, sometimes = {} }
+      local always, sometimes = fields:match "^(.-); only sometimes: (.*)$"
+      always, sometimes = always or fields, sometimes or ""
       for field in always:gmatch "`([%w_]+)`" do row.always[field] = true end
       for field in sometimes:gmatch "`([%w_]+)`" do row.sometimes[field] = true end
       out[name] = row
@@ -34,8 +42,8 @@ end
 -- Fields of the objects in documents: by document and "field" or "field[]", a set.
 local function inner()
   local out = {}
-  for line in shell.read("docs/json.md"):gmatch "[^\n]+" do
-    local names, object, fields = line:match "^| (`[^|]+`) | `([%w_]+%[?%]?)` | ([^|]*) |$"
+  for line in items() do
+    local object, names, fields = line:match "^%- `([%w_]+%[?%]?)` of (`[^:]+`): (.*)$"
     for name in (names or ""):gmatch "`([^`]+)`" do
       local row = { line = line, fields = {} }
       for field in fields:gmatch "`([%w_]+)`" do row.fields[field] = true end
