@@ -171,14 +171,19 @@ end
 --- The text with its tables within 100 columns.
 function markdown.narrow(text)
   local out, rows = {}, {}
+  local function flush()
+    for _, row in ipairs(rows[1] and narrowed(rows) or {}) do out[#out + 1] = row end
+    rows = {}
+  end
   for line in (text .. "\n"):gmatch("(.-)\n") do
     if line:find("^|") then
       rows[#rows + 1] = line
     else
-      for _, row in ipairs(rows[1] and narrowed(rows) or {}) do out[#out + 1] = row end
-      out[#out + 1], rows = line, {}
+      flush()
+      out[#out + 1] = line
     end
   end
+  flush()
   return table.concat(out, "\n")
 end
 
