@@ -23,8 +23,7 @@ static berth_status search_again(berth_cost *cost, const berth_place_options *op
 
 /* ---- further starts: answers of quick placers ---- */
 
-/* The trivial ones first: few calls are spent on these, so that the answer is never worse. The
- * agent, last, has calls of its own. */
+/* The trivial ones first: few calls are spent on these, so that the answer is never worse. */
 static const struct quick {
   const berth_i_placer *placer;
   berth_coarsen coarsen;
@@ -34,49 +33,68 @@ static const struct quick {
               { &berth_i_placer_critical_path, BERTH_COARSEN_NONE },
               { &berth_i_placer_heft, BERTH_COARSEN_NONE },
               { &berth_i_placer_etf, BERTH_COARSEN_COPLACE },
-              { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE },
-              { &berth_i_placer_agent, BERTH_COARSEN_NONE } };
+              { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE } };
 enum {
   QUICK = sizeof quick / sizeof *quick,
   OWN = 2,
   AGENT_CALLS = 50,
-  AGENT_FROM = 20 * AGENT_CALLS, /* calls of the search */
+  AGENTS = 4,  /* they lead to different plateaus of the makespan, which annealing seldom leaves */
   SOON = 20000 /* ops: up to here the starts are too quick to poll the interrupt */
 };
 
-/* A placer that has no answer leaves one start less.  @param device [most * ops]  @param n out */
-static berth_status run_quick(berth_cost *cost, const berth_search_options *o, int32_t most,
-                              int32_t *device, int32_t *n) {
+/* Agents that a search of so many calls starts from: they take a tenth of the calls at most. */
+static int32_t count_agents(int64_t calls) {
+  if (calls == 0) return 1; /* no limit */
+  if (calls < 20 * AGENT_CALLS) return 0;
+  const int64_t tenth = calls / (10 * AGENT_CALLS);
+  return tenth < AGENTS ? (int32_t)tenth : AGENTS;
+}
+
+/* Adds the answer of a placer to the starts, if it has one.  @param device [starts * ops] */
+static berth_status add_start(berth_cost *cost, const berth_i_placer *placer,
+                              const berth_place_options *plan, int32_t *device, int32_t *n) {
   const size_t ops = (size_t)cost->g->n_ops;
-  const berth_search_options of_agent = { .calls = AGENT_CALLS };
-  for (int32_t i = 0; i < most; i++) {
-    berth_place_options plan = berth_place_default(cost->g);
-    plan.links = o->judge->links;
-    plan.memory = o->judge->memory;
-    plan.param_multiple = o->judge->param_multiple;
-    plan.quantum = o->judge->quantum;
-    plan.coarsen = quick[i].coarsen;
-    plan.seed = o->seed;
-    if (quick[i].placer == &berth_i_placer_agent) plan.search = &of_agent;
-    berth_placement *p = NULL;
-    berth_status st = berth_i_placer_run(cost, quick[i].placer, &plan, &p, NULL);
-    if (st == BERTH_ENOMEM) return st;
-    if (st == BERTH_EINTERRUPT) return BERTH_OK;
-    if (st != BERTH_OK) continue;
-    if (ops > 0) memcpy(device + (size_t)*n * ops, p->device, ops * sizeof *device);
-    berth_placement_release(p);
-    ++*n;
-  }
+  berth_placement *p = NULL;
+  berth_status st = berth_i_placer_run(cost, placer, plan, &p, NULL);
+  if (st == BERTH_ENOMEM || st == BERTH_EINTERRUPT) return st;
+  if (st != BERTH_OK) return BERTH_OK;
+  if (ops > 0) memcpy(device + (size_t)*n * ops, p->device, ops * sizeof *device);
+  berth_placement_release(p);
+  ++*n;
   return BERTH_OK;
+}
+
+/* Ends early, with the starts there are, after an interrupt. */
+static berth_status add_starts(berth_cost *cost, const berth_search_options *o, int32_t placers,
+                               int32_t agents, int32_t *device, int32_t *n) {
+  const berth_search_options of_agent = { .calls = AGENT_CALLS };
+  berth_place_options plan = berth_place_default(cost->g);
+  plan.links = o->judge->links;
+  plan.memory = o->judge->memory;
+  plan.param_multiple = o->judge->param_multiple;
+  plan.quantum = o->judge->quantum;
+  plan.seed = o->seed;
+  berth_status st = BERTH_OK;
+  for (int32_t i = 0; i < placers && st == BERTH_OK; i++) {
+    plan.coarsen = quick[i].coarsen;
+    st = add_start(cost, quick[i].placer, &plan, device, n);
+  }
+  plan.coarsen = BERTH_COARSEN_NONE;
+  plan.search = &of_agent;
+  berth_rng seeds;
+  berth_rng_init(&seeds, o->seed, 0);
+  for (int32_t i = 0; i < agents && st == BERTH_OK; i++) {
+    st = add_start(cost, &berth_i_placer_agent, &plan, device, n);
+    plan.seed = berth_rng_u64(&seeds);
+  }
+  return st == BERTH_EINTERRUPT ? BERTH_OK : st;
 }
 
 static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o,
                                       int32_t *device, berth_search_report *report) {
-  int32_t most = o->calls > OWN ? (int32_t)(o->calls - OWN) : 0;
-  if (o->calls >= QUICK + OWN) most = QUICK - 1;
-  bool by_agent = o->calls == 0 || o->calls >= AGENT_FROM;
-  if (by_agent) most = QUICK;
-  if (o->start) most = 0;
+  const bool all_placers = o->calls == 0 || o->calls >= QUICK + OWN;
+  int32_t placers = all_placers ? QUICK : o->calls > OWN ? (int32_t)(o->calls - OWN) : 0;
+  const int32_t agents = count_agents(o->calls), most = placers + agents;
   const size_t all = (size_t)most * (size_t)cost->g->n_ops;
   berth_search_options with = *o;
   int32_t *further = berth_i_alloc(cost->ctx, all, sizeof *further);
@@ -86,10 +104,10 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
   berth_hooks interrupt = { .interrupt = before.interrupt, .ud = before.ud };
   if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &interrupt);
   with.n_further = 0;
-  berth_status st = run_quick(cost, o, most, further, &with.n_further);
+  berth_status st = add_starts(cost, o, placers, agents, further, &with.n_further);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   with.further = further;
-  if (by_agent && o->calls > 0) with.calls -= AGENT_CALLS;
+  if (o->calls > 0) with.calls -= agents * AGENT_CALLS;
   if (st == BERTH_OK) st = berth_search(cost, &with, device, report);
   report->calls += o->calls - with.calls;
   berth_i_free(cost->ctx, further, all, sizeof *further);
