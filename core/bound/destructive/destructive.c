@@ -18,10 +18,10 @@ const berth_i_destruct_plan berth_i_destruct_windows = {
   BERTH_I_DESTRUCT_ALL, 20, 100, 60000000, 4000, false, 2e-5, 64
 };
 const berth_i_destruct_plan berth_i_destruct_thorough = {
-  BERTH_I_DESTRUCT_ALL, 20, 100, 220000000, 4000, true, 2e-5, 0
+  BERTH_I_DESTRUCT_ALL, 20, 100, 160000000, 4000, true, 2e-5, 0
 };
 const berth_i_destruct_plan berth_i_destruct_cut = {
-  BERTH_I_DESTRUCT_ALL, 20, 100, 40000000, 4000, true, 2e-5, 0
+  BERTH_I_DESTRUCT_ALL, 20, 100, 20000000, 4000, true, 2e-5, 0
 };
 
 /* ---- set up ---- */
