@@ -34,8 +34,7 @@ end
 --- @tparam table floors core and lua: the floor of each room
 function rooms_picture.draw(floors)
   local out = svg.picture { kind = "rooms", label = "Rooms by floor", width = 620,
-    text = "A room uses only rooms on lower floors. Blue: C, with binding and Lua modules of the"
-      .. " same name; grey: Lua only." }
+    text = "A room uses rooms on lower floors only. Blue: C with binding and Lua; grey: Lua." }
   local y = TOP
   for _, row in ipairs(rows_of(floors)) do
     out:print(12, y + 16, ("floor %d"):format(row.floor), "small faint")
