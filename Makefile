@@ -145,6 +145,7 @@ env:
 	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
 	@echo 'export BERTH_BUILD="$(abspath $(BUILD))"'
+	@echo 'export PATH="$$PATH:$(CURDIR)/scripts"'
 docs:
 	ldoc -q -d $(BUILD)/docs -c config.ld .
 clean:

@@ -1,0 +1,104 @@
+--- Runs the pages that teach: README.md and docs/guides. A block
+--   ```lua place.lua     is written to that file (any language and name)
+--   ```sh                is run by a shell that stops at the first failure
+--   ```text output       is all that the block above it prints
+-- All blocks of a page run in order in one folder. A picture of docs/pictures that the page shows
+-- is the file of that name that a block has written. Loaded from the project's folder.
+local blocks = dofile "spec/support/blocks.lua"
+local source = dofile "scripts/tools/source.lua"
+
+local pages = {}
+
+function pages.list()
+  return source.lines("ls README.md docs/README.md docs/glossary.md docs/guides/*.md 2> /dev/null")
+end
+
+local function capture(command) return table.concat(source.lines(command), "\n") end
+
+local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+-- Shell lines that make `berth`, `lua5.4` and pkg-config those of a built tree.
+local PRELUDE = [[
+set -e
+export ASAN_OPTIONS=detect_leaks=0 LD_LIBRARY_PATH=$PWD/prefix/lib
+export PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig
+export LUA_PATH="$ROOT/lua/?.lua;$ROOT/lua/?/init.lua;;" LUA_CPATH="$MODULES/?.so;;"
+BERTH_LUA=$(command -v "$BERTH_LUA")
+mkdir -p .bin
+ln -sf "$ROOT/scripts/berth" .bin
+printf '#!/bin/sh\nexec "$BERTH_LUA" "$@"\n' > .bin/lua5.4
+chmod +x .bin/lua5.4
+PATH=$PWD/.bin:$PATH
+]]
+
+local function prelude(tree)
+  return ("export ROOT=%s MODULES=%s BERTH_BUILD=%s BERTH_LUA=%s\n%s"):format(quote(tree.root),
+    quote(tree.modules), quote(tree.build), quote(tree.lua), PRELUDE)
+end
+
+-- The library as `make install-lib` lays it out, for blocks that compile; it is not built again.
+local function install(tree, folder)
+  capture(("MAKEFLAGS= make -s -C %s -o lib BUILD=%s PREFIX=%s/prefix install-lib 2>&1"):format(
+    quote(tree.root), quote(tree.build), quote(folder)))
+end
+
+local function run(text, tree, folder)
+  if text:find("pkg-config", 1, true) then install(tree, folder) end
+  source.write(folder .. "/.block.sh", prelude(tree) .. text .. "\n")
+  local out = capture(("cd %s && { sh .block.sh; } 2>&1; echo exit $?"):format(quote(folder)))
+  return out:gsub("exit %d+$", ""):gsub("\n+$", ""), out:match("exit 0$") ~= nil
+end
+
+local function is(block, words) return block and table.concat(block.words, " ") == words end
+
+--- Whether a block is a file: its name, or nil.
+function pages.file_name(block)
+  local name = block.words[2]
+  return #block.words == 2 and name:find(".", 1, true) and name or nil
+end
+
+--- Runs a page with a built tree: { root, build, modules, lua }, three absolute paths and an
+-- interpreter. Gives an array of { line, ok, got, want, output }: of each shell block the line,
+-- whether it ended with 0, what it printed, what the page says, and the block that says so.
+function pages.run(text, tree, folder)
+  local list, results = blocks.of(text), {}
+  for i, block in ipairs(list) do
+    local name = pages.file_name(block)
+    if name then source.write(folder .. "/" .. name, block.text .. "\n") end
+    if is(block, "sh") then
+      local got, ok = run(block.text, tree, folder)
+      local output = is(list[i + 1], "text output") and list[i + 1] or nil
+      results[#results + 1] = { line = block.line, ok = ok, got = got, output = output,
+        want = output and output.text:gsub("%s+$", "") }
+    end
+  end
+  return results
+end
+
+--- Pictures that a page shows: { path in the project, name of the file that is the same }.
+function pages.pictures(text)
+  local found = {}
+  for name in text:gmatch("!%[[^%]]*%]%([^)]-pictures/([^)/]+%.svg)%)") do
+    found[#found + 1] = { path = "docs/pictures/" .. name, name = name }
+  end
+  return found
+end
+
+--- The page with what its blocks print.
+function pages.renew(text, results)
+  local lines = {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do lines[#lines + 1] = line end
+  for i = #results, 1, -1 do
+    local r = results[i]
+    if r.output and r.got ~= r.want then
+      local from = r.output.line
+      for _ in (r.output.text .. "\n"):gmatch("(.-)\n") do
+        if r.output.text ~= "" then table.remove(lines, from) end
+      end
+      table.insert(lines, from, r.got)
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+return pages
