@@ -2,8 +2,8 @@
 --   ```lua place.lua     is written to that file (any language and name)
 --   ```sh                is run by a shell that stops at the first failure
 --   ```text output       is all that the block above it prints
--- All blocks of a page run in order in one folder. A picture of docs/pictures that the page shows
--- is the file of that name that a block has written. Loaded from the project's folder.
+-- Files are written first; the shell blocks run in one shell. A picture that the page shows
+-- from docs/pictures is the file of that name that a block has written. Loaded from the project's folder.
 local blocks = dofile "spec/support/blocks.lua"
 local source = dofile "scripts/tools/source.lua"
 
@@ -42,13 +42,6 @@ local function install(tree, folder)
     quote(tree.root), quote(tree.build), quote(folder)))
 end
 
-local function run(text, tree, folder)
-  if text:find("pkg-config", 1, true) then install(tree, folder) end
-  source.write(folder .. "/.block.sh", prelude(tree) .. text .. "\n")
-  local out = capture(("cd %s && { sh .block.sh; } 2>&1; echo exit $?"):format(quote(folder)))
-  return out:gsub("exit %d+$", ""):gsub("\n+$", ""), out:match("exit 0$") ~= nil
-end
-
 local function is(block, words) return block and table.concat(block.words, " ") == words end
 
 --- Whether a block is a file: its name, or nil.
@@ -57,22 +50,42 @@ function pages.file_name(block)
   return #block.words == 2 and name:find(".", 1, true) and name or nil
 end
 
---- Runs a page with a built tree: { root, build, modules, lua }, three absolute paths and an
--- interpreter. Gives an array of { line, ok, got, want, output }: of each shell block the line,
--- whether it ended with 0, what it printed, what the page says, and the block that says so.
-function pages.run(text, tree, folder)
-  local list, results = blocks.of(text), {}
+-- Writes the files of a page. Gives its shell blocks: { line, text, want, output }.
+local function lay_out(text, folder)
+  local list, commands, seen = blocks.of(text), {}, {}
   for i, block in ipairs(list) do
     local name = pages.file_name(block)
-    if name then source.write(folder .. "/" .. name, block.text .. "\n") end
-    if is(block, "sh") then
-      local got, ok = run(block.text, tree, folder)
+    if name then
+      assert(not seen[name], name .. " is there twice")
+      seen[name] = true
+      source.write(folder .. "/" .. name, block.text .. "\n")
+    elseif is(block, "sh") then
       local output = is(list[i + 1], "text output") and list[i + 1] or nil
-      results[#results + 1] = { line = block.line, ok = ok, got = got, output = output,
+      commands[#commands + 1] = { line = block.line, text = block.text, output = output,
         want = output and output.text:gsub("%s+$", "") }
     end
   end
-  return results
+  return commands
+end
+
+local MARK = "\1"
+
+--- Runs a page with a built tree: { root, build, modules, lua }, three absolute paths and an
+-- interpreter. Its shell blocks share one shell. Gives an array of { line, ok, got, want, output }:
+-- of each shell block the line, whether all of it ran and ended with 0, what it printed, what the
+-- page says, and the block that says so.
+function pages.run(text, tree, folder)
+  local commands, script = lay_out(text, folder), { prelude(tree) }
+  if text:find("pkg-config", 1, true) then install(tree, folder) end
+  for _, c in ipairs(commands) do script[#script + 1] = c.text .. "\nprintf '\\001'\n" end
+  source.write(folder .. "/.page.sh", table.concat(script))
+  local out = capture(("cd %s && { sh .page.sh; } 2>&1"):format(quote(folder)))
+  local parts = {}
+  for part in (out .. MARK):gmatch("(.-)" .. MARK) do parts[#parts + 1] = part end
+  for i, c in ipairs(commands) do
+    c.ok, c.got = parts[i + 1] ~= nil, (parts[i] or "not run"):gsub("\n+$", "")
+  end
+  return commands
 end
 
 --- Pictures that a page shows: { path in the project, name of the file that is the same }.
