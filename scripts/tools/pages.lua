@@ -36,10 +36,13 @@ local function prelude(tree)
     quote(tree.modules), quote(tree.build), quote(tree.lua), PRELUDE)
 end
 
--- The library as `make install-lib` lays it out, for blocks that compile; it is not built again.
+-- The library as `make install-lib` lays it out, for blocks that compile; it is not built again. The
+-- file berth.pc holds the prefix, so that it is made beside links to the library, not in the build.
 local function install(tree, folder)
-  capture(("MAKEFLAGS= make -s -C %s -o lib BUILD=%s PREFIX=%s/prefix install-lib 2>&1"):format(
-    quote(tree.root), quote(tree.build), quote(folder)))
+  capture(("mkdir %s/.build && ln -s %s/libberth.* %s/.build"):format(quote(folder),
+    quote(tree.build), quote(folder)))
+  capture(("MAKEFLAGS= make -s -C %s -o lib BUILD=%s/.build PREFIX=%s/prefix install-lib 2>&1")
+    :format(quote(tree.root), quote(folder), quote(folder)))
 end
 
 local function is(block, words) return block and table.concat(block.words, " ") == words end
@@ -49,6 +52,9 @@ function pages.file_name(block)
   local name = block.words[2]
   return #block.words == 2 and name:find(".", 1, true) and name or nil
 end
+
+--- Whether a page has a block that links a program with the library.
+function pages.compiles(text) return text:find("$(pkg-config", 1, true) ~= nil end
 
 -- Writes the files of a page. Gives its shell blocks: { line, text, want, output }.
 local function lay_out(text, folder)
@@ -76,7 +82,7 @@ local MARK = "\1"
 -- page says, and the block that says so.
 function pages.run(text, tree, folder)
   local commands, script = lay_out(text, folder), { prelude(tree) }
-  if text:find("pkg-config", 1, true) then install(tree, folder) end
+  if pages.compiles(text) then install(tree, folder) end
   for _, c in ipairs(commands) do script[#script + 1] = c.text .. "\nprintf '\\001'\n" end
   source.write(folder .. "/.page.sh", table.concat(script))
   local out = capture(("cd %s && { sh .page.sh; } 2>&1"):format(quote(folder)))
