@@ -120,6 +120,18 @@ describe("the documents", function()
       end)
     end
 
+    if taught[path] and #blocks.those(list, "sh") > 0 then
+      it("have no figure in the text that no block has: " .. path, function()
+        local texts = {}
+        for i, block in ipairs(list) do texts[i] = block.text end
+        local shown, prose = table.concat(texts, "\n"), read(path):gsub("```.-\n```", "")
+        for figure in prose:gmatch("%d[%d.]* [mu%%GMk]?[sB%%]?%f[^%w%%]") do
+          assert.is_truthy(not figure:find "[sB%%]$" or shown:find(figure, 1, true)
+            or shown:find(figure:gsub(" ", ""), 1, true), figure)
+        end
+      end)
+    end
+
     if taught[path] and build then
       it("teach what their blocks do: " .. path, function()
         if pages.compiles(read(path)) and shell.instrumented() then
