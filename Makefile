@@ -141,10 +141,13 @@ install: install-lib install-lua
 
 libs:
 	@echo '$(LIBS)'
+# A folder of its own for the command: scripts has a test and a size, too.
 env:
+	@mkdir -p $(BUILD)/bin && ln -sf $(CURDIR)/scripts/berth $(BUILD)/bin/berth
 	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
 	@echo 'export BERTH_BUILD="$(abspath $(BUILD))"'
+	@echo 'export PATH="$(abspath $(BUILD))/bin:$$PATH"'
 docs:
 	scripts/docs $(BUILD)/docs
 clean:

@@ -15,7 +15,8 @@ r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
   { "cluster_report", "berth.cluster_report(path, { r, ... }, { title = ... })",
     [[A page about results of berth.cluster.simulate of the same jobs: numbers per scheduler, jobs
-on GPUs, GPUs in use and waiting jobs over time. true; nil, message, code.]],
+on GPUs, GPUs in use and waiting jobs over time; figure = "jobs", "usage" or "queue": this one, as
+SVG. true; nil, message, code.]],
     [[r = berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")
 berth.cluster_report(os.tmpname(), { r })]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",

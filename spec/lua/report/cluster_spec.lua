@@ -55,6 +55,31 @@ describe("berth.cluster_report", function()
       { title = "Two <runs>", command = "berth cluster x" }))
   end)
 
+  it("writes one figure alone, as SVG", function()
+    for _, kind in ipairs { "jobs", "usage", "queue" } do
+      local text = page_of(results("fifo", "srtf"), { figure = kind })
+      assert.equal("svg", xml.elements(text)[1].name)
+    end
+    has(page_of(results("fifo"), { figure = "queue" }), "Waiting jobs over time", "<style>")
+    local path = shell.file(".csv", "submit,runtime,gpus\n0,60,1\n")
+    local columns = "arrival=submit,work=runtime,gpus=gpus"
+    local svg = shell.path ".svg"
+    shell.keep_in_mind(svg)
+    ran(run("cluster", path, "--columns", columns, "--gpus", "2", "--report", svg, "--figure",
+      "jobs"))
+    has(read(svg), "Jobs on GPUs: fifo")
+    shell.failed(2, "--figure: --report FILE is needed", run("cluster", path, "--gpus", "2",
+      "--figure", "jobs"))
+  end)
+
+  it("refuses a figure that nothing is drawn in", function()
+    local r = berth.cluster.simulate({ { arrival = 0, work = 0 } }, 1, "fifo")
+    local ok, message, code = berth.cluster_report(os.tmpname(), r, { figure = "usage" })
+    assert.is_nil(ok)
+    assert.equal("berth.cluster_report: figure: no job takes time", message)
+    assert.equal("unsupported", code)
+  end)
+
   it("draws a job on neighbouring GPUs as one block, none on a GPU that is taken", function()
     local out = jobs.figure(results("fifo")[1], 1, 10 * H)
     local found = {}

@@ -89,7 +89,9 @@ local command = {
     .. "berth cluster pacml --help: jobs of profiled models that are cut into pieces.",
   notes = notes(),
   options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }),
-    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers") },
+    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers"),
+    { name = "figure", kind = "choice", value = "KIND", choices = { "jobs", "usage", "queue" },
+      text = "--report writes this figure alone, as SVG; jobs: of the first scheduler" } },
     runs.options),
 }
 
@@ -254,6 +256,7 @@ function command.run(positional, given, write, _, words)
   local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
   cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
   runs.check_one(given, { "csv", "jsonl", "trace" }, #names > 1, "scheduler")
+  fail.refuse(given.figure and not given.report, "--figure: --report FILE is needed")
   if given.report then fail.unless_writable("report", given.report) end
   local jobs, about = load(path, given)
   local results, objects = {}, {}
@@ -265,7 +268,7 @@ function command.run(positional, given, write, _, words)
   runs.save(results[1], given)
   local name = path == "-" and "standard input" or path:match "([^/]+)$"
   if given.report then
-    fail.need(berth.cluster_report(given.report, results, { title = name,
+    fail.need(berth.cluster_report(given.report, results, { title = name, figure = given.figure,
       command = command_line.command("cluster", words, "report") }))
   end
   if given.json then
