@@ -1,24 +1,22 @@
 /* Earliest starts of the words of a schedule, and the memory along each.
  *
  * A ring of stages that may go on; each runs its word until an action whose input has not ended.
- * Only the two stages next to it on the way of a micro-batch can wait for an action, so each end
- * wakes at most those. Memory is a prefix sum along the word. O(actions).
+ * One stage at most waits for an action, so an end wakes at most that one. Memory is a prefix sum
+ * along the word. O(actions).
  * Source: the problem of Qi et al., "Zero Bubble Pipeline Parallelism", 2024, sec. 2. */
 #include "schedule_internal.h"
 
 berth_status berth_i_run_make(const berth_schedule_problem *p, berth_i_pool *pool,
                               berth_i_run *out) {
-  size_t total = 0, n = (size_t)p->n, stages = (size_t)p->p;
+  size_t total = 0, lanes = 2 * (size_t)p->n, stages = (size_t)p->p;
   *out = (berth_i_run){ .p = p };
-  if ((out->at = berth_i_pool_alloc(pool, n, sizeof *out->at)) != NULL)
-    for (int32_t c = 0; c < p->n; c++) {
-      out->at[c] = total;
-      total += (size_t)p->count[c];
-    }
-  for (int32_t k = 0; k < 2; k++) {
-    out->end[k] = berth_i_pool_alloc(pool, total, sizeof **out->end);
-    out->next[k] = berth_i_pool_alloc(pool, n, sizeof **out->next);
+  out->at = berth_i_pool_alloc(pool, lanes, sizeof *out->at);
+  for (int32_t l = 0; out->at && l < 2 * p->n; l++) {
+    out->at[l] = total;
+    total += (size_t)p->count[l / 2];
   }
+  out->end = berth_i_pool_alloc(pool, total, sizeof *out->end);
+  out->done = berth_i_pool_alloc(pool, lanes, sizeof *out->done);
   out->pos = berth_i_pool_alloc(pool, stages, sizeof *out->pos);
   out->first = berth_i_pool_alloc(pool, stages, sizeof *out->first);
   out->last = berth_i_pool_alloc(pool, stages, sizeof *out->last);
@@ -27,37 +25,30 @@ berth_status berth_i_run_make(const berth_schedule_problem *p, berth_i_pool *poo
   return berth_i_pool_status(pool);
 }
 
-/* When the input of the next action of that kind and chunk is on its stage; INFINITY: it has not
- * been made. F needs the F before it on its way, B the B after it; the last B its own F. */
-static double arrival(const berth_i_run *r, int32_t c, int32_t kind) {
+void berth_i_run_reset(berth_i_run *r) {
   const berth_schedule_problem *p = r->p;
-  if (kind == BERTH_SCHEDULE_WEIGHT) return 0;
-  bool back = berth_i_is_backward(kind);
-  int32_t k = r->next[back][c], from = back ? p->next[c] : p->prev[c];
-  if (back && r->next[0][c] <= k) return INFINITY;
-  if (from == BERTH_NONE) return back ? r->end[0][r->at[c] + (size_t)k] : 0;
-  if (r->next[back][from] <= k) return INFINITY;
-  return r->end[back][r->at[from] + (size_t)k] + p->lag[back ? from : c];
+  for (int32_t l = 0; l < 2 * p->n; l++) r->done[l] = 0;
+  for (int32_t s = 0; s < p->p; s++) {
+    r->pos[s] = 0;
+    r->first[s] = r->last[s] = 0;
+    r->queue[s] = s;
+    r->queued[s] = 1;
+  }
+  r->head = 0;
+  r->waiting = p->p;
 }
 
-static void wake(berth_i_run *r, int32_t stage, int32_t *tail, int32_t *waiting) {
-  if (r->queued[stage]) return;
-  r->queued[stage] = 1;
-  r->queue[*tail] = stage;
-  *tail = *tail + 1 == r->p->p ? 0 : *tail + 1;
-  ++*waiting;
+int32_t berth_i_run_stage(berth_i_run *r) {
+  if (r->waiting == 0) return BERTH_NONE;
+  int32_t s = r->queue[r->head];
+  r->head = r->head + 1 == r->p->p ? 0 : r->head + 1;
+  r->waiting--;
+  r->queued[s] = 0;
+  return s;
 }
 
-static void finish_one(berth_i_run *r, int32_t c, int32_t kind, double end) {
-  bool back = berth_i_is_backward(kind);
-  if (kind != BERTH_SCHEDULE_WEIGHT) r->end[back][r->at[c] + (size_t)r->next[back][c]++] = end;
-}
-
-/* Stage of the action that waits for this one; BERTH_NONE: none. */
-static int32_t follower(const berth_schedule_problem *p, int32_t c, int32_t kind) {
-  if (kind == BERTH_SCHEDULE_WEIGHT) return BERTH_NONE;
-  int32_t to = berth_i_is_backward(kind) ? p->prev[c] : p->next[c];
-  return to == BERTH_NONE ? BERTH_NONE : p->stage[to];
+static double arrival_of(const berth_i_run *r, int32_t c, int32_t kind) {
+  return kind == BERTH_SCHEDULE_WEIGHT ? 0 : berth_i_arrival(r, berth_i_lane(c, kind));
 }
 
 /* One slot of a stage, one or two actions.  @return actions done; 0: it waits */
@@ -65,33 +56,24 @@ static size_t run_slot(berth_i_run *r, int32_t s, const berth_i_code *code, doub
                        double *finish) {
   const berth_schedule_problem *p = r->p;
   int32_t c = berth_i_chunk(p, s, *code), kind = berth_i_kind(*code);
-  double begin = fmax(arrival(r, c, kind), r->last[s]), took = berth_i_seconds(p, c, kind);
+  double begin = fmax(arrival_of(r, c, kind), r->last[s]), took = berth_i_seconds(p, c, kind);
   size_t n = *code & BERTH_I_OVERLAPPED ? 2 : 1;
   if (n == 2) {
     int32_t c2 = berth_i_chunk(p, s, code[1]), kind2 = berth_i_kind(code[1]);
-    begin = fmax(begin, arrival(r, c2, kind2));
+    begin = fmax(begin, arrival_of(r, c2, kind2));
     took = p->o.overlap * (took + berth_i_seconds(p, c2, kind2));
   }
   if (isinf(begin)) return 0;
   if (r->pos[s] == 0) r->first[s] = begin;
   r->last[s] = begin + took;
   for (size_t i = 0; i < n; i++) {
-    finish_one(r, berth_i_chunk(p, s, code[i]), berth_i_kind(code[i]), r->last[s]);
+    int32_t k = berth_i_kind(code[i]);
+    if (k != BERTH_SCHEDULE_WEIGHT)
+      berth_i_end(r, berth_i_lane(berth_i_chunk(p, s, code[i]), k), r->last[s]);
     if (start) start[i] = begin;
     if (finish) finish[i] = r->last[s];
   }
   return n;
-}
-
-static void reset(berth_i_run *r) {
-  const berth_schedule_problem *p = r->p;
-  for (int32_t c = 0; c < p->n; c++) r->next[0][c] = r->next[1][c] = 0;
-  for (int32_t s = 0; s < p->p; s++) {
-    r->pos[s] = 0;
-    r->first[s] = r->last[s] = 0;
-    r->queue[s] = s;
-    r->queued[s] = 1;
-  }
 }
 
 double berth_i_run_span(const berth_i_run *r) {
@@ -109,25 +91,17 @@ double berth_i_run_makespan(const berth_i_run *r) {
 
 double berth_i_run_words(berth_i_run *r, const berth_i_words *w, double *start, double *finish) {
   const berth_schedule_problem *p = r->p;
-  int32_t head = 0, tail = 0, waiting = p->p;
-  reset(r);
-  while (waiting > 0) {
-    int32_t s = r->queue[head];
-    head = head + 1 == p->p ? 0 : head + 1;
-    waiting--;
-    r->queued[s] = 0;
+  int32_t s;
+  berth_i_run_reset(r);
+  while ((s = berth_i_run_stage(r)) != BERTH_NONE) {
     size_t n = w->begin[s + 1] - w->begin[s], did;
     for (; r->pos[s] < n; r->pos[s] += did) {
       size_t i = w->begin[s] + r->pos[s];
       did = run_slot(r, s, w->code + i, start ? start + i : NULL, finish ? finish + i : NULL);
       if (did == 0) break;
-      for (size_t k = i; k < i + did; k++) {
-        int32_t t = follower(p, berth_i_chunk(p, s, w->code[k]), berth_i_kind(w->code[k]));
-        if (t != BERTH_NONE && t != s) wake(r, t, &tail, &waiting);
-      }
     }
   }
-  for (int32_t s = 0; s < p->p; s++)
+  for (s = 0; s < p->p; s++)
     if (r->pos[s] < w->begin[s + 1] - w->begin[s]) return INFINITY;
   return p->o.objective == BERTH_SCHEDULE_SPAN ? berth_i_run_span(r) : berth_i_run_makespan(r);
 }

@@ -133,6 +133,21 @@ static void set_ways(berth_schedule_problem *q) {
   }
 }
 
+static void set_lanes(berth_schedule_problem *q) {
+  for (int32_t c = 0; c < q->n; c++) {
+    int32_t f = berth_i_lane(c, BERTH_SCHEDULE_FORWARD), b = f + 1;
+    int32_t before = q->prev[c], after = q->next[c];
+    q->source[f] = before == BERTH_NONE ? BERTH_NONE : 2 * before;
+    q->source[b] = after == BERTH_NONE ? f : 2 * after + 1;
+    q->wait[f] = q->lag[c];
+    q->wait[b] = after == BERTH_NONE ? 0 : q->lag[after];
+    q->reader[f] = after == BERTH_NONE || q->stage[after] == q->stage[c] ? BERTH_NONE
+                                                                         : q->stage[after];
+    q->reader[b] = before == BERTH_NONE || q->stage[before] == q->stage[c] ? BERTH_NONE
+                                                                           : q->stage[before];
+  }
+}
+
 static void set_memory(berth_schedule_problem *q) {
   for (int32_t c = 0; c < q->n; c++) {
     q->adds[c] = q->o.memory[c];
@@ -149,6 +164,9 @@ static void allocate(berth_schedule_problem *q, const berth_schedule_problem_opt
                         &q->first };
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
     *whole[i] = berth_i_pool_alloc(pool, n, sizeof **whole[i]);
+  q->source = berth_i_pool_alloc(pool, 2 * n, sizeof *q->source);
+  q->reader = berth_i_pool_alloc(pool, 2 * n, sizeof *q->reader);
+  q->wait = berth_i_pool_alloc(pool, 2 * n, sizeof *q->wait);
   double **real[] = { &q->lag, &q->adds, &q->frees[0], &q->frees[1], &q->frees[2] };
   for (size_t i = 0; i < sizeof real / sizeof *real; i++)
     *real[i] = berth_i_pool_alloc(pool, n, sizeof **real[i]);
@@ -201,6 +219,7 @@ berth_status berth_schedule_problem_new(berth_ctx *ctx, const berth_schedule_pro
   allocate(q, opts);
   if ((st = berth_i_pool_status(&q->pool)) == BERTH_OK) {
     set_ways(q);
+    set_lanes(q);
     set_memory(q);
     if (q->o.joined) join(q);
     st = check_room(q);

@@ -21,6 +21,9 @@ struct berth_schedule_problem {
   int32_t *chunk;           /* [p * v] chunk of the model, by stage and number */
   int32_t *next, *prev;     /* [n] along a micro-batch's way; BERTH_NONE: the ends */
   int32_t *count, *first;   /* [n] micro-batches that the chunk runs, and the first of them */
+  int32_t *source, *reader; /* [2n] by lane: the lane that it waits for, NONE: nothing; the stage
+                               that waits for it, NONE: none but its own */
+  double *wait;             /* [2n] s from an end in `source` */
   double *time[3];          /* [n] s, by kind; W 0 if joined */
   double *lag;              /* [n] s from the previous chunk, and back to it */
   double *adds, *frees[3];  /* [n] memory; frees[0] is 0 */
@@ -45,6 +48,12 @@ static inline int32_t berth_i_chunk(const berth_schedule_problem *p, int32_t sta
 }
 static inline bool berth_i_is_backward(int32_t kind) {
   return kind == BERTH_SCHEDULE_BACKWARD || kind == BERTH_SCHEDULE_FULL;
+}
+/** The F's and the B's of a chunk are two lanes: the k-th action of a lane waits for the k-th of
+ *  another. An F waits for the F before it on its way, a B for the B after it, the last B for its
+ *  own F. */
+static inline int32_t berth_i_lane(int32_t chunk, int32_t kind) {
+  return 2 * chunk + berth_i_is_backward(kind);
 }
 /** s that an action takes alone. */
 static inline double berth_i_seconds(const berth_schedule_problem *p, int32_t chunk,
@@ -96,17 +105,37 @@ const char *berth_i_action_text(const berth_schedule_action *a, char *buf, size_
 /* Scratch of many evaluations of one problem. */
 typedef struct berth_i_run {
   const berth_schedule_problem *p;
-  double *end[2];      /* [actions of F, B] s, by chunk and micro-batch */
-  size_t *at;          /* [n] where a chunk's begin in them */
-  int32_t *next[2];    /* [n] F, B done */
-  size_t *pos;         /* [p] actions done */
+  double *end;          /* s, by lane and number */
+  size_t *at;           /* [2n] where a lane begins in it */
+  int32_t *done;        /* [2n] ended */
+  size_t *pos;          /* [p] actions done */
   double *first, *last; /* [p] s: start of the first action, end of the last one */
-  int32_t *queue;      /* [p] stages that may go on, a ring */
-  uint8_t *queued;     /* [p] */
+  int32_t *queue;       /* [p] a ring of the stages that may go on */
+  uint8_t *queued;      /* [p] */
+  int32_t head, waiting; /* of the ring */
 } berth_i_run;
 
 berth_status berth_i_run_make(const berth_schedule_problem *p, berth_i_pool *pool,
                               berth_i_run *out);
+/** Nothing has run, and every stage may. */
+void berth_i_run_reset(berth_i_run *r);
+/** The next stage that may go on; BERTH_NONE: none. */
+int32_t berth_i_run_stage(berth_i_run *r);
+/** When the input of the next action of a lane is on its stage; INFINITY: it has not been made. */
+static inline double berth_i_arrival(const berth_i_run *r, int32_t lane) {
+  int32_t from = r->p->source[lane], k = r->done[lane];
+  if (from == BERTH_NONE) return 0;
+  return k < r->done[from] ? r->end[r->at[from] + (size_t)k] + r->p->wait[lane] : INFINITY;
+}
+/** The next action of a lane ends: what waits for it may go on. */
+static inline void berth_i_end(berth_i_run *r, int32_t lane, double end) {
+  int32_t stage = r->p->reader[lane];
+  r->end[r->at[lane] + (size_t)r->done[lane]++] = end;
+  if (stage == BERTH_NONE || r->queued[stage]) return;
+  int32_t tail = r->head + r->waiting++;
+  r->queue[tail < r->p->p ? tail : tail - r->p->p] = stage;
+  r->queued[stage] = 1;
+}
 /**
  * Earliest starts. Memory is not looked at: it depends on each word alone (berth_i_word_peak).
  * @param start, finish [actions] may be NULL

@@ -70,7 +70,8 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("topology.torus", topology) X("topology.pcie_tree", pcie_tree) X("topology.dgx1", dgx1) \
   X("topology.two_level", two_level) X("topology.groups", topology_groups) \
   X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
-  X("fit_collective", fit) X("schedule.problem", schedule_problem)
+  X("fit_collective", fit) X("schedule.problem", schedule_problem) \
+  X("schedule.search", schedule_search)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

@@ -197,6 +197,52 @@ const berth_schedule_generator *berth_schedule_generator_find(const char *name);
 berth_status berth_schedule_make(berth_schedule_problem *p, const char *name,
                                  berth_schedule **out);
 
+/* ---- search ---- */
+
+typedef struct berth_schedule_search_options {
+  int64_t calls;   /* schedules that are evaluated at most; default 20,000 */
+  double seconds;  /* by the context's clock; default INFINITY. Where it ends differs by machine */
+  uint64_t seed;   /* default 0 */
+} berth_schedule_search_options;
+berth_schedule_search_options berth_schedule_search_default(void);
+const berth_option_table *berth_schedule_search_option_table(void);
+
+typedef struct berth_schedule_report {
+  double step, bound;  /* s */
+  int proven;          /* 1: step is bound */
+  int64_t calls;       /* schedules that were evaluated */
+} berth_schedule_report;
+
+/**
+ * A schedule within the limits that makes the objective small: generators, rules of list scheduling
+ * and of repetition with random parameters, annealing of the best; W's fill the gaps.
+ *
+ * @param opts   NULL: defaults
+ * @param report may be NULL
+ * @return BERTH_OK, also if the interrupt hook or the budget ended it after a schedule was found;
+ *         BERTH_EINFEASIBLE (none was found); BERTH_EINTERRUPT; BERTH_EINVAL (options);
+ *         BERTH_EUNSUPPORTED (map bidirectional); BERTH_ENOMEM
+ * Same calls and seed, same schedule.  O(calls x actions)
+ */
+berth_status berth_schedule_search(berth_schedule_problem *p,
+                                   const berth_schedule_search_options *opts,
+                                   berth_schedule **out, berth_schedule_report *report);
+
+/* ---- lower bounds ---- */
+
+typedef struct berth_schedule_bounds {
+  double work;  /* s, the stage with most work */
+  double stage; /* a stage cannot start its B's before a path, nor end sooner than one after its
+                   last F: what memory lets it do meanwhile is limited */
+  double pair;  /* one stage starts before another, and ends after it */
+  double area;  /* memory x time that micro-batches must hold */
+  double chain; /* an F waits for the B whose memory it takes */
+  double best;  /* the largest */
+} berth_schedule_bounds;
+/** No schedule within the limits has a shorter step.
+ *  @return BERTH_OK, BERTH_ENOMEM.  O(stages^2 x chunks) */
+berth_status berth_schedule_bound(const berth_schedule_problem *p, berth_schedule_bounds *out);
+
 #ifdef __cplusplus
 }
 #endif

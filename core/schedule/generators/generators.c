@@ -1,20 +1,53 @@
 /* The registry of generators: one row each. To add one is to write its function and its row. */
 #include "generators_internal.h"
 
+static const char ZERO_BUBBLE[] = "Qi, Wan, Huang, Lin, \"Zero Bubble Pipeline Parallelism\", "
+                                  "2024";
+static const char CONTROLLABLE[] = "Qi, Wan, Amar, Lin, \"Pipeline Parallelism with Controllable "
+                                   "Memory\", 2024";
+static const char DEEPSEEK[] = "DeepSeek-AI, \"DeepSeek-V3 Technical Report\", 2024";
+
 typedef struct row {
   berth_schedule_generator about;
-  berth_status (*make)(berth_schedule_problem *p, berth_i_words *w);
+  berth_i_make_fn make;
 } row;
 
+#define ONE(name, text, source) { name, text, source, BERTH_MAP_INTERLEAVED, 1 }
+#define MANY(name, text, source) { name, text, source, BERTH_MAP_INTERLEAVED, 0 }
+#define V(name, text, source) { name, text, source, BERTH_MAP_ZIGZAG, 2 }
+
 static const row rows[] = {
-  { { "gpipe", "All forwards, then all backwards; memory for every micro-batch.",
-      "Huang et al., \"GPipe\", 2019", BERTH_MAP_INTERLEAVED, 1 },
-    berth_i_make_gpipe },
-  { { "1f1b", "Stage i of p starts with p - i - 1 forwards; then one forward and one backward in "
-              "turn.",
-      "Narayanan et al., \"Memory-Efficient Pipeline-Parallel DNN Training\", 2021",
-      BERTH_MAP_INTERLEAVED, 1 },
+  { ONE("gpipe", "All forwards, then all backwards; memory for every micro-batch.",
+        "Huang et al., \"GPipe\", 2019"), berth_i_make_gpipe },
+  { ONE("1f1b", "Stage i of p starts with p - i - 1 forwards; then one forward and one backward in "
+                "turn.",
+        "Narayanan et al., \"Memory-Efficient Pipeline-Parallel DNN Training\", 2021"),
     berth_i_make_1f1b },
+  { ONE("zb-h1", "1F1B whose stage i postpones up to i W's into its bubble; the same memory.",
+        ZERO_BUBBLE), berth_i_make_zb_h1 },
+  { ONE("zb-h2", "Twice as many forwards ahead, twice as many W's postponed; twice the memory.",
+        ZERO_BUBBLE), berth_i_make_zb_h2 },
+  { MANY("interleaved-1f1b", "1F1B over groups of p micro-batches, chunk by chunk.",
+         "Narayanan et al., \"Efficient Large-Scale Language Model Training on GPU Clusters Using "
+         "Megatron-LM\", 2021"), berth_i_make_interleaved },
+  { MANY("looped-bfs", "All micro-batches through a chunk before the next; memory for all.",
+         "Lamy-Poirier, \"Breadth-First Pipeline Parallelism\", 2023"), berth_i_make_bfs },
+  { V("zb-v", "List scheduling on the V at unit times, W's at once, in 1F1B's memory; then W's "
+              "fill gaps.", ZERO_BUBBLE), berth_i_make_zb_v },
+  { V("v-half", "A building block of six units whose F's go down and B's come up in two units; "
+                "about half of 1F1B's memory.", CONTROLLABLE), berth_i_make_v_half },
+  { V("v-min", "A building block of six units without waiting; about a third of 1F1B's memory.",
+      CONTROLLABLE), berth_i_make_v_min },
+  { { "dualpipe", "Two copies of the model, one down and one up the stages; F and B in one slot.",
+      DEEPSEEK, BERTH_MAP_BIDIRECTIONAL, 2 }, berth_i_make_dualpipe },
+  { V("dualpipev", "DualPipe cut in half: one copy of the model in a V.", DEEPSEEK),
+    berth_i_make_dualpipev },
+  { ONE("zb-1p", "Greedy: list schedules in 1F1B's memory, the best of 18.", ZERO_BUBBLE),
+    berth_i_make_heuristic_1x },
+  { ONE("zb-2p", "Greedy: list schedules in twice 1F1B's memory, the best of 18.", ZERO_BUBBLE),
+    berth_i_make_heuristic_2x },
+  { V("zb-v-greedy", "Greedy: list schedules on the V in 1F1B's memory, the best of 18.",
+      ZERO_BUBBLE), berth_i_make_heuristic_1x },
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -56,17 +89,25 @@ static berth_status check_shape(const berth_schedule_problem *p,
   return BERTH_OK;
 }
 
+static berth_status generate(const berth_schedule_problem *p, const row *r, berth_i_words *w) {
+  berth_status st = check_shape(p, &r->about);
+  return st == BERTH_OK ? r->make(p, w) : st;
+}
+
+berth_status berth_i_generate(const berth_schedule_problem *p, int32_t generator,
+                              berth_i_words *w) {
+  return generate(p, &rows[generator], w);
+}
+
 berth_status berth_schedule_make(berth_schedule_problem *p, const char *name,
                                  berth_schedule **out) {
   if (!p || !out) return BERTH_EINVAL;
   const row *r = find(name);
   if (!r) return unknown(p->ctx, name);
-  berth_status st = check_shape(p, &r->about);
-  if (st != BERTH_OK) return st;
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_words w;
-  st = berth_i_words_make(p, &pool, &w);
-  if (st == BERTH_OK) st = r->make(p, &w);
+  berth_status st = berth_i_words_make(p, &pool, &w);
+  if (st == BERTH_OK) st = generate(p, r, &w);
   if (st == BERTH_OK) st = berth_i_schedule_of(p, &w, name, out);
   berth_i_pool_free(&pool);
   return st;

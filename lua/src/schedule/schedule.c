@@ -246,6 +246,49 @@ static int schedule_placement(lua_State *L) {
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
+/* ---- search, bounds ---- */
+
+const bl_table bl_schedule_search_tables[] = { berth_schedule_search_option_table, NULL };
+
+/* schedule_search(problem, options): schedule, { step, bound, proven, calls }; nil, message,
+ * code */
+static int schedule_search(lua_State *L) {
+  BL_WHERE(w, "berth.schedule.search");
+  berth_schedule_problem *p = check_problem(L, 1, w.fn);
+  berth_schedule_search_options o = berth_schedule_search_default();
+  lua_settop(L, 2);
+  bl_take_options(L, 2, &w, bl_schedule_search_tables, &o);
+  schedule_box *box = bl_new(L, &bl_schedule_class, sizeof *box);
+  berth_schedule_report r;
+  berth_schedule_problem_retain(p); /* a hook may close its box */
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_schedule_search(p, &o, &box->schedule, &r));
+  berth_schedule_problem_release(p);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  bl_track(L);
+  lua_createtable(L, 0, 4);
+  bl_set_number(L, "step", r.step);
+  bl_set_number(L, "bound", r.bound);
+  bl_set_bool(L, "proven", r.proven);
+  bl_set_count(L, "calls", (double)r.calls);
+  return 2;
+}
+
+/* schedule_bound(problem): { work, stage, pair, area, chain, best }, s */
+static int schedule_bound(lua_State *L) {
+  berth_schedule_bounds b;
+  berth_status st = berth_schedule_bound(check_problem(L, 1, "berth.schedule.bound"), &b);
+  if (st != BERTH_OK) return bl_failed(L, st);
+  lua_createtable(L, 0, 6);
+  bl_set_number(L, "work", b.work);
+  bl_set_number(L, "stage", b.stage);
+  bl_set_number(L, "pair", b.pair);
+  bl_set_number(L, "area", b.area);
+  bl_set_number(L, "chain", b.chain);
+  bl_set_number(L, "best", b.best);
+  return 1;
+}
+
 /* ---- generators ---- */
 
 static void push_generator(lua_State *L, const berth_schedule_generator *g) {
@@ -284,5 +327,6 @@ const luaL_Reg bl_schedule_functions[] = {
   { "schedule_make", schedule_make }, { "schedule_actions", schedule_actions },
   { "schedule_evaluate", schedule_evaluate }, { "schedule_graph", schedule_graph },
   { "schedule_placement", schedule_placement }, { "schedule_generators", schedule_generators },
+  { "schedule_search", schedule_search }, { "schedule_bound", schedule_bound },
   { NULL, NULL }
 };

@@ -1,0 +1,73 @@
+/* Annealing on skeletons: moves of actions, and of theta on a range of stages. */
+#include "search_internal.h"
+
+/* What is made small: the step, and a little of the mean, so that a plateau has a slope. */
+static const double OF_MEAN = 0.1;
+double berth_i_energy(berth_i_cost c) { return c.step + OF_MEAN * c.mean; }
+
+berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *pool,
+                               berth_i_walk *k) {
+  k->theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
+  k->kept_theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
+  berth_i_words_make(p, pool, &k->now);
+  return berth_i_words_make(p, pool, &k->kept);
+}
+
+static void copy_stages(berth_i_words *to, const berth_i_words *from, int32_t low, int32_t high) {
+  size_t at = from->begin[low];
+  memcpy(to->code + at, from->code + at, (from->begin[high + 1] - at) * sizeof *to->code);
+}
+
+void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *skeleton,
+                        double theta, double energy) {
+  int32_t p = f->p->p;
+  for (int32_t s = 0; s < p; s++) k->theta[s] = k->kept_theta[s] = theta;
+  memcpy(k->now.begin, skeleton->begin, (size_t)(p + 1) * sizeof *k->now.begin);
+  memcpy(k->kept.begin, skeleton->begin, (size_t)(p + 1) * sizeof *k->now.begin);
+  copy_stages(&k->now, skeleton, 0, p - 1);
+  copy_stages(&k->kept, skeleton, 0, p - 1);
+  k->energy = energy;
+}
+
+/* One theta for a range of stages. */
+static bool move_theta(berth_i_walk *k, const berth_schedule_problem *p, berth_rng *rng,
+                       int32_t *low, int32_t *high) {
+  *low = berth_rng_below(rng, p->p);
+  *high = *low + berth_rng_below(rng, p->p - *low);
+  double x = berth_rng_uniform(rng) * 1.5 * p->time[2][p->chunk[*low * p->v]];
+  for (int32_t s = *low; s <= *high; s++) k->theta[s] = x;
+  return true;
+}
+
+static bool move(berth_i_walk *k, const berth_schedule_problem *p, berth_rng *rng, int32_t *low,
+                 int32_t *high) {
+  if (!p->o.joined && berth_rng_below(rng, 16) == 0) return move_theta(k, p, rng, low, high);
+  int32_t s = berth_rng_below(rng, p->p);
+  size_t begin = k->now.begin[s], n = k->now.begin[s + 1] - begin;
+  return berth_i_move_shift(&k->now, rng, s, begin + (size_t)berth_rng_below(rng, (int32_t)n), low,
+                            high);
+}
+
+static void settle(berth_i_walk *k, int32_t low, int32_t high, bool keep) {
+  size_t bytes = (size_t)(high - low + 1) * sizeof *k->theta;
+  if (keep) copy_stages(&k->kept, &k->now, low, high);
+  else copy_stages(&k->now, &k->kept, low, high);
+  if (keep) memcpy(k->kept_theta + low, k->theta + low, bytes);
+  else memcpy(k->theta + low, k->kept_theta + low, bytes);
+}
+
+void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int64_t calls, double hot,
+                      double cold) {
+  const berth_schedule_problem *p = f->p;
+  double least = 0; /* what the mean adds at least */
+  for (int32_t s = 0; s < p->p; s++) least += OF_MEAN * f->fill.work[s] / p->p;
+  for (int64_t i = 0; i < calls && !berth_i_found_ends(f); i++) {
+    double heat = hot * pow(cold / hot, (double)i / (double)calls) * f->step;
+    double allowed = k->energy - heat * log(1 - berth_rng_uniform(rng));
+    int32_t low, high;
+    if (!move(k, p, rng, &low, &high)) continue;
+    double e = berth_i_energy(berth_i_found_try(f, &k->now, k->theta, allowed - least));
+    if (e <= allowed) k->energy = e;
+    settle(k, low, high, e <= allowed);
+  }
+}
