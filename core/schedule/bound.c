@@ -3,8 +3,8 @@
  *
  * A path is the time of one micro-batch from action to action without waiting. `first` and `last`
  * are the chunks of a stage that come first and last on the way of a micro-batch; the first B of a
- * stage is of its last chunk, the last B of its first chunk, since each chunk's micro-batches are in
- * order. Source: ours; each is proved where it is computed. */
+ * stage is of its last chunk, the last B of its first chunk, since each chunk's micro-batches are
+ * in order. Source: ours; each is proved where it is computed. */
 #include "schedule_internal.h"
 
 /* Times along the way: since the start of F at chunk 0, and since the start of B at the last. */

@@ -9,12 +9,16 @@ size_t berth_i_word_most(const berth_schedule_problem *p, int32_t stage) {
   return (p->o.joined ? 2 : 3) * n;
 }
 
+void berth_i_words_begin(berth_i_words *w) {
+  w->begin[0] = 0;
+  for (int32_t s = 0; s < w->p->p; s++) w->begin[s + 1] = w->begin[s] + berth_i_word_most(w->p, s);
+}
+
 berth_status berth_i_words_make(const berth_schedule_problem *p, berth_i_pool *pool,
                                 berth_i_words *out) {
   berth_i_words w = { p, berth_i_pool_alloc(pool, (size_t)p->p + 1, sizeof *w.begin), NULL };
   if (!w.begin) return berth_i_pool_status(pool);
-  w.begin[0] = 0;
-  for (int32_t s = 0; s < p->p; s++) w.begin[s + 1] = w.begin[s] + berth_i_word_most(p, s);
+  berth_i_words_begin(&w);
   w.code = berth_i_pool_zalloc(pool, w.begin[p->p], sizeof *w.code);
   *out = w;
   return berth_i_pool_status(pool);

@@ -90,6 +90,8 @@ struct berth_schedule {
 
 /** Most actions that a word of the stage can have. */
 size_t berth_i_word_most(const berth_schedule_problem *p, int32_t stage);
+/** Sets `begin` to the room for all actions of each stage. */
+void berth_i_words_begin(berth_i_words *w);
 /** Words with room for all actions of each stage, in the pool; `begin` is of that room. */
 berth_status berth_i_words_make(const berth_schedule_problem *p, berth_i_pool *pool,
                                 berth_i_words *out);

@@ -5,29 +5,6 @@
 
 enum { KEPT = 8 }; /* rules of each family that may be changed */
 
-/* ---- the best so far ---- */
-
-berth_i_cost berth_i_found_try(berth_i_found *f, const berth_i_words *skeleton,
-                               const double *theta, double limit) {
-  berth_i_cost c = berth_i_fill_run(&f->fill, skeleton, theta, limit);
-  f->calls++;
-  if (c.step < f->step) {
-    f->step = c.step;
-    memcpy(f->best.code, f->fill.words.code, f->best.begin[f->p->p] * sizeof *f->best.code);
-  }
-  return c;
-}
-
-bool berth_i_found_ends(berth_i_found *f) {
-  if (f->stopped != BERTH_OK || f->calls >= f->most_calls) return true;
-  if (f->step <= f->bound * (1 + 1e-9)) return true;
-  if (f->calls % 16) return false;
-  if (isfinite(f->most_seconds) && berth_i_ctx_clock(f->ctx) - f->started > f->most_seconds)
-    return true;
-  f->stopped = berth_i_interrupted(f->ctx);
-  return f->stopped != BERTH_OK;
-}
-
 /* ---- rules ---- */
 
 typedef struct ranked {
@@ -126,7 +103,7 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
   walk->energy = INFINITY;
   for (int32_t c = 0; c < p->n; c++) longest = fmax(longest, p->time[2][c]);
   for (int32_t g = 0; berth_schedule_generator_at(g) && !berth_i_found_ends(f); g++) {
-    for (int32_t s = 0; s < p->p; s++) words->begin[s + 1] = words->begin[s] + berth_i_word_most(p, s);
+    berth_i_words_begin(words);
     berth_status st = berth_i_generate(p, g, words);
     if (st == BERTH_ENOMEM) return st;
     if (st != BERTH_OK) continue;

@@ -120,7 +120,7 @@ bool berth_i_rule_run(berth_i_rules *r, const berth_i_rule *rule, berth_i_words 
 bool berth_i_move_shift(berth_i_words *w, berth_rng *rng, int32_t s, size_t i, int32_t *low,
                         int32_t *high);
 
-/* ---- the best so far, budget: search.c ---- */
+/* ---- the best so far, budget: found.c ---- */
 
 typedef struct berth_i_found {
   const berth_schedule_problem *p;
