@@ -55,24 +55,24 @@ berth_status berth_i_make_zb_v(const berth_schedule_problem *p, berth_i_words *w
   return best_of(p, 1, &r, 1, w);
 }
 
-/* Six actions of one unit a period; an F goes down, or a B of a second chunk comes up, after
- * `wait` more units. */
-static berth_status by_period(const berth_schedule_problem *p, double share, double wait,
-                              berth_i_words *w) {
-  double unit = 0;
-  for (int32_t c = 0; c < p->n; c++)
-    for (int32_t k = 0; k < 3; k++) unit = fmax(unit, p->time[k][c]);
-  berth_i_rule r = { .family = BERTH_I_BY_PERIOD, .periodic = { .period = 6 * unit, .group = 1 } };
-  r.periodic.hop[0][0] = r.periodic.hop[1][1] = wait * unit;
-  return best_of(p, share, &r, 1, w);
+/* A building block of actions of one unit, six a period. */
+static berth_status by_period(const berth_schedule_problem *p, double share,
+                              berth_i_periodic_rule block, berth_i_words *w) {
+  block.period = 6;
+  block.unit = block.group = 1;
+  return best_of(p, share, &(berth_i_rule){ .family = BERTH_I_BY_PERIOD, .periodic = block }, 1,
+                 w);
 }
 
+/* F's go up, and B's come back on the first chunk, in two units. */
 berth_status berth_i_make_v_half(const berth_schedule_problem *p, berth_i_words *w) {
-  return by_period(p, (p->p + 2) / (2.0 * p->p), 1, w);
+  berth_i_periodic_rule block = { .turn = { 1, 1, 0 } };
+  block.hop[0][1] = block.hop[1][0] = 1;
+  return by_period(p, (p->p + 2) / (2.0 * p->p), block, w);
 }
 
 berth_status berth_i_make_v_min(const berth_schedule_problem *p, berth_i_words *w) {
-  return by_period(p, (p->p + 4) / (3.0 * p->p), 0, w);
+  return by_period(p, (p->p + 4) / (3.0 * p->p), (berth_i_periodic_rule){ .unit = 1 }, w);
 }
 
 /* Times of the problem or unit times, W's at once, when memory blocks an F or last, each with three

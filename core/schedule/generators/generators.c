@@ -34,7 +34,7 @@ static const row rows[] = {
          "Lamy-Poirier, \"Breadth-First Pipeline Parallelism\", 2023"), berth_i_make_bfs },
   { V("zb-v", "List scheduling on the V at unit times, W's at once, in 1F1B's memory; then W's "
               "fill gaps.", ZERO_BUBBLE), berth_i_make_zb_v },
-  { V("v-half", "A building block of six units whose F's go down and B's come up in two units; "
+  { V("v-half", "A building block of six units whose F's go up, and B's come back, in two units; "
                 "about half of 1F1B's memory.", CONTROLLABLE), berth_i_make_v_half },
   { V("v-min", "A building block of six units without waiting; about a third of 1F1B's memory.",
       CONTROLLABLE), berth_i_make_v_min },

@@ -2,7 +2,9 @@
 #include "search_internal.h"
 
 /* What is made small: the step, and a little of the mean, so that a plateau has a slope. */
-static const double OF_MEAN = 0.1;
+static const double OF_MEAN = 0.3;
+enum { STALE = 20 }; /* moves that the critical path outlives */
+
 double berth_i_energy(berth_i_cost c) { return c.step + OF_MEAN * c.mean; }
 
 berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *pool,
@@ -10,6 +12,8 @@ berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *po
   k->theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
   k->kept_theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
   berth_i_words_make(p, pool, &k->now);
+  berth_i_run_make(p, pool, &k->run);
+  berth_i_critical_make(p, pool, &k->critical);
   return berth_i_words_make(p, pool, &k->kept);
 }
 
@@ -27,6 +31,18 @@ void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *
   copy_stages(&k->now, skeleton, 0, p - 1);
   copy_stages(&k->kept, skeleton, 0, p - 1);
   k->energy = energy;
+  k->changes = STALE + 1;
+}
+
+void berth_i_walk_expand(berth_i_walk *k, const berth_i_words *words, double energy) {
+  int32_t p = words->p->p;
+  for (int32_t s = 0; s < p; s++) k->theta[s] = k->kept_theta[s] = -INFINITY;
+  memcpy(k->now.begin, words->begin, (size_t)(p + 1) * sizeof *k->now.begin);
+  memcpy(k->kept.begin, words->begin, (size_t)(p + 1) * sizeof *k->now.begin);
+  copy_stages(&k->now, words, 0, p - 1);
+  copy_stages(&k->kept, words, 0, p - 1);
+  k->energy = energy;
+  k->changes = STALE + 1;
 }
 
 /* One theta for a range of stages. */
@@ -39,9 +55,21 @@ static bool move_theta(berth_i_walk *k, const berth_schedule_problem *p, berth_r
   return true;
 }
 
-static bool move(berth_i_walk *k, const berth_schedule_problem *p, berth_rng *rng, int32_t *low,
-                 int32_t *high) {
-  if (!p->o.joined && berth_rng_below(rng, 16) == 0) return move_theta(k, p, rng, low, high);
+static bool move(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int32_t *low, int32_t *high) {
+  const berth_schedule_problem *p = f->p;
+  if (!p->o.joined && !isinf(k->theta[0]) && berth_rng_below(rng, 16) == 0) return move_theta(k, p, rng, low, high);
+  if (berth_rng_below(rng, 2)) {
+    berth_i_critical *c = &k->critical;
+    if (k->changes > STALE) {
+      berth_i_fill_run(&f->fill, &k->now, k->theta, INFINITY);
+      berth_i_critical_find(c, &k->run, &f->fill.words);
+      k->changes = 0;
+    }
+    if (c->n > 0) {
+      int32_t i = berth_rng_below(rng, c->n);
+      return berth_i_move_earlier(&k->now, rng, c->stage[i], c->code[i], c->number[i], low, high);
+    }
+  }
   int32_t s = berth_rng_below(rng, p->p);
   size_t begin = k->now.begin[s], n = k->now.begin[s + 1] - begin;
   return berth_i_move_shift(&k->now, rng, s, begin + (size_t)berth_rng_below(rng, (int32_t)n), low,
@@ -65,8 +93,9 @@ void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int64_t
     double heat = hot * pow(cold / hot, (double)i / (double)calls) * f->step;
     double allowed = k->energy - heat * log(1 - berth_rng_uniform(rng));
     int32_t low, high;
-    if (!move(k, p, rng, &low, &high)) continue;
+    if (!move(k, f, rng, &low, &high)) continue;
     double e = berth_i_energy(berth_i_found_try(f, &k->now, k->theta, allowed - least));
+    k->changes += e <= allowed;
     if (e <= allowed) k->energy = e;
     settle(k, low, high, e <= allowed);
   }

@@ -67,6 +67,10 @@ static bool run_stage(berth_i_fill *f, const berth_i_words *k, int32_t s, double
   for (; i < n; i++) {
     berth_i_code code = k->code[k->begin[s] + i];
     int32_t c = berth_i_chunk(p, s, code), kind = berth_i_kind(code);
+    if (kind == BERTH_SCHEDULE_WEIGHT) {
+      if (oldest(f, s, t.end) < t.end) run_weight(f, &t);
+      continue;
+    }
     int32_t lane = berth_i_lane(c, kind);
     double arrival = berth_i_arrival(r, lane);
     if (isinf(arrival)) break;

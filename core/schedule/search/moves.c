@@ -51,6 +51,16 @@ static void draw_range(berth_rng *rng, int32_t p, int32_t s, int32_t *low, int32
   *high = s + more - down >= p ? p - 1 : s + more - down;
 }
 
+bool berth_i_move_earlier(berth_i_words *w, berth_rng *rng, int32_t s, berth_i_code code,
+                          int32_t k, int32_t *low, int32_t *high) {
+  int64_t d = -1 - (int64_t)(berth_rng_below(rng, 2) ? 0 : berth_rng_below(rng, 4));
+  *low = *high = s;
+  if (berth_rng_below(rng, 2)) draw_range(rng, w->p->p, s, low, high);
+  bool moved = false;
+  for (int32_t t = *low; t <= *high; t++) moved |= shift_on(w, t, code, k, d);
+  return moved;
+}
+
 bool berth_i_move_shift(berth_i_words *w, berth_rng *rng, int32_t s, size_t i, int32_t *low,
                         int32_t *high) {
   berth_i_code code = w->code[i];

@@ -55,11 +55,19 @@ static double fit(const slots *x, const berth_schedule_problem *p, int32_t s, do
   return at;
 }
 
+static double seconds(const berth_i_periodic *q, int32_t c, int32_t kind) {
+  return q->rule.unit > 0 ? q->rule.unit : q->p->time[kind][c];
+}
+
+static double wait(const berth_i_periodic *q, int32_t lane) {
+  return q->rule.unit > 0 ? 0 : q->p->wait[lane];
+}
+
 static double put(berth_i_periodic *q, int32_t c, int32_t kind, double t) {
   const berth_schedule_problem *p = q->p;
   int32_t s = p->stage[c], at = s * 3 * p->v + q->slots.n[s];
-  double length = p->time[kind][c];
-  if (kind == BERTH_SCHEDULE_BACKWARD && q->rule.weights) length += p->time[2][c];
+  double length = seconds(q, c, kind);
+  if (kind == BERTH_SCHEDULE_BACKWARD && q->rule.weights) length += seconds(q, c, 2);
   t = fit(&q->slots, p, s, t, length, q->rule.period);
   q->slots.begin[at] = t;
   q->slots.length[at] = length;
@@ -75,18 +83,18 @@ static void lay_way(berth_i_periodic *q, int32_t first) {
   int32_t c = first, last = first;
   for (; c != BERTH_NONE; last = c, c = p->next[c]) {
     int32_t k = p->local[c] % BERTH_I_WAITS;
-    if (c != first) t += p->wait[2 * c] + rule->hop[0][k];
+    if (c != first) t += wait(q, 2 * c) + rule->hop[0][k];
     if (c != first && p->local[c] != p->local[last]) t += rule->turn[0];
     t = q->offset[2 * c] = put(q, c, BERTH_SCHEDULE_FORWARD, t);
-    t += p->time[0][c];
+    t += seconds(q, c, 0);
   }
   t += rule->turn[1];
   for (c = last; c != BERTH_NONE; last = c, c = p->prev[c]) {
     int32_t k = p->local[c] % BERTH_I_WAITS;
-    if (c != last) t += p->wait[2 * c + 1] + rule->hop[1][k];
+    if (c != last) t += wait(q, 2 * c + 1) + rule->hop[1][k];
     if (p->local[c] != p->local[last]) t += rule->turn[2];
     t = q->offset[2 * c + 1] = put(q, c, BERTH_SCHEDULE_BACKWARD, t);
-    t += p->time[1][c];
+    t += seconds(q, c, 1);
   }
 }
 

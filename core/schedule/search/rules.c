@@ -53,6 +53,15 @@ static void draw_group(const berth_i_rules *r, berth_rng *rng, berth_i_periodic_
   q->apart = uniform(rng) * q->period;
 }
 
+/* Times of a block of unit actions are whole units. */
+static void set_units(berth_i_periodic_rule *q) {
+  if (!(q->unit > 0)) return;
+  for (int32_t k = 0; k < 2 * BERTH_I_WAITS; k++)
+    q->hop[k % 2][k / 2] = q->unit * round(q->hop[k % 2][k / 2] / q->unit);
+  for (int32_t k = 0; k < 3; k++) q->turn[k] = q->unit * round(q->turn[k] / q->unit);
+  q->period = q->unit * round(q->period / q->unit);
+}
+
 berth_i_rule berth_i_rule_draw(const berth_i_rules *r, berth_rng *rng, berth_i_family family) {
   berth_i_rule x = { .family = family };
   berth_i_periodic_rule *q = &x.periodic;
@@ -74,6 +83,8 @@ berth_i_rule berth_i_rule_draw(const berth_i_rules *r, berth_rng *rng, berth_i_f
   for (int32_t k = 0; k < 3; k++) q->turn[k] = some(rng, r->work);
   draw_group(r, rng, q);
   q->weights = chance(rng, 2);
+  q->unit = chance(rng, 2) ? r->work / (3 * r->p->v) : 0;
+  set_units(q);
   x.theta = uniform(rng) * 1.5 * r->w;
   return x;
 }
@@ -108,6 +119,7 @@ static void change_periodic(const berth_i_rules *r, berth_rng *rng, berth_i_peri
   case 6: q->apart = uniform(rng) * q->period; break;
   default: draw_group(r, rng, q);
   }
+  set_units(q);
 }
 
 void berth_i_rule_change(const berth_i_rules *r, berth_rng *rng, berth_i_rule *x) {

@@ -160,8 +160,12 @@ static void walk_all(berth_i_found *f, course *k) {
     berth_i_walk_run(walk, f, &k->rng, each, HOT, COLD);
     if (walk->energy < k->walk[w].energy) w = i;
   }
-  if (isfinite(k->walk[w].energy))
-    berth_i_walk_run(&k->walk[w], f, &k->rng, f->most_calls - f->calls, HOT / 2, COLD);
+  if (isinf(k->walk[w].energy) || berth_i_found_ends(f)) return;
+  berth_i_walk_run(&k->walk[w], f, &k->rng, (f->most_calls - f->calls) / 2, HOT / 2, COLD);
+  berth_i_run *run = &k->walk[w].run;
+  berth_i_run_words(run, &f->best, NULL, NULL);
+  berth_i_walk_expand(&k->walk[w], &f->best, berth_i_energy(berth_i_cost_of(run)));
+  berth_i_walk_run(&k->walk[w], f, &k->rng, f->most_calls - f->calls, HOT / 2, COLD);
 }
 
 static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) {

@@ -43,6 +43,8 @@ typedef struct berth_i_periodic_rule {
   int32_t group;                /* micro-batches that follow one another by */
   double apart;                 /* s */
   bool weights;                 /* a B leaves room for its W behind it */
+  double unit;                  /* s that each action takes instead of its own time, without p2p;
+                                   0: its own */
 } berth_i_periodic_rule;
 
 typedef struct berth_i_periodic berth_i_periodic;
@@ -117,6 +119,8 @@ bool berth_i_rule_run(berth_i_rules *r, const berth_i_rule *rule, berth_i_words 
 
 /** Moves the action at i of the word of stage s, and its like on stages low..high around it.
  *  @return false: nothing changed */
+bool berth_i_move_earlier(berth_i_words *w, berth_rng *rng, int32_t s, berth_i_code code,
+                          int32_t k, int32_t *low, int32_t *high);
 bool berth_i_move_shift(berth_i_words *w, berth_rng *rng, int32_t s, size_t i, int32_t *low,
                         int32_t *high);
 
@@ -138,6 +142,22 @@ berth_i_cost berth_i_found_try(berth_i_found *f, const berth_i_words *skeleton,
 /** Is the budget used, the bound met, or did the hook stop it? */
 bool berth_i_found_ends(berth_i_found *f);
 
+/* ---- the critical path: critical.c ---- */
+
+/* Its F's and B's that came after their input. */
+typedef struct berth_i_critical {
+  int32_t n;
+  int32_t *stage;
+  berth_i_code *code;
+  int32_t *number;       /* which one of its chunk and kind */
+  double *start, *finish; /* s, by place in the words */
+  size_t *place, *at;    /* of F's and B's in the words, by lane and number */
+  int32_t *count;        /* number of an action, by place */
+} berth_i_critical;
+berth_status berth_i_critical_make(const berth_schedule_problem *p, berth_i_pool *pool,
+                                   berth_i_critical *out);
+void berth_i_critical_find(berth_i_critical *k, berth_i_run *run, const berth_i_words *w);
+
 /* ---- annealing: anneal.c ---- */
 
 double berth_i_energy(berth_i_cost c);
@@ -146,11 +166,16 @@ typedef struct berth_i_walk {
   berth_i_words now, kept;     /* skeletons; the same between moves */
   double *theta, *kept_theta;  /* [p] */
   double energy;
+  berth_i_critical critical;   /* of `now` */
+  berth_i_run run;
+  int32_t changes;             /* since it was found */
 } berth_i_walk;
 berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *pool,
                                berth_i_walk *out);
 void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *skeleton,
                         double theta, double energy);
+/** On from words with W's: these stay in their places. */
+void berth_i_walk_expand(berth_i_walk *k, const berth_i_words *words, double energy);
 /** @param hot, cold shares of the step, first and last temperature */
 void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int64_t calls, double hot,
                       double cold);
