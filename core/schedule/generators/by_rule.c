@@ -5,7 +5,7 @@
 #include "schedule/search/search_internal.h"
 
 /* The problem with at most `share` of 1F1B's memory on each stage. */
-static bool limited(const berth_schedule_problem *p, double share, berth_i_pool *pool,
+static berth_status limited(const berth_schedule_problem *p, double share, berth_i_pool *pool,
                     berth_schedule_problem *out) {
   *out = *p;
   out->limit = berth_i_pool_alloc(pool, (size_t)p->p, sizeof *out->limit);
@@ -14,7 +14,7 @@ static bool limited(const berth_schedule_problem *p, double share, berth_i_pool 
     for (int32_t k = 0; k < p->v; k++) one += p->adds[p->chunk[s * p->v + k]];
     out->limit[s] = fmin(p->limit[s], share * p->p * one);
   }
-  return out->limit != NULL;
+  return berth_i_pool_status(pool);
 }
 
 static const berth_i_list_rule UNIT = { .time = { 1, 1, 1 } };
@@ -28,12 +28,11 @@ static berth_status best_of(const berth_schedule_problem *p, double share, const
   berth_i_fill fill;
   berth_i_words skeleton;
   double step = INFINITY;
-  limited(p, share, &pool, &q);
-  berth_i_rules_make(&q, &pool, &rules);
-  berth_i_fill_make(&q, &pool, &fill);
-  berth_i_words_make(&q, &pool, &skeleton);
   double *theta = berth_i_pool_alloc(&pool, (size_t)p->p, sizeof *theta);
-  berth_status st = berth_i_pool_status(&pool);
+  berth_status st = limited(p, share, &pool, &q);
+  if (st == BERTH_OK) st = berth_i_rules_make(&q, &pool, &rules);
+  if (st == BERTH_OK) st = berth_i_fill_make(&q, &pool, &fill);
+  if (st == BERTH_OK) st = berth_i_words_make(&q, &pool, &skeleton);
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     for (int32_t s = 0; s < p->p; s++) theta[s] = rule[i].theta;
     if (!berth_i_rule_run(&rules, &rule[i], &skeleton)) continue;

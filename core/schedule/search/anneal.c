@@ -11,10 +11,10 @@ berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *po
                                berth_i_walk *k) {
   k->theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
   k->kept_theta = berth_i_pool_zalloc(pool, (size_t)p->p, sizeof *k->theta);
-  berth_i_words_make(p, pool, &k->now);
-  berth_i_run_make(p, pool, &k->run);
-  berth_i_critical_make(p, pool, &k->critical);
-  return berth_i_words_make(p, pool, &k->kept);
+  berth_status st = berth_i_words_make(p, pool, &k->now);
+  if (st == BERTH_OK) st = berth_i_run_make(p, pool, &k->run);
+  if (st == BERTH_OK) st = berth_i_critical_make(p, pool, &k->critical);
+  return st == BERTH_OK ? berth_i_words_make(p, pool, &k->kept) : st;
 }
 
 static void copy_stages(berth_i_words *to, const berth_i_words *from, int32_t low, int32_t high) {

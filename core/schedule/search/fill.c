@@ -8,14 +8,14 @@
 berth_status berth_i_fill_make(const berth_schedule_problem *p, berth_i_pool *pool,
                                berth_i_fill *out) {
   size_t stages = (size_t)p->p;
-  berth_i_run_make(p, pool, &out->run);
+  berth_status st = berth_i_run_make(p, pool, &out->run);
   out->held = berth_i_pool_alloc(pool, stages, sizeof *out->held);
   out->left = berth_i_pool_alloc(pool, stages, sizeof *out->left);
   out->at = berth_i_pool_alloc(pool, stages, sizeof *out->at);
   out->next_weight = berth_i_pool_alloc(pool, stages, sizeof *out->next_weight);
   out->work = berth_i_pool_alloc(pool, stages, sizeof *out->work);
   for (int32_t s = 0; out->work && s < p->p; s++) out->work[s] = berth_schedule_problem_work(p, s);
-  return berth_i_words_make(p, pool, &out->words);
+  return st == BERTH_OK ? berth_i_words_make(p, pool, &out->words) : st;
 }
 
 /* The chunk whose W has waited longest, as place of its B in the stage's word; the end of what has

@@ -12,8 +12,8 @@ berth_status berth_i_rules_make(const berth_schedule_problem *p, berth_i_pool *p
     out->lag += p->lag[c] / p->n;
   }
   out->work = (out->f + out->b + out->w) * p->v;
-  berth_i_list_make(p, pool, &out->list);
-  return berth_i_periodic_make(p, pool, &out->periodic);
+  berth_status st = berth_i_list_make(p, pool, &out->list);
+  return st == BERTH_OK ? berth_i_periodic_make(p, pool, &out->periodic) : st;
 }
 
 /* ---- draws ---- */

@@ -137,10 +137,12 @@ static berth_status course_make(course *k, const berth_schedule_problem *p, bert
                                 uint64_t seed) {
   memset(&k->ranking, 0, sizeof k->ranking);
   berth_rng_init(&k->rng, seed, 0);
-  berth_i_rules_make(p, pool, &k->rules);
-  berth_i_words_make(p, pool, &k->words);
-  berth_i_words_make(p, pool, &k->skeleton);
-  for (int32_t i = 0; i < WALKS; i++) berth_i_walk_make(p, pool, &k->walk[i]);
+  berth_status st = berth_i_rules_make(p, pool, &k->rules);
+  if (st == BERTH_OK) st = berth_i_words_make(p, pool, &k->words);
+  if (st == BERTH_OK) st = berth_i_words_make(p, pool, &k->skeleton);
+  for (int32_t i = 0; i < WALKS && st == BERTH_OK; i++)
+    st = berth_i_walk_make(p, pool, &k->walk[i]);
+  if (st != BERTH_OK) return st;
   k->theta = berth_i_pool_alloc(pool, (size_t)p->p, sizeof *k->theta);
   return berth_i_pool_status(pool);
 }
@@ -207,9 +209,8 @@ static berth_status found_make(berth_schedule_problem *p, const berth_schedule_s
   berth_schedule_bounds bounds;
   *f = (berth_i_found){ .p = p, .ctx = p->ctx, .step = INFINITY, .most_calls = o->calls,
                         .most_seconds = o->seconds, .started = berth_i_ctx_clock(p->ctx) };
-  berth_i_fill_make(p, pool, &f->fill);
-  berth_i_words_make(p, pool, &f->best);
-  berth_status st = berth_i_pool_status(pool);
+  berth_status st = berth_i_fill_make(p, pool, &f->fill);
+  if (st == BERTH_OK) st = berth_i_words_make(p, pool, &f->best);
   if (st == BERTH_OK) st = berth_schedule_bound(p, &bounds);
   if (st == BERTH_OK) f->bound = bounds.best;
   return st;
