@@ -44,10 +44,8 @@ typedef struct thing {
   double work, memory, count;
 } thing;
 
-/* The most work that fits below a limit; the last thing in part, unless `whole`: then all memories
- * are one unit or two, by one ratio of work each, and the limit is whole units: the better ratio
- * first, and at most one unit is left for the other. */
-static double most_work(thing *x, int32_t n, double limit, bool whole) {
+/* The most work that fits below a limit, the last thing in part. */
+static double most_work(thing *x, int32_t n, double limit) {
   double sum = 0;
   for (;;) {
     thing *best = NULL;
@@ -58,12 +56,24 @@ static double most_work(thing *x, int32_t n, double limit, bool whole) {
     if (!best) return sum;
     double take = best->memory > 0 ? fmin(best->count, fmax(limit, 0) / best->memory)
                                    : best->count;
-    if (whole && take < best->count) best->count = take = floor(take * (1 + 1e-12));
     sum += take * best->work;
     if (take < best->count) return sum;
     limit -= take * best->memory;
     best->count = 0;
   }
+}
+
+static double whole(double x) { return floor(x * (1 + 1e-12)); }
+
+/* The same of things of two sorts, none in part. */
+static double most_whole(thing large, thing small, double limit) {
+  double best = 0, most = fmin(large.count, whole(limit / large.memory));
+  for (double n = 0; n <= most; n++) {
+    double left = fmax(0, limit - n * large.memory);
+    double others = small.memory > 0 ? fmin(small.count, whole(left / small.memory)) : small.count;
+    best = fmax(best, n * large.work + others * small.work);
+  }
+  return best;
 }
 
 /* The memory of a stage that can ever be used, if all that is taken and freed is alike. */
@@ -91,36 +101,53 @@ typedef struct stage {
   double ramp[2];         /* memory x time under the limit while memory fills, and empties */
 } stage;
 
-static stage stage_of(const berth_schedule_problem *p, int32_t s, thing *x) {
-  stage g = { .first = first_chunk(p, s), .last = last_chunk(p, s), .limit = usable(p, s) };
-  double all = 0, adds = p->adds[g.first];
-  bool alike = true;
+/* Chunks alike: whole things. */
+static void set_alike(const berth_schedule_problem *p, stage *g) {
+  int32_t c = g->first;
+  double n = (double)p->count[c] * p->v, w = p->time[2][c];
+  thing none = { 0, 1, 0 }, forward = { p->time[0][c], p->adds[c], n };
+  thing weight = { w, p->frees[2][c], n }, both = { p->time[1][c] + w, p->adds[c], n };
+  g->before_backward = most_whole(forward, none, g->limit);
+  g->after_forward = most_whole(both, weight, g->limit);
+  g->after_backward = most_whole((thing){ 0, p->adds[c], 0 }, weight, g->limit);
+}
+
+static void set_unlike(const berth_schedule_problem *p, int32_t s, thing *x, stage *g) {
   int32_t v = p->v;
-  g.work = berth_schedule_problem_work(p, s) - p->extra[s];
   for (int32_t k = 0; k < v; k++) {
     int32_t c = p->chunk[s * v + k];
-    all += p->count[c] * p->adds[c];
-    alike &= p->adds[c] == adds && p->frees[1][c] == p->frees[1][g.first];
-    for (int32_t kind = 0; kind < 3; kind++)
-      alike &= p->time[kind][c] == p->time[kind][g.first];
     x[k] = (thing){ p->time[0][c], p->adds[c], p->count[c] };
   }
-  g.all_fit = !berth_i_over(all, g.limit);
-  bool whole = alike && isfinite(g.limit);
-  g.before_backward = most_work(x, v, g.limit, whole);
+  g->before_backward = most_work(x, v, g->limit);
   for (int32_t k = 0; k < v; k++) {
     int32_t c = p->chunk[s * v + k];
     double w = p->time[2][c];
     x[k] = (thing){ w, p->frees[2][c], p->count[c] };
     x[v + k] = (thing){ p->time[1][c] + w, p->adds[c], p->count[c] };
   }
-  double part = p->frees[1][g.first];
-  g.after_forward = most_work(x, 2 * v, g.limit, whole && 2 * part == adds);
+  g->after_forward = most_work(x, 2 * v, g->limit);
   for (int32_t k = 0; k < v; k++) {
     int32_t c = p->chunk[s * v + k];
     x[k] = (thing){ p->time[2][c], p->frees[2][c], p->count[c] };
   }
-  g.after_backward = most_work(x, v, g.limit, whole);
+  g->after_backward = most_work(x, v, g->limit);
+}
+
+static stage stage_of(const berth_schedule_problem *p, int32_t s, thing *x) {
+  stage g = { .first = first_chunk(p, s), .last = last_chunk(p, s), .limit = usable(p, s) };
+  double all = 0;
+  bool alike = isfinite(g.limit);
+  g.work = berth_schedule_problem_work(p, s) - p->extra[s];
+  for (int32_t k = 0; k < p->v; k++) {
+    int32_t c = p->chunk[s * p->v + k];
+    all += p->count[c] * p->adds[c];
+    alike &= p->adds[c] == p->adds[g.first] && p->frees[1][c] == p->frees[1][g.first];
+    for (int32_t kind = 0; kind < 3; kind++)
+      alike &= p->time[kind][c] == p->time[kind][g.first];
+  }
+  g.all_fit = !berth_i_over(all, g.limit);
+  if (alike) set_alike(p, &g);
+  else set_unlike(p, s, x, &g);
   return g;
 }
 

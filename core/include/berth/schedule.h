@@ -221,12 +221,26 @@ typedef struct berth_schedule_report {
  * @param report may be NULL
  * @return BERTH_OK, also if the interrupt hook or the budget ended it after a schedule was found;
  *         BERTH_EINFEASIBLE (none was found); BERTH_EINTERRUPT; BERTH_EINVAL (options);
- *         BERTH_EUNSUPPORTED (map bidirectional); BERTH_ENOMEM
+ *         BERTH_ENOMEM
  * Same calls and seed, same schedule.  O(calls x actions)
  */
 berth_status berth_schedule_search(berth_schedule_problem *p,
                                    const berth_schedule_search_options *opts,
                                    berth_schedule **out, berth_schedule_report *report);
+
+enum { BERTH_SCHEDULE_EXACT_MOST = 400 }; /* actions */
+/**
+ * The shortest schedule, with proof: depth first over actions in order of time. Proved is that no
+ * schedule whose stages start at their earliest is shorter: with SPAN one that waits may be.
+ *
+ * @param opts   NULL: defaults, with 2,000,000 calls; calls: states that are expanded at most
+ * @param report proven 1: the search was complete, or step is bound; may be NULL
+ * @return as berth_schedule_search; BERTH_EUNSUPPORTED: more actions than
+ *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional
+ */
+berth_status berth_schedule_exact(berth_schedule_problem *p,
+                                  const berth_schedule_search_options *opts,
+                                  berth_schedule **out, berth_schedule_report *report);
 
 /* ---- lower bounds ---- */
 

@@ -250,21 +250,22 @@ static int schedule_placement(lua_State *L) {
 
 const bl_table bl_schedule_search_tables[] = { berth_schedule_search_option_table, NULL };
 
-/* schedule_search(problem, options): schedule, { step, bound, proven, calls }; nil, message,
- * code */
-static int schedule_search(lua_State *L) {
-  BL_WHERE(w, "berth.schedule.search");
-  berth_schedule_problem *p = check_problem(L, 1, w.fn);
+typedef berth_status (*search_fn)(berth_schedule_problem *, const berth_schedule_search_options *,
+                                  berth_schedule **, berth_schedule_report *);
+
+/* (problem, options): schedule, { step, bound, proven, calls }; nil, message, code */
+static int search_by(lua_State *L, const bl_where *w, search_fn search) {
+  berth_schedule_problem *p = check_problem(L, 1, w->fn);
   berth_schedule_search_options o = berth_schedule_search_default();
   lua_settop(L, 2);
-  bl_take_options(L, 2, &w, bl_schedule_search_tables, &o);
+  int t = bl_take_options(L, 2, w, bl_schedule_search_tables, &o);
   schedule_box *box = bl_new(L, &bl_schedule_class, sizeof *box);
   berth_schedule_report r;
   berth_schedule_problem_retain(p); /* a hook may close its box */
   bl_call call = bl_enter(L);
-  berth_status st = bl_leave(&call, berth_schedule_search(p, &o, &box->schedule, &r));
+  berth_status st = bl_leave(&call, search(p, t ? &o : NULL, &box->schedule, &r));
   berth_schedule_problem_release(p);
-  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   bl_track(L);
   lua_createtable(L, 0, 4);
   bl_set_number(L, "step", r.step);
@@ -272,6 +273,18 @@ static int schedule_search(lua_State *L) {
   bl_set_bool(L, "proven", r.proven);
   bl_set_count(L, "calls", (double)r.calls);
   return 2;
+}
+
+/* schedule_search(problem, options) */
+static int schedule_search(lua_State *L) {
+  BL_WHERE(w, "berth.schedule.search");
+  return search_by(L, &w, berth_schedule_search);
+}
+
+/* schedule_exact(problem, options) */
+static int schedule_exact(lua_State *L) {
+  BL_WHERE(w, "berth.schedule.exact");
+  return search_by(L, &w, berth_schedule_exact);
 }
 
 /* schedule_bound(problem): { work, stage, pair, area, chain, best }, s */
@@ -327,6 +340,7 @@ const luaL_Reg bl_schedule_functions[] = {
   { "schedule_make", schedule_make }, { "schedule_actions", schedule_actions },
   { "schedule_evaluate", schedule_evaluate }, { "schedule_graph", schedule_graph },
   { "schedule_placement", schedule_placement }, { "schedule_generators", schedule_generators },
-  { "schedule_search", schedule_search }, { "schedule_bound", schedule_bound },
+  { "schedule_search", schedule_search }, { "schedule_exact", schedule_exact },
+  { "schedule_bound", schedule_bound },
   { NULL, NULL }
 };
