@@ -4,10 +4,9 @@
  * action of its stage that can start before that time comes next on it (Giffler, Thompson, 1960):
  * otherwise that one could be put before what comes next. An F could not, for it takes memory; so,
  * if it is an F, its stage may also wait: the F's that it could run are barred until it has run
- * something else. A state is left if its
- * lower bound is not below the best step, or if one with the same actions done was expanded in which
- * everything was at least as early. Stages start at their earliest, as the evaluator has it; then
- * the span, too, only grows with every end. */
+ * something else. A state is left if its lower bound is not below the best step, or if one with the
+ * same actions done and barred was expanded in which everything was at least as early. Stages start
+ * at their earliest, as the evaluator has it; then the span, too, only grows with every end. */
 #include "schedule_internal.h"
 
 enum { TABLE = 1 << 20, MOST_NUMBERS = 1 << 24 };
@@ -213,7 +212,7 @@ static bool ends(exact *x) {
   return x->stopped != BERTH_OK || x->calls >= x->most_calls;
 }
 
-/* F's of the stage that can start before `when`, as bits; 0 where memory holds all that are left. */
+/* F's of the stage that can start before `when`, as bits; 0 where memory holds all F's left. */
 static uint32_t to_bar(const exact *x, int32_t s, double when) {
   const berth_schedule_problem *p = x->p;
   uint32_t bits = 0;

@@ -57,7 +57,8 @@ static bool move_theta(berth_i_walk *k, const berth_schedule_problem *p, berth_r
 
 static bool move(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int32_t *low, int32_t *high) {
   const berth_schedule_problem *p = f->p;
-  if (!p->o.joined && !isinf(k->theta[0]) && berth_rng_below(rng, 16) == 0) return move_theta(k, p, rng, low, high);
+  if (!p->o.joined && !isinf(k->theta[0]) && berth_rng_below(rng, 16) == 0)
+    return move_theta(k, p, rng, low, high);
   if (berth_rng_below(rng, 2)) {
     berth_i_critical *c = &k->critical;
     if (k->changes > STALE) {
@@ -84,13 +85,14 @@ static void settle(berth_i_walk *k, int32_t low, int32_t high, bool keep) {
   else memcpy(k->theta + low, k->kept_theta + low, bytes);
 }
 
-void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int64_t calls, double hot,
+void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double until, double hot,
                       double cold) {
   const berth_schedule_problem *p = f->p;
   double least = 0; /* what the mean adds at least */
+  double from = f->used;
   for (int32_t s = 0; s < p->p; s++) least += OF_MEAN * f->fill.work[s] / p->p;
-  for (int64_t i = 0; i < calls && !berth_i_found_ends(f); i++) {
-    double heat = hot * pow(cold / hot, (double)i / (double)calls) * f->step;
+  while (!berth_i_found_ends(f) && f->used < until) {
+    double heat = hot * pow(cold / hot, (f->used - from) / (until - from)) * f->step;
     double allowed = k->energy - heat * log(1 - berth_rng_uniform(rng));
     int32_t low, high;
     if (!move(k, f, rng, &low, &high)) continue;

@@ -2,7 +2,7 @@
  * rule. An F is held back by the memory that it must leave to later chunks, and by an interval or a
  * target. An F of the k-th chunk leaves at least as much as one micro-batch of each later chunk
  * takes; so the oldest micro-batch can always go on.
- * O(actions x (stages + chunks of a stage)). */
+ * O(actions x (log(stages) + chunks of a stage)). */
 #include "search_internal.h"
 
 struct berth_i_list {
@@ -15,6 +15,9 @@ struct berth_i_list {
   double *cap;            /* [n] memory with an F of the chunk, at most */
   double *held;           /* [p] */
   double *ready;          /* [p] the next time at which the stage can start something */
+  int32_t *soonest;       /* [2 * leaves] a tree of stages: of each two the one that is ready first,
+                             the lower one of equals; the root is at 1 */
+  int32_t leaves;
   int32_t *weights;       /* [n] W's that can run */
 };
 
@@ -31,6 +34,8 @@ berth_status berth_i_list_make(const berth_schedule_problem *p, berth_i_pool *po
   l->held = berth_i_pool_alloc(pool, stages, sizeof *l->held);
   l->ready = berth_i_pool_alloc(pool, stages, sizeof *l->ready);
   l->weights = berth_i_pool_alloc(pool, n, sizeof *l->weights);
+  for (l->leaves = 1; l->leaves < p->p; l->leaves *= 2) continue;
+  l->soonest = berth_i_pool_alloc(pool, 2 * (size_t)l->leaves, sizeof *l->soonest);
   int32_t left = 0;
   for (int32_t c = p->n - 1; l->life && c >= 0; c--) {
     left = p->next[c] == BERTH_NONE ? 1 : left + 1;
@@ -38,6 +43,17 @@ berth_status berth_i_list_make(const berth_schedule_problem *p, berth_i_pool *po
   }
   *out = l;
   return berth_i_run_make(p, pool, &l->run);
+}
+
+static int32_t sooner(const berth_i_list *l, int32_t a, int32_t b) {
+  return b == BERTH_NONE || l->ready[a] <= l->ready[b] ? a : b;
+}
+
+static void set_ready(berth_i_list *l, int32_t s, double when) {
+  l->ready[s] = when;
+  for (int32_t i = (l->leaves + s) / 2; i > 0; i /= 2)
+    if (l->soonest[2 * i] != BERTH_NONE)
+      l->soonest[i] = sooner(l, l->soonest[2 * i], l->soonest[2 * i + 1]);
 }
 
 static void set_times(berth_i_list *l) {
@@ -143,7 +159,7 @@ static void start(berth_i_list *l, int32_t s, berth_i_code code, double now) {
   if (kind == BERTH_SCHEDULE_BACKWARD) l->weights[c]++;
   berth_i_end(&l->run, lane, end);
   if (reader != BERTH_NONE)
-    l->ready[reader] = fmin(l->ready[reader], fmax(l->run.last[reader], end));
+    set_ready(l, reader, fmin(l->ready[reader], fmax(l->run.last[reader], end)));
 }
 
 static void begin(berth_i_list *l, berth_i_words *skeleton) {
@@ -159,6 +175,11 @@ static void begin(berth_i_list *l, berth_i_words *skeleton) {
     for (int32_t k = 0; k < p->v; k++) n += 2 * (size_t)p->count[p->chunk[s * p->v + k]];
     skeleton->begin[s + 1] = skeleton->begin[s] + n;
   }
+  for (int32_t i = 0; i < l->leaves; i++) l->soonest[l->leaves + i] = i < p->p ? i : BERTH_NONE;
+  for (int32_t i = l->leaves - 1; i > 0; i--) {
+    int32_t a = l->soonest[2 * i];
+    l->soonest[i] = a == BERTH_NONE ? BERTH_NONE : sooner(l, a, l->soonest[2 * i + 1]);
+  }
 }
 
 bool berth_i_list_run(berth_i_list *l, const berth_i_list_rule *rule,
@@ -168,9 +189,7 @@ bool berth_i_list_run(berth_i_list *l, const berth_i_list_rule *rule,
   l->target = target;
   begin(l, skeleton);
   for (size_t left = skeleton->begin[p->p]; left > 0;) {
-    int32_t s = 0;
-    for (int32_t i = 1; i < p->p; i++)
-      if (l->ready[i] < l->ready[s]) s = i;
+    int32_t s = l->soonest[1];
     double now = l->ready[s];
     if (isinf(now)) return false;
     int32_t code = choose(l, s, &now);
@@ -182,7 +201,7 @@ bool berth_i_list_run(berth_i_list *l, const berth_i_list_rule *rule,
         left--;
       }
     }
-    l->ready[s] = now;
+    set_ready(l, s, now);
   }
   return true;
 }

@@ -3,7 +3,14 @@
 #include "search_internal.h"
 #include "schedule/generators/generators_internal.h"
 
-enum { KEPT = 8 }; /* rules of each family that may be changed */
+enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
+                                 generator */
+static const double RULES = 0.3, EACH = 0.12;   /* shares of the budget: rules, one walk */
+static const double HOT = 0.003, COLD = 0.0001; /* temperatures, as shares of the step */
+/* With more than LONG micro-batches for each stage, rules are searched on SHORT for each. OF_WHOLE:
+ * the share of the rules' budget for the whole. */
+enum { LONG = 4, SHORT = 2 };
+static const double OF_WHOLE = 0.4;
 
 /* ---- rules ---- */
 
@@ -46,11 +53,11 @@ static void try_rule(berth_i_found *f, berth_i_rules *rules, ranking *g, double 
 }
 
 static void search_rules(berth_i_found *f, berth_i_rules *rules, ranking *g, berth_rng *rng,
-                         double *theta, berth_i_words *skeleton, int64_t calls) {
-  for (int64_t i = 0; i < calls && !berth_i_found_ends(f); i++) {
+                         double *theta, berth_i_words *skeleton, double until) {
+  while (!berth_i_found_ends(f) && f->used < until) {
     int32_t family = berth_rng_below(rng, BERTH_I_FAMILIES), n = g->n[family];
     ranked x;
-    if (n == 0 || berth_rng_below(rng, 3) == 0 || i < calls / 4)
+    if (n == 0 || berth_rng_below(rng, 3) == 0 || (f->used < until / 4 && n < KEPT))
       x.rule = berth_i_rule_draw(rules, rng, (berth_i_family)family);
     else {
       double u = berth_rng_uniform(rng);
@@ -120,9 +127,6 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
 
 /* ---- the course ---- */
 
-enum { WALKS = 4 };
-static const double RULES = 0.3, EACH = 0.12;      /* shares of the calls */
-static const double HOT = 0.003, COLD = 0.0001;    /* temperatures, as shares of the step */
 
 typedef struct course {
   berth_i_rules rules;
@@ -148,7 +152,6 @@ static berth_status course_make(course *k, const berth_schedule_problem *p, bert
 }
 
 static void walk_all(berth_i_found *f, course *k) {
-  const int64_t each = (int64_t)(EACH * (double)f->most_calls);
   ranked best[WALKS - 1];
   int32_t n = best_rules(&k->ranking, best, WALKS - 1), w = 0;
   for (int32_t i = 0; i <= n && !berth_i_found_ends(f); i++) {
@@ -159,15 +162,68 @@ static void walk_all(berth_i_found *f, course *k) {
       berth_i_walk_start(walk, f, &k->skeleton, best[i - 1].rule.theta,
                          berth_i_energy(best[i - 1].cost));
     }
-    berth_i_walk_run(walk, f, &k->rng, each, HOT, COLD);
+    berth_i_walk_run(walk, f, &k->rng, f->used + EACH, HOT, COLD);
     if (walk->energy < k->walk[w].energy) w = i;
   }
   if (isinf(k->walk[w].energy) || berth_i_found_ends(f)) return;
-  berth_i_walk_run(&k->walk[w], f, &k->rng, (f->most_calls - f->calls) / 2, HOT / 2, COLD);
+  berth_i_walk_run(&k->walk[w], f, &k->rng, (1 + f->used) / 2, HOT / 2, COLD);
   berth_i_run *run = &k->walk[w].run;
   berth_i_run_words(run, &f->best, NULL, NULL);
   berth_i_walk_expand(&k->walk[w], &f->best, berth_i_energy(berth_i_cost_of(run)));
-  berth_i_walk_run(&k->walk[w], f, &k->rng, f->most_calls - f->calls, HOT / 2, COLD);
+  berth_i_walk_run(&k->walk[w], f, &k->rng, 1, HOT / 2, COLD);
+}
+
+/* ---- budget ---- */
+
+static berth_status found_make(const berth_schedule_problem *p,
+                               const berth_schedule_search_options *o, berth_i_pool *pool,
+                               berth_i_found *f) {
+  berth_schedule_bounds bounds;
+  *f = (berth_i_found){ .p = p, .ctx = p->ctx, .step = INFINITY, .most_calls = o->calls,
+                        .most_seconds = o->seconds, .started = berth_i_ctx_clock(p->ctx) };
+  berth_status st = berth_i_fill_make(p, pool, &f->fill);
+  if (st == BERTH_OK) st = berth_i_words_make(p, pool, &f->best);
+  if (st == BERTH_OK) st = berth_schedule_bound(p, &bounds);
+  if (st == BERTH_OK) f->bound = bounds.best;
+  return st;
+}
+
+/* ---- rules on fewer micro-batches ---- */
+
+/* The problem with fewer micro-batches: a rule that is good for it is good for the whole. */
+static berth_status shorten(const berth_schedule_problem *p, int32_t m, berth_i_pool *pool,
+                            berth_schedule_problem *out) {
+  *out = *p;
+  out->m = m;
+  out->count = berth_i_pool_alloc(pool, (size_t)p->n, sizeof *out->count);
+  if (!out->count) return berth_i_pool_status(pool);
+  for (int32_t c = 0; c < p->n; c++) out->count[c] = p->count[c] == p->m ? m : m / 2;
+  return BERTH_OK;
+}
+
+/* Searches rules on the shorter problem, for its part of the budget, and tries the best ones on the
+ * whole. */
+static berth_status search_shorter(berth_i_found *f, course *k, berth_i_pool *pool, uint64_t seed) {
+  berth_schedule_problem q;
+  berth_i_found g;
+  course *shorter = berth_i_pool_alloc(pool, 1, sizeof *shorter);
+  const double part = RULES * (1 - OF_WHOLE), ratio = (double)SHORT * f->p->p / f->p->m;
+  if (!shorter) return berth_i_pool_status(pool);
+  berth_schedule_search_options o = { (int64_t)(part * (double)f->most_calls / ratio) + 1,
+                                      part * f->most_seconds, 0 };
+  berth_status st = shorten(f->p, SHORT * f->p->p, pool, &q);
+  if (st == BERTH_OK) st = found_make(&q, &o, pool, &g);
+  if (st == BERTH_OK) st = course_make(shorter, &q, pool, seed);
+  if (st != BERTH_OK) return st;
+  search_rules(&g, &shorter->rules, &shorter->ranking, &shorter->rng, shorter->theta,
+               &shorter->skeleton, 1);
+  f->calls += (int64_t)((double)g.calls * ratio);
+  f->next_look = f->calls;
+  for (int32_t family = 0; family < BERTH_I_FAMILIES; family++)
+    for (int32_t i = 0; i < shorter->ranking.n[family] && !berth_i_found_ends(f); i++)
+      try_rule(f, &k->rules, &k->ranking, k->theta, &k->skeleton,
+               &shorter->ranking.at[family][i]);
+  return g.stopped == BERTH_EINTERRUPT ? g.stopped : BERTH_OK;
 }
 
 static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) {
@@ -175,8 +231,10 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
   berth_status st = course_make(&k, f->p, pool, seed);
   if (st == BERTH_OK) st = try_generators(f, &k.words, &k.skeleton, &k.walk[0], k.theta);
   if (st != BERTH_OK) return st;
-  search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton,
-               (int64_t)(RULES * (double)f->most_calls));
+  if (f->p->m > LONG * f->p->p && !berth_i_found_ends(f))
+    st = search_shorter(f, &k, pool, seed);
+  if (st != BERTH_OK) return st;
+  search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton, RULES);
   walk_all(f, &k);
   return f->stopped;
 }
@@ -202,18 +260,6 @@ const berth_option_table *berth_schedule_search_option_table(void) {
     { .key = NULL }
   };
   BERTH_I_OPTION_TABLE("schedule search", options, berth_schedule_search_options, set_defaults);
-}
-
-static berth_status found_make(berth_schedule_problem *p, const berth_schedule_search_options *o,
-                               berth_i_pool *pool, berth_i_found *f) {
-  berth_schedule_bounds bounds;
-  *f = (berth_i_found){ .p = p, .ctx = p->ctx, .step = INFINITY, .most_calls = o->calls,
-                        .most_seconds = o->seconds, .started = berth_i_ctx_clock(p->ctx) };
-  berth_status st = berth_i_fill_make(p, pool, &f->fill);
-  if (st == BERTH_OK) st = berth_i_words_make(p, pool, &f->best);
-  if (st == BERTH_OK) st = berth_schedule_bound(p, &bounds);
-  if (st == BERTH_OK) f->bound = bounds.best;
-  return st;
 }
 
 berth_status berth_schedule_search(berth_schedule_problem *p,

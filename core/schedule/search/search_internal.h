@@ -133,6 +133,8 @@ typedef struct berth_i_found {
   berth_i_words best;        /* words */
   double step, bound;        /* s; of the best, INFINITY: none */
   int64_t calls, most_calls; /* evaluations */
+  int64_t next_look;         /* at the clock and the hooks, in calls */
+  double used;               /* share of the budget, 0 to 1 */
   double started, most_seconds;
   berth_status stopped;      /* BERTH_EINTERRUPT: by the hook */
 } berth_i_found;
@@ -176,8 +178,9 @@ void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *
                         double theta, double energy);
 /** On from words with W's: these stay in their places. */
 void berth_i_walk_expand(berth_i_walk *k, const berth_i_words *words, double energy);
-/** @param hot, cold shares of the step, first and last temperature */
-void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int64_t calls, double hot,
+/** Until so much of the budget is used.
+ *  @param hot, cold shares of the step, first and last temperature */
+void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double until, double hot,
                       double cold);
 
 

@@ -1,5 +1,5 @@
-/* Generators, the evaluator and the event loop: published bubbles, an independent checker, refusals,
- * deadlocks and memory by hand. */
+/* Generators, the evaluator and the event loop: published bubbles, an independent checker,
+ * deadlocks and memory by hand, mistakes in words. */
 #include "refusals.h"
 #include "schedule_checker.h"
 

@@ -15,7 +15,7 @@ typedef struct timed_action {
 
 static timed_action checked[CHECKED_MOST];
 
-/* The one action with B's part (or F, W) of a chunk and micro-batch; NULL: there is not just one. */
+/* The one action with F, B or W of a chunk and micro-batch; NULL: there is not just one. */
 static const timed_action *part(int n, int kind, int chunk, int microbatch) {
   const timed_action *found = NULL;
   for (int i = 0; i < n; i++) {

@@ -108,7 +108,6 @@ TEST("exact and search find the best of all words, which no bound passes") {
     CHECK_OK(berth_schedule_search(p, NULL, &found, &heuristic));
     CHECK_OK(berth_schedule_bound(p, &b));
     CHECK(r.proven && b.best <= best && b.best <= r.bound);
-    if (r.step != best) printf("# m %d limit %d t %g %g %g lag %g span %d: %g bounds %g %g %g %g\n", m, limit, t[0], t[1], t[2], lag, span, best, b.stage, b.pair, b.area, b.chain);
     CHECK_NEAR(r.step, best, 1e-9);
     CHECK_NEAR(heuristic.step, best, 1e-9);
     check_schedule(s, "exact");
