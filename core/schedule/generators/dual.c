@@ -5,8 +5,6 @@
  * published code names. */
 #include "generators_internal.h"
 
-enum { OPEN_MOST = 2 };
-
 /* One stage while it is written; near and far are numbers of chunks. */
 typedef struct dual {
   berth_i_writer o;
@@ -78,7 +76,7 @@ static berth_status write_all(const berth_schedule_problem *p, berth_i_words *w,
                         "schedule: dual pipelines of %d stages require %d micro-batches, given %d",
                         (int)p->p, (int)(2 * p->p), (int)p->m);
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
-  int32_t *open = berth_i_pool_alloc(&pool, OPEN_MOST * (size_t)p->m, sizeof *open);
+  int32_t *open = berth_i_pool_alloc(&pool, 2 * (size_t)p->m, sizeof *open);
   for (int32_t s = 0; open && s < p->p; s++) {
     bool second = mirrored && s >= ranks;
     dual d = { berth_i_writer_at(w, s), second, !second, open, 0, 0 };

@@ -34,43 +34,37 @@ void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *
   k->changes = STALE + 1;
 }
 
-void berth_i_walk_expand(berth_i_walk *k, const berth_i_words *words, double energy) {
-  int32_t p = words->p->p;
-  for (int32_t s = 0; s < p; s++) k->theta[s] = k->kept_theta[s] = -INFINITY;
-  memcpy(k->now.begin, words->begin, (size_t)(p + 1) * sizeof *k->now.begin);
-  memcpy(k->kept.begin, words->begin, (size_t)(p + 1) * sizeof *k->now.begin);
-  copy_stages(&k->now, words, 0, p - 1);
-  copy_stages(&k->kept, words, 0, p - 1);
-  k->energy = energy;
-  k->changes = STALE + 1;
-}
-
 /* One theta for a range of stages. */
-static bool move_theta(berth_i_walk *k, const berth_schedule_problem *p, berth_rng *rng,
+static void move_theta(berth_i_walk *k, const berth_schedule_problem *p, berth_rng *rng,
                        int32_t *low, int32_t *high) {
   *low = berth_rng_below(rng, p->p);
   *high = *low + berth_rng_below(rng, p->p - *low);
   double x = berth_rng_uniform(rng) * 1.5 * p->time[2][p->chunk[*low * p->v]];
   for (int32_t s = *low; s <= *high; s++) k->theta[s] = x;
-  return true;
+}
+
+/* An action that the critical path delays goes before what delays it. */
+static bool move_critical(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int32_t *low,
+                          int32_t *high) {
+  berth_i_critical *c = &k->critical;
+  if (k->changes > STALE) {
+    berth_i_fill_run(&f->fill, &k->now, k->theta, INFINITY);
+    berth_i_critical_find(c, &k->run, &f->fill.words);
+    k->changes = 0;
+  }
+  if (c->n == 0) return false;
+  int32_t i = berth_rng_below(rng, c->n);
+  return berth_i_move_earlier(&k->now, rng, c->stage[i], c->code[i], c->number[i], low, high);
 }
 
 static bool move(berth_i_walk *k, berth_i_found *f, berth_rng *rng, int32_t *low, int32_t *high) {
   const berth_schedule_problem *p = f->p;
-  if (!p->o.joined && !isinf(k->theta[0]) && berth_rng_below(rng, 16) == 0)
-    return move_theta(k, p, rng, low, high);
-  if (berth_rng_below(rng, 2)) {
-    berth_i_critical *c = &k->critical;
-    if (k->changes > STALE) {
-      berth_i_fill_run(&f->fill, &k->now, k->theta, INFINITY);
-      berth_i_critical_find(c, &k->run, &f->fill.words);
-      k->changes = 0;
-    }
-    if (c->n > 0) {
-      int32_t i = berth_rng_below(rng, c->n);
-      return berth_i_move_earlier(&k->now, rng, c->stage[i], c->code[i], c->number[i], low, high);
-    }
+  bool gaps = !p->o.joined && !isinf(k->theta[0]); /* W's are put into gaps by theta */
+  if (gaps && berth_rng_below(rng, 16) == 0) {
+    move_theta(k, p, rng, low, high);
+    return true;
   }
+  if (berth_rng_below(rng, 2) && move_critical(k, f, rng, low, high)) return true;
   int32_t s = berth_rng_below(rng, p->p);
   size_t begin = k->now.begin[s], n = k->now.begin[s + 1] - begin;
   return berth_i_move_shift(&k->now, rng, s, begin + (size_t)berth_rng_below(rng, (int32_t)n), low,
@@ -95,7 +89,10 @@ void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double 
     double heat = hot * pow(cold / hot, (f->used - from) / (until - from)) * f->step;
     double allowed = k->energy - heat * log(1 - berth_rng_uniform(rng));
     int32_t low, high;
-    if (!move(k, f, rng, &low, &high)) continue;
+    if (!move(k, f, rng, &low, &high)) {
+      f->calls++;
+      continue;
+    }
     double e = berth_i_energy(berth_i_found_try(f, &k->now, k->theta, allowed - least));
     k->changes += e <= allowed;
     if (e <= allowed) k->energy = e;

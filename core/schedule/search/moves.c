@@ -16,12 +16,15 @@ static int32_t number(const berth_i_words *w, int32_t s, size_t i) {
   return k;
 }
 
-/* The action at `from` goes to `to`; those between move by one. */
-static void shift(berth_i_code *code, size_t from, size_t to) {
+/* The action at `from` goes to `to`; those between move by one.  @return false: all are alike */
+static bool shift(berth_i_code *code, size_t from, size_t to) {
   berth_i_code c = code[from];
+  bool alike = true;
+  for (size_t i = from < to ? from : to; i <= (from < to ? to : from); i++) alike &= code[i] == c;
   if (to > from) memmove(code + from, code + from + 1, (to - from) * sizeof *code);
   else memmove(code + to + 1, code + to, (from - to) * sizeof *code);
   code[to] = c;
+  return !alike;
 }
 
 /* How far: mostly a few places, at times half a word. */
@@ -38,8 +41,7 @@ static bool shift_on(berth_i_words *w, int32_t s, berth_i_code code, int32_t k, 
   int64_t to = (int64_t)i + d;
   if (to < (int64_t)begin) to = (int64_t)begin;
   if (to >= (int64_t)end) to = (int64_t)end - 1;
-  shift(w->code, i, (size_t)to);
-  return (size_t)to != i;
+  return shift(w->code, i, (size_t)to);
 }
 
 /* Stages around s: mostly few. */

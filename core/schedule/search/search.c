@@ -127,7 +127,6 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
 
 /* ---- the course ---- */
 
-
 typedef struct course {
   berth_i_rules rules;
   berth_i_words words, skeleton;
@@ -169,7 +168,7 @@ static void walk_all(berth_i_found *f, course *k) {
   berth_i_walk_run(&k->walk[w], f, &k->rng, (1 + f->used) / 2, HOT / 2, COLD);
   berth_i_run *run = &k->walk[w].run;
   berth_i_run_words(run, &f->best, NULL, NULL);
-  berth_i_walk_expand(&k->walk[w], &f->best, berth_i_energy(berth_i_cost_of(run)));
+  berth_i_walk_start(&k->walk[w], f, &f->best, -INFINITY, berth_i_energy(berth_i_cost_of(run)));
   berth_i_walk_run(&k->walk[w], f, &k->rng, 1, HOT / 2, COLD);
 }
 

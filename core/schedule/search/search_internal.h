@@ -174,10 +174,10 @@ typedef struct berth_i_walk {
 } berth_i_walk;
 berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *pool,
                                berth_i_walk *out);
+/** @param skeleton may have W's, which run in their places
+ *  @param theta -INFINITY: no W is put into a gap */
 void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *skeleton,
                         double theta, double energy);
-/** On from words with W's: these stay in their places. */
-void berth_i_walk_expand(berth_i_walk *k, const berth_i_words *words, double energy);
 /** Until so much of the budget is used.
  *  @param hot, cold shares of the step, first and last temperature */
 void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double until, double hot,
