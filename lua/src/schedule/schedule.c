@@ -52,12 +52,25 @@ static int schedule_problem(lua_State *L) {
   return 1;
 }
 
+/* Sets the arrays of the options, in full. */
+static void set_arrays(lua_State *L, const berth_schedule_problem_options *o) {
+  int32_t chunks = o->stages * o->chunks;
+  bl_set_numbers(L, "forward", chunks, o->forward);
+  bl_set_numbers(L, "backward", chunks, o->backward);
+  bl_set_numbers(L, "weight", chunks, o->weight);
+  bl_set_numbers(L, "p2p", chunks - 1, o->p2p);
+  bl_set_numbers(L, "memory", chunks, o->memory);
+  bl_set_numbers(L, "limit", o->stages, o->limit);
+  bl_set_numbers(L, "extra", o->stages, o->extra);
+}
+
 /* schedule_read(problem): its options with arrays in full; `chunk` [stages][chunks], `stage`
  * [chunks of the model], `work` [stages] s */
 static int schedule_read(lua_State *L) {
   const berth_schedule_problem *p = check_problem(L, 1, "berth.schedule.read");
   const berth_schedule_problem_options *o = berth_schedule_problem_read(p);
   bl_push_options(L, berth_schedule_problem_option_table(), o);
+  set_arrays(L, o);
   lua_createtable(L, o->stages, 0);
   for (int32_t s = 0; s < o->stages; s++) {
     lua_createtable(L, o->chunks, 0);
