@@ -1,11 +1,13 @@
 --- Pipeline schedules: the order in which the stages of a pipeline run the passes of micro-batches.
 -- docs/schedule.md describes it.
 local core = require "berth.core"
+local compare = require "berth.schedule.compare"
 local costs = require "berth.schedule.costs"
 local files = require "berth.schedule.files"
 local object = require "berth.schedule.object"
 local options = require "berth.base.options"
 local problem = require "berth.schedule.problem"
+local search = require "berth.schedule.search"
 local words = require "berth.schedule.words"
 
 local schedule = {}
@@ -64,5 +66,10 @@ schedule.simulate = require("berth.schedule.simulate").run
 schedule.costs = costs.of
 schedule.load = files.load
 schedule.save = files.save
+
+schedule.bound = search.bound
+schedule.search = search.run
+
+function schedule.compare(names, opts) return compare.run(schedule, names, opts) end
 
 return schedule

@@ -26,30 +26,31 @@ local function check(fn, layer, where)
   end
 end
 
--- What an F of the layer holds; 1 without a number, and nothing beside embedding and loss.
-local function own_activations(layer)
-  if layer.activations then return layer.activations end
-  return (layer.kind == "E" or layer.kind == "L") and 0 or 1
-end
-
---- The layers one by one, with every field. Activations without numbers are 1 for a layer, scaled
--- so that the model has `stages` of them: 1 is then what an even split has on a stage.
-function layers.list(fn, given, stages)
-  local out, sum, own = {}, 0, false
+--- The layers one by one: { kind, forward, backward, weight, activations, p2p }.
+function layers.list(fn, given)
+  local out = {}
   for i, layer in ipairs(given) do
     check(fn, layer, ("layers[%d]"):format(i))
-    own = own or layer.activations ~= nil
     for _ = 1, layer.count or 1 do
-      local one = { kind = layer.kind or "t", activations = own_activations(layer),
-        p2p = layer.p2p }
+      local one = { kind = layer.kind or "t", activations = layer.activations, p2p = layer.p2p }
       for _, key in ipairs(TIMES) do one[key] = layer[key] or 0 end
-      out[#out + 1], sum = one, sum + one.activations
+      out[#out + 1] = one
     end
   end
   options.refuse(#out == 0, "%s: layers: there are none", fn)
-  if own or sum == 0 then return out end
-  for _, one in ipairs(out) do one.activations = one.activations * stages / sum end
   return out
+end
+
+-- [layer] what an F of it holds, and a factor of these. Without numbers a layer holds 1, embedding
+-- and loss nothing, and the factor makes the model hold `stages`: 1 is then what a stage of an even
+-- split has.
+local function held_by(list, stages)
+  local out, sum, own = {}, 0, false
+  for i, layer in ipairs(list) do
+    out[i] = layer.activations or ((layer.kind == "E" or layer.kind == "L") and 0 or 1)
+    sum, own = sum + out[i], own or layer.activations ~= nil
+  end
+  return out, (own or sum == 0) and 1 or stages / sum
 end
 
 -- ---- splits -------------------------------------------------------------------------------------
@@ -110,6 +111,45 @@ function layers.even(list, chunks)
   return out
 end
 
+local function squares(sum, split, stage)
+  local load, at, out = {}, 1, 0
+  for c, n in ipairs(split) do
+    load[stage[c]] = (load[stage[c]] or 0) + sum[at + n] - sum[at]
+    at = at + n
+  end
+  for _, x in ipairs(load) do out = out + x * x end
+  return out
+end
+
+-- A split with the work of stages levelled: from the given one, the move of one layer between two
+-- chunks that lowers the sum of squares most, until none does.
+local function levelled(list, split, stage)
+  local sum, now = sums(list), options.copy(split)
+  local value = squares(sum, now, stage)
+  repeat
+    local best, from, to = value, nil, nil
+    for a = 1, #now do
+      for b = 1, #now do
+        if a ~= b and now[a] > 0 then
+          now[a], now[b] = now[a] - 1, now[b] + 1
+          local x = squares(sum, now, stage)
+          if x < best * (1 - 1e-12) then best, from, to = x, a, b end
+          now[a], now[b] = now[a] + 1, now[b] - 1
+        end
+      end
+    end
+    if from then now[from], now[to], value = now[from] - 1, now[to] + 1, best end
+  until not from
+  return now
+end
+
+--- The splits that a search of a problem begins with.
+function layers.first(p)
+  local out = { layers.even(p.layers, #p.split), p.split }
+  out[3] = levelled(p.layers, p.split, p.stage)
+  return out
+end
+
 -- The counts of a layout, whose letters have to be those of the layers.
 local function from_layout(fn, text, list)
   local chunks, why = layout.parse(text)
@@ -155,9 +195,6 @@ function layers.layout(list, split)
   return layout.text(out)
 end
 
--- The least that a chunk holds, beside the model's: the core wants more than nothing.
-local LEAST = 1e-9
-
 -- p2p behind each chunk: that of its last layer, or of the last before an empty one.
 local function boundaries(list, split)
   local out, i, some = {}, 0, false
@@ -169,32 +206,49 @@ local function boundaries(list, split)
   return some and out or nil
 end
 
---- Sets forward, backward, weight and activations of a problem's chunks from o.layers and o.split,
--- and these two in full.
+-- [chunk] sum of value(i) over its layers i.
+local function by_chunk(split, value)
+  local out, i = {}, 0
+  for c, n in ipairs(split) do
+    out[c] = 0
+    for k = i + 1, i + n do out[c] = out[c] + value(k) end
+    i = i + n
+  end
+  return out
+end
+
+-- What a chunk without activations holds, as a share of the model: the core wants more than 0.
+local LEAST = 1e-9
+
+-- The second copy of a model, at whose boundaries the p2p is that of the first.
+local function doubled(list)
+  for c = 1, #list do list[#list + 1] = list[c] end
+  return list
+end
+
+--- Sets forward, backward, weight, activations and p2p of a problem's chunks from o.layers and
+-- o.split; and these two in full, and the layout.
 function layers.price(fn, o)
   options.expect(o.layers, "table", "%s: layers", fn)
   options.refuse(o.activations, "%s: activations: are of the layers", fn)
-  local list = layers.list(fn, o.layers, o.stages)
+  local list = layers.list(fn, o.layers)
   local twice = o.map == "bidirectional"
   local parts = twice and o.stages or o.stages * o.chunks
-  local split, held = counts(fn, o.split, list, parts), 0
-  for _, layer in ipairs(list) do held = held + layer.activations end
-  for _, key in ipairs { "forward", "backward", "weight", "activations" } do
-    local sum, i = {}, 0
-    for c, n in ipairs(split) do
-      sum[c] = 0
-      for k = i + 1, i + n do sum[c] = sum[c] + list[k][key] end
-      if key == "activations" and sum[c] == 0 then sum[c] = LEAST * math.max(held, 1) end
-      i = i + n
-      if twice then sum[parts + c] = sum[c] end
-    end
-    o[key] = sum
+  local split = counts(fn, o.split, list, parts)
+  local held, factor = held_by(list, o.stages)
+  for _, key in ipairs(TIMES) do
+    o[key] = by_chunk(split, function(i) return list[i][key] end)
+  end
+  o.activations = by_chunk(split, function(i) return held[i] end)
+  for c, x in ipairs(o.activations) do
+    o.activations[c] = x > 0 and x * factor or LEAST * o.stages
   end
   local p2p = boundaries(list, split)
   options.refuse(p2p and o.p2p, "%s: p2p: is given already, by layers", fn)
-  if p2p and twice then
-    for c = 1, parts do p2p[parts + c] = p2p[parts - c] or 0 end
-    p2p[2 * parts] = nil
+  if twice then
+    for _, key in ipairs { "forward", "backward", "weight", "activations" } do doubled(o[key]) end
+    if p2p then p2p = doubled(options.join(p2p, { 0 })) end
+    if p2p then p2p[#p2p] = nil end
   end
   o.p2p = o.p2p or p2p
   o.layers, o.split, o.layout = list, split, layers.layout(list, split)

@@ -135,7 +135,12 @@ local function price(fn, o)
     return layers.price(fn, o)
   end
   options.refuse(o.split, "%s: split: requires layers", fn)
-  if not o.costs then return end
+  if not o.costs then
+    for _, key in ipairs(TIMES) do
+      if o[key] then return end
+    end
+    o.costs = { 1, 1, 1 }
+  end
   refuse_both(fn, o, "costs")
   from_costs(fn, o)
 end
