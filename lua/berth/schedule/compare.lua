@@ -63,7 +63,12 @@ end
 
 -- ---- running ------------------------------------------------------------------------------------
 
-local function name_of(x) return type(x) == "function" and "own" or x end
+-- A name or function, or { it, options }.
+local function parts_of(x, opts)
+  if type(x) ~= "table" then return x, opts end
+  options.check_named(FN .. ": names", x)
+  return x[1], options.merge(opts, x[2])
+end
 
 local function run(schedule, x, opts)
   if x == "search" then return schedule.search(opts) end
@@ -74,18 +79,9 @@ local function run(schedule, x, opts)
   return s, message, code
 end
 
--- All that are for the shape: those for one chunk, and those for several.
-local function all_names(opts)
-  local out = {}
-  for _, g in ipairs(core.schedule_generators()) do
-    local fits = not opts.chunks or g.chunks == opts.chunks or g.chunks == 0 and opts.chunks > 1
-    if fits and (not opts.map or g.map == opts.map or g.chunks == 1) then out[#out + 1] = g.name end
-  end
-  return out
-end
-
 --- @tparam table schedule the module: its make, search and bound
--- @tparam ?table names of generators, functions, "search"; nil: all generators whose chunks fit
+-- @tparam ?table names of generators, functions, "search", or { one of these, options }; nil: all
+--  generators whose chunks fit
 -- @tparam table opts options of berth.schedule.make; for "search" also calls, seconds, seed
 -- @treturn table rows, best first: { name, schedule, step, bubble, peak, bound, fits, outcome } or
 --  { name, error, code }; prints as a table
@@ -94,8 +90,9 @@ function compare.run(schedule, names, opts)
   options.refuse(names ~= nil and type(names) ~= "table", "%s: names: expected an array, got %s",
     FN, core.kind(names))
   local rows = {}
-  for i, x in ipairs(names or all_names(opts)) do
-    rows[i] = row_of(name_of(x), run(schedule, x, opts))
+  for i, x in ipairs(names or schedule.generators(opts)) do
+    local what, own = parts_of(type(x) == "table" and x.name or x, opts)
+    rows[i] = row_of(type(what) == "function" and "own" or what, run(schedule, what, own))
   end
   return setmetatable(ordered(rows), Rows)
 end

@@ -26,7 +26,15 @@ end
 
 --- The built-in generators: array of { name, text, source, map, chunks } (of a stage; 0: any from 2
 -- on), which prints a line for each.
-function schedule.generators() return setmetatable(core.schedule_generators(), Generators) end
+-- @tparam[opt] table opts chunks, map: those alone that fit these
+function schedule.generators(opts)
+  local out, o = {}, opts or {}
+  for _, g in ipairs(core.schedule_generators()) do
+    local fits = not o.chunks or g.chunks == o.chunks or g.chunks == 0 and o.chunks > 1
+    if fits and (not o.map or g.map == o.map or g.chunks == 1) then out[#out + 1] = g end
+  end
+  return setmetatable(out, Generators)
+end
 
 local function find(fn, name)
   local found = core.schedule_generators(name)

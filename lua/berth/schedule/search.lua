@@ -1,5 +1,6 @@
 --- Search of a pipeline's schedule, its lower bounds, and of the split of layers together with it.
 local core = require "berth.core"
+local interrupt = require "berth.base.interrupt"
 local layers = require "berth.schedule.layers"
 local object = require "berth.schedule.object"
 local options = require "berth.base.options"
@@ -26,11 +27,13 @@ end
 local function run(opts, budget)
   local p, message, code = problem.of(FN, opts)
   if not p then return nil, message, code end
+  core.interrupted() -- of before
   local handle, report
   handle, report, code = core.schedule_search(p.handle, budget)
   if not handle then return nil, report, code end
   local s = object.of(handle, p)
   s.bound, s.proven, s.calls = report.bound, report.proven, report.calls
+  s.interrupted = core.interrupted() or nil
   return s
 end
 
@@ -130,39 +133,48 @@ local function better(a, b)
   return a
 end
 
-local function jointly(opts, budget)
-  local first, message, code = problem.of(FN, opts)
-  if not first then return nil, message, code end
+-- What is best until calls or seconds are used, or an interrupt. state: best, used, message, code.
+local function try_splits(opts, first, budget, state)
   local total, rng, begin = budget.calls or CALLS, core.rng(budget.seed or 0), core.clock()
   local function left() return budget.seconds and budget.seconds - (core.clock() - begin) end
   local list = walked(opts, first, rng, function()
     return budget.seconds and left() < 0.75 * budget.seconds
   end)
-  local best, used = nil, 0
-  local function try(p, calls, seconds)
-    local s
-    s, message, code = run(options.merge(opts, { split = p.split }), options.merge(budget,
-      { calls = math.max(math.floor(calls), 1), seconds = seconds }))
-    best, used = better(best, s), used + (s and s.calls or 0)
-  end
   local n = #list
+  local function try(p, calls, seconds)
+    local s, message, code = run(options.merge(opts, { split = p.split }), options.merge(budget,
+      { calls = math.max(math.floor(calls), 1), seconds = seconds and math.max(seconds, 0) }))
+    state.best, state.message, state.code = better(state.best, s), message, code
+    state.used = state.used + (s and s.calls or 0)
+    if s and s.interrupted then error("interrupted", 0) end
+  end
   for i = 1, 2 * n do
-    local p = list[i] or best and bounded(opts, neighbour(rng, best.problem))
-    if p and (not best or p.bound < best.step) then
+    local p = list[i] or state.best and bounded(opts, neighbour(rng, state.best.problem))
+    if p and (not state.best or p.bound < state.best.step) then
       try(p, total / 4 / n, budget.seconds and left() / 2 / (2 * n - i + 1))
     end
     core.progress("trying splits", i / (2 * n))
   end
-  if best then try(best.problem, total - used, budget.seconds and math.max(left(), 0)) end
-  if not best then return nil, message or first, code end
-  best.calls, best.bound, best.proven = used, nil, nil -- the bound is of one split
-  return best
+  if state.best then try(state.best.problem, total - state.used, left()) end
+end
+
+local function jointly(opts, budget)
+  local first, message, code = problem.of(FN, opts)
+  if not first then return nil, message, code end
+  local state = { used = 0, message = FN .. ": no split holds the layers", code = "infeasible" }
+  local fine, why = pcall(try_splits, opts, first, budget, state)
+  local s = state.best
+  if not fine and not (s and interrupt.is(why)) then error(why, 0) end
+  if not s then return nil, state.message, state.code end
+  s.calls, s.bound, s.proven = state.used, nil, nil -- the bound is of one split
+  s.interrupted = not fine or nil
+  return s
 end
 
 --- The best schedule found within the limits of memory; of layers without a split, their split with
 -- it. A budget or an interrupt ends it with the best so far.
 -- @tparam table opts options of berth.schedule.make; calls, seconds, seed
--- @treturn[1] schedule with bound, proven, calls (a split of its own: without bound)
+-- @treturn[1] schedule with bound, proven, calls, interrupted (a split of its own: without bound)
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

@@ -124,19 +124,23 @@ local function check(name, given)
   end
 end
 
+-- The generators that are compared, and the search: on a chunk a stage and on the V, unless chunks
+-- are given.
+local function with_search(opts)
+  local out = { "search" }
+  if not opts.chunks and not opts.map then
+    out[2] = { "search", { chunks = 2, map = "zigzag" } }
+  end
+  for _, name in ipairs(berth.schedule.generators(opts)) do out[#out + 1] = name.name end
+  return out
+end
+
 -- The schedule, and the rows of --compare.
 local function found(name, given)
   local opts = problem_of(given)
   if given.compare then
-    local all = nil
-    if given.search then
-      all = { "search" }
-      for _, row in ipairs(berth.schedule.compare(nil, opts)) do
-        all[#all + 1] = row.name
-      end
-      opts = with_budget(opts, given)
-    end
-    local rows = berth.schedule.compare(all, opts)
+    local rows = berth.schedule.compare(given.search and with_search(opts) or nil,
+      with_budget(opts, given))
     fail.need(rows[1] and rows[1].schedule, rows[1] and rows[1].error or "schedule: no generator "
       .. "fits", rows[1] and rows[1].code or "infeasible")
     return rows[1].schedule, rows
