@@ -10,8 +10,8 @@ local FN = "berth.schedule.costs"
 options.declare("schedule.costs", {
   { key = "backward", type = "number", default = "1",
     text = "s of B, times that of F; for graphs without a backward pass" },
-  { key = "weight", type = "number", default = "1", text = "s of W, likewise; with a backward pass: "
-    .. "the share of it that is W, at most 1, default 0.5" },
+  { key = "weight", type = "number", default = "1",
+    text = "s of W, likewise; with a backward pass: the share of it that is W, default 0.5" },
 })
 
 -- ---- from a graph -------------------------------------------------------------------------------
@@ -94,14 +94,14 @@ local function from_graph(cost, split, given)
     local base = sum.any and sum.backward[d] or sum.forward[d]
     out.backward[d] = sum.any and base * (1 - w) or base * b
     out.weight[d] = base * w
-    if not (out.activations[d] > 0) then out.activations[d] = 1 end
+    if out.activations[d] == 0 then out.activations[d] = 1 end
   end
   return out
 end
 
 --- Costs by stage or chunk, or by layer: for the option `costs` of berth.schedule.make.
--- (path): a CSV with a head, a row a stage, chunk or layer; (graph, topology, split): of the devices
--- of berth.split or a placement, which are the stages; tensors that cross to the next are its p2p.
+-- (path): a CSV with a head, a row a stage, chunk or layer. (graph, topology, split, opts): of the
+-- devices of berth.split or a placement, which are the stages; what crosses to the next is p2p.
 -- @usage c = berth.schedule.costs(g, t, berth.split(g, t))
 -- @treturn[1] table forward, backward, weight (s), p2p, activations (bytes of a graph), extra; or
 --  layers

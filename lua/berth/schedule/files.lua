@@ -25,7 +25,8 @@ function files.members(s)
     writer.fields(p, "stages microbatches chunks map objective joined forward_s=forward "
       .. "backward_s=backward weight_s=weight p2p_s=p2p activations freed memory extra_s=extra "
       .. "overlap layout"),
-    writer.fields(s, "outcome step_s=step makespan_s=makespan span_s=span bubble bound_s=bound peak"))
+    writer.fields(s, "outcome step_s=step makespan_s=makespan span_s=span bubble bound_s=bound "
+      .. "peak"))
 end
 
 function writers.json(s)
@@ -109,6 +110,11 @@ end
 
 local readers = {}
 
+local function refuse_options(name, opts, why)
+  local key = options.sorted_keys(opts)[1]
+  options.refuse(key, "%s: %s: option '%s': %s", LOAD, name, tostring(key), why)
+end
+
 function readers.csv(text, name, opts)
   local found, why = csv.read(text)
   if not found then return bad(name, why) end
@@ -138,7 +144,7 @@ function readers.json(text, name, opts)
   if not schema.reads("schedule file", found.schema) or type(found.order) ~= "table" then
     return bad(name, "is no schedule of berth JSON")
   end
-  options.refuse(next(opts) ~= nil, "%s: %s: berth JSON has the problem", LOAD, tostring(next(opts)))
+  refuse_options(name, opts, "berth JSON has the problem")
   local o = {}
   for _, key in ipairs(KEYS) do o[key] = found[key] end
   for _, key in ipairs(TIMES) do o[key] = found[key .. "_s"] end
@@ -155,7 +161,7 @@ function readers.json(text, name, opts)
 end
 
 function readers.layout(text, name, opts)
-  options.refuse(next(opts) ~= nil, "%s: %s: a layout has no problem", LOAD, tostring(next(opts)))
+  refuse_options(name, opts, "a layout has no problem")
   local fine, why = layout.parse((text:gsub("%s+$", "")))
   if not fine then return bad(name, why) end
   return (text:gsub("%s+$", ""))
@@ -167,8 +173,8 @@ local function sniffed(text)
   return "csv"
 end
 
---- Reads a file: PyTorch's CSV (opts: the problem's costs, memory, ...; stages and micro-batches are
--- those of the file), berth JSON, or a layout (a text, for the option split).
+--- Reads a file: PyTorch's CSV (opts: the problem's costs, memory and so on; stages and
+-- micro-batches are those of the file), berth JSON, or a layout (a text, for the option split).
 -- @tparam string path
 -- @tparam[opt] table opts options of berth.schedule.make, and format ("csv", "json", "layout";
 --  default: by content)

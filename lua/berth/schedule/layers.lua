@@ -159,8 +159,8 @@ local function from_layout(fn, text, list)
     for letter in letters:gmatch "." do
       i = i + 1
       options.refuse(not list[i], "%s: split: the layout has more than the %d layers", fn, #list)
-      options.refuse(list[i].kind ~= letter, "%s: split: layer %d of the layout is %s, of the model "
-        .. "%s", fn, i, letter, list[i].kind)
+      options.refuse(list[i].kind ~= letter,
+        "%s: split: layer %d of the layout is %s, of the model %s", fn, i, letter, list[i].kind)
     end
     out[c] = #letters
   end

@@ -88,7 +88,7 @@ return function(path, s, opts)
   local title = given.title or ("%s on %.0f stages, %.0f micro-batches"):format(
     s.name ~= "" and s.name or "schedule", p.stages, p.microbatches)
   local sections = {
-    html.section("schedule", "Schedule", "Stages down, time to the right; numbers are micro-batches.",
+    html.section("schedule", "Schedule", "Stages down, time right; numbers are micro-batches.",
       html.figure(picture.figure(s), true)),
     html.section("stages", "Stages", nil, stages(s)),
   }

@@ -71,13 +71,13 @@ end
 
 -- { F, B, W } or an array of these as lists by key.
 local function by_key(fn, costs)
-  local rows, out = type(costs[1]) == "table" and costs or { costs }, {}
-  for s, row in ipairs(rows) do
-    check_costs(fn, row, rows == costs and ("costs[%d]"):format(s) or "costs")
+  local list, out = type(costs[1]) == "table" and costs or { costs }, {}
+  for s, row in ipairs(list) do
+    check_costs(fn, row, list == costs and ("costs[%d]"):format(s) or "costs")
   end
   for i, key in ipairs(TIMES) do
     out[key] = {}
-    for s, row in ipairs(rows) do out[key][s] = row[i] end
+    for s, row in ipairs(list) do out[key][s] = row[i] end
   end
   return out
 end
@@ -115,8 +115,9 @@ local function from_costs(fn, o)
   if parts ~= o.chunks then o.activations = o.activations or 1 end
   if costs.p2p and o.p2p == nil then
     o.p2p = #costs.p2p == chunks - 1 and costs.p2p or uniform(costs.p2p)
-    options.refuse(not o.p2p, "%s: p2p: costs have it by stage, with %d chunks a stage it is needed "
-      .. "by boundary of chunks (%d)", fn, o.chunks, chunks - 1)
+    options.refuse(not o.p2p,
+      "%s: p2p: costs have it by stage, with %d chunks a stage it needs %d numbers by boundary",
+      fn, o.chunks, chunks - 1)
   end
   if costs.extra and o.extra == nil then o.extra = costs.extra end
 end

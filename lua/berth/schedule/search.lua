@@ -53,8 +53,8 @@ end
 -- ---- layers -------------------------------------------------------------------------------------
 
 -- Splits are walked by the bound of their schedules, which costs no evaluation; of equal ones the
--- more even. Then the KEPT best ones and as many neighbours of the best share half of the calls; the
--- best has the rest.
+-- more even is kept. Then the KEPT best ones and as many neighbours of the best share half of the
+-- calls; the best has the rest.
 local WALKS, STEPS, KEPT = 4, 200, 12
 
 -- One layer from one chunk to another; those between shift.
@@ -66,7 +66,7 @@ end
 
 -- A neighbour: half of the time a chunk of the busiest stage loses a layer.
 local function neighbour(rng, p)
-  local busiest, from, to = 1, nil, nil
+  local busiest, from, to = 1
   for stage = 2, p.stages do
     if p.work[stage] > p.work[busiest] then busiest = stage end
   end

@@ -146,9 +146,7 @@ local function found(name, given)
     return rows[1].schedule, rows
   end
   if given.search then return fail.need(berth.schedule.search(with_budget(opts, given))) end
-  if is_file(name) then
-    return fail.need(berth.schedule.load(name, name:find "%.json$" and {} or opts))
-  end
+  if is_file(name) then return fail.need(berth.schedule.load(name, opts)) end
   return fail.need(berth.schedule.make(name, opts))
 end
 
