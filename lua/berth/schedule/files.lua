@@ -12,7 +12,15 @@ local writer = require "berth.base.json_writer"
 
 local files = {}
 
-local LOAD = "berth.schedule.load"
+local LOAD, SAVE = "berth.schedule.load", "berth.schedule.save"
+
+options.declare("schedule.save", {
+  { key = "format", type = "choice", default = "by the path's ending",
+    choices = { { name = "csv", text = "As PyTorch reads it." },
+      { name = "json", text = "berth JSON, with the problem." },
+      { name = "layout", text = "The split of the layers, a Megatron layout." } },
+    text = "what is written" },
+})
 
 -- ---- writing ------------------------------------------------------------------------------------
 
@@ -65,12 +73,11 @@ end
 
 --- @tparam schedule s
 -- @tparam string path
--- @tparam[opt] table opts format ("csv", "json", "layout"); default: the ending of the path
+-- @tparam[opt] table opts as declared above
 function files.save(s, path, opts)
-  object.check("berth.schedule.save", s)
-  options.expect(path, "string", "berth.schedule.save: path")
-  options.check("berth.schedule.save", opts, { "format" })
-  local format = format_of("berth.schedule.save", path, opts and opts.format)
+  object.check(SAVE, s)
+  options.expect(path, "string", "%s: path", SAVE)
+  local format = format_of(SAVE, path, options.read(SAVE, "schedule.save", opts).format)
   local text, message, code = files.text(s, format)
   if not text then return nil, message, code end
   return write(path, text)

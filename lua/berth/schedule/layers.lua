@@ -7,30 +7,32 @@ local options = require "berth.base.options"
 
 local layers = {}
 
-local KEYS = { "kind", "count", "forward", "backward", "weight", "activations", "p2p" }
-local KINDS = { E = true, t = true, m = true, L = true }
 local TIMES = { "forward", "backward", "weight" }
 
--- ---- lists of layers ----------------------------------------------------------------------------
+options.declare("schedule.layer", {
+  { key = "kind", type = "choice", default = "t", text = "letter in a Megatron layout",
+    choices = { { name = "E", text = "The embedding." },
+      { name = "t", text = "A transformer layer." },
+      { name = "m", text = "A layer of multi-token prediction." },
+      { name = "L", text = "The loss, with the logits." } } },
+  { key = "count", type = "whole", default = "1", text = "so many layers alike" },
+  { key = "forward", type = "number", default = "0", text = "s of F" },
+  { key = "backward", type = "number", default = "0", text = "s of B (gradient of inputs)" },
+  { key = "weight", type = "number", default = "0", text = "s of W (gradient of weights)" },
+  { key = "activations", type = "number",
+    default = "an equal share of t and m, 0 of E and L; `stages` in all",
+    text = "what F takes of the memory" },
+  { key = "p2p", type = "number", default = "the problem's",
+    text = "s to the next stage, where a chunk ends behind it" },
+})
 
-local function check(fn, layer, where)
-  options.expect(layer, "table", "%s: %s", fn, where)
-  options.check(("%s: %s"):format(fn, where), layer, KEYS)
-  options.refuse(layer.kind ~= nil and not KINDS[layer.kind],
-    "%s: %s.kind: '%s' is none of: E, t, m, L", fn, where, tostring(layer.kind))
-  for _, key in ipairs(KEYS) do
-    local x = layer[key]
-    options.refuse(key ~= "kind" and x ~= nil
-      and (type(x) ~= "number" or x ~= x or x < 0 or x == math.huge),
-      "%s: %s.%s: expected a finite number from 0, got %s", fn, where, key, tostring(x))
-  end
-end
+-- ---- lists of layers ----------------------------------------------------------------------------
 
 --- The layers one by one: { kind, forward, backward, weight, activations, p2p }.
 function layers.list(fn, given)
   local out = {}
   for i, layer in ipairs(given) do
-    check(fn, layer, ("layers[%d]"):format(i))
+    options.read(("%s: layers[%d]"):format(fn, i), "schedule.layer", layer)
     for _ = 1, layer.count or 1 do
       local one = { kind = layer.kind or "t", activations = layer.activations, p2p = layer.p2p }
       for _, key in ipairs(TIMES) do one[key] = layer[key] or 0 end

@@ -28,8 +28,8 @@ options.declare("schedule.make", options.join(rows, {
   { key = "costs", type = "table", default = "{ 1, 1, 1 }", text = "s of F, B and W of a stage, "
     .. "shared evenly by its chunks; or an array of these, by stage; or what "
     .. "berth.schedule.costs gives" },
-  { key = "layers", type = "table", default = "none", text = "layers of the model, an array of "
-    .. "{ kind, count, forward, backward, weight, activations }; instead of costs" },
+  { key = "layers", type = "table", default = "none", text = "layers of the model, an array "
+    .. "of berth.help \"schedule.layer\"; instead of costs" },
   { key = "split", type = "numbers or layout", default = "the least largest chunk",
     text = "of layers: how many each chunk has, or a Megatron layout" },
 }))
