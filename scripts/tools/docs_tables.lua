@@ -1,5 +1,6 @@
 --- Tables of the documentation, generated from descriptors. A table is between two comments:
---   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: values OPTION -->,
+--   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->, <!-- table: generators -->,
+--   <!-- table: values OPTION -->,
 --   <!-- table: options FUNCTION -->, <!-- table: choices FUNCTION -->      <!-- end of table -->
 -- After FUNCTION an option key may follow: the table begins with it.
 require "berth.help" -- loads what declares options
@@ -43,6 +44,16 @@ function make.schedulers()
     end
     out[#out + 1] = ("| `%s` | %s | %s | %s |"):format(name, gang.text(name),
       table.concat(keys, ", "), gang.source(name) or "")
+  end
+  return out
+end
+
+function make.generators()
+  local out = { "| generator | chunks | map | rule | source |", "|---|---|---|---|---|" }
+  for _, g in ipairs(core.schedule_generators()) do
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(g.name,
+      g.chunks == 0 and "2 or more" or ("%.0f"):format(g.chunks),
+      g.chunks == 1 and "" or "`" .. g.map .. "`", g.text, g.source)
   end
   return out
 end

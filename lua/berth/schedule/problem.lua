@@ -17,12 +17,14 @@ local TEXTS = {
     .. "stage",
   memory = "what F takes of the memory, one number or by chunk",
 }
+local DEFAULTS = { chunks = "of the generator, or 1", map = "of the generator, or interleaved",
+  stages = "of costs by stage; else must be given" }
 local LISTS = { "forward", "backward", "weight", "p2p", "activations", "memory", "extra" }
 
 local rows = {}
 for _, row in ipairs(core.options "schedule.problem") do
   rows[#rows + 1] = options.merge(row, { key = HERE[row.key] or row.key,
-    text = TEXTS[row.key] or row.text })
+    text = TEXTS[row.key] or row.text, default = DEFAULTS[row.key] or row.default })
 end
 options.declare("schedule.make", options.join(rows, {
   { key = "costs", type = "table", default = "{ 1, 1, 1 }", text = "s of F, B and W of a stage, "
