@@ -90,7 +90,7 @@ function compare.run(schedule, names, opts)
   options.refuse(names ~= nil and type(names) ~= "table", "%s: names: expected an array, got %s",
     FN, core.kind(names))
   local rows = {}
-  for i, x in ipairs(names or schedule.generators(opts)) do
+  for i, x in ipairs(names or schedule.generators { chunks = opts.chunks, map = opts.map }) do
     local what, own = parts_of(type(x) == "table" and x.name or x, opts)
     rows[i] = row_of(type(what) == "function" and "own" or what, run(schedule, what, own))
   end

@@ -70,8 +70,12 @@ local function add_cell(out, row, cell, text)
   local first, second = text:match "^%(%s*(%w+)%s*;%s*(%w+)%s*%)OVERLAP_F_B$"
   out[#out + 1] = action_of(first or text, where)
   if not second then return end
-  out[#out].overlapped = true
-  out[#out + 1] = action_of(second, where)
+  local a, b = out[#out], action_of(second, where)
+  if a.letter ~= "F" or b.letter ~= "B" and b.letter ~= "I" or a.chunk == b.chunk then
+    refuse(where, "a slot is an F, and a B or I of another stage")
+  end
+  a.overlapped = true
+  out[#out + 1] = b
 end
 
 local function rows_of(text)
@@ -155,7 +159,13 @@ local function shape_of(rows)
   local first, last = ranges(rows, chunks)
   local m = 0
   for c = 1, chunks do m = math.max(m, last[c]) end
-  if map == "zigzag" and chunks == 2 * p and first[chunks] > last[1] then map = "bidirectional" end
+  if map == "zigzag" and chunks == 2 * p and first[chunks] > last[1] then
+    if p % 2 + m % 2 > 0 then
+      refuse_row(1, "two copies of a model need even numbers of rows (%d) and micro-batches (%d)",
+        p, m)
+    end
+    map = "bidirectional"
+  end
   return { stages = p, chunks = chunks / p, map = map, microbatches = m }, first, last
 end
 

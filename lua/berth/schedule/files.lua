@@ -145,13 +145,12 @@ local function limits(found)
   return out
 end
 
-function readers.json(text, name, opts)
+function readers.json(text, name)
   local found, why = json.decode(text, name)
   if type(found) ~= "table" then return nil, why or name .. ": expected an object", "parse" end
   if not schema.reads("schedule file", found.schema) or type(found.order) ~= "table" then
     return bad(name, "is no schedule of berth JSON")
   end
-  refuse_options(name, opts, "berth JSON has the problem")
   local o = {}
   for _, key in ipairs(KEYS) do o[key] = found[key] end
   for _, key in ipairs(TIMES) do o[key] = found[key .. "_s"] end
@@ -165,6 +164,14 @@ function readers.json(text, name, opts)
   local s, message, code = made(found.name or "", o, rows.rows)
   if s then s.problem.layout = found.layout end
   return s, message, code
+end
+
+-- What the options of a file's problem raise is a mistake of the file.
+local function from_json(text, name, opts)
+  refuse_options(name, opts, "berth JSON has the problem")
+  local fine, s, message, code = pcall(readers.json, text, name)
+  if fine then return s, message, code end
+  return bad(name, (tostring(s):gsub("^.*berth%.schedule%.%w+: ", "")))
 end
 
 function readers.layout(text, name, opts)
@@ -198,7 +205,7 @@ function files.load(path, opts)
   given.format = nil
   options.refuse(not readers[format], "%s: format '%s' is none of: csv, json, layout", LOAD,
     tostring(format))
-  return readers[format](text, path, given)
+  return (format == "json" and from_json or readers[format])(text, path, given)
 end
 
 return files

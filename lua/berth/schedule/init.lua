@@ -16,6 +16,8 @@ local FN = "berth.schedule.make"
 
 -- ---- generators ---------------------------------------------------------------------------------
 
+options.declare("schedule.generators", options.rows("schedule.make", "chunks map"))
+
 local Generators = {}
 
 function Generators:__tostring()
@@ -28,7 +30,7 @@ end
 -- on), which prints a line for each.
 -- @tparam[opt] table opts chunks, map: those alone that fit these
 function schedule.generators(opts)
-  local out, o = {}, opts or {}
+  local out, o = {}, options.read("berth.schedule.generators", "schedule.generators", opts)
   for _, g in ipairs(core.schedule_generators()) do
     local fits = not o.chunks or g.chunks == o.chunks or g.chunks == 0 and o.chunks > 1
     if fits and (not o.map or g.map == o.map or g.chunks == 1) then out[#out + 1] = g end

@@ -44,6 +44,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function search.bound(what)
+  options.expect(what, "table", "berth.schedule.bound: schedule or options")
   local p, message, code = what.problem
   if not p then p, message, code = problem.of("berth.schedule.bound", what) end
   if not p then return nil, message, code end

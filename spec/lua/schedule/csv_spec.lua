@@ -104,6 +104,10 @@ describe("a CSV with a mistake", function()
     { "0F0,3F0,0B0,3B0,1F0,1B0\n2F0,4F0,5F0,2B0,4B0,5B0\n",
       "row 1: stages are neither interleaved (c on row c mod 2) nor in a zigzag" },
     { "\n", "row 1: has no action" },
+    { "0F0,1F0,(0F1;1F1)OVERLAP_F_B\n", "row 1, cell 3: '(0F1;1F1)OVERLAP_F_B': a slot is an F, "
+      .. "and a B or I of another stage" },
+    { "0F0,0B0,5F1,5B1\n1F0,1B0,4F1,4B1\n2F0,2B0,3F1,3B1\n",
+      "row 1: two copies of a model need even numbers of rows (3) and micro-batches (2)" },
   }
   for _, case in ipairs(cases) do
     it("is named: " .. case[2], function()
@@ -129,7 +133,24 @@ describe("a CSV with a mistake", function()
     assert.equal("infeasible", code)
   end)
 
-  it("or that does not exist: a message, not an error", function()
+  it("anywhere is a message, not an error", function()
+    local text = schedule.make("dualpipev", { stages = 2, microbatches = 4 }):to_string "csv"
+    local json = schedule.make("zb-v", { stages = 2, microbatches = 2 }):to_string "json"
+    local rng = berth.rng(1)
+    for _, whole in ipairs { text, json } do
+      local path = shell.path ".txt"
+      for _ = 1, 300 do
+        local at = rng:below(#whole)
+        local letters = "0129FIWB,;()\n\"[]{}.-x"
+        local k = rng:below(#letters)
+        shell.write(path, whole:sub(1, at - 1) .. letters:sub(k, k) .. whole:sub(at + 1))
+        local s, message = schedule.load(path)
+        assert.truthy(s or type(message) == "string")
+      end
+    end
+  end)
+
+  it("or that does not exist: a message, too", function()
     local s, message, code = schedule.load "/no/such/file.csv"
     assert.is_nil(s)
     assert.matches("no/such/file", message)

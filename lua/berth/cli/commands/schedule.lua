@@ -116,6 +116,7 @@ local function check(name, given)
     fail.refuse(given[key] ~= nil and not given.search, "--%s requires --search", key)
   end
   fail.refuse(given.topology and not given.bandwidth, "--topology requires --bandwidth")
+  fail.refuse(given.bandwidth and not given.topology, "--bandwidth requires --topology")
   if name and not is_file(name) then
     for _, known in ipairs(known_names()) do
       if known == name then return end
@@ -131,7 +132,9 @@ local function with_search(opts)
   if not opts.chunks and not opts.map then
     out[2] = { "search", { chunks = 2, map = "zigzag" } }
   end
-  for _, name in ipairs(berth.schedule.generators(opts)) do out[#out + 1] = name.name end
+  for _, name in ipairs(berth.schedule.generators { chunks = opts.chunks, map = opts.map }) do
+    out[#out + 1] = name.name
+  end
   return out
 end
 
