@@ -50,6 +50,9 @@ describe("berth schedule", function()
     local by_csv = ran(run("schedule", path.csv, "--costs", "1,1,1"))
     local by_json = ran(run("schedule", path.json))
     assert.equal(by_csv:gsub("^[^:]*", ""), (by_json:gsub("^[^:]*", "")))
+    for _, name in ipairs { "csv", "json" } do
+      assert.matches("^[^\n]*: schedule\nschedule\n +stages +4\n", ran(run("check", path[name])))
+    end
   end)
 
   it("prints JSON", function()
