@@ -9,7 +9,7 @@ local layers = {
   { kind = "L", forward = 2206e-6, backward = 2206e-6, weight = 2101e-6 },
 }
 
-for _, size in ipairs { { 8, 16 }, { 16, 32 }, { 8, 32 }, { 16, 64 } } do
+for _, size in ipairs { { 8, 16 }, { 16, 32 } } do
   local function with(more)
     local opts = { stages = size[1], microbatches = size[2], layers = layers, p2p = 130e-6,
       memory = size[1] }
@@ -25,9 +25,9 @@ for _, size in ipairs { { 8, 16 }, { 16, 32 }, { 8, 32 }, { 16, 64 } } do
   end
   show("another split, joined", assert(berth.schedule.search(with { joined = true, calls = 500 })))
   show("even split, search", assert(berth.schedule.search(with { split = "even", calls = 500 })))
-  local both = assert(berth.schedule.search(with { calls = 2000 }))
+  local both = assert(berth.schedule.search(with { calls = 4000 }))
   show("both", both)
-  show("both, two chunks in V", assert(berth.schedule.search(with { calls = 2000, chunks = 2,
+  show("both, two chunks in V", assert(berth.schedule.search(with { calls = 4000, chunks = 2,
     map = "zigzag" })))
   print("  layout of both: " .. both.problem.layout)
 end

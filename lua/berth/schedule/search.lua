@@ -54,9 +54,9 @@ end
 -- ---- layers -------------------------------------------------------------------------------------
 
 -- Splits are walked by the bound of their schedules, which costs no evaluation; of equal ones the
--- more even is kept. Then the KEPT best ones and as many neighbours of the best share half of the
--- calls; the best has the rest.
-local WALKS, STEPS, KEPT = 4, 200, 12
+-- more even is kept. The KEPT best ones and as many neighbours of the best share a quarter of the
+-- calls, the FINAL best of these another; the best has the rest.
+local WALKS, STEPS, KEPT, FINAL = 4, 200, 12, 4
 
 -- One layer from one chunk to another; those between shift.
 local function moved(split, from, to)
@@ -141,20 +141,28 @@ local function try_splits(opts, first, budget, state)
   local list = walked(opts, first, rng, function()
     return budget.seconds and left() < 0.75 * budget.seconds
   end)
-  local n = #list
   local function try(p, calls, seconds)
     local s, message, code = run(options.merge(opts, { split = p.split }), options.merge(budget,
       { calls = math.max(math.floor(calls), 1), seconds = seconds and math.max(seconds, 0) }))
     state.best, state.message, state.code = better(state.best, s), message, code
     state.used = state.used + (s and s.calls or 0)
     if s and s.interrupted then error("interrupted", 0) end
+    return s
   end
+  local n, tried = #list, {}
   for i = 1, 2 * n do
     local p = list[i] or state.best and bounded(opts, neighbour(rng, state.best.problem))
     if p and (not state.best or p.bound < state.best.step) then
-      try(p, total / 4 / n, budget.seconds and left() / 2 / (2 * n - i + 1))
+      tried[#tried + 1] = try(p, total / 8 / n, budget.seconds and left() / 2 / (2 * n - i + 1))
     end
     core.progress("trying splits", i / (2 * n))
+  end
+  table.sort(tried, function(x, y)
+    if x.step ~= y.step then return x.step < y.step end
+    return x.problem.layout < y.problem.layout
+  end)
+  for i = 1, math.min(FINAL, #tried) do
+    try(tried[i].problem, total / 4 / FINAL, budget.seconds and left() / 2 / (FINAL - i + 1))
   end
   if state.best then try(state.best.problem, total - state.used, left()) end
 end

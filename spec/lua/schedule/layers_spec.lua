@@ -103,6 +103,27 @@ describe("layers", function()
   end)
 end)
 
+describe("Llama-3-70B by FLOP, with its heavy last stage", function()
+  local LLAMA = { { kind = "E", forward = 20, weight = 40 },
+    { count = 80, forward = 1845, backward = 2046, weight = 1711 },
+    { kind = "L", forward = 2206, backward = 2206, weight = 2101 } }
+
+  for _, size in ipairs { { 8, 16 }, { 16, 32 } } do
+    it(("is 22 %% shorter than an even split with 1F1B: %d stages, %d micro-batches")
+      :format(size[1], size[2]), function()
+      local opts = { stages = size[1], microbatches = size[2], layers = LLAMA, p2p = 130,
+        memory = size[1], split = "even" }
+      local even = assert(schedule.make("1f1b", opts))
+      assert.equal("runs", even.outcome)
+      opts.split, opts.calls = nil, 4000
+      local both = assert(schedule.search(opts))
+      assert.truthy(both.step <= 0.78 * even.step, both.step / even.step)
+      opts.chunks, opts.map = 2, "zigzag"
+      assert.truthy(schedule.search(opts).step < both.step)
+    end)
+  end
+end)
+
 describe("costs", function()
   it("from a file of stages", function()
     local path = shell.file(".csv", "forward_ms,backward_ms,weight_us,p2p_s,activations\n"

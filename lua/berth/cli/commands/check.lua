@@ -1,8 +1,8 @@
 --- berth check: what a file is, and what is in it.
 --
 -- Agents and PyTorch's schedules are known by the first bytes; plans, problems of PD-ORS and
--- schedules by a member of the JSON object; traces by the header of a table; all else is read by the
--- formats of berth.load.
+-- schedules by a member of the JSON object; traces by the header of a table; all else is read by
+-- the formats of berth.load.
 local align = require "berth.base.align"
 local berth = require "berth"
 local core = require "berth.core"
@@ -20,8 +20,8 @@ local check = {
   name = "check", use = "check FILE [options]", least = 1, most = 1,
   text = "Reads a file and says what it is and what is in it; or what is wrong, with the place.\n"
     .. "FILE is a graph, a topology, a placement (formats of berth convert), a trace of jobs, a "
-    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a pipeline "
-    .. "schedule; also\nmodel:NAME or a topology as mesh:4.",
+    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a "
+    .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4.",
   notes = "exit: 0 the file can be read, 2 it cannot",
   options = options.join(options.loading, { options.json }),
 }
