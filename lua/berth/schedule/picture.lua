@@ -38,10 +38,18 @@ local function end_of(s)
   return most
 end
 
+-- Whether the actions are few enough to have a box and a tip each.
+local function is_fine(s)
+  local n = 0
+  for _, list in ipairs(s.list) do n = n + #list end
+  return n <= MOST_BOXES
+end
+
 local function width_of(s)
   local most = 0
   for _, list in ipairs(s.list) do most = math.max(most, #list) end
-  return math.max(svg.WIDTH, math.min(WIDEST, svg.LEFT + 14 + SLOT * most))
+  local fitting = math.min(WIDEST, svg.LEFT + 14 + SLOT * most)
+  return is_fine(s) and math.max(svg.WIDTH, fitting) or svg.WIDTH
 end
 
 -- The number of a chunk on its stage.
@@ -76,7 +84,7 @@ local function add_to_columns(columns, a, x, w)
 end
 
 local function add_columns(out, columns, y, right)
-  local paths = {}
+  local paths = { F = {}, B = {}, W = {}, BW = {} }
   for k = svg.LEFT, math.floor(right) do
     local best, sum = nil, 0
     for _, kind in ipairs(ORDER) do
@@ -85,19 +93,12 @@ local function add_columns(out, columns, y, right)
       sum = sum + w
     end
     if best then
-      paths[best] = (paths[best] or "") .. svg.block(k, y, math.min(1, math.max(sum, 0.3)), LANE)
+      table.insert(paths[best], svg.block(k, y, math.min(1, math.max(sum, 0.3)), LANE))
     end
   end
   for _, kind in ipairs(ORDER) do
-    if paths[kind] then out:path(paths[kind], CLASS[kind]) end
+    if #paths[kind] > 0 then out:path(table.concat(paths[kind]), CLASS[kind]) end
   end
-end
-
--- Whether the actions are few enough to have a box and a tip each.
-local function is_fine(s)
-  local n = 0
-  for _, list in ipairs(s.list) do n = n + #list end
-  return n <= MOST_BOXES
 end
 
 local function add_actions(out, s, stage, y, at, right)

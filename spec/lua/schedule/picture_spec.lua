@@ -51,7 +51,7 @@ describe("the picture of a schedule", function()
     local s = assert(schedule.make("1f1b", { stages = 16, microbatches = 512 }))
     local text = s:figure()
     xml.elements(text)
-    assert.truthy(#text < 2e6)
+    assert.truthy(#text < 1e6)
   end)
 end)
 
