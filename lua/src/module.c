@@ -71,7 +71,7 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("topology.two_level", two_level) X("topology.groups", topology_groups) \
   X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
   X("fit_collective", fit) X("schedule.problem", schedule_problem) \
-  X("schedule.search", schedule_search) X("schedule.exact", schedule_search)
+  X("schedule.search", schedule_search)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

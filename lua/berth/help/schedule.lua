@@ -22,6 +22,11 @@ memory over the limit.]],
 and calls, seconds, seed. Of layers without a split, their split with it. Fields: bound, proven,
 calls, interrupted.]],
     [[print(berth.schedule.search { stages = 4, microbatches = 8, memory = 4, calls = 200 })]] },
+  { "schedule.exact", "s = berth.schedule.exact { stages = 3, microbatches = 6, memory = 3 }",
+    [[The shortest schedule within the limits, with proof (proven), of up to 400 actions. Proved is
+that no schedule whose stages start at their earliest is shorter. Fields as of
+berth.schedule.search.]],
+    "print(berth.schedule.exact { stages = 3, microbatches = 4, memory = 2 })" },
   { "schedule.bound", "b = berth.schedule.bound(s)",
     [[Lower bounds of the step within the limits, of a schedule's problem or of options: best, work,
 stage, pair, area, chain, s.]],

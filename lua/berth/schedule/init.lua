@@ -78,6 +78,7 @@ schedule.load = files.load
 schedule.save = files.save
 
 schedule.bound = search.bound
+schedule.exact = search.exact
 schedule.search = search.run
 
 function schedule.compare(names, opts) return compare.run(schedule, names, opts) end

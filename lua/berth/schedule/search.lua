@@ -13,28 +13,53 @@ local FN = "berth.schedule.search"
 local CALLS = tonumber(options.by_key "schedule.search".calls.default)
 local BUDGET = { calls = true, seconds = true, seed = true }
 
+-- The core's default for an exact search without options.
+local EXACT, STATES = "berth.schedule.exact", 2000000
+
+local exact_rows = {}
+for i, row in ipairs(options.rows("schedule.search", "calls seconds")) do
+  exact_rows[i] = row.key == "calls" and options.merge(row, { text = "states that are expanded at "
+    .. "most", default = ("%d"):format(STATES) }) or row
+end
+options.declare("schedule.exact", exact_rows)
+
 -- Options of the problem, and of the search.
-local function parted(opts)
-  options.expect(opts, "table", "%s: options", FN)
+local function parted(fn, opts)
+  options.expect(opts, "table", "%s: options", fn)
   local of_problem, budget = {}, {}
   for key, value in pairs(opts) do
     if BUDGET[key] then budget[key] = value else of_problem[key] = value end
   end
-  return of_problem, options.read(FN, "schedule.search", budget)
+  return of_problem, options.read(fn, fn:match "berth%.(.*)", budget)
 end
 
--- A schedule of one problem, with what the search proved.
-local function run(opts, budget)
-  local p, message, code = problem.of(FN, opts)
+-- A schedule of one problem by a function of the core, with what it proved.
+local function run_by(search_core, fn, opts, budget)
+  local p, message, code = problem.of(fn, opts)
   if not p then return nil, message, code end
   core.interrupted() -- of before
   local handle, report
-  handle, report, code = core.schedule_search(p.handle, budget)
+  handle, report, code = search_core(p.handle, budget)
   if not handle then return nil, report, code end
   local s = object.of(handle, p)
   s.bound, s.proven, s.calls = report.bound, report.proven, report.calls
   s.interrupted = core.interrupted() or nil
   return s
+end
+
+local function run(opts, budget) return run_by(core.schedule_search, FN, opts, budget) end
+
+--- The shortest schedule within the limits, with proof, of small problems: up to 400 actions.
+-- @tparam table opts options of berth.schedule.make; calls (states), seconds
+-- @treturn[1] schedule with proven, bound, calls, interrupted
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.schedule.exact { stages = 3, microbatches = 6, memory = 3 })
+function search.exact(opts)
+  local of_problem, budget = parted(EXACT, opts)
+  budget = options.merge({ calls = STATES }, budget)
+  return run_by(core.schedule_exact, EXACT, of_problem, budget)
 end
 
 --- Bounds of a problem: no schedule within its limits has a shorter step.
@@ -74,6 +99,7 @@ local function neighbour(rng, p)
   repeat
     local own = p.chunk[busiest]
     from = rng:uniform() < 0.5 and own[rng:below(#own)] or rng:below(#p.split)
+    from = (from - 1) % #p.split + 1 -- of the model, where there are two copies of it
     to = rng:below(#p.split)
   until from ~= to and p.split[from] > 0
   return moved(p.split, from, to)
@@ -189,7 +215,7 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.schedule.search { stages = 8, microbatches = 32, memory = 8 })
 function search.run(opts)
-  local of_problem, budget = parted(opts)
+  local of_problem, budget = parted(FN, opts)
   local has_layers = opts.layers or type(opts.costs) == "table" and opts.costs.layers
   if has_layers and opts.split == nil then return jointly(of_problem, budget) end
   return run(of_problem, budget)

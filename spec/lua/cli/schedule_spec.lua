@@ -86,8 +86,16 @@ describe("berth schedule", function()
     assert.matches("over the limit", out)
   end)
 
+  it("proves the shortest of small ones", function()
+    local found = json.decode(ran(run("schedule", "--exact", "--stages", "3", "--microbatches", "4",
+      "--memory", "2", "--json")))
+    assert.is_true(found.proven)
+    failed(2, "--seed requires --search", schedule("--exact", "--seed", "3"))
+    failed(2, "--exact and --compare: give one", schedule("--exact", "--compare"))
+  end)
+
   it("refuses what is missing or given in vain", function()
-    failed(2, "a generator, a file, --search or --compare is needed", schedule())
+    failed(2, "a generator, a file, --search, --exact or --compare is needed", schedule())
     failed(2, "1f1b and --search: give one", schedule("1f1b", "--search"))
     failed(2, "--calls requires --search", schedule("1f1b", "--calls", "3"))
     failed(2, "did you mean '1f1b'?", schedule("1f1"))

@@ -96,6 +96,8 @@ describe("layers", function()
     assert.truthy(s.step < schedule.make("1f1b", opts).step)
     opts.calls = 400
     assert.equal(s:to_string "json", schedule.search(opts):to_string "json")
+    assert.equal("runs", schedule.search({ stages = 4, microbatches = 8, layers = LAYERS,
+      memory = 8, calls = 100, chunks = 2, map = "bidirectional" }).outcome)
     opts.memory = 0.01
     local none, _, code = schedule.search(opts)
     assert.is_nil(none)

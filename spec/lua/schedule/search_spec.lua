@@ -60,6 +60,41 @@ describe("berth.schedule.search", function()
   end)
 end)
 
+describe("berth.schedule.exact", function()
+  it("is never above the search, which meets it here", function()
+    for _, opts in ipairs { { stages = 3, microbatches = 5, memory = 2, costs = { 3, 2, 4 } },
+      { stages = 2, microbatches = 4, memory = 2, chunks = 2, map = "zigzag", p2p = 0.5 },
+      { stages = 4, microbatches = 4, memory = 3, costs = { 2, 3, 1 }, p2p = 0.25 } } do
+      local s = assert(schedule.exact(opts))
+      assert.is_true(s.proven)
+      assert.equal("runs", s.outcome)
+      local p = s.problem
+      assert.near(s.step, checker.check(s:to_string "csv", { F = p.forward[1], B = p.backward[1],
+        W = p.weight[1], p2p = p.p2p[1] }).makespan, 1e-9)
+      opts.calls = 2000
+      local found = schedule.search(opts)
+      assert.truthy(s.step <= found.step + 1e-9)
+      assert.near(s.step, found.step, 1e-9)
+    end
+  end)
+
+  it("finds by hand: two stages, two micro-batches, memory for one on the second", function()
+    -- stage 0: F F . B B W W, stage 1: . F B W F B W: B0 at 2..3, F1 at 4, B1 5..6, then 0's B1 6..7
+    local s = assert(schedule.exact { stages = 2, microbatches = 2, memory = { 2, 1 } })
+    assert.near(8, s.step, 1e-12)
+    assert.is_true(s.proven)
+  end)
+
+  it("refuses large problems", function()
+    local s, message, code = schedule.exact { stages = 16, microbatches = 64 }
+    assert.is_nil(s)
+    assert.equal("unsupported", code)
+    assert.matches("400", message)
+    assert.error_matches(function() schedule.exact { stages = 2, microbatches = 2, seed = 1 } end,
+      "unknown option 'seed'")
+  end)
+end)
+
 describe("berth.schedule.compare", function()
   it("lists those within memory first, then the others", function()
     local rows = schedule.compare({ "gpipe", "1f1b", "zb-h1", "search", "interleaved-1f1b",

@@ -49,6 +49,7 @@ local schedule = {
         .. "default: the least largest chunk" },
   }, options.of("schedule.make", OF_PROBLEM), {
     options.flag("search", "searches the schedule with the shortest step within the memory"),
+    options.flag("exact", "the shortest one with proof, of up to 400 actions"),
   }, options.of("schedule.search", "calls seconds seed"), {
     options.flag("compare", "all generators whose chunks fit, with --search also the search"),
   }, options.of("simulate", "links"), {
@@ -108,12 +109,17 @@ end
 local function is_file(name) return name:find "[./]" ~= nil end
 
 local function check(name, given)
-  fail.refuse(not name and not given.search and not given.compare,
-    "schedule: a generator, a file, --search or --compare is needed")
-  fail.refuse(name and given.search, "schedule: %s and --search: give one", name)
-  fail.refuse(name and given.compare, "schedule: %s and --compare: give one", name)
+  fail.refuse(not (name or given.search or given.compare or given.exact),
+    "schedule: a generator, a file, --search, --exact or --compare is needed")
+  for _, key in ipairs { "search", "compare", "exact" } do
+    fail.refuse(name and given[key], "schedule: %s and --%s: give one", name, key)
+  end
+  for _, key in ipairs { "search", "compare" } do
+    fail.refuse(given.exact and given[key], "schedule: --exact and --%s: give one", key)
+  end
   for _, key in ipairs { "calls", "seconds", "seed" } do
-    fail.refuse(given[key] ~= nil and not given.search, "--%s requires --search", key)
+    fail.refuse(given[key] ~= nil and not given.search and not (given.exact and key ~= "seed"),
+      "--%s requires --search", key)
   end
   fail.refuse(given.topology and not given.bandwidth, "--topology requires --bandwidth")
   fail.refuse(given.bandwidth and not given.topology, "--bandwidth requires --topology")
@@ -148,6 +154,7 @@ local function found(name, given)
       .. "fits", rows[1] and rows[1].code or "infeasible")
     return rows[1].schedule, rows
   end
+  if given.exact then return fail.need(berth.schedule.exact(with_budget(opts, given))) end
   if given.search then return fail.need(berth.schedule.search(with_budget(opts, given))) end
   if is_file(name) then return fail.need(berth.schedule.load(name, opts)) end
   return fail.need(berth.schedule.make(name, opts))
