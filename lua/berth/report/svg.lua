@@ -113,7 +113,7 @@ function svg.axis(out, at, most, unit, top, bottom)
     local x, label = at(value), text_of(value)
     out:line(x, top, x, bottom, "rule")
     local half = svg.width(label, 11) / 2
-    local middle = math.min(x, svg.WIDTH - half)
+    local middle = math.min(x, out.width - half)
     if middle - half > last then
       out:print(middle, bottom + 14, label, "mid small faint")
       last = middle + half + 6

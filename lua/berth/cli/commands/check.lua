@@ -1,7 +1,8 @@
 --- berth check: what a file is, and what is in it.
 --
--- Agents are known by the first bytes, plans and problems of PD-ORS by a member of the JSON object,
--- traces by the header of a table; all else is read by the formats of berth.load.
+-- Agents and PyTorch's schedules are known by the first bytes; plans, problems of PD-ORS and
+-- schedules by a member of the JSON object; traces by the header of a table; all else is read by
+-- the formats of berth.load.
 local align = require "berth.base.align"
 local berth = require "berth"
 local core = require "berth.core"
@@ -19,8 +20,8 @@ local check = {
   name = "check", use = "check FILE [options]", least = 1, most = 1,
   text = "Reads a file and says what it is and what is in it; or what is wrong, with the place.\n"
     .. "FILE is a graph, a topology, a placement (formats of berth convert), a trace of jobs, a "
-    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors; also "
-    .. "model:NAME or\na topology as mesh:4.",
+    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a "
+    .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4.",
   notes = "exit: 0 the file can be read, 2 it cannot",
   options = options.join(options.loading, { options.json }),
 }
@@ -104,15 +105,29 @@ local function trace_facts(jobs, about)
     about.notes
 end
 
+local function schedule_facts(path)
+  local s = fail.need(berth.schedule.load(path))
+  local p, actions = s.problem, 0
+  for _, list in ipairs(s.list) do actions = actions + #list end
+  return { { "stages", p.stages, "" }, { "chunks_of_a_stage", p.chunks, "" }, { "map", p.map },
+    { "microbatches", p.microbatches, "" }, { "actions", actions, "" },
+    { "layout", p.layout }, { "outcome", s.outcome },
+    { "next", "berth schedule FILE simulates it" } }
+end
+
 -- What a text is by its first bytes or its JSON members: what, facts, notes; nil: something else.
 local function other(path, text)
   if text:sub(1, 8) == "berth-nn" then
     local agent = fail.need(berth.agents.load(path))
     return "agent", { { "kind", agent.kind }, { "devices", agent.devices, "" } }
   end
+  if text:find "^[%s,]*%(?%d+[FIWB]%d+%s*[,;\n]" then return "schedule", schedule_facts(path) end
   local file = text:find "^%s*{" and from_json.decode(text, path)
   if type(file) ~= "table" then return nil end
   if file.format == plan_format.FORMAT then return "plan of berth deploy", plan_facts(file) end
+  if type(file.order) == "table" and file.microbatches then
+    return "schedule", schedule_facts(path)
+  end
   if type(file.jobs) == "table" and type(file.cluster) == "table" then
     local problem = fail.need(berth.pdors.load(path))
     return "problem of berth cluster pdors", { { "jobs", #problem.jobs, "" } }
