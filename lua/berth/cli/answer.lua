@@ -11,7 +11,7 @@ local answer = {}
 
 answer.options = {
   cli.output("output", "writes the placement (berth JSON)"),
-  cli.output("trace", "writes a timeline that opens in Perfetto"),
+  cli.output("trace", "writes a timeline that opens in Perfetto (ui.perfetto.dev)"),
   cli.output("placed-graph",
     "writes the graph with its devices, as " .. formats.endings(formats.shown)),
 }

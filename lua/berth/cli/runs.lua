@@ -12,7 +12,7 @@ local runs = {}
 runs.options = {
   cli.output("csv", "writes a row per job; of one run"),
   cli.output("jsonl", "the same as JSON lines"),
-  cli.output("trace", "writes a timeline that opens in Perfetto; of one run"),
+  cli.output("trace", "writes a timeline that opens in Perfetto (ui.perfetto.dev); of one run"),
   cli.flag("json", "prints JSON"),
 }
 

@@ -51,7 +51,7 @@ local deploy = {
     options.output("compiled", "writes the graph that it comes to (berth JSON)"),
     options.output("placement", "writes devices and order of the compiled graph's ops"),
     options.output("report", "writes a page with pictures (HTML)"),
-    options.output("trace", "writes a timeline of the compiled step that opens in Perfetto"),
+    options.output("trace", "writes a timeline of the compiled step (ui.perfetto.dev opens it)"),
   }, inputs.topology_options, options.pricing, options.loading, { options.json }),
 }
 
