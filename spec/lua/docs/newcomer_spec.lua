@@ -22,7 +22,8 @@ describe("a newcomer on the command line", function()
   before_each(function()
     files = { SMALL = SMALL, STG = shell.file(".stg", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n"),
       BAD = shell.file(".json", '{"berth": 1, "ops": [}'), EMPTY = shell.file(".json", ""),
-      TEXT = shell.file(".txt", "hello\n") }
+      TEXT = shell.file(".txt", "hello\n"),
+      MINUTES = shell.file(".csv", "submitted,took_min,gpus\n0,5,1\n") }
   end)
   after_each(shell.tidy)
 
@@ -197,7 +198,8 @@ describe("a newcomer on the command line", function()
     { "check TEXT",
       "TEXT:1: not in a known format",
       "as a trace of jobs: TEXT: no trace that is known by its header (gavel, philly, "
-        .. "pollux, tiresias); option columns = { arrival = ..., work = ..., gpus = ... }; "
+        .. "pollux, tiresias): option columns, as in --columns "
+        .. "arrival=COLUMN,work=COLUMN,gpus=COLUMN; "
         .. "its columns: hello" },
     { "train doplar SMALL",
       "train: no \"doplar\" (legal: doppler, placeto, gdp, pacml, tag; did you mean 'doppler'?)" },
@@ -209,6 +211,14 @@ describe("a newcomer on the command line", function()
       '--stages: "IV" is no stage; legal: I, II, III, each with episodes as in II:2000' },
     { "models resnet51", 'berth.models: no model "resnet51" (legal: ', "did you mean 'resnet50'?" },
     { "completion bsh", "completion: no \"bsh\" (legal: bash, zsh, fish; did you mean 'bash'?)" },
+    { "check MINUTES", "as a trace of jobs: MINUTES: no trace that is known by its header" },
+    { "check MINUTES --columns arrival=submitted,work=took_min",
+      "MINUTES: no column for gpus: add gpus=COLUMN to columns, or gpus=1 if each job takes one "
+        .. "(there are: submitted, took_min, gpus)" },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,work=took_min,gpus=gpus --json",
+      "took_min is read in s; if it is in min: work=took_min:min in columns", code = 0 },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,runtime=took_min",
+      "berth.load_trace: columns: unknown field 'runtime': it is called 'work' (legal: arrival, " },
     { "cluster trace.csv", "cluster: how many GPUs are there? --gpus N" },
     { "cluster nofile.csv --gpus 8", "nofile.csv: cannot be opened: No such file or directory" },
     { "cluster nofile.csv --gpus 8 --scheduler fifoo",

@@ -10,8 +10,9 @@ local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local unknown = require "berth.cli.names"
 local lists = require "berth.cli.lists"
+local remarks = require "berth.cli.notes"
 local command_line = require "berth.cli.typed"
-require "berth.cluster.traces" -- declares its options
+local traces = require "berth.cli.traces"
 local options = require "berth.base.options"
 local align = require "berth.base.align"
 local runs = require "berth.cli.runs"
@@ -56,14 +57,12 @@ for _, o in ipairs(of_schedulers) do
   if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end
   own[#own + 1] = option
 end
-local SETTINGS = {
-  columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
-}
-for _, option in ipairs(cli.of("load_trace",
-    "columns durations origin throughputs worker skip most_bytes")) do
-  local example = SETTINGS[option.name]
-  if example then
-    option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
+own[#own + 1] = traces.columns
+for _, option in ipairs(cli.of("load_trace", "durations origin throughputs worker skip most_bytes"))
+do
+  if option.name == "durations" then
+    option.kind, option.value = "string", "K=V,..."
+    option.text = option.text .. ": cifar10=20min,..."
   end
   own[#own + 1] = option
 end
@@ -117,8 +116,7 @@ end
 -- Jobs of the trace, and what was read: format, number of jobs, notes.
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
-    columns = given.columns and lists.settings("--columns", given.columns,
-      function(x) return x end), skip = given.skip,
+    columns = traces.columns_of(given), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs,
     worker = given.worker, origin = given.origin, most_bytes = given["most-bytes"],
   }))
@@ -273,6 +271,7 @@ function command.run(positional, given, write, _, words)
       command = command_line.command("cluster", words, "report") }))
   end
   if given.json then
+    for _, note in ipairs(about.notes) do remarks.add(note) end
     write(json.encode(schema.document "cluster" { { "trace", path }, { "format", about.format },
       { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus },
       { "runs", objects } }))
