@@ -237,6 +237,22 @@ describe("a newcomer on the command line", function()
     { "split SMALL mesh:2,preset=V100 --objective latncy",
       "--objective: no \"latncy\" (legal: max-load, latency; did you mean 'latency'?)" },
     { "report SMALL mesh:2,preset=V100", "report: --output is needed: the file that is written" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg",
+      "--output a.svg: what is written is HTML: end the name in .html, or add --figure gantt for "
+        .. "SVG" },
+    { "report SMALL mesh:2,preset=V100 --output a.png --figure gantt",
+      "--output a.png: what is written is SVG: end the name in .svg" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg --figure placers --placer heft",
+      "--figure placers: nothing is compared: add --compare single,heft" },
+    { "place SMALL mesh:2,preset=V100 --output a.csv",
+      "--output a.csv: what is written is JSON: end the name in .json" },
+    { "simulate SMALL mesh:2,preset=V100 --placement single:d0 --trace a.CSV",
+      "--trace a.CSV: what is written is JSON: end the name in .json" },
+    { "cluster MINUTES --gpus 8 --report a.svg",
+      "--report a.svg: what is written is HTML: end the name in .html, or add --figure jobs for "
+        .. "SVG" },
+    { "cluster MINUTES --gpus 8 --csv a.json",
+      "--csv a.json: what is written is CSV: end the name in .csv" },
     { "repair SMALL mesh:2,preset=V100",
       "repair: --placement is needed: a file, or single:DEVICE for all ops on one, as "
         .. "in --placement single:d0" },

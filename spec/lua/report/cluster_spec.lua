@@ -68,8 +68,9 @@ describe("berth.cluster_report", function()
     local columns = "arrival=submit,work=runtime,gpus=gpus"
     local svg = shell.path ".svg"
     shell.keep_in_mind(svg)
-    ran(run("cluster", path, "--columns", columns, "--gpus", "2", "--report", svg, "--figure",
-      "jobs"))
+    local out = ran(run("cluster", path, "--columns", columns, "--gpus", "2", "--report", svg,
+      "--figure", "jobs"))
+    has(out, "\nbounds: mean 60 s, makespan 60 s\n", "\nwritten: " .. svg)
     has(read(svg), "Jobs on GPUs: fifo")
     shell.failed(2, "--figure: --report FILE is needed", run("cluster", path, "--gpus", "2",
       "--figure", "jobs"))

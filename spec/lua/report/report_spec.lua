@@ -507,7 +507,7 @@ describe("berth report", function()
     has(err, "/nonexistent/x.html")
     exit, _, err = run("--placer", "heft", "--output", path, "--figure", "placers")
     assert.is_true(exit ~= 0)
-    has(err, "no rows of a comparison or a portfolio are given")
+    has(err, "--figure placers: nothing is compared: add --compare single,heft")
     os.remove(path)
     assert.equal(2, (main.run({ "report", "/nonexistent.json", "--output", path },
       { write = print, complain = function() end })))

@@ -89,7 +89,7 @@ local command = {
     .. "berth cluster pacml --help: jobs of profiled models that are cut into pieces.",
   notes = notes(),
   options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }),
-    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers"),
+    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers", "html"),
     { name = "figure", kind = "choice", value = "KIND", choices = { "jobs", "usage", "queue" },
       text = "--report writes this figure alone, as SVG; jobs: of the first scheduler" } },
     runs.options),
@@ -289,6 +289,7 @@ function command.run(positional, given, write, _, words)
     write(("makespan and GPUs busy count from 0 s; the first job arrives at %s")
       :format(seconds(jobs[1].arrival)))
   end
+  runs.print_written(write, given, "csv jsonl trace report")
   return 0
 end
 
