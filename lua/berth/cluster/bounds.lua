@@ -43,20 +43,4 @@ function bounds.add(summary, c, rows, runs)
   if not refused then summary.bound_jct, summary.bound_makespan = jct, makespan end
 end
 
---- The bounds of results of the same jobs: mean completion time and makespan, s; nil: none, or they
--- differ, since not all refuse the same jobs.
-function bounds.common(results)
-  local first
-  for _, r in ipairs(results) do
-    local s = r.summary
-    if s.bound_jct then
-      first = first or s
-      if s.bound_jct ~= first.bound_jct or s.bound_makespan ~= first.bound_makespan then
-        return nil
-      end
-    end
-  end
-  if first then return first.bound_jct, first.bound_makespan end
-end
-
 return bounds

@@ -1,6 +1,6 @@
 --- A page about one trace under schedulers: one self-contained HTML file. Numbers, jobs on GPUs,
 -- GPUs in use and waiting jobs over time.
-local bounds = require "berth.cluster.bounds"
+local bounds_of = require "berth.report.cluster_bounds"
 local core = require "berth.core"
 local html = require "berth.report.html"
 local jobs = require "berth.report.cluster_jobs"
@@ -198,7 +198,7 @@ local function page(runs, given)
   local about = ("%s, %s, %s, berth %s"):format(scale.count(#first.records, "job"),
     scale.count(jobs.total(first), "GPU"), scale.count(first.machines, "machine"), core.version)
   local words = "Completion times (finish - arrival) and waiting times of the jobs that were done."
-  local mean, makespan = bounds.common(runs)
+  local mean, makespan = bounds_of(runs)
   if mean then
     words = ("%s Lower bounds: mean %s, makespan %s."):format(words, scale.duration(mean),
       scale.duration(makespan))

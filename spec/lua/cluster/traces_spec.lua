@@ -234,7 +234,7 @@ describe("a trace of jobs", function()
     for _, date in ipairs { "2020-13-01 00:00:00", "2020-04-32", "2020-04-01 24:00:00",
       "2020-04-01 00:00:00+8", "20-04-01" } do
       assert.matches(":2: at: expected a finite number", (fault("at,took\n" .. date .. ",1\n",
-        { columns = { arrival = "at", work = "took" } })))
+        { columns = { arrival = "at", work = "took", gpus = 1 } })))
     end
   end)
 

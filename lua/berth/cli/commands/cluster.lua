@@ -2,7 +2,7 @@
 local core = require "berth.core"
 local args = require "berth.cli.args"
 local berth = require "berth"
-local bounds = require "berth.cluster.bounds"
+local bounds_of = require "berth.report.cluster_bounds"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local gang = require "berth.cluster.gang"
@@ -281,7 +281,7 @@ function command.run(positional, given, write, _, words)
   write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(
     name, about.jobs, gpus))
   for _, line in ipairs(table_of(results)) do write(line) end
-  local mean, makespan = bounds.common(results)
+  local mean, makespan = bounds_of(results)
   if mean then write(("bounds: mean %s, makespan %s"):format(seconds(mean), seconds(makespan))) end
   local refused = too_large(jobs, gpus)
   if refused then write(refused) end
