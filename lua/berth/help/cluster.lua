@@ -44,6 +44,6 @@ docs/cluster.md, "Resizable jobs".]] },
 "max-sum", "fifo". docs/cluster.md, "Types of GPUs".]] },
   { "load_trace", "jobs, about = berth.load_trace(path, options)",
     [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
-CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.
+CSV with columns = { arrival = "submitted", work = "minutes:min", gpus = "gpus" }; gzip too.
 about: format, jobs, left_out, sorted, notes. docs/cluster.md, "Traces".]] },
 }

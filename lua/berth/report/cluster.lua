@@ -1,5 +1,6 @@
 --- A page about one trace under schedulers: one self-contained HTML file. Numbers, jobs on GPUs,
 -- GPUs in use and waiting jobs over time.
+local bounds_of = require "berth.report.cluster_bounds"
 local core = require "berth.core"
 local html = require "berth.report.html"
 local jobs = require "berth.report.cluster_jobs"
@@ -196,9 +197,13 @@ local function page(runs, given)
   local first = runs[1]
   local about = ("%s, %s, %s, berth %s"):format(scale.count(#first.records, "job"),
     scale.count(jobs.total(first), "GPU"), scale.count(first.machines, "machine"), core.version)
-  local sections = { html.section("numbers", "Schedulers",
-    "Completion times (finish - arrival) and waiting times of the jobs that were done.",
-    numbers(runs)) }
+  local words = "Completion times (finish - arrival) and waiting times of the jobs that were done."
+  local mean, makespan = bounds_of(runs)
+  if mean then
+    words = ("%s Lower bounds: mean %s, makespan %s."):format(words, scale.duration(mean),
+      scale.duration(makespan))
+  end
+  local sections = { html.section("numbers", "Schedulers", words, numbers(runs)) }
   for _, one in ipairs(figures(runs, end_of(runs))) do sections[#sections + 1] = one end
   sections[#sections + 1] = html.section("slowest", "Longest jobs",
     "Completion times of the jobs that take longest under any of the schedulers.", slowest(runs))

@@ -22,7 +22,8 @@ describe("a newcomer on the command line", function()
   before_each(function()
     files = { SMALL = SMALL, STG = shell.file(".stg", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n"),
       BAD = shell.file(".json", '{"berth": 1, "ops": [}'), EMPTY = shell.file(".json", ""),
-      TEXT = shell.file(".txt", "hello\n") }
+      TEXT = shell.file(".txt", "hello\n"),
+      MINUTES = shell.file(".csv", "submitted,took_min,gpus\n0,5,1\n") }
   end)
   after_each(shell.tidy)
 
@@ -196,7 +197,8 @@ describe("a newcomer on the command line", function()
     { "check TEXT",
       "TEXT:1: not in a known format",
       "as a trace of jobs: TEXT: no trace that is known by its header (gavel, philly, "
-        .. "pollux, tiresias); option columns = { arrival = ..., work = ..., gpus = ... }; "
+        .. "pollux, tiresias): option columns, as in --columns "
+        .. "arrival=COLUMN,work=COLUMN,gpus=COLUMN; "
         .. "its columns: hello" },
     { "train doplar SMALL",
       "train: no \"doplar\" (legal: doppler, placeto, gdp, pacml, tag; did you mean 'doppler'?)" },
@@ -208,6 +210,14 @@ describe("a newcomer on the command line", function()
       '--stages: "IV" is no stage; legal: I, II, III, each with episodes as in II:2000' },
     { "models resnet51", 'berth.models: no model "resnet51" (legal: ', "did you mean 'resnet50'?" },
     { "completion bsh", "completion: no \"bsh\" (legal: bash, zsh, fish; did you mean 'bash'?)" },
+    { "check MINUTES", "as a trace of jobs: MINUTES: no trace that is known by its header" },
+    { "check MINUTES --columns arrival=submitted,work=took_min",
+      "MINUTES: no column for gpus: add gpus=COLUMN to columns, or gpus=1 if each job takes one "
+        .. "(there are: submitted, took_min, gpus)" },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,work=took_min,gpus=gpus --json",
+      "took_min is read in s; if it is in min: work=took_min:min in columns", code = 0 },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,runtime=took_min",
+      "berth.load_trace: columns: unknown field 'runtime': it is called 'work' (legal: arrival, " },
     { "cluster trace.csv", "cluster: how many GPUs are there? --gpus N" },
     { "cluster nofile.csv --gpus 8", "nofile.csv: cannot be opened: No such file or directory" },
     { "cluster nofile.csv --gpus 8 --scheduler fifoo",
@@ -226,6 +236,22 @@ describe("a newcomer on the command line", function()
     { "split SMALL mesh:2,preset=V100 --objective latncy",
       "--objective: no \"latncy\" (legal: max-load, latency; did you mean 'latency'?)" },
     { "report SMALL mesh:2,preset=V100", "report: --output is needed: the file that is written" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg",
+      "--output a.svg: what is written is HTML: end the name in .html, or add --figure gantt for "
+        .. "SVG" },
+    { "report SMALL mesh:2,preset=V100 --output a.png --figure gantt",
+      "--output a.png: what is written is SVG: end the name in .svg" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg --figure placers --placer heft",
+      "--figure placers: nothing is compared: add --compare single,heft" },
+    { "place SMALL mesh:2,preset=V100 --output a.csv",
+      "--output a.csv: what is written is JSON: end the name in .json" },
+    { "simulate SMALL mesh:2,preset=V100 --placement single:d0 --trace a.CSV",
+      "--trace a.CSV: what is written is JSON: end the name in .json" },
+    { "cluster MINUTES --gpus 8 --report a.svg",
+      "--report a.svg: what is written is HTML: end the name in .html, or add --figure jobs for "
+        .. "SVG" },
+    { "cluster MINUTES --gpus 8 --csv a.json",
+      "--csv a.json: what is written is CSV: end the name in .csv" },
     { "repair SMALL mesh:2,preset=V100",
       "repair: --placement is needed: a file, or single:DEVICE for all ops on one, as "
         .. "in --placement single:d0" },

@@ -15,6 +15,7 @@ local plan_format = require "berth.deploy.json"
 local report = require "berth.cli.report"
 local schema = require "berth.base.schema"
 local sources = require "berth.cli.sources"
+local traces = require "berth.cli.traces"
 
 local check = {
   name = "check", use = "check FILE [options]", least = 1, most = 1,
@@ -23,7 +24,7 @@ local check = {
     .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a "
     .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4.",
   notes = "exit: 0 the file can be read, 2 it cannot",
-  options = options.join(options.loading, { options.json }),
+  options = options.join(options.loading, { traces.columns, options.json }),
 }
 
 -- ---- graphs, topologies, placements -------------------------------------------------------------
@@ -154,8 +155,23 @@ local function described(graph, topology, placement)
   return out
 end
 
+-- A trace of jobs: format, parts, notes; or nil and a message.
+local function read_trace(spec, given)
+  local jobs, about = berth.load_trace(spec, { columns = traces.columns_of(given),
+    most_bytes = given["most-bytes"] })
+  if not jobs then return nil, about end
+  local facts, remarks = trace_facts(jobs, about)
+  return ("trace (%s)"):format(about.format), { { what = "trace", facts = facts } }, remarks
+end
+
+-- Whether a text of no known format may be a table of jobs: it is not JSON, XML or DOT.
+local function may_be_trace(text)
+  return not text:find "^%s*[{%[<]" and not text:find "^%s*%l*%s*%l*graph[^\n]*{"
+end
+
 -- All that can be said of an argument: format, parts, notes.
 local function read(spec, given)
+  if given.columns then return fail.need(read_trace(spec, given)) end
   if sources.built_in(spec) then
     local graph = sources.graph(spec, options.for_loading(given))
     return "model", described(graph), { graph.note }
@@ -169,13 +185,11 @@ local function read(spec, given)
   if graph ~= nil or type(topology) ~= "string" then
     return format, described(graph, topology, placement), { note, graph and graph.note }
   end
-  local jobs, about = berth.load_trace(spec, {})
-  if not jobs then
-    local unknown = topology:find "not in a known format"
-    fail.usage("%s%s", topology, unknown and "\nas a trace of jobs: " .. tostring(about) or "")
-  end
-  facts, remarks = trace_facts(jobs, about)
-  return ("trace (%s)"):format(about.format), { { what = "trace", facts = facts } }, remarks
+  fail.refuse(not may_be_trace(text), "%s", topology)
+  local found, list, more = read_trace(spec, given)
+  if found then return found, list, more end
+  local unknown = topology:find "not in a known format"
+  return fail.usage("%s%s", topology, unknown and "\nas a trace of jobs: " .. list or "")
 end
 
 local function shown(part, fact)
