@@ -225,6 +225,20 @@ function options.for_bounds(given)
   return priced(given, out)
 end
 
+--- Of berth.bounds, for the thorough bounds of a simulation. A preset has memory and links of its
+-- own.
+function options.for_thorough(given)
+  return priced(given, { thorough = true, links = given.links,
+    memory = given.memory or given.preset and "none" or nil,
+    param_multiple = given["param-multiple"] })
+end
+
+--- Raises where --thorough can have no effect.
+function options.check_thorough(given)
+  fail.refuse(given.thorough and (given.noise or given.quantum),
+    "--thorough: no bound holds with --noise or --quantum")
+end
+
 --- Of berth.gaps.
 function options.for_gaps(given)
   return priced(given, pick_named(given, { "links", "memory", "param-multiple", "calls", "seed" },

@@ -276,8 +276,9 @@ function portfolio.run(cost, given, place)
   return nil, message, code, why, rows
 end
 
--- Million steps of bounds, about a tenth of the time of the search.
-local function effort(n_ops) return math.max(30, math.ceil(0.03 * n_ops)) end
+--- The level of its bounds, as options of berth.bounds: million steps, about a tenth of the time of
+-- the search.
+function portfolio.level(cost) return { effort = math.max(30, math.ceil(0.03 * #cost.graph)) } end
 
 -- The rows' bound, and the gaps to it, by bounds of this level where these are larger, with the
 -- memory of the judge.
@@ -305,7 +306,7 @@ local function searched(rows) return rows[#rows].placer == "anneal" and rows[#ro
 local function with_bound(cost, thorough, given, p, rows, ...)
   if not p or rows.interrupted then return p, rows, ... end
   if thorough then tighten(cost, rows, given, { thorough = true })
-  elseif searched(rows) then tighten(cost, rows, given, { effort = effort(#cost.graph) }) end
+  elseif searched(rows) then tighten(cost, rows, given, portfolio.level(cost)) end
   return p, rows, ...
 end
 

@@ -79,8 +79,7 @@ function compare.run(positional, given, write, complain)
   if given.json then
     print_json(write, graph, topology, rows, given)
   else
-    write(tostring(graph))
-    write(tostring(topology))
+    for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
     write("")
     write(rows:to_string { seconds = given.times or nil })
   end
