@@ -38,7 +38,9 @@ local function text_of(option, readers)
   only = only and "for " .. only .. ": " or ""
   local default = option.type ~= "flag" and option.default ~= "none" and "; default "
     .. option.default or ""
-  return only .. option.text .. default
+  -- a call in Lua that has a command
+  return only .. option.text:gsub("berth%.placers%(name%) lists them", "berth placers NAME")
+    .. default
 end
 
 --- One of the library's options as one of a command.
@@ -109,7 +111,7 @@ options.shared = options.of("simulate", "links memory param_multiple quantum see
 
 --- For placing alone.
 options.placing = {
-  { name = "placer", kind = "string", value = "PLACER", names = registry.forms,
+  { name = "placer", also = "placers", kind = "string", value = "PLACER", names = registry.forms,
     text = "who places, see below; default: portfolio, the best of several; berth compare shows "
       .. "all" },
 }

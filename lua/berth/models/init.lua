@@ -7,9 +7,10 @@
 -- models.describe(name, options) gives the plain description instead. docs/models.md has the
 -- options and the published figures beside ours.
 local core = require "berth.core"
-local fail = require("berth.base.options").fail
-local names_text = require("berth.base.options").names_text
+local berth_options = require "berth.base.options"
 local options = require "berth.models.options"
+
+local fail, names_text = berth_options.fail, berth_options.names_text
 
 local models = {}
 
@@ -47,9 +48,11 @@ function models.list()
   return names
 end
 
--- The names for a message about an unknown one.
+-- The names for a message about an unknown one: also those of makers, "bert".
 local function known(name)
-  return names_text(name, models.list(), "berth models or berth.models.list()")
+  local names = models.list()
+  for _, maker in ipairs(berth_options.sorted_keys(MAKERS)) do names[#names + 1] = maker end
+  return names_text(name, names, "berth models or berth.models.list()")
 end
 
 local function entry_of(name)
@@ -74,6 +77,10 @@ function models.describe(name, given)
   local entry = entry_of(name)
   if given ~= nil then options.check_table(entry[2], given) end
   local graph, about = module_of(entry[2]).describe(merged(entry[3], given))
+  for key, value in pairs(entry[3]) do
+    -- another network than the name says keeps its own name
+    if given and given[key] ~= nil and given[key] ~= value then return graph, about end
+  end
   graph.name, about.name = name, name
   return graph, about
 end
@@ -106,11 +113,12 @@ for maker in pairs(MAKERS) do
   end
 end
 
-local function is_model(name)
+--- Whether models.build has a model of that name.
+function models.is(name)
   for _, entry in ipairs(NAMED) do
     if entry[1] == name then return true end
   end
-  return false
+  return MAKERS[name] ~= nil
 end
 
 -- models.resnet50 { batch = 8 }, models["bert-large"] {}: the names of the list, too.
@@ -118,7 +126,7 @@ return setmetatable(models, { __call = function(_, name)
   fail("berth.models is a table: berth.models.build(%q, { batch = 8 })", tostring(name))
 end, __index = function(_, name)
   if type(name) ~= "string" then return nil end
-  if not is_model(name) then
+  if not models.is(name) then
     fail("berth.models has no '%s' (legal: %s)", name, known(name))
   end
   return function(given) return models.build(name, given) end

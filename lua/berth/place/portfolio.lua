@@ -22,6 +22,14 @@ for _, key in ipairs(options.keys "portfolio") do
   if key ~= "thorough" then portfolio.legal[#portfolio.legal + 1] = key end
 end
 
+--- Whether berth.portfolio takes the option.
+function portfolio.reads(key)
+  for _, legal in ipairs(portfolio.legal) do
+    if legal == key then return true end
+  end
+  return false
+end
+
 -- What is of the run, not of its members.
 local of_the_run = { members = true, calls = true, threads = true, seconds = true, judge = true }
 

@@ -257,7 +257,7 @@ end
 
 -- Fields of bounds, and what bounds.name calls them.
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" },
   { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
   { "intervals", "intervals" }, { "link_cut", "link cut" },
 }

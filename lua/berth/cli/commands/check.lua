@@ -156,7 +156,9 @@ local function read(spec, given)
   end
   local jobs, about = berth.load_trace(spec, {})
   if not jobs then
+    -- JSON, XML and DOT are no tables of jobs
     local unknown = topology:find "not in a known format"
+      and not text:find "^%s*[{%[<]" and not text:find "^%s*[%a ]*graph"
     fail.usage("%s%s", topology, unknown and "\nas a trace of jobs: " .. tostring(about) or "")
   end
   facts, remarks = trace_facts(jobs, about)

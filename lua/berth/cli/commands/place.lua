@@ -42,6 +42,13 @@ local function check_portfolio(given, placer)
       "--%s: is for the portfolio; berth compare puts placers beside each other", name)
   end
   options.check_thorough(given)
+  if placer ~= nil and placer ~= "portfolio" then return end
+  for _, option in ipairs(options.placing) do
+    local key = option.name:gsub("-", "_")
+    if given[option.name] ~= nil and key ~= "placer" and not portfolio.reads(key) then
+      fail.usage("--%s is for --placer %s", option.name, table.concat(registry.takers(key), ", "))
+    end
+  end
 end
 
 -- Options of berth.place or berth.portfolio for this placer.
@@ -130,7 +137,7 @@ local function solve(graph, topology, given, placer, write)
   return placement, rows, rows.interrupted
 end
 
--- What is known beside the result's own bound: that of the rows, or with --thorough of berth.bounds.
+-- What is known beside the result's own bound: by the rows, or with --thorough by berth.bounds.
 local function known_bound(given, graph, topology, rows)
   if rows then return { best = rows.bound, name = portfolio.bound_name(rows) } end
   if not given.thorough then return nil end
