@@ -54,7 +54,7 @@ function sources.built_in(spec) return spec:find "^model:" ~= nil or spec:find "
 -- Raises for a graph argument that is no file: a model without "model:", or a topology.
 local function refuse_file(spec, message)
   local name = spec:match "^[^,:%s]*"
-  if models.is(name) then
+  if pcall(models.options, name) then -- which raises for no model's name
     fail.usage("%s\n%s is a model: model:%s (berth models lists all)", message, name, spec)
   end
   if sources.is_generator(spec) then

@@ -113,12 +113,11 @@ for maker in pairs(MAKERS) do
   end
 end
 
---- Whether models.build has a model of that name.
-function models.is(name)
+local function is_model(name)
   for _, entry in ipairs(NAMED) do
     if entry[1] == name then return true end
   end
-  return MAKERS[name] ~= nil
+  return false
 end
 
 -- models.resnet50 { batch = 8 }, models["bert-large"] {}: the names of the list, too.
@@ -126,7 +125,7 @@ return setmetatable(models, { __call = function(_, name)
   fail("berth.models is a table: berth.models.build(%q, { batch = 8 })", tostring(name))
 end, __index = function(_, name)
   if type(name) ~= "string" then return nil end
-  if not models.is(name) then
+  if not is_model(name) then
     fail("berth.models has no '%s' (legal: %s)", name, known(name))
   end
   return function(given) return models.build(name, given) end

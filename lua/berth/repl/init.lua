@@ -55,11 +55,11 @@ local function message_of(err)
   return inspect.show(err)
 end
 
--- A failure "nil, message, code" reads as such; other results one below the other, but for nils at
--- the end, which a call returns for what a file does not hold.
+-- A failure "nil, message, code" reads as such; other results one below the other, but for nils
+-- behind an object: berth.load returns one for what a file does not hold.
 local function show_results(session, results)
   local last = results.n
-  while last > 2 and results[2] ~= nil and results[last] == nil do last = last - 1 end
+  while last > 2 and type(results[2]) == "userdata" and results[last] == nil do last = last - 1 end
   for i = 2, last do
     local x = results[i]
     local plain = type(x) == "string" and results[2] == nil and i > 2
