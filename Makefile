@@ -61,6 +61,12 @@ SPEC_SANITIZE ?= $(SANITIZE)
 
 all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE) $(MPI_MODULE)
 	$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,@echo 'built; to use it in this shell: eval "$$(make -s env)"')
+help:
+	@echo 'make            the library and the module for LUA ($(LUA)), 3 CPU minutes; -s: quiet'
+	@echo 'make env        shell exports that put berth and the module of this tree on the paths'
+	@echo 'make check      all tests; lint: luacheck, lengths of lines; bench: benchmarks'
+	@echo 'make install    below PREFIX ($(PREFIX)); install-lib, install-lua: a part of it'
+	@echo 'make docs       all pages as HTML; clean: deletes $(BUILD)'
 lib: $(LIB_A) $(LIB_SO)
 module: $(MODULE) $(READLINE) $(MPI_MODULE)
 
@@ -160,4 +166,4 @@ clean:
 
 -include $(CORE_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(BUILD)/$(ABI)/obj/base/mpi.d
 FORCE:
-.PHONY: FORCE all lib module test-programs check lint bench install install-lib install-lua env libs docs clean
+.PHONY: FORCE all help lib module test-programs check lint bench install install-lib install-lua env libs docs clean

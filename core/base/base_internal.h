@@ -25,6 +25,10 @@ berth_status berth_i_nomem(berth_ctx *ctx);
 /** Puts "prefix: " before the present text: "bert.json:12: ". */
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) BERTH_PRINTF(2, 3);
 
+/** As berth_quantity_parse, but a number without a unit is legal, in the base unit. */
+berth_status berth_i_quantity_or_number(berth_ctx *ctx, const char *text, berth_unit unit,
+                                        bool *bare, double *out);
+
 /** The escape of the character at s, as berth_escape writes it; false: it has none. */
 bool berth_i_escape_one(const char *s, char out[8]);
 

@@ -198,8 +198,8 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
                       (int)(n < 20 ? n : 20), word, expected(unit));
 }
 
-berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
-  if (!ctx) return BERTH_EINVAL;
+berth_status berth_i_quantity_or_number(berth_ctx *ctx, const char *text, berth_unit unit,
+                                        bool *bare, double *out) {
   const char *s = text;
   parsed_number number = { "", 0 };
   while (isspace((unsigned char)*s)) s++;
@@ -216,6 +216,20 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
   if (isinf(value) && !infinite)
     return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
+  *bare = n == 0;
+  *out = value;
+  return BERTH_OK;
+}
+
+berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
+  if (!ctx) return BERTH_EINVAL;
+  bool bare;
+  double value;
+  berth_status st = berth_i_quantity_or_number(ctx, text, unit, &bare, &value);
+  if (st != BERTH_OK) return st;
+  if (bare && value != 0 && !isinf(value))
+    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" has no unit; expected %s", text,
+                        expected(unit));
   *out = value;
   return BERTH_OK;
 }

@@ -41,6 +41,20 @@ static int rank(const char *word, const char *name) {
   return distance > 0 ? 1 + distance : 0;
 }
 
+/* Words for what has another name here. */
+static const char *synonym(const char *word, const char *const *names, int32_t n) {
+  static const char *const other[][2] = {
+    { "time", "seconds" }, { "duration", "seconds" }, { "runtime", "seconds" },
+    { "size", "bytes" }, { "source", "from" }, { "src", "from" }, { "target", "to" },
+    { "dst", "to" }
+  };
+  for (size_t k = 0; k < sizeof other / sizeof *other; k++) {
+    for (int32_t i = 0; i < n && strcmp(word, other[k][0]) == 0; i++)
+      if (strcmp(names[i], other[k][1]) == 0) return names[i];
+  }
+  return NULL;
+}
+
 const char *berth_name_nearest(const char *word, const char *const *names, int32_t n) {
   int best = FAR;
   const char *found = NULL;
@@ -49,7 +63,8 @@ const char *berth_name_nearest(const char *word, const char *const *names, int32
     if (r < best) best = r, found = names[i];
   }
   if (best <= 1) return found;
-  return found && best - 1 <= (strlen(word) < 6 ? 1 : (int)strlen(word) / 3) ? found : NULL;
+  if (found && best - 1 <= (strlen(word) < 6 ? 1 : (int)strlen(word) / 3)) return found;
+  return word ? synonym(word, names, n) : NULL;
 }
 
 typedef struct text {
@@ -89,8 +104,11 @@ size_t berth_names_text(const char *word, const char *const *names, int32_t n, c
   if (n <= MOST_LISTED) {
     for (int32_t i = 0; i < n; i++) add(&t, i ? ", %s" : "%s", names[i], -1);
   } else {
-    add_nearest(&t, word ? word : "", names, n);
-    add(&t, " and %d more", NULL, (int)n - CUT_TO);
+    if (meant) add(&t, "%d names", NULL, (int)n);
+    else {
+      add_nearest(&t, word ? word : "", names, n);
+      add(&t, " and %d more", NULL, (int)n - CUT_TO);
+    }
     if (all) add(&t, "; %s lists all", all, -1);
   }
   if (meant) add(&t, "; did you mean '%s'?", meant, -1);

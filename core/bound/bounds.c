@@ -249,7 +249,7 @@ static void name_best(berth_bounds *b) {
   b->best = b->critical_path;
   b->name = "critical path";
   take_if_larger(b, b->transfers, "transfers");
-  take_if_larger(b, b->lp, "lp");
+  take_if_larger(b, b->lp, "linear program");
   take_if_larger(b, b->work, "work");
   take_if_larger(b, b->memory, "memory");
   take_if_larger(b, b->clusters, "serial clusters");

@@ -174,9 +174,9 @@ static berth_status make_portfolio(berth_cost *cost, const berth_portfolio_optio
   p->n = n;
   p->winner = BERTH_NONE;
   berth_ctx_retain(p->ctx);
-  /* and one for the search */
-  p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n + 1, sizeof *p->entry);
-  p->report = berth_i_pool_zalloc(&p->pool, (size_t)n + 1, sizeof *p->report);
+  /* and one each for the exact search and for annealing */
+  p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n + 2, sizeof *p->entry);
+  p->report = berth_i_pool_zalloc(&p->pool, (size_t)n + 2, sizeof *p->report);
   int32_t *row = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *row);
   berth_status st = berth_i_pool_status(&p->pool);
   if (st == BERTH_OK && !given) list_built_in(cost->g->n_ops, row);
@@ -209,6 +209,71 @@ int32_t berth_portfolio_members(const berth_portfolio *p) { return p->n; }
 
 const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int32_t member) {
   return member >= 0 && member < p->n ? &p->report[member] : NULL;
+}
+
+/* ---- the exact search of a small graph ---- */
+
+enum { PROOF_OPS = 16, PROOF_STEPS = 500000 };
+
+static berth_exact_options proof_options(const berth_i_run *r) {
+  berth_exact_options e = berth_exact_default(r->cost->g);
+  e.place.memory = r->o->place.memory;
+  e.place.param_multiple = r->o->place.param_multiple;
+  e.place.seed = r->o->place.seed;
+  e.nodes = 1 + PROOF_STEPS / (r->cost->g->n_edges + r->cost->g->n_ops * r->cost->n_devices + 1);
+  return e;
+}
+
+/* @param holds out: memory does, by the judge */
+static berth_status judge_proof(berth_i_run *r, berth_member_report *m, bool *holds) {
+  berth_sim *sim;
+  berth_sim_summary s;
+  berth_status st = berth_sim_new(r->cost, &r->judge, &sim);
+  if (st != BERTH_OK) return st;
+  if ((st = berth_sim_run(sim, m->placement->device, &s)) == BERTH_OK) {
+    m->makespan = s.makespan;
+    *holds = s.oom_op == BERTH_NONE;
+  }
+  berth_sim_release(sim);
+  return st;
+}
+
+static bool may_prove(const berth_i_run *r) {
+  const berth_portfolio_options *o = r->o;
+  return r->cost->g->n_ops <= PROOF_OPS && o->n_members == 0 && o->calls != 0 && !r->own_sequence
+         && (isinf(r->deadline) || berth_i_portfolio_now(r) < r->deadline);
+}
+
+/* The exact search, within few steps, is one more member where it proves its answer: then
+ * berth_place gives the same, whatever its budget. Its bound goes to the best answer. */
+static berth_status prove(berth_i_run *r) {
+  berth_portfolio *p = r->p;
+  berth_member_report *m = &p->report[p->n];
+  if (!may_prove(r)) return BERTH_OK;
+  berth_exact_options e = proof_options(r);
+  p->entry[p->n].member = (berth_member){ .name = "exact", .placer = "exact", .options = e.place };
+  berth_status st = name_entry(p, p->n);
+  if (st != BERTH_OK) return st;
+  double begin = berth_i_portfolio_now(r);
+  berth_exact_summary s;
+  bool holds = false;
+  st = berth_exact(r->cost, &e, &m->placement, &s, NULL);
+  /* with collectives, or where its plans run out of memory and the judge's do not */
+  if (st == BERTH_EUNSUPPORTED || st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE)
+    return BERTH_OK;
+  if (st == BERTH_OK) st = judge_proof(r, m, &holds);
+  m->status = st;
+  m->seconds = berth_i_portfolio_now(r) - begin;
+  if (st == BERTH_OK && holds && s.proved) {
+    if (m->makespan < p->report[p->winner].makespan) p->winner = p->n;
+    p->n++;
+  } else {
+    berth_placement_release(m->placement);
+    m->placement = NULL;
+  }
+  if (st != BERTH_OK) return st;
+  p->report[p->winner].placement->bound = s.bound;
+  return s.interrupted ? berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted") : BERTH_OK;
 }
 
 /* ---- the search from the best answer ---- */
@@ -316,7 +381,8 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
       if (p->winner == BERTH_NONE || m->makespan < p->report[p->winner].makespan) p->winner = i;
     }
     if (st == BERTH_OK && p->winner == BERTH_NONE) st = berth_i_portfolio_refuse(&r, &own);
-    /* 4. A search from there. */
+    /* 4. A proof, if that takes little; then a search from the best. */
+    if (st == BERTH_OK) st = prove(&r);
     if (st == BERTH_OK) st = improve(&r);
   }
   if (st == BERTH_EINFEASIBLE && why) *why = own;
@@ -348,7 +414,8 @@ const berth_i_placer berth_i_placer_portfolio = {
       .rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie "
               "rules, and all others but random and the variants, some of them also on sets of "
               "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
-              "keeps the best, and anneals from it (`calls`). The default.",
+              "keeps the best, and anneals from it (`calls`); up to 16 ops exact runs, too, within "
+              "few steps. The default.",
       .good = "Whenever about a CPU second for 1,000 ops does not matter.",
       .weak = "Above 10,000 ops fewer members run, and the search is short." }) },
   .run = run,

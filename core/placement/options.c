@@ -46,7 +46,7 @@ const berth_option_table *berth_place_option_table(void) {
     BERTH_I_QUANTUM_ROW(berth_place_options, quantum),
     { FIELD(device, OTHER), .takes = "device", .fallback = "the best that fits",
       .text = "all ops go to this device" },
-    { FIELD(tries, WHOLE), .low = 1, .text = "random ties: the best of so many tries" },
+    { FIELD(tries, WHOLE), .low = 1, .text = "random ties: the best of so many tries, as in 16" },
     { FIELD(coarsen, CHOICE), .choices = coarsenings,
       .text = "which sets of ops, of coarsen_ops at most, are placed as one" },
     { FIELD(coarsen_ops, WHOLE), .fallback = "16; chains of any length",

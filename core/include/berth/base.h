@@ -120,8 +120,7 @@ typedef enum berth_unit {
  * Reads a number with its unit, e.g. "5 us", "16 GiB", "25 GB/s", "25 Gbit/s", "312 TFLOP/s".
  * Prefixes k M G T P (powers of 1000) and Ki Mi Gi Ti (powers of 1024, bytes and bits only); s ms
  * us ns min h.
- * B is byte, bit is bit; "b" alone is refused as ambiguous. A bare number is in the base unit.
- * "inf" is legal.
+ * B is byte, bit is bit; "b" alone is refused as ambiguous. Only 0 and "inf" need no unit.
  *
  * @param text zero-terminated
  * @return BERTH_OK, BERTH_EINVAL (the message quotes text and what was expected)

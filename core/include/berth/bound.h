@@ -51,8 +51,9 @@ typedef struct berth_bounds {
   double memory;        /* s, work bound with each device's share limited by its memory; 0: not
                            taken */
   double best;          /* s, the largest */
-  const char *name;     /* of the largest: "critical path", "transfers", "lp", "work", "memory",
-                           "serial clusters", "intervals", "link cut"; ties: the first of these */
+  const char *name;     /* of the largest: "critical path", "transfers", "linear program",
+                           "work", "memory", "serial clusters", "intervals", "link cut"; ties: the
+                           first of these */
   double clusters;      /* s, "serial clusters": what must share a device runs there one after
                            another; NaN: not computed */
   double intervals;     /* s, the same with the loads of intervals, at least `clusters`; NaN: not
@@ -82,13 +83,14 @@ typedef struct berth_bounds {
  * instant). So "transfers" and the joins and forks of "serial clusters", "intervals" and "link cut"
  * wait, clusters for all that surely crosses into or out of them, too. A tensor goes through the
  * port of a place once, and several tensors between two ops cross one after another (FAIR: at the
- * bandwidth of one route together). "critical path", "lp", "work" and "memory" do not count
- * ports, but heads and tails of the latter two do with `thorough`. Above 1024 devices as FREE.
+ * bandwidth of one route together). "critical path", "linear program", "work" and
+ * "memory" do not count ports, but heads and tails of the latter two do with `thorough`. Above 1024
+ * devices as FREE.
  *
  * Collectives: one whose members have one device each that can run them, by pin, group or type,
  * takes what it is priced there, in "critical path", "transfers" and in heads and tails everywhere;
- * "lp" counts it as no time. Others, and those that a function prices, take none: all members might
- * be on one device.
+ * "linear program" counts it as no time. Others, and those that a function prices, take none: all
+ * members might be on one device.
  *
  * "transfers" is valid for any ratio of transfer to op times. Of the producers of an op, some set S
  * runs on its device, one after another; the others' tensors cross. So it starts no earlier than S

@@ -209,9 +209,10 @@ typedef struct berth_portfolio_options {
                                      the calling thread. With an allocator of the user's, which need
                                      not be for many threads, all do */
   int64_t calls;                  /* placements that a search from the best answer evaluates at
-                                     most; 0: no search; BERTH_CALLS_BY_SIZE (default): 8000, above
-                                     1,000 ops 8e6 / ops, above 10,000 ops 8e10 / ops^2, about a
-                                     CPU second for 1,000 ops; none with members of the user's */
+                                     most; 0: no search, nor a proof; BERTH_CALLS_BY_SIZE (default):
+                                     8000, above 1,000 ops 8e6 / ops, above 10,000 ops 8e10 /
+                                     ops^2, about a CPU second for 1,000 ops; none with members of
+                                     the user's */
   double seconds;                 /* by the context's clock, for members and search: when it has
                                      passed none is begun, and those that run are stopped; 0
                                      (default): no limit. Alone, it replaces the default of calls.
@@ -248,8 +249,10 @@ typedef struct berth_member_report {
 
 /**
  * Runs the members and keeps the answer with the shortest makespan of those that keep memory; ties:
- * the first in the list. A search from it ("anneal", with `start`) is the last member; where the
- * judge is PLANNED without a sequence there is none. Never worse, by the judge, than any member
+ * the first in the list. Up to 16 ops built-in members are followed by "exact" within 500,000
+ * steps, which is a member where it proves its answer; what it proves is the bound of the best
+ * answer. A search from the best ("anneal", with `start`) is the last member. Where the judge is
+ * PLANNED without a sequence there is neither. Never worse, by the judge, than any member
  * whose answer keeps memory. Same input and seed, same answer, for any number of threads, as long
  * as no time limit stops it. The hook `progress` hears of members that are done ("portfolio"), of
  * nothing within them, and of the search ("search").

@@ -32,8 +32,8 @@ const double *berth_placement_start(const berth_placement *p);
 const double *berth_placement_finish(const berth_placement *p);
 /* the placer's own makespan, s; NaN: none */
 double berth_placement_estimate(const berth_placement *p);
-/* s: proved by its placer, "exact": no schedule that keeps memory as it did, on any links and
- * without preemption, is shorter; NaN: nothing */
+/* s: proved by its placer, "exact" or, on small graphs, "portfolio": no schedule that keeps memory
+ * as it did, on any links and without preemption, is shorter; NaN: nothing */
 double berth_placement_bound(const berth_placement *p);
 /* berth_links that the plan keeps to; BERTH_NONE: no plan */
 int32_t berth_placement_links(const berth_placement *p);

@@ -15,6 +15,16 @@ static int find_key(const char *key, const char *const *keys, int n, int from) {
   return -1;
 }
 
+/* With the known key that may be meant, else with all of them if they are few. */
+static berth_status unknown_key(const berth_i_json *doc, berth_i_value v, const char *const *keys,
+                                int n) {
+  char legal[400];
+  const char *meant = berth_name_nearest(berth_i_json_key(v), keys, n);
+  if (meant) return berth_i_json_fail(doc, v, "is an unknown key; did you mean \"%s\"?", meant);
+  berth_names_text(berth_i_json_key(v), keys, n, NULL, legal, sizeof legal);
+  return berth_i_json_fail(doc, v, "is an unknown key (legal: %s)", legal);
+}
+
 berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
                             const char *const *keys, int n, int needed,
                             bool strict, berth_i_value *found) {
@@ -24,7 +34,7 @@ berth_status berth_i_fields(const berth_i_json *doc, berth_i_value object,
     return berth_i_json_fail(doc, object, "is not an object");
   for (berth_i_value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
     k = find_key(berth_i_json_key(v), keys, n, from);
-    if (k < 0 && strict) return berth_i_json_fail(doc, v, "is an unknown key");
+    if (k < 0 && strict) return unknown_key(doc, v, keys, n);
     if (k < 0) continue;
     if (found[k]) return berth_i_json_fail(doc, v, "is given twice");
     found[k] = v;

@@ -151,7 +151,8 @@ static bool is_one_of(const char *text, const char *const *words) {
 
 static berth_status parse_quantity(const reader *r, const char *text, berth_unit unit,
                                    double *out) {
-  berth_status st = berth_quantity_parse(r->ctx, text, unit, out);
+  bool bare;
+  berth_status st = berth_i_quantity_or_number(r->ctx, text, unit, &bare, out);
   if (st != BERTH_EINVAL) return st;
   char message[256];
   snprintf(message, sizeof message, "%s", berth_errmsg(r->ctx));

@@ -9,7 +9,7 @@ local schema = {}
 --- By document: what a command prints with --json, and files.
 schema.numbers = {
   place = 1, simulate = 1, compare = 1, repair = 1, bounds = 1, ["bounds --split"] = 1, split = 1,
-  check = 1,
+  check = 1, placers = 1,
   deploy = 1, models = 1, ["models NAME"] = 1, train = 1, ["train pacml"] = 1, ["train tag"] = 1,
   cluster = 1, ["cluster pacml"] = 1, ["cluster pacml, several runs"] = 1, ["cluster pdors"] = 1,
   ["cluster pdors, several runs"] = 1, refusal = 1, schedule = 1, ["schedule file"] = 1,

@@ -1,5 +1,6 @@
 --- Lower bounds on the step time, which print as a line, and what is proved of placers, which
 -- prints as a table.
+local align = require "berth.base.align"
 local core = require "berth.core"
 local options = require "berth.base.options"
 local priced = require "berth.base.priced"
@@ -9,7 +10,7 @@ local function time(x, bare) return core.format(x, "seconds", bare) end
 -- ---- printing -----------------------------------------------------------------------------------
 
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" },
   { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
   { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
@@ -40,18 +41,15 @@ local function promise(k, bare)
   return k.ratio and core.sprintf("%.3g times the optimum", k.ratio) or "-"
 end
 
-local function line(k, bare)
-  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k, bare),
-    k.valid and "holds" or "not proved: " .. k.why)
-  return (text:gsub("%s+$", ""))
-end
-
 local guarantees_mt = { __name = "berth.guarantees" }
 
 function guarantees_mt.__tostring(list)
-  local lines = { ("%-19s %-18s %s"):format("guarantee", "placers", "makespan at most") }
-  for _, k in ipairs(list) do lines[#lines + 1] = line(k, list.unitless) end
-  return table.concat(lines, "\n")
+  local rows, reasons = { { "guarantee", "placers", "makespan at most" } }, {}
+  for i, k in ipairs(list) do
+    rows[i + 1] = { k.name, k.placers, promise(k, list.unitless) }
+    if not k.valid then reasons[#reasons + 1] = ("%s is not proved: %s"):format(k.name, k.why) end
+  end
+  return table.concat(options.join(align.lines(rows, { true, true, true }), reasons), "\n")
 end
 
 -- ---- the call -----------------------------------------------------------------------------------

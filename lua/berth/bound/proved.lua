@@ -29,4 +29,19 @@ function proved.option(p, placed, judge)
   return best and { best = best, name = proved.name } or nil
 end
 
+--- The largest of bounds.
+-- @param ... each the option `bound` of a simulation, { bound, bound_name } or nil
+-- @treturn ?table the option `bound`
+function proved.largest(...)
+  local out
+  for i = 1, select("#", ...) do
+    local one = select(i, ...) or {}
+    local best, name = one.best or one.bound, one.name or one.bound_name
+    if type(best) == "number" and best > (out and out.best or 0) then
+      out = { best = best, name = name }
+    end
+  end
+  return out
+end
+
 return proved

@@ -34,14 +34,16 @@ local function save(given, graph, placement, result)
 end
 
 -- Lines: graph, topology, placement, result, then a table of devices.
-local function print_text(write, graph, topology, placement, result)
+local function print_text(write, found)
+  local graph, topology, placement, result = found.graph, found.topology, found.placement,
+    found.result
   for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
-  write(report.placement(graph, placement))
+  write(report.placement(graph, placement, found.rows))
   local links = result.options.links
   if placement.links and placement.links ~= links then
     write(("planned with links %s, simulated with %s"):format(placement.links, links))
   end
-  write(tostring(result))
+  for _, line in ipairs(report.outcome(result, found.tighter)) do write(line) end
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
   local oom = report.out_of_memory(graph, topology, result)
@@ -52,7 +54,8 @@ end
 -- @tparam function write
 -- @tparam table given options of the command
 -- @tparam table found document (its name in base.schema), graph, topology, placement, result;
---  members: more of the JSON object
+--  members: more of the JSON object; rows: of the portfolio; tighter: options that may give a
+--  larger bound
 -- @treturn number exit code
 function answer.show(write, given, found)
   local graph, topology, placement, result = found.graph, found.topology, found.placement,
@@ -66,7 +69,7 @@ function answer.show(write, given, found)
     write(json.encode(report.result_object(found.document, first, graph, topology, placement,
       result)))
   else
-    print_text(write, graph, topology, placement, result)
+    print_text(write, found)
   end
   return result.oom and fail.INFEASIBLE or 0
 end

@@ -26,13 +26,13 @@ local UNITS = { seconds = "5us", bytes = "16GB", ["bytes/s"] = "25GB/s", flop = 
 -- @tparam string text
 -- @tparam string unit of berth.quantity
 function args.quantity(what, text, unit)
-  local value, message = require("berth").quantity(text, unit)
-  if not value then fail.usage("%s: %s", what, message) end
   local bare = text:match("^%s*[%d.]+%s*$") or text:match("^%s*[%d.]+[eE][+-]?%d+%s*$")
-  if bare and value ~= 0 then
+  if bare and tonumber(text) ~= 0 then
     fail.usage("%s: %q has no unit; write it as in %s", what, text,
       unit == "seconds" and text:match "%S+" .. "s" or UNITS[unit])
   end
+  local value, message = require("berth").quantity(text, unit)
+  if not value then fail.usage("%s: %s", what, message) end
   return value
 end
 
@@ -71,10 +71,10 @@ end
 -- The option of a command, or a message that lists all of them.
 local function find(command, name)
   for _, option in ipairs(command.options) do
-    if option.name == name then return option end
+    if option.name == name or option.also == name then return option end
   end
-  local legal = {}
-  for i, option in ipairs(command.options) do legal[i] = "--" .. option.name end
+  local legal = { "--help" }
+  for i, option in ipairs(command.options) do legal[i + 1] = "--" .. option.name end
   return names.refuse(command.name, "--" .. name, legal, ("berth %s --help"):format(command.name),
     "option")
 end
@@ -84,6 +84,7 @@ local function take(command, argv, i, options)
   local name, text = argv[i]:match("^%-%-([^=]+)=(.*)$")
   name = name or argv[i]:sub(3)
   local option = find(command, name)
+  name = option.name
   if options[name] ~= nil then fail.usage("--%s is given twice", name) end
   if option.kind == "flag" then
     if text then fail.usage("--%s takes no value", name) end
@@ -103,6 +104,14 @@ local function take(command, argv, i, options)
   return i
 end
 
+-- Whether the value is legal where there are choices: preset=V100 is of a topology.
+local function may_be(option, value)
+  for _, choice in ipairs(option.choices or { value }) do
+    if choice == value then return true end
+  end
+  return false
+end
+
 -- Which argument is one too many, and what is to be typed if it is KEY=VALUE.
 local function surplus(command, positional)
   local extra = positional[command.most + 1]
@@ -111,8 +120,15 @@ local function surplus(command, positional)
   for i = 2, #positional do
     if positional[i]:find "^[%w_]+=" then extra, before = positional[i], positional[i - 1] break end
   end
-  if not extra:find "^[%w_]+=" then return (" (%q is one too many)"):format(extra) end
-  return (" (%q: options of an argument are behind a comma, %s,%s)"):format(extra, before, extra)
+  local key, value = extra:match "^([%w_]+)=(.*)$"
+  if not key then return (" (%q is one too many)"):format(extra) end
+  for _, option in ipairs(command.options) do
+    if option.name == key:gsub("_", "-") and may_be(option, value) then
+      return (" (%q: type --%s %s)"):format(extra, option.name, value)
+    end
+  end
+  return (" (%q: options of an argument are behind a comma, %s,%s)"):format(extra,
+    (before:gsub(",$", "")), extra)
 end
 
 --- Positional arguments, and a table of option values by name.

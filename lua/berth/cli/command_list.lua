@@ -9,7 +9,8 @@ local commands = {}
 
 -- In the order of the help text; each is a module of commands/.
 commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "schedule",
-  "deploy", "report", "convert", "check", "train", "cluster", "models", "completion", "repl" }
+  "deploy", "report", "convert", "check", "train", "cluster", "models",
+  "placers", "completion", "repl" }
 
 commands.summaries = {
   place = "decides which device runs each op, and simulates the answer",
@@ -26,6 +27,7 @@ commands.summaries = {
   train = "teaches an agent to place, or to cut jobs",
   cluster = "jobs arrive, and are given servers or turned away",
   models = "the networks that are built in",
+  placers = "the placers, their variants and options",
   completion = "completion of words for bash, zsh or fish",
   repl = "interactive prompt",
 }

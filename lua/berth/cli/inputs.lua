@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local notes = require "berth.cli.notes"
 local options = require "berth.cli.options"
+local registry = require "berth.place.registry"
 local shared = require "berth.base.options"
 local sources = require "berth.cli.sources"
 
@@ -110,8 +111,19 @@ function inputs.placement(command, spec, graph, topology)
     for i = 1, #graph do devices[i] = id end
     return berth.placement(devices)
   end
-  local placement = fail.need(berth.load_placement(spec))
+  local placement, message, code = berth.load_placement(spec)
+  if code == "io" and registry.by_name[spec] then
+    fail.usage("%s\n%s is a placer: berth place ... --placer %s --output p.json writes a placement",
+      message, spec, spec)
+  end
+  fail.need(placement, message, code)
   fail.refuse(#placement ~= #graph, "%s places %d ops, the graph has %d", spec, #placement, #graph)
+  for op = 1, #placement do
+    if placement[op] > #topology then
+      fail.usage("%s places op %d on device %d, the topology has %s", spec, op, placement[op],
+        legal_devices(topology))
+    end
+  end
   return placement
 end
 

@@ -39,6 +39,9 @@ local function no_command(word)
   if word:sub(1, 1) == "-" then
     fail.usage("%s comes before the command: berth COMMAND ... %s", word, word)
   end
+  if word:find "[./]" then
+    fail.usage("%s is no command; try: berth check %s", word, word)
+  end
   return names.refuse(nil, word, commands.names, "berth --help", "command")
 end
 

@@ -38,7 +38,9 @@ local function text_of(option, readers)
   only = only and "for " .. only .. ": " or ""
   local default = option.type ~= "flag" and option.default ~= "none" and "; default "
     .. option.default or ""
-  return only .. option.text .. default
+  -- a call in Lua that has a command
+  return only .. option.text:gsub("berth%.placers%(name%) lists them", "berth placers NAME")
+    .. default
 end
 
 --- One of the library's options as one of a command.
@@ -112,7 +114,7 @@ options.shared = options.of("simulate", "links memory param_multiple quantum see
 
 --- For placing alone.
 options.placing = {
-  { name = "placer", kind = "string", value = "PLACER", names = registry.forms,
+  { name = "placer", also = "placers", kind = "string", value = "PLACER", names = registry.forms,
     text = "who places, see below; default: portfolio, the best of several; berth compare shows "
       .. "all" },
 }
@@ -226,6 +228,20 @@ function options.for_bounds(given)
     "makespan" }, {})
   if given.links then out.place = { links = given.links } end
   return priced(given, out)
+end
+
+--- Of berth.bounds, for the thorough bounds of a simulation. A preset has memory and links of its
+-- own.
+function options.for_thorough(given)
+  return priced(given, { thorough = true, links = given.links,
+    memory = given.memory or given.preset and "none" or nil,
+    param_multiple = given["param-multiple"] })
+end
+
+--- Raises where --thorough can have no effect.
+function options.check_thorough(given)
+  fail.refuse(given.thorough and (given.noise or given.quantum),
+    "--thorough: no bound holds with --noise or --quantum")
 end
 
 --- Of berth.gaps.

@@ -64,6 +64,23 @@ local function split(text, separator)
   return out
 end
 
+-- Types of options that no word on the command line can be.
+local IN_LUA = { table = true, ["function"] = true, placement = true }
+
+-- Raises for an option that the placer does not read.
+local function check_option(flag, name, key)
+  local legal = {}
+  local rows = name == "exact" and options.join(options.described "place",
+    options.rows("exact", "nodes")) or options.described "place"
+  for _, o in ipairs(rows) do
+    if registry.reads(name, o.key) and not IN_LUA[o.type] then legal[#legal + 1] = o.key end
+  end
+  -- what another placer reads is refused by the library, which names that
+  if contains(legal, key) or registry.readers(key) or not registry.by_name[name] then return end
+  fail.usage("%s: %s: unknown option '%s' (legal: %s)", flag, name, key,
+    names_text(key, legal, "berth placers " .. name))
+end
+
 -- A trained agent's file; its name may not hold a comma, nor a plus sign before a letter.
 local function agent(flag, path)
   if path == "" then fail.usage("%s: agent: a file is needed, as in agent:FILE", flag) end
@@ -88,6 +105,7 @@ local function stage(flag, text)
     if key then
       key = key:gsub("-", "_")
       if own[key] ~= nil then fail.usage("%s: %s: %s is given twice", flag, name, key) end
+      check_option(flag, name, key)
       own[key] = value_of(flag, key, value)
     else
       own.variant = variant_of(flag, name, parts[i])
@@ -105,6 +123,9 @@ end
 -- @tparam string flag for messages: "--placer"
 -- @tparam string text
 function placers.read(flag, text)
+  if flag == "--placer" and text:find "," and not text:find "^agent:" then
+    fail.usage("--placer: one placer is needed; several: berth compare --placers %s", text)
+  end
   local list = stages(text)
   for i, part in ipairs(list) do list[i] = stage(flag, part) end
   if #list > 1 then return berth.pipeline(list) end

@@ -19,8 +19,12 @@ local function format(value, unit, graph)
 end
 
 --- A placement, with its estimate in the units of the graph.
-function report.placement(graph, placement)
+-- @tparam graph graph
+-- @tparam placement placement
+-- @tparam[opt] table rows of the portfolio that it is the best of
+function report.placement(graph, placement, rows)
   local text = tostring(placement)
+  if rows then text = text:gsub("%)$", (", the best of %d)"):format(#rows)) end
   if not graph.unitless or not placement.estimate then return text end
   local bare = ", estimate " .. format(placement.estimate, "seconds", graph)
   return (text:gsub(", estimate [^(]+", bare .. (text:find "%(" and " " or "")))
@@ -52,6 +56,27 @@ end
 --- Lines about graph and topology: what they are, and by which rates FLOP are priced.
 function report.inputs(graph, topology)
   return { tostring(graph), tostring(topology), rates.line(graph, topology) }
+end
+
+-- "optimal: the bound (exact) is reached", or by what the bound is and how to seek a larger one.
+local function bound_line(result, tighter)
+  local name = result.bound_name
+  if result.gap < 1e-9 then return ("optimal: the bound (%s) is reached"):format(name) end
+  local hint = #tighter > 0 and "; a larger one may be found by " .. table.concat(tighter, " or ")
+  return ("bound by %s%s"):format(name, hint or "")
+end
+
+--- Lines about a result: the rules that held, step time and bound, where the bound is from.
+-- @tparam result result
+-- @tparam[opt] table tighter options that may give a larger bound
+function report.outcome(result, tighter)
+  local o = result.options
+  local out = { ("rules: links %s, memory %s, dispatch %s"):format(o.links, o.memory, o.dispatch),
+    tostring(result) }
+  if result.bound and not result.oom then
+    out[3] = bound_line(result, tighter or { "berth bounds --thorough" })
+  end
+  return out
 end
 
 --- One row for each device.

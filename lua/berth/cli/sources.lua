@@ -27,7 +27,8 @@ end
 -- Raises for a space where a comma belongs.
 local function check_commas(spec, head)
   if not head:match "%S%s+%S" then return end
-  fail.usage("%q: options are separated by commas: %s", spec, (spec:gsub("%s+", ",")))
+  fail.usage("%q: options are separated by commas: %s", spec,
+    (spec:gsub("%s*,%s*", ","):gsub("%s+", ",")))
 end
 
 -- The graph of "model:NAME,...", and what the library says about it.
@@ -53,8 +54,8 @@ function sources.built_in(spec) return spec:find "^model:" ~= nil or spec:find "
 -- Raises for a graph argument that is no file: a model without "model:", or a topology.
 local function refuse_file(spec, message)
   local name = spec:match "^[^,:%s]*"
-  for _, known in ipairs(models.list()) do
-    if known == name then fail.usage("%s\n%s is a model: model:%s", message, name, spec) end
+  if pcall(models.options, name) then -- which raises for no model's name
+    fail.usage("%s\n%s is a model: model:%s (berth models lists all)", message, name, spec)
   end
   if sources.is_generator(spec) then
     fail.usage("%s\n%s is a topology: the graph comes first, then the topology", message, name)
@@ -76,6 +77,9 @@ function sources.graph(spec, loading)
   local graph, topology, placement = berth.load(spec,
     options.merge(loading, { notes = passed_over }))
   if not graph and placement == "io" then refuse_file(spec, topology) end
+  if not graph and placement == "invalid" and topology:find "no graph but a topology" then
+    fail.usage("%s holds a topology: GRAPH comes first, then TOPOLOGY", spec)
+  end
   for _, text in ipairs(passed_over) do notes.add(text) end
   if not graph and type(topology) == "string" then return fail.need(graph, topology, placement) end
   if not graph then fail.usage("%s: holds no graph", spec) end
@@ -124,8 +128,8 @@ local function dimensions(spec, text, g)
   for part in (text == "" and "" or text .. "x"):gmatch("([^x]*)x") do
     local n = part:match("^%d+$") and number(part)
     if not n or n < 1 then
-      fail.usage("topology %q: %q is no size; %s is written as in %s", spec,
-        part ~= "" and part or text, g[1], g[3])
+      fail.usage("topology %q: size %q: a whole number from 1 is needed, as in %s", spec,
+        part ~= "" and part or text, g[3])
     end
     dims[#dims + 1] = n
   end

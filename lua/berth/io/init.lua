@@ -23,6 +23,9 @@ local function wanted(which, name, opts, ...)
   end
   local message = ("%s holds no %s but %s"):format(name, nouns[which],
     #held > 0 and table.concat(held, " and ") or "nothing")
+  if held[1] == "a topology" and which == 1 then
+    message = message .. "; berth.load_topology and berth.parse_topology read it"
+  end
   return nil, message, "invalid"
 end
 

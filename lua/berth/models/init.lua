@@ -7,9 +7,10 @@
 -- models.describe(name, options) gives the plain description instead. docs/models.md has the
 -- options and the published figures beside ours.
 local core = require "berth.core"
-local fail = require("berth.base.options").fail
-local names_text = require("berth.base.options").names_text
+local berth_options = require "berth.base.options"
 local options = require "berth.models.options"
+
+local fail, names_text = berth_options.fail, berth_options.names_text
 
 local models = {}
 
@@ -47,9 +48,11 @@ function models.list()
   return names
 end
 
--- The names for a message about an unknown one.
+-- The names for a message about an unknown one: also those of makers, "bert".
 local function known(name)
-  return names_text(name, models.list(), "berth models or berth.models.list()")
+  local names = models.list()
+  for _, maker in ipairs(berth_options.sorted_keys(MAKERS)) do names[#names + 1] = maker end
+  return names_text(name, names, "berth models or berth.models.list()")
 end
 
 local function entry_of(name)
@@ -74,6 +77,10 @@ function models.describe(name, given)
   local entry = entry_of(name)
   if given ~= nil then options.check_table(entry[2], given) end
   local graph, about = module_of(entry[2]).describe(merged(entry[3], given))
+  for key, value in pairs(entry[3]) do
+    -- another network than the name says keeps its own name
+    if given and given[key] ~= nil and given[key] ~= value then return graph, about end
+  end
   graph.name, about.name = name, name
   return graph, about
 end

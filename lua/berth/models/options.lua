@@ -129,6 +129,7 @@ function options.list(spec, preset)
     local rule = spec[key] or common(spec)[key]
     local default = preset[key]
     if default == nil then default = rule.default end
+    if rule.kind == "dtype" then default = NAMED[default] or default end
     out[i] = { name = key, default = default, by = rule.by, legal = legal_of(rule) }
   end
   return out

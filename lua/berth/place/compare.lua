@@ -84,15 +84,21 @@ local function proved_by(row, placer, opts)
     or 0
 end
 
+-- The bound of the rows that keep memory (of those that do not: whatever memory does), where it is
+-- larger than theirs.
+local function raise(rows, holds, best, name)
+  for _, row in ipairs(rows) do
+    if row.bound and (not row.oom) == holds and best > row.bound then
+      row.bound, row.bound_name, row.gap = best, name, row.makespan / best - 1
+    end
+  end
+end
+
 -- What one row proves holds for all that keep memory.
 local function share_proofs(rows, placers, opts)
   local best = 0
   for i, row in ipairs(rows) do best = math.max(best, proved_by(row, placers[i], opts)) end
-  for _, row in ipairs(rows) do
-    if row.bound and not row.oom and best > row.bound then
-      row.bound, row.bound_name, row.gap = best, proved.name, row.makespan / best - 1
-    end
-  end
+  raise(rows, true, best, proved.name)
 end
 
 -- Rows of all placers; after an interrupt the rest is not run. Also how many rows there were
@@ -113,30 +119,44 @@ local function run_all(cost, placers, opts)
   return rows, stopped
 end
 
--- Thorough bounds of the rows that keep memory (of those that do not: whatever memory does), where
--- they are larger.
+-- The bounds of a level, for the rows that keep memory or for the others.
 local function tighten_by(cost, rows, holds, opts)
   local some = false
   for _, row in ipairs(rows) do some = some or row.bound ~= nil and (not row.oom) == holds end
   if not some then return true end
   local b, message, code = core.bounds(cost, opts)
   if not b then return nil, message, code end
-  for _, row in ipairs(rows) do
-    if row.bound and (not row.oom) == holds and b.best > row.bound then
-      row.bound, row.bound_name, row.gap = b.best, b.name, row.makespan / b.best - 1
-    end
-  end
+  raise(rows, holds, b.best, b.name)
+  if holds then rows.bound_level = b.level end
   return true
 end
 
 -- A preset has a policy of its own.
-local function tighten(cost, rows, simulate, links)
+local function tighten(cost, rows, simulate, links, level)
   local memory = simulate.memory
   if simulate.preset and not memory then memory = "none" end
-  local ok, message, code = tighten_by(cost, rows, true,
-    { thorough = true, links = links, memory = memory, param_multiple = simulate.param_multiple })
+  local ok, message, code = tighten_by(cost, rows, true, options.merge(level,
+    { links = links, memory = memory, param_multiple = simulate.param_multiple }))
   if not ok then return nil, message, code end
-  return tighten_by(cost, rows, false, { thorough = true, links = links, memory = "none" })
+  return tighten_by(cost, rows, false, options.merge(level, { links = links, memory = "none" }))
+end
+
+-- The level of the bounds: as berth.portfolio, if it is among the placers.
+local function level_of(cost, placers, thorough)
+  if thorough then return { thorough = true } end
+  for _, placer in ipairs(placers) do
+    if placer == "portfolio" then return portfolio.level(cost) end
+  end
+  return nil
+end
+
+-- The largest bound of those that keep memory, as that of the whole.
+local function set_bound(rows)
+  for _, row in ipairs(rows) do
+    if row.bound and not row.oom and row.bound > (rows.bound or 0) then
+      rows.bound, rows.bound_name = row.bound, row.bound_name
+    end
+  end
 end
 
 -- ---- printing -----------------------------------------------------------------------------------
@@ -167,6 +187,8 @@ function mt.__index.to_string(self, opts)
     lines[#lines + 1] = cells(row, opts.seconds, shared, self.unitless)
   end
   return align.text(lines) .. (shared and "\ninfeasible: " .. shared or "")
+    .. (self.bound and ("\nbound %s (%s)"):format(time(self.bound, self.unitless),
+    portfolio.bound_name(self)) or "")
 end
 
 function mt.__tostring(self) return self:to_string() end
@@ -177,7 +199,8 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
 -- @tparam[opt] table opts as declared above
 -- @treturn[1] table rows in the order of the placers; `best`: the same rows, best first;
---  `interrupted`: after how many, if it was
+--  `bound`, `bound_name`, `bound_level`: the largest bound, if there is one; `interrupted`: after
+--  how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -195,15 +218,16 @@ return function(...)
   share_proofs(rows, placers, opts)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
-  elseif opts.thorough then
+  elseif level_of(cost, placers, opts.thorough) then
     local ok, message, why = tighten(cost, rows, opts.simulate or {},
-      opts.simulate and opts.simulate.links or opts.links)
+      opts.simulate and opts.simulate.links or opts.links, level_of(cost, placers, opts.thorough))
     if why == "interrupted" then
-      rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+      rows.interrupted = "interrupted: the gaps are not by the best bounds"
     elseif not ok then
       return nil, message, why
     end
   end
+  set_bound(rows)
   rows.best = {}
   for i, entry in ipairs(ranking(rows)) do rows.best[i] = entry.row end
   return setmetatable(rows, mt)

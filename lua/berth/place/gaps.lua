@@ -99,13 +99,15 @@ end
 -- ---- small graphs -------------------------------------------------------------------------------
 
 -- Exact on free links, in an order of its own; where its devices run as fast under a rule, that
--- rule has the name. None: the graph is too large for it, has collectives, or nothing fits.
+-- rule has the name. On other links only its bound counts. None: the graph is too large for it, has
+-- collectives, or nothing fits.
 local function solve(cost, given)
-  if #cost.graph > SMALL or (given.links or "free") ~= "free" then return nil end
+  if #cost.graph > SMALL then return nil end
   local p, summary, code = core.exact(cost, {
     memory = given.memory, param_multiple = given.param_multiple, seed = given.seed, nodes = NODES,
   })
   if not p then return nil, summary, code end
+  if (given.links or "free") ~= "free" then return { summary = summary } end
   local r, message
   r, message, code = core.simulate(cost, p,
     options.merge(common(given), { dispatch = "planned", bound = false }))
@@ -225,7 +227,7 @@ local function on_cost(cost, placement, given)
   if given.calls ~= 0 then
     found, message, code = search(cost, placement, given, rows)
     if not found then return nil, message, code end
-    if exact then
+    if exact and exact.placement then
       local ok
       ok, message, code = take_exact(cost, given, found, exact)
       if not ok then return nil, message, code end

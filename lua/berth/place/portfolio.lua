@@ -22,6 +22,14 @@ for _, key in ipairs(options.keys "portfolio") do
   if key ~= "thorough" then portfolio.legal[#portfolio.legal + 1] = key end
 end
 
+--- Whether berth.portfolio takes the option.
+function portfolio.reads(key)
+  for _, legal in ipairs(portfolio.legal) do
+    if legal == key then return true end
+  end
+  return false
+end
+
 -- What is of the run, not of its members.
 local of_the_run = { members = true, calls = true, threads = true, seconds = true, judge = true }
 
@@ -276,8 +284,9 @@ function portfolio.run(cost, given, place)
   return nil, message, code, why, rows
 end
 
--- Million steps of bounds, about a tenth of the time of the search.
-local function effort(n_ops) return math.max(30, math.ceil(0.03 * n_ops)) end
+--- The level of its bounds, as options of berth.bounds: million steps, about a tenth of the time of
+-- the search.
+function portfolio.level(cost) return { effort = math.max(30, math.ceil(0.03 * #cost.graph)) } end
 
 -- The rows' bound, and the gaps to it, by bounds of this level where these are larger, with the
 -- memory of the judge.
@@ -305,7 +314,7 @@ local function searched(rows) return rows[#rows].placer == "anneal" and rows[#ro
 local function with_bound(cost, thorough, given, p, rows, ...)
   if not p or rows.interrupted then return p, rows, ... end
   if thorough then tighten(cost, rows, given, { thorough = true })
-  elseif searched(rows) then tighten(cost, rows, given, { effort = effort(#cost.graph) }) end
+  elseif searched(rows) then tighten(cost, rows, given, portfolio.level(cost)) end
   return p, rows, ...
 end
 

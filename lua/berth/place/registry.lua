@@ -15,6 +15,16 @@ function registry.variants(placer)
   return out
 end
 
+--- Names of the placers that an option has an effect on.
+function registry.takers(key)
+  local out = {}
+  if key ~= "variant" then return registry.readers(key) or registry.names end
+  for _, name in ipairs(registry.names) do
+    if #registry.variants(name) > 0 then out[#out + 1] = name end
+  end
+  return out
+end
+
 --- All placers, and "placer:variant" of each variant.
 registry.forms = {}
 for _, name in ipairs(registry.names) do

@@ -55,9 +55,12 @@ local function message_of(err)
   return inspect.show(err)
 end
 
--- A failure "nil, message, code" reads as such; other results one below the other.
+-- A failure "nil, message, code" reads as such; other results one below the other, but for nils
+-- behind an object: berth.load returns one for what a file does not hold.
 local function show_results(session, results)
-  for i = 2, results.n do
+  local last = results.n
+  while last > 2 and type(results[2]) == "userdata" and results[last] == nil do last = last - 1 end
+  for i = 2, last do
     local x = results[i]
     local plain = type(x) == "string" and results[2] == nil and i > 2
     session.write((plain and x or inspect.show(x)) .. "\n")

@@ -94,11 +94,19 @@ function draw.check(fn, what)
     "%s: simulate: the result has been simulated already", fn)
 end
 
--- The better of the run's own bound and the one that is given.
-local function set_bound(f, bounds)
+-- The best of the bounds that are given and the run's own.
+local function set_bound(f, what)
+  local function take(best, name)
+    if best and (not f.bound or best > f.bound) then f.bound, f.bound_name = best, name end
+  end
+  local rows = what.compare or what.rows or {}
   f.bound, f.bound_name = f.result.bound, f.result.bound_name
-  if bounds and (not f.bound or bounds.best > f.bound) then
-    f.bound, f.bound_name = bounds.best, bounds.name
+  if what.bounds then take(what.bounds.best, what.bounds.name) end
+  -- rows that keep memory have other bounds; with noise none holds
+  if f.result.oom or not f.result.bound then return end
+  take(rows.bound, rows.bound_name)
+  for _, row in ipairs(rows) do
+    if not row.oom then take(row.bound, row.bound_name) end
   end
 end
 
@@ -116,7 +124,7 @@ function draw.facts(fn, what)
     if not r then return nil, message, code end
   end
   local f = facts.of(r)
-  set_bound(f, what.bounds)
+  set_bound(f, what)
   return f
 end
 

@@ -257,7 +257,7 @@ end
 
 -- Fields of bounds, and what bounds.name calls them.
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" },
   { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
   { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
@@ -272,11 +272,11 @@ function tables.bounds(f, bounds)
   local lines, shown = { { "bound", "step time at least", "gap to it" } }, false
   for _, name in ipairs(NAMES) do
     local field, title = name[1], name[2]
-    local is_best = title == bounds.name
+    local is_best = title == f.bound_name and bounds[field] == f.bound
     if bounds[field] then lines[#lines + 1] = bound_line(f, title, bounds[field], is_best) end
-    shown = shown or is_best and bounds[field] ~= nil
+    shown = shown or is_best
   end
-  if not shown then lines[#lines + 1] = bound_line(f, bounds.name, bounds.best, true) end
+  if not shown then lines[#lines + 1] = bound_line(f, f.bound_name, f.bound, true) end
   return html.grid(lines)
 end
 

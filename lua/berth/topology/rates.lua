@@ -11,6 +11,12 @@ local function source(device, dtype, used)
   return ("%s of preset %s, which has no %s"):format(used, device.type, dtype)
 end
 
+-- A device of speed 2 runs each op in half the time.
+local function at_speed(speed, flops)
+  if speed == 1 then return "" end
+  return core.sprintf(", at speed %.3g: %s", speed, core.format(speed * flops, "flop/s"))
+end
+
 --- The rates of a graph with FLOP whose dtype is known, once for devices alike.
 -- @tparam graph graph
 -- @tparam topology topology
@@ -21,11 +27,11 @@ function rates.of(graph, topology)
   if dtype == "" then return out end
   for device in topology:devices() do
     local flops, used = topology:rate(device.id, dtype)
-    local key = ("%s %.17g %s"):format(device.type, flops, used or "")
+    local key = ("%s %.17g %s %.17g"):format(device.type, flops, used or "", device.speed)
     if flops > 0 and not seen[key] then
       seen[key] = { flops = flops, dtype = dtype, arithmetic = used, type = device.type,
-        devices = {}, text = ("%s (%s)"):format(core.format(flops, "flop/s"),
-          source(device, dtype, used)) }
+        devices = {}, text = ("%s (%s)%s"):format(core.format(flops, "flop/s"),
+          source(device, dtype, used), at_speed(device.speed, flops)) }
       out[#out + 1] = seen[key]
     end
     if flops > 0 then table.insert(seen[key].devices, device.id) end

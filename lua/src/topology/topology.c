@@ -424,6 +424,23 @@ static void add_memory(luaL_Buffer *b, const berth_topology *t) {
   }
 }
 
+/* ", 25 GB/s", ", 10 GB/s to 25 GB/s" */
+static void add_bandwidth(luaL_Buffer *b, const berth_topology *t) {
+  double least = INFINITY, most = 0;
+  for (int32_t k = 0; k < berth_topology_links(t); k++) {
+    berth_link l;
+    berth_topology_link(t, k, NULL, NULL, &l);
+    least = fmin(least, l.bandwidth);
+    most = fmax(most, l.bandwidth);
+  }
+  if (isinf(least)) return;
+  luaL_addstring(b, " of ");
+  bl_add_quantity(b, least, BERTH_BYTES_PER_SECOND);
+  if (most == least) return;
+  luaL_addstring(b, " to ");
+  bl_add_quantity(b, most, BERTH_BYTES_PER_SECOND);
+}
+
 static int to_string(lua_State *L) {
   const berth_topology *t = self(L, "tostring");
   int32_t n = berth_topology_devices(t), nodes = berth_topology_nodes(t);
@@ -438,6 +455,7 @@ static int to_string(lua_State *L) {
   bl_add_format(&b, ": %d device%s", (int)n, n == 1 ? "" : "s");
   if (nodes > n) bl_add_format(&b, ", %d switch%s", (int)(nodes - n), nodes - n == 1 ? "" : "es");
   bl_add_format(&b, ", %d links", (int)berth_topology_links(t));
+  add_bandwidth(&b, t);
   add_memory(&b, t);
   luaL_pushresult(&b);
   return 1;

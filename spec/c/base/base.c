@@ -136,7 +136,7 @@ TEST("quantities: units are checked") {
   static const struct { const char *text; berth_unit unit; double want;
   } good[] = {
     { "5 us", BERTH_SECONDS, 5e-6 },
-    { "2", BERTH_SECONDS, 2 },
+    { "0", BERTH_SECONDS, 0 },
     { "1.5min", BERTH_SECONDS, 90 },
     { "16 GiB", BERTH_BYTES, 17179869184.0 },
     { "16GB", BERTH_BYTES, 16e9 },
@@ -150,12 +150,13 @@ TEST("quantities: units are checked") {
     { "1.7e2 ns", BERTH_SECONDS, 1.7e-7 },
     { ".5 ms", BERTH_SECONDS, 5e-4 },
     { "8 Mibit", BERTH_BYTES, 1048576.0 },
-    { "7.", BERTH_BYTES, 7 },
+    { "7. B", BERTH_BYTES, 7 },
   };
   static const struct { const char *text; berth_unit unit;
   } bad[] = {
     { "", BERTH_SECONDS },
     { "5 parsec", BERTH_SECONDS },
+    { "2", BERTH_SECONDS },
     { "25 Gb/s", BERTH_BYTES_PER_SECOND },
     { "25 GB", BERTH_BYTES_PER_SECOND },
     { "-1 s", BERTH_SECONDS },

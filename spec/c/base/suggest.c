@@ -26,17 +26,16 @@ TEST("the nearest name is a misspelling, or begins with the word") {
   CHECK(!berth_name_nearest("mesh", few, 0));
 }
 
-TEST("few names are listed, of many the five nearest in their order") {
+TEST("few names are listed; of many the one that is meant, or the five nearest in their order") {
   char text[200];
   berth_names_text("msh", few, FEW, NULL, text, sizeof text);
   CHECK(strcmp("mesh, ring, star; did you mean 'mesh'?", text) == 0);
   berth_names_text(NULL, few, FEW, "help", text, sizeof text);
   CHECK(strcmp("mesh, ring, star", text) == 0);
   size_t n = berth_names_text("hept", many, MANY, "berth.placers()", text, sizeof text);
-  CHECK(strcmp("heft, m-etf, m-sct, etf, peft and 6 more; berth.placers() lists all; did you mean "
-               "'heft'?", text) == 0);
+  CHECK(strcmp("11 names; berth.placers() lists all; did you mean 'heft'?", text) == 0);
   CHECK(n == strlen(text));
   CHECK(n == berth_names_text("hept", many, MANY, "berth.placers()", NULL, 0));
   berth_names_text("hept", many, MANY, NULL, text, 8);
-  CHECK(strcmp("heft, m", text) == 0);
+  CHECK(strcmp("11 name", text) == 0);
 }

@@ -186,7 +186,7 @@ describe("berth", function()
       "--json")
     assert.truthy(json:find('"memory":"none","peak_memory_bytes":null', 1, true), json)
     local _, rows = run("compare", GRAPH, TOPOLOGY, "--placers", "single", "--preset", "doppler")
-    assert.truthy(rows:find("\nsingle [^\n]+ %-$"), rows)
+    assert.truthy(rows:find("\nsingle [^\n]+ %-\n"), rows)
   end)
 
   it("names devices alike in all that it prints for people", function()

@@ -91,6 +91,7 @@ local function commands(files)
       words "schedule --compare --stages 2 --microbatches 4 --json" },
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     models = { words "models --json" },
+    placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },
     train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2",
       "--save", files.agent,

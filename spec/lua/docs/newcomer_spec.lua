@@ -19,11 +19,18 @@ end
 
 describe("a newcomer on the command line", function()
   local files
+  local devices = {}
+  for i = 1, #berth.models.rnnlm { batch = 2, granularity = "layer" } do devices[i] = 3 end
   before_each(function()
     files = { SMALL = SMALL, STG = shell.file(".stg", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n"),
       BAD = shell.file(".json", '{"berth": 1, "ops": [}'), EMPTY = shell.file(".json", ""),
-      TEXT = shell.file(".txt", "hello\n"),
-      MINUTES = shell.file(".csv", "submitted,took_min,gpus\n0,5,1\n") }
+      MINUTES = shell.file(".csv", "submitted,took_min,gpus\n0,5,1\n"),
+      TEXT = shell.file(".txt", "hello\n"), DIGRAPH = shell.file(".dot", "digraph { a -> b }\n"),
+      TABLE = shell.file(".csv", "op,seconds\na,1\n"),
+      FAR = shell.file(".json", berth.placement(devices):to_string()),
+      MACHINE = shell.file(".json", berth.topology.mesh(2):to_string()),
+      KEYS = shell.file(".json", '{"berth":1,"graph":{"ops":[{"second":"2 ms"}]}}'),
+      BARE = shell.file(".json", '{"berth":1,"graph":{"ops":[{"seconds":"2"}]}}') }
   end)
   after_each(shell.tidy)
 
@@ -76,7 +83,34 @@ describe("a newcomer on the command line", function()
       "topologies are files or generators: mesh:4",
       "did you mean 'dgx1'?" },
     { "place SMALL mesh", 'topology "mesh": mesh needs its size, as in mesh:4' },
-    { "place SMALL mesh:x", 'topology "mesh:x": "x" is no size; mesh is written as in mesh:4' },
+    { "place SMALL mesh:x",
+      'topology "mesh:x": size "x": a whole number from 1 is needed, as in mesh:4' },
+    { "place SMALL mesh:0", 'topology "mesh:0": size "0": a whole number from 1 is needed' },
+    { "place SMALL mesh:4, preset=V100", "behind a comma, mesh:4,preset=V100)" },
+    { "place SMALL mesh:2,preset=V100 links=duplex",
+      'place: 3 arguments ("links=duplex": type --links duplex); usage: ' },
+    { "place bert mesh:2", "bert is a model: model:bert (berth models lists all)" },
+    { "place model:brt mesh:2", 'no model "brt" (legal: 35 names; ', "did you mean 'bert'?" },
+    { "place MACHINE SMALL",
+      "MACHINE holds a topology: GRAPH comes first, then TOPOLOGY" },
+    { "MACHINE", "MACHINE is no command; try: berth check MACHINE" },
+    { "place SMALL mesh:2,preset=V100 --variant code", "--variant is for --placer m-topo, " },
+    { "place SMALL mesh:2,preset=V100 --device d0", "--device is for --placer single" },
+    { "place SMALL mesh:2,preset=V100 --placer heft:foo=1",
+      "--placer: heft: unknown option 'foo' (legal: variant, averages, links, memory, " },
+    { "place SMALL mesh:2,preset=V100 --placers heft,cpop",
+      "--placer: one placer is needed; several: berth compare --placers heft,cpop" },
+    { "place SMALL mesh:2,preset=V100 --hepl", "did you mean '--help'?" },
+    { "place SMALL mesh:2,preset=V100 --link", "did you mean '--links'?" },
+    { "simulate SMALL mesh:2,preset=V100 --placement heft",
+      "heft is a placer: berth place ... --placer heft --output p.json writes a placement" },
+    { "simulate SMALL mesh:2,preset=V100 --placement FAR",
+      "FAR places op 1 on device 3, the topology has d0 to d1, or 1 to 2" },
+    { "placers hept", 'placers: no "hept" (legal: ', "did you mean 'heft'?" },
+    { "check DIGRAPH", "DIGRAPH:1: DOT is written only; write a graph of your own as berth JSON" },
+    { "check TABLE", "write a graph of your own as berth JSON (docs/guides/place-a-graph.md)" },
+    { "check KEYS", 'graph.ops[0].second is an unknown key; did you mean "seconds"?' },
+    { "check BARE", 'graph.ops[0].seconds: "2" has no unit; expected seconds, as in "5 us"' },
     { "place SMALL dgx1:4", 'topology "dgx1:4": dgx1 takes no size, as in dgx1' },
     { "place SMALL two_level:2",
       'topology "two_level:2": two_level needs two sizes, as in two_level:2x4' },
@@ -349,6 +383,12 @@ describe("a newcomer in Lua", function()
       "berth.models.resnet: option depth is 51; legal: 18, 34, 50, 101, 152" },
     { 'berth.models("resnet")',
       'berth.models is a table: berth.models.build("resnet", { batch = 8 })' },
+    { "berth.graph { ops = { { time = 1 } } }",
+      "berth.graph: ops[1]: unknown field 'time' (legal: 15 names; did you mean 'seconds'?)" },
+    { 'berth.topology.mesh(3, { bandwidth = "25" })',
+      'berth.topology.mesh: bandwidth: "25" has no unit; expected bytes per second, as in' },
+    { "berth.parse(t:to_string())",
+      "text holds no graph but a topology; berth.load_topology and berth.parse_topology read it" },
     { "berth.graph { ops = { { flops = 1 } } }",
       "berth.graph: ops[1]: unknown field 'flops' (legal: ",
       "did you mean 'flop'?" },

@@ -142,7 +142,8 @@ describe("files", function()
   it("say what they hold when it is something else", function()
     local g, text, code = berth.parse(berth.topology.mesh(2):to_string())
     assert.is_nil(g)
-    assert.equal("text holds no graph but a topology", text)
+    assert.equal("text holds no graph but a topology; berth.load_topology and "
+      .. "berth.parse_topology read it", text)
     assert.equal("invalid", code)
   end)
 

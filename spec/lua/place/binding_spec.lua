@@ -409,6 +409,7 @@ describe("compare", function()
       "single                  10 s  100.0 %      10 s   8 B",
       "mine                    10 s  100.0 %      10 s   8 B",
       "single                  10 s  100.0 %      10 s   8 B",
+      "bound 5 s (critical path)",
     }, "\n"), tostring(cmp))
     assert.matches("placing", cmp:to_string { seconds = true })
   end)

@@ -214,7 +214,7 @@ describe("berth.models", function()
       #berth.models.resnet50 { batch = 1 })
     assert.equal("bert-base",
       berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
-    raises("berth.models has no 'resnet51' (legal: resnet18, ",
+    raises("berth.models has no 'resnet51' (legal: 35 names; ",
       function() return berth.models.resnet51 end)
   end)
 end)

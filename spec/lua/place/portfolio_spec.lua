@@ -226,6 +226,32 @@ describe("a portfolio", function()
     assert.equal(5, rows.bound)
   end)
 
+  it("proves its answer on a small graph, as a member that berth.place repeats", function()
+    -- four chains of two ops and a sum: work 9 s on 2 devices, and the sum waits for both
+    local ops, edges = {}, {}
+    for i = 1, 8 do
+      ops[i] = { seconds = 1 }
+      edges[i] = i % 2 == 1 and { i, i + 1, 1 } or { i, 9, 1 }
+    end
+    ops[9] = { seconds = 1 }
+    local g = assert(berth.graph { ops = ops, edges = edges })
+    local t = berth.topology.mesh(2, { bandwidth = 1 })
+    local p, rows = assert(berth.portfolio(g, t, { links = "duplex" }))
+    local row = rows[#rows - 1]
+    assert.same({ "exact", "exact", "anneal" }, { row.name, row.placer, rows[#rows].name })
+    local again = assert(berth.place(g, t, "exact", row.options))
+    assert.equal(row.placement:to_string(), again:to_string())
+    local _, proof = assert(berth.exact(g, t))
+    assert.same({ true, proof.bound, "exact" }, { proof.proved, rows.bound, rows.bound_name })
+    assert.equal(proof.bound, p.bound)
+    local cmp = assert(berth.compare(g, t, { "single", "portfolio" }, { links = "duplex" }))
+    assert.same({ rows.bound, "exact" }, { cmp.bound, cmp[1].bound_name })
+    assert.equal(rows.bound, berth.gaps(g, t, nil, { links = "duplex", calls = 0 }).bound)
+    for _, opts in ipairs { { calls = 0 }, { members = { "single" }, calls = 10 } } do
+      assert.is_nil(berth.place(g, t, nil, opts).bound)
+    end
+  end)
+
   it("reports what came closest when nothing keeps memory", function()
     local ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } }
     local g = assert(berth.graph { ops = ops, edges = { { 1, 3, 10 }, { 2, 3, 10 } } })

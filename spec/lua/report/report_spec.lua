@@ -167,7 +167,8 @@ describe("a report", function()
         slice(table_of(page, "placers", 1)[k + 1], 1, 2))
     end
     for _, line in ipairs(table_of(page, "bounds", 1)) do
-      local field = ({ ["critical path"] = "critical_path", work = "work", lp = "lp" })[line[1]]
+      local field = ({ ["critical path"] = "critical_path", work = "work",
+        ["linear program"] = "lp" })[line[1]]
       if field then assert.equal(berth.format(bounds[field], "seconds"), line[2]) end
     end
     has(page, "bound " .. berth.format(gap, "seconds"), "limit 20 B", "peak 8 B",

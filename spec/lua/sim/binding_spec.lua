@@ -126,7 +126,7 @@ describe("simulate", function()
     raises("placement[2]: 1.5 is no device id", berth.simulate, g, t, { 1, 1.5 })
     raises("placement: expected a placement or an array of device ids, got nil", berth.simulate, g,
       t)
-    raises("unknown option 'link' (legal: links, ", berth.simulate, g, t, { 1, 1 },
+    raises("unknown option 'link' (legal: 18 names; ", berth.simulate, g, t, { 1, 1 },
       { link = "free" })
     raises("links: 'fast' is none of: free, channel, duplex, pair", berth.simulate, g, t, { 1, 1 },
       { links = "fast" })

@@ -40,8 +40,8 @@ describe("a topology from parts", function()
     assert.near(15.7e12, t:device(2).flops, 1)
     assert.same({ id = 3, from = "sw", to = "gpu1", bandwidth = 20e9, latency = 0 }, t:link(3))
     assert.same({ id = 3, name = "sw" }, t:node(3))
-    assert.equal('topology "pair": 2 devices, 1 switch, 5 links, memory 16 GB to unlimited',
-      tostring(t))
+    assert.equal('topology "pair": 2 devices, 1 switch, 5 links of 1 GB/s to 25 GB/s, memory 16 GB '
+      .. "to unlimited", tostring(t))
   end)
 
   it("keeps a route that was given, else takes the one with fewest links", function()

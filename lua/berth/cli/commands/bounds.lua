@@ -1,6 +1,7 @@
 --- berth bounds: how fast can it be at best? Lower bounds of the makespan (berth.bounds), and with
 -- --split what part of a placement's gap is due to the queue rule, to the placement, or open
 -- (berth.gaps).
+local args = require "berth.cli.args"
 local core = require "berth.core"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
@@ -25,6 +26,7 @@ end
 local own = options.join(options.of("bounds", "thorough effort gap"), {
   { name = "makespan", kind = "seconds", value = "TIME",
     text = "of a placement: how many times the optimum it is at most" },
+  options.flag("guarantees", "what is proved of placers, and why what does not hold here does not"),
   options.flag("split", "what of a placement's gap is due to the queue rule, to the placement, or "
     .. "open"),
   options.file("placement", "split: this one (or single:N); default: the portfolio's"),
@@ -79,7 +81,7 @@ local function only_with_split(given)
     fail.refuse(given[name] ~= nil and not given.split,
       "bounds: --%s means nothing without --split", name)
   end
-  for _, name in ipairs { "thorough", "effort", "gap", "makespan" } do
+  for _, name in ipairs { "thorough", "effort", "gap", "makespan", "guarantees" } do
     fail.refuse(given[name] ~= nil and given.split, "bounds: --%s means nothing with --split", name)
   end
 end
@@ -115,6 +117,26 @@ local function achieved_line(makespan, achieved, graph)
   return core.sprintf("%s is at most %.3g times the optimum", time, achieved)
 end
 
+local HINT = "--thorough seeks a larger bound; up to 64 ops, berth place --placer exact, too"
+
+-- The guarantees that hold, or all, with the reasons.
+local function guarantees_text(list, all)
+  local some = { unitless = list.unitless }
+  for _, one in ipairs(list) do
+    if all or one.valid then some[#some + 1] = one end
+  end
+  if #some == 0 then return "no guarantee of a placer holds here (--guarantees: why)" end
+  return tostring(setmetatable(some, getmetatable(list)))
+end
+
+-- Reasons are wrapped; rows of the table are not.
+local function write_guarantees(list, all, write)
+  for line in (guarantees_text(list, all) .. "\n"):gmatch "(.-)\n" do
+    local parts = line:find ": " and args.wrap(line, align.COLUMNS - 2) or { line }
+    for i, part in ipairs(parts) do write((i > 1 and "  " or "") .. part) end
+  end
+end
+
 --- @return exit code
 function bounds.run(positional, given, write)
   only_with_split(given)
@@ -127,7 +149,10 @@ function bounds.run(positional, given, write)
   end
   for _, line in ipairs(table_lines(b)) do write(line) end
   if b.achieved then write(achieved_line(given.makespan, b.achieved, graph)) end
-  if given.thorough or given.effort then write(tostring(b.guarantees)) end
+  if given.thorough or given.effort or given.guarantees then
+    write("")
+    write_guarantees(b.guarantees, given.guarantees, write)
+  else write(HINT) end
   return 0
 end
 

@@ -16,7 +16,7 @@ local compare = {
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
     options.flag("times", "also prints how long placing took"),
-    { name = "placers", kind = "string", value = "A,B,C", names = registry.forms,
+    { name = "placers", also = "placer", kind = "string", value = "A,B,C", names = registry.forms,
       text = "see below; default: all names of berth.placers()" },
     options.flag("thorough", "gaps to the thorough bounds, as in berth bounds --thorough"),
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
@@ -79,8 +79,7 @@ function compare.run(positional, given, write, complain)
   if given.json then
     print_json(write, graph, topology, rows, given)
   else
-    write(tostring(graph))
-    write(tostring(topology))
+    for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
     write("")
     write(rows:to_string { seconds = given.times or nil })
   end

@@ -8,6 +8,7 @@ local options = require "berth.cli.options"
 local own_placer = require "berth.place.own_placer"
 local placers = require "berth.cli.placers"
 local portfolio = require "berth.place.portfolio"
+local proved = require "berth.bound.proved"
 local registry = require "berth.place.registry"
 local shared = require "berth.base.options"
 
@@ -29,7 +30,7 @@ local place = {
       .. "one; default: the likeliest"),
     exact_nodes,
     options.flag("rows", "for portfolio: prints what each member reached, best first"),
-    options.changed("portfolio", "thorough", { text = "with --rows: gaps to the thorough bounds" }),
+    options.flag("thorough", "bounds as in berth bounds --thorough"),
   }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading,
     answer.options, { options.json }),
 }
@@ -40,7 +41,14 @@ local function check_portfolio(given, placer)
     fail.refuse(given[name] and placer ~= nil and placer ~= "portfolio",
       "--%s: is for the portfolio; berth compare puts placers beside each other", name)
   end
-  fail.refuse(given.thorough and not given.rows, "--thorough: means nothing without --rows")
+  options.check_thorough(given)
+  if placer ~= nil and placer ~= "portfolio" then return end
+  for _, option in ipairs(options.placing) do
+    local key = option.name:gsub("-", "_")
+    if given[option.name] ~= nil and key ~= "placer" and not portfolio.reads(key) then
+      fail.usage("--%s is for --placer %s", option.name, table.concat(registry.takers(key), ", "))
+    end
+  end
 end
 
 -- Options of berth.place or berth.portfolio for this placer.
@@ -129,11 +137,27 @@ local function solve(graph, topology, given, placer, write)
   return placement, rows, rows.interrupted
 end
 
--- The bound of the rows, which may be larger, is the result's, too.
-local function simulate_options(given, placement, rows)
+-- What is known beside the result's own bound: by the rows, or with --thorough by berth.bounds.
+local function known_bound(given, graph, topology, rows)
+  if rows then return { best = rows.bound, name = portfolio.bound_name(rows) } end
+  if not given.thorough then return nil end
+  local b = fail.need(berth.bounds(graph, topology, options.for_thorough(given)))
+  return { best = b.best, name = ("%s, %s"):format(b.name, b.level) }
+end
+
+-- The result's bound is the best of what the run found.
+local function simulate_options(given, placement, known)
   local out = options.for_simulating(given, placement)
-  if rows and rows.bound then
-    out.bound = { best = rows.bound, name = portfolio.bound_name(rows) }
+  out.bound = proved.largest(out.bound, known)
+  return out
+end
+
+-- What may give a larger bound than this run's.
+local function tighter(given, graph, name)
+  local out = {}
+  if not given.thorough then out[1] = "--thorough" end
+  if name ~= "exact" and #graph <= 64 and graph.n_collectives == 0 then
+    out[#out + 1] = "--placer exact"
   end
   return out
 end
@@ -162,9 +186,10 @@ function place.run(positional, given, write, complain)
     placement, proof, interrupted = solve_exactly(graph, topology, as_given)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
   local result = fail.need(berth.simulate(graph, topology, placement,
-    simulate_options(given, placement, rows)))
+    simulate_options(given, placement, known_bound(given, graph, topology, rows))))
   local exit = answer.show(write, given, { document = "place",
     graph = graph, topology = topology, placement = placement, result = result,
+    rows = rows, tighter = tighter(given, graph, name),
     members = given.rows and row_members(rows) or proof and proof_members(proof) })
   if proof and not given.json then print_proof(write, proof, result) end
   if given.rows and not given.json then

@@ -4,6 +4,7 @@ local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local options = require "berth.cli.options"
 local placers = require "berth.cli.placers"
+local proved = require "berth.bound.proved"
 local report = require "berth.cli.report"
 local typed = require "berth.cli.typed"
 local registry = require "berth.place.registry"
@@ -56,8 +57,9 @@ local function solve(cost, given, placer)
   return p, rows
 end
 
--- Rows of --compare, placed and simulated with the same options.
+-- Rows of --compare, placed and simulated with the same options; nil without it.
 local function compare(cost, given)
+  if not given.compare then return nil end
   local list = placers.list("--compare", given.compare)
   local place = { links = given.links, memory = given.memory,
     param_multiple = given["param-multiple"], quantum = given.quantum, seed = given.seed }
@@ -67,11 +69,14 @@ end
 
 -- The bounds of --thorough, or nil.
 local function bounds(cost, given)
-  if not given.thorough then return nil end
-  return fail.need(berth.bounds(cost, {
-    thorough = true, links = given.links, memory = given.memory,
-    param_multiple = given["param-multiple"],
-  }))
+  return given.thorough and fail.need(berth.bounds(cost, options.for_thorough(given))) or nil
+end
+
+-- The options of the simulation; its bound is the best of all that this run found.
+local function simulate_options(given, placement, found)
+  local out = without_cost(options.for_simulating(given, placement))
+  out.bound = proved.largest(out.bound, found.rows, found.compare, found.bounds)
+  return out
 end
 
 -- Writes the page, or the one figure of --figure.
@@ -89,8 +94,7 @@ local function check(given, placer)
   local no_rows = given.placement or placer and placer ~= "portfolio"
   fail.refuse(given.figure == "placers" and no_rows and not given.compare,
     "--figure placers: nothing is compared: add --compare single,heft")
-  fail.refuse(given.thorough and (given.noise or given.quantum),
-    "--thorough: no bound holds with --noise or --quantum")
+  options.check_thorough(given)
 end
 
 --- Writes the page or the figure, and prints the result of the step.
@@ -102,10 +106,11 @@ function command.run(positional, given, write, _, words)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local placement, rows = solve(cost, given, placer)
+  local found = { rows = rows, compare = compare(cost, given), bounds = bounds(cost, given) }
   local result = fail.need(berth.simulate(cost, placement,
-    without_cost(options.for_simulating(given, placement))))
+    simulate_options(given, placement, found)))
   save(given, { result = result, placement = placement, rows = rows,
-    compare = given.compare and compare(cost, given) or nil, bounds = bounds(cost, given),
+    compare = found.compare, bounds = found.bounds,
     title = given.title, times = given.times, command = typed.command("report", words, "output") })
   write(tostring(result))
   local oom = report.out_of_memory(graph, topology, result)

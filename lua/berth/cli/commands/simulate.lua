@@ -48,7 +48,7 @@ end
 -- Lines: graph, topology, result, devices, traffic, and with --critical the longest ops.
 local function print_text(write, graph, topology, result, given)
   for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
-  write(tostring(result))
+  for _, line in ipairs(report.outcome(result)) do write(line) end
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
   for _, line in ipairs(report.traffic(graph, topology, result)) do write(line) end
