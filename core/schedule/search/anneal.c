@@ -86,7 +86,7 @@ void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double 
   double from = f->used;
   for (int32_t s = 0; s < p->p; s++) least += OF_MEAN * f->fill.work[s] / p->p;
   while (!berth_i_found_ends(f) && f->used < until) {
-    double heat = hot * pow(cold / hot, (f->used - from) / (until - from)) * f->step;
+    double heat = hot * pow(cold / hot, (f->used - from) / (until - from));
     double allowed = k->energy - heat * log(1 - berth_rng_uniform(rng));
     int32_t low, high;
     if (!move(k, f, rng, &low, &high)) {

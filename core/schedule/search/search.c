@@ -6,7 +6,7 @@
 enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
                                  generator */
 static const double RULES = 0.3, EACH = 0.12;   /* shares of the budget: rules, one walk */
-static const double HOT = 0.003, COLD = 0.0001; /* temperatures, as shares of the step */
+static const double HOT = 0.15, COLD = 0.01;     /* temperatures, in mean times of an action */
 /* With more than LONG micro-batches for each stage, rules are searched on SHORT for each. OF_WHOLE:
  * the share of the rules' budget for the whole. */
 enum { LONG = 4, SHORT = 2 };
@@ -151,6 +151,7 @@ static berth_status course_make(course *k, const berth_schedule_problem *p, bert
 }
 
 static void walk_all(berth_i_found *f, course *k) {
+  const double unit = (k->rules.f + k->rules.b + k->rules.w) / 3;
   ranked best[WALKS - 1];
   int32_t n = best_rules(&k->ranking, best, WALKS - 1), w = 0;
   for (int32_t i = 0; i <= n && !berth_i_found_ends(f); i++) {
@@ -161,15 +162,15 @@ static void walk_all(berth_i_found *f, course *k) {
       berth_i_walk_start(walk, f, &k->skeleton, best[i - 1].rule.theta,
                          berth_i_energy(best[i - 1].cost));
     }
-    berth_i_walk_run(walk, f, &k->rng, f->used + EACH, HOT, COLD);
+    berth_i_walk_run(walk, f, &k->rng, f->used + EACH, HOT * unit, COLD * unit);
     if (walk->energy < k->walk[w].energy) w = i;
   }
   if (isinf(k->walk[w].energy) || berth_i_found_ends(f)) return;
-  berth_i_walk_run(&k->walk[w], f, &k->rng, (1 + f->used) / 2, HOT / 2, COLD);
+  berth_i_walk_run(&k->walk[w], f, &k->rng, (1 + f->used) / 2, HOT / 2 * unit, COLD * unit);
   berth_i_run *run = &k->walk[w].run;
   berth_i_run_words(run, &f->best, NULL, NULL);
   berth_i_walk_start(&k->walk[w], f, &f->best, -INFINITY, berth_i_energy(berth_i_cost_of(run)));
-  berth_i_walk_run(&k->walk[w], f, &k->rng, 1, HOT / 2, COLD);
+  berth_i_walk_run(&k->walk[w], f, &k->rng, 1, HOT / 2 * unit, COLD * unit);
 }
 
 /* ---- budget ---- */

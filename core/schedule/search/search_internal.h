@@ -179,7 +179,7 @@ berth_status berth_i_walk_make(const berth_schedule_problem *p, berth_i_pool *po
 void berth_i_walk_start(berth_i_walk *k, berth_i_found *f, const berth_i_words *skeleton,
                         double theta, double energy);
 /** Until so much of the budget is used.
- *  @param hot, cold shares of the step, first and last temperature */
+ *  @param hot, cold s, first and last temperature */
 void berth_i_walk_run(berth_i_walk *k, berth_i_found *f, berth_rng *rng, double until, double hot,
                       double cold);
 

@@ -39,7 +39,7 @@ end
 
 -- So many schedules that small and large problems take about as long.
 local function calls_for(actions)
-  return math.floor(math.min(math.max(1.5e8 / actions, 2000), 200000))
+  return math.floor(math.min(math.max(6e7 / actions, 2000), 200000))
 end
 
 local function options_of(arguments)
