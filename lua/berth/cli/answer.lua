@@ -34,8 +34,8 @@ local function save(given, graph, placement, result)
 end
 
 -- Lines: graph, topology, placement, result, then a table of devices.
-local function print_text(write, graph, topology, placement, result)
-  for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
+local function print_text(write, graph, topology, placement, result, form)
+  for _, line in ipairs(report.inputs(graph, topology, form)) do write(line) end
   write(report.placement(graph, placement))
   local links = result.options.links
   if placement.links and placement.links ~= links then
@@ -64,9 +64,9 @@ function answer.show(write, given, found)
     for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
     first[#first + 1] = { "options", report.options_object(given) }
     write(json.encode(report.result_object(found.document, first, graph, topology, placement,
-      result)))
+      result, given.form)))
   else
-    print_text(write, graph, topology, placement, result)
+    print_text(write, graph, topology, placement, result, given.form)
   end
   return result.oom and fail.INFEASIBLE or 0
 end
