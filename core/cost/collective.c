@@ -264,6 +264,29 @@ static most_of two_lines(const job *j) {
   return m;
 }
 
+/* Least bandwidth of pairs within a group (same), or of different groups; INFINITY: no pair. */
+static double slowest_pair(const job *j, bool same) {
+  double least = INFINITY;
+  for (int32_t i = 0; i < j->n; i++)
+    for (int32_t q = 0; q < j->n; q++)
+      if (i != q && (group_of(j, i) == group_of(j, q)) == same)
+        least =
+            fmin(least, j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[i], j->devices[q])]);
+  return least * j->c->collective_bandwidth;
+}
+
+static most_of nccl(job *j) {
+  berth_kernels k = j->c->kernels[j->c->class_of[j->devices[0]]];
+  double inside = slowest_pair(j, true);
+  double whole = j->kind == BERTH_ALLGATHER ? j->bytes * j->n : j->bytes;
+  if (isfinite(inside)) k.fabric = inside;
+  count_groups(j);
+  most_of m = {
+    berth_kernel_collective(&k, j->kind, whole, j->n, j->groups, slowest_pair(j, false)), 0
+  };
+  return m;
+}
+
 /* ---- choosing ---- */
 
 static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
@@ -274,6 +297,7 @@ static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
   case BERTH_COLLECTIVE_HALVING: return !isnan(halving(&probe, 2, 0, 1));
   case BERTH_COLLECTIVE_HIERARCHICAL: return !isnan(within(&probe, 2, 0, 1));
   case BERTH_COLLECTIVE_LINES: return kind == BERTH_ALLREDUCE;
+  case BERTH_COLLECTIVE_NCCL: return kind != BERTH_BROADCAST && kind != BERTH_BARRIER;
   case BERTH_COLLECTIVE_RING:
   case BERTH_COLLECTIVE_AUTO:
   case BERTH_COLLECTIVE_FUNCTION: break;
@@ -288,6 +312,7 @@ static most_of by_way(job *j, berth_collective_algorithm a) {
   case BERTH_COLLECTIVE_HALVING: return slowest(j, halving, j->n);
   case BERTH_COLLECTIVE_HIERARCHICAL: return hierarchical(j);
   case BERTH_COLLECTIVE_LINES: return two_lines(j);
+  case BERTH_COLLECTIVE_NCCL: return nccl(j);
   case BERTH_COLLECTIVE_RING:
   case BERTH_COLLECTIVE_AUTO:
   case BERTH_COLLECTIVE_FUNCTION: break;
@@ -440,7 +465,9 @@ const berth_choice *const berth_i_collective_algorithms[] = {
                                  "found), then among one leader of each."),
   BERTH_I_CHOICE("lines", "An all-reduce by two measured lines (collective_lines), whatever the "
                           "devices are."),
-  BERTH_I_CHOICE("auto", "For each collective the fastest of the others but lines."),
+  BERTH_I_CHOICE("auto", "For each collective the fastest of those before but lines."),
+  BERTH_I_CHOICE("nccl", "As NCCL was measured on GPUs of a preset, with the topology's bandwidths "
+                         "(docs/kernels.md)."),
   NULL
 };
 const berth_choice *const *berth_collective_algorithms(void) {

@@ -266,6 +266,7 @@ void berth_i_collective_flows(const berth_cost *c, int32_t collective,
   case BERTH_COLLECTIVE_RING:
   case BERTH_COLLECTIVE_LINES:
   case BERTH_COLLECTIVE_AUTO:
+  case BERTH_COLLECTIVE_NCCL:
   case BERTH_COLLECTIVE_FUNCTION: ring(&x); break;
   }
 }

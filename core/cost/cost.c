@@ -6,10 +6,18 @@
 
 #define FIELD(name, kind) BERTH_I_OPTION(berth_cost_model, name, kind)
 
+static const berth_choice *const forms[] = {
+  BERTH_I_CHOICE("roofline", "The larger of FLOP over the peak and bytes over the memory's "
+                             "bandwidth, and the device's overhead."),
+  BERTH_I_CHOICE("kernels", "Kernel times by forms that are fitted to measured GPUs: "
+                            "docs/kernels.md."),
+  NULL
+};
+
 const berth_option_table *berth_cost_option_table(void) {
   static const berth_option options[] = {
     { FIELD(op, OTHER), .takes = "function", .fallback = "profile or roofline",
-      .text = "seconds of (op, device), or nil: as built in" },
+      .text = "seconds of (op, device), or \"built-in\"" },
     { FIELD(transfer, OTHER), .takes = "function", .fallback = "latency plus bytes / bandwidth",
       .text = "seconds of (tensor, source, destination), or nil: as built in" },
     { FIELD(collective, OTHER), .takes = "function", .fallback = "by collective_algorithm",
@@ -31,11 +39,13 @@ const berth_option_table *berth_cost_option_table(void) {
       .type = BERTH_OPTION_OTHER,
       .takes = "array",
       .fallback = "found in the topology",
-      .text = "hierarchical and auto: group of each device" },
+      .text = "hierarchical, auto and nccl: group of each device" },
     { FIELD(collective_bandwidth, NUMBER), .above = 1, .fallback = "1",
       .text = "collectives have so many times the bandwidth of transfers" },
     { FIELD(whole_us, FLAG),
       .text = "op times, and bytes / bandwidth of transfers, are cut off to whole microseconds" },
+    { FIELD(form, CHOICE), .choices = forms,
+      .text = "how ops without a profile are priced" },
     { .key = NULL }
   };
   static const berth_option_table table = { "cost", options, sizeof(berth_cost_model), NULL };
@@ -59,6 +69,12 @@ static bool same_price(const berth_graph *g, const berth_device *a, const berth_
          && a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
 }
 
+/* Kernels have constants by the name of the preset, too. */
+static bool alike(const berth_cost *c, const berth_device *a, const berth_device *b) {
+  bool kernels = c->form == BERTH_FORM_KERNELS || c->algorithm == BERTH_COLLECTIVE_NCCL;
+  return same_price(c->g, a, b) && (!kernels || strcmp(a->type, b->type) == 0);
+}
+
 /* With a user's op function every device is a class of its own. O(devices x classes) */
 static berth_status make_classes(berth_cost *c, bool own) {
   const berth_device *d = c->t->devices;
@@ -70,7 +86,7 @@ static berth_status make_classes(berth_cost *c, bool own) {
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < c->n_devices; i++) {
     int32_t k = own ? c->n_classes : 0;
-    while (k < c->n_classes && !same_price(c->g, &d[c->class_device[k]], &d[i])) k++;
+    while (k < c->n_classes && !alike(c, &d[c->class_device[k]], &d[i])) k++;
     if (k == c->n_classes) {
       c->class_device[c->n_classes++] = i;
       c->class_size[k] = 0;
@@ -125,16 +141,31 @@ static double longest_profile(const berth_graph *g, int32_t op) {
   return most;
 }
 
+static const char *kind_of(const berth_graph *g, int32_t op) {
+  int32_t kind = g->op_kind ? g->op_kind[op] : BERTH_NONE;
+  return kind == BERTH_NONE ? NULL : g->kinds.text[kind];
+}
+
+/* The class of the device prices an op without a profile; NaN: it cannot. */
+static double unprofiled(const berth_cost *c, int32_t op, int32_t k, double flop, double bytes) {
+  const berth_device *d = &c->t->devices[c->class_device[k]];
+  if (c->form == BERTH_FORM_KERNELS)
+    return berth_kernel_work(&c->kernels[k], kind_of(c->g, op), flop, bytes) / d->speed;
+  return roofline(flop, bytes, berth_device_rate(d, c->g->dtype, NULL), d);
+}
+
 /* NaN: cannot be computed. An op without profile, FLOP and bytes is free everywhere; one with a
  * profile and no more runs only on the types that it names. */
-static double built_in_time(const berth_graph *g, int32_t op, int32_t type, double rate,
-                            const berth_device *d) {
+static double built_in_time(const berth_cost *c, int32_t op, int32_t k) {
+  const berth_graph *g = c->g;
+  const berth_device *d = &c->t->devices[c->class_device[k]];
+  int32_t type = graph_type(g, d->type);
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
   if (profiled && type != BERTH_NONE)
     return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
-  double s = roofline(flop, bytes, rate, d);
+  double s = unprofiled(c, op, k, flop, bytes);
   if (profiled && isnan(s) && berth_i_is_communication(g, op))
     return longest_profile(g, op) / d->speed;
   return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
@@ -150,15 +181,19 @@ static double priced(const berth_cost *c, double seconds) {
   return c->whole_us ? berth_i_whole_us(seconds * c->op_factor) : seconds * c->op_factor;
 }
 
+static berth_status take_built_in(const berth_cost *c, int32_t op, int32_t k, double *seconds) {
+  double s = built_in_time(c, op, k);
+  if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
+  *seconds = isnan(s) ? BERTH_UNSUPPORTED : s;
+  return BERTH_OK;
+}
+
 static berth_status price_built_in(berth_cost *c) {
   for (int32_t k = 0; k < c->n_classes; k++) {
-    const berth_device *d = &c->t->devices[c->class_device[k]];
-    int32_t type = graph_type(c->g, d->type);
-    double rate = berth_device_rate(d, c->g->dtype, NULL);
     for (int32_t op = 0; op < c->g->n_ops; op++) {
-      double s = built_in_time(c->g, op, type, rate, d);
-      if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
-      if (isnan(s)) s = BERTH_UNSUPPORTED;
+      double s;
+      berth_status st = take_built_in(c, op, k, &s);
+      if (st != BERTH_OK) return st;
       c->op[(size_t)op * (size_t)c->n_classes + (size_t)k] = priced(c, s);
     }
   }
@@ -179,6 +214,7 @@ static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) 
     for (int32_t d = 0; d < c->n_devices; d++) {
       double s = NAN;
       if ((st = m->op(m->ud, op, d, &s)) != BERTH_OK) return st;
+      if (s == BERTH_COST_BUILT_IN && (st = take_built_in(c, op, d, &s)) != BERTH_OK) return st;
       if (!(s >= 0)) return bad_op_time(c, op, d, s);
       c->op[(size_t)op * (size_t)c->n_classes + (size_t)d] = priced(c, s);
     }
@@ -214,11 +250,22 @@ static bool runs_at_all(const berth_cost *c, int32_t op) {
                            : pin < c->n_devices && !isinf(berth_i_op_time(c, op, pin));
 }
 
+static berth_status find_kernels(berth_cost *c) {
+  if (c->form != BERTH_FORM_KERNELS && c->algorithm != BERTH_COLLECTIVE_NCCL) return BERTH_OK;
+  c->kernels = berth_i_pool_alloc(&c->pool, (size_t)c->n_classes, sizeof *c->kernels);
+  berth_status st = c->kernels ? BERTH_OK : berth_i_nomem(c->ctx);
+  const char *dtype = c->g->dtype && *c->g->dtype ? c->g->dtype : "fp32"; /* the rate: flops */
+  for (int32_t k = 0; k < c->n_classes && st == BERTH_OK; k++)
+    st = berth_kernels_of(c->ctx, &c->t->devices[c->class_device[k]], dtype, &c->kernels[k]);
+  return st;
+}
+
 static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
   if ((st = make_classes(c, m->op != NULL)) != BERTH_OK) return st;
   c->op = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op);
   if (!c->op) return berth_i_nomem(c->ctx);
+  if ((st = find_kernels(c)) != BERTH_OK) return st;
   st = m->op ? price_by_function(c, m) : price_built_in(c);
   for (int32_t op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
     if (!runs_at_all(c, op)) st = refuse_op(c, op);
@@ -332,10 +379,11 @@ static berth_status take_groups(berth_cost *c, const int32_t *group) {
 
 static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
   berth_collective_algorithm a = m->collective_algorithm;
-  bool groups = a == BERTH_COLLECTIVE_HIERARCHICAL || a == BERTH_COLLECTIVE_AUTO;
+  bool groups = a == BERTH_COLLECTIVE_HIERARCHICAL || a == BERTH_COLLECTIVE_AUTO
+                || a == BERTH_COLLECTIVE_NCCL;
   if ((int)a < 0 || a >= BERTH_COLLECTIVE_FUNCTION)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm is %d (0 to %d)", (int)a,
-                        BERTH_COLLECTIVE_AUTO);
+                        BERTH_COLLECTIVE_NCCL);
   if (m->collective && a != BERTH_COLLECTIVE_RING)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
                         "collective_algorithm %s: collectives are priced by a function",
@@ -348,7 +396,7 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
                         "lines_bandwidth requires collective_algorithm lines");
   if (m->device_group && !groups)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
-                        "device_group requires collective_algorithm hierarchical or auto");
+                        "device_group requires collective_algorithm hierarchical, auto or nccl");
   c->algorithm = a;
   if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines, m->lines_bandwidth);
   return groups ? take_groups(c, m->device_group) : BERTH_OK;
@@ -368,6 +416,9 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
     return berth_i_fail(c->ctx, BERTH_EINVAL,
                         "collective_bandwidth %g: collectives are priced by a function",
                         c->collective_bandwidth);
+  if (m->form != BERTH_FORM_ROOFLINE && m->form != BERTH_FORM_KERNELS)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "form is %d (0 or 1)", (int)m->form);
+  c->form = m->form;
   c->whole_us = m->whole_us != 0;
   c->free_control = m->free_control;
   c->collective = m->collective;
@@ -393,8 +444,7 @@ static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
 berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model,
                             berth_cost **out) {
   if (!g || !t || !out) return BERTH_EINVAL;
-  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING,
-                                             NULL, NULL, 0,    0,    0 };
+  static const berth_cost_model built_in = { .op = NULL };
   const berth_cost_model *m = model ? model : &built_in;
   berth_cost *c = make_empty(g, t);
   if (!c) return berth_i_nomem(g->ctx);

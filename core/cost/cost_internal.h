@@ -32,7 +32,9 @@ struct berth_cost {
   double lines_bandwidth;       /* 0: lines hold whatever the bandwidth */
   double collective_bandwidth;  /* factor */
   bool whole_us;
-  int32_t *device_group;        /* [n_devices] HIERARCHICAL, AUTO; else NULL */
+  berth_kernels *kernels;       /* [n_classes] form KERNELS, NCCL; else NULL */
+  berth_cost_form form;
+  int32_t *device_group;        /* [n_devices] HIERARCHICAL, AUTO, NCCL; else NULL */
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */
   bool unproved;                /* no proof was found that memory cannot do, under the policy and

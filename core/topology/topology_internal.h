@@ -50,6 +50,8 @@ static inline size_t berth_i_pair(const berth_topology *t, int32_t src, int32_t 
   return (size_t)src * (size_t)t->n_devices + (size_t)dst;
 }
 
+/** Streaming multiprocessors of a preset; 0: unknown, or no preset of that name. */
+int32_t berth_i_device_sms(const char *type);
 /** For messages: `device 3 "gpu3"` into buf[size]; returns buf. */
 const char *berth_i_device_label(const berth_topology *t, int32_t device, char *buf, size_t size);
 

@@ -14,6 +14,7 @@ local berth = {
   topology = require "berth.topology",
   device_presets = core.device_presets,
   cost = core.cost,
+  kernels = core.kernels,
   fit_link = core.fit_link,
   fit_collective = core.fit_collective,
   fit_lines = core.fit_lines,

@@ -18,7 +18,7 @@
  * sees are registered where they are made. */
 static const bl_class *const classes[] = {
   &bl_graph_class, &bl_topology_class, &bl_cost_class, &bl_placement_class, &bl_result_class,
-  &bl_plan_class, &bl_rng_class,
+  &bl_plan_class, &bl_rng_class, &bl_kernels_class,
   &bl_executor_class, &bl_execution_class, &bl_tries_class, &bl_assignment_class,
   &bl_episodes_class, &bl_ramp_class,
   &bl_ramp_model_class, &bl_pacml_class, &bl_pacml_run_class, &bl_pacml_ahead_class,
@@ -31,7 +31,8 @@ static const bl_class *const classes[] = {
 
 #define FUNCTIONS(X)                                                                              \
   X(context) X(terminal)                                                                          \
-  X(box) X(units) X(graph) X(topology) X(generator) X(cost) X(fit) X(place) X(sim) X(io) X(hook)  \
+  X(box) X(units) X(graph) X(topology) X(generator) X(cost) X(kernels) X(fit) X(place) X(sim)     \
+      X(io) X(hook)                                                                               \
       X(interrupt) X(portfolio) X(lp) X(transform) X(expand) X(repair) X(exact) X(split) X(tries) \
           X(exec) X(clairvoyant) X(sfb) X(analyse) X(deploy) X(nn_array) X(nn_list) X(nn_op)      \
               X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead)    \
@@ -70,6 +71,7 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("topology.torus", topology) X("topology.pcie_tree", pcie_tree) X("topology.dgx1", dgx1) \
   X("topology.two_level", two_level) X("topology.groups", topology_groups) \
   X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
+  X("kernels", kernels) X("kernels:attention", kernels_attention) \
   X("fit_collective", fit) X("schedule.problem", schedule_problem) \
   X("schedule.search", schedule_search)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];

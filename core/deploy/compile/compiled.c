@@ -152,7 +152,8 @@ static berth_status price(berth_compiled *c) {
                          .free_control = old->free_control,
                          .collective_algorithm = old->algorithm,
                          .collective_bandwidth = old->collective_bandwidth,
-                         .whole_us = old->whole_us };
+                         .whole_us = old->whole_us,
+                         .form = old->form };
   if (old->algorithm == BERTH_COLLECTIVE_LINES) {
     m.collective_lines = old->lines;
     m.lines_bandwidth = old->lines_bandwidth;

@@ -60,6 +60,10 @@ extern "C" {
  *                 lines_bandwidth / w
  * AUTO: the least of RING, TREE, DOUBLE_TREE, HALVING and HIERARCHICAL, ties to the first
  *
+ * NCCL:           all but broadcast and barrier: berth_kernel_collective() with the constants of
+ *                 the first device, the slowest pair in a group as fabric, the slowest pair of
+ *                 devices of different groups as network; groups as in HIERARCHICAL
+ *
  * A kind for which the algorithm has no line here goes by RING. A parameter server has one way,
  * under every algorithm: the device of the first member serves; one after another push b to it,
  * then pull b: sum over the others of (a + b/w) there, and back. w is collective_bandwidth times
@@ -79,8 +83,17 @@ typedef enum berth_collective_algorithm {
   BERTH_COLLECTIVE_HIERARCHICAL,
   BERTH_COLLECTIVE_LINES,
   BERTH_COLLECTIVE_AUTO,
+  BERTH_COLLECTIVE_NCCL,
   BERTH_COLLECTIVE_FUNCTION /* an answer only: the model's function priced it */
 } berth_collective_algorithm;
+
+/** How ops without a profile are priced: by the roofline of peak and memory bandwidth, or by
+ * berth_kernel_work() with the fitted constants of the device, overhead left out; a graph without a
+ * dtype is in "fp32". */
+typedef enum berth_cost_form { BERTH_FORM_ROOFLINE, BERTH_FORM_KERNELS } berth_cost_form;
+
+/** A function's op time: the built-in one. */
+#define BERTH_COST_BUILT_IN (-(double)INFINITY)
 
 /**
  * The cost seam. Built-ins and users' functions answer the same three questions; a NULL function
@@ -98,7 +111,7 @@ typedef enum berth_collective_algorithm {
  * op and transfer are called on the calling thread while the cost is made, never later, for every
  * op and device and for every tensor and ordered pair of different devices; collective whenever
  * berth_cost_collective is.
- * A function may answer INFINITY: cannot run, cannot cross.
+ * A function may answer INFINITY: cannot run, cannot cross; op also BERTH_COST_BUILT_IN.
  */
 typedef struct berth_cost_model {
   berth_status (*op)(void *ud, int32_t op, int32_t device, double *seconds);
@@ -129,6 +142,7 @@ typedef struct berth_cost_model {
                                      cut off to whole microseconds, but for rounding, as TAG's
                                      published simulator counts; factors count before for ops, after
                                      for transfers. Not with links FAIR */
+  berth_cost_form form;           /* default ROOFLINE */
 } berth_cost_model;
 
 const berth_option_table *berth_cost_option_table(void);
@@ -271,6 +285,127 @@ berth_status berth_tag_lines(berth_ctx *ctx, double bandwidth, double *lines);
  */
 berth_status berth_batch_time(berth_ctx *ctx, int32_t n, const double *batches,
                               const double *seconds, double batch, int whole_us, double *out);
+
+/* ---- kernels ---- */
+/* Times of kernels on one GPU and of NCCL's collectives, by forms whose constants are fitted to
+ * measurements. docs/kernels.md has the forms, their errors and what they leave out. */
+
+/** t(m, n, k) of a matrix product: the fastest of 8 tiles and splits of k, waves of tiles over the
+ *  multiprocessors, smooth maximum with the time of memory, launch. */
+typedef struct berth_gemm_constants {
+  double efficiency[8];    /* share of the peak that a tile of 256x128 128x256 128x128 256x64 64x256
+                              128x64 64x128 64x64 reaches; 0: there is none */
+  double k_start;          /* a tile costs so many steps of k more */
+  double bandwidth;        /* share of the memory's */
+  double launch;           /* s */
+  double partial;          /* 0: the last wave takes as long as a full one; 1: its share */
+  double droop;            /* growth with each doubling of FLOP above 1e11: clocks under load */
+  double norm;             /* of the smooth maximum */
+  double split_traffic;    /* bytes of partial results, over 8 m n a split */
+  double split_launch;     /* s */
+  double quantise;         /* bytes per element of the activations, where they are made FP8 by a
+                              kernel of their own */
+  double quantise_launch;  /* s */
+} berth_gemm_constants;
+
+/** t of flash attention, forward. */
+typedef struct berth_attention_constants {
+  double head_size;        /* that they hold for; 0: an unused row */
+  double efficiency;       /* share of the peak */
+  double tail;             /* how much of the longest row of blocks is not hidden */
+  double block;            /* s a block more */
+  double launch;           /* s */
+  double traffic;          /* bytes over those of query, output, key and value */
+  double kv;               /* weight of key and value in them */
+} berth_attention_constants;
+
+/** t of a collective of n GPUs inside a machine: start + step * steps + the least of NCCL's three
+ *  protocols; rates are shares of `fabric`. */
+typedef struct berth_collective_constants {
+  double start, step;                     /* s */
+  double low;                             /* LL: rate */
+  double low128_start, low128, low128_n;  /* LL128: s, rate, how it changes with log2 n */
+  double simple_start, simple, simple_n;  /* Simple: the same */
+  double ramp;                            /* Simple: us by the square root of us at full rate */
+} berth_collective_constants;
+
+enum { BERTH_ATTENTION_SIZES = 4 };
+
+/** What a GPU's kernels take in one arithmetic: data sheet and constants, all of which may be
+ *  changed. */
+typedef struct berth_kernels {
+  const char *gpu;            /* static; "": a device without a preset's type */
+  const char *arithmetic;     /* of `flops`, static */
+  const char *constants;      /* whose, static: "H100 bf16" */
+  const char *source;         /* rows, errors, date; static */
+  int fitted;                 /* 1: constants were fitted to this GPU in this arithmetic; 0: they
+                                 are those of the nearest GPU that was */
+  double flops;               /* peak, FLOP/s */
+  double memory_bandwidth;    /* bytes/s */
+  double sms;                 /* streaming multiprocessors */
+  double fabric;              /* bytes/s that a GPU sends inside the machine */
+  double element_bytes;
+  int quantise;               /* 1: products in FP8 make their activations FP8, unfused; 0: not */
+  berth_gemm_constants gemm;
+  double attention_block;     /* queries and keys a block */
+  berth_attention_constants attention[BERTH_ATTENTION_SIZES]; /* by head size, rising */
+  berth_collective_constants collective[4]; /* all-reduce, all-gather, reduce-scatter, all-to-all */
+} berth_kernels;
+
+/** flops, memory_bandwidth, fabric, sms, quantise: what a user changes. */
+const berth_option_table *berth_kernels_option_table(void);
+
+/**
+ * @param d     type and flops of a preset, or any with flops and memory_bandwidth
+ * @param dtype "bf16" "fp16" "fp8" "tf32" "fp32" "fp64"; NULL: "bf16". One that the preset lacks:
+ *              what berth_device_rate() answers
+ * @param out   the constants of that GPU and arithmetic, or of the GPU of the table whose peak in
+ *              16 bits is nearest by ratio
+ * @return BERTH_OK, BERTH_EINVAL (no rate, no memory bandwidth, another dtype)
+ */
+berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char *dtype,
+                              berth_kernels *out);
+
+/** Seconds of [m, k] times [k, n], m: tokens. n or k no multiple of 8: three times the compute, no
+ *  multiple of 64 (above 64): 1.25 times; both by hand from published sweeps. O(1) */
+double berth_kernel_gemm(const berth_kernels *kernels, double m, double n, double k);
+
+typedef struct berth_attention {
+  double batch, seq, heads;
+  double kv_heads;     /* 0: heads */
+  double head_size;    /* of query and key */
+  double value_size;   /* 0: head_size */
+  double window;       /* keys that a query sees at most; 0: all */
+  int full;            /* 0 (default): causal */
+  int backward;        /* 1: the backward kernel, 2.5 times the work: five products for two */
+} berth_attention;
+const berth_option_table *berth_attention_option_table(void);
+/** Seconds. A head size between those of the table: the constants of the next larger one. */
+double berth_kernel_attention(const berth_kernels *kernels, const berth_attention *shape);
+
+/** Seconds of element-wise work that moves so many bytes. */
+double berth_kernel_elementwise(const berth_kernels *kernels, double bytes);
+
+/** Seconds of work that is known by FLOP and bytes only. Below 4 FLOP a byte: element-wise; of the
+ *  kind "attention" (may be NULL): at the rate of long sequences and head size 128; else: the
+ *  product with n = k and m <= n that has these FLOP and moves these bytes, or m = n = k if there
+ *  is none. */
+double berth_kernel_work(const berth_kernels *kernels, const char *kind, double flop,
+                         double bytes);
+
+/**
+ * Seconds of a collective: all-reduce, all-gather, reduce-scatter, all-to-all; NaN for others.
+ *
+ * @param bytes    of the whole buffer (all-gather: what each has in the end)
+ * @param n        GPUs, all machines together; 1: no time
+ * @param machines over which they are spread evenly; 1: inside one
+ * @param nic      bytes/s that leave a machine for this collective; unused if machines is 1
+ * Across machines: the slower of fabric and network, and a start-up that grows with their number.
+ */
+double berth_kernel_collective(const berth_kernels *kernels, berth_collective_kind kind,
+                               double bytes, int32_t n, int32_t machines, double nic);
+/** Seconds from one GPU to another.  @param nic bytes/s; 0: inside the machine */
+double berth_kernel_p2p(const berth_kernels *kernels, double bytes, double nic);
 
 #ifdef __cplusplus
 }

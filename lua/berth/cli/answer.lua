@@ -34,10 +34,10 @@ local function save(given, graph, placement, result)
 end
 
 -- Lines: graph, topology, placement, result, then a table of devices.
-local function print_text(write, found)
+local function print_text(write, found, form)
   local graph, topology, placement, result = found.graph, found.topology, found.placement,
     found.result
-  for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
+  for _, line in ipairs(report.inputs(graph, topology, form)) do write(line) end
   write(report.placement(graph, placement, found.rows))
   local links = result.options.links
   if placement.links and placement.links ~= links then
@@ -67,9 +67,9 @@ function answer.show(write, given, found)
     for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
     first[#first + 1] = { "options", report.options_object(given) }
     write(json.encode(report.result_object(found.document, first, graph, topology, placement,
-      result)))
+      result, given.form)))
   else
-    print_text(write, found)
+    print_text(write, found, given.form)
   end
   return result.oom and fail.INFEASIBLE or 0
 end

@@ -132,7 +132,7 @@ options.simulating[#options.simulating + 1] = options.file("rank",
 
 --- How ops and transfers are priced.
 options.pricing = options.of("cost", "op_factor transfer_factor free_control collective_bandwidth "
-  .. "collective_algorithm")
+  .. "collective_algorithm form")
 
 options.json = options.flag("json", "prints one JSON object; times in s, sizes in bytes")
 

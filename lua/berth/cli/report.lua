@@ -54,8 +54,8 @@ local function count_ops(graph, topology, result)
 end
 
 --- Lines about graph and topology: what they are, and by which rates FLOP are priced.
-function report.inputs(graph, topology)
-  return { tostring(graph), tostring(topology), rates.line(graph, topology) }
+function report.inputs(graph, topology, form)
+  return { tostring(graph), tostring(topology), rates.line(graph, topology, form) }
 end
 
 -- "optimal: the bound (exact) is reached", or by what the bound is and how to seek a larger one.
@@ -189,15 +189,15 @@ local function rate_object(rate)
 end
 
 --- JSON array of the rates by which FLOP are priced; empty without a dtype.
-function report.rates(graph, topology)
-  local list = rates.of(graph, topology)
+function report.rates(graph, topology, form)
+  local list = rates.of(graph, topology, form)
   for i, rate in ipairs(list) do list[i] = rate_object(rate) end
   return list
 end
 
 --- JSON object of a run: the members in `own`, then what every run has.
 -- @tparam string document its name in base.schema
-function report.result_object(document, own, graph, topology, placement, result)
+function report.result_object(document, own, graph, topology, placement, result, form)
   return schema.document(document)(options.join(own,
     { { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
       { "devices", #topology } },
@@ -207,7 +207,7 @@ function report.result_object(document, own, graph, topology, placement, result)
       { "busy_s", array(result.busy, #topology) },
       { "out_of_memory", report.oom_object(result.oom) },
       { "placement", array(placement, #graph) }, { "device_names", device_names(topology) },
-      { "rates", report.rates(graph, topology) } }))
+      { "rates", report.rates(graph, topology, form) } }))
 end
 
 --- JSON object of the options that were given, names sorted.

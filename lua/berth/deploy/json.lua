@@ -96,6 +96,8 @@ end
 --- The object of an answer, for base.json_writer; members `first` come after the format.
 function json.object(a, first)
   local graph, topology = a.problem.graph, a.problem.topology
+  local cost = a.given.cost
+  local form = type(cost) == "table" and cost.form or nil
   return schema.document "deploy" (options.join({ { "format", json.FORMAT } }, first or {}, {
     { "graph", writer.object { { "name", graph.name }, { "ops", #graph },
       { "tensors", graph.n_tensors } } },
@@ -108,7 +110,8 @@ function json.object(a, first)
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
     { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks },
     { "memory_bytes", a.limits }, { "trace", each(a.trace, trace_object) },
-    { "op_names", op_names(graph) }, { "rates", each(rates.of(graph, topology), rate_object) },
+    { "op_names", op_names(graph) },
+    { "rates", each(rates.of(graph, topology, form), rate_object) },
   }))
 end
 

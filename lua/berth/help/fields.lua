@@ -25,6 +25,17 @@ return {
     { "model", "the table of options that it was made with, or nil" },
     { "topology", "on which it prices" },
   },
+  kernels = {
+    { "arithmetic", "of the peak" },
+    { "constants", "whose constants they are: GPU and arithmetic" },
+    { "fabric", "bytes/s that a GPU sends inside the machine" },
+    { "fitted", "true: the constants were fitted to this GPU in this arithmetic" },
+    { "flops", "peak, FLOP/s" },
+    { "gpu", "name of the preset, or \"\"" },
+    { "memory_bandwidth", "bytes/s" },
+    { "sms", "streaming multiprocessors" },
+    { "source", "rows, errors and date of the fit, as lines of text" },
+  },
   array = {
     { "rank", "number of axes" },
     { "shape", "table of extents" },

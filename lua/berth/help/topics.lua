@@ -145,6 +145,25 @@ counts pairs (d, d) too.]] },
     "Seconds of a collective whose member i sits on devices[i], and the algorithm." },
   { "cost:rho", "c:rho()", "Largest transfer over least op time above 0. What guarantees need: "
     .. "help \"guarantees\"." },
+  { "kernels", "k = berth.kernels(gpu, dtype, options)",
+    [[Times of kernels and NCCL's collectives on a GPU, fitted to measurements (docs/kernels.md).
+gpu: a preset's name, or "" with the options flops and memory_bandwidth. dtype: "bf16" by default. A
+GPU that was never fitted has the constants of the nearest one, and k.fitted is false.]],
+    [[k = berth.kernels("H100", "bf16")
+print(k:gemm(4096, 14336, 4096))]] },
+  { "kernels:gemm", "k:gemm(m, n, k)", "Seconds of [m, k] times [k, n]; m: tokens." },
+  { "kernels:attention", "k:attention { seq =, heads =, head_size = }",
+    "Seconds of flash attention, forward or backward.",
+    "k:attention { batch = 2, seq = 4096, heads = 32, kv_heads = 8, head_size = 128 }" },
+  { "kernels:elementwise", "k:elementwise(bytes)", "Seconds of work that moves so many bytes." },
+  { "kernels:work", "k:work(flop, bytes, kind)",
+    [[Seconds of work without a shape, as cost option form = "kernels" prices ops.]] },
+  { "kernels:collective", "k:collective(kind, bytes, gpus, machines, nic)",
+    [[Seconds; kind: allreduce allgather reducescatter alltoall; bytes: of the whole buffer; nic:
+bytes/s out of a machine, needed from 2 machines on.]],
+    [[k:collective("allreduce", "64 MB", 16, 2, "400 GB/s")]] },
+  { "kernels:p2p", "k:p2p(bytes, nic)", "Seconds from GPU to GPU; without nic inside a machine." },
+
   { "fit_link", "berth.fit_link(bytes, seconds, { relative = false })",
     "Latency and bandwidth from measurements: { latency, bandwidth, r2 }.",
     "berth.fit_link({ 1e3, 1e6, 1e9 }, { 6e-6, 45e-6, 0.04 }, { relative = true })" },

@@ -1,4 +1,5 @@
---- Which rate of each preset a graph's arithmetic has: "989 TFLOP/s (bf16 of preset H100)".
+--- Which rate of each preset a graph's arithmetic has: "989 TFLOP/s (bf16 of preset H100)", or, in
+-- the form kernels, whose constants: "kernels: H100 bf16, ..., constants fitted to H100 bf16".
 local core = require "berth.core"
 
 local rates = {}
@@ -17,21 +18,31 @@ local function at_speed(speed, flops)
   return core.sprintf(", at speed %.3g: %s", speed, core.format(speed * flops, "flop/s"))
 end
 
+-- The text of a device's kernels.
+local function kernels(device, dtype, used)
+  if used then return tostring(core.kernels(device.type, dtype)) end
+  return tostring(core.kernels("", dtype,
+    { flops = device.flops, memory_bandwidth = device.memory_bandwidth }))
+end
+
 --- The rates of a graph with FLOP whose dtype is known, once for devices alike.
 -- @tparam graph graph
 -- @tparam topology topology
+-- @tparam[opt="roofline"] string form how ops are priced, as in berth.cost
 -- @treturn table array of { flops (FLOP/s), dtype (of the graph), arithmetic (of the rate; nil: the
 --  devices' own flops), type, devices (ids), text }
-function rates.of(graph, topology)
+function rates.of(graph, topology, form)
   local out, seen, dtype = {}, {}, graph.dtype
-  if dtype == "" then return out end
+  if dtype == "" and form ~= "kernels" then return out end
+  if dtype == "" then dtype = "fp32" end
   for device in topology:devices() do
     local flops, used = topology:rate(device.id, dtype)
     local key = ("%s %.17g %s %.17g"):format(device.type, flops, used or "", device.speed)
     if flops > 0 and not seen[key] then
       seen[key] = { flops = flops, dtype = dtype, arithmetic = used, type = device.type,
-        devices = {}, text = ("%s (%s)%s"):format(core.format(flops, "flop/s"),
-          source(device, dtype, used), at_speed(device.speed, flops)) }
+        devices = {}, text = form == "kernels" and kernels(device, dtype, used)
+          or ("%s (%s)%s"):format(core.format(flops, "flop/s"), source(device, dtype, used),
+            at_speed(device.speed, flops)) }
       out[#out + 1] = seen[key]
     end
     if flops > 0 then table.insert(seen[key].devices, device.id) end
@@ -40,9 +51,11 @@ function rates.of(graph, topology)
 end
 
 --- A line for each of them; nil: there are none.
-function rates.line(graph, topology)
+function rates.line(graph, topology, form)
   local texts = {}
-  for i, rate in ipairs(rates.of(graph, topology)) do texts[i] = "rate: " .. rate.text end
+  for i, rate in ipairs(rates.of(graph, topology, form)) do
+    texts[i] = form == "kernels" and rate.text or "rate: " .. rate.text
+  end
   return #texts > 0 and table.concat(texts, "\n") or nil
 end
 

@@ -52,8 +52,9 @@ static bool is_time(lua_State *L) {
   return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0;
 }
 
-/* op(op, device): s, ids 1-based. [-0, +0], or [-0, +1] the error value, which stays at the top
- * until make_cost raises it. Runs on the stack of the coroutine that makes the cost. */
+/* op(op, device): s, or "built-in"; ids 1-based. [-0, +0], or [-0, +1] the error value, which
+ * stays at the top until make_cost raises it. Runs on the stack of the coroutine that makes the
+ * cost. */
 static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
@@ -61,6 +62,11 @@ static berth_status call_op(void *ud, int32_t op, int32_t device, double *second
   lua_pushinteger(m->L, op + 1);
   lua_pushinteger(m->L, device + 1);
   if (lua_pcall(m->L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
+  if (lua_type(m->L, -1) == LUA_TSTRING && strcmp(lua_tostring(m->L, -1), "built-in") == 0) {
+    lua_pop(m->L, 1);
+    *seconds = BERTH_COST_BUILT_IN;
+    return BERTH_OK;
+  }
   if (!is_time(m->L)) snprintf(call, sizeof call, "cost.op(%d, %d)", (int)op + 1, (int)device + 1);
   return take_seconds(m, call, seconds);
 }

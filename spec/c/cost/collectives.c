@@ -195,7 +195,7 @@ TEST("refused by name") {
     const char *what;
   } cases[] = {
     { { .collective_algorithm = (berth_collective_algorithm)9 }, "collective_algorithm is 9" },
-    { { .collective_algorithm = BERTH_COLLECTIVE_FUNCTION }, "collective_algorithm is 7" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_FUNCTION }, "collective_algorithm is 8" },
     { { .collective_algorithm = BERTH_COLLECTIVE_LINES }, "needs collective_lines" },
     { { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = bad },
       "collective_lines[1] is inf" },

@@ -210,7 +210,8 @@ end
 -- Lines: summary, the heaviest op groups, baselines, memory.
 local function print_text(write, a, rows)
   write(tostring(a))
-  local rate = rates.line(a.problem.graph, a.problem.topology)
+  local cost = a.given.cost or {}
+  local rate = rates.line(a.problem.graph, a.problem.topology, cost.form)
   if rate then write(rate) end
   write("")
   if rows > 0 then

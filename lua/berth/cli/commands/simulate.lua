@@ -47,7 +47,7 @@ end
 
 -- Lines: graph, topology, result, devices, traffic, and with --critical the longest ops.
 local function print_text(write, graph, topology, result, given)
-  for _, line in ipairs(report.inputs(graph, topology)) do write(line) end
+  for _, line in ipairs(report.inputs(graph, topology, given.form)) do write(line) end
   for _, line in ipairs(report.outcome(result)) do write(line) end
   write("")
   for _, line in ipairs(report.devices(graph, topology, result)) do write(line) end
@@ -85,7 +85,8 @@ function simulate.run(positional, given, write)
     for _, member in ipairs(report.traffic_members(graph, topology, result)) do
       first[#first + 1] = member
     end
-    write(json.encode(report.result_object("simulate", first, graph, topology, placement, result)))
+    write(json.encode(report.result_object("simulate", first, graph, topology, placement, result,
+      given.form)))
   else
     print_text(write, graph, topology, result, given)
   end
