@@ -272,7 +272,8 @@ static berth_status prove(berth_i_run *r) {
     m->placement = NULL;
   }
   if (st != BERTH_OK) return st;
-  p->report[p->winner].placement->bound = s.bound;
+  const berth_member_report *best = &p->report[p->winner];
+  best->placement->bound = fmin(s.bound, best->makespan); /* but for rounding */
   return s.interrupted ? berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted") : BERTH_OK;
 }
 

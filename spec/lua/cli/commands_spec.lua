@@ -85,6 +85,30 @@ describe("berth", function()
     assert.truthy(json:find(first, 1, true))
   end)
 
+  it("takes the best bound of a run everywhere, with its name", function()
+    local graph = shell.file(".json", [[{"berth": 1, "graph": {
+      "ops": [{"seconds": 1}, {"seconds": 3}, {"seconds": 2}, {"seconds": 2}, {"seconds": 1}],
+      "tensors": [{"from": 0, "to": [1, 2, 3], "bytes": 1}, {"from": 1, "to": [4], "bytes": 1},
+        {"from": 2, "to": [4], "bytes": 1}, {"from": 3, "to": [4], "bytes": 1}]}}]])
+    local given = { graph, "mesh:2,bandwidth=1B/s", "--links", "duplex" }
+    local function out(name, ...)
+      return ran(run(name, given[1], given[2], given[3], given[4], ...))
+    end
+    -- 1, then 3 and 2 + 2 beside each other with a transfer in and out, or 4 more on one device
+    local bound = out("place"):match "bound (%S+ s) %(gap 0.0 %%%)"
+    assert.is_string(bound)
+    assert.matches("\noptimal: the bound %(", out("place"))
+    assert.matches("\nrules: links duplex, memory inference, dispatch fifo\n", out("place"))
+    assert.matches("\nbound " .. bound .. " %(%a+", out("compare", "--placers", "single,portfolio"))
+    assert.matches("\nbound +" .. bound .. " ", out("bounds", "--split", "--calls", "10"))
+    local page = shell.path ".html"
+    assert.matches("bound " .. bound .. " %(gap", out("report", "--thorough", "--output", page,
+      "--compare", "single,exact"))
+    assert.matches(" %(best%)</td><td class=\"n\">" .. bound .. "<", shell.read(page))
+    assert.matches("; a larger one may be found by %-%-thorough or %-%-placer exact\n",
+      out("place", "--placer", "round-robin"))
+  end)
+
   it("puts variants, options and pipelines beside each other under common links", function()
     local text = ran(run("compare", GRAPH, TOPOLOGY, "--links", "duplex", "--placers",
       "m-sct:baechi-tf, m-sct:tau=0.1:gap=1e-3, coplace:max_ops=4+fuse+heft+repair, single",

@@ -293,6 +293,14 @@ describe("models: options", function()
     assert.equal(sum(wide.tensors, "bytes"), 2 * sum(narrow.tensors, "bytes"))
   end)
 
+  it("name another network than their name says", function()
+    assert.equal("vgg19", models.describe("vgg16", { depth = 19 }).name)
+    assert.equal("vgg16", models.describe("vgg16", { depth = 16, classes = 10 }).name)
+    for _, option in ipairs(select(2, models.options "vgg16")) do
+      if option.name == "dtype" then assert.equal("fp32", option.default) end
+    end
+  end)
+
   it("saves memory by fused attention, at more work", function()
     local _, ops = models.describe("bert-base", { seq = 512 })
     local _, fused = models.describe("bert-base", { seq = 512, attention = "fused" })

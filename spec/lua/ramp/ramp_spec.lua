@@ -119,7 +119,7 @@ describe("a RAMP cluster", function()
     } do
       assert.equal(text, message(berth.ramp, options))
     end
-    assert.matches("^berth.ramp: unknown option 'group' %(legal: compat, groups, ",
+    assert.matches("^berth.ramp: unknown option 'group' %(legal: 13 names; ",
       message(berth.ramp, { group = 4 }))
     local r = berth.ramp()
     assert.equal("ramp:transfer: to: there is no server 33 (ids are 1..32)",
