@@ -2,7 +2,9 @@
 -- 1e10), the share of seeds within 1 % of the best known, calls per CPU second, and the geometric mean above the best known.
 -- lua scripts/bench/search.lua FOLDER [BUDGET [SEEDS [METHOD [CELL]]]]
 --   FOLDER: that of the graph files. BUDGET: calls (2000), or CPU seconds per search ("10s", turned into calls). SEEDS: from 1 to
---   that (10), or "A-B". METHOD: anneal, local, brkga. CELL: part of "NAME D=4", selects cells.
+--   that (10), or "A-B". METHOD: anneal, local, brkga, or
+--   agent+METHOD: 50 of the calls by the shipped agent, the rest by a search from its answer.
+--   CELL: part of "NAME D=4", selects cells.
 package.path = "spec/?.lua;" .. package.path
 local berth = require "berth"
 local splitmix = require "support.splitmix"
@@ -24,9 +26,18 @@ local cells = {
   { "8gpu_transformer_block", 231.3598, 166.7407 }, { "8gpu_full_transformer", 230.8571, 166.7875 },
 }
 
+local AGENT_CALLS = 50
+local from_agent = method:match("^agent%+(.+)$")
+
 local function search(graph, t, count, seed)
   local start = os.clock()
-  local p = assert(berth.place(graph, t, method, { calls = count, seed = seed, threads = 1, judge = { preset = "doppler" } }))
+  local o = { calls = count, seed = seed, threads = 1, judge = { preset = "doppler" } }
+  if from_agent then
+    o.start = assert(berth.place(graph, t, "agent",
+      { calls = AGENT_CALLS, seed = seed, links = "free", memory = "none" }))
+    o.calls = count - AGENT_CALLS
+  end
+  local p = assert(berth.place(graph, t, from_agent or method, o))
   return p.estimate / 1e10, os.clock() - start
 end
 

@@ -1,14 +1,19 @@
 /* Trains the weights of the shipped agent by an evolution strategy: antithetic perturbations of all
- * weights, the best of a few episodes on a batch of drawn graphs as value, ranks as utilities, Adam
- * on the estimated gradient (Salimans et al., "Evolution Strategies as a Scalable Alternative to
- * Reinforcement Learning", 2017). The mean weights of the last generations are validated with 50
- * calls on graphs that are held out; the best of these are the result.
+ * weights, the best of a few episodes on a batch of drawn graphs as value, ranks as utilities
+ * (Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
+ * 2017). The bases of all heads are perturbed together, as they are alike. The mean weights are
+ * validated with 50 calls on graphs that are held out; the best of these are the result.
  * usage: train LIST SEED GENERATIONS OUT [WEIGHTS]: LIST as instances.lua writes it */
 #include "bench.h"
 #include "episodes/agent_internal.h"
 #include <math.h>
 
-enum { PAIRS = 12, BATCH = 20, CALLS = 8, ALL_CALLS = 50, HELD_OUT = 60, EVERY = 40 };
+enum { PAIRS = 16, BATCH = 24, CALLS = 12, ALL_CALLS = 50, HELD_OUT = 80, EVERY = 20 };
+#define WORST 2.0        /* ratio to the portfolio where no episode keeps memory, in validation */
+#define WORST_TRAIN 1.22 /* and at most in training: few instances would outweigh all others */
+#define COMMON 0.8       /* share of the noise of a base that all heads have */
+#define RATE 2.0         /* of the first step; a tenth in the end */
+#define MOMENTUM 0.9
 #define N BERTH_I_AGENT_WEIGHTS
 
 typedef struct instance {
@@ -44,7 +49,8 @@ static void load(berth_ctx *ctx, const char *path) {
     must(ctx, berth_cost_new(b.graph, b.topology, NULL, &x->cost), file);
     berth_place_options o = berth_place_default(b.graph);
     o.links = (berth_links)links_of(links);
-    must(ctx, berth_i_agent_init(x->cost, &o, none, o.memory == BERTH_MEMORY_TOTAL, &x->agent, NULL), file);
+    must(ctx, berth_i_agent_init(x->cost, &o, none, o.memory == BERTH_MEMORY_TOTAL, &x->agent, NULL),
+         file);
     x->reference = seconds;
     x->device = malloc((size_t)x->agent.n * sizeof *x->device);
     berth_bundle_release(&b);
@@ -52,18 +58,19 @@ static void load(berth_ctx *ctx, const char *path) {
   fclose(f);
 }
 
-static double value_of(berth_ctx *ctx, instance *x, const float *w, int32_t calls, uint64_t seed) {
+/* Log of the ratio to the portfolio, at most that of worst. */
+static double value_of(berth_ctx *ctx, instance *x, const float *w, int32_t calls, uint64_t seed,
+                       double worst) {
   double value;
   x->agent.w = w;
   must(ctx, berth_i_agent_search(&x->agent, calls, seed, x->device, &value), "episode");
-  double v = isinf(value) ? 1 : log(value / x->reference);
-  return fmin(1, fmax(-1, v));
+  return log(isinf(value) ? worst : fmin(worst, value / x->reference));
 }
 
 /* Geometric mean against the portfolio, with all calls. */
 static double validate(berth_ctx *ctx, const float *w, int32_t from, int32_t to, int32_t calls) {
   double sum = 0;
-  for (int32_t i = from; i < to; i++) sum += value_of(ctx, all[i], w, calls, 1);
+  for (int32_t i = from; i < to; i++) sum += value_of(ctx, all[i], w, calls, 1, WORST);
   return exp(sum / (to - from));
 }
 
@@ -103,6 +110,18 @@ static void utilities(const double *value, int n, double *u) {
   }
 }
 
+/* Standard normal; the bases of one factor are correlated. */
+static void draw(berth_rng *rng, double *noise) {
+  double common[BERTH_I_FACTORS];
+  for (int k = 0; k < BERTH_I_FACTORS; k++) common[k] = berth_rng_normal(rng);
+  for (int k = 0; k < N; k++) {
+    noise[k] = berth_rng_normal(rng);
+    if (k < BERTH_I_AT_BASE || k >= BERTH_I_AT_SPREAD) continue;
+    noise[k] = COMMON * common[(k - BERTH_I_AT_BASE) % BERTH_I_FACTORS]
+               + sqrt(1 - COMMON * COMMON) * noise[k];
+  }
+}
+
 static void write(const char *path, const float *w) {
   FILE *f = fopen(path, "w");
   if (!f) exit(1);
@@ -111,7 +130,7 @@ static void write(const char *path, const float *w) {
 }
 
 int main(int argc, char **argv) {
-  static double mean[N], noise[PAIRS][N], m[N], v[N];
+  static double mean[N], noise[PAIRS][N], m[N];
   static float w[N], best[N];
   if (argc < 5) return 2;
   berth_ctx *ctx;
@@ -141,8 +160,8 @@ int main(int argc, char **argv) {
         memcpy(best, w, sizeof best);
         write(argv[4], best);
       }
-      printf("%lld\t%.0f s\t1 call %.4f\t%d calls %.4f\tbest %.4f\n", (long long)gen, cpu_seconds(), one,
-             ALL_CALLS, x, least);
+      printf("%lld\t%.0f s\t1 call %.4f\t%d calls %.4f\tbest %.4f\n", (long long)gen,
+             cpu_seconds(), one, ALL_CALLS, x, least);
       fflush(stdout);
       if (left == 0) break;
     }
@@ -151,27 +170,24 @@ int main(int argc, char **argv) {
     uint64_t episodes = berth_rng_u64(&rng);
     double value[2 * PAIRS], u[2 * PAIRS];
     for (int p = 0; p < PAIRS; p++) {
-      for (int k = 0; k < N; k++) noise[p][k] = berth_rng_normal(&rng);
+      draw(&rng, noise[p]);
       for (int sign = 0; sign < 2; sign++) {
         double sum = 0;
         for (int k = 0; k < N; k++)
           w[k] = (float)(mean[k] + (sign ? -1 : 1) * scale_of(k) * noise[p][k]);
         for (int i = 0; i < BATCH; i++)
-          sum += value_of(ctx, all[pick[i]], w, CALLS, episodes + (uint64_t)i);
+          sum += value_of(ctx, all[pick[i]], w, CALLS, episodes + (uint64_t)i, WORST_TRAIN);
         value[2 * p + sign] = sum;
       }
     }
-    /* 2. A step of Adam, in units of the noise. */
+    /* 2. A step along the estimated gradient, in units of the noise. */
     utilities(value, 2 * PAIRS, u);
-    double rate = 0.3 * (0.1 + 0.9 * left);
+    double rate = RATE * (0.1 + 0.9 * left);
     for (int k = 0; k < N; k++) {
       double g = 0;
       for (int p = 0; p < PAIRS; p++) g += (u[2 * p] - u[2 * p + 1]) * noise[p][k];
-      g /= PAIRS;
-      m[k] = 0.9 * m[k] + 0.1 * g;
-      v[k] = 0.99 * v[k] + 0.01 * g * g;
-      double c1 = 1 - pow(0.9, (double)gen + 1), c2 = 1 - pow(0.99, (double)gen + 1);
-      mean[k] += rate * scale_of(k) * (m[k] / c1) / (sqrt(v[k] / c2) + 1e-8);
+      m[k] = MOMENTUM * m[k] + (1 - MOMENTUM) * g / PAIRS;
+      mean[k] += rate * scale_of(k) * m[k];
     }
   }
   return 0;
