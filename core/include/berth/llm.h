@@ -1,0 +1,139 @@
+/* Large language models: what a model consists of, what GPUs there are, and what a training plan
+ * costs in memory. Nouns:
+ *  - model: an ordered list of layers, each of a *kind*: its attention and its MLP or experts. A
+ *    kind is a list of *weights* with their shapes; parameters and shards follow from these;
+ *  - cluster: groups of alike GPUs in machines, from data sheets; underneath a berth topology;
+ *  - plan: how training is split over GPUs;
+ *  - memory: bytes of a GPU by pipeline stage and kind.
+ *
+ * Source of the formulas: Narayanan et al., "Efficient large-scale language model training on GPU
+ * clusters using Megatron-LM", 2021; Korthikanti et al., "Reducing activation recomputation in
+ * large transformer models", 2022. */
+#ifndef BERTH_LLM_H
+#define BERTH_LLM_H
+
+#include <berth/topology.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- models ---- */
+
+typedef struct berth_llm berth_llm; /* immutable */
+
+/** A model by hand: a decoder whose layers differ at most in window and in experts. 0 means what
+ *  the comment says. */
+typedef struct berth_llm_shapes {
+  int32_t layers, hidden, heads; /* required */
+  int32_t kv_heads;              /* 0: heads */
+  int32_t head_dim;              /* of queries and keys; 0: hidden / heads */
+  int32_t value_dim;             /* 0: head_dim */
+  int32_t ffn;                   /* width of a dense MLP; 0: 4 hidden */
+  int32_t vocab;                 /* required */
+  int gated;                     /* 1: three MLP matrices */
+  int tied;                      /* 1: the head is the embedding */
+  int qkv_bias, out_bias, mlp_bias;
+  int norm_bias;                 /* 1: layer norms with scale and shift; 0: scale alone */
+  int qk_norm;                   /* 0: none; 1: of each head; 2: of all heads together */
+  int layer_norms;               /* of a layer; default 2 */
+  int32_t positions;             /* learned ones; 0: none */
+  int embedding_norm;
+  int32_t experts, top;          /* of a layer with experts, and of a token; 0: no experts */
+  int32_t expert_ffn;            /* 0: ffn */
+  int32_t shared_ffn;            /* of all shared experts together; 0: none */
+  int shared_gate;               /* 1: the shared expert has a gate of `hidden` weights */
+  int router_bias, expert_bias;
+  int with_dense;                /* 1: layers with experts have a dense MLP, too */
+  int32_t dense_layers;          /* the first ones have no experts */
+  int32_t moe_every;             /* every k-th layer has experts; default 1 */
+  int32_t q_rank, kv_rank;       /* latent attention; kv_rank 0: none, q_rank 0: full queries */
+  int32_t rope_dim;              /* of it: part of head_dim that is shared by the heads' keys */
+  int32_t index_heads, index_dim, index_top; /* sparse attention by an index; 0: none */
+  int32_t window;                /* tokens that a layer with a window attends to; 0: none */
+  int32_t full_every;            /* every k-th layer has no window; 0: all have one */
+  int sinks;                     /* 1: a learned logit for each head */
+} berth_llm_shapes;
+berth_llm_shapes berth_llm_shapes_default(void);
+const berth_option_table *berth_llm_shapes_table(void);
+
+typedef enum berth_llm_part {
+  BERTH_LLM_ATTENTION, BERTH_LLM_MLP, BERTH_LLM_EXPERTS, BERTH_LLM_ROUTER, BERTH_LLM_SHARED,
+  BERTH_LLM_NORM, BERTH_LLM_EMBEDDING, BERTH_LLM_HEAD
+} berth_llm_part;
+/** How tensor parallelism splits a weight. */
+typedef enum berth_llm_shard {
+  BERTH_LLM_WHOLE,  /* each GPU holds it */
+  BERTH_LLM_COLUMN, /* by its outputs */
+  BERTH_LLM_ROW,    /* by its inputs */
+  BERTH_LLM_KV      /* by key and value heads; no further than there are heads */
+} berth_llm_shard;
+
+typedef struct berth_llm_weight {
+  const char *name;   /* "q", "gate" */
+  int32_t rows;       /* inputs; 1: a vector */
+  int32_t columns;    /* outputs */
+  int32_t copies;     /* experts; 1 of others */
+  berth_llm_part part;
+  berth_llm_shard shard;
+} berth_llm_weight;
+/** rows * columns * copies */
+double berth_llm_weight_count(const berth_llm_weight *w);
+const char *berth_llm_part_name(berth_llm_part part);
+const char *berth_llm_shard_name(berth_llm_shard shard);
+
+/** Layers that are alike. */
+typedef struct berth_llm_kind {
+  int32_t layers;                       /* how many */
+  int32_t heads, kv_heads, head_dim, value_dim;
+  int32_t window;                       /* tokens attended to; 0: all before */
+  int32_t q_rank, kv_rank, rope_dim;    /* latent attention; kv_rank 0: none */
+  int32_t index_heads, index_dim, index_top;
+  int32_t ffn;                          /* dense MLP; 0: none */
+  int32_t experts, top, expert_ffn, shared_ffn;
+  int gated;
+  const berth_llm_weight *weights;      /* [n_weights] */
+  int32_t n_weights;
+  double parameters, active;            /* of one layer; active: without experts not used */
+} berth_llm_kind;
+
+typedef struct berth_llm_about {
+  const char *name, *type;     /* of the file; model_type, "" by hand */
+  int32_t layers, hidden, vocab, kinds;
+  int tied;
+  double parameters;           /* as published counts have them: without modules for predicting
+                                  further tokens */
+  double active;               /* parameters that one token uses, embedding and head included */
+  const berth_llm_weight *weights; /* [n_weights] outside the layers: embedding first, then
+                                      positions, norms, and the head unless tied */
+  int32_t n_weights;
+} berth_llm_about;
+
+/**
+ * A model from a config.json.
+ *
+ * @param name of the file, for messages and the model's name  @param text [len], text[len] == 0
+ * @return BERTH_OK; BERTH_EPARSE (file, line, field, value); BERTH_EUNSUPPORTED (a field that
+ *         changes shapes and is not understood, or layers that are not attention with MLP or
+ *         experts); BERTH_EINVAL (what the shapes contradict); BERTH_ENOMEM
+ *
+ * Fields and their synonyms: docs/llm.md. An unknown model_type with the common fields is read as a
+ * decoder, with a note. O(text + layers)
+ */
+berth_status berth_llm_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                             berth_llm **out);
+/** By hand. @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM */
+berth_status berth_llm_new(berth_ctx *ctx, const berth_llm_shapes *shapes, berth_llm **out);
+void berth_llm_retain(berth_llm *m);
+void berth_llm_release(berth_llm *m); /* NULL is fine */
+/** These live as long as m. */
+const berth_llm_about *berth_llm_about_of(const berth_llm *m);
+const berth_llm_kind *berth_llm_kinds(const berth_llm *m);  /* [kinds] in order of first layers */
+const int32_t *berth_llm_layers(const berth_llm *m);        /* [layers] kind of each */
+/** What the reader left out or assumed. @return how many */
+int32_t berth_llm_notes(const berth_llm *m, const char *const **notes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
