@@ -220,11 +220,11 @@ static berth_status fill(berth_ctx *ctx, berth_i_llm_draft *d) {
   };
   for (int i = 0; i < 4; i++)
     if (needed[i].value <= 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "llm: %s is missing", needed[i].name);
+      return berth_i_fail(ctx, BERTH_EINVAL, "%s is missing", needed[i].name);
   berth_status st = berth_options_check(ctx, berth_llm_shapes_table(), s);
   if (st != BERTH_OK) return st;
   if (!s->head_dim && s->hidden % s->heads)
-    return berth_i_fail(ctx, BERTH_EINVAL, "llm: hidden %d is no multiple of %d heads; give "
+    return berth_i_fail(ctx, BERTH_EINVAL, "hidden %d is no multiple of %d heads; give "
                         "head_dim", (int)s->hidden, (int)s->heads);
   s->kv_heads = either(s->kv_heads, s->heads);
   s->head_dim = either(s->head_dim, s->hidden / s->heads);
@@ -232,16 +232,16 @@ static berth_status fill(berth_ctx *ctx, berth_i_llm_draft *d) {
   s->ffn = either(s->ffn, 4 * s->hidden);
   s->expert_ffn = either(s->expert_ffn, s->ffn);
   if (s->heads % s->kv_heads && !s->kv_rank)
-    return berth_i_fail(ctx, BERTH_EINVAL, "llm: %d heads are no multiple of %d kv_heads",
+    return berth_i_fail(ctx, BERTH_EINVAL, "%d heads are no multiple of %d kv_heads",
                         (int)s->heads, (int)s->kv_heads);
   if (s->experts && (s->top < 1 || s->top > s->experts))
-    return berth_i_fail(ctx, BERTH_EINVAL, "llm: top is %d of %d experts (1 to %d)", (int)s->top,
+    return berth_i_fail(ctx, BERTH_EINVAL, "top is %d of %d experts (1 to %d)", (int)s->top,
                         (int)s->experts, (int)s->experts);
   if (s->rope_dim > s->head_dim)
-    return berth_i_fail(ctx, BERTH_EINVAL, "llm: rope_dim %d exceeds head_dim %d",
+    return berth_i_fail(ctx, BERTH_EINVAL, "rope_dim %d exceeds head_dim %d",
                         (int)s->rope_dim, (int)s->head_dim);
   if (s->full_every && !s->window)
-    return berth_i_fail(ctx, BERTH_EINVAL, "llm: full_every requires window");
+    return berth_i_fail(ctx, BERTH_EINVAL, "full_every requires window");
   return BERTH_OK;
 }
 

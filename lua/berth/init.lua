@@ -13,6 +13,7 @@ local berth = {
   graph = core.graph,
   topology = require "berth.topology",
   device_presets = core.device_presets,
+  device_sheet = core.device_sheet,
   cost = core.cost,
   fit_link = core.fit_link,
   fit_collective = core.fit_collective,

@@ -133,6 +133,59 @@ const int32_t *berth_llm_layers(const berth_llm *m);        /* [layers] kind of 
 /** What the reader left out or assumed. @return how many */
 int32_t berth_llm_notes(const berth_llm *m, const char *const **notes);
 
+/* ---- clusters ---- */
+
+/** Alike GPUs in machines. */
+typedef struct berth_llm_gpus {
+  const berth_data_sheet *sheet; /* NULL: of a topology whose device type has none */
+  const char *name;
+  int32_t count, per_machine;    /* GPUs in all, and of a machine; the last may have fewer */
+  int32_t domain;                /* GPUs that fast links join */
+  double memory;                 /* bytes that programs can have */
+  double flops;                  /* FLOP/s in bf16, else fp16, else what the device has */
+  double memory_bandwidth;       /* bytes/s */
+  double link, link_latency;     /* bytes/s and s of a GPU within a machine, into one direction */
+  double nic, nic_latency;       /* the same of a whole machine to others */
+} berth_llm_gpus;
+
+/** 0 or NULL: as the data sheet has it. */
+typedef struct berth_llm_cluster_options {
+  const char *gpu;          /* name of a data sheet */
+  int32_t gpus;             /* in all */
+  int32_t per_machine;
+  double memory;            /* bytes of a GPU that programs can have */
+  double link;              /* bytes/s of a GPU within a machine */
+  double link_latency;      /* s; default 2e-6 */
+  int32_t nics;             /* network cards of a machine */
+  double nic;               /* bytes/s of each */
+  double nic_latency;       /* s; default 5e-6 */
+  double oversubscription;  /* of the network above the machines; default 1 */
+} berth_llm_cluster_options;
+berth_llm_cluster_options berth_llm_cluster_default(void);
+const berth_option_table *berth_llm_cluster_table(void);
+
+typedef struct berth_llm_cluster berth_llm_cluster; /* immutable */
+
+/** "64xH100"; "2x8xA100-80GB": machines of 8; "8xA100+8xH100": groups one behind the other.
+ *  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM */
+berth_status berth_llm_cluster_parse(berth_ctx *ctx, const char *text, berth_llm_cluster **out);
+berth_status berth_llm_cluster_new(berth_ctx *ctx, const berth_llm_cluster_options *opts,
+                                   berth_llm_cluster **out);
+/** Any topology: successive devices of one type and memory are a group; links are the paths between
+ *  its first devices. The topology is retained.
+ *  @return BERTH_OK, BERTH_EINVAL (a device without a limit of memory), BERTH_EUNREACHABLE,
+ *          BERTH_ENOMEM */
+berth_status berth_llm_cluster_of(berth_topology *t, berth_llm_cluster **out);
+void berth_llm_cluster_retain(berth_llm_cluster *c);
+void berth_llm_cluster_release(berth_llm_cluster *c); /* NULL is fine */
+int32_t berth_llm_cluster_size(const berth_llm_cluster *c); /* GPUs */
+/** @return how many groups, in order of the GPUs */
+int32_t berth_llm_cluster_groups(const berth_llm_cluster *c, const berth_llm_gpus **groups);
+/** That of berth_llm_cluster_of; else a new one: a switch in each machine (links of the GPUs), one
+ *  between the machines. @return BERTH_OK, BERTH_EINVAL (too many devices), BERTH_ENOMEM,
+ *  BERTH_EINTERRUPT */
+berth_status berth_llm_cluster_topology(const berth_llm_cluster *c, berth_topology **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -52,6 +52,11 @@ return {
     { "vocab", "tokens of the vocabulary" },
     { "weights", "array of weights outside the layers" },
   },
+  llm_cluster = {
+    { "gpus", "how many in all" },
+    { "groups", "array of alike GPUs: name, count, per_machine, domain, memory, flops, "
+      .. "memory_bandwidth, link, link_latency, nic, nic_latency" },
+  },
   ramp = {
     { "compat", "true: as the published simulator has it" },
     { "options", "table of all options, with which berth.ramp makes the same again" },

@@ -28,4 +28,20 @@ function llm.model(what)
   return core.llm_new(what)
 end
 
+--- A cluster of GPUs.
+-- @tparam string|table|topology what "64xH100"; "2x8xA100-80GB": machines of 8; "8xA100+8xH100";
+--  or options: gpu, gpus and further ones of docs/llm.md; or a topology
+-- @treturn[1] cluster name, gpus, groups (array: name, count, per_machine, memory, link, nic, ...);
+--  c:topology()
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.cluster "64xH100")
+function llm.cluster(what)
+  if type(what) == "string" then return core.llm_cluster_parse(what) end
+  if core.kind(what) == "topology" then return core.llm_cluster_of(what) end
+  options.expect(what, "table", "berth.llm.cluster: cluster")
+  return core.llm_cluster_new(what)
+end
+
 return llm

@@ -8,6 +8,13 @@ typedef struct bl_llm_box {
   berth_llm *llm;
 } bl_llm_box;
 
-extern const bl_class bl_llm_class;
+typedef struct bl_llm_cluster_box {
+  berth_llm_cluster *cluster;
+} bl_llm_cluster_box;
+
+extern const bl_class bl_llm_class, bl_llm_cluster_class;
+
+/** Pushes the box on the top, or nil, message, code. */
+int bl_give_llm(lua_State *L, const char *fn, berth_status st);
 
 #endif

@@ -7,8 +7,7 @@ BL_SELF(self, berth_llm, bl_llm_class)
 
 const bl_table bl_llm_model_tables[] = { berth_llm_shapes_table, NULL };
 
-/* [-0, +1] Pushes the box, or nil, message, code. */
-static int give(lua_State *L, const char *fn, berth_status st) {
+int bl_give_llm(lua_State *L, const char *fn, berth_status st) {
   return st == BERTH_OK ? 1 : bl_refused(L, fn, st);
 }
 
@@ -20,7 +19,7 @@ static int parse(lua_State *L) {
   luaL_checktype(L, 2, LUA_TSTRING);
   const char *text = lua_tolstring(L, 2, &len);
   bl_llm_box *box = bl_new(L, &bl_llm_class, sizeof *box);
-  return give(L, w.fn, berth_llm_parse(bl_ctx(L), name, text, len, &box->llm));
+  return bl_give_llm(L, w.fn, berth_llm_parse(bl_ctx(L), name, text, len, &box->llm));
 }
 
 /* llm_new(shapes): by hand. */
@@ -31,7 +30,7 @@ static int by_hand(lua_State *L) {
   bl_need_table(L, 1, &w, "shapes");
   bl_take_options(L, 1, &w, bl_llm_model_tables, &s);
   bl_llm_box *box = bl_new(L, &bl_llm_class, sizeof *box);
-  return give(L, w.fn, berth_llm_new(bl_ctx(L), &s, &box->llm));
+  return bl_give_llm(L, w.fn, berth_llm_new(bl_ctx(L), &s, &box->llm));
 }
 
 /* ---- fields ---- */

@@ -21,6 +21,7 @@ local skipped = {
   berth_deploy_retain = "a box owns its problem",
   berth_expansion_piece = "of the replay in C; Lua has the tensors",
   berth_index_least = "for operations in C, which refuse what is too small",
+  berth_llm_cluster_retain = "a box owns its cluster",
   berth_llm_retain = "a box owns its model",
   berth_lp_retain = "Lua gets a copy",
   berth_pacml_decide = "berth_pacml_decide_on does it without a block, too",
