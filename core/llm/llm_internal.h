@@ -43,4 +43,12 @@ void berth_i_llm_note(berth_i_llm_draft *d, const char *format, ...) BERTH_PRINT
  *  BERTH_ENOMEM */
 berth_status berth_i_llm_make(berth_ctx *ctx, berth_i_llm_draft *d, berth_llm **out);
 
+/* Whether weights are sharded by FSDP: in FP32, with the optimiser. */
+static inline bool berth_i_llm_is_fsdp(const berth_llm_plan *p) {
+  return p->framework == BERTH_LLM_FSDP || p->framework == BERTH_LLM_TORCHTITAN;
+}
+static inline bool berth_i_llm_is_v(const berth_llm_plan *p) {
+  return p->schedule == BERTH_LLM_ZB_V || p->schedule == BERTH_LLM_DUALPIPE_V;
+}
+
 #endif

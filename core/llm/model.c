@@ -1,4 +1,4 @@
-/* Models: layers of kinds, kinds of weights. A layer is of a variant (experts, window, index: bits);
+/* Models: layers of kinds, kinds of weights. A layer is of a variant (experts, window, index);
  * layers of one variant are one kind, so a model has at most eight. All that is counted or split
  * later is the list of weights. */
 #include "llm_internal.h"
@@ -188,8 +188,8 @@ static void add_experts(list *l, const berth_i_llm_draft *d, const berth_llm_kin
 static void add_layer(list *l, const berth_i_llm_draft *d, const berth_llm_kind *k, bool sinks) {
   static const char *const dense[] = { "gate", "up", "down" };
   const berth_llm_shapes *s = &d->s;
-  int32_t norms = s->layer_norms + (k->experts ? d->moe_norms : 0);
-  add(l, "norms", 1, s->hidden, norms * (s->norm_bias ? 2 : 1), BERTH_LLM_NORM, BERTH_LLM_WHOLE);
+  add(l, "norms", 1, s->hidden, k->norms * (s->norm_bias ? 2 : 1), BERTH_LLM_NORM,
+      BERTH_LLM_WHOLE);
   if (k->kv_rank) add_latent(l, d, k);
   else add_heads(l, d, k);
   if (k->index_heads) add_index(l, d, k);
@@ -271,6 +271,7 @@ static berth_llm_kind kind_of(const berth_i_llm_draft *d, int v, bool *sinks) {
   }
   k.index_top = s->index_top; /* also where the choice is another layer's */
   k.ffn = !moe || s->with_dense ? s->ffn : 0;
+  k.norms = s->layer_norms + (moe ? d->moe_norms : 0);
   if (!moe) return k;
   k.experts = s->experts;
   k.top = s->top;

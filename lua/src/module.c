@@ -38,7 +38,7 @@ static const bl_class *const classes[] = {
           X(exec) X(clairvoyant) X(sfb) X(analyse) X(deploy) X(nn_array) X(nn_list) X(nn_op)      \
               X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead)    \
                   X(cluster) X(gang) X(elastic) X(ps) X(ps_run) X(ps_policy) X(pdors) X(decide) \
-                      X(llm) X(llm_cluster)
+                      X(llm) X(llm_cluster) X(llm_plan)
 #define DECLARE(name) extern const luaL_Reg bl_##name##_functions[];
 FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,
@@ -73,7 +73,7 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("topology.two_level", two_level) X("topology.groups", topology_groups) \
   X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
   X("fit_collective", fit) X("llm.model", llm_model) \
-  X("llm.cluster", llm_cluster)
+  X("llm.cluster", llm_cluster) X("llm.plan", llm_plan) X("llm.memory", llm_plan)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

@@ -92,6 +92,7 @@ typedef struct berth_llm_kind {
   int32_t ffn;                          /* dense MLP; 0: none */
   int32_t experts, top, expert_ffn, shared_ffn;
   int gated;
+  int32_t norms;                        /* of the width of the residual stream */
   const berth_llm_weight *weights;      /* [n_weights] */
   int32_t n_weights;
   double parameters, active;            /* of one layer; active: without experts not used */
@@ -185,6 +186,100 @@ int32_t berth_llm_cluster_groups(const berth_llm_cluster *c, const berth_llm_gpu
  *  between the machines. @return BERTH_OK, BERTH_EINVAL (too many devices), BERTH_ENOMEM,
  *  BERTH_EINTERRUPT */
 berth_status berth_llm_cluster_topology(const berth_llm_cluster *c, berth_topology **out);
+
+/* ---- plans ---- */
+
+typedef enum berth_llm_schedule {
+  BERTH_LLM_SCHEDULE_AUTO, BERTH_LLM_GPIPE, BERTH_LLM_1F1B, BERTH_LLM_INTERLEAVED,
+  BERTH_LLM_ZB_H1, BERTH_LLM_ZB_V, BERTH_LLM_DUALPIPE_V
+} berth_llm_schedule;
+typedef enum berth_llm_recompute {
+  BERTH_LLM_RECOMPUTE_NONE, BERTH_LLM_SELECTIVE, BERTH_LLM_FULL
+} berth_llm_recompute;
+typedef enum berth_llm_dtype { BERTH_LLM_BF16, BERTH_LLM_FP16, BERTH_LLM_FP8 } berth_llm_dtype;
+typedef enum berth_llm_optimizer { BERTH_LLM_ADAM, BERTH_LLM_SGD } berth_llm_optimizer;
+typedef enum berth_llm_training {
+  BERTH_LLM_PRETRAIN, BERTH_LLM_FINETUNE, BERTH_LLM_LORA
+} berth_llm_training;
+typedef enum berth_llm_framework {
+  BERTH_LLM_MEGATRON, BERTH_LLM_DEEPSPEED, BERTH_LLM_FSDP, BERTH_LLM_TORCHTITAN
+} berth_llm_framework;
+typedef enum berth_llm_choice { BERTH_LLM_AUTO, BERTH_LLM_OFF, BERTH_LLM_ON } berth_llm_choice;
+typedef enum berth_llm_gradients {
+  BERTH_LLM_GRADIENTS_AUTO, BERTH_LLM_GRADIENTS_FP32, BERTH_LLM_GRADIENTS_BF16
+} berth_llm_gradients;
+
+/** How training is split over GPUs. What is 0, -1 or AUTO is filled by berth_llm_plan_fill. GPUs
+ *  are numbered by tp, then cp, dp, pp. */
+typedef struct berth_llm_plan {
+  int32_t tp, cp, pp;        /* tensor, context and pipeline parallelism; default 1 */
+  int32_t dp;                /* 0: the GPUs that are left */
+  int32_t ep, etp;           /* experts over GPUs, tensor parallelism within an expert; default 1 */
+  int32_t vp;                /* model chunks of a stage; default 1; 2 for the V schedules */
+  berth_llm_schedule schedule;
+  int32_t micro_batch;       /* sequences; default 1 */
+  int32_t global_batch;      /* sequences; 0: dp * micro_batch * 4 pp */
+  int32_t seq;               /* tokens of a sequence; default 4096 */
+  const int32_t *stages;     /* [n_stages] layers of each chunk in pipeline order; NULL: even */
+  int32_t n_stages;
+  int embedding_as_layer;    /* 1: the even split counts embedding and head as a layer each */
+  berth_llm_choice sequence_parallel;
+  int32_t zero;              /* -1: by the framework */
+  berth_llm_choice reshard;  /* zero 3: weights are dropped after the forward pass */
+  berth_llm_recompute recompute;
+  int32_t recompute_layers;  /* of each chunk, with FULL; 0: all */
+  int offload;               /* 1: optimiser states are in the machine's memory */
+  int flash;                 /* 1 (default): attention never stores its scores */
+  int dropout;               /* 1: masks are stored */
+  berth_llm_dtype dtype;
+  berth_llm_optimizer optimizer;
+  berth_llm_gradients gradients;
+  int overlap_grad, overlap_gather, overlap_tp, overlap_p2p; /* of the step time; default 1 */
+  berth_llm_training training;
+  int32_t lora_rank;         /* default 16 */
+  berth_llm_framework framework;
+  double runtime;            /* bytes of runtime, NCCL and allocator; -1: by the framework */
+} berth_llm_plan;
+berth_llm_plan berth_llm_plan_default(void);
+const berth_option_table *berth_llm_plan_table(void);
+
+/** Fills what is open by what a practitioner would choose, and checks the plan.
+ *  @return BERTH_OK, BERTH_EINVAL (what does not fit together, with the numbers) */
+berth_status berth_llm_plan_fill(const berth_llm *m, const berth_llm_cluster *c,
+                                 berth_llm_plan *plan);
+
+/* ---- memory ---- */
+
+/** Bytes of a GPU of one pipeline stage. */
+typedef struct berth_llm_memory {
+  int32_t layers;      /* of the stage */
+  double in_flight;    /* layers whose activations are stored at the peak, micro-batches counted */
+  double weights, gradients, optimizer;
+  double activations;  /* stored from forward to backward */
+  double working;      /* of one layer's backward pass, with what is recomputed for it */
+  double logits;       /* of the head; 0 but in the last stage */
+  double buffers;      /* gathered weights and gradients that are not yet reduced */
+  double runtime;
+  double total, limit; /* limit: what the stage's smallest GPU has */
+} berth_llm_memory;
+
+/**
+ * Memory of each stage of a filled plan, in closed form.
+ *
+ * @param out [pp]
+ * @return BERTH_OK, BERTH_EINVAL (the plan does not fit model or cluster), BERTH_ENOMEM
+ *
+ * Source: Korthikanti et al. 2022, sec. 4; ZeRO (Rajbhandari et al. 2020). Extended to grouped
+ * heads, latent attention, gated MLPs and experts; frameworks differ as docs/llm.md says.
+ * O(layers + stages)
+ */
+berth_status berth_llm_memory_of(const berth_llm *m, const berth_llm_cluster *c,
+                                 const berth_llm_plan *plan, berth_llm_memory *out);
+/** Bytes that a layer of a kind stores for one micro-batch on a GPU, and those of all its
+ *  activations at once, as recomputation for its backward pass needs them.
+ *  @param kind from 0  @param stored, all may be NULL */
+berth_status berth_llm_layer_memory(const berth_llm *m, const berth_llm_plan *plan, int32_t kind,
+                                    double *stored, double *all);
 
 #ifdef __cplusplus
 }

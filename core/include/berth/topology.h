@@ -49,7 +49,8 @@ typedef struct berth_data_sheet {
 /** By name or another usual one ("A100-80GB"), whatever its case; NULL: none. */
 const berth_data_sheet *berth_device_sheet(const char *name);
 
-/** A device from its data sheet, docs/devices.md.  Names are case-sensitive.  @return BERTH_OK, BERTH_EINVAL (lists the names) */
+/** A device from its data sheet, docs/devices.md. Names are case-sensitive.
+ *  @return BERTH_OK, BERTH_EINVAL (lists the nearest names) */
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out);
 /** FLOP/s of a device in an arithmetic ("fp32" "bf16" ..., see berth_graph_builder_dtype()). A
  *  device whose type and flops are those of a preset has a rate for each arithmetic, or that of the

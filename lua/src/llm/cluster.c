@@ -5,6 +5,10 @@ BL_RELEASE(release, berth_llm_cluster_release)
 BL_SELF(self, berth_llm_cluster, bl_llm_cluster_class)
 BL_WHERE(where, "berth.llm.cluster");
 
+berth_llm_cluster *bl_check_llm_cluster(lua_State *L, int i, const bl_where *w) {
+  return ((bl_llm_cluster_box *)bl_check(L, i, &bl_llm_cluster_class, w->fn, "cluster"))->cluster;
+}
+
 const bl_table bl_llm_cluster_tables[] = { berth_llm_cluster_table, NULL };
 
 static bl_llm_cluster_box *box(lua_State *L) {
