@@ -25,7 +25,7 @@ static void set_defaults(void *out) {
 #define FIELD(name, kind) BERTH_I_OPTION(berth_llm_cluster_options, name, kind)
 #define SHEET .fallback = "by the data sheet"
 
-const berth_option_table *berth_llm_cluster_table(void) {
+const berth_option_table *berth_llm_cluster_option_table(void) {
   static const berth_option rows[] = {
     { FIELD(gpu, OTHER), .takes = "string", .fallback = "required",
       .text = "a GPU of docs/devices.md: H100, A100-40GB" },
@@ -96,7 +96,7 @@ static berth_status give(berth_llm_cluster *c, berth_status st, berth_llm_cluste
 berth_status berth_llm_cluster_new(berth_ctx *ctx, const berth_llm_cluster_options *opts,
                                    berth_llm_cluster **out) {
   if (!ctx || !opts || !out) return BERTH_EINVAL;
-  berth_status st = berth_options_check(ctx, berth_llm_cluster_table(), opts);
+  berth_status st = berth_options_check(ctx, berth_llm_cluster_option_table(), opts);
   if (st != BERTH_OK) return st;
   berth_llm_cluster *c = empty(ctx);
   return c ? give(c, add(ctx, c, opts), out) : BERTH_ENOMEM;

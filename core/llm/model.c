@@ -19,7 +19,7 @@ static void set_defaults(void *out) { *(berth_llm_shapes *)out = berth_llm_shape
 #define WIDTH(name, default_, ...) \
   { FIELD(name, WHOLE), .high = BERTH_I_LLM_WIDEST, .fallback = default_, .text = __VA_ARGS__ }
 
-const berth_option_table *berth_llm_shapes_table(void) {
+const berth_option_table *berth_llm_shapes_option_table(void) {
   static const berth_option rows[] = {
     { FIELD(layers, WHOLE), .low = 1, .high = MOST_LAYERS, .fallback = "required",
       .text = "how many layers" },
@@ -221,7 +221,7 @@ static berth_status fill(berth_ctx *ctx, berth_i_llm_draft *d) {
   for (int i = 0; i < 4; i++)
     if (needed[i].value <= 0)
       return berth_i_fail(ctx, BERTH_EINVAL, "%s is missing", needed[i].name);
-  berth_status st = berth_options_check(ctx, berth_llm_shapes_table(), s);
+  berth_status st = berth_options_check(ctx, berth_llm_shapes_option_table(), s);
   if (st != BERTH_OK) return st;
   if (!s->head_dim && s->hidden % s->heads)
     return berth_i_fail(ctx, BERTH_EINVAL, "hidden %d is no multiple of %d heads; give "

@@ -56,7 +56,7 @@ static const berth_choice *const on_off[] = {
 #define FIELD(name, kind) BERTH_I_OPTION(berth_llm_plan, name, kind)
 enum { MOST = 1 << 20 };
 
-const berth_option_table *berth_llm_plan_table(void) {
+const berth_option_table *berth_llm_plan_option_table(void) {
   static const berth_option rows[] = {
     { FIELD(tp, WHOLE), .low = 1, .high = MOST, .text = "tensor parallelism" },
     { FIELD(cp, WHOLE), .low = 1, .high = MOST, .text = "context parallelism" },
@@ -236,7 +236,7 @@ berth_status berth_llm_plan_fill(const berth_llm *m, const berth_llm_cluster *c,
   if (!m || !c || !plan) return BERTH_EINVAL;
   berth_ctx *ctx = m->pool.ctx;
   berth_llm_plan p = *plan;
-  berth_status st = berth_options_check(ctx, berth_llm_plan_table(), &p);
+  berth_status st = berth_options_check(ctx, berth_llm_plan_option_table(), &p);
   if (st == BERTH_OK) st = fill_gpus(ctx, berth_llm_cluster_size(c), &p);
   if (st != BERTH_OK) return st;
   fill_rest(&p);

@@ -55,7 +55,7 @@ typedef struct berth_llm_shapes {
   int sinks;                     /* 1: a learned logit for each head */
 } berth_llm_shapes;
 berth_llm_shapes berth_llm_shapes_default(void);
-const berth_option_table *berth_llm_shapes_table(void);
+const berth_option_table *berth_llm_shapes_option_table(void);
 
 typedef enum berth_llm_part {
   BERTH_LLM_ATTENTION, BERTH_LLM_MLP, BERTH_LLM_EXPERTS, BERTH_LLM_ROUTER, BERTH_LLM_SHARED,
@@ -163,7 +163,7 @@ typedef struct berth_llm_cluster_options {
   double oversubscription;  /* of the network above the machines; default 1 */
 } berth_llm_cluster_options;
 berth_llm_cluster_options berth_llm_cluster_default(void);
-const berth_option_table *berth_llm_cluster_table(void);
+const berth_option_table *berth_llm_cluster_option_table(void);
 
 typedef struct berth_llm_cluster berth_llm_cluster; /* immutable */
 
@@ -241,7 +241,7 @@ typedef struct berth_llm_plan {
   double runtime;            /* bytes of runtime, NCCL and allocator; -1: by the framework */
 } berth_llm_plan;
 berth_llm_plan berth_llm_plan_default(void);
-const berth_option_table *berth_llm_plan_table(void);
+const berth_option_table *berth_llm_plan_option_table(void);
 
 /** Fills what is open by what a practitioner would choose, and checks the plan.
  *  @return BERTH_OK, BERTH_EINVAL (what does not fit together, with the numbers) */

@@ -112,15 +112,23 @@ end
 
 local Memory = { __name = "berth.llm_memory" }
 
+-- Kinds that some stage has.
+local function kinds_of(r)
+  local out = {}
+  for _, kind in ipairs(llm.memory_kinds) do
+    local most = 0
+    for _, s in ipairs(r) do most = math.max(most, s[kind]) end
+    if most > 0 then out[#out + 1] = kind end
+  end
+  return out
+end
+
 function Memory.__tostring(r)
-  local head = { "stage", "layers" }
-  for _, kind in ipairs(llm.memory_kinds) do head[#head + 1] = kind end
-  head[#head + 1] = "total"
-  local rows = { head }
+  local kinds = kinds_of(r)
+  local rows = { options.join({ "stage", "layers", "total" }, kinds) }
   for i, s in ipairs(r) do
-    local row = { ("%d"):format(i), ("%d"):format(s.layers) }
-    for _, kind in ipairs(llm.memory_kinds) do row[#row + 1] = bytes(s[kind]) end
-    row[#row + 1] = bytes(s.total)
+    local row = { ("%d"):format(i), ("%d"):format(s.layers), bytes(s.total) }
+    for _, kind in ipairs(kinds) do row[#row + 1] = bytes(s[kind]) end
     rows[#rows + 1] = row
   end
   return summary(r) .. "\n" .. table.concat(align.lines(rows, {}), "\n")

@@ -9,7 +9,7 @@ berth_llm_cluster *bl_check_llm_cluster(lua_State *L, int i, const bl_where *w) 
   return ((bl_llm_cluster_box *)bl_check(L, i, &bl_llm_cluster_class, w->fn, "cluster"))->cluster;
 }
 
-const bl_table bl_llm_cluster_tables[] = { berth_llm_cluster_table, NULL };
+const bl_table bl_llm_cluster_tables[] = { berth_llm_cluster_option_table, NULL };
 
 static bl_llm_cluster_box *box(lua_State *L) {
   return bl_new(L, &bl_llm_cluster_class, sizeof(bl_llm_cluster_box));
@@ -30,7 +30,7 @@ static int from_options(lua_State *L) {
   int t = bl_option_table(L, 1, &where, bl_llm_cluster_tables);
   bl_need(L, bl_is_given(L, t, "gpu"), &where, "gpu");
   bl_need(L, bl_is_given(L, t, "gpus"), &where, "gpus");
-  bl_read_options(L, t, &where, berth_llm_cluster_table(), &o);
+  bl_read_options(L, t, &where, berth_llm_cluster_option_table(), &o);
   o.gpu = bl_get_string(L, t, &where, "gpu");
   bl_llm_cluster_box *b = box(L);
   return bl_give_llm(L, where.fn, berth_llm_cluster_new(bl_ctx(L), &o, &b->cluster));

@@ -9,7 +9,7 @@ berth_llm *bl_check_llm(lua_State *L, int i, const bl_where *w) {
   return ((bl_llm_box *)bl_check(L, i, &bl_llm_class, w->fn, "model"))->llm;
 }
 
-const bl_table bl_llm_model_tables[] = { berth_llm_shapes_table, NULL };
+const bl_table bl_llm_model_tables[] = { berth_llm_shapes_option_table, NULL };
 
 int bl_give_llm(lua_State *L, const char *fn, berth_status st) {
   return st == BERTH_OK ? 1 : bl_refused(L, fn, st);

@@ -1,7 +1,7 @@
 /* Plans and memory: functions of (model, cluster, plan), the plan a table of options. */
 #include "llm.h"
 
-const bl_table bl_llm_plan_tables[] = { berth_llm_plan_table, NULL };
+const bl_table bl_llm_plan_tables[] = { berth_llm_plan_option_table, NULL };
 
 /* [-0, +n] The plan at 3, filled for the model at 1 and the cluster at 2; `stages` is in scratch on
  * the stack. */
@@ -20,7 +20,7 @@ static int plan(lua_State *L) {
   berth_llm_plan p;
   berth_status st = read_plan(L, &w, &p);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  bl_push_options(L, berth_llm_plan_table(), &p);
+  bl_push_options(L, berth_llm_plan_option_table(), &p);
   if (!p.stages) return 1;
   bl_push_counts(L, p.n_stages, p.stages);
   lua_setfield(L, -2, "stages");
