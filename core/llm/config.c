@@ -19,7 +19,7 @@ enum {
 };
 static const struct { const char *names; int32_t low, high; } numbers[N_NUMBERS] = {
   [LAYERS] = { "num_hidden_layers n_layer n_layers num_layers", 1, 100000 },
-  [HIDDEN] = { "hidden_size n_embd d_model", 1, 500000000 },
+  [HIDDEN] = { "hidden_size n_embd d_model", 1, 100000000 },
   [FFN] = { "intermediate_size ffn_dim n_inner ffn_hidden_size", 0, 500000000 },
   [HEADS] = { "num_attention_heads n_head n_heads", 1, BERTH_I_LLM_WIDEST },
   [KV_HEADS] = { "num_key_value_heads num_kv_heads", 1, BERTH_I_LLM_WIDEST },
@@ -270,6 +270,11 @@ static berth_status read_member(reader *r, value v) {
 }
 
 static int32_t number(const reader *r, int k) { return r->number[k] > 0 ? r->number[k] : 0; }
+/* What is too large is refused later, as any width is. */
+static int32_t times(int32_t a, int32_t b) {
+  int64_t x = (int64_t)a * b;
+  return x < INT32_MAX ? (int32_t)x : INT32_MAX;
+}
 static bool flag(const reader *r, int k, bool otherwise) {
   return r->flag[k] == BERTH_NONE ? otherwise : r->flag[k] != 0;
 }
@@ -384,7 +389,7 @@ static void set_experts(reader *r) {
   s->top = number(r, TOP);
   s->expert_ffn = number(r, EXPERT_FFN) ? number(r, EXPERT_FFN) : s->ffn;
   s->shared_ffn = number(r, SHARED_FFN) ? number(r, SHARED_FFN)
-                                        : number(r, SHARED) * s->expert_ffn;
+                                        : times(number(r, SHARED), s->expert_ffn);
   if (is(r, T_SHARED_ONE)) s->shared_ffn = s->expert_ffn;
   s->shared_gate = is(r, T_SHARED_GATE);
   s->with_dense = r->flag[MOE_BLOCK] == 1; /* beside it, with norms of its own */
@@ -451,7 +456,7 @@ static void set_draft(reader *r) {
   s->heads = number(r, HEADS);
   s->vocab = number(r, VOCAB);
   s->ffn = number(r, FFN);
-  if (!s->ffn) s->ffn = number(r, EXPANSION) * s->hidden;
+  if (!s->ffn) s->ffn = times(number(r, EXPANSION), s->hidden);
   s->gated = is_gated(r, known);
   s->tied = flag(r, TIED, is(r, T_TIED));
   s->layer_norms = is(r, T_NORMS4) ? 4 : 2;

@@ -23,7 +23,7 @@ const berth_option_table *berth_llm_shapes_option_table(void) {
   static const berth_option rows[] = {
     { FIELD(layers, WHOLE), .low = 1, .high = MOST_LAYERS, .fallback = "required",
       .text = "how many layers" },
-    { FIELD(hidden, WHOLE), .low = 1, .high = 5e8, .fallback = "required",
+    { FIELD(hidden, WHOLE), .low = 1, .high = 1e8, .fallback = "required",
       .text = "width of the residual stream" },
     { FIELD(heads, WHOLE), .low = 1, .high = BERTH_I_LLM_WIDEST, .fallback = "required",
       .text = "attention heads" },

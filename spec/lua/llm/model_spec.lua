@@ -118,6 +118,8 @@ describe("a config.json", function()
     refused({ vocab_size = "none" }, "parse", 'has no "vocab_size"')
     refused({ num_experts = 4, num_local_experts = 8, num_experts_per_tok = 2 }, "parse",
       "contradicts")
+    refused({ num_experts = 4, num_experts_per_tok = 2, n_shared_experts = 1000,
+      moe_intermediate_size = 500000000 }, "parse", "option shared_ffn is")
     refused({ num_key_value_heads = 3 }, "parse", "no multiple of 3 kv_heads")
   end)
 
