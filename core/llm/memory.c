@@ -268,11 +268,12 @@ static void add_chunk(const berth_llm *m, const berth_llm_plan *p, int32_t s, in
 /* ---- buffers and logits ---- */
 
 /* Bytes a logit: BF16, and FP32 whose softmax and gradient are in place; PyTorch's own loss has
- * these apart, and the gradient in BF16. torchtitan's pipeline keeps the outputs of all
- * micro-batches. */
+ * these apart, and the gradient in BF16; a fused loss has BF16 logits and their gradient alone.
+ * torchtitan's pipeline keeps the outputs of all micro-batches. */
 static double logits_of(const berth_llm *m, const berth_llm_plan *p, double flight) {
   bool own = berth_i_llm_is_fsdp(p);
-  double each = own ? 2 * HALF + 2 * SINGLE : HALF + SINGLE,
+  double each = p->fused_loss == BERTH_LLM_ON ? 2 * HALF : own ? 2 * HALF + 2 * SINGLE
+                                                                : HALF + SINGLE,
          n = tokens_of(p) * padded_vocab(m, p) / p->tp;
   double kept = p->schedule == BERTH_LLM_GPIPE ? SINGLE * (flight - 1) : 0;
   if (p->framework == BERTH_LLM_TORCHTITAN && p->pp > 1) kept = HALF * (double)micro_batches(p);

@@ -90,6 +90,8 @@ const berth_option_table *berth_llm_plan_option_table(void) {
     { FIELD(offload, FLAG), .text = "optimiser states are in the machine's memory" },
     { FIELD(flash, FLAG), .text = "attention never stores its scores" },
     { FIELD(dropout, FLAG), .text = "masks of dropout are stored" },
+    { FIELD(fused_loss, CHOICE), .choices = on_off,
+      .text = "one kernel computes the loss from BF16 logits; auto: with fsdp" },
     { FIELD(dtype, CHOICE), .choices = dtypes, .text = "arithmetic of matrix products" },
     { FIELD(optimizer, CHOICE), .choices = optimizers, .text = "what updates the weights" },
     { FIELD(gradients, CHOICE), .choices = gradient_types, .text = "type of stored gradients" },
@@ -148,6 +150,8 @@ static void fill_rest(berth_llm_plan *p) {
                                                                             : BERTH_LLM_OFF;
   if (p->zero < 0) p->zero = p->dp * p->cp == 1 ? 0 : berth_i_llm_is_fsdp(p) ? 3 : 1;
   if (!p->reshard) p->reshard = p->pp > 1 ? BERTH_LLM_OFF : BERTH_LLM_ON;
+  if (!p->fused_loss)
+    p->fused_loss = p->framework == BERTH_LLM_FSDP ? BERTH_LLM_ON : BERTH_LLM_OFF;
   if (!p->gradients)
     p->gradients = p->framework == BERTH_LLM_DEEPSPEED ? BERTH_LLM_GRADIENTS_BF16
                                                        : BERTH_LLM_GRADIENTS_FP32;

@@ -1,6 +1,7 @@
--- Memory by berth.llm against measured memory: BLOOM's sweeps and torchtitan's tables.
--- usage: llm_memory.lua [DIR] [--rows]     DIR has bloom_sweeps.csv and torchtitan_h100.csv
---        (default ../shared/data/measured); --rows prints each row
+-- Memory by berth.llm against measured memory: BLOOM's sweeps and torchtitan's tables; and whether
+-- what ran (vTrain, Mosaic) is said to fit, and what ran out of memory (BLOOM) is not.
+-- usage: llm_memory.lua [DIR] [--rows]     DIR has the CSV files (default ../shared/data/measured);
+--        --rows prints each row
 -- How rows are read: docs/llm.md, "How good is it". What is left out is counted by reason.
 local berth = require "berth"
 
@@ -61,9 +62,8 @@ local function bloom_measured(r)
   return gb
 end
 
-local function bloom(r)
-  local measured, why = bloom_measured(r)
-  if not measured then return nil, why end
+-- The answer of berth.llm.memory for a row.
+local function bloom_memory(r)
   local line, shape = tonumber(r.line), shape_at(tonumber(r.line))
   local dp, tp, pp = tonumber(r.DP), tonumber(r.TP), tonumber(r.PP)
   if line == 648 then dp = 4 elseif line >= 658 and line <= 660 then dp = 1 end
@@ -80,8 +80,16 @@ local function bloom(r)
     global_batch = tonumber(r.GBS) or 2048, recompute = "full", flash = false, dropout = true,
     framework = "deepspeed", zero = 1, gradients = late and "fp32" or "bf16",
     embedding_as_layer = late and (layers + 2) % pp == 0 }
-  local m = assert(berth.llm.memory(model, ("%dxA100-80GB"):format(dp * tp * pp), plan))
-  return math.max(m[1].total, m[pp].total), measured * 1e9, "line " .. line
+  -- a batch that is no multiple goes down to one
+  plan.global_batch = plan.global_batch - plan.global_batch % (dp * plan.micro_batch)
+  return assert(berth.llm.memory(model, ("%dxA100-80GB"):format(dp * tp * pp), plan))
+end
+
+local function bloom(r)
+  local measured, why = bloom_measured(r)
+  if not measured then return nil, why end
+  local m = bloom_memory(r)
+  return math.max(m[1].total, m[#m].total), measured * 1e9, "line " .. r.line
 end
 
 -- ---- torchtitan ---------------------------------------------------------------------------------
@@ -109,6 +117,49 @@ local function torchtitan(r)
   local model = assert(berth.llm.model(MODELS[r.model]))
   local m = assert(berth.llm.memory(model, r.gpus .. "xH100-96GB", plan))
   return m[m.worst].total, gib * 2 ^ 30, ("%s %s"):format(r.model, text)
+end
+
+-- ---- rows that ran ------------------------------------------------------------------------------
+
+local function vtrain(r)
+  local tp, pp = tonumber(r["tensor parallelism"]), tonumber(r["pipeline parallelism"])
+  local dp = tonumber(r["data parallelism"])
+  local model = assert(berth.llm.model { layers = tonumber(r["# layers"]),
+    hidden = tonumber(r["hidden size"]), heads = tonumber(r["attention heads"]), vocab = 50257,
+    gated = false, tied = true, qkv_bias = true, out_bias = true, mlp_bias = true,
+    norm_bias = true, positions = 2048 })
+  return assert(berth.llm.memory(model, ("%dxA100"):format(tp * pp * dp), { tp = tp, pp = pp,
+    dp = dp, micro_batch = tonumber(r["micro batch"]), global_batch = tonumber(r["global batch"]),
+    seq = 2048, recompute = "full", flash = false, dropout = true, framework = "deepspeed",
+    dtype = "fp16" }))
+end
+
+-- Width, heads, layers.
+local MPT = { ["125m"] = { 768, 12, 12 }, ["350m"] = { 1024, 16, 24 }, ["760m"] = { 1536, 12, 24 },
+  ["1b"] = { 2048, 16, 24 }, ["3b"] = { 2560, 20, 32 }, ["7b"] = { 4096, 32, 32 },
+  ["13b"] = { 5120, 40, 40 }, ["30b"] = { 7168, 56, 48 }, ["70b"] = { 8192, 64, 80 } }
+
+local function mosaic(r)
+  local s, seq = MPT[r.Model], tonumber(r["SeqLen (T)"])
+  local model = assert(berth.llm.model { layers = s[3], hidden = s[1], heads = s[2], vocab = 50368,
+    gated = false, tied = true, positions = seq })
+  local gpu = r.GPU:find "40" and "A100-40GB" or r.GPU:find "a100" and "A100" or "H100"
+  return assert(berth.llm.memory(model, r["# GPUs"] .. "x" .. gpu, { seq = seq,
+    micro_batch = tonumber(r.MicroBatchSize), global_batch = tonumber(r.GlobalBatchSize),
+    framework = "fsdp", zero = r["Sharding Strategy"] == "FULL_SHARD" and 3 or 2,
+    recompute = r["Activation Checkpointing"] == "True" and "full" or "none" }))
+end
+
+-- How many of the rows are said to fit, and the largest share of a GPU's memory.
+local function fitting(name, what, rows, value)
+  local fit, most = 0, 0
+  for _, r in ipairs(rows) do
+    local m = value(r)
+    fit = fit + (m.fits and 1 or 0)
+    most = math.max(most, m[m.worst].total / m[m.worst].limit)
+  end
+  print(("%s rows that %s %d, said to fit %d, at most %.0f %% of the memory"):format(name, what,
+    #rows, fit, 100 * most))
 end
 
 -- ---- report -------------------------------------------------------------------------------------
@@ -147,3 +198,10 @@ end)
 report("torchtitan_h100.csv, others", titan, torchtitan, function(r)
   return r.model ~= "8B" or r.recompute ~= "selective"
 end)
+local failed = {}
+for _, r in ipairs(rows_of "bloom_sweeps.csv") do
+  if r.file:find "prequel" and r.Mem == "OOM" then failed[#failed + 1] = r end
+end
+fitting("bloom_sweeps.csv", "ran out of memory", failed, bloom_memory)
+fitting("vtrain_multi_a100.csv", "ran", rows_of "vtrain_multi_a100.csv", vtrain)
+fitting("mosaic_fsdp.csv", "ran", rows_of "mosaic_fsdp.csv", mosaic)

@@ -231,6 +231,7 @@ typedef struct berth_llm_plan {
   int offload;               /* 1: optimiser states are in the machine's memory */
   int flash;                 /* 1 (default): attention never stores its scores */
   int dropout;               /* 1: masks are stored */
+  berth_llm_choice fused_loss; /* the gradient of logits is computed in their place */
   berth_llm_dtype dtype;
   berth_llm_optimizer optimizer;
   berth_llm_gradients gradients;

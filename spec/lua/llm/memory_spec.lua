@@ -164,6 +164,9 @@ describe("memory of a stage", function()
     near(2 * (4 * layer + 128 * 64 + 64), r[2].weights)
     assert.equal(0, r[1].logits)
     near(6 * 4096 * 128, r[2].logits)
+    local function logits(opts) return memory("1xA100", opts)[1].logits / (4096 * 128) end
+    assert.same({ 12, 4, 4 }, { logits { framework = "torchtitan" }, logits { framework = "fsdp" },
+      logits { fused_loss = "on" } })
   end)
 
   it("splits layers that do not divide", function()
