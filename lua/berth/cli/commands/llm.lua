@@ -10,8 +10,8 @@ local schema = require "berth.base.schema"
 
 -- Options of berth.llm.plan under their own names; --batch is global_batch.
 local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as_layer "
-  .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype optimizer "
-  .. "gradients training lora_rank framework runtime"
+  .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype "
+  .. "optimizer gradients training lora_rank framework runtime"
 
 local command = {
   name = "llm", use = "llm memory CONFIG --gpus CLUSTER [options]", least = 2, most = 2,
