@@ -1,4 +1,5 @@
-# berth. Targets: all (default), check, lint, bench, install, env, docs, clean. Variables: CC CFLAGS PREFIX DESTDIR LUA LUA_INCDIR BUILD.
+# berth. Targets: all (default), lib, module, test-programs, check, lint, bench, install, env, docs, clean.
+# Variables: CC CFLAGS PREFIX DESTDIR LUA LUA_INCDIR BUILD V.
 #
 # LUA names the interpreter whose ABI the module is built for: lua5.4 (default), lua5.1 or luajit (both the 5.1 ABI). Each ABI
 # has its own folder below $(BUILD), so that one tree serves all.
@@ -49,6 +50,9 @@ TEST_C   = $(sort $(wildcard spec/c/*/*.c))
 C_FILES  = $(sort $(wildcard $(addsuffix /*.[ch],core/* core/*/* lua/src lua/src/* spec/c spec/c/* spec/fuzz examples/c)))
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
+# Commands are shown by one word and a file; V=1 shows them whole.
+say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "$(1) $(2)" && ))
+
 # Linked into every product; CI sets it to the sanitizers.
 SANITIZE ?=
 # Of test programs: most of their time is in the library, which is compiled as above.
@@ -56,44 +60,45 @@ SPEC_CFLAGS   ?= $(CFLAGS)
 SPEC_SANITIZE ?= $(SANITIZE)
 
 all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE) $(MPI_MODULE)
+	$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,@echo 'built; to use it in this shell: eval "$$(make -s env)"')
 lib: $(LIB_A) $(LIB_SO)
 module: $(MODULE) $(READLINE) $(MPI_MODULE)
 
 $(BUILD)/core/extern/%.o: core/extern/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LIBS_C) -c $< -o $@
+	$(call say,CC,$<)$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) $(LIBS_C) -c $< -o $@
 $(BUILD)/core/%.o: core/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
+	$(call say,CC,$<)$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -c $< -o $@
 $(BUILD)/$(ABI)/obj/%.o: lua/src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -Ilua/src $(LUA_FLAGS) $(EDIT_C) $(if $(filter %/base/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
+	$(call say,CC,$<)$(CC) $(BASE) $(WARN) $(CFLAGS) $(SANITIZE) -Ilua/src $(LUA_FLAGS) $(EDIT_C) $(if $(filter %/base/mpi.o,$@),$(shell $(PKG) --cflags ompi-c)) -c $< -o $@
 
 $(LIB_A): $(CORE_OBJ)
-	rm -f $@ && $(AR) rcs $@ $^
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 # Only what a public header declares is exported.
 $(BUILD)/exports.map: $(HEADERS)
 	@mkdir -p $(@D)
-	{ echo '{ global:'; sed -n 's/.*\b\(berth_[a-z0-9_]*\)(.*/\1;/p' $(HEADERS) | grep -v _fn | sort -u; echo 'local: *; };'; } > $@
+	@{ echo '{ global:'; sed -n 's/.*\b\(berth_[a-z0-9_]*\)(.*/\1;/p' $(HEADERS) | grep -v _fn | sort -u; echo 'local: *; };'; } > $@
 $(LIB_SO): $(CORE_OBJ) $(BUILD)/exports.map
-	$(CC) -shared $(SANITIZE) -Wl,-soname,$(@F) -Wl,--version-script,$(BUILD)/exports.map $(LDFLAGS) -o $@ $(CORE_OBJ) $(LIBS)
-	ln -sf $(@F) $(BUILD)/libberth.so
+	$(call say,LD,$@)$(CC) -shared $(SANITIZE) -Wl,-soname,$(@F) -Wl,--version-script,$(BUILD)/exports.map $(LDFLAGS) -o $@ $(CORE_OBJ) $(LIBS)
+	@ln -sf $(@F) $(BUILD)/libberth.so
 # The module carries the library in itself and is not linked to liblua. It stays loaded: a closing LuaJIT unloads modules before the
 # last finalisers have run.
 $(MODULE): $(LUA_OBJ) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-z,nodelete $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
+	$(call say,LD,$@)$(CC) -shared -Wl,-z,nodelete $(SANITIZE) $(LIBFLAG) -o $@ $(LUA_OBJ) $(LIB_A) $(LIBS)
 $(BUILD)/$(ABI)/berth/readline.so: $(BUILD)/$(ABI)/obj/base/readline.o
 	@mkdir -p $(@D)
-	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
+	$(call say,LD,$@)$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs libedit)
 $(BUILD)/$(ABI)/berth/mpi.so: $(BUILD)/$(ABI)/obj/base/mpi.o
 	@mkdir -p $(@D)
-	$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs ompi-c)
+	$(call say,LD,$@)$(CC) -shared $(SANITIZE) $(LIBFLAG) -o $@ $< $(shell $(PKG) --libs ompi-c)
 
 # Made anew every time: it holds PREFIX.
 $(BUILD)/berth.pc: FORCE
 	@mkdir -p $(@D)
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: berth' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: berth' \
 	  'Description: places, partitions, simulates and schedules distributed machine-learning graphs' 'Version: $(VERSION)' \
 	  'Libs: -L$${libdir} -lberth' 'Libs.private: $(LIBS)' \
 	  'Cflags: -I$${includedir}' > $@
@@ -105,15 +110,15 @@ $(BUILD)/null_calls.h: scripts/tools/null_calls.lua scripts/tools/headers.lua $(
 $(BUILD)/spec/base/null_objects: $(BUILD)/null_calls.h
 $(BUILD)/spec/%: spec/c/%.c $(wildcard spec/c/*.h spec/c/*/*.h) $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(SPEC_CFLAGS) $(SPEC_SANITIZE) -Ispec/c -I$(BUILD) $(JSON_C) -o $@ $< $(LIB_A) $(LIBS)
+	$(call say,CC,$<)$(CC) $(filter-out -MMD -MP,$(BASE)) $(WARN) -Wno-unused-function $(SPEC_CFLAGS) $(SPEC_SANITIZE) -Ispec/c -I$(BUILD) $(JSON_C) -o $@ $< $(LIB_A) $(LIBS)
 test-programs: $(TEST_BIN)
 check: all
 	$(MAKE) test-programs
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	sh scripts/run-specs $(BUILD)
 lint:
-	luacheck -q lua scripts examples spec
-	awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, 100 at most"; n++ } END { exit n > 0 }' $(C_FILES)
+	@luacheck -q --formatter plain lua scripts examples spec
+	@awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, 100 at most"; n++ } END { exit n > 0 }' $(C_FILES)
 bench: all
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	scripts/bench/run
@@ -141,10 +146,13 @@ install: install-lib install-lua
 
 libs:
 	@echo '$(LIBS)'
+# A folder of its own for the command: scripts has a test and a size, too.
 env:
+	@mkdir -p $(BUILD)/bin && ln -sf $(CURDIR)/scripts/berth $(BUILD)/bin/berth
 	@echo 'export LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;"'
 	@echo 'export LUA_CPATH="$(abspath $(BUILD))/$(ABI)/?.so;;"'
 	@echo 'export BERTH_BUILD="$(abspath $(BUILD))"'
+	@echo 'export PATH="$(abspath $(BUILD))/bin:$$PATH"'
 docs:
 	scripts/docs $(BUILD)/docs
 clean:

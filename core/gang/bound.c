@@ -29,26 +29,25 @@ static void serve(fluid *f, const double *work, double until, double *sum) {
   }
 }
 
-berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out) {
-  if (!g || !c) return BERTH_EINVAL;
-  size_t n = (size_t)g->n;
-  fluid f = { 0 };
+berth_status berth_gang_bounds(berth_ctx *ctx, const berth_cluster *c, const int32_t *size,
+                               double gpus, berth_gang_bound *out) {
+  if (!ctx || !c || !out) return BERTH_EINVAL;
+  int32_t n_jobs = berth_cluster_jobs(c);
+  if (n_jobs > 0 && !size) return BERTH_EINVAL;
+  size_t n = (size_t)n_jobs;
+  fluid f = { .gpus = gpus };
   double jobs = 0, arrivals = 0, seconds = 0, means = 0, makespan = 0; /* all but the last: sums */
-  berth_i_pool scratch = berth_i_pool_empty(g->ctx);
-  if (g->o.rate || g->rule->speed)
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
-                        "gang: bounds: only for jobs that take the same time wherever they run");
-  if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
-    return berth_i_fail(g->ctx, BERTH_EINVAL,
-                        "gang: bounds: expected the cluster that it has decided for");
-  f.gpus = g->total;
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  if (!(gpus > 0 && gpus < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "gang: bounds: gpus is %g, expected a finite number above 0", gpus);
   f.left = berth_i_pool_alloc(&scratch, n, sizeof *f.left);
   f.moments = berth_i_pool_zalloc(&scratch, n, sizeof *f.moments);
   double *work = berth_i_pool_alloc(&scratch, n, sizeof *work);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK) goto done;
-  for (int32_t j = 0; j < g->n; j++) {
+  if ((st = berth_i_heap_init(ctx, &f.there, n_jobs, n)) != BERTH_OK) goto done;
+  for (int32_t j = 0; j < n_jobs; j++) {
     berth_job b;
     berth_job_record r;
     if ((st = berth_cluster_job(c, j, &b)) != BERTH_OK
@@ -58,7 +57,7 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
     /* 1. The fluid serves until the job arrives; its work is then there, too. */
     serve(&f, work, b.arrival, &means);
     f.now = fmax(f.now, b.arrival);
-    work[j] = f.left[j] = b.work * g->job[j].size;
+    work[j] = f.left[j] = b.work * size[j];
     if (work[j] > 0) berth_i_heap_push(&f.there, j, work[j]);
     else means += b.arrival;
     jobs++;
@@ -71,7 +70,7 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   *out = (berth_gang_bound){ NAN, fmax(makespan, f.now) };
   if (jobs > 0) out->mean_jct = fmax(seconds, means + seconds / 2 - arrivals) / jobs;
 done:
-  berth_i_heap_release(g->ctx, &f.there);
+  berth_i_heap_release(ctx, &f.there);
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -63,7 +63,7 @@ local berth = {
 -- Parts that not every program needs are loaded when they are first named; the module of each.
 local later = { execute = "exec", figure = "report.figure", cluster_report = "report.cluster" }
 for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "llm",
-    "models", "nn", "pacml", "pdors", "repl", "report" } do later[name] = name end
+    "models", "nn", "pacml", "pdors", "repl", "report", "schedule" } do later[name] = name end
 
 -- A misspelt name is an error, not nil; others are nil.
 local function check_name(self, name)

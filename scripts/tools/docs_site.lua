@@ -25,18 +25,20 @@ end
 
 -- ---- headers ------------------------------------------------------------------------------------
 
--- Parts of a doc comment: the text, the parameters, and what is returned.
+-- Parts of a doc comment: the text, the parameters, and what is returned. A tag may follow another
+-- on its line.
 local function parts_of(doc)
   local text, params, returns, to = {}, {}, nil, nil
-  for line in (doc .. "\n"):gmatch("(.-)\n") do
+  local plain = doc:gsub("@param%s*\n%s*", "@param "):gsub("%s+(@param%s)", "\n%1"):gsub("%s+(@return%s)", "\n%1")
+  for line in (plain .. "\n"):gmatch("(.-)\n") do
     local name, rest = line:match("^@param%s+(%S+)%s*(.*)")
-    local result = line:match("^@return%s+(.*)")
+    local result = line:match("^@return%s*(.*)")
     if name then
       to = { name = name, text = rest }
       params[#params + 1] = to
     elseif result then
-      returns = { text = result }
-      to = returns
+      to = { text = returns and returns.text .. " " .. result or result }
+      returns = to
     elseif line == "" then
       to = nil
       text[#text + 1] = ""
@@ -59,6 +61,13 @@ local function prose(text)
   return table.concat(out, "\n")
 end
 
+-- "---- nouns ----" on the first line is a heading.
+local function section(doc)
+  local line, rest = (doc .. "\n"):match("^%-%-+%s*(%w[^\n]*)\n(.*)$")
+  if not line then return prose(doc) end
+  return "<h2>" .. escape(line:match("^(.-)[%s%-*]*$")) .. "</h2>\n" .. prose(rest)
+end
+
 local function linked(text, at)
   return (escape(text):gsub("[%w_]+", function(word)
     return at[word] and ('<a href="%s.html#%s">%s</a>'):format(at[word], word, word)
@@ -66,7 +75,7 @@ local function linked(text, at)
 end
 
 local function entry(d, at)
-  if d.kind == "text" then return prose(d.doc) end
+  if d.kind == "text" then return section(d.doc) end
   local text, params, returns = parts_of(d.doc)
   local out = { ('<h3 id="%s"><code>%s</code></h3>'):format(d.name, d.name),
     "<pre>" .. linked(d.text, at) .. "</pre>", prose(text) }
@@ -91,7 +100,13 @@ function site.header(name, list, at)
   return page("berth/" .. name .. ".h", table.concat(out, "\n"))
 end
 
--- Writes the pages; gives { name, what } of each: what the first line of its comment says.
+-- The first sentence of a header's comment.
+local function sentence_of(text)
+  local flat = text:gsub("%s+", " ")
+  return flat:match("^(.-%.) ") or flat
+end
+
+-- Writes the pages; gives { path, title, what } of each.
 local function write_headers(out)
   local lists, at, found = {}, {}, {}
   local paths = source.lines "ls core/include/berth/*.h"
@@ -106,7 +121,7 @@ local function write_headers(out)
     source.write(("%s/headers/%s.html"):format(out, name), site.header(name, lists[i], at))
     local about = lists[i][1] and lists[i][1].doc or ""
     found[i] = { path = ("headers/%s.html"):format(name), title = "berth/" .. name .. ".h",
-      what = about:gsub("%s+", " "):match("^(.-[.:;]) ") or about:match("^[^\n]*") }
+      what = sentence_of(about) }
   end
   return found
 end
@@ -152,7 +167,7 @@ end
 
 local function write_pages(out)
   local found, wanted = {}, {}
-  for _, path in ipairs(source.lines "find *.md docs -name '*.md' | LC_ALL=C sort") do
+  for _, path in ipairs(source.lines "ls README.md CONTRIBUTING.md CHANGELOG.md; find docs -name '*.md' | LC_ALL=C sort") do
     local pipe = assert(io.popen("lowdown -Thtml --parse-no-metadata " .. quote(path)))
     local html = pipe:read("*a")
     pipe:close()

@@ -1,6 +1,7 @@
 --- Tables of the documentation, generated from descriptors. A table is between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->,
 --   <!-- table: boards -->, <!-- table: rates -->, <!-- table: machines -->,
+--   <!-- table: generators -->,
 --   <!-- table: values OPTION -->, <!-- table: options FUNCTION -->,
 --   <!-- table: choices FUNCTION -->,
 --   <!-- end of table -->
@@ -87,6 +88,15 @@ function make.schedulers()
         if o.readers and o.readers[name] then keys[#keys + 1] = code(o.key) end
       end
       add(code(name), gang.text(name), table.concat(keys, ", "), gang.source(name) or "")
+    end
+  end)
+end
+
+function make.generators()
+  return rows_of({ "generator", "chunks", "map", "rule", "source" }, function(add)
+    for _, g in ipairs(core.schedule_generators()) do
+      add(code(g.name), g.chunks == 0 and "2 or more chunks" or g.chunks == 1 and "1 chunk" or "2 chunks",
+        g.chunks == 1 and "" or code(g.map), g.text, g.source)
     end
   end)
 end

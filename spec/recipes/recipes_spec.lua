@@ -1,5 +1,7 @@
 -- Recipes: what a newcomer adds compiles as CONTRIBUTING.md says, and works.
-local read = require("support.shell").read
+local shell = require "support.shell"
+
+local read = shell.read
 
 -- A recipe is one C file and one line of a list, which are linked with the library into a module.
 -- The tree stays as it is: changed copies of the header with the list, and of the sources that
@@ -146,15 +148,6 @@ for entry in package.cpath:gmatch("[^;]+") do
   if not build then build, abi = entry:match("^(.*)/(lua5%d)/%?%.so$") end
 end
 
--- Objects that were compiled to be watched cannot be linked without knowing how.
-local function instrumented()
-  local symbols = capture(("nm '%s/core/base/options.o' 2>&1"):format(build))
-  for _, name in ipairs { "asan", "tsan", "ubsan", "sanitizer", "gcov", "llvm" } do
-    if symbols:find("__" .. name, 1, true) then return true end
-  end
-  return false
-end
-
 local CC, LUA = os.getenv("CC") or "cc", os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 local FLAGS = "-std=c11 -D_POSIX_C_SOURCE=200809L -O0 -fPIC -ffp-contract=off "
   .. "-Wall -Wextra -Wshadow -pedantic -Werror"
@@ -197,7 +190,7 @@ describe("a recipe", function()
 
   setup(function()
     if not build then why = "the module is not in a build tree" end
-    if build and instrumented() then why = "the library is instrumented" end
+    if build and shell.instrumented() then why = "the library is instrumented" end
     if why then return end
     scratch = capture("mktemp -d"):gsub("%s+$", "")
     local objects = {}

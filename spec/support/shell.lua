@@ -11,6 +11,15 @@ for entry in package.cpath:gmatch("[^;]+") do
   shell.build = shell.build or entry:match("^(.*)/lua5%d/%?%.so$")
 end
 
+--- Whether the library was compiled to be watched: then it cannot be linked without knowing how.
+function shell.instrumented()
+  local symbols = shell.capture(("nm '%s/core/base/options.o' 2>&1"):format(shell.build))
+  for _, name in ipairs { "asan", "tsan", "ubsan", "sanitizer", "gcov", "llvm" } do
+    if symbols:find("__" .. name, 1, true) then return true end
+  end
+  return false
+end
+
 --- `it` for tests that run scripts/berth of the built tree; pending without one.
 function shell.try(it, pending)
   return shell.build and it

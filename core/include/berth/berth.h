@@ -38,6 +38,7 @@
 #include <berth/placement.h>
 #include <berth/ps.h>
 #include <berth/ramp.h>
+#include <berth/schedule.h>
 #include <berth/search.h>
 #include <berth/sim.h>
 #include <berth/split.h>

@@ -20,32 +20,45 @@ extern "C" {
  * pairs of members considered; L = ceil(log2 n). Every device sends and receives one message at a
  * time, both at once.
  *
- * RING:           allreduce 2(n-1) a + 2(n-1)/n b/w allgather (n-1) (a + b/w) (b: what each adds)
- *                 reducescatter (n-1) a + (n-1)/n b/w broadcast (n-1) a + b/w (pipelined)
- *                 alltoall       (n-1) a + (n-1)/n b/w, pairwise barrier 2(n-1) a (alltoall: b to
- *                                all, itself too)
- * TREE, binomial: allreduce 2L (a + b/w) allgather 2L a + (n-1) b/w + L n b/w reducescatter 2L a +
- *                 (L + (n-1)/n) b/w broadcast L (a + b/w) barrier 2L a
- * DOUBLE_TREE:    broadcast (sqrt(2L a) + sqrt(b/w))^2, in the best number of blocks; at least one:
- *                 (2L + 1) (a + b/w) if b/w is below a / 2L; allreduce twice that; barrier 2L a
- * HALVING:        allreduce (halving and doubling; p = 2^floor(log2 n)) 2 log2(p) a + 2(p-1)/p b/w,
- *                 and 2 (a + b/w) more unless n = p;
- *                 reducescatter log2(p) a + (p-1)/p b/w, and 2 a + (1 + 1/n) b/w more unless n = p;
- *                 allgather (Bruck) L a + (n-1) b/w; broadcast (scatter, allgather) 2L a + 2(n-1)/n
- *                 b/w; barrier L a; alltoall (Bruck) L a + B b/(n w), B: the bits set in the
- *                 numbers below n HIERARCHICAL: devices in groups, by device_group or as found; the
- *                 first member in each leads. m, a1 and w1: in a group, and the slowest group
- *                 counts; G, a2 and w2: among leaders; M: the largest m.
- *                 allreduce     2 ((m-1) a1 + b/w1) + 2(G-1) a2 + 2(G-1)/G b/w2 broadcast (m-1) a1
- *                               + b/w1 + (G-1) a2 + b/w2
- *                 reducescatter (m-1) (2 a1 + b/(n w1)) + b/w1 + (G-1) (a2 + M b/(n w2)) barrier
- *                 2(m-1) a1 + 2(G-1) a2 allgather (m-1) (2 a1 + b/w1) + n b/w1 + (G-1) (a2 + M
- *                 b/w2)
- *                 In one group, or with groups of one device each: RING
- * LINES:          allreduce max(trunc(c1 k + c0), trunc(d1 k + d0)) us with k = floor(b / 1024),
- *                 whatever the devices are; with lines_bandwidth all four numbers are multiplied by
+ * RING
+ *   allreduce     2(n-1) a + 2(n-1)/n b/w
+ *   allgather     (n-1) (a + b/w); b: what each adds
+ *   reducescatter (n-1) a + (n-1)/n b/w
+ *   broadcast     (n-1) a + b/w; pipelined
+ *   alltoall      (n-1) a + (n-1)/n b/w; pairwise; b to all, itself too
+ *   barrier       2(n-1) a
+ * TREE, binomial
+ *   allreduce     2L (a + b/w)
+ *   allgather     2L a + (n-1) b/w + L n b/w
+ *   reducescatter 2L a + (L + (n-1)/n) b/w
+ *   broadcast     L (a + b/w)
+ *   barrier       2L a
+ * DOUBLE_TREE
+ *   broadcast     (sqrt(2L a) + sqrt(b/w))^2, in the best number of blocks; at least one:
+ *                 (2L + 1) (a + b/w) if b/w is below a / 2L
+ *   allreduce     twice that
+ *   barrier       2L a
+ * HALVING; p = 2^floor(log2 n)
+ *   allreduce     2 log2(p) a + 2(p-1)/p b/w, and 2 (a + b/w) more unless n = p; halving and
+ *                 doubling
+ *   reducescatter log2(p) a + (p-1)/p b/w, and 2 a + (1 + 1/n) b/w more unless n = p
+ *   allgather     L a + (n-1) b/w; Bruck
+ *   broadcast     2L a + 2(n-1)/n b/w; scatter, allgather
+ *   barrier       L a
+ *   alltoall      L a + B b/(n w), B: the bits set in the numbers below n; Bruck
+ * HIERARCHICAL: devices in groups, by device_group or as found; the first member in each leads.
+ * m, a1 and w1: in a group, and the slowest group counts; G, a2 and w2: among leaders; M: the
+ * largest m. In one group, or with groups of one device each: RING
+ *   allreduce     2 ((m-1) a1 + b/w1) + 2(G-1) a2 + 2(G-1)/G b/w2
+ *   broadcast     (m-1) a1 + b/w1 + (G-1) a2 + b/w2
+ *   reducescatter (m-1) (2 a1 + b/(n w1)) + b/w1 + (G-1) (a2 + M b/(n w2))
+ *   barrier       2(m-1) a1 + 2(G-1) a2
+ *   allgather     (m-1) (2 a1 + b/w1) + n b/w1 + (G-1) (a2 + M b/w2)
+ * LINES
+ *   allreduce     max(trunc(c1 k + c0), trunc(d1 k + d0)) us with k = floor(b / 1024), whatever the
+ *                 devices are; with lines_bandwidth all four numbers are multiplied by
  *                 lines_bandwidth / w
- * AUTO:           the least of RING, TREE, DOUBLE_TREE, HALVING and HIERARCHICAL, ties to the first
+ * AUTO: the least of RING, TREE, DOUBLE_TREE, HALVING and HIERARCHICAL, ties to the first
  *
  * A kind for which the algorithm has no line here goes by RING. A parameter server has one way,
  * under every algorithm: the device of the first member serves; one after another push b to it,

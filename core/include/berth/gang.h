@@ -169,21 +169,24 @@ const berth_gang_run *berth_gang_runs(const berth_gang *g, int32_t *n);
 const int32_t *berth_gang_places(const berth_gang *g, const int32_t **amount);
 
 /** What no schedule of the jobs that have come and were not refused can beat, even with all jobs
- * known, with pauses or without. */
+ * known, with pauses or without: each runs on `size` GPUs or more at once, at 1 s of work per s at
+ * most. */
 typedef struct berth_gang_bound {
   double mean_jct;  /* s; NAN of no jobs */
   double makespan;  /* s: the last end is not earlier */
 } berth_gang_bound;
 /**
- * @param c the cluster that g has decided for
- * @return BERTH_OK; BERTH_EUNSUPPORTED (a job's time depends on where it runs); BERTH_EINVAL
- *         (another cluster); BERTH_ENOMEM
+ * @param c    after its run, under any scheduler
+ * @param size [jobs of c] GPUs of each
+ * @param gpus in all, above 0
+ * @return BERTH_OK; BERTH_EINVAL (gpus); BERTH_ENOMEM
  *
  * O(n log n). Means of moments of service, relaxed to all GPUs for one job at a time: M. Goemans et
  * al., "Single machine scheduling with release dates", SIAM J. Discrete Math., 2002, here for
  * gangs.
  */
-berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out);
+berth_status berth_gang_bounds(berth_ctx *ctx, const berth_cluster *c, const int32_t *size,
+                               double gpus, berth_gang_bound *out);
 
 /** After a decision. */
 typedef struct berth_gang_count {

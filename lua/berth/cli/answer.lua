@@ -10,8 +10,8 @@ local report = require "berth.cli.report"
 local answer = {}
 
 answer.options = {
-  cli.output("output", "writes the placement (berth JSON)"),
-  cli.output("trace", "writes a timeline that opens in Perfetto"),
+  cli.output("output", "writes the placement (berth JSON)", "json"),
+  cli.output("trace", "writes a timeline that opens in Perfetto (ui.perfetto.dev)", "json"),
   cli.output("placed-graph",
     "writes the graph with its devices, as " .. formats.endings(formats.shown)),
 }

@@ -8,8 +8,9 @@
 local commands = {}
 
 -- In the order of the help text; each is a module of commands/.
-commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report",
-  "convert", "check", "train", "cluster", "llm", "models", "completion", "repl" }
+commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "schedule",
+  "deploy", "report", "convert", "check", "train", "cluster", "llm", "models", "completion",
+  "repl" }
 
 commands.summaries = {
   place = "decides which device runs each op, and simulates the answer",
@@ -18,6 +19,7 @@ commands.summaries = {
   repair = "changes a placement as little as makes it keep memory",
   bounds = "lower bounds of the makespan",
   split = "pipeline stages: the smallest largest load, or the least latency",
+  schedule = "pipeline schedules: generators, search, comparison, pictures",
   deploy = "training on many devices: what is repeated where, and how it is kept in step",
   report = "one HTML file with pictures of a step",
   convert = "from one file format to another",

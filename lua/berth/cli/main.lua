@@ -84,6 +84,7 @@ local function dispatch(argv, write, complain, state, plain)
   end
   state.json = given.json
   notes.start(complain)
+  require "berth.cli.endings"(command, given)
   if takes_output(command, given) then write = plain end
   local align = require "berth.base.align"
   local columns = state.captured and align.COLUMNS or align.columns()

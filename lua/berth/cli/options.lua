@@ -81,8 +81,11 @@ end
 
 --- An option that is a file which the command writes. "-": standard output; what the command prints
 -- is on standard error then (main.lua).
-function options.output(name, text)
-  return base.merge(options.file(name, text), { writes = true })
+-- @tparam string name
+-- @tparam string text
+-- @tparam[opt] string format its ending; "html": or SVG with --figure; nil: the command decides
+function options.output(name, text, format)
+  return base.merge(options.file(name, text), { writes = true, format = format })
 end
 
 --- An option without a value.

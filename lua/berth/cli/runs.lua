@@ -10,9 +10,10 @@ local runs = {}
 
 --- Files of one run, and JSON.
 runs.options = {
-  cli.output("csv", "writes a row per job; of one run"),
-  cli.output("jsonl", "the same as JSON lines"),
-  cli.output("trace", "writes a timeline that opens in Perfetto; of one run"),
+  cli.output("csv", "writes a row per job; of one run", "csv"),
+  cli.output("jsonl", "the same as JSON lines", "jsonl"),
+  cli.output("trace", "writes a timeline that opens in Perfetto (ui.perfetto.dev); of one run",
+    "json"),
   cli.flag("json", "prints JSON"),
 }
 
@@ -42,6 +43,16 @@ end
 function runs.save(run, given)
   for _, kind in ipairs { "csv", "jsonl", "trace" } do
     if given[kind] then fail.need(run["save_" .. kind](run, given[kind])) end
+  end
+end
+
+--- Prints the names of the files that were written.
+-- @tparam function write
+-- @tparam table given
+-- @tparam string names of options, with spaces between them
+function runs.print_written(write, given, names)
+  for name in names:gmatch "%S+" do
+    if given[name] and given[name] ~= "-" then write("written: " .. given[name]) end
   end
 end
 

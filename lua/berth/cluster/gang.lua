@@ -59,8 +59,12 @@ options.declare("cluster.simulate", described())
 
 -- ---- what a run needs of the jobs ---------------------------------------------------------------
 
--- Sizes of all jobs; whether these are GPUs, not machines.
-local function sizes_of(fn, rows)
+--- Sizes of all jobs.
+-- @treturn[1] table
+-- @treturn[1] boolean whether these are GPUs, not machines
+-- @treturn[2] nil
+-- @treturn[2] string message
+function gang.sizes(rows)
   local amounts = false
   for _, row in ipairs(rows) do
     amounts = amounts or row.gpus ~= nil or row.speeds ~= nil or row.goodput ~= nil
@@ -68,13 +72,13 @@ local function sizes_of(fn, rows)
   local key, sizes = amounts and "gpus" or "machines", {}
   for j, row in ipairs(rows) do
     local n = row[key] == nil and 1 or row[key]
-    -- one row of many: the message is made on failure only
     if type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31 then
-      options.fail("%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key,
+      return nil, ("trace[%d].%s: expected a whole number of at least 1, got %s"):format(j, key,
         tostring(n))
     end
-    options.refuse(amounts and row.machines ~= nil,
-      "%s: trace[%d].machines: jobs have `gpus`: expected one of both", fn, j)
+    if amounts and row.machines ~= nil then
+      return nil, ("trace[%d].machines: jobs have `gpus`: expected one of both"):format(j)
+    end
     sizes[j] = n
   end
   return sizes, amounts
@@ -201,7 +205,8 @@ function gang.is_one(name) return rules[name] ~= nil end
 -- @tparam table o options of the rule, checked
 -- @treturn gang with runs() and counts(); whether gangs are GPUs
 function gang.run(fn, c, rows, rule, o)
-  local sizes, amounts = sizes_of(fn, rows)
+  local sizes, amounts = gang.sizes(rows)
+  if not sizes then options.fail("%s: %s", fn, amounts) end
   options.refuse(o.placement ~= nil and not amounts, "%s: placement: is for jobs with `gpus`", fn)
   local made = options.merge(o)
   made.seed, made.rule, made.amounts = nil, rule, amounts

@@ -10,13 +10,17 @@ local result = {}
 local Log = {}
 Log.__index = Log
 
---- runs: { job, machines, start, finish }; counts: idle machines and waiting jobs whenever they
--- change.
+--- runs: { job, machines, amounts (of the first resource; nil: all), start, finish }; counts: idle
+-- machines and waiting jobs whenever they change; fast: a job runs at more than 1 s of work per s.
 function result.log() return setmetatable({ runs = {}, open = {}, counts = {} }, Log) end
 
-function Log:start(job, machines, time)
-  local run = { job = job, machines = {}, start = time }
-  for i, m in ipairs(machines) do run.machines[i] = m end
+function Log:start(job, machines, time, amounts)
+  local run = { job = job, machines = {}, amounts = amounts and {}, start = time }
+  for i, m in ipairs(machines) do
+    run.machines[i] = m
+    local held = amounts and amounts[i]
+    if held then run.amounts[i] = type(held) == "table" and held[1] or held end
+  end
   self.runs[#self.runs + 1], self.open[job] = run, run
 end
 
@@ -90,6 +94,11 @@ function meta:__tostring()
   local s = self.summary
   local done = ("%s: %.0f of %.0f jobs done, %.0f refused"):format(self.scheduler, s.done,
     #self.records, s.refused)
+  if s.waiting > 0 then
+    local none = s.done == 0 and s.running_seconds == 0
+    done = ("%s, %.0f still wait%s"):format(done, s.waiting,
+      none and ": the scheduler started none" or "")
+  end
   if not s.mean_jct then return done end
   local mean_time = core.format(s.mean_jct, "seconds")
   if s.bound_jct then

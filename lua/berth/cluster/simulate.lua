@@ -1,4 +1,5 @@
 --- Jobs on machines under a scheduler, from the first arrival to the last end.
+local bounds = require "berth.cluster.bounds"
 local core = require "berth.core"
 local gang = require "berth.cluster.gang"
 local interrupt = require "berth.base.interrupt"
@@ -39,13 +40,15 @@ local function decisions_of(v, log)
     end },
     { name = "rate", keys = { job = true, rate = true }, act = function(where, x)
       decide(where, c.set_rate, c, x.job, x.rate)
+      log.fast = log.fast or x.rate > 1
     end },
     { name = "start", keys = { job = true, machines = true, amounts = true, rate = true },
       act = function(where, x)
       local rate = x.rate
       if rate == nil then rate = rate_of(v, where, x) end
       decide(where, c.start, c, x.job, x.machines, { amounts = x.amounts, rate = rate })
-      log:start(x.job, x.machines, c.now)
+      log:start(x.job, x.machines, c.now, x.amounts)
+      log.fast = log.fast or rate > 1
     end },
     { name = "wake", act = function(where, time) decide(where, c.wake, c, time or nil) end },
     { name = "stop", act = function(where, yes)
@@ -82,8 +85,10 @@ local function simulate_methods(rows, c, s, o, cluster)
   local done, message, code = c:run(with_books(c, log, handlers))
   if not done then return nil, message, code end
   log:count(c)
-  return result.new(c, rows, { runs = log.runs, counts = log.counts },
+  local r = result.new(c, rows, { runs = log.runs, counts = log.counts },
     { scheduler = scheduler.name(KIND, s), seed = o.seed or 0, cluster = cluster, given = o })
+  if not o.rate and not log.fast then bounds.add(r.summary, c, rows, log.runs) end
+  return r
 end
 
 -- One of the core's.
@@ -94,10 +99,8 @@ local function simulate_gang(rows, c, name, o, cluster)
     counts = function() return done:counts(amounts) end }
   local r = result.new(c, rows, log, { scheduler = name, seed = o.seed or 0, cluster = cluster,
     given = o })
-  if r.summary.done + r.summary.refused == #rows then
-    local jct, makespan, refused = done:bounds(c)
-    if not refused then r.summary.bound_jct, r.summary.bound_makespan = jct, makespan end
-  end
+  local by_place = o.rate or gang.has(name, "speeds") or gang.has(name, "types")
+  if not by_place then bounds.add(r.summary, c, rows) end
   return r
 end
 

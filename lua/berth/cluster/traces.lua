@@ -12,23 +12,23 @@ local FN = "berth.load_trace"
 -- Sums of this many seconds, some 30 billion years, stay exact enough to compare.
 local MOST = 1e18
 
--- Each gives the value, or nil and what was expected.
-local function number(cell)
+-- Each gives the value, or nil and what was expected. scale: s of the column's unit.
+local function number(cell, _, scale)
   local x = text.number(cell)
   if not x or x < 0 or x == math.huge then return nil, "expected a finite number not below 0" end
-  if x > MOST then return nil, "expected at most 1e18" end
-  return x
+  if x * (scale or 1) > MOST then return nil, "expected at most 1e18" end
+  return x * (scale or 1)
 end
 
-local function seconds(cell)
+local function seconds(cell, _, scale)
   local x = text.span(cell)
   if x then return x end
-  return number(cell)
+  return number(cell, nil, scale)
 end
 
-local function moment(cell, reader)
+local function moment(cell, reader, scale)
   local x, is_local = text.date_time(cell)
-  if not x then return number(cell) end
+  if not x then return number(cell, nil, scale) end
   reader.dates, reader.without_zone = true, reader.without_zone or is_local
   return x
 end
@@ -50,6 +50,16 @@ end
 local READ = { arrival = moment, work = seconds, deadline = seconds, gpus = gang, name = word,
   kind = word, batch = number, steps = number }
 local FIELDS = options.sorted_keys(READ)
+local TIMES = { arrival = true, work = true, deadline = true }
+
+-- Fields by other names that are common for them.
+local CALLED = { runtime = "work", run_time = "work", duration = "work", time = "work",
+  submit = "arrival", submitted = "arrival", submit_time = "arrival", num_gpus = "gpus",
+  num_gpu = "gpus", id = "name", job = "name", job_id = "name", model = "kind" }
+
+-- Ends of names of columns that are not in s.
+local UNITS = { ns = "ns", us = "us", ms = "ms", min = "min", mins = "min", minutes = "min",
+  h = "h", hr = "h", hrs = "h", hours = "h" }
 
 -- ---- formats ------------------------------------------------------------------------------------
 
@@ -73,7 +83,8 @@ options.declare("load_trace", options.join({
       { name = "tiresias", text = "Tiresias: CSV with submit_time, duration, num_gpu." },
     } },
   { key = "columns", type = "table", default = "of the format",
-    text = "names of the columns of other CSV files, by field" },
+    text = "names of the columns of other CSV files, by field: arrival, work, deadline (s; "
+      .. "COLUMN:min is in min), gpus (or how many), name, kind, batch, steps" },
   { key = "skip", type = "flag", default = "false",
     text = "leaves out lines that are wrong, and counts them" },
   { key = "origin", type = "number", default = "0; of dates, and from 1e8 s on, the first arrival",
@@ -135,18 +146,42 @@ local function index(cells)
   return at, twice
 end
 
--- { field, column, place, reader } of all fields that are read.
+-- The column and the s of its unit, of "duration:min" if no column has all of this name.
+local function with_unit(field, column, head)
+  local name, unit = column:match "^(.*):(%a+)$"
+  if head[column] or not TIMES[field] or not head[name] then return column end
+  local scale, message = core.quantity("1 " .. unit, "seconds")
+  if not scale then return nil, ("columns: %s: %s"):format(field, message) end
+  return name, scale
+end
+
+-- A column that is named after another unit is taken as s, which a note says.
+function Reader:check_unit(field, column, scale)
+  local unit = UNITS[column:lower():match "[^%a](%a+)%)?$"]
+  if not TIMES[field] or scale or not unit then return end
+  table.insert(self.notes, ("%s is read in s; if it is in %s: %s=%s:%s in columns"):format(column,
+    unit, field, column, unit))
+end
+
+-- { field, column, place, reader, scale } of all fields that are read; of gpus perhaps all: one
+-- number for all jobs.
 function Reader:plan(cells, columns)
   local out, head, twice = {}, index(cells)
   for _, field in ipairs(FIELDS) do
-    local column = columns[field]
-    if column then
+    local given = columns[field]
+    if given and field == "gpus" and not head[given] and gang(given) then
+      out[#out + 1] = { field = field, all = gang(given) }
+    elseif given then
+      local column, scale = with_unit(field, given, head)
+      if not column then return nil, ("%s: %s"):format(self.path, scale) end
       if not head[column] or twice[column] then
         return nil, ("%s: there %s column %q for %s (there are: %s)"):format(self.path,
           twice[column] and "is more than one" or "is no", column, field,
           table.concat(cells, ", "))
       end
-      out[#out + 1] = { field = field, column = column, at = head[column], read = READ[field] }
+      self:check_unit(field, column, scale)
+      out[#out + 1] = { field = field, column = column, at = head[column], read = READ[field],
+        scale = scale }
     end
   end
   return out
@@ -159,7 +194,8 @@ function Reader:row(cells, line, n_cells, plan)
   local job = {}
   for i = 1, #plan do
     local p = plan[i]
-    local x, why = p.read(cells[p.at], self)
+    local x, why = p.all, nil
+    if not x then x, why = p.read(cells[p.at], self, p.scale) end
     if x == nil then return nil, self:bad(line, "%s: %s, got %q", p.column, why, cells[p.at]) end
     job[p.field] = x
   end
@@ -277,15 +313,22 @@ end
 local function check_columns(columns)
   if columns == nil then return {} end
   options.expect(columns, "table", "%s: columns", FN)
+  local out = {}
   for _, key in ipairs(options.sorted_keys(columns)) do
+    if CALLED[key] then
+      options.fail("%s: columns: unknown field '%s': it is called '%s' (legal: %s)", FN, key,
+        CALLED[key], table.concat(FIELDS, ", "))
+    end
     options.refuse(not READ[key], "%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key),
       options.names_text(key, FIELDS))
-    if type(columns[key]) ~= "string" then
+    local one_number = key == "gpus" and type(columns[key]) == "number"
+    if type(columns[key]) ~= "string" and not one_number then
       options.fail("%s: columns.%s: expected the name of a column, got %s", FN, key,
         core.kind(columns[key]))
     end
+    out[key] = one_number and core.number_text(columns[key]) or columns[key]
   end
-  return columns
+  return out
 end
 
 local function check(opts)
@@ -325,9 +368,13 @@ local function read_with(reader, whole, o, columns)
   local known = options.merge(FORMATS[format], columns)
   if not known.arrival or not (known.work or format == "pollux") then
     return nil,
-      ("%s: no trace that is known by its header (%s); option columns = { arrival = ..., work = "
-        .. "..., gpus = ... }; its columns: %s")
+      ("%s: no trace that is known by its header (%s): option columns, as in --columns "
+        .. "arrival=COLUMN,work=COLUMN,gpus=COLUMN; its columns: %s")
       :format(reader.path, table.concat(NAMES, ", "), table.concat(head, ", "))
+  end
+  if not known.gpus then
+    return nil, ("%s: no column for gpus: add gpus=COLUMN to columns, or gpus=1 if each job takes "
+      .. "one (there are: %s)"):format(reader.path, table.concat(head, ", "))
   end
   if format == "pollux" and not known.work then reader.finish = finish_pollux end
   local jobs, message = reader:table_of(rows, head, known)
@@ -358,7 +405,7 @@ function Reader:said_left_out()
 end
 
 local function notes_of(reader, was_sorted, origin)
-  local out = {}
+  local out = reader.notes
   if not was_sorted then out[#out + 1] = "jobs were not in order of arrival: sorted" end
   if reader.left_out > 0 then
     out[#out + 1] = reader:said_left_out()
@@ -378,9 +425,9 @@ end
 -- @tparam string path Philly, Tiresias, Pollux (CSV with these headers), Gavel (tab separated), or
 --  any CSV with `columns`; or these packed by gzip
 -- @tparam[opt] table opts format (from the header); columns ({ arrival = "submit_s", work, gpus,
---  name, kind, ... }: names of columns); skip (false): lines that are wrong are left out, and
---  counted; durations (Pollux: s, or { application = s }); throughputs (Gavel: a file of steps per
---  s), worker ("v100"); most_bytes of each file
+--  name, kind, ... }: names of columns, "took:min" for one in minutes; gpus may be a number); skip
+--  (false): lines that are wrong are left out, and counted; durations (Pollux: s, or { application
+--  = s }); throughputs (Gavel: a file of steps per s), worker ("v100"); most_bytes of each file
 -- @treturn[1] table jobs array of { arrival (s), work (s; Gavel without throughputs: steps), gpus,
 --  name, kind, ... } by arrival
 -- @treturn[1] table about format, jobs, left_out, sorted (they were not), origin (s), notes
@@ -395,9 +442,7 @@ local function load_trace(path, opts)
   whole, message = text.utf8(whole)
   if not whole then return nil, ("%s: %s"):format(path, message), "parse" end
   local reader = setmetatable({ path = path == "-" and "standard input" or path, skip = o.skip,
-    left_out = 0, durations = o.durations,
-    worker = o.worker or "v100" },
-    Reader)
+    left_out = 0, durations = o.durations, worker = o.worker or "v100", notes = {} }, Reader)
   if o.throughputs ~= nil then
     reader.throughputs, message, code = throughputs.load(o.throughputs, o.most_bytes)
     if not reader.throughputs then return nil, message, code end

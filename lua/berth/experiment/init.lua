@@ -40,8 +40,11 @@ local Experiment = { __name = "berth.experiment" }
 Experiment.__index = Experiment
 
 function Experiment.__tostring(e)
-  return ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials,
+  local done = ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials,
     e.failed)
+  local read = #e.rows - e.ran
+  if read == 0 then return done end
+  return ("%s; %d read from %s, %d run now"):format(done, read, e.path or "files", e.ran)
 end
 
 -- Names of numbers in the results of some trial; nil: all.
@@ -65,7 +68,8 @@ end
 -- of two trials and more, deviation and Student's confidence interval.
 -- @tparam[opt] table opts as declared above
 -- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean,
---  deviation, half, low, high } } }; level; prints as a table
+--  deviation, half, low, high } } }; level; failed (the first row with an error); prints as a
+--  table, and the first error
 function Experiment:summary(opts)
   local given = options.check("experiment:summary", opts, "experiment:summary")
   local level = given.level or 0.95
@@ -74,7 +78,7 @@ function Experiment:summary(opts)
   local rows = {}
   for p = 1, #self.points do rows[p] = {} end
   for _, row in ipairs(self.rows) do table.insert(rows[row.point], row) end
-  return summarise(self.points, rows, level, check_fields(self.rows, given.fields))
+  return summarise(self, rows, level, check_fields(self.rows, given.fields))
 end
 
 -- ---- options ------------------------------------------------------------------------------------
@@ -183,9 +187,9 @@ local function is_due(item, done, given, shard, shards)
   return not row or given.retry and row.error ~= nil
 end
 
-local function collect(given, items, points, done, path)
+local function collect(given, items, points, done, path, ran)
   local e = setmetatable({ name = given.name, path = path, trials = #items, points = points,
-    rows = {}, failed = 0 }, Experiment)
+    rows = {}, failed = 0, ran = ran }, Experiment)
   for _, item in ipairs(items) do
     local row = done[item.key]
     if row then
@@ -205,14 +209,16 @@ end
 --
 -- With a path, each trial's line is in the file before the next one begins: experiment, trial,
 -- parameters, seed, version, cpu_s, result or error and code. Trials that are there, by parameters
--- and seed, are not run again. One process at a time may have a file.
+-- and seed, are not run again, even if `run` has changed: another name or another file keeps new
+-- results apart. One process at a time may have a file.
 -- @tparam table given name; run; grid ({ name = { values } }, or an array of points { name = value
 --  }; default: one point); seeds (how many, from 1, or an array; 1); path; shard ("i/n": every n-th
 --  trial from the i-th on, in a file of its own: "a.jsonl" becomes "a.i-of-n.jsonl"); also (paths
 --  of other files whose trials are done); retry (false; true: trials with errors are run again);
 --  progress (function of trials done, trials to do, the row)
--- @treturn[1] table name, path, trials (how many there are), rows (those done: trial, point,
---  parameters, seed, version, cpu_s, result, error, code), failed, points; e:summary()
+-- @treturn[1] table name, path, trials (how many there are), ran (those of this call), rows (those
+--  done: trial, point, parameters, seed, version, cpu_s, result, error, code), failed, points;
+--  e:summary()
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code "io", "parse", "interrupted"
@@ -235,5 +241,5 @@ return function(given)
   if file then file:close() end
   if not ran then error(err, 0) end
   if not fine then return nil, message, code end
-  return collect(given, items, points, done, path)
+  return collect(given, items, points, done, path, #todo)
 end

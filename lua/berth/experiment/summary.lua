@@ -1,5 +1,6 @@
 --- Means over seeds, with confidence intervals, for each point of a grid.
 local core = require "berth.core"
+local json = require "berth.base.json"
 local options = require "berth.base.options"
 local student = require "berth.experiment.student"
 
@@ -50,6 +51,15 @@ local function head(parameters, fields)
   return cells
 end
 
+-- The first error in words, and what runs such trials again; or nothing.
+local function failures(s)
+  if not s.failed then return "" end
+  local row, n = s.failed, 0
+  for _, point in ipairs(s) do n = n + point.failed end
+  return ("\n%d failed, the first (%s, seed %.0f): %s%s"):format(n, json.encode(row.parameters),
+    row.seed, row.error:match "^[^\n]*", s.path and "\nretry = true runs them again" or "")
+end
+
 function Summary.__tostring(s)
   local parameters, fields = parameter_names(s), field_names(s)
   local lines = { head(parameters, fields) }
@@ -60,7 +70,7 @@ function Summary.__tostring(s)
     for _, name in ipairs(fields) do cells[#cells + 1] = cell(point.fields[name]) end
     lines[#lines + 1] = cells
   end
-  return align(lines)
+  return align(lines) .. failures(s)
 end
 
 local function numbers_of(rows)
@@ -89,12 +99,13 @@ local function point_of(parameters, rows, level)
   return point
 end
 
---- @tparam table points parameters of each
+--- @tparam experiment e
 -- @tparam table rows of each point, in the order of trials
 -- @tparam number level
 -- @tparam[opt] table chosen names of the fields to print, in this order
-return function(points, rows, level, chosen)
-  local out = { level = level, chosen = chosen }
-  for p, parameters in ipairs(points) do out[p] = point_of(parameters, rows[p], level) end
+return function(e, rows, level, chosen)
+  local out = { level = level, chosen = chosen, path = e.path }
+  for p, parameters in ipairs(e.points) do out[p] = point_of(parameters, rows[p], level) end
+  for _, row in ipairs(e.rows) do out.failed = out.failed or row.error and row end
   return setmetatable(out, Summary)
 end

@@ -15,7 +15,8 @@ r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
   { "cluster_report", "berth.cluster_report(path, { r, ... }, { title = ... })",
     [[A page about results of berth.cluster.simulate of the same jobs: numbers per scheduler, jobs
-on GPUs, GPUs in use and waiting jobs over time. true; nil, message, code.]],
+on GPUs, GPUs in use and waiting jobs over time; figure = "jobs", "usage" or "queue": this one, as
+SVG. true; nil, message, code.]],
     [[r = berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")
 berth.cluster_report(os.tmpname(), { r })]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
@@ -43,6 +44,6 @@ docs/cluster.md, "Resizable jobs".]] },
 "max-sum", "fifo". docs/cluster.md, "Types of GPUs".]] },
   { "load_trace", "jobs, about = berth.load_trace(path, options)",
     [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
-CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.
+CSV with columns = { arrival = "submitted", work = "minutes:min", gpus = "gpus" }; gzip too.
 about: format, jobs, left_out, sorted, notes. docs/cluster.md, "Traces".]] },
 }

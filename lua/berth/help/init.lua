@@ -11,7 +11,8 @@ local words = require "berth.help.words"
 local help = {}
 
 for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster",
-    "berth.help.pdors", "berth.help.deploy", "berth.help.llm", "berth.help.objects" } do
+    "berth.help.pdors", "berth.help.deploy", "berth.help.schedule", "berth.help.llm",
+    "berth.help.objects" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 
@@ -19,7 +20,8 @@ end
 for _, module in ipairs { "agents", "agents.gdp", "agents.pacml.train", "agents.placeto",
   "agents.tasks", "cluster.traces", "deploy.page", "deploy.plan_load", "exec.calibrate",
   "experiment", "nn", "pacml", "pacml.page", "pdors", "pdors.page", "place.compare", "place.gaps",
-  "report.cluster", "report.draw", "topology.tag_clusters" } do
+  "report.cluster", "report.draw", "schedule", "schedule.page", "schedule.picture",
+  "topology.tag_clusters" } do
   require("berth." .. module)
 end
 

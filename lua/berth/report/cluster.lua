@@ -1,5 +1,6 @@
 --- A page about one trace under schedulers: one self-contained HTML file. Numbers, jobs on GPUs,
 -- GPUs in use and waiting jobs over time.
+local bounds_of = require "berth.report.cluster_bounds"
 local core = require "berth.core"
 local html = require "berth.report.html"
 local jobs = require "berth.report.cluster_jobs"
@@ -7,6 +8,7 @@ local json = require "berth.base.json"
 local options = require "berth.base.options"
 local panels = require "berth.report.panels"
 local scale = require "berth.report.scale"
+local svg = require "berth.report.svg"
 local write = require "berth.base.write"
 
 local FN = "berth.cluster_report"
@@ -15,6 +17,10 @@ options.declare("cluster_report", {
   { key = "title", type = "string", default = "Jobs on a cluster", text = "heading" },
   { key = "command", type = "string", default = "none",
     text = "shown as what made the runs; the command line gives its own" },
+  { key = "figure", type = "choice", default = "the page", text = "this one alone, as SVG",
+    choices = {
+      { name = "jobs", text = "Jobs on GPUs, of the first result." },
+      { name = "usage", text = "GPUs in use." }, { name = "queue", text = "Waiting jobs." } } },
 })
 
 local MOST_RUNS, MOST_JOBS, WINDOWS = 16, 10, 341
@@ -175,13 +181,29 @@ local function figures(runs, most)
   }
 end
 
+local draw = {
+  jobs = function(runs, most) return jobs.figure(runs[1], 1, most) end,
+  usage = usage_figure, queue = queue_figure,
+}
+
+-- One figure as SVG.
+local function figure(kind, runs)
+  local most = end_of(runs)
+  if most <= 0 then return nil, FN .. ": figure: no job takes time", "unsupported" end
+  return svg.document(draw[kind](runs, most), true)
+end
+
 local function page(runs, given)
   local first = runs[1]
   local about = ("%s, %s, %s, berth %s"):format(scale.count(#first.records, "job"),
     scale.count(jobs.total(first), "GPU"), scale.count(first.machines, "machine"), core.version)
-  local sections = { html.section("numbers", "Schedulers",
-    "Completion times (finish - arrival) and waiting times of the jobs that were done.",
-    numbers(runs)) }
+  local words = "Completion times (finish - arrival) and waiting times of the jobs that were done."
+  local mean, makespan = bounds_of(runs)
+  if mean then
+    words = ("%s Lower bounds: mean %s, makespan %s."):format(words, scale.duration(mean),
+      scale.duration(makespan))
+  end
+  local sections = { html.section("numbers", "Schedulers", words, numbers(runs)) }
   for _, one in ipairs(figures(runs, end_of(runs))) do sections[#sections + 1] = one end
   sections[#sections + 1] = html.section("slowest", "Longest jobs",
     "Completion times of the jobs that take longest under any of the schedulers.", slowest(runs))
@@ -189,18 +211,22 @@ local function page(runs, given)
   return html.page(given.title or "Jobs on a cluster", about, tiles(runs), sections)
 end
 
---- Writes the page.
+--- Writes the page, or one figure of it.
 -- @tparam string path
 -- @tparam table runs results of berth.cluster.simulate of the same jobs; up to 16
--- @tparam[opt] table opts title, command
+-- @tparam[opt] table opts title, command, figure ("jobs", "usage" or "queue": this one, as SVG)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string code "io"
+-- @treturn[2] string code "io", "unsupported"
 -- @usage assert(berth.cluster_report("jobs.html", { r1, r2 }))
 return function(path, runs, opts)
   options.expect(path, "string", "%s: path", FN)
   if type(runs) == "table" and runs.records then runs = { runs } end
   check(runs)
-  return write(path, page(runs, options.read(FN, "cluster_report", opts)))
+  local given = options.read(FN, "cluster_report", opts)
+  if not given.figure then return write(path, page(runs, given)) end
+  local text, message, code = figure(given.figure, runs)
+  if not text then return nil, message, code end
+  return write(path, text)
 end

@@ -309,7 +309,8 @@ return function(f)
     label = ("Gantt chart of %s on %s"):format(
     scale.count(#f.device, "op"), scale.count(#f.devices, "device")) }
   add_rows(out, f, plan)
-  svg.axis(out, plan.at, f.makespan, "seconds", 24, plan.bottom)
+  svg.axis(out, plan.at, f.makespan, "seconds", 24, plan.bottom,
+    scale.quantity(f.makespan, "seconds"))
   add_ops(out, f, plan)
   add_transfers(out, f, plan)
   add_collectives(out, f, plan)

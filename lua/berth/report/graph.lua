@@ -12,19 +12,71 @@ local head_of = parts.head_of
 -- Height of a box and space between layers, px; lines over several layers that are drawn.
 local BOX, GAP, MOST_FAR = 34, 26, 60
 
--- Path from the bottom of box a to the top of box b.
-local function curve(a, b, width)
-  local n = scale.number
+-- The width of a box.
+local function box_width(slot) return math.min(slot - 8, 140) end
+
+-- Boxes of the layers between a and b, by layer.
+local function between(nodes, a, b)
+  local list = {}
+  for _, node in ipairs(nodes) do
+    if node.layer > a.layer and node.layer < b.layer then list[#list + 1] = node end
+  end
+  return list
+end
+
+-- Whether a point is in one of the boxes, or within `room` px beside it.
+local function covered(list, half, x, y, room)
+  for _, node in ipairs(list) do
+    if math.abs(x - node.x) < half + room and (not y or y > node.y and y < node.y + BOX) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether the curve from a to b passes behind one of the boxes.
+local function hidden_by(list, half, a, b)
+  local y1, y2 = a.y + BOX, b.y
+  for k = 1, 39 do
+    local t = k / 40
+    local s = 3 * t * t * (1 - t) + t * t * t
+    local y = y1 + (y2 - y1) * (1.5 * t * (1 - t) + t * t * t)
+    if covered(list, half, a.x + (b.x - a.x) * s, y, 2) then return true end
+  end
+  return false
+end
+
+-- The x nearest to both ends that no box between them covers; at the rim of the picture there is
+-- none.
+local function free_lane(list, half, a, b, width)
+  local middle, best = (a.x + b.x) / 2, 4
+  local function try(x)
+    if x >= 4 and x <= width - 4 and math.abs(x - middle) < math.abs(best - middle)
+        and not covered(list, half, x, nil, 3) then
+      best = x
+    end
+  end
+  for _, node in ipairs(list) do
+    try(node.x + half + 4)
+    try(node.x - half - 4)
+  end
+  return best
+end
+
+-- Path from the bottom of box a to the top of box b: beside the boxes between them.
+local function curve(nodes, a, b, width, slot)
+  local n, half = scale.number, box_width(slot) / 2
   if a.layer == b.layer then
     local y = a.y + BOX
     return ("M%s %sQ%s %s %s %s"):format(n(a.x), n(y), n((a.x + b.x) / 2), n(y + 16), n(b.x), n(y))
   end
   local y1, y2 = a.y + BOX, b.y
-  if b.layer > a.layer + 1 and math.abs(a.x - b.x) < 30 then -- beside the boxes between
-    local out = 60 + 8 * (b.layer - a.layer)
-    local side = a.x + out < width - 4 and a.x + out or math.max(a.x - out, 4)
-    return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 24), n(side),
-      n(y2 - 24), n(b.x), n(y2))
+  local list = b.layer > a.layer + 1 and between(nodes, a, b) or {}
+  if hidden_by(list, half, a, b) then
+    local x = n(free_lane(list, half, a, b, width))
+    return ("M%s %sC%s %s %s %s %s %sV%sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(a.x),
+      n(y1 + GAP / 2), x, n(y1 + GAP / 2), x, n(y1 + GAP), n(y2 - GAP), x, n(y2 - GAP / 2), n(b.x),
+      n(y2 - GAP / 2), n(b.x), n(y2))
   end
   local mid = (y1 + y2) / 2
   return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(a.x), n(mid), n(b.x), n(mid), n(b.x),
@@ -66,13 +118,13 @@ local function class_of(nodes, edge, critical)
 end
 
 -- One path per class; returns how many edges are not drawn.
-local function add_edges(out, nodes, edges, critical)
+local function add_edges(out, nodes, edges, critical, slot)
   local list, keep, hidden = {}, thin_out(nodes, edges)
   for k, edge in ipairs(edges) do
     local class = class_of(nodes, edge, critical)
     if keep[k] ~= false or class == "jump solid" then
       list[class] = list[class] or {}
-      table.insert(list[class], curve(nodes[edge[1]], nodes[edge[2]], out.width))
+      table.insert(list[class], curve(nodes, nodes[edge[1]], nodes[edge[2]], out.width, slot))
     end
   end
   for _, class in ipairs(EDGES) do
@@ -105,7 +157,7 @@ end
 
 -- A box with its tip and up to two lines.
 local function add_node(out, f, node, slot)
-  local w = math.min(slot - 8, 140)
+  local w = box_width(slot)
   local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device],
     scale.count(node.n, "op"), scale.quantity(node.seconds, "seconds"))
   local class = f.device_class[node.device] .. (node.critical and " edgy" or "")
@@ -170,7 +222,7 @@ local function add_all(out, f, nodes, of, edges, plan)
   if f.clustered then top = top - 4 + add_heads(out, f, plan, top - 4) end
   for _, i in ipairs(f.critical) do nodes[of[i]].critical = true end
   for _, node in ipairs(nodes) do node.y = top + node.layer * (BOX + GAP) end
-  local hidden = add_edges(out, nodes, edges, critical_pairs(f, of))
+  local hidden = add_edges(out, nodes, edges, critical_pairs(f, of), plan.slot)
   for _, node in ipairs(nodes) do add_node(out, f, node, plan.slot) end
   return top + plan.layers * (BOX + GAP) + BOX, hidden
 end

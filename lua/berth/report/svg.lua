@@ -106,15 +106,27 @@ function svg.block(x, y, w, h)
   return ("M%s %sh%sv%sh-%sz"):format(num(x), num(y), num(w), num(h), num(w))
 end
 
+-- A label below an axis: its middle, and half of its width.
+local function label_place(out, x, label)
+  local half = svg.width(label, 11) / 2
+  return math.min(x, out.width - half), half
+end
+
 --- Lines, and labels below them, at round values of 0..most.
-function svg.axis(out, at, most, unit, top, bottom)
+-- @tparam[opt] string close the label at `most`; those of round values make space for it
+function svg.axis(out, at, most, unit, top, bottom, close)
   local last, values, text_of = -1e9, scale.labelled(most, unit, 8)
+  local stop = math.huge
+  if close then
+    local middle, half = label_place(out, at(most), close)
+    out:print(middle, bottom + 14, close, "mid small")
+    stop = middle - half - 6
+  end
   for _, value in ipairs(values) do
     local x, label = at(value), text_of(value)
     out:line(x, top, x, bottom, "rule")
-    local half = svg.width(label, 11) / 2
-    local middle = math.min(x, svg.WIDTH - half)
-    if middle - half > last then
+    local middle, half = label_place(out, x, label)
+    if middle - half > last and middle + half < stop then
       out:print(middle, bottom + 14, label, "mid small faint")
       last = middle + half + 6
     end

@@ -63,7 +63,7 @@ typedef struct bl_execution_box {
 
 extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class,
     bl_result_class, bl_plan_class, bl_rng_class, bl_executor_class, bl_execution_class,
-    bl_tries_class;
+    bl_tries_class, bl_schedule_problem_class, bl_schedule_class;
 
 /** Makes the metatable of a class, unless it is there. */
 void bl_register(lua_State *L, const bl_class *c);

@@ -226,14 +226,18 @@ static int counts(lua_State *L) {
   return 1;
 }
 
-/* bounds(cluster): of the mean job completion time (nil of no jobs), of the makespan; nil, message,
- * code */
-static int bounds(lua_State *L) {
-  berth_gang *g = self(L, "gang:bounds");
-  berth_cluster *c = bl_check_cluster(L, 2, "gang:bounds", "cluster");
+/* gang_bounds(cluster, sizes = [jobs], gpus): of the mean job completion time (nil of no jobs), of
+ * the makespan, of the cluster after its run; nil, message, code */
+static int gang_bounds(lua_State *L) {
+  BL_WHERE(w, "gang_bounds");
+  berth_cluster *c = bl_check_cluster(L, 1, w.fn, "cluster");
+  int32_t n = berth_cluster_jobs(c);
+  bl_need_length(L, 2, &w, "sizes", n, "job");
+  double gpus = luaL_checknumber(L, 3);
   berth_gang_bound b;
-  berth_status st = berth_gang_bounds(g, c, &b);
-  if (st != BERTH_OK) return bl_refused(L, "gang:bounds", st);
+  const int32_t *size = bl_to_wholes(L, 2, &w, "sizes", n, 1);
+  berth_status st = berth_gang_bounds(bl_ctx(L), c, size, gpus, &b);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_push_or_nil(L, b.mean_jct);
   lua_pushnumber(L, b.makespan);
   return 2;
@@ -247,12 +251,13 @@ static int to_string(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = {
-  { "runs", runs }, { "counts", counts }, { "bounds", bounds }, { NULL, NULL }
+  { "runs", runs }, { "counts", counts }, { NULL, NULL }
 };
 const bl_class bl_gang_class = {
   .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .text = to_string
 };
 
 const luaL_Reg bl_gang_functions[] = { { "gang", gang },
+                                       { "gang_bounds", gang_bounds },
                                        { "gang_rules", gang_rules },
                                        { NULL, NULL } };

@@ -33,7 +33,9 @@ TEST("backfill") {
   const int32_t *machine = berth_gang_places(g, &amount);
   CHECK(n == 4);
   berth_gang_bound bound;
-  CHECK_OK(berth_gang_bounds(g, c, &bound));
+  CHECK_OK(berth_gang_bounds(ctx, c, size, 4, &bound));
+  CHECK(berth_gang_bounds(ctx, c, size, 0, &bound) == BERTH_EINVAL);
+  CHECK(berth_gang_bounds(ctx, NULL, size, 4, &bound) == BERTH_EINVAL);
   CHECK(bound.makespan == 14 && bound.mean_jct > 0 && bound.mean_jct < (10 + 11 + 6 + 20) / 4.0);
   for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(run[i].start, start[run[i].job], 1e-12);
@@ -170,7 +172,7 @@ static berth_status whole_run(int rule, int placement, berth_cluster_summary *su
     berth_scheduler s = berth_gang_scheduler(g);
     st = berth_cluster_run(c, &s);
     *sum = berth_cluster_summarise(c);
-    if (st == BERTH_OK && rule < BERTH_GANG_OPTIMUS) st = berth_gang_bounds(g, c, &bound);
+    if (st == BERTH_OK) st = berth_gang_bounds(ctx, c, size, 11, &bound);
   }
   RELEASE(g, c);
   return st;

@@ -1,5 +1,5 @@
 /* Broken files: each is refused with one exact message, kept in spec/bad/expected.tsv (file, format
- * or -, status, message). */
+ * or -, status, message; lists of all formats are left out: "..."). */
 #include "must.h"
 
 /* Cuts s at the next tab; returns the rest. */
@@ -21,7 +21,9 @@ static void check_file(const char *file, const char *format, const char *status,
   CHECK_TEXT(berth_status_name(st), status);
   const char *got = berth_errmsg(ctx);
   CHECK(strncmp(got, "spec/bad/", 9) == 0);
-  CHECK_TEXT(got + 9, message);
+  const char *rest = strstr(message, "(...");
+  if (rest) CHECK(strncmp(got + 9, message, (size_t)(rest - message)) == 0);
+  else CHECK_TEXT(got + 9, message);
   CHECK(!b.graph && !b.topology && !b.placement);
   RELEASE(&b);
 }

@@ -28,6 +28,7 @@ local skipped = {
   berth_pacml_look = "berth_pacml_look_on does it without a block, too",
   berth_ps_ctx = "a Lua state has one context",
   berth_result_retain = "a box owns its result",
+  berth_schedule_retain = "a box owns its schedule",
   berth_search = "through berth_place: anneal, local and brkga",
   berth_sim_chain = "for searches in C; r:critical_path() is that of a result",
   berth_sim_run_limited = "for searches in C",

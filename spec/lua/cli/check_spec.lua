@@ -49,6 +49,21 @@ describe("berth check", function()
     local bad = shell.file(".json", '{"berth": 1, "ops": [}')
     failed(2, bad .. ":1: not valid JSON", run("check", bad))
     failed(2, "as a trace of jobs:", run("check", shell.file(".txt", "hello\n")))
+    for ending, text in pairs { [".json"] = '{"ops": ["a"]}', [".html"] = "<!DOCTYPE html>\n",
+      [".dot"] = 'strict digraph "a" {\n"b" -> "c"\n}\n' } do
+      local exit, out, err = run("check", shell.file(ending, text))
+      assert.same({ 2, "" }, { exit, out })
+      assert.matches("not in a known format", err, 1, true)
+      assert.is_nil(err:find("trace of jobs", 1, true))
+    end
+  end)
+
+  it("reads a table of jobs by its columns", function()
+    local jobs = shell.file(".csv", "at,took,n\n0,2,1\n60,3,4\n")
+    local out = ran(run("check", jobs, "--columns", "arrival=at,work=took:min,gpus=n"))
+    assert.matches("trace (columns)", out, 1, true)
+    assert.matches("most gpus of a job +4\n", out)
+    failed(2, "no column for gpus", run("check", jobs, "--columns", "arrival=at,work=took"))
   end)
 end)
 

@@ -53,7 +53,7 @@ printf '%s\n' "${COMPREPLY[@]}"
     assert.same(set("check", "compare", "convert", "cluster", "completion"), offered "c")
     assert.same(set("--version"), offered "--v")
     assert.is_true(offered("train", "")["doppler"])
-    assert.same(set("simulate", "split"), offered("help", "s"))
+    assert.same(set("schedule", "simulate", "split"), offered("help", "s"))
     assert.same(set("resnet50", "resnet34", "resnet18", "resnet101", "resnet152"),
       offered("models", "resnet"))
     assert.same(set("zsh"), offered("completion", "z"))

@@ -46,7 +46,7 @@ describe("berth cluster pdors", function()
     local file = path_of ".json"
     local _, first = small("--seed", "4", "--policy", "drf", "--save", file)
     local again = ran(run("--problem", file, "--policy", "drf"))
-    assert.equal(first, again)
+    assert.equal(first, again .. "\nwritten: " .. file)
   end)
 
   it("has means with intervals over seeds, and goes on from a file", function()

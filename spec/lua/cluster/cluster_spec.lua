@@ -125,6 +125,18 @@ describe("schedulers", function()
     return { start = { { job = job, machines = view:idle(1) } } }
   end
 
+  it("that start nothing leave jobs that wait, and the result says so", function()
+    local jobs = { { arrival = 0, work = 1 }, { arrival = 0, work = 2 } }
+    local idle = { name = "idle", arrival = function() return {} end }
+    assert.equal("idle: 0 of 2 jobs done, 0 refused, 2 still wait: the scheduler started none",
+      tostring(berth.cluster.simulate(jobs, 1, idle)))
+    local once = { name = "once", arrival = function(_, _, j)
+      return j == 1 and { start = { { job = j, machines = { 1 } } } } or nil
+    end }
+    assert.matches("^once: 1 of 2 jobs done, 0 refused, 1 still wait, mean completion time 1 s,",
+      tostring(berth.cluster.simulate(jobs, 1, once)))
+  end)
+
   it("get messages about the rate", function()
     local function with(rate)
       return raised(berth.cluster.simulate, two, 1, first_come, { rate = rate })

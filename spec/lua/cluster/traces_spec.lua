@@ -108,14 +108,40 @@ describe("a trace of jobs", function()
       { columns = { arrival = "start", work = "len", gpus = "g", name = "who" } })
     assert.same({ { arrival = 3, work = 4, gpus = 2, name = "x" } }, jobs)
     assert.equal("columns", about.format)
-    jobs = assert(berth.load_trace(write(text), { columns = { arrival = "start", work = "len" } }))
-    assert.is_nil(jobs[1].gpus)
+    assert.matches("no column for gpus: .* %(there are: start, len, g, who%)",
+      (fault(text, { columns = { arrival = "start", work = "len" } })))
+    for _, gpus in ipairs { 3, "3" } do
+      jobs = assert(berth.load_trace(write(text),
+        { columns = { arrival = "start", work = "len", gpus = gpus } }))
+      assert.same({ { arrival = 3, work = 4, gpus = 3 } }, jobs)
+    end
     assert.matches('no column "cores" for gpus',
       (fault(text, { columns = { arrival = "start", work = "len", gpus = "cores" } })))
     -- a single one of a known format
     text = "job_id,submit_s,duration_s,num_gpus,vc,user\n7,5,10,2,a,me\n"
     assert.equal("me",
       assert(berth.load_trace(write(text), { columns = { name = "user" } }))[1].name)
+  end)
+
+  it("has times in s, or in the unit behind a column's name", function()
+    local text = "at,took_min,late_h,a:h,g\n60,1.5,2,1,1\n120,01:30,2,2,1\n"
+    local jobs, about = berth.load_trace(write(text), { columns = { arrival = "at:ms",
+      work = "took_min:min", deadline = "late_h:h", gpus = "g" } })
+    -- 1:30 is a span already
+    assert.same({ 0.06, 90, 7200, 90 }, { jobs[1].arrival, jobs[1].work, jobs[1].deadline,
+      jobs[2].work })
+    assert.same({}, about.notes)
+    jobs, about = berth.load_trace(write(text),
+      { columns = { arrival = "a:h", work = "took_min", gpus = "g" } })
+    assert.same({ 1, 1.5 }, { jobs[1].arrival, jobs[1].work })
+    assert.same({ "a:h is read in s; if it is in h: arrival=a:h:h in columns",
+      "took_min is read in s; if it is in min: work=took_min:min in columns" }, about.notes)
+    assert.matches('columns: work: "1 mins": the unit "mins" is unknown: type "1 min"',
+      (fault(text, { columns = { arrival = "at", work = "took_min:mins", gpus = "g" } })), 1, true)
+    assert.matches('no column "none:min" for work',
+      (fault(text, { columns = { arrival = "at", work = "none:min", gpus = "g" } })), 1, true)
+    assert.matches("took_min: expected at most 1e18", (fault("at,took_min\n0,1e18\n",
+      { columns = { arrival = "at", work = "took_min:min", gpus = 1 } })), 1, true)
   end)
 
   it("is put in order of arrival; equal ones stay in the order of the file", function()
@@ -208,7 +234,7 @@ describe("a trace of jobs", function()
     for _, date in ipairs { "2020-13-01 00:00:00", "2020-04-32", "2020-04-01 24:00:00",
       "2020-04-01 00:00:00+8", "20-04-01" } do
       assert.matches(":2: at: expected a finite number", (fault("at,took\n" .. date .. ",1\n",
-        { columns = { arrival = "at", work = "took" } })))
+        { columns = { arrival = "at", work = "took", gpus = 1 } })))
     end
   end)
 

@@ -1,7 +1,8 @@
--- Lua, JSON and sh blocks of README.md and docs/*.md run, and print what they say.
+-- Lua, JSON and sh blocks of README.md, docs/*.md and docs/guides/*.md run, and print what they say.
 local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"
+local pages = dofile "scripts/tools/pages.lua"
 
 local build, capture, read, write = shell.build, shell.capture, shell.read, shell.write
 
@@ -39,6 +40,16 @@ for path in capture("find README.md CONTRIBUTING.md docs -name '*.md' | sort"):g
   documents[#documents + 1] = path
 end
 
+-- Pages whose shell blocks run whole, with their output; and the tree that runs them.
+local taught = {}
+for _, path in ipairs(pages.list()) do taught[path] = true end
+
+local function tree()
+  local path = absolute(build)
+  return { root = root, build = path, lua = lua,
+    modules = path .. (rawget(_G, "_VERSION") == "Lua 5.4" and "/lua54" or "/lua51") }
+end
+
 describe("the documents", function()
   before_each(function() scratch = capture("mktemp -d"):gsub("%s+$", "") end)
   after_each(function() os.execute("rm -r " .. quote(scratch)) end)
@@ -51,7 +62,8 @@ describe("the documents", function()
     it("say of every block what it is: " .. path, function()
       for _, block in ipairs(list) do
         local words = table.concat(block.words, " ")
-        assert.is_true(legal[words] or false,
+        assert.is_true(legal[words] or taught[path] and (words == "text output"
+          or pages.file_name(block) ~= nil) or false,
           ("%s:%d: a block of kind %q"):format(path, block.line, words))
       end
     end)
@@ -98,7 +110,36 @@ describe("the documents", function()
       end)
     end
 
-    for _, block in ipairs(blocks.those(list, "sh")) do
+    if taught[path] and #blocks.those(list, "sh") > 0 then
+      it("have no figure in the text that no block has: " .. path, function()
+        local texts = {}
+        for i, block in ipairs(list) do texts[i] = block.text end
+        local shown, prose = table.concat(texts, "\n"), read(path):gsub("```.-\n```", "")
+        for figure in prose:gmatch("%d[%d.]* [mu%%GMk]?[sB%%]?%f[^%w%%]") do
+          assert.is_truthy(not figure:find "[sB%%]$" or shown:find(figure, 1, true)
+            or shown:find(figure:gsub(" ", ""), 1, true), figure)
+        end
+      end)
+    end
+
+    if taught[path] and build then
+      it("teach what their blocks do: " .. path, function()
+        if pages.compiles(read(path)) and shell.instrumented() then
+          return pending "the library is instrumented"
+        end
+        for _, r in ipairs(pages.run(read(path), tree(), scratch)) do
+          local at = ("%s:%d"):format(path, r.line)
+          assert.is_true(r.ok, at .. "\n" .. r.got)
+          if r.want then assert.equal(r.want, r.got, at) end
+        end
+        for _, picture in ipairs(pages.pictures(read(path))) do
+          assert.is_true(read(picture.path) == read(scratch .. "/" .. picture.name),
+            picture.path .. " differs: scripts/docs-outputs renews it")
+        end
+      end)
+    end
+
+    for _, block in ipairs(taught[path] and {} or blocks.those(list, "sh")) do
       local commands = {}
       for line in block.text:gsub("\\\n%s*", ""):gmatch("[^\n]+") do
         local words = line:match("^%s*berth (.*)") or line:match("^%s*scripts/berth (.*)")

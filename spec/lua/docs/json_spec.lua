@@ -87,6 +87,8 @@ local function commands(files)
     ["bounds --split"] = { { "bounds", GRAPH, TOPOLOGY, "--split", "--calls", "3", "--json" } },
     check = { { "check", GRAPH, "--json" } },
     split = { { "split", GRAPH, TOPOLOGY, "--json" } },
+    schedule = { words "schedule zb-h1 --stages 2 --microbatches 4 --json",
+      words "schedule --compare --stages 2 --microbatches 4 --json" },
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     ["llm model"] = { words(("llm model %s --json"):format(files.config)) },
     ["llm memory"] = { words(("llm memory %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
@@ -132,6 +134,10 @@ local written = {
   ["records of a cluster"] = function(path)
     assert(berth.cluster.simulate({ { arrival = 0, work = 5, gpus = 1 } }, { machines = 1 },
       "fifo"):save_jsonl(path))
+  end,
+  ["schedule file"] = function(path)
+    assert(berth.schedule.make("1f1b", { stages = 2, microbatches = 2 }):save(path,
+      { format = "json" }))
   end,
   ["records of pacml"] = function(path, files)
     assert.equal(0, (shell.run("cluster", "pacml", files.profile, "--jobs", "5", "--jsonl", path)))

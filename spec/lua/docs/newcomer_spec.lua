@@ -22,7 +22,8 @@ describe("a newcomer on the command line", function()
   before_each(function()
     files = { SMALL = SMALL, STG = shell.file(".stg", "1\n0 0 0\n1 5 1 0\n2 0 1 1\n"),
       BAD = shell.file(".json", '{"berth": 1, "ops": [}'), EMPTY = shell.file(".json", ""),
-      TEXT = shell.file(".txt", "hello\n") }
+      TEXT = shell.file(".txt", "hello\n"),
+      MINUTES = shell.file(".csv", "submitted,took_min,gpus\n0,5,1\n") }
   end)
   after_each(shell.tidy)
 
@@ -65,7 +66,8 @@ describe("a newcomer on the command line", function()
     { "place SMALL mesh:2",
       "SMALL is priced by FLOP and bytes, but device d0 has no rates: give the "
         .. "topology preset=NAME, as in mesh:4,preset=V100 (presets: P100 V100 A100 H100 "
-        .. "GTX1080Ti T4), or flops= and memory_bandwidth=" },
+        .. "GTX1080Ti T4 V100-32GB A100-40GB H100-PCIe H100-96GB H200 B200 B300 GB200 GB300 "
+        .. "MI300X L40S RTX4090), or flops= and memory_bandwidth=" },
     { "place SMALL msh:4,preset=V100",
       "msh:4,preset=V100: cannot be opened: No such file or directory",
       "topologies are files or generators: mesh:4",
@@ -84,10 +86,11 @@ describe("a newcomer on the command line", function()
         .. "a comma: mesh:4,preset=V100" },
     { "place SMALL mesh:2,preset=V101",
       'berth.topology.mesh: preset: no device preset "V101"; there are P100, V100, '
-        .. "A100, H100, GTX1080Ti, T4; did you mean 'V100'?" },
+        .. "A100, H100, H200 and 13 more; docs/devices.md lists all; did you mean 'V100'?" },
     { "place SMALL mesh:2,preset=v100",
       'berth.topology.mesh: preset: no device preset "v100"; there are P100, V100, '
-        .. "A100, H100, GTX1080Ti, T4; did you mean 'V100'?" },
+        .. "A100, H100, V100-32GB and 13 more; docs/devices.md lists all; did you mean "
+        .. "'V100'?" },
     { "place SMALL mesh:2,bandwith=25GB/s",
       "berth.topology.mesh: unknown option 'bandwith' (legal: bandwidth, latency, "
         .. "preset, type, speed, flops, memory, memory_bandwidth, overhead; did you mean "
@@ -144,8 +147,7 @@ describe("a newcomer on the command line", function()
       '--links: no "dupex" (legal: free, channel, duplex, pair, route, fair; did you '
         .. "mean 'duplex'?)" },
     { "place SMALL mesh:2,preset=V100 --dispatch blevl",
-      '--dispatch: no "blevl" (legal: fifo, light-first, light-class, blevel, planned, '
-        .. "lifo, random, static; did you mean 'blevel'?)" },
+      '--dispatch: no "blevl" (legal: fifo, ', "did you mean 'blevel'?)" },
     { "place SMALL mesh:2,preset=V100 --seed x",
       '--seed: a whole number of at least 0 is needed, not "x"' },
     { "place SMALL mesh:2,preset=V100 --seed 1 --seed 2", "--seed is given twice" },
@@ -197,7 +199,8 @@ describe("a newcomer on the command line", function()
     { "check TEXT",
       "TEXT:1: not in a known format",
       "as a trace of jobs: TEXT: no trace that is known by its header (gavel, philly, "
-        .. "pollux, tiresias); option columns = { arrival = ..., work = ..., gpus = ... }; "
+        .. "pollux, tiresias): option columns, as in --columns "
+        .. "arrival=COLUMN,work=COLUMN,gpus=COLUMN; "
         .. "its columns: hello" },
     { "train doplar SMALL",
       "train: no \"doplar\" (legal: doppler, placeto, gdp, pacml, tag; did you mean 'doppler'?)" },
@@ -209,6 +212,14 @@ describe("a newcomer on the command line", function()
       '--stages: "IV" is no stage; legal: I, II, III, each with episodes as in II:2000' },
     { "models resnet51", 'berth.models: no model "resnet51" (legal: ', "did you mean 'resnet50'?" },
     { "completion bsh", "completion: no \"bsh\" (legal: bash, zsh, fish; did you mean 'bash'?)" },
+    { "check MINUTES", "as a trace of jobs: MINUTES: no trace that is known by its header" },
+    { "check MINUTES --columns arrival=submitted,work=took_min",
+      "MINUTES: no column for gpus: add gpus=COLUMN to columns, or gpus=1 if each job takes one "
+        .. "(there are: submitted, took_min, gpus)" },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,work=took_min,gpus=gpus --json",
+      "took_min is read in s; if it is in min: work=took_min:min in columns", code = 0 },
+    { "cluster MINUTES --gpus 8 --columns arrival=submitted,runtime=took_min",
+      "berth.load_trace: columns: unknown field 'runtime': it is called 'work' (legal: arrival, " },
     { "cluster trace.csv", "cluster: how many GPUs are there? --gpus N" },
     { "cluster nofile.csv --gpus 8", "nofile.csv: cannot be opened: No such file or directory" },
     { "cluster nofile.csv --gpus 8 --scheduler fifoo",
@@ -227,6 +238,22 @@ describe("a newcomer on the command line", function()
     { "split SMALL mesh:2,preset=V100 --objective latncy",
       "--objective: no \"latncy\" (legal: max-load, latency; did you mean 'latency'?)" },
     { "report SMALL mesh:2,preset=V100", "report: --output is needed: the file that is written" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg",
+      "--output a.svg: what is written is HTML: end the name in .html, or add --figure gantt for "
+        .. "SVG" },
+    { "report SMALL mesh:2,preset=V100 --output a.png --figure gantt",
+      "--output a.png: what is written is SVG: end the name in .svg" },
+    { "report SMALL mesh:2,preset=V100 --output a.svg --figure placers --placer heft",
+      "--figure placers: nothing is compared: add --compare single,heft" },
+    { "place SMALL mesh:2,preset=V100 --output a.csv",
+      "--output a.csv: what is written is JSON: end the name in .json" },
+    { "simulate SMALL mesh:2,preset=V100 --placement single:d0 --trace a.CSV",
+      "--trace a.CSV: what is written is JSON: end the name in .json" },
+    { "cluster MINUTES --gpus 8 --report a.svg",
+      "--report a.svg: what is written is HTML: end the name in .html, or add --figure jobs for "
+        .. "SVG" },
+    { "cluster MINUTES --gpus 8 --csv a.json",
+      "--csv a.json: what is written is CSV: end the name in .csv" },
     { "repair SMALL mesh:2,preset=V100",
       "repair: --placement is needed: a file, or single:DEVICE for all ops on one, as "
         .. "in --placement single:d0" },
@@ -304,8 +331,7 @@ describe("a newcomer in Lua", function()
       "berth.simulate: placement: expected a placement or an array of device ids, got "
         .. 'string: berth.place(g, t) or berth.load_placement("FILE") gives one' },
     { 'berth.simulate(g, t, p, { dispatch = "fif" })',
-      "berth.simulate: dispatch: 'fif' is none of: fifo, light-first, light-class, "
-        .. "blevel, planned, lifo, random, static; did you mean 'fifo'?" },
+      "berth.simulate: dispatch: 'fif' is none of: fifo, ", "did you mean 'fifo'?" },
     { 'berth.simulate(g, t, p, { dispach = "fifo" })',
       "berth.simulate: unknown option 'dispach' (legal: ",
       "did you mean 'dispatch'?" },

@@ -30,6 +30,23 @@ typedef void (*berth_fn)(void *ud);
 #endif
 ]]
 
+describe("a page of a header", function()
+  it("has a heading for each section, and tags that follow one another", function()
+    local list = headers.declarations([[
+/* ---- sums ---------- *
+ * Of numbers. */
+
+/** Adds.  @param a one  @param b two
+ *  @return the sum */
+double berth_add(double a, double b);
+]])
+    local html = site.header("x", list, {})
+    assert.is_truthy(html:find("<h2>sums</h2>\n<p>Of numbers.</p>", 1, true), html)
+    assert.is_truthy(html:find("<dt><code>b</code></dt><dd>two</dd>", 1, true), html)
+    assert.is_truthy(html:find("<p>Returns the sum</p>", 1, true), html)
+  end)
+end)
+
 describe("the declarations of a header", function()
   it("are found with their comments", function()
     local found = {}

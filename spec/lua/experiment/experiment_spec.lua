@@ -91,11 +91,14 @@ describe("berth.experiment", function()
     local again = assert(berth.experiment(small { run = counting }))
     assert.equal(8, calls)
     assert.same(first.rows, again.rows)
+    assert.same({ 8, 0 }, { first.ran, again.ran })
+    assert.equal(("experiment small: 8 of 8 trials done, 0 failed; 8 read from %s, 0 run now")
+      :format(path), tostring(again))
     local other = { size = { 2, 3 }, kind = { "b" } }
     local more =
       assert(berth.experiment(small { run = counting, seeds = { 1, 2, 3 }, grid = other }))
     assert.equal(8 + 4, calls)
-    assert.equal(6, #more.rows)
+    assert.same({ 6, 4 }, { #more.rows, more.ran })
     for k, row in ipairs(more.rows) do assert.equal(k, row.trial) end
     assert.equal(12, #lines(path))
     assert(berth.experiment(small { run = counting, name = "other" }))
@@ -217,6 +220,8 @@ describe("berth.experiment", function()
     assert.same({ "no room", "infeasible" }, { e.rows[6].error, e.rows[6].code })
     assert.same({ 2, 1, 1 },
       { e:summary()[1].n, e:summary()[1].failed, e:summary()[1].fields.value.n })
+    assert.matches('\n4 failed, the first ({"kind":"a","size":1}, seed 2): no luck\n'
+      .. "retry = true runs them again", tostring(e:summary()), 1, true)
     broken = false
     assert.same(e.rows, assert(berth.experiment(small { run = run })).rows)
     e = assert(berth.experiment(small { run = run, retry = true }))
@@ -231,6 +236,8 @@ describe("berth.experiment", function()
       return ({ 1, { f = print }, { a = { 1, x = 2 } }, last })[t.seed]
     end })
     assert.equal("run gave a number: expected a table", e.rows[1].error)
+    assert.matches("\n3 failed, the first ({}, seed 1): run gave a number: expected a table",
+      tostring(e:summary()), 1, true)
     assert.equal("result.f: a function cannot be recorded", e.rows[2].error)
     assert.equal("result.a: a table has to be an array, or to have names only", e.rows[3].error)
     assert.same({ c = true, d = {}, ["e\n\"\\\1"] = "\t/\127" }, e.rows[4].result)

@@ -309,6 +309,72 @@ describe("bounds of gangs", function()
     end
   end)
 
+  -- Serves waiting jobs by arrival, where they fit one machine; `change` alters an entry of a plan.
+  local function own(change)
+    local s = {}
+    function s.arrival(_, view)
+      local free, plan = view:free()[1], { start = {} }
+      for _, j in ipairs(view:waiting()) do
+        local n = view:job(j).gpus
+        if n > free then break end
+        free = free - n
+        plan.start[#plan.start + 1] = change { job = j, machines = { 1 }, amounts = { n } }
+      end
+      return plan
+    end
+    s.finish = s.arrival
+    return s
+  end
+  local function same(entry) return entry end
+
+  it("are those of the jobs, for a scheduler of one's own, too", function()
+    for seed = 1, 12 do
+      local jobs = random_jobs(seed)
+      local mine, fifo = play(jobs, 8, own(same)), play(jobs, 8, "fifo")
+      assert.same({ fifo.summary.bound_jct, fifo.summary.bound_makespan, fifo.summary.mean_jct },
+        { mine.summary.bound_jct, mine.summary.bound_makespan, mine.summary.mean_jct })
+      assert.matches(" (bound ", tostring(mine), 1, true)
+    end
+    local whole = { arrival = function(_, view, j)
+      return { start = { { job = j, machines = view:idle(1) } } }
+    end }
+    local s = berth.cluster.simulate({ { arrival = 0, work = 2 }, { arrival = 0, work = 4 } }, 2,
+      whole).summary
+    assert.same({ 3, 3, 4 }, { s.mean_jct, s.bound_jct, s.bound_makespan })
+  end)
+
+  it("are not there where jobs do not run as gangs: fewer GPUs, other rates, not all done", function()
+    local jobs = { job(0, 2, 2), job(0, 4, 1) }
+    for name, s in pairs {
+      fewer = own(function(x)
+        x.amounts = { 1 }
+        return x
+      end),
+      faster = own(function(x)
+        x.rate = 2
+        return x
+      end),
+      none = { arrival = function() return {} end },
+    } do
+      assert.is_nil(play(jobs, 2, s).summary.bound_jct, name)
+    end
+    assert.is_nil(play(jobs, 2, own(same), { rate = function() return 1 end }).summary.bound_jct)
+    local rushed = own(same)
+    function rushed.wake(_, view) return { rate = { { job = view:running()[1], rate = 3 } } } end
+    function rushed:begin() self.arrival = function(_, view, j)
+      return { start = { { job = j, machines = { 1 }, amounts = { view:job(j).gpus } } }, wake = 1 }
+    end end
+    local s = play({ job(0, 4, 1) }, 1, rushed).summary
+    assert.same({ 2, 1 }, { s.mean_jct, s.done })
+    assert.is_nil(s.bound_jct)
+    -- half a machine for a job that takes a whole one
+    local half = { arrival = function(_, _, j)
+      return { start = { { job = j, machines = { 1 }, amounts = { 0.5 } } } }
+    end }
+    assert.is_nil(berth.cluster.simulate({ { arrival = 0, work = 1 }, { arrival = 0, work = 1 } }, 1,
+      half).summary.bound_jct)
+  end)
+
   it("hold for the best of all orders", function()
     local function permute(list, n, f)
       if n == 0 then return f(list) end

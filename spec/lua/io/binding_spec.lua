@@ -156,7 +156,7 @@ describe("files", function()
   it("know their options", function()
     raises("berth.load: unknown option 'fmt' (legal: format, forward_only", berth.load, "x",
       { fmt = 1 })
-    raises("format: 'onnx' is none of: berth, dnn-partitioning", berth.load, "x",
+    raises("format: 'onnx' is none of: berth", berth.load, "x",
       { format = "onnx" })
     raises("berth.load: path: expected a file name, got nil", berth.load)
     raises("berth.parse: text: expected a string, got table", berth.parse, {})

@@ -41,6 +41,9 @@ describe("berth.cluster_report", function()
     assert.equal(10 * H, runs[1].summary.makespan)
     -- a 4 h, b 1 h to 6 h, c 2 h to 10 h
     assert.equal((4 + 5 + 8) / 3 * H, runs[1].summary.mean_jct)
+    local bound = runs[1].summary
+    has(page, ("Lower bounds: mean %.3g h, makespan %.3g h."):format(bound.bound_jct / H,
+      bound.bound_makespan / H))
     has(page, "Two &lt;runs&gt;", "3 jobs, 2 GPUs, 1 machine", "berth cluster x",
       '<td>fifo</td><td class="n">5.67 h</td><td class="n">5 h</td>', ">10 h</text>",
       "job 1 (a&lt;1&gt;): 2 GPUs on 1 machine, 0 s to 4 h",
@@ -53,6 +56,32 @@ describe("berth.cluster_report", function()
     assert.equal(4, pictures)
     assert.equal(page, page_of(results("fifo", "srtf"),
       { title = "Two <runs>", command = "berth cluster x" }))
+  end)
+
+  it("writes one figure alone, as SVG", function()
+    for _, kind in ipairs { "jobs", "usage", "queue" } do
+      local text = page_of(results("fifo", "srtf"), { figure = kind })
+      assert.equal("svg", xml.elements(text)[1].name)
+    end
+    has(page_of(results("fifo"), { figure = "queue" }), "Waiting jobs over time", "<style>")
+    local path = shell.file(".csv", "submit,runtime,gpus\n0,60,1\n")
+    local columns = "arrival=submit,work=runtime,gpus=gpus"
+    local svg = shell.path ".svg"
+    shell.keep_in_mind(svg)
+    local out = ran(run("cluster", path, "--columns", columns, "--gpus", "2", "--report", svg,
+      "--figure", "jobs"))
+    has(out, "\nbounds: mean 60 s, makespan 60 s\n", "\nwritten: " .. svg)
+    has(read(svg), "Jobs on GPUs: fifo")
+    shell.failed(2, "--figure: --report FILE is needed", run("cluster", path, "--gpus", "2",
+      "--figure", "jobs"))
+  end)
+
+  it("refuses a figure that nothing is drawn in", function()
+    local r = berth.cluster.simulate({ { arrival = 0, work = 0 } }, 1, "fifo")
+    local ok, message, code = berth.cluster_report(os.tmpname(), r, { figure = "usage" })
+    assert.is_nil(ok)
+    assert.equal("berth.cluster_report: figure: no job takes time", message)
+    assert.equal("unsupported", code)
   end)
 
   it("draws a job on neighbouring GPUs as one block, none on a GPU that is taken", function()
@@ -102,7 +131,7 @@ describe("berth.cluster_report", function()
       a = (a + page:byte(i)) % 65521
       b = (b + a) % 65521
     end
-    assert.equal(1684216065, b * 65536 + a)
+    assert.equal(176104938, b * 65536 + a)
   end)
 
   it("refuses what is no result", function()

@@ -335,6 +335,29 @@ describe("a report", function()
     for w in wide:gmatch('width="([%d.]+)" height="34"') do assert.is_true(tonumber(w) >= 64) end
   end)
 
+  it("leads lines over several layers beside the boxes between them", function()
+    -- 1 to 7 through 2, 3, 4, through 5, 6, and at once
+    local ops = {}
+    for i = 1, 8 do ops[i] = { seconds = i } end
+    local g = berth.graph { ops = ops, edges = { { 1, 2, 1 }, { 2, 3, 1 }, { 3, 4, 1 }, { 1, 5, 1 },
+      { 5, 6, 1 }, { 4, 7, 1 }, { 6, 7, 1 }, { 1, 7, 1 }, { 7, 8, 1 } } }
+    local text = assert(berth.figure("graph", { graph = g,
+      topology = berth.topology.mesh(1, { bandwidth = 1 }), placement = { 1, 1, 1, 1, 1, 1, 1, 1 } }))
+    local lane, boxes = tonumber(text:match 'd="M[^"V]- ([%d.]+) [%d.]+V[%d.]+C[^"]*" class="far"'), 0
+    for x, w in text:gmatch '<rect x="([%d.]+)" y="[%d.]+" width="([%d.]+)" height="34"' do
+      boxes = boxes + 1
+      assert.is_true(lane < tonumber(x) or lane > tonumber(x) + tonumber(w))
+    end
+    assert.equal(8, boxes)
+  end)
+
+  it("labels the end of the step", function()
+    local _, _, r = small()
+    assert.equal("5 s", berth.format(r.makespan, "seconds"))
+    local _, n = assert(berth.figure("gantt", { result = r })):gsub(">5 s</text>", "")
+    assert.equal(1, n) -- not the label of the axis, too
+  end)
+
   it("draws many devices: the busiest, and the rest as one column of the graph", function()
     local ops, devices, n = {}, {}, 0
     for d = 1, 70 do
@@ -364,7 +387,7 @@ describe("a report", function()
   it("has the same bytes on every interpreter", function()
     local _, _, r = small("naïve")
     local page = page_of { result = r, figures = { "gantt", "memory", "links" } }
-    assert.equal(419297143, checksum((page:gsub(berth.version:gsub("%p", "%%%0"), "VERSION"))))
+    assert.equal(3292656965, checksum((page:gsub(berth.version:gsub("%p", "%%%0"), "VERSION"))))
   end)
 
   it("rounds halves the same way on every interpreter", function()
@@ -507,7 +530,7 @@ describe("berth report", function()
     has(err, "/nonexistent/x.html")
     exit, _, err = run("--placer", "heft", "--output", path, "--figure", "placers")
     assert.is_true(exit ~= 0)
-    has(err, "no rows of a comparison or a portfolio are given")
+    has(err, "--figure placers: nothing is compared: add --compare single,heft")
     os.remove(path)
     assert.equal(2, (main.run({ "report", "/nonexistent.json", "--output", path },
       { write = print, complain = function() end })))

@@ -1,7 +1,8 @@
 --- berth check: what a file is, and what is in it.
 --
--- Agents are known by the first bytes, plans and problems of PD-ORS by a member of the JSON object,
--- traces by the header of a table; all else is read by the formats of berth.load.
+-- Agents and PyTorch's schedules are known by the first bytes; plans, problems of PD-ORS and
+-- schedules by a member of the JSON object; traces by the header of a table; all else is read by
+-- the formats of berth.load.
 local align = require "berth.base.align"
 local berth = require "berth"
 local core = require "berth.core"
@@ -14,15 +15,16 @@ local plan_format = require "berth.deploy.json"
 local report = require "berth.cli.report"
 local schema = require "berth.base.schema"
 local sources = require "berth.cli.sources"
+local traces = require "berth.cli.traces"
 
 local check = {
   name = "check", use = "check FILE [options]", least = 1, most = 1,
   text = "Reads a file and says what it is and what is in it; or what is wrong, with the place.\n"
     .. "FILE is a graph, a topology, a placement (formats of berth convert), a trace of jobs, a "
-    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors; also "
-    .. "model:NAME or\na topology as mesh:4.",
+    .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a "
+    .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4.",
   notes = "exit: 0 the file can be read, 2 it cannot",
-  options = options.join(options.loading, { options.json }),
+  options = options.join(options.loading, { traces.columns, options.json }),
 }
 
 -- ---- graphs, topologies, placements -------------------------------------------------------------
@@ -104,15 +106,29 @@ local function trace_facts(jobs, about)
     about.notes
 end
 
+local function schedule_facts(path)
+  local s = fail.need(berth.schedule.load(path))
+  local p, actions = s.problem, 0
+  for _, list in ipairs(s.list) do actions = actions + #list end
+  return { { "stages", p.stages, "" }, { "chunks_of_a_stage", p.chunks, "" }, { "map", p.map },
+    { "microbatches", p.microbatches, "" }, { "actions", actions, "" },
+    { "layout", p.layout }, { "outcome", s.outcome },
+    { "next", "berth schedule FILE simulates it" } }
+end
+
 -- What a text is by its first bytes or its JSON members: what, facts, notes; nil: something else.
 local function other(path, text)
   if text:sub(1, 8) == "berth-nn" then
     local agent = fail.need(berth.agents.load(path))
     return "agent", { { "kind", agent.kind }, { "devices", agent.devices, "" } }
   end
+  if text:find "^[%s,]*%(?%d+[FIWB]%d+%s*[,;\n]" then return "schedule", schedule_facts(path) end
   local file = text:find "^%s*{" and from_json.decode(text, path)
   if type(file) ~= "table" then return nil end
   if file.format == plan_format.FORMAT then return "plan of berth deploy", plan_facts(file) end
+  if type(file.order) == "table" and file.microbatches then
+    return "schedule", schedule_facts(path)
+  end
   if type(file.jobs) == "table" and type(file.cluster) == "table" then
     local problem = fail.need(berth.pdors.load(path))
     return "problem of berth cluster pdors", { { "jobs", #problem.jobs, "" } }
@@ -139,8 +155,23 @@ local function described(graph, topology, placement)
   return out
 end
 
+-- A trace of jobs: format, parts, notes; or nil and a message.
+local function read_trace(spec, given)
+  local jobs, about = berth.load_trace(spec, { columns = traces.columns_of(given),
+    most_bytes = given["most-bytes"] })
+  if not jobs then return nil, about end
+  local facts, remarks = trace_facts(jobs, about)
+  return ("trace (%s)"):format(about.format), { { what = "trace", facts = facts } }, remarks
+end
+
+-- Whether a text of no known format may be a table of jobs: it is not JSON, XML or DOT.
+local function may_be_trace(text)
+  return not text:find "^%s*[{%[<]" and not text:find "^%s*%l*%s*%l*graph[^\n]*{"
+end
+
 -- All that can be said of an argument: format, parts, notes.
 local function read(spec, given)
+  if given.columns then return fail.need(read_trace(spec, given)) end
   if sources.built_in(spec) then
     local graph = sources.graph(spec, options.for_loading(given))
     return "model", described(graph), { graph.note }
@@ -154,13 +185,11 @@ local function read(spec, given)
   if graph ~= nil or type(topology) ~= "string" then
     return format, described(graph, topology, placement), { note, graph and graph.note }
   end
-  local jobs, about = berth.load_trace(spec, {})
-  if not jobs then
-    local unknown = topology:find "not in a known format"
-    fail.usage("%s%s", topology, unknown and "\nas a trace of jobs: " .. tostring(about) or "")
-  end
-  facts, remarks = trace_facts(jobs, about)
-  return ("trace (%s)"):format(about.format), { { what = "trace", facts = facts } }, remarks
+  fail.refuse(not may_be_trace(text), "%s", topology)
+  local found, list, more = read_trace(spec, given)
+  if found then return found, list, more end
+  local unknown = topology:find "not in a known format"
+  return fail.usage("%s%s", topology, unknown and "\nas a trace of jobs: " .. list or "")
 end
 
 local function shown(part, fact)

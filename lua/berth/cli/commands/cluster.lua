@@ -2,6 +2,7 @@
 local core = require "berth.core"
 local args = require "berth.cli.args"
 local berth = require "berth"
+local bounds_of = require "berth.report.cluster_bounds"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local gang = require "berth.cluster.gang"
@@ -9,8 +10,9 @@ local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local unknown = require "berth.cli.names"
 local lists = require "berth.cli.lists"
+local remarks = require "berth.cli.notes"
 local command_line = require "berth.cli.typed"
-require "berth.cluster.traces" -- declares its options
+local traces = require "berth.cli.traces"
 local options = require "berth.base.options"
 local align = require "berth.base.align"
 local runs = require "berth.cli.runs"
@@ -55,14 +57,12 @@ for _, o in ipairs(of_schedulers) do
   if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end
   own[#own + 1] = option
 end
-local SETTINGS = {
-  columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
-}
-for _, option in ipairs(cli.of("load_trace",
-    "columns durations origin throughputs worker skip most_bytes")) do
-  local example = SETTINGS[option.name]
-  if example then
-    option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
+own[#own + 1] = traces.columns
+for _, option in ipairs(cli.of("load_trace", "durations origin throughputs worker skip most_bytes"))
+do
+  if option.name == "durations" then
+    option.kind, option.value = "string", "K=V,..."
+    option.text = option.text .. ": cifar10=20min,..."
   end
   own[#own + 1] = option
 end
@@ -89,7 +89,9 @@ local command = {
     .. "berth cluster pacml --help: jobs of profiled models that are cut into pieces.",
   notes = notes(),
   options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }),
-    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers") },
+    cli.output("report", "writes a page: jobs on GPUs, GPUs in use, waiting jobs, numbers", "html"),
+    { name = "figure", kind = "choice", value = "KIND", choices = { "jobs", "usage", "queue" },
+      text = "--report writes this figure alone, as SVG; jobs: of the first scheduler" } },
     runs.options),
 }
 
@@ -114,8 +116,7 @@ end
 -- Jobs of the trace, and what was read: format, number of jobs, notes.
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
-    columns = given.columns and lists.settings("--columns", given.columns,
-      function(x) return x end), skip = given.skip,
+    columns = traces.columns_of(given), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs,
     worker = given.worker, origin = given.origin, most_bytes = given["most-bytes"],
   }))
@@ -254,6 +255,7 @@ function command.run(positional, given, write, _, words)
   local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
   cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
   runs.check_one(given, { "csv", "jsonl", "trace" }, #names > 1, "scheduler")
+  fail.refuse(given.figure and not given.report, "--figure: --report FILE is needed")
   if given.report then fail.unless_writable("report", given.report) end
   local jobs, about = load(path, given)
   local results, objects = {}, {}
@@ -265,10 +267,11 @@ function command.run(positional, given, write, _, words)
   runs.save(results[1], given)
   local name = path == "-" and "standard input" or path:match "([^/]+)$"
   if given.report then
-    fail.need(berth.cluster_report(given.report, results, { title = name,
+    fail.need(berth.cluster_report(given.report, results, { title = name, figure = given.figure,
       command = command_line.command("cluster", words, "report") }))
   end
   if given.json then
+    for _, note in ipairs(about.notes) do remarks.add(note) end
     write(json.encode(schema.document "cluster" { { "trace", path }, { "format", about.format },
       { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus },
       { "runs", objects } }))
@@ -278,12 +281,15 @@ function command.run(positional, given, write, _, words)
   write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(
     name, about.jobs, gpus))
   for _, line in ipairs(table_of(results)) do write(line) end
+  local mean, makespan = bounds_of(results)
+  if mean then write(("bounds: mean %s, makespan %s"):format(seconds(mean), seconds(makespan))) end
   local refused = too_large(jobs, gpus)
   if refused then write(refused) end
   if jobs[1].arrival > 0 then
     write(("makespan and GPUs busy count from 0 s; the first job arrives at %s")
       :format(seconds(jobs[1].arrival)))
   end
+  runs.print_written(write, given, "csv jsonl trace report")
   return 0
 end
 

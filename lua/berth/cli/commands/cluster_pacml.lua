@@ -39,7 +39,8 @@ local command = {
     inputs.mode, inputs.ramp, inputs.steps, inputs.most,
     cli.output("cluster",
       "writes a row per arrival and end of a job, as .csv or .jsonl; of one run"),
-    cli.output("output", "writes a page with load, blocking and utilisation; of one seed and beta"),
+    cli.output("output", "writes a page with load, blocking and utilisation; of one seed and beta",
+      "html"),
     cli.flag("table", "the paper's table of blocking rates: para-max, para-min, random, and "
       .. "--decider; all betas; 95 % intervals"),
   }, runs.options, runs.several),
@@ -179,6 +180,7 @@ local function one_seed(setup, given, write)
     return 0
   end
   for _, line in ipairs(table_of(results)) do write(line) end
+  runs.print_written(write, given, "csv jsonl cluster trace output")
   return 0
 end
 

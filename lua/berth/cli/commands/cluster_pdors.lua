@@ -25,8 +25,8 @@ local own = {
   { name = "set", kind = "string", value = "K=V,...",
     text = "options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
   cli.changed("pdors.study", "certify", { value = "STEPS" }),
-  cli.output("report", "writes a page; of one problem"),
-  cli.output("save", "writes the problem as JSON; of one problem"),
+  cli.output("report", "writes a page; of one problem", "html"),
+  cli.output("save", "writes the problem as JSON; of one problem", "json"),
 }
 
 local pdors = {
@@ -157,6 +157,7 @@ local function one_problem(names, of_policy, given, write)
       p.possible, decimals(results[1].bound, 4)))
   end
   for _, line in ipairs(table_of(results)) do write(line) end
+  runs.print_written(write, given, "save csv jsonl trace report")
   return 0
 end
 

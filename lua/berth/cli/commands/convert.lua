@@ -13,7 +13,7 @@ local convert = {
     { name = "to", kind = "choice", value = "FORMAT", choices = formats.saved,
       text = "format of the output; default: by its ending " .. formats.endings(formats.saved) },
     options.file("placement", "a placement, for " .. table.concat(formats.shown, ", ")),
-    options.output("topology", "writes the topology that the input holds (berth JSON)"),
+    options.output("topology", "writes the topology that the input holds (berth JSON)", "json"),
   }, options.loading),
   notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 "
     .. "done, 2 bad input or usage",
@@ -44,6 +44,7 @@ function convert.run(positional, given, write)
     return 0
   end
   fail.need(graph:save(output, { format = to, placement = placement }))
+  write("written: " .. output)
   return 0
 end
 

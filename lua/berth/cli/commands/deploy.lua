@@ -47,11 +47,12 @@ local deploy = {
       .. "transfers and collectives that are given"),
     { name = "rows", kind = "whole", value = "N",
       text = "op groups that are printed, the heaviest; default 20" },
-    options.output("out", "writes the plan (JSON)"),
-    options.output("compiled", "writes the graph that it comes to (berth JSON)"),
-    options.output("placement", "writes devices and order of the compiled graph's ops"),
-    options.output("report", "writes a page with pictures (HTML)"),
-    options.output("trace", "writes a timeline of the compiled step that opens in Perfetto"),
+    options.output("out", "writes the plan (JSON)", "json"),
+    options.output("compiled", "writes the graph that it comes to (berth JSON)", "json"),
+    options.output("placement", "writes devices and order of the compiled graph's ops", "json"),
+    options.output("report", "writes a page with pictures (HTML)", "html"),
+    options.output("trace", "writes a timeline of the compiled step (ui.perfetto.dev opens it)",
+      "json"),
   }, inputs.topology_options, options.pricing, options.loading, { options.json }),
 }
 

@@ -21,7 +21,7 @@ local command = {
     .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
-    options.output("output", "the file that is written, e.g. step.html"),
+    options.output("output", "the file that is written, e.g. step.html", "html"),
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS,
       text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT",
@@ -81,11 +81,14 @@ local function save(given, what)
   fail.need(write_file(given.output, text))
 end
 
--- Raises for options that exclude each other.
-local function check(given)
+-- Raises for options that exclude each other or lack another.
+local function check(given, placer)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
   fail.refuse(given.placement and given.placer, "--placer: --placement %s decides already",
     given.placement)
+  local no_rows = given.placement or placer and placer ~= "portfolio"
+  fail.refuse(given.figure == "placers" and no_rows and not given.compare,
+    "--figure placers: nothing is compared: add --compare single,heft")
   fail.refuse(given.thorough and (given.noise or given.quantum),
     "--thorough: no bound holds with --noise or --quantum")
 end
@@ -93,8 +96,8 @@ end
 --- Writes the page or the figure, and prints the result of the step.
 -- @return exit code: 0, or 1 if the step runs out of memory
 function command.run(positional, given, write, _, words)
-  check(given)
   local placer = given.placer and placers.read("--placer", given.placer)
+  check(given, placer)
   fail.unless_writable("output", given.output)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))

@@ -17,7 +17,7 @@ local simulate = {
     inputs.placement_option,
     options.count("critical", "lists the N longest ops of the chain that sets the makespan"),
   }, options.shared, options.simulating, options.pricing, options.loading, {
-    options.output("trace", "writes a timeline that opens in Perfetto"),
+    options.output("trace", "writes a timeline that opens in Perfetto (ui.perfetto.dev)", "json"),
     options.json,
   }),
 }

@@ -16,7 +16,7 @@ local own = options.join(options.of("split", "objective cpu"), {
   options.changed("split", "memory", { name = "search-memory" }),
 }, options.of("split", "visits"), {
   options.file("placement", "values this placement (or single:N) instead of seeking one"),
-  options.output("output", "writes the placement (berth JSON)"),
+  options.output("output", "writes the placement (berth JSON)", "json"),
 })
 
 local CIRCLE = "latency infinite: stages wait for one another in a circle, so one sample alone "

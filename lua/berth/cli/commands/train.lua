@@ -16,7 +16,7 @@ local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
   words.save,
-  options.output("output", "the best placement seen (berth JSON); of one graph"),
+  options.output("output", "the best placement seen (berth JSON); of one graph", "json"),
   options.changed("agents.doppler", "design",
     { text = "sizes of doppler's networks; default compact" }),
   { name = "stages", kind = "string", value = "LIST",
