@@ -13,6 +13,7 @@ local berth = {
   graph = core.graph,
   topology = require "berth.topology",
   device_presets = core.device_presets,
+  device_sheet = core.device_sheet,
   cost = core.cost,
   kernels = core.kernels,
   fit_link = core.fit_link,
@@ -62,8 +63,8 @@ local berth = {
 
 -- Parts that not every program needs are loaded when they are first named; the module of each.
 local later = { execute = "exec", figure = "report.figure", cluster_report = "report.cluster" }
-for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "models",
-    "nn", "pacml", "pdors", "repl", "report", "schedule" } do later[name] = name end
+for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "llm",
+    "models", "nn", "pacml", "pdors", "repl", "report", "schedule" } do later[name] = name end
 
 -- A misspelt name is an error, not nil; others are nil.
 local function check_name(self, name)

@@ -1,5 +1,6 @@
 --- Tables of the documentation, generated from descriptors. A table is between two comments:
 --   <!-- table: placers -->, <!-- table: formats -->, <!-- table: schedulers -->,
+--   <!-- table: boards -->, <!-- table: rates -->, <!-- table: machines -->,
 --   <!-- table: generators -->,
 --   <!-- table: values OPTION -->, <!-- table: options FUNCTION -->,
 --   <!-- table: choices FUNCTION -->,
@@ -44,6 +45,39 @@ function make.formats()
         table.concat(f.saves or {}, ", "), formats.endings { name })
     end
   end)
+end
+
+-- A figure of a data sheet: 0 is none.
+local function figure(x, unit) return x > 0 and core.sprintf("%.4g", x / unit) or "-" end
+
+local function sheets(head, row)
+  return rows_of(head, function(add)
+    for _, name in ipairs(core.device_presets()) do add(code(name), row(core.device_sheet(name))) end
+  end)
+end
+
+-- Boards, and what each figure is from.
+function make.boards()
+  return sheets({ "preset", "board", "source" }, function(s) return s.board, s.source end)
+end
+
+function make.rates()
+  return sheets({ "preset", "FP64", "FP32", "TF32", "BF16", "FP16", "FP8", "FP4", "SMs" },
+    function(s)
+      local fp32 = s.fp32 == 0 and "as TF32" or figure(s.fp32, 1e12)
+      return figure(s.fp64, 1e12), fp32, figure(s.tf32, 1e12), figure(s.bf16, 1e12),
+        figure(s.fp16, 1e12), figure(s.fp8, 1e12), figure(s.fp4, 1e12), figure(s.sms, 1)
+    end)
+end
+
+function make.machines()
+  return sheets({ "preset", "GB", "GiB usable", "GB/s", "GPUs", "domain", "link GB/s", "NICs",
+      "NIC Gbit/s" },
+    function(s)
+      return figure(s.memory, 1e9), figure(s.usable, 2 ^ 30), figure(s.memory_bandwidth, 1e9),
+        figure(s.gpus, 1), figure(s.domain, 1), figure(s.link, 1e9), figure(s.nics, 1),
+        figure(s.nic, 1e9 / 8)
+    end)
 end
 
 function make.schedulers()

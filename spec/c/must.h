@@ -11,7 +11,8 @@
 #define OBJECTS(X) \
   X(adam) X(analysis) X(array) X(assign) X(bundle) X(clairvoyant) X(cluster) X(compiled) \
   X(cost) X(ctx) X(decider) X(deploy) X(deploy_list) X(episodes) X(execution) X(executor) \
-  X(expansion) X(gang) X(graph) X(graph_builder) X(index) X(json) X(lp) X(pacml) X(pacml_ahead) \
+  X(expansion) X(gang) X(graph) X(graph_builder) X(index) X(json) X(llm) X(llm_cluster) \
+  X(lp) X(pacml) X(pacml_ahead) \
   X(pacml_run) X(params) X(pdors) X(placement) X(portfolio) X(ps) X(ps_run) X(ps_scheduler) \
   X(ramp) X(ramp_model) X(ramp_planner) X(result) X(segments) X(sim) X(tape) X(text) \
   X(topology) X(topology_builder)

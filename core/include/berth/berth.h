@@ -29,6 +29,7 @@
 #include <berth/graph.h>
 #include <berth/io.h>
 #include <berth/list.h>
+#include <berth/llm.h>
 #include <berth/lp.h>
 #include <berth/nn.h>
 #include <berth/pacml.h>

@@ -31,9 +31,26 @@ typedef struct berth_device {
 } berth_device;
 berth_device berth_device_default(void);
 
-/** Data sheets: "P100" "V100" "A100" "H100" "GTX1080Ti" "T4" (dense FP32 or TF32 tensor rate as the
- *  docs table).
- *  Names are case-sensitive.  @return BERTH_OK, BERTH_EINVAL (lists the names) */
+/** A board's figures; rates are peaks without sparsity, FLOP/s, 0: no such arithmetic. */
+typedef struct berth_data_sheet {
+  const char *name, *board;
+  double flops;            /* TF32 on tensor cores, else FP32 */
+  double memory, usable;   /* bytes: as printed, and as the driver reports it */
+  double memory_bandwidth; /* bytes/s */
+  double fp64, fp32, tf32, bf16, fp16, fp8, fp4; /* fp32 0: slower than tf32, and not used */
+  int32_t sms;             /* multiprocessors */
+  int32_t gpus;            /* of a usual machine */
+  int32_t domain;          /* GPUs that fast links join; 1: none does */
+  double link;             /* bytes/s of a GPU into one direction, within the domain or by PCIe */
+  int32_t nics;            /* network cards of a machine */
+  double nic;              /* bytes/s of each into one direction */
+  const char *source;      /* of board and machine */
+} berth_data_sheet;
+/** By name or another usual one ("A100-80GB"), whatever its case; NULL: none. */
+const berth_data_sheet *berth_device_sheet(const char *name);
+
+/** A device from its data sheet, docs/devices.md. Names are case-sensitive.
+ *  @return BERTH_OK, BERTH_EINVAL (lists the nearest names) */
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out);
 /** FLOP/s of a device in an arithmetic ("fp32" "bf16" ..., see berth_graph_builder_dtype()). A
  *  device whose type and flops are those of a preset has a rate for each arithmetic, or that of the

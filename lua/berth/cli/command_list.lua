@@ -9,8 +9,8 @@ local commands = {}
 
 -- In the order of the help text; each is a module of commands/.
 commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "schedule",
-  "deploy", "report", "convert", "check", "train", "cluster", "models",
-  "placers", "completion", "repl" }
+  "deploy", "report", "convert", "check", "train", "cluster", "llm", "models", "placers",
+  "completion", "repl" }
 
 commands.summaries = {
   place = "decides which device runs each op, and simulates the answer",
@@ -26,6 +26,7 @@ commands.summaries = {
   check = "what a file is and what is in it, or what is wrong with it",
   train = "teaches an agent to place, or to cut jobs",
   cluster = "jobs arrive, and are given servers or turned away",
+  llm = "language models: what they consist of, and whether their training fits",
   models = "the networks that are built in",
   placers = "the placers, their variants and options",
   completion = "completion of words for bash, zsh or fish",

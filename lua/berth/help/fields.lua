@@ -49,6 +49,25 @@ return {
     { "rate", "of steps that are given none" },
     { "steps", "how many it has done" },
   },
+  llm = {
+    { "active", "parameters that a token uses" },
+    { "hidden", "width of the residual stream" },
+    { "kind_of", "array: the kind of each layer" },
+    { "kinds", "array of layers that are alike: heads, ffn, experts, weights, parameters, ..." },
+    { "layers", "how many" },
+    { "name", "of the file" },
+    { "notes", "array: what was left out or assumed" },
+    { "parameters", "how many" },
+    { "tied", "true: the head is the embedding" },
+    { "type", "model_type of the file" },
+    { "vocab", "tokens of the vocabulary" },
+    { "weights", "array of weights outside the layers" },
+  },
+  llm_cluster = {
+    { "gpus", "how many in all" },
+    { "groups", "array of alike GPUs: name, count, per_machine, domain, memory, flops, "
+      .. "memory_bandwidth, link, link_latency, nic, nic_latency" },
+  },
   ramp = {
     { "compat", "true: as the published simulator has it" },
     { "options", "table of all options, with which berth.ramp makes the same again" },

@@ -11,7 +11,8 @@ local words = require "berth.help.words"
 local help = {}
 
 for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster",
-    "berth.help.pdors", "berth.help.deploy", "berth.help.schedule", "berth.help.objects" } do
+    "berth.help.pdors", "berth.help.deploy", "berth.help.schedule", "berth.help.llm",
+    "berth.help.objects" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 

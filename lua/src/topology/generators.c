@@ -275,6 +275,30 @@ static int device_presets(lua_State *L) {
   return 1;
 }
 
+/* device_sheet(name): table of the board's figures; nil: there is none of that name. */
+static int device_sheet(lua_State *L) {
+  BL_WHERE(w, "berth.device_sheet");
+  const berth_data_sheet *s = berth_device_sheet(bl_to_string(L, 1, &w, "name"));
+  if (!s) return 0;
+  const struct { const char *key; double value; } numbers[] = {
+    { "flops", s->flops }, { "memory", s->memory }, { "usable", s->usable },
+    { "memory_bandwidth", s->memory_bandwidth }, { "fp64", s->fp64 }, { "fp32", s->fp32 },
+    { "tf32", s->tf32 }, { "bf16", s->bf16 }, { "fp16", s->fp16 }, { "fp8", s->fp8 },
+    { "fp4", s->fp4 }, { "link", s->link }, { "nic", s->nic }
+  };
+  lua_createtable(L, 0, 20);
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    bl_set_number(L, numbers[k].key, numbers[k].value);
+  bl_set_count(L, "sms", s->sms);
+  bl_set_count(L, "gpus", s->gpus);
+  bl_set_count(L, "domain", s->domain);
+  bl_set_count(L, "nics", s->nics);
+  bl_set_string(L, "name", s->name);
+  bl_set_string(L, "board", s->board);
+  bl_set_string(L, "source", s->source);
+  return 1;
+}
+
 const luaL_Reg bl_generator_functions[] = { { "topology_mesh", mesh },
                                             { "topology_ring", ring },
                                             { "topology_star", star },
@@ -285,4 +309,5 @@ const luaL_Reg bl_generator_functions[] = { { "topology_mesh", mesh },
                                             { "topology_two_level", two_level },
                                             { "topology_groups", groups },
                                             { "device_presets", device_presets },
+                                            { "device_sheet", device_sheet },
                                             { NULL, NULL } };

@@ -29,7 +29,7 @@ local former = { pacml_planner = { play = true } }
 -- A text that a file has which makes objects of a class, if that is not the name of the class.
 local made_by = {
   placement = "berth.place", result = "simulate", execution = "executor", ramp_model = "berth.ramp",
-  pacml_run = "env",
+  llm_cluster = "llm.cluster", pacml_run = "env",
   pacml_planner = "planner", cluster = "cluster.new", scheduler = "pdors.scheduler",
   analysis = "analyse",
   deploy = "deploy.problem", tree = "decide", array = "nn", index = "nn", segments = "nn",

@@ -90,6 +90,9 @@ local function commands(files)
     schedule = { words "schedule zb-h1 --stages 2 --microbatches 4 --json",
       words "schedule --compare --stages 2 --microbatches 4 --json" },
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
+    ["llm model"] = { words(("llm model %s --json"):format(files.config)) },
+    ["llm memory"] = { words(("llm memory %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
+      :format(files.config)) },
     models = { words "models --json" },
     placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },
@@ -149,6 +152,8 @@ describe("JSON documents", function()
     files.profile = shell.file("-a.txt", small.profile(100, 300))
     files.trace = shell.file(".csv",
       "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
+    files.config = shell.file(".json", '{"model_type":"llama","hidden_size":64,"vocab_size":100,'
+      .. '"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":128,"sliding_window":8}')
     files.agent, files.graph = shell.path ".agent", shell.path ".json"
     assert(berth.graph { ops = { { seconds = 1, params = 1e9 }, { seconds = 1 } },
       collectives = { { kind = "allreduce", bytes = 8, members = { 1, 2 } } } }:save(files.graph))

@@ -73,7 +73,8 @@ describe("a newcomer on the command line", function()
     { "place SMALL mesh:2",
       "SMALL is priced by FLOP and bytes, but device d0 has no rates: give the "
         .. "topology preset=NAME, as in mesh:4,preset=V100 (presets: P100 V100 A100 H100 "
-        .. "GTX1080Ti T4), or flops= and memory_bandwidth=" },
+        .. "GTX1080Ti T4 V100-32GB A100-40GB H100-PCIe H100-96GB H200 B200 B300 GB200 GB300 "
+        .. "MI300X L40S RTX4090), or flops= and memory_bandwidth=" },
     { "place SMALL msh:4,preset=V100",
       "msh:4,preset=V100: cannot be opened: No such file or directory",
       "topologies are files or generators: mesh:4",
@@ -119,10 +120,11 @@ describe("a newcomer on the command line", function()
         .. "a comma: mesh:4,preset=V100" },
     { "place SMALL mesh:2,preset=V101",
       'berth.topology.mesh: preset: no device preset "V101"; there are P100, V100, '
-        .. "A100, H100, GTX1080Ti, T4; did you mean 'V100'?" },
+        .. "A100, H100, H200 and 13 more; docs/devices.md lists all; did you mean 'V100'?" },
     { "place SMALL mesh:2,preset=v100",
       'berth.topology.mesh: preset: no device preset "v100"; there are P100, V100, '
-        .. "A100, H100, GTX1080Ti, T4; did you mean 'V100'?" },
+        .. "A100, H100, V100-32GB and 13 more; docs/devices.md lists all; did you mean "
+        .. "'V100'?" },
     { "place SMALL mesh:2,bandwith=25GB/s",
       "berth.topology.mesh: unknown option 'bandwith' (legal: bandwidth, latency, "
         .. "preset, type, speed, flops, memory, memory_bandwidth, overhead; did you mean "

@@ -1,0 +1,288 @@
+/* Large language models: what a model consists of, what GPUs there are, and what a training plan
+ * costs in memory. Nouns:
+ *  - model: an ordered list of layers, each of a *kind*: its attention and its MLP or experts. A
+ *    kind is a list of *weights* with their shapes; parameters and shards follow from these;
+ *  - cluster: groups of alike GPUs in machines, from data sheets; underneath a berth topology;
+ *  - plan: how training is split over GPUs;
+ *  - memory: bytes of a GPU by pipeline stage and kind.
+ *
+ * Source of the formulas: Narayanan et al., "Efficient large-scale language model training on GPU
+ * clusters using Megatron-LM", 2021; Korthikanti et al., "Reducing activation recomputation in
+ * large transformer models", 2022. */
+#ifndef BERTH_LLM_H
+#define BERTH_LLM_H
+
+#include <berth/topology.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- models ---- */
+
+typedef struct berth_llm berth_llm; /* immutable */
+
+/** A model by hand: a decoder whose layers differ at most in window and in experts. 0 means what
+ *  the comment says. */
+typedef struct berth_llm_shapes {
+  int32_t layers, hidden, heads; /* required */
+  int32_t kv_heads;              /* 0: heads */
+  int32_t head_dim;              /* of queries and keys; 0: hidden / heads */
+  int32_t value_dim;             /* 0: head_dim */
+  int32_t ffn;                   /* width of a dense MLP; 0: 4 hidden */
+  int32_t vocab;                 /* required */
+  int gated;                     /* 1: three MLP matrices */
+  int tied;                      /* 1: the head is the embedding */
+  int qkv_bias, out_bias, mlp_bias;
+  int norm_bias;                 /* 1: layer norms with scale and shift; 0: scale alone */
+  int qk_norm;                   /* 0: none; 1: of each head; 2: of all heads together */
+  int layer_norms;               /* of a layer; default 2 */
+  int32_t positions;             /* learned ones; 0: none */
+  int embedding_norm;
+  int32_t experts, top;          /* of a layer with experts, and of a token; 0: no experts */
+  int32_t expert_ffn;            /* 0: ffn */
+  int32_t shared_ffn;            /* of all shared experts together; 0: none */
+  int shared_gate;               /* 1: the shared expert has a gate of `hidden` weights */
+  int router_bias, expert_bias;
+  int with_dense;                /* 1: layers with experts have a dense MLP, too */
+  int32_t dense_layers;          /* the first ones have no experts */
+  int32_t moe_every;             /* every k-th layer has experts; default 1 */
+  int32_t q_rank, kv_rank;       /* latent attention; kv_rank 0: none, q_rank 0: full queries */
+  int32_t rope_dim;              /* of it: part of head_dim that is shared by the heads' keys */
+  int32_t index_heads, index_dim, index_top; /* sparse attention by an index; 0: none */
+  int32_t window;                /* tokens that a layer with a window attends to; 0: none */
+  int32_t full_every;            /* every k-th layer has no window; 0: all have one */
+  int sinks;                     /* 1: a learned logit for each head */
+} berth_llm_shapes;
+berth_llm_shapes berth_llm_shapes_default(void);
+const berth_option_table *berth_llm_shapes_option_table(void);
+
+typedef enum berth_llm_part {
+  BERTH_LLM_ATTENTION, BERTH_LLM_MLP, BERTH_LLM_EXPERTS, BERTH_LLM_ROUTER, BERTH_LLM_SHARED,
+  BERTH_LLM_NORM, BERTH_LLM_EMBEDDING, BERTH_LLM_HEAD
+} berth_llm_part;
+/** How tensor parallelism splits a weight. */
+typedef enum berth_llm_shard {
+  BERTH_LLM_WHOLE,  /* each GPU holds it */
+  BERTH_LLM_COLUMN, /* by its outputs */
+  BERTH_LLM_ROW,    /* by its inputs */
+  BERTH_LLM_KV      /* by key and value heads; no further than there are heads */
+} berth_llm_shard;
+
+typedef struct berth_llm_weight {
+  const char *name;   /* "q", "gate" */
+  int32_t rows;       /* inputs; 1: a vector */
+  int32_t columns;    /* outputs */
+  int32_t copies;     /* experts; 1 of others */
+  berth_llm_part part;
+  berth_llm_shard shard;
+} berth_llm_weight;
+/** rows * columns * copies */
+double berth_llm_weight_count(const berth_llm_weight *w);
+const char *berth_llm_part_name(berth_llm_part part);
+const char *berth_llm_shard_name(berth_llm_shard shard);
+
+/** Layers that are alike. */
+typedef struct berth_llm_kind {
+  int32_t layers;                       /* how many */
+  int32_t heads, kv_heads, head_dim, value_dim;
+  int32_t window;                       /* tokens attended to; 0: all before */
+  int32_t q_rank, kv_rank, rope_dim;    /* latent attention; kv_rank 0: none */
+  int32_t index_heads, index_dim, index_top;
+  int32_t ffn;                          /* dense MLP; 0: none */
+  int32_t experts, top, expert_ffn, shared_ffn;
+  int gated;
+  int32_t norms;                        /* of the width of the residual stream */
+  const berth_llm_weight *weights;      /* [n_weights] */
+  int32_t n_weights;
+  double parameters, active;            /* of one layer; active: without experts not used */
+} berth_llm_kind;
+
+typedef struct berth_llm_about {
+  const char *name, *type;     /* of the file; model_type, "" by hand */
+  int32_t layers, hidden, vocab, kinds;
+  int tied;
+  double parameters;           /* as published counts have them: without modules for predicting
+                                  further tokens */
+  double active;               /* parameters that one token uses, embedding and head included */
+  const berth_llm_weight *weights; /* [n_weights] outside the layers: embedding first, then
+                                      positions, norms, and the head unless tied */
+  int32_t n_weights;
+} berth_llm_about;
+
+/**
+ * A model from a config.json.
+ *
+ * @param name of the file, for messages and the model's name  @param text [len], text[len] == 0
+ * @return BERTH_OK; BERTH_EPARSE (file, line, field, value); BERTH_EUNSUPPORTED (a field that
+ *         changes shapes and is not understood, or layers that are not attention with MLP or
+ *         experts); BERTH_EINVAL (what the shapes contradict); BERTH_ENOMEM
+ *
+ * Fields and their synonyms: docs/llm.md. An unknown model_type with the common fields is read as a
+ * decoder, with a note. O(text + layers)
+ */
+berth_status berth_llm_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                             berth_llm **out);
+/** By hand. @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM */
+berth_status berth_llm_new(berth_ctx *ctx, const berth_llm_shapes *shapes, berth_llm **out);
+void berth_llm_retain(berth_llm *m);
+void berth_llm_release(berth_llm *m); /* NULL is fine */
+/** These live as long as m. */
+const berth_llm_about *berth_llm_about_of(const berth_llm *m);
+const berth_llm_kind *berth_llm_kinds(const berth_llm *m);  /* [kinds] in order of first layers */
+const int32_t *berth_llm_layers(const berth_llm *m);        /* [layers] kind of each */
+/** What the reader left out or assumed. @return how many */
+int32_t berth_llm_notes(const berth_llm *m, const char *const **notes);
+
+/* ---- clusters ---- */
+
+/** Alike GPUs in machines. */
+typedef struct berth_llm_gpus {
+  const berth_data_sheet *sheet; /* NULL: of a topology whose device type has none */
+  const char *name;
+  int32_t count, per_machine;    /* GPUs in all, and of a machine; the last may have fewer */
+  int32_t domain;                /* GPUs that fast links join */
+  double memory;                 /* bytes that programs can have */
+  double flops;                  /* FLOP/s in bf16, else fp16, else what the device has */
+  double memory_bandwidth;       /* bytes/s */
+  double link, link_latency;     /* bytes/s and s of a GPU within a machine, into one direction */
+  double nic, nic_latency;       /* the same of a whole machine to others */
+} berth_llm_gpus;
+
+/** 0 or NULL: as the data sheet has it. */
+typedef struct berth_llm_cluster_options {
+  const char *gpu;          /* name of a data sheet */
+  int32_t gpus;             /* in all */
+  int32_t per_machine;
+  double memory;            /* bytes of a GPU that programs can have */
+  double link;              /* bytes/s of a GPU within a machine */
+  double link_latency;      /* s; default 2e-6 */
+  int32_t nics;             /* network cards of a machine */
+  double nic;               /* bytes/s of each */
+  double nic_latency;       /* s; default 5e-6 */
+  double oversubscription;  /* of the network above the machines; default 1 */
+} berth_llm_cluster_options;
+berth_llm_cluster_options berth_llm_cluster_default(void);
+const berth_option_table *berth_llm_cluster_option_table(void);
+
+typedef struct berth_llm_cluster berth_llm_cluster; /* immutable */
+
+/** "64xH100"; "2x8xA100-80GB": machines of 8; "8xA100+8xH100": groups one behind the other.
+ *  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM */
+berth_status berth_llm_cluster_parse(berth_ctx *ctx, const char *text, berth_llm_cluster **out);
+berth_status berth_llm_cluster_new(berth_ctx *ctx, const berth_llm_cluster_options *opts,
+                                   berth_llm_cluster **out);
+/** Any topology: successive devices of one type and memory are a group; links are the paths between
+ *  its first devices. The topology is retained.
+ *  @return BERTH_OK, BERTH_EINVAL (a device without a limit of memory), BERTH_EUNREACHABLE,
+ *          BERTH_ENOMEM */
+berth_status berth_llm_cluster_of(berth_topology *t, berth_llm_cluster **out);
+void berth_llm_cluster_retain(berth_llm_cluster *c);
+void berth_llm_cluster_release(berth_llm_cluster *c); /* NULL is fine */
+int32_t berth_llm_cluster_size(const berth_llm_cluster *c); /* GPUs */
+/** @return how many groups, in order of the GPUs */
+int32_t berth_llm_cluster_groups(const berth_llm_cluster *c, const berth_llm_gpus **groups);
+/** That of berth_llm_cluster_of; else a new one: a switch in each machine (links of the GPUs), one
+ *  between the machines. @return BERTH_OK, BERTH_EINVAL (too many devices), BERTH_ENOMEM,
+ *  BERTH_EINTERRUPT */
+berth_status berth_llm_cluster_topology(const berth_llm_cluster *c, berth_topology **out);
+
+/* ---- plans ---- */
+
+typedef enum berth_llm_schedule {
+  BERTH_LLM_SCHEDULE_AUTO, BERTH_LLM_GPIPE, BERTH_LLM_1F1B, BERTH_LLM_INTERLEAVED,
+  BERTH_LLM_ZB_H1, BERTH_LLM_ZB_V, BERTH_LLM_DUALPIPE_V
+} berth_llm_schedule;
+typedef enum berth_llm_recompute {
+  BERTH_LLM_RECOMPUTE_NONE, BERTH_LLM_SELECTIVE, BERTH_LLM_FULL
+} berth_llm_recompute;
+typedef enum berth_llm_dtype { BERTH_LLM_BF16, BERTH_LLM_FP16, BERTH_LLM_FP8 } berth_llm_dtype;
+typedef enum berth_llm_optimizer { BERTH_LLM_ADAM, BERTH_LLM_SGD } berth_llm_optimizer;
+typedef enum berth_llm_training {
+  BERTH_LLM_PRETRAIN, BERTH_LLM_FINETUNE, BERTH_LLM_LORA
+} berth_llm_training;
+typedef enum berth_llm_framework {
+  BERTH_LLM_MEGATRON, BERTH_LLM_DEEPSPEED, BERTH_LLM_FSDP, BERTH_LLM_TORCHTITAN
+} berth_llm_framework;
+typedef enum berth_llm_choice { BERTH_LLM_AUTO, BERTH_LLM_OFF, BERTH_LLM_ON } berth_llm_choice;
+typedef enum berth_llm_gradients {
+  BERTH_LLM_GRADIENTS_AUTO, BERTH_LLM_GRADIENTS_FP32, BERTH_LLM_GRADIENTS_BF16
+} berth_llm_gradients;
+
+/** How training is split over GPUs. What is 0, -1 or AUTO is filled by berth_llm_plan_fill. GPUs
+ *  are numbered by tp, then cp, dp, pp. */
+typedef struct berth_llm_plan {
+  int32_t tp, cp, pp;        /* tensor, context and pipeline parallelism; default 1 */
+  int32_t dp;                /* 0: the GPUs that are left */
+  int32_t ep, etp;           /* experts over GPUs, tensor parallelism within an expert; default 1 */
+  int32_t vp;                /* model chunks of a stage; default 1; 2 for the V schedules */
+  berth_llm_schedule schedule;
+  int32_t micro_batch;       /* sequences; default 1 */
+  int32_t global_batch;      /* sequences; 0: dp * micro_batch * 4 pp */
+  int32_t seq;               /* tokens of a sequence; default 4096 */
+  const int32_t *stages;     /* [n_stages] layers of each chunk in pipeline order; NULL: even */
+  int32_t n_stages;
+  int embedding_as_layer;    /* 1: the even split counts embedding and head as a layer each */
+  berth_llm_choice sequence_parallel;
+  int32_t zero;              /* -1: by the framework */
+  berth_llm_choice reshard;  /* zero 3: weights are dropped after the forward pass */
+  berth_llm_recompute recompute;
+  int32_t recompute_layers;  /* of each chunk, with FULL; 0: all */
+  int offload;               /* 1: optimiser states are in the machine's memory */
+  int flash;                 /* 1 (default): attention never stores its scores */
+  int dropout;               /* 1: masks are stored */
+  berth_llm_choice fused_loss; /* the gradient of logits is computed in their place */
+  berth_llm_dtype dtype;
+  berth_llm_optimizer optimizer;
+  berth_llm_gradients gradients;
+  int overlap_grad, overlap_gather, overlap_tp, overlap_p2p; /* of the step time; default 1 */
+  berth_llm_training training;
+  int32_t lora_rank;         /* default 16 */
+  berth_llm_framework framework;
+  double runtime;            /* bytes of runtime, NCCL and allocator; -1: by the framework */
+} berth_llm_plan;
+berth_llm_plan berth_llm_plan_default(void);
+const berth_option_table *berth_llm_plan_option_table(void);
+
+/** Fills what is open by what a practitioner would choose, and checks the plan.
+ *  @return BERTH_OK, BERTH_EINVAL (what does not fit together, with the numbers) */
+berth_status berth_llm_plan_fill(const berth_llm *m, const berth_llm_cluster *c,
+                                 berth_llm_plan *plan);
+
+/* ---- memory ---- */
+
+/** Bytes of a GPU of one pipeline stage. */
+typedef struct berth_llm_memory {
+  int32_t layers;      /* of the stage */
+  double in_flight;    /* layers whose activations are stored at the peak, micro-batches counted */
+  double weights, gradients, optimizer;
+  double activations;  /* stored from forward to backward */
+  double working;      /* of one layer's backward pass, with what is recomputed for it */
+  double logits;       /* of the head; 0 but in the last stage */
+  double buffers;      /* gathered weights and gradients that are not yet reduced */
+  double runtime;
+  double total, limit; /* limit: what the stage's smallest GPU has */
+} berth_llm_memory;
+
+/**
+ * Memory of each stage of a filled plan, in closed form.
+ *
+ * @param out [pp]
+ * @return BERTH_OK, BERTH_EINVAL (the plan does not fit model or cluster), BERTH_ENOMEM
+ *
+ * Source: Korthikanti et al. 2022, sec. 4; ZeRO (Rajbhandari et al. 2020). Extended to grouped
+ * heads, latent attention, gated MLPs and experts; frameworks differ as docs/llm.md says.
+ * O(layers + stages)
+ */
+berth_status berth_llm_memory_of(const berth_llm *m, const berth_llm_cluster *c,
+                                 const berth_llm_plan *plan, berth_llm_memory *out);
+/** Bytes that a layer of a kind stores for one micro-batch on a GPU, and those of all its
+ *  activations at once, as recomputation for its backward pass needs them.
+ *  @param kind from 0  @param stored, all may be NULL */
+berth_status berth_llm_layer_memory(const berth_llm *m, const berth_llm_plan *plan, int32_t kind,
+                                    double *stored, double *all);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

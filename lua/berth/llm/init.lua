@@ -1,0 +1,171 @@
+--- Language models: docs/llm.md.
+-- @module berth.llm
+local align = require "berth.base.align"
+local core = require "berth.core"
+local json = require "berth.base.json"
+local options = require "berth.base.options"
+local percent = require "berth.base.percent"
+
+local llm = {}
+
+--- A model from a config.json, or by hand.
+-- @tparam string|table what path of a config.json; or what such a file holds, with model_type or
+--  hidden_size; or shapes: layers, hidden, heads, vocab and further options of docs/llm.md
+-- @treturn[1] llm name, type, layers, hidden, vocab, tied, parameters, active, kinds (array: heads,
+--  ffn, experts, weights, ...), kind_of (of each layer), weights (outside the layers), notes
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.model { layers = 32, hidden = 4096, heads = 32, vocab = 32000 })
+function llm.model(what)
+  if type(what) == "string" then
+    local text, message, code = core.read(what, "berth.llm.model")
+    if not text then return nil, message, code end
+    return core.llm_parse(what, text)
+  end
+  options.expect(what, "table", "berth.llm.model: model")
+  if what.model_type or what.hidden_size then
+    return core.llm_parse("config", json.encode(what))
+  end
+  return core.llm_new(what)
+end
+
+--- A cluster of GPUs.
+-- @tparam string|table|topology what "64xH100"; "2x8xA100-80GB": machines of 8; "8xA100+8xH100";
+--  or options: gpu, gpus and further ones of docs/llm.md; or a topology
+-- @treturn[1] cluster name, gpus, groups (array: name, count, per_machine, memory, link, nic, ...);
+--  c:topology()
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.cluster "64xH100")
+function llm.cluster(what)
+  if type(what) == "string" then return core.llm_cluster_parse(what) end
+  if core.kind(what) == "topology" then return core.llm_cluster_of(what) end
+  options.expect(what, "table", "berth.llm.cluster: cluster")
+  return core.llm_cluster_new(what)
+end
+
+-- ---- plans --------------------------------------------------------------------------------------
+
+local Plan = { __name = "berth.llm_plan" }
+
+function Plan.__tostring(p)
+  local degrees = {}
+  for _, key in ipairs { "tp", "cp", "pp", "dp", "ep", "etp", "vp" } do
+    if p[key] > 1 then degrees[#degrees + 1] = ("%s %d"):format(key, p[key]) end
+  end
+  local split = #degrees > 0 and table.concat(degrees, ", ") or "one GPU"
+  return ("plan: %s; %d of %d sequences x %d tokens; %s, zero %d, recompute %s, %s, %s"):format(
+    split, p.micro_batch, p.global_batch, p.seq, p.schedule, p.zero, p.recompute, p.dtype,
+    p.framework)
+end
+
+-- A model or cluster as it is, or from what describes it.
+local function model_of(x) return core.kind(x) == "llm" and x or llm.model(x) end
+local function cluster_of(x) return core.kind(x) == "llm cluster" and x or llm.cluster(x) end
+
+-- The plan filled, with the keys that were not given, in order of the options.
+local function filled(m, c, opts)
+  local p = core.llm_plan(m, c, opts)
+  p.filled = {}
+  for _, o in ipairs(options.described "llm.plan") do
+    if p[o.key] ~= nil and (opts or {})[o.key] == nil then p.filled[#p.filled + 1] = o.key end
+  end
+  return setmetatable(p, Plan)
+end
+
+--- A plan with all of its options, those not given filled by what a practitioner would choose.
+-- Raises with the numbers for what does not fit together.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam[opt] table opts
+-- @treturn[1] table the options, and `filled`: keys of those that were not given
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 }))
+function llm.plan(model, cluster, opts)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c = cluster_of(cluster)
+  return filled(m, c, opts)
+end
+
+-- ---- memory -------------------------------------------------------------------------------------
+
+llm.memory_kinds = { "weights", "gradients", "optimizer", "activations", "working", "logits",
+  "buffers", "runtime" }
+
+local NEAR = 0.9 -- measured runs slow down above it
+
+local function bytes(x) return core.format(x, "bytes") end
+
+-- "largest stage 1 of 4: 61.2 GB of 85.5 GB (72 %), fits"
+local function summary(r)
+  local s = r[r.worst]
+  local verdict = s.total > s.limit and ("lacks %s"):format(bytes(s.total - s.limit))
+    or s.total > NEAR * s.limit and "fits, but measured runs slow down above 90 %" or "fits"
+  return ("memory: stage %d of %d has most: %s of %s (%s), %s"):format(r.worst, #r,
+    bytes(s.total), bytes(s.limit), percent(s.total / s.limit), verdict)
+end
+
+local Memory = { __name = "berth.llm_memory" }
+
+-- Kinds that some stage has.
+local function kinds_of(r)
+  local out = {}
+  for _, kind in ipairs(llm.memory_kinds) do
+    local most = 0
+    for _, s in ipairs(r) do most = math.max(most, s[kind]) end
+    if most > 0 then out[#out + 1] = kind end
+  end
+  return out
+end
+
+function Memory.__tostring(r)
+  local kinds = kinds_of(r)
+  local rows = { options.join({ "stage", "layers", "total" }, kinds) }
+  for i, s in ipairs(r) do
+    local row = { ("%d"):format(i), ("%d"):format(s.layers), bytes(s.total) }
+    for _, kind in ipairs(kinds) do row[#row + 1] = bytes(s[kind]) end
+    rows[#rows + 1] = row
+  end
+  return summary(r) .. "\n" .. table.concat(align.lines(rows, {}), "\n")
+end
+
+--- Bytes of a GPU by pipeline stage and kind.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam[opt] table opts of the plan
+-- @treturn[1] table array by stage: layers, in_flight, weights, gradients, optimizer, activations,
+--  working, logits, buffers, runtime, total, limit; worst (stage), fits, plan
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.memory("config.json", "64xH100", { tp = 8, pp = 4 }))
+function llm.memory(model, cluster, opts)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c = cluster_of(cluster)
+  local r = core.llm_memory(m, c, opts)
+  r.plan, r.worst, r.fits = filled(m, c, opts), 1, true
+  for i, s in ipairs(r) do
+    if s.total / s.limit > r[r.worst].total / r[r.worst].limit then r.worst = i end
+    r.fits = r.fits and s.total <= s.limit
+  end
+  return setmetatable(r, Memory)
+end
+
+--- Bytes of one layer for one micro-batch on a GPU.
+-- @tparam llm model
+-- @tparam llm_cluster cluster
+-- @tparam table opts of the plan
+-- @tparam[opt=1] int kind of the layer
+-- @treturn number stored from the forward to the backward pass
+-- @treturn number all activations at once
+function llm.layer_memory(model, cluster, opts, kind)
+  return core.llm_layer_memory(model, cluster, opts, kind or 1)
+end
+
+return llm

@@ -1,0 +1,23 @@
+/* What the files of berth.llm share. */
+#ifndef BERTH_LUA_LLM_H
+#define BERTH_LUA_LLM_H
+
+#include "base/binding.h"
+
+typedef struct bl_llm_box {
+  berth_llm *llm;
+} bl_llm_box;
+
+typedef struct bl_llm_cluster_box {
+  berth_llm_cluster *cluster;
+} bl_llm_cluster_box;
+
+extern const bl_class bl_llm_class, bl_llm_cluster_class;
+
+berth_llm *bl_check_llm(lua_State *L, int i, const bl_where *w);
+berth_llm_cluster *bl_check_llm_cluster(lua_State *L, int i, const bl_where *w);
+
+/** Pushes the box on the top, or nil, message, code. */
+int bl_give_llm(lua_State *L, const char *fn, berth_status st);
+
+#endif
