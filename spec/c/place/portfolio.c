@@ -116,7 +116,8 @@ TEST("the built-in members, in their order; ties go to the first") {
                                        "metis fuse",
                                        "blevel, transfers x0.5",
                                        "m-sct through, transfers x4",
-                                       "agent" };
+                                       "agent",
+                                       "exact" };
   instance m = make(1, 2, INFINITY, 1);
   berth_portfolio *p = must_portfolio_run(m.c, NULL);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));

@@ -236,8 +236,7 @@ TEST("mistakes in words are named") {
   CHECK_ERROR(make(p, six, slot, &s), BERTH_EINVAL,
               "schedule: stage 0, action 1 (F0.1): a slot is an F and a B of two chunks");
   CHECK_ERROR(berth_schedule_make(p, "1f1", &s), BERTH_EINVAL,
-              "schedule: unknown generator '1f1': gpipe, 1f1b, zb-h1, zb-v, zb-1p and 9 more; did "
-              "you mean '1f1b'?");
+              "schedule: unknown generator '1f1': 14 names; did you mean '1f1b'?");
   CHECK_STATUS(berth_schedule_make(p, "zb-v", &s), BERTH_EUNSUPPORTED);
   berth_schedule_problem_release(p);
 }

@@ -36,10 +36,10 @@ describe("berth: usage", function()
   end)
 
   local wrong = {
-    { { "plce" }, "no command plce (legal: 16 names; berth --help lists all" },
+    { { "plce" }, "no command plce (legal: 18 names; berth --help lists all" },
     { { "place" }, "place: 0 arguments; usage: berth place GRAPH" },
     { { "place", "a", "b", "c" }, "place: 3 arguments" },
-    { { "place", SMALL, "mesh:2", "--lnks", "free" }, "place: no option --lnks (legal: 59 names;" },
+    { { "place", SMALL, "mesh:2", "--lnks", "free" }, "place: no option --lnks (legal: 60 names;" },
     { { "place", SMALL, "mesh:2", "-l" }, "place: no option -l; options start with --" },
     { { "place", SMALL, "mesh:2", "--links" }, "--links needs a value: NAME" },
     { { "place", SMALL, "mesh:2", "--links", "fast" },
@@ -80,7 +80,7 @@ describe("berth: usage", function()
       "heft has no variants" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "m-etf", "--variant", "x" },
       "m-etf has no variant 'x' (legal: baechi-tf, baechi-pt)" },
-    { { "place", SMALL, "mesh:2,preset=V101" }, "no device preset \"V101\"; there are P100" },
+    { { "place", SMALL, "mesh:2,preset=V101" }, "no device preset \"V101\"; there are 18 names" },
     { { "place", SMALL, "mesh:2,speed=fast" }, "speed: a number is needed, not \"fast\"" },
     { { "place", SMALL, "mesh:2,preset=V100,width=3" }, "unknown option 'width'" },
     { { "place", SMALL, "nowhere.json" }, "topologies are files or generators: mesh:4" },
