@@ -1,7 +1,6 @@
 /* The shipped agent: features of graph and topology, made once, and the search over episodes. The
- * first episode is the policy as trained; then perturbed ones; from a fifth of the calls on they
- * decide part of the best answer so far anew. Each is simulated once, and given up as soon as it
- * cannot beat the best.
+ * first episode is the policy as trained; then perturbed ones, half of them around the best so far.
+ * Each is simulated once, and given up as soon as it cannot beat the best.
  *
  * Sources: list scheduling by two policies, which op and which device: Yao et al., "DOPPLER", 2026;
  * a policy trained for the best of several perturbations of itself, which are searched when it is
@@ -36,7 +35,6 @@ static berth_status alloc_all(berth_i_agent *a) {
   a->device = berth_i_pool_alloc(pool, n, sizeof *a->device);
   a->chosen = berth_i_pool_alloc(pool, n, sizeof *a->chosen);
   a->open = berth_i_pool_alloc(pool, n, sizeof *a->open);
-  a->loose = berth_i_pool_alloc(pool, n, sizeof *a->loose);
   a->likely = berth_i_pool_alloc(pool, n, sizeof *a->likely);
   a->members = berth_i_pool_alloc(pool, (size_t)g->n_collectives, sizeof *a->members);
   a->finish = berth_i_pool_alloc(pool, n, sizeof *a->finish);
@@ -215,10 +213,6 @@ enum { PLANS = 8, PLANNED_OPS = 8000 }; /* episodes for each simulation at most;
 #define NEAR 0.5                          /* of the spread, around the best */
 #define SAME_HEAD 0.7                     /* chance of the best one's head */
 #define STILL 0.25                        /* chance of a factor not to be perturbed */
-#define MOST_LOOSE 0.5                    /* share of the ops that are decided anew */
-#define SCATTERED 0.3                     /* chance that they are no stretch of the order */
-#define MORE_BYTES 1.5                    /* on the share of the outputs, memory run out */
-#define LESS_BYTES 0.8                    /* memory kept */
 
 /* Heads of the plain rules: groups and units by earliest start, groups by longest path. */
 static const int plain[] = { 0, 1, 2 * BERTH_I_GRAINS };
@@ -256,34 +250,16 @@ static berth_status simulate(berth_i_agent *a, double limit, double *value, bool
   return BERTH_OK;
 }
 
-/* Which sets of the grain are decided anew: those of a stretch of the topological order, or some
- * here and there. */
-static void loosen(berth_i_agent *a, berth_rng *rng, const berth_i_clumps *b) {
-  const double u = berth_rng_uniform(rng), share = MOST_LOOSE * u * u;
-  const bool scattered = berth_rng_uniform(rng) < SCATTERED;
-  const int32_t length = 1 + (int32_t)(share * a->n),
-                first = berth_rng_below(rng, a->n + length) - length;
-  for (int32_t k = 0; k < b->n; k++) {
-    const int32_t at = a->place[b->ops[b->at[k]]];
-    a->loose[k] = scattered ? berth_rng_uniform(rng) < share : at >= first && at < first + length;
-  }
-}
-
-/* The episode of least planned makespan of several.
- * @param device of the best so far, which is not proposed again
- * @return false: none found a place for all */
+/* The episode of least planned makespan of several. @return false: none found a place for all */
 static bool propose(berth_i_agent *a, berth_rng *rng, int32_t call, int32_t calls,
-                    const berth_i_agent_try *best, const int32_t *device, berth_i_agent_try *t) {
+                    const berth_i_agent_try *best, berth_i_agent_try *t) {
   berth_i_agent_try trial;
   double least = INFINITY;
   const int32_t many = PLANNED_OPS / (a->n > 0 ? a->n : 1),
                 plans = call <= PLAIN || many < 1 ? 1 : many < PLANS ? many : PLANS;
-  a->kept = best && a->n > 0 && call > PLAIN && call >= calls / 5 ? device : NULL;
   for (int32_t k = 0; k < plans; k++) {
     draw(rng, call, calls, best, &trial);
-    if (a->kept) loosen(a, rng, a->grain[trial.head % BERTH_I_GRAINS].b);
-    if (!berth_i_agent_episode(a, &trial, least)) continue;
-    if (a->kept && memcmp(a->device, device, (size_t)a->n * sizeof *device) == 0) continue;
+    if (!berth_i_agent_episode(a, &trial) || !(a->planned < least)) continue;
     int32_t *swap = a->chosen;
     a->chosen = a->device;
     a->device = swap;
@@ -305,12 +281,10 @@ berth_status berth_i_agent_search(berth_i_agent *a, int32_t calls, uint64_t seed
     berth_status st = berth_i_interrupted(a->cost->ctx);
     double x;
     if (st != BERTH_OK) return st;
-    if (!propose(a, &rng, i, calls, found ? &best : NULL, device, &t)) continue;
+    if (!propose(a, &rng, i, calls, found ? &best : NULL, &t)) continue;
     if ((st = simulate(a, *value, &x, &oom)) != BERTH_OK) return st;
-    /* Memory runs out in this order: later episodes count more of the outputs as permanent, and
-     * less again where it is kept. */
-    if (oom && a->u.share < 1) size_grains(a, fmin(1, fmax(0.125, MORE_BYTES * a->u.share)));
-    if (!oom && a->u.share > share) size_grains(a, fmax(share, LESS_BYTES * a->u.share));
+    /* Memory runs out in this order: later episodes count more of the outputs as permanent. */
+    if (oom && a->u.share < 1) size_grains(a, fmin(1, fmax(0.125, 1.5 * a->u.share)));
     if (!(x < *value)) continue;
     *value = x;
     best = t;

@@ -371,22 +371,7 @@ static const float earliest_start[BERTH_I_FACTORS] = { [START] = 1, [BERTH_I_TER
                    earliest_finish[BERTH_I_FACTORS] = { [START] = 1, [TIME] = 1,
                                                         [BERTH_I_TERMS] = 1 };
 
-/* The only device of a set, as pinned ones have, or the one where all of it is kept; BERTH_NONE. */
-static int32_t settled(const berth_i_agent *a, const berth_i_clumps *b, int32_t block) {
-  int32_t d = BERTH_NONE, legal = 0;
-  for (int32_t e = 0; e < a->n_devices; e++) {
-    if (b->may[(size_t)block * (size_t)a->n_devices + (size_t)e]) d = e, legal++;
-  }
-  if (legal == 1) return d;
-  if (!a->kept || a->loose[block]) return BERTH_NONE;
-  d = a->kept[b->ops[b->at[block]]];
-  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) {
-    if (a->kept[b->ops[i]] != d) return BERTH_NONE;
-  }
-  return d;
-}
-
-/* Sets whose device is settled are decided at once: others see where they are. */
+/* Sets with one device, as pinned ones have, are decided at once: others see where they are. */
 static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   const berth_graph *g = a->cost->g;
   const size_t devices = (size_t)a->n_devices;
@@ -411,8 +396,11 @@ static void start(berth_i_agent *a, const berth_i_agent_try *t) {
   }
   berth_i_agent_grain *r = &a->grain[a->g];
   for (int32_t b = 0; b < r->b->n; b++) {
-    int32_t d = settled(a, r->b, b);
-    if (d != BERTH_NONE) settle(a, r, b, d);
+    int32_t only = BERTH_NONE, legal = 0;
+    for (int32_t d = 0; d < a->n_devices; d++) {
+      if (r->b->may[(size_t)b * devices + (size_t)d]) only = d, legal++;
+    }
+    if (legal == 1) settle(a, r, b, only);
   }
   for (int32_t k = 0; k < g->n_collectives; k++) a->members[k] = g->collectives[k].n_members;
   for (int32_t op = 0; op < a->n; op++) {
@@ -456,7 +444,7 @@ static bool waits(berth_i_agent *a, berth_i_agent_ready *first, int32_t op) {
   return true;
 }
 
-bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t, double limit) {
+bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t) {
   start(a, t);
   while (a->n_ready > 0 || a->n_later > 0) {
     if (a->n_later > 0) advance(a);
@@ -467,7 +455,6 @@ bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t, double 
     if (d == BERTH_NONE) return false;
     put(a, op, d);
     a->planned = later(a->planned, a->finish[op]);
-    if (!(a->planned < limit)) return false;
     release(a, op);
   }
   return true;

@@ -92,8 +92,6 @@ typedef struct berth_i_agent {
   double factor[BERTH_I_FACTORS];
   int32_t *device, *open, *members;          /* [n], [n] inputs that are not placed, [collectives]
                                                 members that are not */
-  const int32_t *kept;                       /* [n] devices of an answer; NULL: all is decided */
-  uint8_t *loose;                            /* [blocks of the grain] decided in any case */
   int32_t *likely;                           /* [n] where an op would start first; BERTH_NONE: not
                                                 computed */
   double *finish;                            /* [n] s */
@@ -129,9 +127,8 @@ void berth_i_agent_release(berth_i_agent *a);
 berth_status berth_i_agent_search(berth_i_agent *a, int32_t calls, uint64_t seed, int32_t *device,
                                   double *value);
 
-/** One episode into a->device.
- *  @return false: some op fits nowhere, or the planned makespan is not below the limit, s */
-bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t, double limit);
+/** One episode into a->device.  @return false: some op fits nowhere */
+bool berth_i_agent_episode(berth_i_agent *a, const berth_i_agent_try *t);
 /** Factors of the terms in this state, without those of the episode. */
 void berth_i_agent_network(const float *w, const double *context, double *out);
 

@@ -58,8 +58,7 @@ const berth_i_placer berth_i_placer_agent = {
       .rule = "A trained policy: ops in order of priority, each set of ops on the device with the "
               "least sum of times, which a network weighs by the state. The best of `calls` "
               "simulations, first in, first out: one of the policy as trained, three of plain list "
-              "rules, the others of perturbed policies, most of which decide part of the best so "
-              "far anew.",
+              "rules, the others of perturbed policies, half of them around the best so far.",
       .source = "policies of op and device: Yao et al. 2026 (DOPPLER); search over perturbations: "
                 "Chalumeau et al. 2023; both changed",
       .good = "Training steps on some devices, in tens of simulations.",
