@@ -1,4 +1,5 @@
-# berth. Targets: all (default), lib, module, test-programs, check, lint, bench, install, env, docs, clean.
+# berth. Targets: all (default), help, lib, module, test-programs, check, lint, bench, install, env,
+# docs, clean.
 # Variables: CC CFLAGS PREFIX DESTDIR LUA LUA_INCDIR BUILD V.
 #
 # LUA names the interpreter whose ABI the module is built for: lua5.4 (default), lua5.1 or luajit (both the 5.1 ABI). Each ABI
@@ -51,7 +52,8 @@ C_FILES  = $(sort $(wildcard $(addsuffix /*.[ch],core/* core/*/* lua/src lua/src
 TEST_BIN = $(TEST_C:spec/c/%.c=$(BUILD)/spec/%)
 
 # Commands are shown by one word and a file; V=1 shows them whole.
-say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "$(1) $(2)" && ))
+quiet = $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V),,@$(if $(quiet),,echo "$(1) $(2)" && ))
 
 # Linked into every product; CI sets it to the sanitizers.
 SANITIZE ?=
@@ -60,9 +62,9 @@ SPEC_CFLAGS   ?= $(CFLAGS)
 SPEC_SANITIZE ?= $(SANITIZE)
 
 all: $(LIB_A) $(LIB_SO) $(MODULE) $(READLINE) $(MPI_MODULE)
-	$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,@echo 'built; to use it in this shell: eval "$$(make -s env)"')
+	$(if $(quiet),,@echo 'built; to use it in this shell: eval "$$(make -s env)"')
 help:
-	@echo 'make            the library and the module for LUA ($(LUA)), 3 CPU minutes; -s: quiet'
+	@echo 'make            the library and the module for LUA ($(LUA)), 1 to 3 minutes; -s: quiet'
 	@echo 'make env        shell exports that put berth and the module of this tree on the paths'
 	@echo 'make check      all tests; lint: luacheck, lengths of lines; bench: benchmarks'
 	@echo 'make install    below PREFIX ($(PREFIX)); install-lib, install-lua: a part of it'

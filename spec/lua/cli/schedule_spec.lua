@@ -94,7 +94,7 @@ describe("berth schedule", function()
     failed(2, "--exact and --compare: give one", schedule("--exact", "--compare"))
   end)
 
-  it("refuses what is missing or given in vain", function()
+  it("refuses what is missing or has no effect", function()
     failed(2, "a generator, a file, --search, --exact or --compare is needed", schedule())
     failed(2, "1f1b and --search: give one", schedule("1f1b", "--search"))
     failed(2, "--calls requires --search", schedule("1f1b", "--calls", "3"))
