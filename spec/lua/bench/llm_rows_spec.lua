@@ -3,6 +3,7 @@
 package.path = "scripts/bench/?.lua;" .. package.path
 local berth = require "berth"
 local bloom = require "llm.bloom"
+local csv_files = require "support.csv_files"
 local rows = require "llm.rows"
 local shared = require "support.shared"
 
@@ -122,20 +123,9 @@ end)
 
 -- ---- forms of rows that the given half lacks ----------------------------------------------------
 
-local function written(name, text)
-  local dir = os.tmpname()
-  os.remove(dir)
-  assert(os.execute("mkdir " .. dir))
-  local out = assert(io.open(dir .. "/" .. name, "w"))
-  out:write(text)
-  out:close()
-  return dir
-end
-
 local function read(name, text)
-  local dir = written(name, text)
-  local file = assert(rows.read(dir, name))
-  os.execute("rm -r " .. dir)
+  local file
+  csv_files.with({ [name] = text }, function(dir) file = assert(rows.read(dir, name)) end)
   return file
 end
 
