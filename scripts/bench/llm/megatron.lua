@@ -9,13 +9,11 @@ local function gpt(layers, hidden, heads, vocab, seq)
     norm_bias = true }
 end
 
--- What all have in common: FP16, no flash attention, nothing overlapped, states not sharded.
--- Gradients are reduced in FP16.
+-- What all have in common: FP16, no flash attention, states not sharded. Gradients are reduced in
+-- FP16. The framework overlaps nothing.
 local function plan(p)
-  p.framework, p.dtype, p.zero, p.gradients = "megatron", "fp16", 0, "bf16"
-  p.flash, p.dropout = false, true
-  p.sequence_parallel = p.sequence_parallel or "off"
-  p.overlap_grad, p.overlap_gather, p.overlap_tp, p.overlap_p2p = false, false, false, false
+  p.framework, p.dtype, p.zero, p.gradients = "megatron-2022", "fp16", 0, "bf16"
+  p.flash, p.dropout, p.sequence_parallel = false, true, "off"
   return p
 end
 

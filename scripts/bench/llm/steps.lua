@@ -9,7 +9,7 @@ local steps = {}
 -- Seconds, or nil and why there are none.
 local function estimate(row, opts)
   local fine, e, message = pcall(berth.llm.estimate, row.model, row.cluster, row.plan, opts)
-  if not fine then return nil, tostring(e) end
+  if not fine then return nil, (tostring(e):gsub("^%S+:%d+: ", "")) end
   if not e then return nil, message end
   return e.step
 end
