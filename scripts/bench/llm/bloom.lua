@@ -63,7 +63,7 @@ local function plan_of(r, line, layers, degrees)
     zero = tonumber(r.ZS) or 1, dtype = late and "bf16" or "fp16",
     gradients = late and "fp32" or "bf16",
     embedding_as_layer = late and (layers + 2) % degrees.pp == 0,
-    overlap_grad = false, overlap_gather = false, overlap_tp = false, overlap_p2p = false }
+    overlap_grad = "off" }
   p.global_batch = batch - batch % (p.dp * p.micro_batch)
   return p
 end

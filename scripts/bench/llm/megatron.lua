@@ -11,10 +11,9 @@ end
 
 -- What all have in common: FP16, no flash attention, nothing overlapped, states not sharded.
 local function plan(p)
-  p.framework, p.dtype, p.zero = "megatron", "fp16", 0
+  p.framework, p.dtype, p.zero = "megatron-2022", "fp16", 0
   p.flash, p.dropout = false, true
   p.sequence_parallel = p.sequence_parallel or "off"
-  p.overlap_grad, p.overlap_gather, p.overlap_tp, p.overlap_p2p = false, false, false, false
   return p
 end
 
