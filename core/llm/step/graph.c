@@ -1,7 +1,7 @@
 /* The step as a graph for the event loop: one GPU of each stage.
  *
  * Ops are the actions of the schedule, in its order. Where data parallelism runs beside an action,
- * the action is a chain of ops, one a layer, and its collectives are communication ops, which follow
+ * the action is a chain of ops, one a layer, and its collectives are communication ops that follow
  * one another as on a stream: a gather at most two layers ahead of its use, a reduction behind its
  * layer. What an F stores is a tensor that its last reader frees; what is there all the time is
  * memory of the stage's first op. */

@@ -3,7 +3,7 @@
 #ifndef BERTH_LLM_STEP_INTERNAL_H
 #define BERTH_LLM_STEP_INTERNAL_H
 
-#include "../llm_internal.h"
+#include "llm/llm_internal.h"
 #include <berth/cost.h>
 #include <berth/placement.h>
 #include <berth/schedule.h>

@@ -165,8 +165,8 @@ end
 -- @tparam[opt] table opts form ("events" or "closed"); products, attention, elementwise, launch,
 --  inside, across: factors in place of the framework's; factors: a table of these, as
 --  berth.llm.calibrate gives it
--- @treturn[1] table step, low, high (s), tokens_per_second, mfu, hfu, model_flop, hardware_flop, time
---  (s by kind), hidden, stage, factors, rows, error, worst, fitted; memory, plan
+-- @treturn[1] table step, low, high (s), tokens_per_second, mfu, hfu, model_flop, hardware_flop,
+--  time (s by kind), hidden, stage, factors, rows, error, worst, fitted; memory, plan
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -192,7 +192,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @usage berth.report(berth.llm.simulate("config.json", "64xH100", { tp = 8, pp = 4 }), "step.html")
+-- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8, pp = 4 }):trace("step.json")
 function llm.simulate(model, cluster, plan, opts)
   local m, message, code = model_of(model)
   if not m then return nil, message, code end
