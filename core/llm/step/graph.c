@@ -2,8 +2,8 @@
  *
  * Ops are the actions of the schedule, in its order. Where data parallelism runs beside an action,
  * the action is a chain of ops, one a layer, and its collectives are communication ops that follow
- * one another as on a stream: a gather at most two layers ahead of its use, a reduction behind its
- * layer. What an F stores is a tensor that its last reader frees; what is there all the time is
+ * one another as on a stream: a gather while the layer before runs, a reduction behind its layer and
+ * the next gather. What an F stores is a tensor that its last reader frees; what is there all the time is
  * memory of the stage's first op. */
 #include "step_internal.h"
 #include <berth/placement.h>
@@ -14,8 +14,10 @@ typedef struct made {
   const berth_i_llm_step *s;
   berth_graph_builder *b;
   int32_t *first[3], *last[3]; /* [places * micro-batches] ops of F, B, W; BERTH_NONE */
-  int32_t ops, stream;         /* stream: last communication op of the stage; BERTH_NONE */
-  int32_t stage;
+  int32_t ops, stage;
+  int32_t stream;              /* last communication op of the stage; BERTH_NONE */
+  int32_t before[2];           /* the last two ops of the stage that compute; BERTH_NONE */
+  double reduce;               /* s of the reduction that is to follow before[1]; 0: none */
   double memory;               /* bytes that the stage's next op holds all the time */
 } made;
 
@@ -62,31 +64,44 @@ static double slowed(const work *w, int32_t n) {
   return t + BERTH_I_LLM_EXPOSED * fmin(t, beside);
 }
 
+/* The reduction that waits for the next gather. */
+static berth_status add_reduction(made *x) {
+  double seconds = x->reduce;
+  int32_t op;
+  char name[32];
+  x->reduce = 0;
+  if (seconds <= 0) return BERTH_OK;
+  berth_snprintf(name, sizeof name, "reduce %d", (int)x->before[1]);
+  return add_collective(x, name, "reduce", seconds, x->before[1], &op);
+}
+
+static berth_status add_piece(made *x, const work *w, int32_t i, int32_t n, int32_t *op) {
+  char name[64], label[80];
+  int32_t gathered = BERTH_NONE;
+  berth_status st = BERTH_OK;
+  if (n == 1) berth_snprintf(name, sizeof name, "%s", w->name);
+  else berth_snprintf(name, sizeof name, "%s/%d", w->name, (int)i);
+  if (w->gather > 0) {
+    berth_snprintf(label, sizeof label, "gather %s", name);
+    st = add_collective(x, label, "gather", w->gather / n, x->before[0], &gathered);
+  }
+  if (st == BERTH_OK) st = add_reduction(x);
+  if (st == BERTH_OK) st = add_op(x, name, w->kind, slowed(w, n), w->flags, op);
+  if (st == BERTH_OK) st = follow(x, gathered, *op);
+  if (st == BERTH_OK && i > 0) st = follow(x, x->before[1], *op);
+  x->before[0] = x->before[1];
+  x->before[1] = *op;
+  x->reduce = w->reduce / n;
+  return st;
+}
+
 static berth_status add_chain(made *x, const work *w, int32_t *first, int32_t *last) {
-  int32_t n = w->gather > 0 || w->reduce > 0 ? w->layers : 1, before[2] = { BERTH_NONE,
-                                                                            BERTH_NONE };
+  int32_t n = w->gather > 0 || w->reduce > 0 ? w->layers : 1;
   berth_status st = BERTH_OK;
   if (n < 1) n = 1;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-    char name[64];
-    int32_t op = BERTH_NONE, gathered = BERTH_NONE, reduced;
-    if (n == 1) berth_snprintf(name, sizeof name, "%s", w->name);
-    else berth_snprintf(name, sizeof name, "%s/%d", w->name, (int)i);
-    if (w->gather > 0) {
-      char label[80];
-      berth_snprintf(label, sizeof label, "gather %s", name);
-      st = add_collective(x, label, "gather", w->gather / n, before[i % 2], &gathered);
-    }
-    if (st == BERTH_OK) st = add_op(x, name, w->kind, slowed(w, n), w->flags, &op);
-    if (st == BERTH_OK) st = follow(x, gathered, op);
-    if (st == BERTH_OK && i > 0) st = follow(x, before[(i + 1) % 2], op);
-    if (st == BERTH_OK && w->reduce > 0) {
-      char label[80];
-      berth_snprintf(label, sizeof label, "reduce %s", name);
-      st = add_collective(x, label, "reduce", w->reduce / n, op, &reduced);
-    }
-    if (i == 0) *first = op;
-    before[i % 2] = *last = op;
+    st = add_piece(x, w, i, n, last);
+    if (i == 0) *first = *last;
   }
   return st;
 }
@@ -178,16 +193,13 @@ static berth_status add_stage(made *x, const berth_schedule *made_schedule, bool
                               berth_schedule_action *a) {
   int32_t n = berth_schedule_actions(made_schedule, x->stage, a);
   berth_status st = BERTH_OK;
-  x->stream = BERTH_NONE;
+  x->stream = x->before[0] = x->before[1] = BERTH_NONE;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     st = add_action(x, &a[i], joined);
     i += a[i].overlapped != 0;
   }
-  /* the last op that computes: communication ops behind it are on the stream */
-  const berth_schedule_action *e = &a[n - 1];
-  size_t at = (size_t)e->chunk * (size_t)x->s->batches + (size_t)e->microbatch;
-  int32_t *const *last = x->last;
-  return st == BERTH_OK ? add_end(x, last[e->kind == BERTH_SCHEDULE_FULL ? 1 : e->kind][at]) : st;
+  if (st == BERTH_OK) st = add_reduction(x);
+  return st == BERTH_OK ? add_end(x, x->before[1]) : st;
 }
 
 /* ---- what passes between actions ---- */

@@ -142,9 +142,8 @@ static void add_p2p(berth_i_llm_step *s, const group *g, int32_t at) {
   bool across = upper == p->pp - 1 && x->stage + next->stage == p->pp - 1
                     ? p->pp * stage > inside /* back from the last stage to the first */
                     : upper * stage % inside == 0;
-  double share = p->sequence_parallel == BERTH_LLM_ON || berth_i_llm_is_megatron(p)
-                     ? 1.0 / p->tp : 1,
-         t = berth_i_llm_p2p(&g->prices, HALF * g->prices.tokens * s->m->about.hidden * share,
+  /* a tensor-parallel group sends each value once */
+  double t = berth_i_llm_p2p(&g->prices, HALF * g->prices.tokens * s->m->about.hidden / p->tp,
                              across);
   if (p->overlap_p2p == BERTH_LLM_ON) {
     x->p2p = t;
