@@ -22,8 +22,8 @@ largest, the mean. Rows that are left out follow, by reason.
 
   --calibrate N   fits the user's factors on N rows of each file, at most half, and reports the
                   others
-  --scale gpu     one factor for each GPU type of a file, from two of its rows, which are left out
-  --scale model   one factor for each model and GPU, from one row
+  --scale gpu     each row is scaled by one factor, from two other rows of its GPU in its file
+  --scale model   the same from one other row of its model and GPU
   --seed S        of the rows that are drawn (1)
   --form NAME     closed or events: how step times are estimated (that of berth.llm.estimate)
   --rows          prints each row

@@ -27,18 +27,12 @@ end
 
 -- ---- what is fitted -----------------------------------------------------------------------------
 
--- A drawn order of 1 .. n.
-local function drawn(n, seed)
-  local order = {}
-  for i = 1, n do order[i] = i end
-  return berth.rng(seed):shuffle(order)
-end
-
--- Sets `used_up` of rows that a fit takes: `count` of them, at most half.
-local function draw(rows, count, seed)
-  local out = {}
-  for i, at in ipairs(drawn(#rows, seed)) do
-    if i <= math.min(count, math.floor(#rows / 2)) then out[#out + 1] = rows[at] end
+-- Rows in a drawn order, but those that are known to be far off.
+local function drawn(rows, seed)
+  local order, out = {}, {}
+  for i = 1, #rows do order[i] = i end
+  for _, i in ipairs(berth.rng(seed):shuffle(order)) do
+    if not rows[i].group.contended then out[#out + 1] = rows[i] end
   end
   return out
 end
@@ -57,27 +51,54 @@ local function grouped(rows, key_of)
   return groups
 end
 
+-- Dense models and those with experts are apart, as the parts of their file.
 local KEYS = {
-  gpu = function(row) return row.group.gpu end,
-  model = function(row) return row.group.gpu .. " " .. row.group.model end,
+  gpu = function(row) return ("%s %s"):format(row.group.gpu, row.group.kind) end,
+  model = function(row) return ("%s %s"):format(row.group.gpu, row.group.model) end,
 }
 local FROM = { gpu = 2, model = 1 }
 
--- One factor a group, from one or two of its rows (geometric mean), which then count no more.
-local function scale(rows, by, seconds, seed)
-  local factors, taken = {}, {}
-  for _, group in ipairs(grouped(rows, KEYS[by])) do
-    local count = #group > FROM[by] and FROM[by] or 1
-    local sum = 0
-    for i, at in ipairs(drawn(#group, seed)) do
-      if i <= count then
-        sum = sum + math.log(group[at].measured / seconds[group[at]])
-        taken[group[at]] = true
-      end
-    end
-    for _, row in ipairs(group) do factors[row] = math.exp(sum / count) end
+-- Where a row is in the list; 0: nowhere.
+local function place_of(row, list)
+  for i, x in ipairs(list) do
+    if x == row then return i end
   end
-  return factors, taken
+  return 0
+end
+
+-- Geometric mean of measured / estimated of the `count` rows that follow a row in the ring `list`;
+-- nil without another row.
+local function factor_of(row, list, count, seconds)
+  local sum, n, at = 0, 0, place_of(row, list)
+  for i = at + 1, at + math.min(count, #list - (at > 0 and 1 or 0)) do
+    local other = list[(i - 1) % #list + 1]
+    sum, n = sum + math.log(other.measured / seconds[other]), n + 1
+  end
+  return n > 0 and math.exp(sum / n) or nil
+end
+
+-- Each row by a factor from one or two others of its group; the others then have none.
+local function scaled(rows, seconds, by, seed)
+  local out = {}
+  for _, group in ipairs(grouped(rows, KEYS[by])) do
+    local list = drawn(group, seed)
+    for _, row in ipairs(group) do
+      local factor = factor_of(row, list, FROM[by], seconds)
+      out[row] = factor and seconds[row] * factor
+    end
+  end
+  return out
+end
+
+-- The user's factors from `count` rows, at most half; the rows that they were fitted to.
+local function calibrated(rows, how)
+  local list, chosen, taken = drawn(rows, how.seed), {}, {}
+  for i = 1, math.min(how.calibrate, math.floor(#rows / 2), #list) do
+    chosen[i], taken[list[i]] = list[i], true
+  end
+  local opts, out = { form = how.form, factors = berth.llm.calibrate(chosen) }, {}
+  for _, row in ipairs(rows) do out[row] = assert(estimate(row, opts)) end
+  return out, taken
 end
 
 -- ---- parts --------------------------------------------------------------------------------------
@@ -115,37 +136,33 @@ local function estimated(file, opts)
   return rows, seconds, left
 end
 
--- What the options fit: seconds changed, rows that it took, and a note.
-local function fitted(rows, seconds, how)
-  local taken = {}
+-- What the options fit: sets seconds and left.
+local function fit(rows, figures, how)
   if how.scale then
-    local factors
-    factors, taken = scale(rows, how.scale, seconds, how.seed)
-    for _, row in ipairs(rows) do seconds[row] = seconds[row] * factors[row] end
-    return taken, how.scale == "gpu" and "a factor per GPU from %d rows, seed %d"
-      or "a factor per model and GPU from %d rows, seed %d"
+    figures.seconds = scaled(rows, figures.seconds, how.scale, how.seed)
+    for _, row in ipairs(rows) do
+      if not figures.seconds[row] then figures.left[row] = "no other row to scale by" end
+    end
+    return how.scale == "gpu" and "each by a factor from 2 other rows of its GPU, seed %d"
+      or "each by a factor from another row of its model and GPU, seed %d"
   end
-  local chosen = draw(rows, how.calibrate, how.seed)
-  for _, row in ipairs(chosen) do taken[row] = true end
-  local opts = { form = how.form, factors = berth.llm.calibrate(chosen) }
-  for _, row in ipairs(rows) do seconds[row] = assert(estimate(row, opts)) end
-  return taken, "calibrated on %d rows, seed %d"
+  local taken
+  figures.seconds, taken = calibrated(rows, how)
+  for row in pairs(taken) do figures.left[row] = "calibrated on" end
+  return "calibrated, seed %d"
 end
 
 local function part_of(file, suffix, takes, figures)
   local part = errors.part(file.name .. suffix, suffix == "" and file.total or 0)
-  local count = 0
   for _, row in ipairs(file.rows) do
     if takes(row) then
       if suffix ~= "" then part.rows = part.rows + 1 end
       if figures.left[row] then errors.leave(part, figures.left[row])
-      elseif figures.taken[row] then count = count + 1
       else errors.add(part, label(row), figures.seconds[row], row.measured) end
     end
   end
-  if count > 0 then errors.leave(part, "fitted to", count) end
   for why, n in pairs(suffix == "" and file.left or {}) do errors.leave(part, why, n) end
-  part.note = figures.note and figures.note:format(count, figures.seed)
+  part.note = figures.note
   return part
 end
 
@@ -153,9 +170,9 @@ end
 function steps.parts(file, how)
   local rows, seconds, left = estimated(file, { form = how.form })
   if #rows == 0 and not next(left) then return {} end
-  local figures = { seconds = seconds, left = left, taken = {}, seed = how.seed }
+  local figures = { seconds = seconds, left = left }
   if #rows > 1 and (how.scale or how.calibrate) then
-    figures.taken, figures.note = fitted(rows, seconds, how)
+    figures.note = fit(rows, figures, how):format(how.seed)
   end
   local out = { part_of(file, "", function() return true end, figures) }
   for _, x in ipairs(PARTS[file.name] or {}) do

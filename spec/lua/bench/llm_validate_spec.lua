@@ -84,18 +84,26 @@ describe("step times", function()
     assert.same({ 3, 2 }, { all[2].rows, #all[2].samples }) -- 64 sequences thrash
   end)
 
-  it("are scaled by GPU from two rows, by model from one, and these are left out", function()
+  it("are scaled by others of the same GPU, or of the same model and GPU", function()
     pretend()
-    local text = VTRAIN
+    local text = VTRAIN .. vtrain("39.1", 1, 7000)
     for i = 1, 4 do text = text .. vtrain("3.6", i, 1000 * i) .. vtrain("18", i, 4000 * i) end
     local by_model = parts(text, { scale = "model" })[1]
-    assert.same({ 8, 6, ["fitted to"] = 2 },
-      { by_model.rows, #by_model.samples, ["fitted to"] = by_model.left["fitted to"] })
+    assert.same({ 9, 8, 1 },
+      { by_model.rows, #by_model.samples, by_model.left["no other row to scale by"] })
     assert.near(0, errors.summary(by_model).mape, 1e-9)
-    assert.equal("a factor per model and GPU from 2 rows, seed 1", by_model.note)
+    assert.equal("each by a factor from another row of its model and GPU, seed 1", by_model.note)
     local by_gpu = parts(text, { scale = "gpu", seed = 3 })[1]
-    assert.same({ 6, 2 }, { #by_gpu.samples, by_gpu.left["fitted to"] })
+    assert.equal(9, #by_gpu.samples)
     assert.is_true(errors.summary(by_gpu).mape > 0)
+  end)
+
+  it("are not scaled by rows that are known to be far off", function()
+    pretend()
+    local part = parts(VTRAIN .. vtrain("3.6", 1, 1000) .. vtrain("3.6", 2, 2000)
+      .. vtrain("3.6", 64, 1e6), { scale = "gpu" })[2]
+    assert.same({ 2, 2 }, { part.rows, #part.samples })
+    assert.near(0, errors.summary(part).mape, 1e-9)
   end)
 
   it("are calibrated on at most half of a file's rows", function()
@@ -103,9 +111,9 @@ describe("step times", function()
     local text = VTRAIN
     for i = 1, 5 do text = text .. vtrain("3.6", i, 3000 * i) end
     local part = parts(text, { calibrate = 12 })[1]
-    assert.same({ 3, 2 }, { #part.samples, part.left["fitted to"] })
+    assert.same({ 3, 2 }, { #part.samples, part.left["calibrated on"] })
     assert.near(0, errors.summary(part).mape, 1e-9)
-    assert.equal("calibrated on 2 rows, seed 1", part.note)
+    assert.equal("calibrated, seed 1", part.note)
   end)
 end)
 
