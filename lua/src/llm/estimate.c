@@ -80,8 +80,8 @@ static int graph(lua_State *L) {
 
 const bl_table bl_llm_calibrate_tables[] = { berth_llm_calibrate_option_table, NULL };
 
-/* The row { model, cluster, plan, seconds } at index i of the array at 1. What its plan points to is
- * kept in the table at `kept`. */
+/* The row { model, cluster, plan, seconds } at index i of the array at 1. The table at `kept` keeps
+ * what its plan points to. */
 static void read_row(lua_State *L, int i, int kept, const bl_where *w, berth_llm_measured *row) {
   lua_rawgeti(L, 1, i);
   int at = lua_gettop(L);
