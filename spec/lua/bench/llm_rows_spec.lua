@@ -218,6 +218,23 @@ describe("a reader", function()
     assert.near(flop / (64 * 138e12), n[1].measured, 1e-9)
   end)
 
+  it("takes degrees, schedules and asynchronous transfers from torchtitan's words", function()
+    local file = read("torchtitan_h100.csv", "model,gpus,parallelism,"
+      .. "seq (8192 where the page gives none: assumed),local_bs,gbs,recompute,precision,"
+      .. "tokens_per_s_per_gpu,memory_GiB_max\n"
+      .. "405B,512,fsdp8tp8pp8 Interleaved 1F1B,8192,32,256,full,fp8,128,80.1\n"
+      .. "70B,256,fsdp32tp8+asyncTP,8192,16,,full,fp8,876,67.6\n"
+      .. "70B,256,fsdp32tp8,8192,16,512,full,fp8,829,\n8B,8,fsdp8,8192,,,none,bf16,1,1\n")
+    local a, b, c = file.rows[1].plan, file.rows[2].plan, file.rows[3].plan
+    assert.same({ 8, 8, 8, 2, 4, 256 }, { a.dp, a.tp, a.pp, a.vp, a.micro_batch, a.global_batch })
+    assert.same({ "on", "on" }, { a.overlap_tp, b.overlap_tp })
+    assert.is_nil(c.overlap_tp)
+    assert.same({ 512, 512 }, { b.global_batch, c.global_batch })
+    assert.equal("no memory given", file.rows[3].no_memory)
+    assert.is_nil(file.rows[3].memory)
+    assert.same({ ["no batch given"] = 1 }, file.left)
+  end)
+
   it("takes a row from each column of the figures of memory", function()
     local a = read("korthikanti2022_memory_fig1_GiB.csv",
       "model,params_and_optimizer_GiB,activations_none_GiB,activations_seqpar_selective_GiB\n"
