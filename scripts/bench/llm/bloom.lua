@@ -101,6 +101,7 @@ function bloom.read(r)
   if not (layers and dp) then return nil, "no plan given" end
   local model = model_of(r, line, layers)
   local plan = plan_of(r, line, layers, { tp = tp, pp = pp, dp = dp, mbs = mbs })
+  if plan.global_batch == 0 then return nil, "a batch below dp x micro-batch" end
   local measured = seconds_of(r, line, model, gpus_of(plan))
   local memory, no_memory = memory_of(r, line)
   return { model = model, plan = plan, measured = measured, memory = memory,

@@ -211,16 +211,25 @@ local function form_of(name)
   return nil
 end
 
---- Parts of all tables in `dir`, and names of those that are not there or are no such table.
+-- Parts of a table; nil and why: no such table, or of a GPU that has no data sheet.
+local function parts_of(dir, name)
+  local form = form_of(name)
+  if not form then return nil, "no known table" end
+  local fine, parts = pcall(form, name, csv.read(dir .. "/kernels", name))
+  if not fine then return nil, (tostring(parts):gsub("^%S+:%d+: ", "")) end
+  return parts
+end
+
+--- Parts of all tables in `dir`, and names of those that are not there or cannot be read.
 function kernels.parts(dir)
   local out, missing = {}, {}
   local function add(parts)
     for _, part in ipairs(parts) do out[#out + 1] = part end
   end
   for _, name in ipairs(names_in(dir)) do
-    local form = form_of(name)
-    if form then add(form(name, csv.read(dir .. "/kernels", name)))
-    else missing[#missing + 1] = "kernels/" .. name end
+    local parts, why = parts_of(dir, name)
+    if parts then add(parts)
+    else missing[#missing + 1] = ("kernels/%s (%s)"):format(name, why) end
   end
   if #out == 0 then missing[#missing + 1] = "kernels" end
   for _, x in ipairs(SHARES) do

@@ -40,14 +40,21 @@ local FIGURES = { states = states, activations = activations, share = share }
 
 -- ---- rows ---------------------------------------------------------------------------------------
 
---- Bytes of the GPU that the row is about, and the largest share of a GPU's memory.
-function memory.of(row)
+local function of(row)
   local model = assert(berth.llm.model(row.model))
   if row.of then return FIGURES[row.of](model, row) end
   local m = assert(berth.llm.memory(model, row.cluster, row.plan))
   local worst = m[m.worst]
   local bytes = row.ends and math.max(m[1].total, m[#m].total) or worst.total
   return bytes, worst.total / worst.limit
+end
+
+--- Bytes of the GPU that the row is about, and the largest share of a GPU's memory; nil and why
+-- where the plan is refused.
+function memory.of(row)
+  local fine, bytes, share_of_limit = pcall(of, row)
+  if not fine then return nil, (tostring(bytes):gsub("^%S+:%d+: ", "")) end
+  return bytes, share_of_limit
 end
 
 local function label(row)
@@ -65,8 +72,9 @@ local function part_of(file, suffix, takes)
   for _, row in ipairs(file.rows) do
     if takes(row) then
       if suffix ~= "" then part.rows = part.rows + 1 end
-      if row.memory then errors.add(part, label(row), (memory.of(row)), row.memory)
-      else errors.leave(part, row.no_memory) end
+      local bytes, why = nil, row.no_memory
+      if row.memory then bytes, why = memory.of(row) end
+      if bytes then errors.add(part, label(row), bytes, row.memory) else errors.leave(part, why) end
     end
   end
   for why, count in pairs(suffix == "" and file.left or {}) do errors.leave(part, why, count) end
@@ -92,8 +100,9 @@ function memory.limits(file)
     for _, row in ipairs(file.rows) do
       local takes = row.measured
       if what == "out-of-memory" then takes = row.group.oom end
-      if takes then
-        local _, part = memory.of(row)
+      local bytes, part
+      if takes then bytes, part = memory.of(row) end
+      if bytes then
         x.rows, x.fit = x.rows + 1, x.fit + (part <= 1 and 1 or 0)
         x.least, x.most = math.min(x.least, 100 * part), math.max(x.most, 100 * part)
       end

@@ -114,6 +114,7 @@ local function dense(row) return row.group.kind == "dense" end
 local PARTS = {
   ["vtrain_multi_a100.csv"] = {
     { ":uncontended", function(row) return not row.group.contended end } },
+  ["bloom_sweeps.csv"] = { { ":A100", function() return true end } }, -- without the V100 cluster
   ["mosaic_fsdp.csv"] = { { ":A100-80GB", by_gpu "A100" }, { ":A100-40GB", by_gpu "A100-40GB" },
     { ":H100-bf16", by_gpu("H100", false) }, { ":H100-fp8", by_gpu("H100", true) } },
   ["megatron_bridge.csv"] = {

@@ -33,6 +33,7 @@ describe("measured rows", function()
       local file = file_of(reader.name)
       if not file then return pending("no " .. reader.name) end
       assert.equal(file.total, #file.rows + sum(file.left))
+      assert.is_nil(file.left["cells that are no numbers"])
       for _, row in ipairs(file.rows) do
         local p = assert(berth.llm.plan(row.model, row.cluster, row.plan))
         assert.equal(0, micro_batches(p) % 1)
@@ -183,8 +184,10 @@ describe("a reader", function()
       .. PREQUEL .. "905,,4,4,12,2,,150.0,,24,,,,,\n"
       .. PREQUEL .. "455,,4,4,12,2,,150.0,,24,,,,,\n"
       .. PREQUEL .. "300,,4,4,12,2,,150.0,,24,,,,,\n"
-      .. "gpt2.md,99,18B,1,,8,,,,,,,,,,\n")
-    assert.same({ ["no plan given"] = 1, ["no shape known"] = 1, ["V100 cluster"] = 1 }, file.left)
+      .. PREQUEL .. "868,182B,8,4,12,2,,,8,48,60,,,,\n"
+      .. "gpt2.md,99,18B,1,,8,,,,,,,,,,\n" .. PREQUEL .. "x,182B,8,4,12,2,,,8,48,60,,,,\n")
+    assert.same({ ["no plan given"] = 1, ["no shape known"] = 1, ["V100 cluster"] = 1,
+      ["a batch below dp x micro-batch"] = 1, ["cells that are no numbers"] = 1 }, file.left)
     local r = file.rows
     assert.same({ 4, 320 }, { r[1].plan.dp, r[1].cluster.gpus })
     assert.equal(121.48, r[2].measured)
