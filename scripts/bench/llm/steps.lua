@@ -32,7 +32,8 @@ local function drawn(rows, seed)
   local order, out = {}, {}
   for i = 1, #rows do order[i] = i end
   for _, i in ipairs(berth.rng(seed):shuffle(order)) do
-    if not rows[i].group.contended then out[#out + 1] = rows[i] end
+    local g = rows[i].group
+    if not (g.contended or g.unusual) then out[#out + 1] = rows[i] end
   end
   return out
 end
