@@ -113,7 +113,8 @@ function bloom.read(r)
       nic = "12.5 GB/s" },
     line = line,
     group = { gpu = "A100", model = ("%d x %d"):format(layers, model.hidden),
-      oom = r.Mem == "OOM" or nil, unusual = UNUSUAL[line], tflops = tonumber(r.TFLOPs), size = size_of(r),
+      oom = r.Mem == "OOM" or nil, unusual = UNUSUAL[line], tflops = tonumber(r.TFLOPs),
+      size = size_of(r),
       era = line >= BF16_FROM and "bf16" or line >= TUNED_FROM and "tuned" or "first" } }
 end
 

@@ -27,15 +27,17 @@ end
 
 -- ---- what is fitted -----------------------------------------------------------------------------
 
--- Rows in a drawn order, but those that are known to be far off.
+local function usual(row) return not (row.group.contended or row.group.unusual) end
+
+-- Rows in a drawn order; those that are known to be far off only where there are no others.
 local function drawn(rows, seed)
-  local order, out = {}, {}
+  local order, all, out = {}, {}, {}
   for i = 1, #rows do order[i] = i end
-  for _, i in ipairs(berth.rng(seed):shuffle(order)) do
-    local g = rows[i].group
-    if not (g.contended or g.unusual) then out[#out + 1] = rows[i] end
+  for k, i in ipairs(berth.rng(seed):shuffle(order)) do
+    all[k] = rows[i]
+    if usual(rows[i]) then out[#out + 1] = rows[i] end
   end
-  return out
+  return #out > 0 and out or all
 end
 
 -- Rows by a key, in order of the first of each.
