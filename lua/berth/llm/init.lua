@@ -98,6 +98,8 @@ end
 llm.memory_kinds = { "weights", "gradients", "optimizer", "activations", "working", "logits",
   "buffers", "runtime" }
 
+llm.time_kinds, llm.factor_names = estimate.kinds, estimate.factors
+
 local NEAR = 0.9 -- measured runs slow down above it
 
 local function bytes(x) return core.format(x, "bytes") end
@@ -166,7 +168,8 @@ end
 --  inside, across: factors in place of the framework's; factors: a table of these, as
 --  berth.llm.calibrate gives it
 -- @treturn[1] table step, low, high (s), tokens_per_second, mfu, hfu, model_flop, hardware_flop,
---  time (s by kind), hidden, stage, factors, rows, error, worst, fitted; memory, plan
+--  time (s by kind), exposed, hidden, stage, factors, rows, error, worst, fitted, kernels (array:
+--  gpu, arithmetic, constants, fitted, source); memory, plan, model, cluster
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -178,9 +181,31 @@ function llm.estimate(model, cluster, plan, opts)
   local e
   e, message, code = core.llm_estimate(m, c, plan, estimate.options(opts))
   if not e then return nil, message, code end
-  e.memory = llm.memory(m, c, plan)
-  e.plan = e.memory.plan
-  return estimate.of(e, c)
+  return estimate.of(e, m, c, llm.memory(m, c, plan), opts)
+end
+
+--- Which term most likely explains that a step was measured to take longer, or less, than estimated.
+-- @tparam table e of berth.llm.estimate
+-- @tparam number|string measured s, or "12.3 s"
+-- @treturn table array of causes, the likeliest first: term, text, check, step (s, with that
+--  change), score (0: as expected; above 3: unlikely), and change (a factor) or value (of an option
+--  of the plan); measured, estimate, ratio, within (the range)
+-- @usage print(berth.llm.explain(e, "12.3 s"))
+function llm.explain(e, measured)
+  return require "berth.llm.explain"(e, measured)
+end
+
+--- A page about an estimate: pipeline, memory by stage and kind, time by kind, communication.
+-- @tparam string path of the HTML file
+-- @tparam table e of berth.llm.estimate
+-- @tparam[opt] table opts title, measured, result (of berth.llm.simulate), command
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage assert(berth.llm.report("step.html", e))
+function llm.report(path, e, opts)
+  return require "berth.llm.page"(path, e, opts)
 end
 
 --- Factors that fit measured steps of one framework on one cluster; few rows stay near the shipped
@@ -216,14 +241,12 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8, pp = 4 }):trace("step.json")
+-- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8 }):save_trace("step.json")
 function llm.simulate(model, cluster, plan, opts)
   local m, message, code = model_of(model)
   if not m then return nil, message, code end
   local c = cluster_of(cluster)
-  local g, t, p = core.llm_graph(m, c, plan, estimate.options(opts))
-  if not g then return nil, t, p end
-  return core.simulate(g, t, p, { dispatch = "planned", memory = "inference" })
+  return estimate.simulate(m, c, plan, opts)
 end
 
 --- Bytes of one layer for one micro-batch on a GPU.
