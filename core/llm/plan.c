@@ -237,6 +237,8 @@ static berth_status check_rest(berth_ctx *ctx, const berth_llm_cluster *c,
     REFUSE("schedules zb-v and dualpipev have vp 2, not %d", (int)p->vp);
   if (p->vp > 1 && !berth_i_llm_is_v(p) && p->schedule != BERTH_LLM_INTERLEAVED)
     REFUSE("vp %d requires schedule interleaved", (int)p->vp);
+  if (p->vp == 1 && p->schedule == BERTH_LLM_INTERLEAVED)
+    REFUSE("schedule interleaved requires vp of 2 or more");
   if (p->sequence_parallel == BERTH_LLM_ON && p->tp == 1)
     REFUSE("sequence_parallel requires tp above 1");
   if (p->recompute_layers && p->recompute != BERTH_LLM_FULL)
