@@ -97,7 +97,7 @@ const berth_option_table *berth_llm_plan_option_table(void) {
     { FIELD(overlap_grad, CHOICE), .choices = on_off,
       .text = "reduction of gradients overlaps the backward pass; auto: but megatron-2022" },
     { FIELD(overlap_gather, CHOICE), .choices = on_off,
-      .text = "gathering of weights overlaps the forward pass; auto: megatron, fsdp, torchtitan" },
+      .text = "gathering of weights overlaps the passes; auto: zero 3, megatron, fsdp, torchtitan" },
     { FIELD(overlap_tp, CHOICE), .choices = on_off,
       .text = "transfers of tensor parallelism overlap products; auto: megatron, with "
               "sequence_parallel" },
@@ -150,7 +150,7 @@ static void choose(berth_llm_choice *x, bool on) {
 static void fill_overlaps(berth_llm_plan *p) {
   bool megatron = p->framework == BERTH_LLM_MEGATRON;
   choose(&p->overlap_grad, p->framework != BERTH_LLM_MEGATRON_2022);
-  choose(&p->overlap_gather, megatron || berth_i_llm_is_fsdp(p));
+  choose(&p->overlap_gather, megatron || p->zero == 3 || berth_i_llm_is_fsdp(p));
   choose(&p->overlap_tp, megatron && p->sequence_parallel == BERTH_LLM_ON);
   choose(&p->overlap_p2p, megatron && p->pp > 1 && p->vp > 1);
 }
