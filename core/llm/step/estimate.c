@@ -121,6 +121,7 @@ static void explain(const berth_i_llm_step *s, berth_llm_estimate *out) {
   busy = berth_i_llm_sum(&sum);
   /* what closed forms of single stages do not know of: waiting, or what data parallelism adds */
   double rest = out->step - busy;
+  if (fabs(rest) <= 1e-12 * busy) rest = 0;
   if (rest > 0 && s->p.pp > 1) {
     sum.of[BERTH_LLM_TIME_BUBBLE] = rest;
   } else {

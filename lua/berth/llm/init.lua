@@ -63,8 +63,24 @@ function Plan.__tostring(p)
 end
 
 -- A model or cluster as it is, or from what describes it.
-local function model_of(x) return core.kind(x) == "llm" and x or llm.model(x) end
-local function cluster_of(x) return core.kind(x) == "llm cluster" and x or llm.cluster(x) end
+local function model_of(x)
+  if core.kind(x) == "llm" then return x end
+  return llm.model(x)
+end
+local function cluster_of(x)
+  if core.kind(x) == "llm cluster" then return x end
+  return llm.cluster(x)
+end
+
+-- Both; nil, message, code.
+local function both_of(model, cluster)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c
+  c, message, code = cluster_of(cluster)
+  if not c then return nil, message, code end
+  return m, c
+end
 
 -- The plan filled, with the keys that were not given, in order of the options.
 local function filled(m, c, opts)
@@ -87,9 +103,8 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.plan(model, cluster, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
   return filled(m, c, opts)
 end
 
@@ -148,9 +163,8 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.llm.memory("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.memory(model, cluster, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
   local r = core.llm_memory(m, c, opts)
   r.plan, r.worst, r.fits = filled(m, c, opts), 1, true
   for i, s in ipairs(r) do
@@ -175,10 +189,9 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.llm.estimate("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.estimate(model, cluster, plan, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
-  local e
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
+  local e, message
   e, message, code = core.llm_estimate(m, c, plan, estimate.options(opts))
   if not e then return nil, message, code end
   return estimate.of(e, m, c, llm.memory(m, c, plan), opts)
@@ -243,9 +256,8 @@ end
 -- @treturn[2] string code
 -- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8 }):save_trace("step.json")
 function llm.simulate(model, cluster, plan, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
   return estimate.simulate(m, c, plan, opts)
 end
 
