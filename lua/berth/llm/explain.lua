@@ -14,7 +14,7 @@ local percent = require "berth.base.percent"
 local FN = "berth.llm.explain"
 local LEFT = 0.04  -- spread of what a choice leaves unexplained
 local LEAST = 0.1  -- 1 / LEAST: the largest factor that is tried
-local NEAR = 0.9   -- of the memory
+local NEAR, OVER = 0.9, 1.1 -- of the memory: what slows runs down, and what cannot have run
 local SHOWN = 3
 local UNLIKELY = 3
 
@@ -58,15 +58,15 @@ local function bandwidth(key, words)
 end
 
 local FACTORS = {
-  { term = "kernels", factors = { "products", "attention", "elementwise" }, spread = 0.08,
+  { term = "kernels", factors = { "products", "attention", "elementwise" }, spread = 0.1,
     text = "all kernels", check = "clocks and power limit of each GPU: one slow GPU slows all" },
-  { term = "products", factors = { "products" }, spread = 0.1, text = "matrix products",
+  { term = "products", factors = { "products" }, spread = 0.13, text = "matrix products",
     check = "shapes and dtype in a profile; multiples of 64; versions of cuBLAS" },
   { term = "attention", factors = { "attention" }, spread = 0.25, text = "attention",
     check = "which attention kernel runs" },
   { term = "elementwise", factors = { "elementwise" }, spread = 0.35, text = "element-wise work",
     check = "whether norms, activations and the loss are fused" },
-  { term = "inside", factors = { "inside" }, spread = 0.35,
+  { term = "inside", factors = { "inside" }, spread = 0.4,
     text = "communication within a machine", check = "nccl-tests on one machine",
     more = bandwidth("link", ": as if a GPU had %s to others of its machine, not %s") },
   { term = "across", factors = { "across" }, spread = 0.6,
@@ -120,7 +120,7 @@ end
 local function add_memory(out, e)
   local s = e.memory[e.memory.worst]
   local share = s.total / s.limit
-  if share <= NEAR or out.ratio <= 1 then return end
+  if share <= NEAR or share > OVER or out.ratio <= 1 then return end
   out[#out + 1] = { term = "memory", change = out.ratio, step = out.measured,
     score = 0.5 + math.log(out.ratio) / 0.25,
     text = ("memory: stage %d fills %s of its GPUs: measured runs slow down above %s"):format(
@@ -140,7 +140,7 @@ local OVERLAPS = {
   { { "overlap_p2p" }, 0.9, "transfers between stages", function(p) return p.pp > 1 end },
 }
 local CHOICES = {
-  { "recompute", { "none", "selective", "full" }, 1.6, "recomputation" },
+  { "recompute", { "none", "selective", "full" }, 1.8, "recomputation" },
   { "reshard", { "off", "on" }, 1.4, "dropping gathered weights after the forward pass" },
   { "flash", { false, true }, 1.8, "flash attention" },
   { "dtype", { "bf16" }, 1.5, "arithmetic" },
