@@ -51,8 +51,15 @@ function inputs.read(command, positional, given)
     fail.need(berth.llm.cluster(given.gpus))
 end
 
+--- Lines of at most 100 columns; those that are short enough stay as they are.
+function inputs.print(write, text)
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    for _, part in ipairs(#line > 100 and args.wrap(line, 100) or { line }) do write(part) end
+  end
+end
+
 -- "not given: dp 2, zero 1, ..."; what is off or 0 is left out.
-local function filled_lines(p, overlaps)
+local function filled_text(p, overlaps)
   local parts = {}
   for _, key in ipairs(p.filled) do
     local x = p[key]
@@ -62,15 +69,13 @@ local function filled_lines(p, overlaps)
         or tostring(x))
     end
   end
-  return args.wrap("not given: " .. table.concat(parts, ", "), 100)
+  return "not given: " .. table.concat(parts, ", ")
 end
 
 --- Model, cluster, plan, and what was filled.
 function inputs.print_head(write, m, c, p, overlaps)
-  write(tostring(m))
-  write("cluster: " .. tostring(c))
-  write(tostring(p))
-  for _, line in ipairs(filled_lines(p, overlaps)) do write(line) end
+  inputs.print(write, table.concat({ tostring(m), "cluster: " .. tostring(c), tostring(p),
+    filled_text(p, overlaps) }, "\n"))
 end
 
 local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients "

@@ -1,6 +1,7 @@
 --- Estimates of a step as text: the answer in a block that one reads in ten seconds.
 local align = require "berth.base.align"
 local core = require "berth.core"
+local options = require "berth.base.options"
 local percent = require "berth.base.percent"
 
 local estimate = {}
@@ -110,7 +111,7 @@ local Estimate = { __name = "berth.llm_estimate" }
 
 function Estimate.__tostring(e)
   return table.concat({
-    ("step: %s; of such estimates nine in ten are measured within %s to %s"):format(
+    ("step: %s; nine of ten measured ones would be within %s to %s"):format(
       seconds(e.step), seconds(e.low), seconds(e.high)),
     ("speed: %s tokens/s, %s of a GPU; %s of a GPU, MFU %s, HFU %s"):format(
       grouped(e.tokens_per_second), grouped(e.tokens_per_gpu), core.format(e.model_flops, "flop/s"),
@@ -122,6 +123,12 @@ function Estimate.__tostring(e)
     ("factors of %s: %s"):format(e.plan.framework, estimate.factors_text(e)),
     estimate.rows_text(e),
   }, "\n")
+end
+
+--- Raises unless e is of berth.llm.estimate.
+function estimate.check(fn, e)
+  options.refuse(getmetatable(e) ~= Estimate,
+    "%s: estimate: expected one of berth.llm.estimate, got %s", fn, core.kind(e))
 end
 
 -- Constants of the kernels of each group of GPUs, as the core takes them.

@@ -226,8 +226,7 @@ function Explained.__tostring(x)
 end
 
 return function(e, measured)
-  options.refuse(type(e) ~= "table" or not e.memory or not e.factors,
-    "%s: estimate: expected one of berth.llm.estimate, got %s", FN, core.kind(e))
+  estimate.check(FN, e)
   local seen = options.seconds(FN .. ": measured", measured)
   options.refuse(not (seen > 0 and seen < math.huge),
     "%s: measured: a time above 0 s is needed", FN)

@@ -16,6 +16,11 @@ local FN = "berth.llm.report"
 
 options.declare("llm.report", {
   { key = "title", type = "string", default = "model and cluster", text = "heading" },
+  { key = "figure", type = "choice", default = "none", choices = {
+      { name = "time", text = "Time by kind." },
+      { name = "pipeline", text = "One GPU of each stage over time." },
+      { name = "memory", text = "Memory by stage and kind." } },
+    text = "writes this figure alone, as SVG" },
   { key = "measured", type = "seconds", default = "none",
     text = "a measured step, which berth.llm.explain compares" },
   { key = "result", type = "result", default = "berth.llm.simulate of the same",
@@ -108,7 +113,7 @@ local function memory_figure(memory)
     if seen[kind] then legend[#legend + 1] = { ("c%d"):format(k), kind } end
   end
   legend[#legend + 1] = { "limit", "limit", "line" }
-  return bars.figure({ kind = "stages", label = "Memory of a GPU by stage and kind",
+  return bars.figure({ kind = "memory", label = "Memory of a GPU by stage and kind",
     text = tostring(memory) }, rows, "bytes", legend)
 end
 
@@ -172,11 +177,30 @@ local function explained(e, measured)
     html.grid(rows, { false, true, true }))
 end
 
-local function pipeline(result)
-  return html.figure(gantt(facts.of(result)), true)
+-- The three figures by kind.
+local function figures(e, result)
+  local pipeline = gantt(facts.of(result))
+  pipeline.kind = "pipeline"
+  return { time = time_figure(e), pipeline = pipeline, memory = memory_figure(e.memory) }
 end
 
---- Writes the page.
+local function sections_of(e, result, given)
+  local f = figures(e, result)
+  local out = {
+    html.section("time", "Time by kind", ("Of stage %d of %d, which has most work."):format(
+      e.stage, e.plan.pp), html.figure(f.time) .. html.heading("Exposed communication")
+      .. communication(e)),
+    html.section("pipeline", "Pipeline", "One GPU of each stage over time.",
+      html.figure(f.pipeline, true)),
+    html.section("memory", "Memory", "Of a GPU, by stage and kind, against its limit.",
+      html.figure(f.memory) .. memory_table(e.memory)),
+  }
+  if given.measured then table.insert(out, 1, explained(e, given.measured)) end
+  out[#out + 1] = html.section("made", "How this was made", nil, made(e, given))
+  return out
+end
+
+--- Writes the page, or one figure.
 -- @tparam string path
 -- @tparam table e of berth.llm.estimate
 -- @tparam[opt] table opts as declared above
@@ -185,24 +209,18 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 return function(path, e, opts)
+  options.expect(path, "string", "%s: path", FN)
+  estimate.check(FN, e)
   local given = options.read(FN, "llm.report", opts)
-  local p, result, message, code = e.plan, given.result
+  local result, message, code = given.result
   if not result then
     result, message, code = estimate.simulate(e.model, e.cluster, estimate.plan_with(e, {}),
       e.options)
     if not result then return nil, message, code end
   end
+  if given.figure then return write(path, svg.document(figures(e, result)[given.figure], true)) end
   local title = given.title or ("%s on %s"):format(e.model.name,
     scale.count(e.cluster.gpus, "GPU"))
-  local sections = {
-    html.section("time", "Time by kind", ("Of stage %d of %d, which has most work."):format(
-      e.stage, p.pp), html.figure(time_figure(e)) .. html.heading("Exposed communication")
-      .. communication(e)),
-    html.section("pipeline", "Pipeline", "One GPU of each stage over time.", pipeline(result)),
-    html.section("memory", "Memory", "Of a GPU, by stage and kind, against its limit.",
-      html.figure(memory_figure(e.memory)) .. memory_table(e.memory)),
-  }
-  if given.measured then table.insert(sections, 1, explained(e, given.measured)) end
-  sections[#sections + 1] = html.section("made", "How this was made", nil, made(e, given))
-  return write(path, html.page(title, tostring(p), warning(e) .. tiles(e), sections))
+  return write(path, html.page(title, tostring(e.plan), warning(e) .. tiles(e),
+    sections_of(e, result, given)))
 end

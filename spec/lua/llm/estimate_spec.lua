@@ -111,7 +111,7 @@ describe("an estimate", function()
 
   it("is text that names what it rests on", function()
     local text = tostring(estimate(dense, "16xH100", { tp = 2, pp = 2, global_batch = 64 }))
-    for _, words in ipairs { "^step: [%d.]+ %a+; of such estimates nine in ten are measured within ",
+    for _, words in ipairs { "^step: [%d.]+ %a+; nine of ten measured ones would be within ",
         "\nspeed: [%d,]+ tokens/s, [%d,]+ of a GPU; ", ", MFU [%d.]+ %%, HFU ",
         "\nmemory: stage 1 of 2 has most: ", "\ntime of stage %d of 2, ", "\n  bubble ",
         "\nexposed communication: ", "\nfactors of megatron: products 1.1, attention 1.25, ",

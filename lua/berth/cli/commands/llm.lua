@@ -17,9 +17,8 @@ local command = {
 
 --- The command that these words ask for: each has options of its own.
 function command.choose(words)
-  for _, word in ipairs { "estimate", "model" } do
-    if words[1] == word then return require("berth.cli.commands.llm_" .. word) end
-  end
+  if words[1] == "estimate" then return require "berth.cli.commands.llm_estimate" end
+  if words[1] == "model" then return require "berth.cli.commands.llm_model" end
   return command
 end
 

@@ -1,5 +1,4 @@
 --- berth llm estimate: how long a training step takes, whether it fits, and how sure that is.
-local args = require "berth.cli.args"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.llm_inputs"
@@ -19,7 +18,7 @@ local command = {
       text = "a measured step: says which term most likely explains the difference" },
     options.output("trace", "writes a timeline of the step that opens in Perfetto", "json"),
     options.output("report", "writes a page: time by kind, pipeline, memory by stage", "html"),
-  }, options.of("llm.report", "title"), { options.json }),
+  }, options.of("llm.report", "figure title"), { options.json }),
 }
 
 -- ---- JSON ---------------------------------------------------------------------------------------
@@ -45,17 +44,18 @@ local function explained(x)
     { "causes", causes } }
 end
 
-local function write_json(write, e, x)
-  local list, kernels = berth.llm.time_kinds, {}
+local function write_json(write, e, x, gpus)
+  local kernels = {}
   for i, k in ipairs(e.kernels) do
     kernels[i] = json.object(json.fields(k, "gpu arithmetic constants fitted source"))
   end
+  local asked = { { "cluster", gpus }, { "gpus", e.cluster.gpus },
+    { "form", e.options.form or "events" } }
+  local parts = { { "time_s", by_key(e.time, berth.llm.time_kinds) }, { "kernels", kernels },
+    { "factors", by_key(e.factors, berth.llm.factor_names) } }
   write(json.encode(schema.document "llm estimate" (options.join(inputs.members(e.model, e.memory),
-    { { "cluster", e.cluster.name }, { "gpus", e.cluster.gpus },
-      { "form", e.options.form or "events" } },
-    json.fields(e, ANSWER), { { "time_s", by_key(e.time, list) }, { "kernels", kernels },
-      { "factors", by_key(e.factors, berth.llm.factor_names) } },
-    json.fields(e, "rows error worst"), { { "explained", x and explained(x) } }))))
+    asked, json.fields(e, ANSWER), parts, json.fields(e, "rows error worst"),
+    { { "explained", x and explained(x) } }))))
 end
 
 -- ---- files and text -----------------------------------------------------------------------------
@@ -66,31 +66,28 @@ local function save(e, given, words)
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.report then
     fail.need(berth.llm.report(given.report, e, { result = result, measured = given.measured,
-      title = given.title, command = typed.command("llm", words, "report") }))
+      title = given.title, figure = given.figure, command = typed.command("llm", words, "report") }))
   end
 end
 
 local function print_text(write, e, x)
   inputs.print_head(write, e.model, e.cluster, e.plan, true)
-  for line in (tostring(e) .. "\n"):gmatch "(.-)\n" do
-    for _, part in ipairs(#line > 100 and args.wrap(line, 100) or { line }) do write(part) end
-  end
+  inputs.print(write, tostring(e))
   for _, note in ipairs(e.model.notes) do write("note: " .. note) end
-  if x then
-    write ""
-    for line in (tostring(x) .. "\n"):gmatch "(.-)\n" do write(line) end
-  end
+  if x then inputs.print(write, "\n" .. tostring(x)) end
 end
 
 --- @return exit code: 0, or 1 if a stage does not fit
 function command.run(positional, given, write, _, words)
-  fail.refuse(given.title and not given.report, "--title requires --report")
+  for _, key in ipairs { "title", "figure" } do
+    fail.refuse(given[key] and not given.report, "--%s requires --report", key)
+  end
   local m, c = inputs.read("llm estimate", positional, given)
   local e = fail.need(berth.llm.estimate(m, c, inputs.plan(given),
     inputs.given(given, "llm.estimate", nil, {})))
   local x = given.measured and berth.llm.explain(e, given.measured)
   save(e, given, words)
-  if given.json then write_json(write, e, x) else print_text(write, e, x) end
+  if given.json then write_json(write, e, x, given.gpus) else print_text(write, e, x) end
   return e.memory.fits and 0 or fail.INFEASIBLE
 end
 
