@@ -141,7 +141,7 @@ local OVERLAPS = {
 }
 local CHOICES = {
   { "recompute", { "none", "selective", "full" }, 1.8, "recomputation" },
-  { "reshard", { "off", "on" }, 1.4, "dropping gathered weights after the forward pass" },
+  { "reshard", { "off", "on" }, 1.4, "resharding of gathered weights" },
   { "flash", { false, true }, 1.8, "flash attention" },
   { "dtype", { "bf16" }, 1.5, "arithmetic" },
   { "sequence_parallel", { "off", "on" }, 1.6, "sequence parallelism" },
