@@ -107,8 +107,16 @@ end
 
 --- "fitted to: ROWS; for the range: mean error 4.1 %, nine of ten below 9.0 %"
 function estimate.rows_text(e)
+  if e.own then
+    return ("%s; for the range: nine of ten below %s"):format(e.rows, percent(e.worst))
+  end
   return ("fitted to: %s; for the range: mean error %s, nine of ten below %s"):format(e.rows,
     percent(e.error), percent(e.worst))
+end
+
+--- "factors of megatron", or the caller's own.
+function estimate.factors_name(e)
+  return e.own and "factors" or "factors of " .. e.plan.framework
 end
 
 local Estimate = { __name = "berth.llm_estimate" }
@@ -124,7 +132,7 @@ function Estimate.__tostring(e)
     ("time of stage %d of %d, which has most work:"):format(e.stage, e.plan.pp), shares(e),
     "exposed communication: " .. estimate.communication_text(e),
     "kernel constants: " .. constants(e),
-    ("factors of %s: %s"):format(e.plan.framework, estimate.factors_text(e)),
+    ("%s: %s"):format(estimate.factors_name(e), estimate.factors_text(e)),
     estimate.rows_text(e),
   }, "\n")
 end
@@ -153,7 +161,7 @@ local function rows_of(opts)
   for _, key in ipairs(estimate.factors) do own = own or opts[key] ~= nil end
   if not own then return nil end
   local rows = opts.factors and opts.factors.rows
-  return rows and ("%.0f rows of the caller's"):format(rows) or "given by the caller"
+  return rows and ("fitted to: %.0f steps of the caller"):format(rows) or "given by the caller"
 end
 
 --- The core's answer with what it was asked for, rates of one GPU, and its text.
@@ -164,6 +172,7 @@ end
 -- @tparam ?table opts as for berth.llm.estimate
 function estimate.of(e, model, cluster, memory, opts)
   e.model, e.cluster, e.memory, e.plan, e.options = model, cluster, memory, memory.plan, opts or {}
+  e.own = rows_of(e.options) ~= nil
   e.rows = rows_of(e.options) or e.rows
   e.kernels = kernels_of(cluster, e.plan)
   e.tokens_per_gpu = e.tokens_per_second / cluster.gpus

@@ -1,8 +1,8 @@
 --- Why a measured step differs from its estimate: for each term the change that would explain the
 -- difference, by evaluating the closed form again, the least surprising one first.
 --
--- A factor may be off by its spread, the standard deviation of its logarithm from one cluster to
--- another; the score of a change by x is |log x| / spread. A choice that the plan may have wrong has
+-- A factor may be off by its spread, the standard deviation of its logarithm from cluster to
+-- cluster; the score of a change by x is |log x| / spread. A choice that the plan may have wrong has
 -- a score of its own, and what it leaves unexplained, over LEFT, adds to it as to a sum of squares.
 -- Spreads and scores are by hand; docs/llm.md lists them.
 local align = require "berth.base.align"

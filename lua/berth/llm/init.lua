@@ -197,7 +197,7 @@ function llm.estimate(model, cluster, plan, opts)
   return estimate.of(e, m, c, llm.memory(m, c, plan), opts)
 end
 
---- Which term most likely explains that a step was measured to take longer, or less, than estimated.
+--- Which term most likely explains that a measured step took longer, or less, than estimated.
 -- @tparam table e of berth.llm.estimate
 -- @tparam number|string measured s, or "12.3 s"
 -- @treturn table array of causes, the likeliest first: term, text, check, step (s, with that

@@ -161,7 +161,7 @@ local function made(e, given)
     list[#list + 1] = { "kernels of " .. k.gpu, estimate.kernels_text(k) }
     list[#list + 1] = { "their rows", (k.source:gsub("\n", "; ")) }
   end
-  list[#list + 1] = { "factors of " .. e.plan.framework, estimate.factors_text(e) }
+  list[#list + 1] = { estimate.factors_name(e), estimate.factors_text(e) }
   list[#list + 1] = { "their rows", estimate.rows_text(e) }
   return html.list(list)
 end

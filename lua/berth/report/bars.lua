@@ -9,7 +9,8 @@ local ROW, BAR, LEFT, RIGHT, MOST = 24, 16, 150, 600, 64
 -- The parts of a row from left to right, and a line at its limit.
 local function add_row(out, row, y, at)
   local x = LEFT
-  out:print(LEFT - 8, y + 12, svg.fit(row.name, LEFT - 14, 12), row.strong and "end strong" or "end")
+  local class = row.strong and "end strong" or "end"
+  out:print(LEFT - 8, y + 12, svg.fit(row.name, LEFT - 14, 12), class)
   for _, part in ipairs(row.parts) do
     local w = at(part.value) - LEFT
     if w > 0 then out:rect(x, y, w, BAR, part.class, part.tip) end

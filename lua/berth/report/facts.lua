@@ -34,11 +34,13 @@ local function read_ops(f)
   f.passes = passes
 end
 
--- Passes in their own order, so that they look the same in every report.
+-- Passes in their own order, so that they look the same in every report. Communication that takes no
+-- time stands for a collective.
 local function passes_of(time)
   local out = {}
   for _, pass in ipairs { "forward", "backward", "update", "communication" } do
-    if time[pass] then out[#out + 1] = pass end
+    local shown = time[pass] and (pass ~= "communication" or time[pass] > 0)
+    if shown then out[#out + 1] = pass end
   end
   return out
 end

@@ -95,7 +95,7 @@ local function commands(files)
       :format(files.config)) },
     ["llm estimate"] = { words(("llm estimate %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
       :format(files.config)),
-      words(("llm estimate %s --gpus 8xA100 --tp 2 --measured 1s --json"):format(files.config)) },
+      words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)) },
     models = { words "models --json" },
     placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },

@@ -35,7 +35,8 @@ end
 
 describe("a step of one layer on one GPU", function()
   local S, H = 2048, 1024
-  local one = llm.model { layers = 1, hidden = H, heads = 8, kv_heads = 2, ffn = 4096, vocab = 1024 }
+  local one = llm.model { layers = 1, hidden = H, heads = 8, kv_heads = 2, ffn = 4096,
+    vocab = 1024 }
   local plan = { seq = S, micro_batch = 2, global_batch = 6 }
   local k = berth.kernels("H100", "bf16")
   local T = 2 * S -- tokens of a micro-batch
@@ -109,15 +110,33 @@ describe("an estimate", function()
     near(1.5 * wide.step, wide.high)
   end)
 
+  it("takes what a calibration gives, with twice its error as range", function()
+    local plan = { tp = 2, seq = 1024, global_batch = 16 }
+    local rows = {}
+    for i, batch in ipairs { 16, 32, 64 } do
+      local p = with({ global_batch = batch }, plan)
+      rows[i] = { model = dense, cluster = "8xH100", plan = p,
+        measured = 1.2 * llm.estimate(dense, "8xH100", p).step }
+    end
+    local factors = assert(llm.calibrate(rows))
+    local e = assert(llm.estimate(dense, "8xH100", plan, { factors = factors }))
+    assert.equal("fitted to: 3 steps of the caller", e.rows)
+    near(1 + 2.06 * (factors.left_out or factors.error), e.high / e.step, 1e-9)
+    assert.is_true(e.step > llm.estimate(dense, "8xH100", plan).step)
+  end)
+
   it("is text that names what it rests on", function()
     local text = tostring(estimate(dense, "16xH100", { tp = 2, pp = 2, global_batch = 64 }))
     for _, words in ipairs { "^step: [%d.]+ %a+; nine of ten measured ones would be within ",
         "\nspeed: [%d,]+ tokens/s, [%d,]+ of a GPU; ", ", MFU [%d.]+ %%, HFU ",
         "\nmemory: stage 1 of 2 has most: ", "\ntime of stage %d of 2, ", "\n  bubble ",
-        "\nexposed communication: ", "\nfactors of megatron: products 1.1, attention 1.25, ",
-        "launch 1 us", "\nfitted to: .*nine of ten by less than " } do
+        "\nexposed communication: ", "\nfactors: products 1.1, attention 1.25, ", "launch 1 us",
+        "\ngiven by the caller; for the range: nine of ten below " } do
       assert.matches(words, text)
     end
+    text = tostring(llm.estimate(dense, "8xH100", { framework = "fsdp", global_batch = 8 }))
+    assert.matches("\nfactors of fsdp: products ", text)
+    assert.matches("\nfitted to: .*rows.*; for the range: mean error .*, nine of ten below ", text)
   end)
 
   it("is lower for adapters, for full fine-tuning as for pre-training", function()

@@ -66,7 +66,8 @@ local function save(e, given, words)
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.report then
     fail.need(berth.llm.report(given.report, e, { result = result, measured = given.measured,
-      title = given.title, figure = given.figure, command = typed.command("llm", words, "report") }))
+      title = given.title, figure = given.figure,
+      command = typed.command("llm", words, "report") }))
   end
 end
 
