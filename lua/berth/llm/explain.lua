@@ -2,8 +2,9 @@
 -- difference, by evaluating the closed form again, the least surprising one first.
 --
 -- A factor may be off by its spread, the standard deviation of its logarithm from cluster to
--- cluster; the score of a change by x is |log x| / spread. A choice that the plan may have wrong has
--- a score of its own, and what it leaves unexplained, over LEFT, adds to it as to a sum of squares.
+-- cluster; the score of a change by x is |log x| / spread. A choice that the plan may have wrong
+-- has a score of its own, and what it leaves unexplained, over LEFT, adds to it as to a sum of
+-- squares.
 -- Spreads and scores are by hand; docs/llm.md lists them.
 local align = require "berth.base.align"
 local core = require "berth.core"
@@ -52,7 +53,7 @@ end
 local function bandwidth(key, words)
   return function(e, x)
     local g = e.cluster.groups[1]
-    if x <= 1 or not (g[key] < math.huge) then return "" end
+    if x <= 1 or g[key] == math.huge then return "" end
     return words:format(core.format(g[key] / x, "bytes/s"), core.format(g[key], "bytes/s"))
   end
 end

@@ -34,8 +34,8 @@ local function read_ops(f)
   f.passes = passes
 end
 
--- Passes in their own order, so that they look the same in every report. Communication that takes no
--- time stands for a collective.
+-- Passes in their own order, so that they look the same in every report. Communication that takes
+-- no time stands for a collective.
 local function passes_of(time)
   local out = {}
   for _, pass in ipairs { "forward", "backward", "update", "communication" } do
