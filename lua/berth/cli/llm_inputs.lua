@@ -13,6 +13,7 @@ local inputs = {}
 local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as_layer "
   .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype "
   .. "optimizer gradients training lora_rank framework runtime"
+local CLUSTER = "per_machine memory link link_latency nics nic nic_latency oversubscription"
 local OVERLAPS = "overlap_grad overlap_gather overlap_tp overlap_p2p"
 
 inputs.notes = [[
@@ -25,7 +26,8 @@ each number means and how good it is. Exit code 1: it does not fit.]]
 inputs.options = options.join({
   { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
   options.changed("llm.plan", "global_batch", { name = "batch" }),
-}, options.of("llm.plan", KEYS), { options.flag("no-flash", "attention stores its scores") })
+}, options.of("llm.plan", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
+  CLUSTER)), { options.flag("no-flash", "attention stores its scores") })
 
 --- Those on which the time depends, but not the memory.
 inputs.overlaps = options.of("llm.plan", OVERLAPS)
@@ -44,11 +46,23 @@ function inputs.plan(given)
   return plan
 end
 
+-- The cluster of --gpus, with what other options say of it.
+local function cluster(given)
+  local changes = inputs.given(given, "llm.cluster", CLUSTER, {})
+  local key = next(changes)
+  if not key then return berth.llm.cluster(given.gpus) end
+  changes.gpus, changes.gpu = given.gpus:match "^(%d+)x(%a.*)$"
+  fail.refuse(not changes.gpu or changes.gpu:find("+", 1, true),
+    "--%s requires --gpus of one kind: 64xH100", (key:gsub("_", "-")))
+  changes.gpus = tonumber(changes.gpus)
+  return berth.llm.cluster(changes)
+end
+
 --- Model and cluster of the arguments.
 function inputs.read(command, positional, given)
   fail.refuse(not given.gpus, "%s: --gpus is needed: 64xH100, 2x8xA100-80GB", command)
   return fail.need(berth.llm.model(model.path(positional[2]))),
-    fail.need(berth.llm.cluster(given.gpus))
+    fail.need(cluster(given))
 end
 
 --- Lines of at most 100 columns; those that are short enough stay as they are.

@@ -1,4 +1,5 @@
 -- berth llm: what it prints, its exit codes, and what it refuses.
+local berth = require "berth"
 local json = require "dkjson"
 local shell = require "support.shell"
 
@@ -96,6 +97,20 @@ describe("berth llm", function()
     assert.near(1, sum / x.step_s, 1e-9)
     assert.equal("given by the caller", x.rows)
     assert.is_true(x.kernels[1].fitted)
+  end)
+
+  it("takes figures of the cluster in the place of the data sheet's", function()
+    local _, usual = estimate()
+    local _, slow = estimate("--per-machine", "2", "--nics", "1", "--nic", "1GB/s", "--memory",
+      "70GB")
+    assert.matches("\ncluster: 8 x A100 in 4 machines, 70 GB each, .*, 1 GB/s of a machine to others",
+      slow)
+    assert.matches("of 70 GB", slow)
+    local function dp(text) return text:match "data parallelism +([%d.]+ %a+)" end
+    assert.is_true(berth.quantity(dp(slow), "seconds") > 2 * berth.quantity(dp(usual), "seconds"))
+    local exit, _, err = run("memory", config, "--gpus", "8xA100+8xH100", "--nic", "1GB/s")
+    assert.equal(2, exit)
+    assert.is_truthy(err:find("--nic requires --gpus of one kind: 64xH100", 1, true), err)
   end)
 
   it("says what explains a measured step", function()
