@@ -97,7 +97,8 @@ const berth_option_table *berth_llm_plan_option_table(void) {
     { FIELD(overlap_grad, CHOICE), .choices = on_off,
       .text = "reduction of gradients overlaps the backward pass; auto: but megatron-2022" },
     { FIELD(overlap_gather, CHOICE), .choices = on_off,
-      .text = "gathering of weights overlaps the passes; auto: zero 3, megatron, fsdp, torchtitan" },
+      .text = "gathering of weights overlaps the passes; auto: zero 3, megatron, fsdp, "
+              "torchtitan" },
     { FIELD(overlap_tp, CHOICE), .choices = on_off,
       .text = "transfers of tensor parallelism overlap products; auto: megatron, with "
               "sequence_parallel" },
