@@ -97,8 +97,8 @@ static double shown(const berth_i_llm_prices *x) {
 }
 
 /* The transfers before and after `blocks` pairs of products that tensor parallelism splits. A
- * backward pass gathers inputs once more for the gradient of the weights, beside the gradient of the
- * outputs (Korthikanti et al. 2022, sec. 4.2.2). */
+ * backward pass gathers inputs once more for the gradient of the weights, beside the gradient of
+ * the inputs (Korthikanti et al. 2022, sec. 4.2.2). */
 static void add_tp(const berth_i_llm_prices *x, berth_i_llm_spent *s, double blocks,
                    bool backward) {
   double bytes = HALF * x->tokens * x->m->about.hidden, t, again = 0;
