@@ -9,7 +9,7 @@ local options = require "berth.cli.options"
 
 local inputs = {}
 
--- Options of berth.llm.plan under their own names; --batch is global_batch.
+-- Options of berth.llm.fill under their own names; --batch is global_batch.
 local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as_layer "
   .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype "
   .. "optimizer gradients training lora_rank framework runtime"
@@ -25,12 +25,12 @@ each number means and how good it is. Exit code 1: it does not fit.]]
 
 inputs.options = options.join({
   { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
-  options.changed("llm.plan", "global_batch", { name = "batch" }),
-}, options.of("llm.plan", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
+  options.changed("llm.fill", "global_batch", { name = "batch" }),
+}, options.of("llm.fill", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
   CLUSTER)), { options.flag("no-flash", "attention stores its scores") })
 
 --- Those on which the time depends, but not the memory.
-inputs.overlaps = options.of("llm.plan", OVERLAPS)
+inputs.overlaps = options.of("llm.fill", OVERLAPS)
 
 --- The given options among `keys`, as the library has them.
 function inputs.given(given, name, keys, out)
@@ -38,9 +38,9 @@ function inputs.given(given, name, keys, out)
   return out
 end
 
---- Options of berth.llm.plan.
+--- Options of berth.llm.fill.
 function inputs.plan(given)
-  local plan = inputs.given(given, "llm.plan", KEYS .. " " .. OVERLAPS,
+  local plan = inputs.given(given, "llm.fill", KEYS .. " " .. OVERLAPS,
     { global_batch = given.batch })
   if given["no-flash"] then plan.flash = false end
   return plan
@@ -101,7 +101,7 @@ local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients 
 function inputs.members(m, r)
   local stages, plan = {}, {}
   for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
-  for _, o in ipairs(base.described "llm.plan") do
+  for _, o in ipairs(base.described "llm.fill") do
     local key = o.key == "runtime" and "runtime_bytes" or o.key
     if r.plan[o.key] ~= nil then plan[#plan + 1] = { key, r.plan[o.key] } end
   end

@@ -11,11 +11,11 @@ understood. docs/llm.md lists the fields and shapes.]],
     [[c = berth.llm.cluster { gpu = "H100", gpus = 64, nic = "200 Gbit/s" }]] },
   { "llm_cluster:topology", "t = c:topology()",
     "The cluster as a topology: a switch in each machine, one between the machines." },
-  { "llm.plan", [[p = berth.llm.plan(model, "64xH100", { tp = 8, pp = 4 })]],
+  { "llm.fill", [[p = berth.llm.fill(model, "64xH100", { tp = 8, pp = 4 })]],
     [[A plan of training with all options, those not given filled by what a practitioner would
 choose; p.filled has their names. Raises with the numbers for what does not fit together. model and
 cluster may be objects, or what berth.llm.model and berth.llm.cluster take.]],
-    [[p = berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 })]] },
+    [[p = berth.llm.fill("config.json", "64xH100", { tp = 8, pp = 4 })]] },
   { "llm.memory", [[r = berth.llm.memory(model, "64xH100", { tp = 8, pp = 4 })]],
     [[Bytes of a GPU by pipeline stage: r[s] has layers, in_flight, weights, gradients, optimizer,
 activations, working, logits, buffers, runtime, total, limit; r.worst is a stage, r.fits whether all
