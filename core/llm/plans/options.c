@@ -11,7 +11,7 @@ static void set_defaults(void *out) {
 }
 
 static const berth_choice *const objectives[] = {
-  BERTH_I_CHOICE("step", "Least step time: most tokens a second of a GPU, least cost of a token."),
+  BERTH_I_CHOICE("step", "Least step time: most tokens a second of a GPU on this cluster."),
   BERTH_I_CHOICE("memory", "Least memory of the fullest GPU."), NULL
 };
 

@@ -92,8 +92,10 @@ static bool beyond_front(const search *x, double closed, double memory) {
 static berth_status put_front(search *x, const valued *v) {
   size_t n = 0;
   if (beyond_front(x, v->closed, v->memory)) return BERTH_OK;
-  for (size_t i = 0; i < x->n_front; i++)
-    if (x->front[i].closed < v->closed || x->front[i].memory < v->memory) x->front[n++] = x->front[i];
+  for (size_t i = 0; i < x->n_front; i++) {
+    const valued *y = &x->front[i];
+    if (y->closed < v->closed || y->memory < v->memory) x->front[n++] = *y;
+  }
   x->n_front = n;
   if (n == x->cap_front) {
     berth_status st = BERTH_I_POOL_GROW(&x->s->pool, x->front, x->cap_front, n + 1);

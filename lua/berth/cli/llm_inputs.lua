@@ -4,7 +4,7 @@ local base = require "berth.base.options"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
-local model = require "berth.cli.commands.llm_model"
+local model = require "berth.cli.commands.llm.model"
 local options = require "berth.cli.options"
 
 local inputs = {}
@@ -14,6 +14,7 @@ local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as
   .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype "
   .. "optimizer gradients training lora_rank framework runtime"
 local CLUSTER = "per_machine memory link link_latency nics nic nic_latency oversubscription"
+inputs.cluster = CLUSTER
 local OVERLAPS = "overlap_grad overlap_gather overlap_tp overlap_p2p"
 
 inputs.notes = [[
@@ -97,15 +98,21 @@ local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients 
   .. "logits_bytes=logits buffers_bytes=buffers runtime_bytes=runtime total_bytes=total "
   .. "limit_bytes=limit"
 
---- Members of a JSON document: model, plan, memory.
-function inputs.members(m, r)
-  local stages, plan = {}, {}
-  for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
+--- All options of a filled plan; stages that are even are null.
+function inputs.plan_object(p)
+  local out = {}
   for _, o in ipairs(base.described "llm.fill") do
     local key = o.key == "runtime" and "runtime_bytes" or o.key
-    if r.plan[o.key] ~= nil then plan[#plan + 1] = { key, r.plan[o.key] } end
+    if o.key == "stages" or p[o.key] ~= nil then out[#out + 1] = { key, p[o.key] } end
   end
-  return base.join(model.members(m), { { "plan", json.object(plan) },
+  return json.object(out)
+end
+
+--- Members of a JSON document: model, plan, memory.
+function inputs.members(m, r)
+  local stages = {}
+  for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
+  return base.join(model.members(m), { { "plan", inputs.plan_object(r.plan) },
     { "filled", r.plan.filled }, { "fits", r.fits }, { "worst_stage", r.worst },
     { "stages", stages } })
 end

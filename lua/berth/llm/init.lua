@@ -109,8 +109,10 @@ function llm.fill(model, cluster, opts)
   return filled(m, c, opts)
 end
 
---- A plan as the search gives it prints like a filled one.
-function llm.printed(plan) return setmetatable(plan, Plan) end
+-- What the search takes from here. Its plans print like filled ones.
+local parts = { printed = function(plan) return setmetatable(plan, Plan) end,
+  estimate = function(...) return llm.estimate(...) end,
+  memory = function(...) return llm.memory(...) end }
 
 --- The best plan of training: searches all splits that `opts` leave open.
 -- @tparam llm|string|table model
@@ -131,14 +133,14 @@ function llm.printed(plan) return setmetatable(plan, Plan) end
 function llm.plan(model, cluster, opts)
   local m, c, code = both_of(model, cluster)
   if not m then return nil, c, code end
-  return search.run(m, c, opts, llm)
+  return search.run(m, c, opts, parts)
 end
 
 --- What to change next: the best plan on other links, the best one with more memory.
 -- @tparam table answer of berth.llm.plan
 -- @treturn table array of text, step (s), change (of the step), plan
 -- @usage for _, x in ipairs(berth.llm.changes(r)) do print(x.text, x.change) end
-function llm.changes(answer) return search.changes(answer, llm) end
+function llm.changes(answer) return search.changes(answer, parts) end
 
 -- ---- memory -------------------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ end
 NAMES.sequence_parallel = { "off", "on" }
 
 local OBJECTIVES = {
-  { name = "step", text = "Least step time: most tokens a second of a GPU, least cost of a token." },
+  { name = "step", text = "Least step time: most tokens a second of a GPU on this cluster." },
   { name = "memory", text = "Least memory of the fullest GPU." },
   { name = "gpus", text = "Fewest GPUs of the cluster that reach `time`." },
-  { name = "cost", text = "Least GPU time of a token, on as many GPUs of the cluster as that takes." },
+  { name = "cost", text = "Least GPU time of a token, on any part of the cluster." },
 }
 
 -- The core's rows, and those that only Lua has.
@@ -30,7 +30,7 @@ local function rows()
   local out = {}
   for i, o in ipairs(core.options "llm.search") do
     local row = options.merge(o, {})
-    if NAMES[o.key] then row.type = "names" end
+    if NAMES[o.key] then row.type, row.low, row.high = "names", nil, nil end
     if o.key == "objective" then row.choices = OBJECTIVES end
     out[i] = row
   end
@@ -65,7 +65,7 @@ local function apart(opts)
     elseif not o and not given[key] then planned[key] = x
     end
   end
-  if searched.objective == "gpus" or searched.objective == "cost" then searched.objective = "step" end
+  if searched.objective ~= "memory" then searched.objective = nil end
   return searched, planned, estimate.options { factors = opts.factors }
 end
 

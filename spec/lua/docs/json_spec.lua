@@ -96,6 +96,10 @@ local function commands(files)
     ["llm estimate"] = { words(("llm estimate %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
       :format(files.config)),
       words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)) },
+    ["llm plan"] = {
+      words(("llm plan %s --gpus 1xT4 --batch 8 --runtime 15GiB --json"):format(files.config)),
+      words(("llm plan %s --gpus 8xA100 --batch 8 --seq 64 --price 2 --json")
+        :format(files.config)) },
     models = { words "models --json" },
     placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },

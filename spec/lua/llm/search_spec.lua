@@ -1,6 +1,5 @@
 -- The plan search against brute force, its counts, bound, options and answers.
 local berth = require "berth"
-local core = require "berth.core"
 local llm = berth.llm
 
 local dense = llm.model { layers = 6, hidden = 1024, heads = 8, kv_heads = 4, ffn = 4096,
