@@ -4,6 +4,7 @@ local align = require "berth.base.align"
 local core = require "berth.core"
 local estimate = require "berth.llm.estimate"
 local json = require "berth.base.json"
+local launch = require "berth.llm.launch"
 local options = require "berth.base.options"
 local percent = require "berth.base.percent"
 
@@ -212,5 +213,9 @@ end
 function llm.layer_memory(model, cluster, opts, kind)
   return core.llm_layer_memory(model, cluster, opts, kind or 1)
 end
+
+-- ---- launch files ---------------------------------------------------------------------------------
+
+llm.launch = launch.launch
 
 return llm
