@@ -428,6 +428,27 @@ int32_t berth_llm_launch_notes(const berth_llm_launch *l, const char *const **no
 berth_status berth_llm_launch_plan(berth_llm_launch *l, int32_t gpus, int32_t layers,
                                    berth_llm_plan *plan, uint64_t *given, const char **source);
 
+typedef struct berth_llm_exported berth_llm_exported; /* immutable */
+
+/**
+ * The file that launches a plan.
+ *
+ * @param plan   filled or not  @param format name of one that is written
+ * @return BERTH_OK; BERTH_EINVAL (format; a plan that does not fit model or cluster);
+ *         BERTH_EUNSUPPORTED (what the framework does not have); BERTH_ENOMEM
+ *
+ * What the file does not have and the framework does is a note, and a comment in the text where the
+ * format has comments. O(layers + chunks)
+ */
+berth_status berth_llm_export(const berth_llm *m, const berth_llm_cluster *c,
+                              const berth_llm_plan *plan, const char *format,
+                              berth_llm_exported **out);
+void berth_llm_exported_release(berth_llm_exported *e); /* NULL is fine */
+/** @param len may be NULL  @return zero-terminated; lives as long as e */
+const char *berth_llm_exported_text(const berth_llm_exported *e, size_t *len);
+/** @return how many */
+int32_t berth_llm_exported_notes(const berth_llm_exported *e, const char *const **notes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /* JSON of DeepSpeed and of accelerate with FSDP. Members of objects are settings by their path;
  * "auto" leaves one to the Hugging Face integration. */
 #include "extern/cjson_internal.h"
-#include "launch_internal.h"
+#include "export_internal.h"
 #include <stdio.h>
 
 #define WHOLE(name, fact, low, high) { name, fact, BERTH_I_WHOLE, low, high, NULL, NULL }
@@ -198,7 +198,7 @@ static berth_status derive_deepspeed(berth_i_planned *p) {
 
 const berth_i_llm_format berth_i_llm_format_deepspeed = {
   .about = { "deepspeed", "DeepSpeed", "DeepSpeed's JSON", 1, 1 },
-  .read = read_deepspeed, .derive = derive_deepspeed
+  .read = read_deepspeed, .derive = derive_deepspeed, .write = berth_i_write_deepspeed
 };
 
 /* ---- accelerate with FSDP ---- */
@@ -252,5 +252,5 @@ static berth_status derive_fsdp(berth_i_planned *p) {
 
 const berth_i_llm_format berth_i_llm_format_fsdp = {
   .about = { "fsdp", "accelerate's FSDP", "accelerate's JSON for PyTorch FSDP", 1, 1 },
-  .read = read_fsdp, .derive = derive_fsdp
+  .read = read_fsdp, .derive = derive_fsdp, .write = berth_i_write_fsdp
 };

@@ -101,6 +101,8 @@ struct berth_i_llm_format {
   /** What does not follow from single facts. `plan` has all that was given and what has a name of
    *  its own. */
   berth_status (*derive)(berth_i_planned *p);
+  /** The way back. NULL: only read. */
+  void (*write)(struct berth_llm_exported *e);
 };
 
 /** A plan in the making. */
@@ -189,7 +191,8 @@ berth_status berth_i_layout_read(berth_i_pool *pool, const char *text, int32_t *
                                  size_t size);
 
 /** The formats, in the order of berth_llm_format_at. */
-#define BERTH_I_LLM_FORMATS(X) X(megatron) X(torchtitan) X(deepspeed) X(fsdp)
+#define BERTH_I_LLM_FORMATS(X) X(megatron) X(bridge) X(torchtitan) X(deepspeed) X(fsdp) \
+  X(slurm)
 #define BERTH_I_DECLARE_LLM_FORMAT(name) extern const berth_i_llm_format berth_i_llm_format_##name;
 BERTH_I_LLM_FORMATS(BERTH_I_DECLARE_LLM_FORMAT)
 

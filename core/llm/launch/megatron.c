@@ -1,6 +1,6 @@
 /* Flags of Megatron-LM (Megatron-Core 0.12 and later), from a text or a shell script. A flag that is
  * absent has Megatron's own default. */
-#include "launch_internal.h"
+#include "export_internal.h"
 #include <stdio.h>
 
 /* ---- flags ---- */
@@ -585,5 +585,5 @@ static berth_status derive(berth_i_planned *p) {
 const berth_i_llm_format berth_i_llm_format_megatron = {
   .about = { "megatron", "Megatron-LM", "flags of Megatron-LM, as a text or in a shell script", 1,
              1 },
-  .read = read, .shape = shape, .derive = derive
+  .read = read, .shape = shape, .derive = derive, .write = berth_i_write_megatron
 };

@@ -7,12 +7,13 @@
  * conditions that are not tests are passed over, with a note if they have flags.
  *
  * Texts hold marks, characters that no script has, until a command is complete: CONTINUED for a line
- * end that a backslash hides within quotes, so that words of a variable have their lines; and
- * BEGIN ... END around what is unknown. */
+ * end that a backslash hides within quotes, and LATER for one between the parts of a variable that
+ * was added to, so that words of a variable have their lines; and BEGIN ... END around what is
+ * unknown. */
 #include "launch_internal.h"
 
 enum { CONTINUED = 1, BEGIN, END, BLANK, /* a blank in what is unknown */
-       DEEPEST = 50, MOST_TEXT = 4 << 20, MOST_FRAMES = 100 };
+       LATER, DEEPEST = 50, MOST_TEXT = 4 << 20, MOST_FRAMES = 100 };
 
 typedef struct variable {
   const char *name;
@@ -182,8 +183,8 @@ static void put_value(shell *s, fields *f, const berth_i_word *w, bool quoted) {
   for (const char *c = w->text; *c && s->st == BERTH_OK; c++) {
     bool ends = *c == '\n' || *c == CONTINUED;
     if (!quoted && !f->whole && (ends || is_blank(*c))) close_field(s, f);
-    else put(s, f, *c);
-    f->at += ends;
+    else if (*c != LATER || f->whole) put(s, f, *c);
+    f->at += ends || *c == LATER;
   }
   f->at = at;
 }
@@ -385,10 +386,9 @@ static void expand(shell *s, fields *f, const char *p, const char *end, bool quo
       p = q;
     } else if (*p == '$') p = dollar(s, f, p, end, quoted, depth);
     else {
-      f->at += *p == '\n';
       if (!quoted && !f->whole && (is_blank(*p) || *p == '\n')) close_field(s, f);
       else put(s, f, *p);
-      p++;
+      f->at += *p++ == '\n';
     }
   }
 }
@@ -471,7 +471,7 @@ static bool active(const shell *s) { return s->n_frames == 0 || s->frames[s->n_f
 
 /* Takes the marks out. */
 static void clean(shell *s, berth_i_word *w) {
-  if (!strpbrk(w->text, "\1\2")) return;
+  if (!strpbrk(w->text, "\1\2\5")) return;
   size_t n = strlen(w->text), k = 0;
   char *text = keep(s, w->text, n), *unknown = berth_i_pool_zalloc(&s->l->pool, n + 1, 1);
   if (!text || !unknown) {
@@ -486,7 +486,7 @@ static void clean(shell *s, berth_i_word *w) {
         unknown[i + 1] = '\0';
       }
       w->unknown = unknown;
-    } else if (*c != CONTINUED) text[k++] = *c;
+    } else if (*c != CONTINUED && *c != LATER) text[k++] = *c;
   }
   text[k] = '\0';
   w->text = text;
@@ -630,6 +630,10 @@ static void assign(shell *s, variable *v, const char *from, const char *to, bool
   if (adds && v->n) {
     put_value(s, &f, &v->item[0], true);
     f.line = v->item[0].line;
+    int32_t at = f.line;
+    for (const char *c = v->item[0].text; *c; c++)
+      at += *c == '\n' || *c == CONTINUED || *c == LATER;
+    for (; at < s->line; at++) put(s, &f, LATER);
   }
   expand(s, &f, from, to, false, 0);
   open_field(&f);

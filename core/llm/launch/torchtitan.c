@@ -1,5 +1,5 @@
 /* torchtitan's TOML. A key that is absent has torchtitan's own default. */
-#include "launch_internal.h"
+#include "export_internal.h"
 
 #define WHOLE(name, fact, low, high) { name, fact, BERTH_I_WHOLE, low, high, NULL, NULL }
 #define BOOL(name, fact) { name, fact, BERTH_I_BOOL, 0, 0, NULL, NULL }
@@ -134,6 +134,42 @@ static void derive_type(berth_i_planned *p) {
   berth_i_planned_set(p, "dtype", BERTH_LLM_BF16, BERTH_I_NO_FACT);
 }
 
+/* "[['tok_embeddings', 'layers.0'], ['layers.1', 'norm', 'output']]": layers of each chunk.
+ * @return how many chunks; 0: it is of another form */
+static int32_t count_modules(const char *text, int32_t *count, int32_t most) {
+  int32_t depth = 0, chunks = 0;
+  for (const char *p = text; *p; p++) {
+    if (*p == '[' && ++depth == 2) {
+      if (chunks == most) return 0;
+      count[chunks++] = 0;
+    }
+    if (*p == ']' && --depth < 0) return 0;
+    if ((*p == '"' || *p == '\'') && depth == 2 && strncmp(p + 1, "layers.", 7) == 0)
+      count[chunks - 1]++;
+  }
+  return depth == 0 ? chunks : 0;
+}
+
+static berth_status derive_modules(berth_i_planned *p) {
+  berth_llm_launch *l = p->l;
+  enum { MOST_CHUNKS = 4096 };
+  int32_t *count = berth_i_pool_alloc(&l->pool, MOST_CHUNKS, sizeof *count);
+  if (!count) return berth_i_pool_status(&l->pool);
+  int32_t n = count_modules(l->fact[F_LAYOUT].text, count, MOST_CHUNKS);
+  if (n == 0) return berth_i_fact_fail(l, F_LAYOUT, "is no list of lists of names of modules");
+  if (n % p->plan->pp)
+    return berth_i_fact_fail(l, F_LAYOUT, "has %d chunks, no multiple of pp %d", (int)n,
+                             (int)p->plan->pp);
+  int64_t sum = 0;
+  for (int32_t c = 0; c < n; c++) sum += count[c];
+  if (p->layers && sum != p->layers)
+    return berth_i_fact_fail(l, F_LAYOUT, "has %lld modules \"layers.N\", the model %d layers",
+                             (long long)sum, (int)p->layers);
+  berth_i_planned_set(p, "vp", n / p->plan->pp, F_LAYOUT);
+  berth_i_planned_stages(p, count, n, F_LAYOUT);
+  return BERTH_OK;
+}
+
 /* The split of torchtitan: embedding and head count as so many layers, the first chunks have one
  * more where it is not even. */
 static berth_status split(berth_i_planned *p, int32_t n) {
@@ -159,9 +195,7 @@ static berth_status derive_split(berth_i_planned *p) {
   int32_t pp = p->plan->pp;
   if (pp == 1 || berth_i_planned_has(p, "stages")) return BERTH_OK;
   bool several = p->plan->schedule > BERTH_LLM_1F1B;
-  if (berth_i_fact_given(l, F_LAYOUT))
-    berth_i_launch_note(l, "line %d: module_fqns_per_model_part is not read: the split of the "
-                        "layers is torchtitan's own", (int)l->fact[F_LAYOUT].line);
+  if (berth_i_fact_given(l, F_LAYOUT)) return derive_modules(p);
   if (!p->layers) {
     berth_i_launch_note(l, "the split of the layers is left open, since their number is not known");
     return BERTH_OK;
@@ -200,5 +234,5 @@ static berth_status derive(berth_i_planned *p) {
 
 const berth_i_llm_format berth_i_llm_format_torchtitan = {
   .about = { "torchtitan", "torchtitan", "torchtitan's TOML", 1, 1 },
-  .read = read, .derive = derive
+  .read = read, .derive = derive, .write = berth_i_write_torchtitan
 };

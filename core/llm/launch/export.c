@@ -1,0 +1,132 @@
+/* From a plan to the file that launches it. */
+#include "export_internal.h"
+#include <stdio.h>
+
+/* ---- text ---- */
+
+static void fail(berth_llm_exported *e, berth_status st) {
+  if (e->st == BERTH_OK) e->st = st;
+}
+
+static void put(berth_llm_exported *e, const char *text, size_t n) {
+  if (e->st != BERTH_OK) return;
+  fail(e, BERTH_I_POOL_GROW(&e->pool, e->text, e->cap, e->len + n + 1));
+  if (e->st != BERTH_OK) return;
+  memcpy(e->text + e->len, text, n);
+  e->len += n;
+  e->text[e->len] = '\0';
+}
+
+void berth_i_put_text(berth_llm_exported *e, const char *format, ...) {
+  char line[400];
+  va_list args;
+  va_start(args, format);
+  int n = berth_vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  put(e, line, n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+}
+
+void berth_i_put_note(berth_llm_exported *e, const char *format, ...) {
+  char line[400];
+  va_list args;
+  va_start(args, format);
+  berth_vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  size_t n = (size_t)e->n_notes;
+  const char *copy = berth_i_pool_strdup(&e->pool, line);
+  if (!copy || BERTH_I_POOL_GROW(&e->pool, e->note, e->notes_cap, n + 1) != BERTH_OK) {
+    fail(e, BERTH_ENOMEM);
+    return;
+  }
+  e->note[e->n_notes++] = copy;
+  if (e->comment) berth_i_put_text(e, "%s%s\n", e->comment, line);
+}
+
+void berth_i_refuse_export(berth_llm_exported *e, const char *format, ...) {
+  char line[300];
+  if (e->st != BERTH_OK) return;
+  va_list args;
+  va_start(args, format);
+  berth_vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  fail(e, berth_i_fail(e->pool.ctx, BERTH_EUNSUPPORTED, "%s", line));
+}
+
+void berth_i_put_head(berth_llm_exported *e, const char *title) {
+  const berth_llm_gpus *g;
+  int32_t n = berth_llm_cluster_groups(e->c, &g);
+  berth_i_put_text(e, "# %s, by berth %s: %.60s, %.9g parameters\n# GPUs:", title, berth_version(),
+                   e->m->about.name, e->m->about.parameters);
+  for (int32_t k = 0; k < n && k < 8; k++)
+    berth_i_put_text(e, "%s %d x %.60s", k ? "," : "", (int)g[k].count, g[k].name);
+  berth_i_put_text(e, "; tp %d, cp %d, pp %d, dp %d\n", (int)e->p->tp, (int)e->p->cp,
+                   (int)e->p->pp, (int)e->p->dp);
+}
+
+/* ---- the split of the layers ---- */
+
+const int32_t *berth_i_put_stages(berth_llm_exported *e) {
+  const berth_llm_plan *p = e->p;
+  if (p->stages) return p->stages;
+  int32_t n = p->pp * p->vp, extra = p->embedding_as_layer ? 2 : 0, all = e->m->about.layers + extra;
+  int32_t *count = berth_i_pool_alloc(&e->pool, (size_t)n, sizeof *count);
+  if (!count) {
+    fail(e, BERTH_ENOMEM);
+    return NULL;
+  }
+  for (int32_t c = 0; c < n; c++) count[c] = all / n + (c < all % n);
+  count[0] -= extra / 2;
+  count[n - 1] -= extra / 2;
+  return count;
+}
+
+bool berth_i_is_even(const berth_llm_exported *e, const int32_t *stages) {
+  for (int32_t c = 1; c < e->p->pp * e->p->vp; c++)
+    if (stages[c] != stages[0]) return false;
+  return true;
+}
+
+/* ---- exports ---- */
+
+berth_status berth_llm_export(const berth_llm *m, const berth_llm_cluster *c,
+                              const berth_llm_plan *plan, const char *format,
+                              berth_llm_exported **out) {
+  if (!m || !c || !plan || !format || !out) return BERTH_EINVAL;
+  berth_ctx *ctx = m->pool.ctx;
+  berth_llm_plan p = *plan;
+  const berth_i_llm_format *f = berth_i_llm_format_find(format);
+  if (!f || !f->write)
+    return berth_i_fail(ctx, BERTH_EINVAL, "format \"%s\" is none that is written", format);
+  berth_status st = berth_llm_plan_fill(m, c, &p);
+  if (st != BERTH_OK) return st;
+  berth_llm_exported *e = berth_i_pool_object(ctx, sizeof *e);
+  if (!e) return berth_i_nomem(ctx);
+  e->m = m;
+  e->c = c;
+  e->p = &p;
+  if (p.training == BERTH_LLM_LORA)
+    berth_i_refuse_export(e, "training lora: adapters are in the code of a fine-tuning library, not "
+                          "in files of %s", f->about.title);
+  f->write(e);
+  if (e->st == BERTH_OK) e->st = berth_i_pool_status(&e->pool);
+  e->m = NULL;
+  e->c = NULL;
+  e->p = NULL;
+  if ((st = e->st) == BERTH_OK) *out = e;
+  else berth_llm_exported_release(e);
+  return st;
+}
+
+void berth_llm_exported_release(berth_llm_exported *e) {
+  if (e) berth_i_pool_free(&e->pool);
+}
+
+const char *berth_llm_exported_text(const berth_llm_exported *e, size_t *len) {
+  if (len) *len = e->len;
+  return e->text;
+}
+
+int32_t berth_llm_exported_notes(const berth_llm_exported *e, const char *const **notes) {
+  *notes = e->note;
+  return e->n_notes;
+}
