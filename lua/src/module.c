@@ -40,7 +40,7 @@ static const bl_class *const classes[] = {
               X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead)    \
                   X(cluster) X(gang) X(elastic) X(ps) X(ps_run) X(ps_policy) X(pdors) X(decide) \
                       X(schedule) X(llm) X(llm_cluster) X(llm_plan) X(llm_estimate) \
-                          X(llm_launch)
+                          X(llm_launch) X(llm_export)
 #define DECLARE(name) extern const luaL_Reg bl_##name##_functions[];
 FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,

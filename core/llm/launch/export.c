@@ -66,17 +66,15 @@ void berth_i_put_head(berth_llm_exported *e, const char *title) {
 /* ---- the split of the layers ---- */
 
 const int32_t *berth_i_put_stages(berth_llm_exported *e) {
-  const berth_llm_plan *p = e->p;
-  if (p->stages) return p->stages;
-  int32_t n = p->pp * p->vp, extra = p->embedding_as_layer ? 2 : 0, all = e->m->about.layers + extra;
+  int32_t n = e->p->pp * e->p->vp;
   int32_t *count = berth_i_pool_alloc(&e->pool, (size_t)n, sizeof *count);
-  if (!count) {
+  int32_t *at = count ? berth_i_llm_starts(e->pool.ctx, e->m, e->p) : NULL;
+  if (!at) {
     fail(e, BERTH_ENOMEM);
     return NULL;
   }
-  for (int32_t c = 0; c < n; c++) count[c] = all / n + (c < all % n);
-  count[0] -= extra / 2;
-  count[n - 1] -= extra / 2;
+  for (int32_t c = 0; c < n; c++) count[c] = at[c + 1] - at[c];
+  berth_i_free(e->pool.ctx, at, (size_t)n + 1, sizeof *at);
   return count;
 }
 

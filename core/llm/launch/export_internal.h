@@ -21,9 +21,6 @@ struct berth_llm_exported {
 static inline bool berth_i_llm_has_experts(const berth_llm_exported *e) {
   return e->m->about.active < e->m->about.parameters;
 }
-static inline int32_t berth_i_llm_microbatches(const berth_llm_plan *p) {
-  return p->global_batch / p->dp / p->micro_batch;
-}
 
 void berth_i_put_text(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);
 /** What the file does not have: a note, and a comment where the format has them. */

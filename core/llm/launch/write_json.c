@@ -39,7 +39,7 @@ void berth_i_write_deepspeed(berth_llm_exported *e) {
   check_deepspeed(e);
   berth_i_put_text(e, "{\n  \"train_batch_size\": %d,\n  \"train_micro_batch_size_per_gpu\": %d,\n"
                    "  \"gradient_accumulation_steps\": %d,\n", (int)p->global_batch,
-                   (int)p->micro_batch, (int)berth_i_llm_microbatches(p));
+                   (int)p->micro_batch, (int)berth_i_llm_micro_batches(p));
   berth_i_put_text(e, "  \"%s\": { \"enabled\": true },\n", p->dtype == BERTH_LLM_FP16 ? "fp16"
                                                                                        : "bf16");
   berth_i_put_text(e, "  \"data_types\": { \"grad_accum_dtype\": \"%s\" },\n",
@@ -82,7 +82,7 @@ static void check_fsdp(berth_llm_exported *e) {
   if (p->optimizer != BERTH_LLM_ADAM)
     berth_i_put_note(e, "the optimiser is the training script's");
   berth_i_put_note(e, "micro-batch %d, accumulation %d and sequence %d are the training script's",
-                   (int)p->micro_batch, (int)berth_i_llm_microbatches(p), (int)p->seq);
+                   (int)p->micro_batch, (int)berth_i_llm_micro_batches(p), (int)p->seq);
   if (p->fused_loss == BERTH_LLM_ON)
     berth_i_put_note(e, "fused_loss: the model's code has it (Liger kernels, for example)");
 }

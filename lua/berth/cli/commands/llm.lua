@@ -4,7 +4,6 @@ local berth = require "berth"
 local base = require "berth.base.options"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
-local launch = require "berth.cli.commands.llm_launch"
 local model = require "berth.cli.commands.llm_model"
 local options = require "berth.cli.options"
 local schema = require "berth.base.schema"
@@ -15,20 +14,17 @@ local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as
   .. "optimizer gradients training lora_rank framework runtime"
 
 local command = {
-  name = "llm", use = "llm memory [CONFIG] --gpus CLUSTER [options]", least = 1, most = 2,
+  name = "llm", use = "llm memory CONFIG --gpus CLUSTER [options]", least = 2, most = 2,
   text = "What training a language model needs on a GPU, by pipeline stage and kind.",
   notes = [[
 CONFIG is the config.json of a Hugging Face model, or its folder; berth llm model CONFIG shows what
 the model consists of.
 CLUSTER is 64xH100, 2x8xA100-80GB (machines of 8) or 8xA100+8xH100; docs/devices.md names the GPUs.
---launch FILE reads what a framework is launched with (flags or a script of Megatron-LM, torchtitan's
-TOML, DeepSpeed's JSON); where it has the model's shapes, CONFIG may be left out.
 What is not given is filled by what a practitioner would choose, and printed. docs/llm.md says what
 each number means and how good it is. Exit code 1: it does not fit.]],
   options = options.join({
     { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
     options.changed("llm.plan", "global_batch", { name = "batch" }),
-    launch.option,
   }, options.of("llm.plan", KEYS), {
     options.flag("no-flash", "attention stores its scores"), options.json,
   }),
@@ -51,7 +47,7 @@ local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients 
   .. "logits_bytes=logits buffers_bytes=buffers runtime_bytes=runtime total_bytes=total "
   .. "limit_bytes=limit"
 
-local function write_json(write, m, r, found)
+local function write_json(write, m, r)
   local stages, plan = {}, {}
   for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
   for _, o in ipairs(base.described "llm.plan") do
@@ -63,7 +59,6 @@ local function write_json(write, m, r, found)
       { "fits", r.fits }, { "worst_stage", r.worst }, { "stages", stages } } do
     members[#members + 1] = member
   end
-  launch.add_members(members, found)
   write(json.encode(schema.document "llm memory" (members)))
 end
 
@@ -85,20 +80,18 @@ function command.run(positional, given, write)
   fail.refuse(positional[1] ~= "memory", "llm: expected \"memory\" or \"model\", got %q",
     positional[1])
   fail.refuse(not given.gpus, "llm memory: --gpus is needed: 64xH100, 2x8xA100-80GB")
-  local m, c, plan, found = launch.read(positional[2], given, plan_of(given))
-  local r = fail.need(berth.llm.memory(m, c, plan))
+  local m = fail.need(berth.llm.model(model.path(positional[2])))
+  local c = fail.need(berth.llm.cluster(given.gpus))
+  local r = fail.need(berth.llm.memory(m, c, plan_of(given)))
   if given.json then
-    write_json(write, m, r, found)
+    write_json(write, m, r)
   else
     write(tostring(m))
     write("cluster: " .. tostring(c))
-    for _, line in ipairs(launch.lines(found, r.plan)) do write(line) end
     write(tostring(r.plan))
     for _, line in ipairs(filled_lines(r.plan)) do write(line) end
     write(tostring(r))
-    for _, note in ipairs(base.join(m.notes, found and found.notes or {})) do
-      write("note: " .. note)
-    end
+    for _, note in ipairs(m.notes) do write("note: " .. note) end
   end
   return r.fits and 0 or fail.INFEASIBLE
 end
