@@ -22,6 +22,7 @@ static inline bool berth_i_llm_has_experts(const berth_llm_exported *e) {
   return e->m->about.active < e->m->about.parameters;
 }
 
+/* put.c */
 void berth_i_put_text(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);
 /** What the file does not have: a note, and a comment where the format has them. */
 void berth_i_put_note(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);

@@ -100,7 +100,8 @@ static berth_status read_json(berth_llm_launch *l, const berth_i_setting *table,
 
 static void set_flag(berth_i_planned *p, const char *key, berth_i_fact_id id, bool otherwise) {
   const berth_i_fact *f = &p->l->fact[id];
-  berth_i_planned_set(p, key, f->text ? f->number != 0 : otherwise, f->text ? id : BERTH_I_NO_FACT);
+  berth_i_planned_switch(p, key, f->text ? f->number != 0 : otherwise,
+                         f->text ? id : BERTH_I_NO_FACT);
 }
 
 /* ---- DeepSpeed ---- */
@@ -239,8 +240,7 @@ static berth_status derive_fsdp(berth_i_planned *p) {
   }
   berth_i_planned_set(p, "zero", 3, BERTH_I_NO_FACT);
   if (l->fact[F_FSDP2].text && p->plan->zero == 3)
-    berth_i_planned_set(p, "reshard", l->fact[F_FSDP2].number ? BERTH_LLM_ON : BERTH_LLM_OFF,
-                        F_FSDP2);
+    berth_i_planned_switch(p, "reshard", l->fact[F_FSDP2].number != 0, F_FSDP2);
   bool full = berth_i_fact_on(l, F_RECOMPUTE_ALL);
   berth_i_planned_set(p, "recompute", full ? BERTH_LLM_FULL : BERTH_LLM_RECOMPUTE_NONE,
                       l->fact[F_RECOMPUTE_ALL].text ? F_RECOMPUTE_ALL : BERTH_I_NO_FACT);

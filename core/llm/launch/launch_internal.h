@@ -128,6 +128,8 @@ static inline bool berth_i_fact_on(const berth_llm_launch *l, berth_i_fact_id id
 
 /* launch.c */
 const berth_i_llm_format *berth_i_llm_format_find(const char *name); /* NULL: none */
+
+/* facts.c */
 /** "name:line: setting value: reason"; BERTH_EPARSE. */
 berth_status berth_i_launch_fail(const berth_llm_launch *l, int32_t line, const char *setting,
                                  const char *value, const char *reason, ...) BERTH_PRINTF(5, 6);
@@ -136,6 +138,8 @@ berth_status berth_i_fact_fail(const berth_llm_launch *l, berth_i_fact_id id, co
                                ...) BERTH_PRINTF(3, 4);
 /** A refusal to allocate is found by the pool's status. */
 void berth_i_launch_note(berth_llm_launch *l, const char *format, ...) BERTH_PRINTF(2, 3);
+/** A number without unit, signed. */
+bool berth_i_launch_real(const berth_llm_launch *l, const char *text, double *out);
 /** A name that no table has. */
 void berth_i_launch_strange(berth_llm_launch *l, const char *name);
 /** A copy in the pool; "" on refusal. */
@@ -153,8 +157,14 @@ bool berth_i_listed(const char *list, const char *word);
 bool berth_i_planned_has(const berth_i_planned *p, const char *key);
 /** Sets an option that is open. `from`: BERTH_I_NO_FACT: a default of the framework. */
 void berth_i_planned_set(berth_i_planned *p, const char *key, double value, berth_i_fact_id from);
+/** The same of a flag, or a choice of auto, off and on. */
+void berth_i_planned_switch(berth_i_planned *p, const char *key, bool on, berth_i_fact_id from);
 /** Layers of each chunk in order of the pipeline.  @param stages [n], in the pool */
 void berth_i_planned_stages(berth_i_planned *p, int32_t *stages, int32_t n, berth_i_fact_id from);
+
+/** Options that facts are under their own names, and shapes. */
+void berth_i_facts_to_plan(berth_i_planned *p);
+void berth_i_facts_to_shapes(berth_llm_launch *l);
 
 /* shell.c */
 typedef struct berth_i_word {

@@ -386,8 +386,7 @@ static void derive_kernels(berth_i_planned *p) {
   berth_i_planned_set(p, "dropout", masks, berth_i_fact_given(l, F_DROP_HIDDEN) ? F_DROP_HIDDEN
                                                                                 : BERTH_I_NO_FACT);
   bool fused = berth_i_fact_on(l, F_FUSED_LOSS) && berth_i_fact_number(l, F_LOSS_IMPL, 0) > 0;
-  berth_i_planned_set(p, "fused_loss", fused ? BERTH_LLM_ON : BERTH_LLM_OFF,
-                      fused ? F_LOSS_IMPL : BERTH_I_NO_FACT);
+  berth_i_planned_switch(p, "fused_loss", fused, fused ? F_LOSS_IMPL : BERTH_I_NO_FACT);
 }
 
 static berth_status derive_types(berth_i_planned *p) {
@@ -420,11 +419,11 @@ static void derive_overlap(berth_i_planned *p) {
   };
   for (int i = 0; i < 3; i++) {
     bool on = berth_i_fact_on(p->l, row[i].fact);
-    berth_i_planned_set(p, row[i].key, on, on ? row[i].fact : BERTH_I_NO_FACT);
+    berth_i_planned_switch(p, row[i].key, on, on ? row[i].fact : BERTH_I_NO_FACT);
   }
   bool off = berth_i_fact_given(p->l, F_OVERLAP_P2P);
-  berth_i_planned_set(p, "overlap_p2p", p->plan->vp > 1 && !off,
-                      off ? F_OVERLAP_P2P : BERTH_I_NO_FACT);
+  berth_i_planned_switch(p, "overlap_p2p", p->plan->vp > 1 && !off,
+                         off ? F_OVERLAP_P2P : BERTH_I_NO_FACT);
 }
 
 /* ---- the split of the layers ---- */
@@ -573,8 +572,7 @@ static berth_status derive(berth_i_planned *p) {
   if (st != BERTH_OK) return st;
   if (berth_i_fact_given(l, F_EXPERTS)) berth_i_planned_set(p, "etp", p->plan->tp, BERTH_I_NO_FACT);
   bool sp = berth_i_fact_on(l, F_SP) && p->plan->tp > 1;
-  berth_i_planned_set(p, "sequence_parallel", sp ? BERTH_LLM_ON : BERTH_LLM_OFF,
-                      sp ? F_SP : BERTH_I_NO_FACT);
+  berth_i_planned_switch(p, "sequence_parallel", sp, sp ? F_SP : BERTH_I_NO_FACT);
   derive_zero(p);
   derive_kernels(p);
   derive_overlap(p);

@@ -206,7 +206,6 @@ static bool read_based(const char *text, size_t n, double *out) {
 static void read_scalar(toml *t, berth_i_value *v) {
   size_t n = strcspn(t->p, " \t\r\n#,]}");
   char digits[64];
-  bool bare = false;
   v->text = berth_i_launch_copy(t->l, t->p, n);
   v->kind = BERTH_I_VALUE_OTHER;
   if (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0) {
@@ -216,8 +215,7 @@ static void read_scalar(toml *t, berth_i_value *v) {
     if (!read_based(v->text, n, &v->number)) fail(t, "a number is malformed");
     v->kind = BERTH_I_VALUE_NUMBER;
   } else if (plain_number(v->text, n, digits, sizeof digits)
-             && berth_i_quantity_or_number(t->l->pool.ctx, digits, BERTH_SECONDS, &bare,
-                                           &v->number) == BERTH_OK && bare)
+             && berth_i_launch_real(t->l, digits, &v->number))
     v->kind = BERTH_I_VALUE_NUMBER;
   else if (strspn(v->text, "0123456789-:.TZ+inaf") != n || n == 0) fail(t, "a value is malformed");
   t->p += n;

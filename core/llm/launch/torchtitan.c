@@ -221,7 +221,7 @@ static berth_status derive(berth_i_planned *p) {
   berth_i_planned_set(p, "seq", 2048, BERTH_I_NO_FACT);
   if (p->plan->pp > 1) berth_i_planned_set(p, "schedule", BERTH_LLM_1F1B, BERTH_I_NO_FACT);
   bool async = berth_i_fact_on(p->l, F_OVERLAP_TP);
-  berth_i_planned_set(p, "overlap_tp", async, async ? F_OVERLAP_TP : BERTH_I_NO_FACT);
+  berth_i_planned_switch(p, "overlap_tp", async, async ? F_OVERLAP_TP : BERTH_I_NO_FACT);
   if (berth_i_fact_on(p->l, F_OFFLOAD))
     berth_i_launch_note(p->l, "line %d: enable_cpu_offload: weights and gradients are in GPU memory "
                         "here", (int)p->l->fact[F_OFFLOAD].line);

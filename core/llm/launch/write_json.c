@@ -51,7 +51,7 @@ void berth_i_write_deepspeed(berth_llm_exported *e) {
   berth_i_put_text(e, "  \"optimizer\": { \"type\": \"%s\" },\n",
                    p->optimizer == BERTH_LLM_ADAM ? "AdamW" : "SGD");
   berth_i_put_text(e, "  \"zero_optimization\": {\n    \"stage\": %d,\n    \"overlap_comm\": %s",
-                   (int)p->zero, yes(p->overlap_grad));
+                   (int)p->zero, yes(p->overlap_grad == BERTH_LLM_ON));
   if (p->offload)
     berth_i_put_text(e, ",\n    \"offload_optimizer\": { \"device\": \"cpu\", \"pin_memory\": true }");
   berth_i_put_text(e, "\n  }\n}\n");

@@ -80,10 +80,10 @@ static void put_zero(const writer *w) {
   bool fsdp = p->zero > 1;
   set_switch(w, "use-distributed-optimizer", "ddp.use_distributed_optimizer", p->zero > 0);
   set_switch(w, NULL, "optimizer.use_distributed_optimizer", p->zero > 0);
-  set_switch(w, "overlap-grad-reduce", "ddp.overlap_grad_reduce", p->overlap_grad);
+  set_switch(w, "overlap-grad-reduce", "ddp.overlap_grad_reduce", p->overlap_grad == BERTH_LLM_ON);
   set_switch(w, "overlap-param-gather", "ddp.overlap_param_gather",
-             p->overlap_gather && p->overlap_grad && p->zero > 0);
-  if (p->overlap_gather && !p->overlap_grad && p->zero > 0)
+             p->overlap_gather == BERTH_LLM_ON && p->overlap_grad == BERTH_LLM_ON && p->zero > 0);
+  if (p->overlap_gather == BERTH_LLM_ON && p->overlap_grad != BERTH_LLM_ON && p->zero > 0)
     berth_i_put_note(w->e, "overlap_gather requires overlap_grad in Megatron-Core: left out");
   if (!fsdp) return;
   set_switch(w, "use-megatron-fsdp", "ddp.use_megatron_fsdp", true);
@@ -157,13 +157,13 @@ static void put_kernels(const writer *w) {
   bool fused = p->fused_loss == BERTH_LLM_ON;
   set_switch(w, "cross-entropy-loss-fusion", "model.cross_entropy_loss_fusion", fused);
   if (fused) set_word(w, "cross-entropy-fusion-impl", "model.cross_entropy_fusion_impl", "te");
-  bool split = p->overlap_tp && p->tp > 1;
+  bool split = p->overlap_tp == BERTH_LLM_ON && p->tp > 1;
   if (split && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_put_note(w->e, "overlap_tp requires sequence_parallel in Megatron-Core: left out");
   else if (split || w->bridge) set_switch(w, "tp-comm-overlap", "comm_overlap.tp_comm_overlap", split);
-  if (p->vp > 1 && !p->overlap_p2p)
+  if (p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)
     set_switch(w, "no-overlap-p2p-communication", NULL, true);
-  if (w->bridge && p->vp > 1 && !p->overlap_p2p)
+  if (w->bridge && p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)
     berth_i_put_text(w->e, "%scomm_overlap.overlap_p2p_comm=false\n", w->begin);
 }
 
@@ -290,7 +290,7 @@ void berth_i_check_megatron(berth_llm_exported *e, const char *title) {
   bool runs = p->schedule == BERTH_LLM_1F1B || p->schedule == BERTH_LLM_INTERLEAVED;
   if (p->pp > 1 && !runs)
     berth_i_refuse_export(e, "%s runs pipelines as 1f1b and interleaved, not as %s", title, name);
-  if (p->framework != BERTH_LLM_MEGATRON)
+  if (p->framework != BERTH_LLM_MEGATRON && p->framework != BERTH_LLM_MEGATRON_2022)
     berth_i_put_note(e, "the plan was for another framework, whose memory is another");
   if (p->training == BERTH_LLM_FINETUNE)
     berth_i_put_note(e, "training finetune: load a checkpoint");

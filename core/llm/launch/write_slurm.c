@@ -86,10 +86,10 @@ void berth_i_write_slurm(berth_llm_exported *e) {
   if (!machines_of(e, &nodes, &each)) return;
   put_batch(e, nodes, each);
   switch (e->p->framework) {
-  case BERTH_LLM_MEGATRON: write_megatron(e, nodes, each); break;
+  case BERTH_LLM_MEGATRON: case BERTH_LLM_MEGATRON_2022: write_megatron(e, nodes, each); break;
   case BERTH_LLM_DEEPSPEED: write_deepspeed(e, nodes, each); break;
   case BERTH_LLM_TORCHTITAN: write_torchtitan(e, nodes, each); break;
-  default: write_fsdp(e); break;
+  case BERTH_LLM_FSDP: write_fsdp(e); break;
   }
 }
 

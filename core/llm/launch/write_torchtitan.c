@@ -80,7 +80,7 @@ static void put_parallelism(berth_llm_exported *e) {
     berth_i_put_text(e, "expert_parallel_degree = %d\nexpert_tensor_parallel_degree = %d\n",
                      (int)p->ep, (int)p->etp);
   berth_i_put_text(e, "enable_async_tensor_parallel = %s\n",
-                   p->overlap_tp && p->tp > 1 ? "true" : "false");
+                   p->overlap_tp == BERTH_LLM_ON && p->tp > 1 ? "true" : "false");
   if (p->pp == 1) return;
   if (!schedule)
     berth_i_refuse_export(e, "torchtitan has no schedule zb-h1; berth schedule zb-h1 --csv writes a "
@@ -109,7 +109,7 @@ static void put_rest(berth_llm_exported *e) {
   berth_i_put_text(e, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[p->recompute]);
   if (p->recompute == BERTH_LLM_SELECTIVE) berth_i_put_text(e, "selective_ac_option = \"op\"\n");
   berth_i_put_text(e, "\n[optimizer]\nname = \"AdamW\"\n");
-  if (p->overlap_tp && p->tp > 1) {
+  if (p->overlap_tp == BERTH_LLM_ON && p->tp > 1) {
     berth_i_put_text(e, "\n[compile]\nenable = true\n");
     berth_i_put_note(e, "enable_async_tensor_parallel requires compile");
   }
