@@ -8,22 +8,26 @@ static void demand(int ok) {
   if (!ok) abort();
 }
 
-static berth_llm_plan plan_of(berth_llm_launch *l, int32_t gpus, int32_t layers, int *fine) {
+/* With the number of stages, which DeepSpeed's JSON does not have, if pp is not 0. */
+static berth_llm_plan plan_of(berth_llm_launch *l, int32_t gpus, int32_t layers, int32_t pp,
+                              int *fine) {
+  const berth_option_table *table = berth_llm_plan_option_table();
   berth_llm_plan p = berth_llm_plan_default();
-  uint64_t given = 0;
+  uint64_t given = pp ? (uint64_t)1 << (berth_option_find(table, "pp") - table->options) : 0;
+  if (pp) p.pp = pp;
   *fine = berth_llm_launch_plan(l, gpus, layers, &p, &given, NULL) == BERTH_OK;
   return p;
 }
 
 /* Whether the text of an export is read, and gives a plan. */
 static void read_again(berth_ctx *ctx, const berth_llm_exported *e, const char *format,
-                       int32_t gpus, int32_t layers) {
+                       int32_t gpus, int32_t layers, int32_t pp) {
   size_t len;
   int fine;
   berth_llm_launch *again = NULL;
   const char *text = berth_llm_exported_text(e, &len);
   demand(berth_llm_launch_parse(ctx, "again", text, len, format, &again) == BERTH_OK);
-  plan_of(again, gpus, layers, &fine);
+  plan_of(again, gpus, layers, pp, &fine);
   demand(fine);
   berth_llm_launch_release(again);
 }
@@ -34,7 +38,7 @@ static void export_all(berth_ctx *ctx, const berth_llm *m, const berth_llm_clust
   for (int32_t i = 0; (f = berth_llm_format_at(i)) != NULL; i++) {
     berth_llm_exported *e = NULL;
     if (!f->writes || berth_llm_export(m, c, p, f->name, &e) != BERTH_OK) continue;
-    if (f->reads) read_again(ctx, e, f->name, berth_llm_cluster_size(c), layers);
+    if (f->reads) read_again(ctx, e, f->name, berth_llm_cluster_size(c), layers, p->pp);
     berth_llm_exported_release(e);
   }
 }
@@ -50,7 +54,7 @@ static void use(berth_ctx *ctx, berth_llm_launch *l, const berth_llm_cluster *c)
   if (berth_llm_launch_model(l, &m) != BERTH_OK)
     demand(berth_llm_new(ctx, &s, &m) == BERTH_OK);
   int32_t layers = berth_llm_about_of(m)->layers;
-  berth_llm_plan p = plan_of(l, 16, layers, &fine);
+  berth_llm_plan p = plan_of(l, 16, layers, 0, &fine);
   if (fine && layers < 1000 && berth_llm_plan_fill(m, c, &p) == BERTH_OK)
     export_all(ctx, m, c, &p, layers);
   berth_llm_release(m);

@@ -231,7 +231,7 @@ static void arithmetic(berth_i_expander *x, berth_i_fields *f, const char *begin
     return;
   }
   char text[32];
-  berth_snprintf(text, sizeof text, "%.0f", x);
+  berth_snprintf(text, sizeof text, "%.0f", value);
   for (const char *c = text; *c; c++) berth_i_put_char(x, f, *c);
 }
 

@@ -3,6 +3,8 @@
 #include "launch_internal.h"
 #include <stdio.h>
 
+enum { MOST_NOTES = 1000 };
+
 /* ---- names of facts ---- */
 
 /* Facts that are options of the plan, and shapes of the model, under their own names. */
@@ -69,8 +71,10 @@ void berth_i_launch_note(berth_llm_launch *l, const char *format, ...) {
   va_end(args);
   const char *copy = berth_i_pool_strdup(&l->pool, text);
   size_t n = (size_t)l->n_notes;
-  if (copy && n < 1000 && BERTH_I_POOL_GROW(&l->pool, l->note, l->notes_cap, n + 1) == BERTH_OK)
+  if (!copy || n >= MOST_NOTES) return;
+  if (BERTH_I_POOL_GROW(&l->pool, l->note, l->notes_cap, n + 1) == BERTH_OK)
     l->note[l->n_notes++] = copy;
+  else l->pool.refused = true; /* growing does not mark it */
 }
 
 void berth_i_launch_strange(berth_llm_launch *l, const char *name) {

@@ -74,6 +74,12 @@ static berth_status read_file(berth_llm_launch *l, const char *format) {
   return BERTH_OK;
 }
 
+/* A text that could not be copied reads as a wrong value: the refusal counts. */
+static berth_status without_refusal(berth_llm_launch *l, berth_status st) {
+  berth_status pool = berth_i_pool_status(&l->pool);
+  return pool != BERTH_OK ? pool : st;
+}
+
 berth_status berth_llm_launch_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                                     const char *format, berth_llm_launch **out) {
   if (!ctx || !name || !text || !out) return BERTH_EINVAL;
@@ -84,8 +90,7 @@ berth_status berth_llm_launch_parse(berth_ctx *ctx, const char *name, const char
   l->name = berth_i_pool_strdup(&l->pool, name);
   l->text = l->name ? berth_i_launch_copy(l, text, len) : NULL;
   berth_status st = berth_i_pool_status(&l->pool);
-  if (st == BERTH_OK) st = read_file(l, format);
-  if (st == BERTH_OK) st = berth_i_pool_status(&l->pool);
+  if (st == BERTH_OK) st = without_refusal(l, read_file(l, format));
   if (st != BERTH_OK) {
     berth_llm_launch_release(l);
     return st;
@@ -139,8 +144,7 @@ berth_status berth_llm_launch_plan(berth_llm_launch *l, int32_t gpus, int32_t la
   berth_i_planned p = { l, gpus, layers, &filled, *given, source };
   l->n_notes = l->read_notes;
   berth_i_facts_to_plan(&p);
-  berth_status st = l->format->derive(&p);
-  if (st == BERTH_OK) st = berth_i_pool_status(&l->pool);
+  berth_status st = without_refusal(l, l->format->derive(&p));
   if (st != BERTH_OK) return st;
   *plan = filled;
   *given = p.given;
