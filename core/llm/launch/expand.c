@@ -3,9 +3,9 @@
  * First the raw extent of a word is found (quotes and brackets are skipped as units), then it is
  * expanded into words. A variable that the file does not set, or the output of a command, marks the
  * word as unknown. Texts hold marks, characters that no script has, until berth_i_shell_clean:
- * CONTINUED for a line end that a backslash hides within quotes, and LATER for one between the parts
- * of a variable that was added to, so that words of a variable have their lines; and BEGIN ... END
- * around what is unknown. */
+ * CONTINUED for a line end that a backslash hides within quotes, and LATER for one between the
+ * parts of a variable that was added to, so that words of a variable have their lines; and
+ * BEGIN ... END around what is unknown. */
 #include "shell_internal.h"
 
 enum { CONTINUED = BERTH_I_SHELL_CONTINUED, LATER = BERTH_I_SHELL_LATER, BEGIN = 3, END,
@@ -135,7 +135,8 @@ void berth_i_put_value(berth_i_expander *x, berth_i_fields *f, const berth_i_wor
   f->at = at;
 }
 
-static void put_variable(berth_i_expander *x, berth_i_fields *f, const berth_i_variable *v, bool quoted, bool all) {
+static void put_variable(berth_i_expander *x, berth_i_fields *f, const berth_i_variable *v,
+                         bool quoted, bool all) {
   for (size_t i = 0; i < v->n && (all || i == 0); i++) {
     if (i && f->whole) berth_i_put_char(x, f, ' ');
     else if (i) berth_i_close_word(x, f);
@@ -144,8 +145,6 @@ static void put_variable(berth_i_expander *x, berth_i_fields *f, const berth_i_v
 }
 
 /* ---- expansion ---- */
-
-void berth_i_expand(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end, bool quoted, int depth);
 
 typedef struct sum {
   berth_i_expander *x;
@@ -190,9 +189,10 @@ static double factor(sum *a) {
     if (a->p >= a->end || *a->p++ != ')') a->known = false;
   } else {
     while (a->p < a->end && berth_i_is_name(*a->p)) a->p++;
-    const berth_i_variable *v = berth_i_is_digit(*from) ? NULL : find(a->x, from, (size_t)(a->p - from));
+    bool digit = berth_i_is_digit(*from);
+    const berth_i_variable *v = digit ? NULL : find(a->x, from, (size_t)(a->p - from));
     char digits[20] = "";
-    if (berth_i_is_digit(*from) && a->p - from < 16) memcpy(digits, from, (size_t)(a->p - from));
+    if (digit && a->p - from < 16) memcpy(digits, from, (size_t)(a->p - from));
     x = berth_i_shell_whole(v && v->n ? v->item[0].text : digits, &a->known);
   }
   return x;
@@ -222,7 +222,8 @@ static double add_terms(sum *a) {
 }
 
 /* $((...)), of which [from, to) is within. */
-static void arithmetic(berth_i_expander *x, berth_i_fields *f, const char *begin, const char *from, const char *to) {
+static void arithmetic(berth_i_expander *x, berth_i_fields *f, const char *begin,
+                       const char *from, const char *to) {
   sum a = { x, from, to, true, 0 };
   double value = add_terms(&a);
   skip_blanks(&a);
@@ -242,7 +243,8 @@ static bool is_empty(const char *text) {
 }
 
 /* ${...}, of which [p, to) is within. */
-static void braces(berth_i_expander *x, berth_i_fields *f, const char *p, const char *to, bool quoted, int depth) {
+static void braces(berth_i_expander *x, berth_i_fields *f, const char *p, const char *to,
+                   bool quoted, int depth) {
   const char *begin = p, *index = NULL;
   while (p < to && berth_i_is_name(*p)) p++;
   size_t n = (size_t)(p - begin);
@@ -268,8 +270,8 @@ static void braces(berth_i_expander *x, berth_i_fields *f, const char *p, const 
 }
 
 /* At a '$'.  @return behind it */
-static const char *dollar(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end, bool quoted,
-                          int depth) {
+static const char *dollar(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end,
+                          bool quoted, int depth) {
   const char *next = p + 1, *q = berth_i_skip_unit(p, end, quoted, depth);
   if (!q || next >= end) {
     berth_i_put_char(x, f, '$');
@@ -297,7 +299,8 @@ static const char *dollar(berth_i_expander *x, berth_i_fields *f, const char *p,
   return q;
 }
 
-static const char *escaped(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end, bool quoted) {
+static const char *escaped(berth_i_expander *x, berth_i_fields *f, const char *p,
+                           const char *end, bool quoted) {
   char c = p + 1 < end ? p[1] : '\\';
   if (c == '\n') {
     if (quoted) berth_i_put_char(x, f, CONTINUED);
@@ -309,7 +312,8 @@ static const char *escaped(berth_i_expander *x, berth_i_fields *f, const char *p
   return p + 2 < end ? p + 2 : end;
 }
 
-void berth_i_expand(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end, bool quoted, int depth) {
+void berth_i_expand(berth_i_expander *x, berth_i_fields *f, const char *p, const char *end,
+                    bool quoted, int depth) {
   if (depth >= DEEPEST) berth_i_shell_fail(x, "expansions are nested too deeply");
   while (p < end && x->st == BERTH_OK) {
     const char *q = berth_i_skip_unit(p, end, quoted, depth);

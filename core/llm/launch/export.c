@@ -18,8 +18,8 @@ berth_status berth_llm_export(const berth_llm *m, const berth_llm_cluster *c,
   e->c = c;
   e->p = &p;
   if (p.training == BERTH_LLM_LORA)
-    berth_i_refuse_export(e, "training lora: adapters are in the code of a fine-tuning library, not "
-                          "in files of %s", f->about.title);
+    berth_i_refuse_export(e, "training lora: adapters are in the code of a fine-tuning library, "
+                          "not in files of %s", f->about.title);
   f->write(e);
   if (e->st == BERTH_OK) e->st = berth_i_pool_status(&e->pool);
   e->m = NULL;

@@ -1,5 +1,5 @@
-/* Facts of launch files: checks of settings against their rows, messages, and the options and shapes
- * that facts are. */
+/* Facts of launch files: checks of settings against their rows, messages, and the options and
+ * shapes that facts are. */
 #include "launch_internal.h"
 #include <stdio.h>
 
@@ -127,7 +127,8 @@ static bool whole_of(const berth_i_value *v, double *out) {
 bool berth_i_launch_real(const berth_llm_launch *l, const char *text, double *out) {
   bool bare = false, minus = *text == '-';
   text += minus || *text == '+';
-  if (!*text || berth_i_quantity_or_number(l->pool.ctx, text, BERTH_SECONDS, &bare, out) != BERTH_OK)
+  berth_ctx *ctx = l->pool.ctx;
+  if (!*text || berth_i_quantity_or_number(ctx, text, BERTH_SECONDS, &bare, out) != BERTH_OK)
     return false;
   if (minus) *out = -*out;
   return bare && !isinf(*out);
@@ -169,8 +170,8 @@ static bool same(const char *a, const char *b, size_t n) {
   return true;
 }
 
-/* The word of the list that is v, as the plan has it; "": plans do not have it.  @return NULL: none;
- * case does not count, since frameworks differ in it */
+/* The word of the list that is v, as the plan has it; "": plans do not have it. Case does not
+ * count, since frameworks differ in it.  @return NULL: none */
 static const char *word_of(berth_llm_launch *l, const berth_i_setting *row, const char *text,
                            double *index) {
   size_t n = strlen(text);

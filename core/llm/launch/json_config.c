@@ -154,7 +154,8 @@ static void derive_types(berth_i_planned *p) {
 /* train_batch_size = micro-batch x accumulation x dp, of which two give the third. */
 static berth_status derive_batch(berth_i_planned *p) {
   berth_llm_launch *l = p->l;
-  bool global = berth_i_planned_has(p, "global_batch"), micro = berth_i_planned_has(p, "micro_batch");
+  bool global = berth_i_planned_has(p, "global_batch");
+  bool micro = berth_i_planned_has(p, "micro_batch");
   bool steps = berth_i_fact_given(l, F_ACCUMULATION);
   int64_t model = (int64_t)p->plan->tp * p->plan->cp * p->plan->pp;
   double dp = p->plan->dp ? p->plan->dp : p->gpus % model == 0 ? (double)(p->gpus / model) : 0;
@@ -198,7 +199,7 @@ static berth_status derive_deepspeed(berth_i_planned *p) {
 }
 
 const berth_i_llm_format berth_i_llm_format_deepspeed = {
-  .about = { "deepspeed", "DeepSpeed", "DeepSpeed's JSON", 1, 1 },
+  .about = { "deepspeed", "DeepSpeed", "JSON of DeepSpeed", 1, 1 },
   .read = read_deepspeed, .derive = derive_deepspeed, .write = berth_i_write_deepspeed
 };
 
@@ -217,7 +218,8 @@ static const berth_i_setting fsdp[] = {
 static const char fsdp_harmless[] =
     "compute_environment debug downcast_bf16 enable_cpu_affinity machine_rank main_process_* "
     "main_training_function num_machines rdzv_backend same_network tpu_* use_cpu "
-    "fsdp_config.fsdp_version fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_backward_prefetch* "
+    "fsdp_config.fsdp_version fsdp_config.fsdp_auto_wrap_policy "
+    "fsdp_config.fsdp_backward_prefetch* "
     "fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_forward_prefetch "
     "fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
     "fsdp_config.fsdp_use_orig_params fsdp_config.fsdp_transformer_layer_cls_to_wrap "
@@ -251,6 +253,6 @@ static berth_status derive_fsdp(berth_i_planned *p) {
 }
 
 const berth_i_llm_format berth_i_llm_format_fsdp = {
-  .about = { "fsdp", "accelerate's FSDP", "accelerate's JSON for PyTorch FSDP", 1, 1 },
+  .about = { "fsdp", "accelerate's FSDP", "JSON of accelerate for PyTorch's FSDP", 1, 1 },
   .read = read_fsdp, .derive = derive_fsdp, .write = berth_i_write_fsdp
 };

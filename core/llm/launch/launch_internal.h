@@ -1,8 +1,8 @@
 /* What the readers of launch files share.
  *
- * A file is read in two steps. A reader turns its syntax into *facts*: what a flag or key says, with
- * its name and line, checked against the row of the reader's table that has its name. Facts are
- * turned into a plan later, by berth_llm_launch_plan, since some need the number of GPUs or of
+ * A file is read in two steps. A reader turns its syntax into *facts*: what a flag or key says,
+ * with its name and line, checked against the row of the reader's table that has its name. Facts
+ * are turned into a plan later, by berth_llm_launch_plan, since some need the number of GPUs or of
  * layers, and options given elsewhere beat them. */
 #ifndef BERTH_LLM_LAUNCH_INTERNAL_H
 #define BERTH_LLM_LAUNCH_INTERNAL_H
@@ -22,9 +22,11 @@ typedef enum berth_i_fact_id {
   F_MODEL, F_FLAVOR, F_NODES, F_GPUS_PER_NODE, F_ACCUMULATION, F_LOCAL_BATCH, F_STAGE_BATCH,
   F_FIRST_LAYERS, F_LAST_LAYERS, F_COUNT_EMBEDDING, F_COUNT_LOSS, F_LAYOUT, F_CHUNK_LAYERS,
   F_FIRST_LESS, F_LAST_LESS, F_SHARD, F_REPLICATE, F_STRATEGY, F_FSDP, F_FSDP2, F_NO_RESHARD,
-  F_RECOMPUTE_METHOD, F_RECOMPUTE_ALL, F_EVERY, F_BF16, F_FP16, F_FP8, F_FP32_GRADIENTS, F_BF16_GRADIENTS,
+  F_RECOMPUTE_METHOD, F_RECOMPUTE_ALL, F_EVERY, F_BF16, F_FP16, F_FP8, F_FP32_GRADIENTS,
+  F_BF16_GRADIENTS,
   F_MAIN_GRADIENTS, F_ATTENTION, F_FLASH, F_LOCAL_IMPL, F_DROP_ATTENTION, F_DROP_HIDDEN,
-  F_FUSED_LOSS, F_LOSS_IMPL, F_CONVERTERS, F_GQA, F_GROUPS, F_GATED, F_UNTIED, F_NO_BIAS, F_QKV_BIAS,
+  F_FUSED_LOSS, F_LOSS_IMPL, F_CONVERTERS, F_GQA, F_GROUPS, F_GATED, F_UNTIED, F_NO_BIAS,
+  F_QKV_BIAS,
   F_QK_NORM, F_RMS_NORM, F_POSITIONS, F_POSITION_TYPE, F_ROTARY, F_PADDED_VOCAB, F_MLA,
   F_MOE_FREQUENCY, F_ROUTER_BIAS, F_PREDICT, F_QK_DIM, F_OTHER_LAYERS, F_OFFLOAD_SHARE,
   F_DISTRIBUTED, F_AUTO_WRAP,
@@ -54,8 +56,8 @@ typedef struct berth_i_setting {
   berth_i_fact_id fact;
   berth_i_setting_kind kind;
   double low, high;   /* of numbers */
-  const char *words;  /* "full selective": legal; "1F1B=1f1b": with the word that the fact has; "x=":
-                         legal, but plans do not have it; "*": so is any other. With a note:
+  const char *words;  /* "full selective": legal; "1F1B=1f1b": with the word that the fact has;
+                         "x=": legal, but plans do not have it; "*": so is any other. With a note:
                          values that say there is none */
   const char *note;   /* what plans do not have of it; said where it is not 0, "none" or false */
 } berth_i_setting;
@@ -194,8 +196,8 @@ berth_status berth_i_toml_read(berth_llm_launch *l, berth_i_toml_take take);
 
 /* layout.c */
 /** Layers of each chunk of a layout of Megatron.  @param count [most]
- *  @return BERTH_OK, with the number of chunks, and of modules for further tokens; BERTH_EINVAL with
- *  the reason in `why` [size]; BERTH_ENOMEM */
+ *  @return BERTH_OK, with the number of chunks, and of modules for further tokens; BERTH_EINVAL
+ *  with the reason in `why` [size]; BERTH_ENOMEM */
 berth_status berth_i_layout_read(berth_i_pool *pool, const char *text, int32_t *count,
                                  int32_t most, int32_t *chunks, int32_t *predict, char *why,
                                  size_t size);

@@ -1,5 +1,5 @@
-/* Flags of Megatron-LM (Megatron-Core 0.12 and later), from a text or a shell script. A flag that is
- * absent has Megatron's own default. */
+/* Flags of Megatron-LM (Megatron-Core 0.12 and later), from a text or a shell script. A flag that
+ * is absent has Megatron's own default. */
 #include "export_internal.h"
 #include <stdio.h>
 
@@ -150,8 +150,9 @@ static const char harmless[] =
     "--rdzv-* --max_restarts --max-restarts --tee --redirects --standalone --no-python --role "
     "--log_dir --manual-gc* --no-check-for-nan-in-loss-and-grad --check-for-* --rerun-* "
     "--error-injection-* --deterministic-mode --disable-* --profile* --use-pytorch-profiler "
-    "--record-memory-history --memory-snapshot-path --empty-unused-memory-level --enable-cuda-graph "
-    "--external-cuda-graph --cuda-graph-* --fp8-recipe --fp8-margin --fp8-interval --fp8-amax-* "
+    "--record-memory-history --memory-snapshot-path --empty-unused-memory-level "
+    "--enable-cuda-graph --external-cuda-graph --cuda-graph-* --fp8-recipe --fp8-margin "
+    "--fp8-interval --fp8-amax-* "
     "--no-fp8-wgrad --first-last-layers-bf16 --num-layers-at-* --accumulate-* "
     "--use-precision-aware-optimizer --moe-router-* --moe-aux-loss-coeff --moe-z-loss-coeff "
     "--moe-input-jitter-eps --moe-grouped-gemm --moe-use-legacy-grouped-gemm "
@@ -276,7 +277,8 @@ static bool read_frequency(berth_llm_launch *l) {
     p += strspn(p, " ");
     if (*p == '*') {
       p += 1 + strspn(p + 1, " ");
-      for (times = 0; *p >= '0' && *p <= '9' && times < 100000; p++) times = 10 * times + (*p - '0');
+      for (times = 0; *p >= '0' && *p <= '9' && times < 100000; p++)
+        times = 10 * times + (*p - '0');
     }
     for (int32_t k = 0; k < times * n && at <= layers; k++, at++) {
       if (digits[k % n] == 0 && moe) return false;

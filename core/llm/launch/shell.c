@@ -126,7 +126,8 @@ static void store(shell *s) {
 /* `op`: the character that ended it. */
 static void end_command(shell *s, char op) {
   berth_i_fields *f = &s->cmd;
-  for (size_t i = 0; i < f->list.n && s->x.st == BERTH_OK; i++) berth_i_shell_clean(&s->x, &f->list.item[i]);
+  for (size_t i = 0; i < f->list.n && s->x.st == BERTH_OK; i++)
+    berth_i_shell_clean(&s->x, &f->list.item[i]);
   if (s->x.st != BERTH_OK) return;
   if (f->list.n && s->collecting) {
     s->condition = combine(s->condition, s->joined, evaluate(f->list.item, f->list.n));
@@ -150,7 +151,8 @@ static void pop_frame(shell *s) {
   const frame *x = &s->frames[--s->n_frames];
   bool flags = false;
   for (const char *p = x->begin; p + 2 < s->p && !flags; p++)
-    flags = p[0] == '-' && p[1] == '-' && berth_i_is_name(p[2]) && p[-1] != '-' && !berth_i_is_name(p[-1]);
+    flags = p[0] == '-' && p[1] == '-' && p[-1] != '-' && berth_i_is_name(p[2])
+            && !berth_i_is_name(p[-1]);
   if (flags && x->unknown && x->outer)
     berth_i_launch_note(s->x.l, "line %d: flags within %s are left out", (int)x->line,
                         x->branches ? "a condition that the file does not decide"
@@ -209,7 +211,8 @@ static void read_array(shell *s, berth_i_variable *v) {
   berth_i_fields f = { .at = s->x.line };
   bool live = active(s) && v;
   for (s->p++; s->x.st == BERTH_OK;) {
-    while (s->p < s->end && (berth_i_is_blank(*s->p) || *s->p == '\n')) s->x.line += *s->p++ == '\n';
+    while (s->p < s->end && (berth_i_is_blank(*s->p) || *s->p == '\n'))
+      s->x.line += *s->p++ == '\n';
     if (s->p < s->end && *s->p == '#') {
       skip_comment(s);
       continue;

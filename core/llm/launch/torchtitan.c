@@ -30,7 +30,7 @@ static const berth_i_setting keys[] = {
        "1F1B=1f1b GPipe=gpipe Interleaved1F1B=interleaved ZBVZeroBubble=zb-v DualPipeV=dualpipev "
        "LoopedBFS= InterleavedZeroBubble= PipelineScheduleSingle= PipelineScheduleMulti= "
        "_PipelineScheduleRuntime="),
-  OTHER("parallelism.pipeline_parallel_schedule_csv", "berth schedule reads and values such a file"),
+  OTHER("parallelism.pipeline_parallel_schedule_csv", "berth schedule reads such a file"),
   WHOLE("parallelism.pipeline_parallel_microbatch_size", F_STAGE_BATCH, 1, MOST),
   WHOLE("parallelism.pipeline_parallel_layers_per_stage", F_CHUNK_LAYERS, 1, MOST),
   WHOLE("parallelism.pipeline_parallel_first_stage_less_layers", F_FIRST_LESS, 0, 1000),
@@ -223,8 +223,8 @@ static berth_status derive(berth_i_planned *p) {
   bool async = berth_i_fact_on(p->l, F_OVERLAP_TP);
   berth_i_planned_switch(p, "overlap_tp", async, async ? F_OVERLAP_TP : BERTH_I_NO_FACT);
   if (berth_i_fact_on(p->l, F_OFFLOAD))
-    berth_i_launch_note(p->l, "line %d: enable_cpu_offload: weights and gradients are in GPU memory "
-                        "here", (int)p->l->fact[F_OFFLOAD].line);
+    berth_i_launch_note(p->l, "line %d: enable_cpu_offload: weights and gradients are in GPU "
+                        "memory here", (int)p->l->fact[F_OFFLOAD].line);
   derive_data(p);
   derive_recompute(p);
   derive_type(p);
@@ -233,6 +233,6 @@ static berth_status derive(berth_i_planned *p) {
 }
 
 const berth_i_llm_format berth_i_llm_format_torchtitan = {
-  .about = { "torchtitan", "torchtitan", "torchtitan's TOML", 1, 1 },
+  .about = { "torchtitan", "torchtitan", "TOML of torchtitan", 1, 1 },
   .read = read, .derive = derive, .write = berth_i_write_torchtitan
 };

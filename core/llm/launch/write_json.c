@@ -1,5 +1,5 @@
-/* A plan as DeepSpeed's JSON, and as accelerate's JSON for FSDP. JSON has no comments: what the file
- * does not have is a note. */
+/* A plan as DeepSpeed's JSON, and as accelerate's JSON for FSDP. JSON has no comments: what the
+ * file does not have is a note. */
 #include "export_internal.h"
 
 static const char *yes(bool on) { return on ? "true" : "false"; }
@@ -53,7 +53,8 @@ void berth_i_write_deepspeed(berth_llm_exported *e) {
   berth_i_put_text(e, "  \"zero_optimization\": {\n    \"stage\": %d,\n    \"overlap_comm\": %s",
                    (int)p->zero, yes(p->overlap_grad == BERTH_LLM_ON));
   if (p->offload)
-    berth_i_put_text(e, ",\n    \"offload_optimizer\": { \"device\": \"cpu\", \"pin_memory\": true }");
+    berth_i_put_text(e, ",\n    \"offload_optimizer\": { \"device\": \"cpu\", "
+                     "\"pin_memory\": true }");
   berth_i_put_text(e, "\n  }\n}\n");
 }
 
@@ -77,8 +78,8 @@ static void check_fsdp(berth_llm_exported *e) {
     berth_i_refuse_export(e, "fsdp_activation_checkpointing is recompute full, of all layers");
   note_common(e, BERTH_LLM_FSDP);
   if (p->offload)
-    berth_i_put_note(e, "fsdp_offload_params moves weights and gradients, too: the plan has them in "
-                     "GPU memory");
+    berth_i_put_note(e, "fsdp_offload_params moves weights and gradients, too: the plan has them "
+                     "in GPU memory");
   if (p->optimizer != BERTH_LLM_ADAM)
     berth_i_put_note(e, "the optimiser is the training script's");
   berth_i_put_note(e, "micro-batch %d, accumulation %d and sequence %d are the training script's",

@@ -15,7 +15,8 @@ static bool names(const writer *w, const char *flag, const char *field) {
 }
 
 static void set_whole(const writer *w, const char *flag, const char *field, int64_t x) {
-  if (names(w, flag, field)) berth_i_put_text(w->e, "%c%lld\n", w->bridge ? '=' : ' ', (long long)x);
+  if (names(w, flag, field))
+    berth_i_put_text(w->e, "%c%lld\n", w->bridge ? '=' : ' ', (long long)x);
 }
 
 static void set_word(const writer *w, const char *flag, const char *field, const char *word) {
@@ -25,7 +26,8 @@ static void set_word(const writer *w, const char *flag, const char *field, const
 /* A flag that is there or not; overrides always say which. */
 static void set_switch(const writer *w, const char *flag, const char *field, bool on) {
   if (!w->bridge && !on) return;
-  if (names(w, flag, field)) berth_i_put_text(w->e, "%s\n", !w->bridge ? "" : on ? "=true" : "=false");
+  if (names(w, flag, field))
+    berth_i_put_text(w->e, "%s\n", !w->bridge ? "" : on ? "=true" : "=false");
 }
 
 /* ---- parallelism ---- */
@@ -122,7 +124,8 @@ static void put_bridge_types(const writer *w) {
     berth_i_put_note(w->e, "FP8 has further recipes: bf16_with_fp8_delayed_scaling_mixed, "
                      "bf16_with_mxfp8_mixed");
   if (p->gradients == BERTH_LLM_GRADIENTS_BF16)
-    berth_i_put_note(w->e, "gradients bf16: set grad_reduce_in_fp32 = False in the precision recipe");
+    berth_i_put_note(w->e, "gradients bf16: set grad_reduce_in_fp32 = False in the precision "
+                     "recipe");
 }
 
 static void put_types(const writer *w) {
@@ -160,7 +163,8 @@ static void put_kernels(const writer *w) {
   bool split = p->overlap_tp == BERTH_LLM_ON && p->tp > 1;
   if (split && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_put_note(w->e, "overlap_tp requires sequence_parallel in Megatron-Core: left out");
-  else if (split || w->bridge) set_switch(w, "tp-comm-overlap", "comm_overlap.tp_comm_overlap", split);
+  else if (split || w->bridge)
+    set_switch(w, "tp-comm-overlap", "comm_overlap.tp_comm_overlap", split);
   if (p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)
     set_switch(w, "no-overlap-p2p-communication", NULL, true);
   if (w->bridge && p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)
@@ -169,14 +173,15 @@ static void put_kernels(const writer *w) {
 
 /* ---- the model ---- */
 
-static const berth_llm_weight *weight_of(const berth_llm_weight *list, int32_t n, const char *name) {
+static const berth_llm_weight *weight_of(const berth_llm_weight *list, int32_t n,
+                                         const char *name) {
   for (int32_t i = 0; i < n; i++)
     if (strcmp(list[i].name, name) == 0) return &list[i];
   return NULL;
 }
 
-/* Why flags cannot say the layers; NULL: they can. `dense` gets the kind without experts, `moe` that
- * with experts. */
+/* Why flags cannot say the layers; NULL: they can. `dense` gets the kind without experts, `moe`
+ * that with experts. */
 static const char *find_kinds(const berth_llm_exported *e, const berth_llm_kind **dense,
                               const berth_llm_kind **moe) {
   const berth_llm *m = e->m;
@@ -192,7 +197,8 @@ static const char *find_kinds(const berth_llm_exported *e, const berth_llm_kind 
     if (*slot) return "several kinds of layers";
     *slot = x;
   }
-  if (*moe && *dense && ((*dense)->heads != (*moe)->heads || (*dense)->kv_heads != (*moe)->kv_heads))
+  const berth_llm_kind *a = *dense, *b = *moe;
+  if (a && b && (a->heads != b->heads || a->kv_heads != b->kv_heads))
     return "several kinds of attention";
   return weight_of(m->about.weights, m->about.n_weights, "embedding_norm")
              ? "a norm behind the embedding" : NULL;

@@ -75,9 +75,9 @@ static void write_fsdp(berth_llm_exported *e) {
   put_file(e, "plan.json", berth_i_write_fsdp);
   berth_i_put_note(e, "train.py stands for your training script");
   berth_i_put_text(e, "\nset -eu\nHEAD=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | "
-                   "head -n 1)\nexport HEAD\nsrun bash -c 'accelerate launch --config_file plan.json "
-                   "\\\n  --machine_rank \"$SLURM_NODEID\" --main_process_ip \"$HEAD\" "
-                   "--main_process_port 29500 train.py'\n");
+                   "head -n 1)\nexport HEAD\nsrun bash -c 'accelerate launch "
+                   "--config_file plan.json \\\n  --machine_rank \"$SLURM_NODEID\" "
+                   "--main_process_ip \"$HEAD\" --main_process_port 29500 train.py'\n");
 }
 
 void berth_i_write_slurm(berth_llm_exported *e) {

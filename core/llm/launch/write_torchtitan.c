@@ -83,8 +83,8 @@ static void put_parallelism(berth_llm_exported *e) {
                    p->overlap_tp == BERTH_LLM_ON && p->tp > 1 ? "true" : "false");
   if (p->pp == 1) return;
   if (!schedule)
-    berth_i_refuse_export(e, "torchtitan has no schedule zb-h1; berth schedule zb-h1 --csv writes a "
-                          "file for pipeline_parallel_schedule_csv");
+    berth_i_refuse_export(e, "torchtitan has no schedule zb-h1; berth schedule zb-h1 --csv writes "
+                          "a file for pipeline_parallel_schedule_csv");
   else
     berth_i_put_text(e, "pipeline_parallel_schedule = \"%s\"\n"
                      "pipeline_parallel_microbatch_size = %d\n", schedule, (int)p->micro_batch);
@@ -94,8 +94,8 @@ static void put_parallelism(berth_llm_exported *e) {
 static void put_training(berth_llm_exported *e) {
   const berth_llm_plan *p = e->p;
   int64_t local = p->pp > 1 ? p->global_batch / p->dp : p->micro_batch;
-  berth_i_put_text(e, "\n[training]\nlocal_batch_size = %lld\nglobal_batch_size = %d\nseq_len = %d\n"
-                   "mixed_precision_param = \"bfloat16\"\nenable_cpu_offload = %s\n",
+  berth_i_put_text(e, "\n[training]\nlocal_batch_size = %lld\nglobal_batch_size = %d\n"
+                   "seq_len = %d\nmixed_precision_param = \"bfloat16\"\nenable_cpu_offload = %s\n",
                    (long long)local, (int)p->global_batch, (int)p->seq,
                    p->offload ? "true" : "false");
   if (p->offload)
@@ -127,7 +127,8 @@ static void check(berth_llm_exported *e) {
   if (p->dtype == BERTH_LLM_FP16) berth_i_refuse_export(e, "torchtitan has no dtype fp16");
   if (p->optimizer != BERTH_LLM_ADAM) berth_i_refuse_export(e, "torchtitan has no optimizer sgd");
   if (p->recompute_layers)
-    berth_i_refuse_export(e, "torchtitan has no recompute_layers: it recomputes all layers in full");
+    berth_i_refuse_export(e, "torchtitan has no recompute_layers: it recomputes all layers in "
+                          "full");
   if (p->etp > 1 && p->etp != p->tp)
     berth_i_refuse_export(e, "torchtitan has expert_tensor_parallel_degree 1 or tp, not %d",
                           (int)p->etp);

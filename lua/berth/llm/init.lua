@@ -214,7 +214,7 @@ function llm.layer_memory(model, cluster, opts, kind)
   return core.llm_layer_memory(model, cluster, opts, kind or 1)
 end
 
--- ---- launch files ---------------------------------------------------------------------------------
+-- ---- launch files -------------------------------------------------------------------------------
 
 llm.launch, llm.formats = launch.launch, launch.formats
 

@@ -6,13 +6,15 @@ static const char script[] =
     "if [ -z \"$SEQ\" ]; then SEQ=$((64 * 2)); fi\n"
     "ARGS=(--num-layers 6 --hidden-size 64 --num-attention-heads 8 --vocab-size 1000 \\\n"
     "  \"--swiglu\" --tensor-model-parallel-size $TP --seq-length ${SEQ} --bf16 --strange 3)\n"
-    "torchrun --nnodes 2 --nproc_per_node 4 x.py \"${ARGS[@]}\" --pipeline-model-parallel-size 2 \\\n"
+    "torchrun --nnodes 2 --nproc_per_node 4 x.py \"${ARGS[@]}\" \\\n"
+    "  --pipeline-model-parallel-size 2 \\\n"
     "  --decoder-first-pipeline-num-layers 2 --recompute-modules mlp --micro-batch-size $UNKNOWN\n";
 static const char toml[] =
     "[training]\nlocal_batch_size = 4\n[parallelism]\npipeline_parallel_degree = 2\n"
     "\"odd key\" = [1, { a = \"\\u00e9\" }]\n";
 static const char json[] =
-    "{\"train_batch_size\":32,\"zero_optimization\":{\"stage\":\"auto\"},\"bf16\":{\"enabled\":true}}";
+    "{\"train_batch_size\":32,\"zero_optimization\":{\"stage\":\"auto\"},"
+    "\"bf16\":{\"enabled\":true}}";
 
 static berth_status parse(const char *text, const char *format, berth_llm_launch **l) {
   return berth_llm_launch_parse(ctx, "dir/a.sh", text, strlen(text), format, l);

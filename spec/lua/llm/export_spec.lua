@@ -303,7 +303,8 @@ describe("an export to Slurm", function()
 
   try("launches Megatron-LM, as bash has it", function()
     local opts = { tp = 8, pp = 4, stages = { 5, 7, 7, 5 } }
-    local x, alone = said(export(opts, "slurm"), "slurm"), said(export(opts, "megatron"), "megatron")
+    local x = said(export(opts, "slurm"), "slurm")
+    local alone = said(export(opts, "megatron"), "megatron")
     assert.same({ 8, 8 }, { x.nodes, x["gpus-per-node"] })
     assert.equal("torchrun --nnodes 8 --nproc_per_node 8 --rdzv_backend c10d --rdzv_endpoint "
       .. "node0:29500 --rdzv_id 7 pretrain_gpt.py", table.concat(x.words, " ", 1, 12))
