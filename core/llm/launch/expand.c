@@ -153,7 +153,7 @@ typedef struct sum {
   int depth;
 } sum;
 
-static double add_terms(sum *a);
+static double choose(sum *a);
 
 static void skip_blanks(sum *a) {
   while (a->p < a->end && (berth_i_is_blank(*a->p) || *a->p == '\n' || *a->p == '$' || *a->p == '{'
@@ -183,7 +183,7 @@ static double factor(sum *a) {
   } else if (*a->p == '(') {
     a->p++;
     a->depth++;
-    x = add_terms(a);
+    x = choose(a);
     a->depth--;
     skip_blanks(a);
     if (a->p >= a->end || *a->p++ != ')') a->known = false;
@@ -221,11 +221,56 @@ static double add_terms(sum *a) {
   return x;
 }
 
+/* Is the operator next? Then it is passed. */
+static bool takes(sum *a, const char *op) {
+  size_t n = strlen(op);
+  skip_blanks(a);
+  if ((size_t)(a->end - a->p) < n || strncmp(a->p, op, n) != 0) return false;
+  a->p += n;
+  return true;
+}
+
+static double compare(sum *a) {
+  static const char *const ops[] = { "==", "!=", "<=", ">=", "<", ">" };
+  double x = add_terms(a);
+  for (int i = 0; i < 6; i++) {
+    if (!takes(a, ops[i])) continue;
+    double y = add_terms(a);
+    const bool holds[] = { x == y, x != y, x <= y, x >= y, x < y, x > y };
+    return holds[i];
+  }
+  return x;
+}
+
+static double both(sum *a) {
+  double x = compare(a);
+  while (a->known && takes(a, "&&")) x = (compare(a) != 0) & (x != 0);
+  return x;
+}
+
+static double either(sum *a) {
+  double x = both(a);
+  while (a->known && takes(a, "||")) x = (both(a) != 0) | (x != 0);
+  return x;
+}
+
+/* a ? b : c */
+static double choose(sum *a) {
+  double x = either(a);
+  if (!a->known || !takes(a, "?")) return x;
+  if (++a->depth > DEEPEST) a->known = false;
+  double yes = a->known ? choose(a) : 0;
+  if (!takes(a, ":")) a->known = false;
+  double no = a->known ? choose(a) : 0;
+  a->depth--;
+  return x != 0 ? yes : no;
+}
+
 /* $((...)), of which [from, to) is within. */
 static void arithmetic(berth_i_expander *x, berth_i_fields *f, const char *begin,
                        const char *from, const char *to) {
   sum a = { x, from, to, true, 0 };
-  double value = add_terms(&a);
+  double value = choose(&a);
   skip_blanks(&a);
   if (!a.known || a.p < a.end || fabs(value) > 1e15) {
     put_unknown(x, f, begin, to);

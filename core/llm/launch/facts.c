@@ -9,8 +9,8 @@ enum { MOST_NOTES = 1000 };
 
 /* Facts that are options of the plan, and shapes of the model, under their own names. */
 static const char *const plan_key[N_FACTS] = {
-  [F_TP] = "tp", [F_CP] = "cp", [F_PP] = "pp", [F_DP] = "dp", [F_EP] = "ep", [F_ETP] = "etp",
-  [F_VP] = "vp", [F_SCHEDULE] = "schedule", [F_MICRO] = "micro_batch",
+  [F_TP] = "tp", [F_CP] = "cp", [F_PP] = "pp", [F_EP] = "ep", [F_ETP] = "etp",
+  [F_VP] = "vp", [F_MICRO] = "micro_batch",
   [F_GLOBAL] = "global_batch", [F_SEQ] = "seq", [F_ZERO] = "zero", [F_RESHARD] = "reshard",
   [F_RECOMPUTE] = "recompute", [F_OFFLOAD] = "offload", [F_OPTIMIZER] = "optimizer",
   [F_GRADIENTS] = "gradients", [F_DTYPE] = "dtype"
@@ -211,8 +211,8 @@ static berth_status store_word(berth_llm_launch *l, const berth_i_setting *row,
     berth_i_launch_note(l, "line %d: %s %s: plans do not have it; left open", (int)line, row->name,
                         v->text);
     f->text = NULL;
-  } else if (plan_key[row->fact]) {
-    const berth_option *o = option_of(plan_key[row->fact], NULL);
+  } else if (plan_key[row->fact] || row->fact == F_SCHEDULE) {
+    const berth_option *o = option_of(plan_key[row->fact] ? plan_key[row->fact] : "schedule", NULL);
     f->number = o->first + berth_choice_find(o->choices, f->text);
   }
   return BERTH_OK;

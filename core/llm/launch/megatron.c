@@ -45,6 +45,7 @@ static const berth_i_setting flags[] = {
   SWITCH("--overlap-param-gather", F_OVERLAP_GATHER), SWITCH("--tp-comm-overlap", F_OVERLAP_TP),
   UNSWITCH("--no-overlap-p2p-communication", F_OVERLAP_P2P),
   SWITCH("--bf16", F_BF16), SWITCH("--fp16", F_FP16), WORD("--fp8-format", F_FP8, "e4m3 hybrid"),
+  SWITCH("--fp8-hybrid", F_FP8), SWITCH("--fp8-e4m3", F_FP8), /* its former names */
   WORD("--optimizer", F_OPTIMIZER, "adam sgd muon= dist_muon= lion="),
   SWITCH("--optimizer-cpu-offload", F_OFFLOAD),
   REAL("--optimizer-offload-fraction", F_OFFLOAD_SHARE, 0, 1),
@@ -179,6 +180,15 @@ static const berth_i_setting slurm[] = {
 
 static bool is_flag(const char *word) { return strncmp(word, "--", 2) == 0 && word[2]; }
 
+/* An unknown flag that may change the model's shapes. */
+static bool speaks_of_shapes(const char *name) {
+  static const char *const words[] = { "-dim", "-rank", "-experts", "-layers", "-heads", "hidden",
+                                       "ffn", "vocab", "-groups", NULL };
+  for (int i = 0; words[i]; i++)
+    if (strstr(name, words[i])) return true;
+  return false;
+}
+
 /* All values of the flag at i, of which v has the first. */
 static const char *values(berth_llm_launch *l, const berth_i_words *w, const int32_t *command,
                           size_t i, const berth_i_value *v) {
@@ -200,7 +210,10 @@ static berth_status read_flag(berth_llm_launch *l, const berth_i_setting *table,
   const char *name = berth_i_launch_copy(l, word->text, n);
   const berth_i_setting *row = berth_i_setting_find(table, name);
   if (!row) {
-    if (table == flags && !berth_i_listed(harmless, name)) berth_i_launch_strange(l, name);
+    if (table == flags && !berth_i_listed(harmless, name)) {
+      berth_i_launch_strange(l, name);
+      if (speaks_of_shapes(name)) l->odd = name;
+    }
     return BERTH_OK;
   }
   bool alone = row->kind == BERTH_I_SWITCH || row->kind == BERTH_I_UNSWITCH;
@@ -242,6 +255,7 @@ static berth_status read(berth_llm_launch *l) {
   for (size_t i = 0, next; i < s.words.n && st == BERTH_OK; i = next) {
     for (next = i; next < s.words.n && s.command[next] == s.command[i];) next++;
     bool batch = strcmp(s.words.item[i].text, "#SBATCH") == 0;
+    if (berth_i_listed("echo printf", s.words.item[i].text)) continue;
     if (!batch && !flags_in(&s, i, next)) continue;
     if (!batch && found) {
       berth_i_launch_note(l, "line %d: a further command with flags is left out",
@@ -328,6 +342,12 @@ static void shape(berth_llm_launch *l) {
   if (!s->vocab) l->no_model = "--vocab-size is not given: the tokenizer has it";
   for (int i = 0; i < 3; i++)
     if (!l->fact[needed[i].fact].text) l->no_model = needed[i].reason;
+  if (l->odd) {
+    berth_i_launch_note(l, "no model: %s is not known, and may change its shapes", l->odd);
+    l->no_model = "a flag that is not known may change its shapes";
+  }
+  if (l->fact[F_KV_RANK].text && !berth_i_fact_on(l, F_MLA))
+    l->no_model = "--kv-lora-rank without --multi-latent-attention";
   if (l->fact[F_OTHER_LAYERS].text) l->no_model = "layers that are not attention with an MLP or "
                                                   "experts are not supported";
   s->tied = !berth_i_fact_on(l, F_UNTIED);

@@ -219,7 +219,9 @@ static berth_status derive_split(berth_i_planned *p) {
 static berth_status derive(berth_i_planned *p) {
   berth_i_planned_set(p, "framework", BERTH_LLM_TORCHTITAN, BERTH_I_NO_FACT);
   berth_i_planned_set(p, "seq", 2048, BERTH_I_NO_FACT);
-  if (p->plan->pp > 1) berth_i_planned_set(p, "schedule", BERTH_LLM_1F1B, BERTH_I_NO_FACT);
+  if (p->plan->pp > 1) /* else files have one all the same */
+    berth_i_planned_set(p, "schedule", berth_i_fact_number(p->l, F_SCHEDULE, BERTH_LLM_1F1B),
+                        p->l->fact[F_SCHEDULE].text ? F_SCHEDULE : BERTH_I_NO_FACT);
   bool async = berth_i_fact_on(p->l, F_OVERLAP_TP);
   berth_i_planned_switch(p, "overlap_tp", async, async ? F_OVERLAP_TP : BERTH_I_NO_FACT);
   if (berth_i_fact_on(p->l, F_OFFLOAD))

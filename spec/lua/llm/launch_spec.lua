@@ -92,6 +92,10 @@ describe("flags of Megatron-LM", function()
     assert.matches("neither begin behind dense ones", read(LLAMA
       .. "--num-experts 4 --moe-layer-freq [1]*4+[0]*76").no_model)
     assert.matches("are not supported", read(LLAMA .. "--hybrid-override-pattern M-M*").no_model)
+    assert.matches("without %-%-multi%-latent", read(LLAMA .. "--kv-lora-rank 8").no_model)
+    local odd = read(LLAMA .. "--extra-vocab-size 8")
+    assert.matches("may change its shapes", odd.no_model)
+    contains(odd.notes, "no model: --extra-vocab-size is not known, and may change its shapes")
   end)
 
   it("absent ones have Megatron's defaults", function()
@@ -241,6 +245,27 @@ run --micro-batch-size 4
     contains(l.notes, "line 5: a further command with flags is left out")
   end)
 
+  it("computes as the shell does", function()
+    local function seq(text) return flags("run --bf16 --seq-length " .. text).seq end
+    assert.equal(14, seq "$((2 + 3 * 4))")
+    assert.equal(4, seq "$(( (9 - 1) / 2 % 5 ))")
+    assert.equal(7, seq "$((3 > 2 && 2 != 2 ? 5 : 7))")
+    assert.equal(1, seq "$((-(-4) <= 4 || 0))")
+    assert.is_nil(seq "$((1 / 0))")
+    assert.is_nil(seq "$((A + 1))")
+  end)
+
+  it("prints commands before it runs them", function()
+    local l = read [==[
+A="--seq-length 64 --bf16"
+CMD="torchrun x.py $A"
+echo $CMD
+eval $CMD | tee log
+]==]
+    assert.equal(64, l:plan().seq)
+    assert.same({}, l.notes)
+  end)
+
   it("keeps quotes, comments and here-documents apart", function()
     local p = flags [==[
 # --seq-length 1
@@ -334,6 +359,7 @@ module_fqns_per_model_part = [["tok_embeddings", "layers.0"],
     contains(l.notes, "pipeline_parallel_schedule LoopedBFS: plans do not have it; left open")
     contains(l.notes, "not known, and passed over: parallelism.other")
     assert.is_nil(l:plan().schedule)
+    assert.is_nil(read '[parallelism]\npipeline_parallel_schedule = "GPipe"':plan().schedule)
   end)
 end)
 
