@@ -192,6 +192,8 @@ static const char *find_kinds(const berth_llm_exported *e, const berth_llm_kind 
     if (x->index_heads || x->index_top) return "an index of sparse attention";
     if (weight_of(x->weights, x->n_weights, "sinks")) return "sinks of attention";
     if (x->norms != 2) return "layers with other than two norms";
+    const berth_llm_weight *norm = weight_of(x->weights, x->n_weights, "q_norm");
+    if (norm && norm->columns != x->head_dim) return "a norm of the queries of all heads";
     if (x->experts && x->ffn) return "layers with experts and a dense MLP";
     const berth_llm_kind **slot = x->experts ? moe : dense;
     if (*slot) return "several kinds of layers";

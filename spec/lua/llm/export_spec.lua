@@ -125,9 +125,16 @@ describe("an export to Megatron-LM", function()
       assert.equal(m.parameters, same_model.parameters)
       assert.equal(m.active, same_model.active)
     end
-    local windows = llm.model { layers = 24, hidden = 512, heads = 16, vocab = 1000, window = 64 }
-    assert.same({ "the model's shapes are left out: Megatron-LM's flags do not have windows of "
-      .. "attention" }, export({}, "megatron", windows).notes)
+    local function without(shapes, words)
+      local m = llm.model(with({ layers = 24, hidden = 512, heads = 16, vocab = 1000 }, shapes))
+      local e = export({}, "megatron", m)
+      assert.same({ "the model's shapes are left out: Megatron-LM's flags do not have " .. words },
+        e.notes)
+      assert.is_nil(e.text:find "num%-layers")
+    end
+    without({ window = 64 }, "windows of attention")
+    without({ qk_norm = 2 }, "a norm of the queries of all heads")
+    without({ layer_norms = 4 }, "layers with other than two norms")
   end)
 
   try("is flags of their documented types", function()
