@@ -26,6 +26,8 @@ static inline bool berth_i_llm_has_experts(const berth_llm_exported *e) {
 void berth_i_put_text(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);
 /** What the file does not have: a note, and a comment where the format has them. */
 void berth_i_put_note(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);
+/** Notes a plan of another framework than the one whose name begins so. */
+void berth_i_note_framework(berth_llm_exported *e, const char *name);
 /** What the framework does not have: the export fails with BERTH_EUNSUPPORTED. */
 void berth_i_refuse_export(berth_llm_exported *e, const char *format, ...) BERTH_PRINTF(2, 3);
 /** The plan and where it is for, as comments. */

@@ -40,7 +40,7 @@ static bool mentions(const berth_llm_launch *l, const char *key) {
 
 /* JSON begins with a brace; TOML has a line [section] or key = value before any flag. */
 static const berth_i_llm_format *recognised(const berth_llm_launch *l) {
-  const char *p = l->text + strspn(l->text, " \t\r\n\xef\xbb\xbf");
+  const char *p = l->text + strspn(l->text, " \t\r\n");
   if (*p == '{')
     return mentions(l, "\"distributed_type\"") || mentions(l, "\"fsdp_config\"")
                ? &berth_i_llm_format_fsdp : &berth_i_llm_format_deepspeed;
@@ -88,7 +88,11 @@ berth_status berth_llm_launch_parse(berth_ctx *ctx, const char *name, const char
   l->strange = "";
   l->len = len;
   l->name = berth_i_pool_strdup(&l->pool, name);
-  l->text = l->name ? berth_i_launch_copy(l, text, len) : NULL;
+  if (len >= 3 && strncmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+    text += 3;
+    l->len -= 3;
+  }
+  l->text = l->name ? berth_i_launch_copy(l, text, l->len) : NULL;
   berth_status st = berth_i_pool_status(&l->pool);
   if (st == BERTH_OK) st = without_refusal(l, read_file(l, format));
   if (st != BERTH_OK) {

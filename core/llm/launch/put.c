@@ -42,6 +42,13 @@ void berth_i_put_note(berth_llm_exported *e, const char *format, ...) {
   if (e->comment) berth_i_put_text(e, "%s%s\n", e->comment, line);
 }
 
+void berth_i_note_framework(berth_llm_exported *e, const char *name) {
+  const berth_option *o = berth_option_find(berth_llm_plan_option_table(), "framework");
+  const char *own = o->choices[e->p->framework]->name;
+  if (strncmp(own, name, strlen(name)) != 0)
+    berth_i_put_note(e, "the plan is one of framework %s: memory and time differ", own);
+}
+
 void berth_i_refuse_export(berth_llm_exported *e, const char *format, ...) {
   char line[300];
   if (e->st != BERTH_OK) return;

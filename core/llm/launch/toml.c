@@ -248,7 +248,6 @@ static void read_pair(toml *t, berth_i_toml_take take) {
 
 berth_status berth_i_toml_read(berth_llm_launch *l, berth_i_toml_take take) {
   toml t = { .l = l, .p = l->text, .line = 1, .st = BERTH_OK };
-  if (strncmp(t.p, "\xef\xbb\xbf", 3) == 0) t.p += 3;
   for (skip_lines(&t); *t.p && t.st == BERTH_OK; skip_lines(&t)) {
     if (*t.p == '[') read_table(&t);
     else read_pair(&t, take);

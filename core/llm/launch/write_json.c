@@ -4,9 +4,8 @@
 
 static const char *yes(bool on) { return on ? "true" : "false"; }
 
-static void note_common(berth_llm_exported *e, berth_llm_framework own) {
-  if (e->p->framework != own)
-    berth_i_put_note(e, "the plan was for another framework, whose memory is another");
+static void note_common(berth_llm_exported *e, const char *framework) {
+  berth_i_note_framework(e, framework);
   if (e->p->dropout) berth_i_put_note(e, "dropout is the model's");
   if (!e->p->flash) berth_i_put_note(e, "flash false: the kernel of attention is the model's");
 }
@@ -18,7 +17,7 @@ static void check_deepspeed(berth_llm_exported *e) {
   if (p->dtype == BERTH_LLM_FP8) berth_i_refuse_export(e, "DeepSpeed's JSON has no dtype fp8");
   if (p->cp > 1) berth_i_refuse_export(e, "DeepSpeed's JSON has no context parallelism (cp %d)",
                                        (int)p->cp);
-  note_common(e, BERTH_LLM_DEEPSPEED);
+  note_common(e, "deepspeed");
   if (p->pp > 1)
     berth_i_put_note(e, "pp %d: the model's code builds the pipeline (PipelineModule)", (int)p->pp);
   if (p->pp > 1 && p->stages)
@@ -76,7 +75,7 @@ static void check_fsdp(berth_llm_exported *e) {
     berth_i_refuse_export(e, "FSDP shards gradients with the optimiser: zero 2 or 3, not 1");
   if (p->recompute == BERTH_LLM_SELECTIVE || p->recompute_layers)
     berth_i_refuse_export(e, "fsdp_activation_checkpointing is recompute full, of all layers");
-  note_common(e, BERTH_LLM_FSDP);
+  note_common(e, "fsdp");
   if (p->offload)
     berth_i_put_note(e, "fsdp_offload_params moves weights and gradients, too: the plan has them "
                      "in GPU memory");

@@ -298,8 +298,9 @@ void berth_i_check_megatron(berth_llm_exported *e, const char *title) {
   bool runs = p->schedule == BERTH_LLM_1F1B || p->schedule == BERTH_LLM_INTERLEAVED;
   if (p->pp > 1 && !runs)
     berth_i_refuse_export(e, "%s runs pipelines as 1f1b and interleaved, not as %s", title, name);
-  if (p->framework != BERTH_LLM_MEGATRON && p->framework != BERTH_LLM_MEGATRON_2022)
-    berth_i_put_note(e, "the plan was for another framework, whose memory is another");
+  berth_i_note_framework(e, "megatron");
+  if (p->ep > 1 && p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
+    berth_i_put_note(e, "ep with tp requires sequence_parallel in Megatron-Core");
   if (p->training == BERTH_LLM_FINETUNE)
     berth_i_put_note(e, "training finetune: load a checkpoint");
 }

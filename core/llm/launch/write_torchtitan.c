@@ -132,8 +132,7 @@ static void check(berth_llm_exported *e) {
   if (p->etp > 1 && p->etp != p->tp)
     berth_i_refuse_export(e, "torchtitan has expert_tensor_parallel_degree 1 or tp, not %d",
                           (int)p->etp);
-  if (p->framework != BERTH_LLM_TORCHTITAN)
-    berth_i_put_note(e, "the plan was for another framework, whose memory is another");
+  berth_i_note_framework(e, "torchtitan");
   if (p->gradients == BERTH_LLM_GRADIENTS_BF16)
     berth_i_put_note(e, "gradients bf16: torchtitan reduces them in FP32");
   if (p->dropout) berth_i_put_note(e, "dropout: torchtitan's models have none");

@@ -401,6 +401,17 @@ describe("a launch file", function()
       :plan()))
   end)
 
+  it("may have a byte order mark, and line ends of Windows", function()
+    for text, format in pairs { ["--bf16\n--seq-length 64"] = "megatron",
+        ["run --bf16 \\\n --seq-length \\\n64 \n"] = "megatron",
+        ["[training]\n# x\nseq_len = 64\n[optimizer]\nname = 'Adam'\n"] = "torchtitan",
+        ["{\n\"bf16\": { \"enabled\": true } }"] = "deepspeed" } do
+      local l = read("\239\187\191" .. text:gsub("\n", "\r\n"))
+      assert.equal(format, l.format)
+      has({ dtype = "bf16" }, (l:plan()))
+    end
+  end)
+
   it("is beaten by options that are given", function()
     local l = read(LLAMA .. "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 "
       .. "--decoder-first-pipeline-num-layers 18 --decoder-last-pipeline-num-layers 18")
