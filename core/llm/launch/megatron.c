@@ -401,7 +401,9 @@ static void derive_kernels(berth_i_planned *p) {
   const berth_llm_launch *l = p->l;
   int backend = (int)berth_i_fact_number(l, F_ATTENTION, 0);
   bool local = berth_i_fact_number(l, F_LOCAL_IMPL, 0) == 1 && !berth_i_fact_on(l, F_FLASH);
-  berth_i_fact_id why = backend >= 3 ? F_ATTENTION : local ? F_LOCAL_IMPL : BERTH_I_NO_FACT;
+  berth_i_fact_id why = berth_i_fact_given(l, F_ATTENTION) ? F_ATTENTION
+                        : local ? F_LOCAL_IMPL : berth_i_fact_on(l, F_FLASH) ? F_FLASH
+                                                                             : BERTH_I_NO_FACT;
   berth_i_planned_set(p, "flash", backend < 3 && !local, why);
   bool masks = berth_i_fact_number(l, F_DROP_HIDDEN, 0.1) > 0
                || (!p->plan->flash && berth_i_fact_number(l, F_DROP_ATTENTION, 0.1) > 0);
