@@ -78,7 +78,8 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("fit_collective", fit) X("schedule.problem", schedule_problem) \
   X("schedule.search", schedule_search) X("llm.model", llm_model) X("llm.cluster", llm_cluster) \
   X("llm.plan", llm_plan) X("llm.memory", llm_plan) X("llm_launch:plan", llm_plan) \
-  X("llm.estimate", llm_estimate) X("llm.graph", llm_estimate)
+  X("llm.estimate", llm_estimate) X("llm.graph", llm_estimate) \
+  X("llm.calibrate", llm_calibrate)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];
 OPTIONS(DECLARE_TABLES)
 #define LIST_TABLES(function, name) { function, bl_##name##_tables },

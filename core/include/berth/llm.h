@@ -365,6 +365,51 @@ berth_status berth_llm_graph(const berth_llm *m, const berth_llm_cluster *c,
                              berth_graph **graph, berth_topology **topology,
                              berth_placement **placement);
 
+/* ---- calibration ---- */
+
+/** A step that was measured. */
+typedef struct berth_llm_measured {
+  const berth_llm *model;
+  const berth_llm_cluster *cluster;
+  berth_llm_plan plan;
+  double seconds;
+} berth_llm_measured;
+
+typedef enum berth_llm_terms {
+  BERTH_LLM_FOUR, /* products with attention; element-wise with launch; inside; across */
+  BERTH_LLM_SIX   /* each factor */
+} berth_llm_terms;
+
+typedef struct berth_llm_calibrate_options {
+  berth_llm_terms terms; /* default FOUR */
+  double shrink;         /* the mean error may grow by shrink / rows for a factor that is e times
+                            less far from that of the framework; default 0.1 */
+  berth_llm_factors start; /* what few rows stay near; 0: the framework's */
+  int64_t calls;         /* estimates of all rows for a fit; default 300 */
+} berth_llm_calibrate_options;
+berth_llm_calibrate_options berth_llm_calibrate_default(void);
+const berth_option_table *berth_llm_calibrate_option_table(void);
+
+typedef struct berth_llm_calibration {
+  berth_llm_factors factors;   /* for berth_llm_estimate_options */
+  berth_llm_factors low, high; /* how far they move when one row is left out */
+  int32_t rows;
+  double before, error;        /* mean of |estimate / measurement - 1|: as shipped; calibrated */
+  double left_out;             /* of each row by the factors of all others; NaN: one row */
+} berth_llm_calibration;
+
+/**
+ * Factors that fit measured steps, by the closed form: Nelder and Mead's simplex on the mean of
+ * |log(estimate / measurement)|. Few rows stay near the framework's factors.
+ *
+ * @return BERTH_OK; BERTH_EINVAL (no rows; seconds; frameworks that differ; a plan); BERTH_ENOMEM;
+ *         BERTH_EINTERRUPT.  O(calls x rows^2) estimates up to 40 rows, whose ranges leave each row
+ *         out; above, each fortieth part
+ */
+berth_status berth_llm_calibrate(int32_t n, const berth_llm_measured *rows,
+                                 const berth_llm_calibrate_options *opts,
+                                 berth_llm_calibration *out);
+
 /* ---- launch files ---- */
 /* What a framework is launched with, as a plan, and the way back. */
 

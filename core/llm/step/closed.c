@@ -43,7 +43,7 @@ static bool joined(const berth_llm_plan *p) {
 /* ---- the schedule ---- */
 
 static const char *generator_of(const berth_llm_plan *p) {
-  static const char *const names[] = { NULL, "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v",
+  static const char *const names[] = { NULL, "gpipe", "1f1b", "interleaved-1f1b", "zb-h1", "zb-v",
                                        "dualpipev" };
   return p->pp == 1 && joined(p) ? "1f1b" : names[p->schedule];
 }

@@ -67,7 +67,7 @@ static berth_status simulate(berth_graph *g, berth_topology *t, const berth_plac
   berth_sim_summary sum;
   berth_sim_options o = berth_sim_default(g);
   o.dispatch = BERTH_DISPATCH_PLANNED;
-  o.memory = BERTH_MEMORY_INFERENCE;
+  o.memory = BERTH_MEMORY_NONE;
   o.sequence = berth_placement_sequence(placement);
   berth_status st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
@@ -78,21 +78,11 @@ static berth_status simulate(berth_graph *g, berth_topology *t, const berth_plac
   return st;
 }
 
-static berth_status memory_of(const berth_llm *m, const berth_llm_cluster *c,
-                              const berth_llm_plan *p, berth_i_pool *pool,
-                              berth_llm_memory **out) {
-  *out = berth_i_pool_alloc(pool, (size_t)p->pp, sizeof **out);
-  berth_status st = berth_i_pool_status(pool);
-  return st == BERTH_OK ? berth_llm_memory_of(m, c, p, *out) : st;
-}
-
-static berth_status events(berth_i_llm_step *s, const berth_llm_cluster *c, double *step) {
-  berth_llm_memory *memory;
+static berth_status events(berth_i_llm_step *s, double *step) {
   berth_graph *g;
   berth_topology *t;
   berth_placement *placement;
-  berth_status st = memory_of(s->m, c, &s->p, &s->pool, &memory);
-  if (st == BERTH_OK) st = berth_i_llm_graph(s, memory, &g, &t, &placement);
+  berth_status st = berth_i_llm_graph(s, NULL, &g, &t, &placement);
   if (st != BERTH_OK) return st;
   st = simulate(g, t, placement, step);
   berth_placement_release(placement);
@@ -183,7 +173,7 @@ berth_status berth_llm_estimate_of(const berth_llm *m, const berth_llm_cluster *
   berth_status st = begin(m, c, plan, opts, &s, &e);
   if (st == BERTH_OK)
     st = opts && opts->form == BERTH_LLM_CLOSED ? berth_i_llm_closed(&s, &e.step)
-                                                : events(&s, c, &e.step);
+                                                : events(&s, &e.step);
   if (st == BERTH_OK) {
     e.fitted = s.fitted;
     rates(&s, c, &e);
@@ -193,6 +183,14 @@ berth_status berth_llm_estimate_of(const berth_llm *m, const berth_llm_cluster *
   }
   berth_i_pool_free(&s.pool);
   return st;
+}
+
+static berth_status memory_of(const berth_llm *m, const berth_llm_cluster *c,
+                              const berth_llm_plan *p, berth_i_pool *pool,
+                              berth_llm_memory **out) {
+  *out = berth_i_pool_alloc(pool, (size_t)p->pp, sizeof **out);
+  berth_status st = berth_i_pool_status(pool);
+  return st == BERTH_OK ? berth_llm_memory_of(m, c, p, *out) : st;
 }
 
 berth_status berth_llm_graph(const berth_llm *m, const berth_llm_cluster *c,

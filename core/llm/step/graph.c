@@ -2,9 +2,9 @@
  *
  * Ops are the actions of the schedule, in its order. Where data parallelism runs beside an action,
  * the action is a chain of ops, one a layer, and its collectives are communication ops that follow
- * one another as on a stream: a gather at most two layers ahead of its use, a reduction behind its
- * layer. What an F stores is a tensor that its last reader frees; what is there all the time is
- * memory of the stage's first op. */
+ * one another as on a stream: a gather while the layer before runs, a reduction behind its layer
+ * and the next gather. What an F stores is a tensor that its last reader frees; what is there all
+ * the time is memory of the stage's first op. */
 #include "step_internal.h"
 #include <berth/placement.h>
 
@@ -14,16 +14,19 @@ typedef struct made {
   const berth_i_llm_step *s;
   berth_graph_builder *b;
   int32_t *first[3], *last[3]; /* [places * micro-batches] ops of F, B, W; BERTH_NONE */
-  int32_t ops, stream;         /* stream: last communication op of the stage; BERTH_NONE */
-  int32_t stage;
+  int32_t ops, stage;
+  int32_t stream;              /* last communication op of the stage; BERTH_NONE */
+  int32_t before[2];           /* the last two ops of the stage that compute; BERTH_NONE */
+  double reduce;               /* s of the reduction that is to follow before[1]; 0: none */
   double memory;               /* bytes that the stage's next op holds all the time */
+  bool bare;                   /* times only: neither names nor memory */
 } made;
 
 static berth_status add_op(made *x, const char *name, const char *kind, double seconds,
                            uint32_t flags, int32_t *out) {
   berth_op op = berth_op_default();
-  op.name = name;
-  op.kind = kind;
+  op.name = x->bare ? NULL : name;
+  op.kind = x->bare ? NULL : kind;
   op.seconds = &seconds;
   op.pin = x->stage;
   op.flags = flags;
@@ -62,31 +65,46 @@ static double slowed(const work *w, int32_t n) {
   return t + BERTH_I_LLM_EXPOSED * fmin(t, beside);
 }
 
+/* The reduction that waits for the next gather. */
+static berth_status add_reduction(made *x) {
+  double seconds = x->reduce;
+  int32_t op;
+  char name[32];
+  x->reduce = 0;
+  if (seconds <= 0) return BERTH_OK;
+  if (!x->bare) berth_snprintf(name, sizeof name, "reduce %d", (int)x->before[1]);
+  return add_collective(x, name, "reduce", seconds, x->before[1], &op);
+}
+
+static berth_status add_piece(made *x, const work *w, int32_t i, int32_t n, int32_t *op) {
+  char name[64], label[80];
+  int32_t gathered = BERTH_NONE;
+  berth_status st = BERTH_OK;
+  if (!x->bare) {
+    if (n == 1) berth_snprintf(name, sizeof name, "%s", w->name);
+    else berth_snprintf(name, sizeof name, "%s/%d", w->name, (int)i);
+    berth_snprintf(label, sizeof label, "gather %s", name);
+  }
+  if (w->gather > 0) {
+    st = add_collective(x, label, "gather", w->gather / n, x->before[0], &gathered);
+  }
+  if (st == BERTH_OK) st = add_reduction(x);
+  if (st == BERTH_OK) st = add_op(x, name, w->kind, slowed(w, n), w->flags, op);
+  if (st == BERTH_OK) st = follow(x, gathered, *op);
+  if (st == BERTH_OK && i > 0) st = follow(x, x->before[1], *op);
+  x->before[0] = x->before[1];
+  x->before[1] = *op;
+  x->reduce = w->reduce / n;
+  return st;
+}
+
 static berth_status add_chain(made *x, const work *w, int32_t *first, int32_t *last) {
-  int32_t n = w->gather > 0 || w->reduce > 0 ? w->layers : 1, before[2] = { BERTH_NONE,
-                                                                            BERTH_NONE };
+  int32_t n = w->gather > 0 || w->reduce > 0 ? w->layers : 1;
   berth_status st = BERTH_OK;
   if (n < 1) n = 1;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-    char name[64];
-    int32_t op = BERTH_NONE, gathered = BERTH_NONE, reduced;
-    if (n == 1) berth_snprintf(name, sizeof name, "%s", w->name);
-    else berth_snprintf(name, sizeof name, "%s/%d", w->name, (int)i);
-    if (w->gather > 0) {
-      char label[80];
-      berth_snprintf(label, sizeof label, "gather %s", name);
-      st = add_collective(x, label, "gather", w->gather / n, before[i % 2], &gathered);
-    }
-    if (st == BERTH_OK) st = add_op(x, name, w->kind, slowed(w, n), w->flags, &op);
-    if (st == BERTH_OK) st = follow(x, gathered, op);
-    if (st == BERTH_OK && i > 0) st = follow(x, before[(i + 1) % 2], op);
-    if (st == BERTH_OK && w->reduce > 0) {
-      char label[80];
-      berth_snprintf(label, sizeof label, "reduce %s", name);
-      st = add_collective(x, label, "reduce", w->reduce / n, op, &reduced);
-    }
-    if (i == 0) *first = op;
-    before[i % 2] = *last = op;
+    st = add_piece(x, w, i, n, last);
+    if (i == 0) *first = *last;
   }
   return st;
 }
@@ -122,17 +140,24 @@ static void note(made *x, const berth_schedule_action *a, int32_t first, int32_t
   if (a->kind == BERTH_SCHEDULE_FULL) x->first[2][i] = first, x->last[2][i] = last;
 }
 
+static void action_name(const berth_schedule_action *a, char *name, size_t size) {
+  static const char letters[] = "FBWB";
+  berth_snprintf(name, size, "%c%d.%d", letters[a->kind], (int)a->chunk, (int)a->microbatch);
+  if (!a->overlapped) return;
+  size_t used = strlen(name);
+  berth_snprintf(name + used, size - used, " %c%d.%d", letters[a[1].kind], (int)a[1].chunk,
+                 (int)a[1].microbatch);
+}
+
 /* One action, or two that overlap. */
 static berth_status add_action(made *x, const berth_schedule_action *a, bool joined) {
   static const char *const kinds[] = { "forward", "backward", "weight", "backward" };
-  static const char letters[] = "FBWB";
   const berth_i_llm_place_cost *c = &x->s->place[a->chunk];
   char name[48];
   work w = { .name = name, .kind = kinds[a->kind], .layers = c->layers,
              .seconds = pass_seconds(&c->pass, a->kind, joined),
              .flags = a->kind == BERTH_SCHEDULE_FORWARD ? 0 : BERTH_OP_BACKWARD };
-  berth_snprintf(name, sizeof name, "%c%d.%d", letters[a->kind], (int)a->chunk,
-                 (int)a->microbatch);
+  if (!x->bare) action_name(a, name, sizeof name);
   collectives_of(x, a, joined, &w);
   if (a->overlapped) {
     work v = { .seconds = 0 };
@@ -142,9 +167,6 @@ static berth_status add_action(made *x, const berth_schedule_action *a, bool joi
     w.reduce += v.reduce;
     w.kind = "overlapped";
     w.flags = 0;
-    size_t used = strlen(name);
-    berth_snprintf(name + used, sizeof name - used, " %c%d.%d", letters[a[1].kind],
-                   (int)a[1].chunk, (int)a[1].microbatch);
   }
   int32_t first = x->ops, last = x->ops;
   berth_status st = add_chain(x, &w, &first, &last);
@@ -164,7 +186,8 @@ static berth_status add_end(made *x, int32_t before) {
     char name[48];
     int32_t op;
     if (!(ends[i].seconds > 0)) continue;
-    berth_snprintf(name, sizeof name, "%s stage %d", ends[i].kind, (int)x->stage + 1);
+    if (!x->bare)
+      berth_snprintf(name, sizeof name, "%s stage %d", ends[i].kind, (int)x->stage + 1);
     st = add_op(x, name, ends[i].kind, ends[i].seconds, BERTH_OP_UPDATE, &op);
     if (st == BERTH_OK) st = follow(x, before, op);
     if (st == BERTH_OK && x->stream != before) st = follow(x, x->stream, op);
@@ -178,16 +201,13 @@ static berth_status add_stage(made *x, const berth_schedule *made_schedule, bool
                               berth_schedule_action *a) {
   int32_t n = berth_schedule_actions(made_schedule, x->stage, a);
   berth_status st = BERTH_OK;
-  x->stream = BERTH_NONE;
+  x->stream = x->before[0] = x->before[1] = BERTH_NONE;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     st = add_action(x, &a[i], joined);
     i += a[i].overlapped != 0;
   }
-  /* the last op that computes: communication ops behind it are on the stream */
-  const berth_schedule_action *e = &a[n - 1];
-  size_t at = (size_t)e->chunk * (size_t)x->s->batches + (size_t)e->microbatch;
-  int32_t *const *last = x->last;
-  return st == BERTH_OK ? add_end(x, last[e->kind == BERTH_SCHEDULE_FULL ? 1 : e->kind][at]) : st;
+  if (st == BERTH_OK) st = add_reduction(x);
+  return st == BERTH_OK ? add_end(x, x->before[1]) : st;
 }
 
 /* ---- what passes between actions ---- */
@@ -208,10 +228,13 @@ static berth_status connect_one(made *x, int32_t place, int32_t microbatch, bool
          j = i + (size_t)s->batches;
   int32_t f = x->last[0][i], b = x->first[1][i], w = x->first[2][i];
   double freed = joined || w == x->first[1][i] ? 1 : 0.5;
-  berth_status st = pass_tensor(x, f, x->last[1][i], 0, freed * c->stored);
-  if (st == BERTH_OK && f != b && b != x->last[1][i]) st = pass_tensor(x, f, b, 0, 0);
-  if (st == BERTH_OK && freed < 1) st = pass_tensor(x, f, w, 0, 0.5 * c->stored);
-  if (st == BERTH_OK && freed < 1) st = pass_tensor(x, x->last[1][i], w, 0, 0);
+  berth_status st = BERTH_OK;
+  if (!x->bare) { /* on one stage, whose order implies what waits for what */
+    st = pass_tensor(x, f, x->last[1][i], 0, freed * c->stored);
+    if (st == BERTH_OK && f != b && b != x->last[1][i]) st = pass_tensor(x, f, b, 0, 0);
+    if (st == BERTH_OK && freed < 1) st = pass_tensor(x, f, w, 0, 0.5 * c->stored);
+    if (st == BERTH_OK && freed < 1) st = pass_tensor(x, x->last[1][i], w, 0, 0);
+  }
   if (st != BERTH_OK || place + 1 == s->n) return st;
   double bytes = c->p2p * BANDWIDTH;
   st = pass_tensor(x, f, x->first[0][j], bytes, 0);
@@ -231,7 +254,7 @@ static berth_status topology_of(const berth_i_llm_step *s, const berth_llm_memor
     char name[32];
     berth_snprintf(name, sizeof name, "stage%d", (int)i + 1);
     d.name = name;
-    d.memory = memory[i].limit;
+    if (memory) d.memory = memory[i].limit;
     st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   }
   for (int32_t i = 0; i < n && n > 1 && st == BERTH_OK; i++)
@@ -254,7 +277,7 @@ static berth_status fill(made *x, const berth_schedule *schedule, const berth_ll
                                                 sizeof *a);
   berth_status st = berth_i_pool_status(pool);
   for (x->stage = 0; x->stage < s->p.pp && st == BERTH_OK; x->stage++) {
-    x->memory = memory[x->stage].total - memory[x->stage].activations;
+    if (memory) x->memory = memory[x->stage].total - memory[x->stage].activations;
     st = add_stage(x, schedule, joined, a);
   }
   for (int32_t i = 0; i < s->n; i++)
@@ -284,7 +307,7 @@ berth_status berth_i_llm_graph(const berth_i_llm_step *s, const berth_llm_memory
                                berth_placement **placement) {
   berth_ctx *ctx = s->m->pool.ctx;
   berth_i_pool pool = berth_i_pool_empty(ctx);
-  made x = { .s = s };
+  made x = { .s = s, .bare = !memory };
   berth_schedule *schedule = NULL;
   *graph = NULL, *topology = NULL, *placement = NULL;
   berth_status st = berth_i_llm_schedule(s, &schedule);

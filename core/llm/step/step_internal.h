@@ -100,7 +100,8 @@ double berth_i_llm_exposed_dp(const berth_i_llm_place_cost *x);
 double berth_i_llm_exposed_ends(const berth_i_llm_place_cost *x);
 /** The schedule of the step's places. */
 berth_status berth_i_llm_schedule(const berth_i_llm_step *s, berth_schedule **out);
-/** The step for the event loop; berth_llm_graph(). */
+/** The step for the event loop; berth_llm_graph().
+ *  @param memory [pp] NULL: without names and memory, for its time alone */
 berth_status berth_i_llm_graph(const berth_i_llm_step *s, const berth_llm_memory *memory,
                                berth_graph **graph, berth_topology **topology,
                                berth_placement **placement);

@@ -184,6 +184,30 @@ function llm.estimate(model, cluster, plan, opts)
   return estimate.of(e, c)
 end
 
+--- Factors that fit measured steps of one framework on one cluster; few rows stay near the shipped
+-- ones.
+-- @tparam {table,...} rows each { model =, cluster =, plan =, measured = seconds }
+-- @tparam[opt] table opts terms ("four" or "six"), shrink, calls; products, ...: to stay near
+-- @treturn[1] table products, attention, elementwise, launch, inside, across: `factors` of
+--  berth.llm.estimate; rows, before, error, left_out (mean errors: as shipped, calibrated, of each
+--  row by the others), low, high (factors as far as they move when a row is left out)
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage factors = berth.llm.calibrate { { model = m, cluster = c, plan = p, measured = 12.3 } }
+function llm.calibrate(rows, opts)
+  options.expect(rows, "table", "berth.llm.calibrate: rows")
+  options.refuse(#rows == 0, "berth.llm.calibrate: no rows")
+  local list = {}
+  for i, row in ipairs(rows) do
+    local m, message, code = model_of(row.model)
+    if not m then return nil, message, code end
+    options.expect(row.measured, "number", "berth.llm.calibrate: measured of row %d", i)
+    list[i] = { m, cluster_of(row.cluster), row.plan or {}, row.measured }
+  end
+  return core.llm_calibrate(list, opts)
+end
+
 --- The step as a graph on one GPU of each stage, for berth.simulate.
 -- @tparam llm|string|table model
 -- @tparam llm_cluster|string|table cluster

@@ -78,7 +78,50 @@ static int graph(lua_State *L) {
   return st == BERTH_OK ? 3 : bl_refused(L, w.fn, st);
 }
 
-/* llm_factors(framework number): factors, { rows, error, worst } as shipped */
+const bl_table bl_llm_calibrate_tables[] = { berth_llm_calibrate_option_table, NULL };
+
+/* The row { model, cluster, plan, seconds } at index i of the array at 1. The table at `kept` keeps
+ * what its plan points to. */
+static void read_row(lua_State *L, int i, int kept, const bl_where *w, berth_llm_measured *row) {
+  lua_rawgeti(L, 1, i);
+  int at = lua_gettop(L);
+  for (int k = 1; k <= 4; k++) lua_rawgeti(L, at, k);
+  row->model = bl_check_llm(L, at + 1, w);
+  row->cluster = bl_check_llm_cluster(L, at + 2, w);
+  row->seconds = lua_tonumber(L, at + 4);
+  row->plan = berth_llm_plan_default();
+  bl_take_options(L, at + 3, w, bl_llm_plan_tables, &row->plan);
+  while (lua_gettop(L) > at + 4) lua_rawseti(L, kept, (int)lua_rawlen(L, kept) + 1);
+  lua_settop(L, at - 1);
+}
+
+/* llm_calibrate(rows, options): table; nil, message, code */
+static int calibrate(lua_State *L) {
+  BL_WHERE(w, "berth.llm.calibrate");
+  berth_llm_calibrate_options o = berth_llm_calibrate_default();
+  berth_llm_calibration c;
+  lua_settop(L, 2);
+  bl_take_options(L, 2, &w, bl_llm_calibrate_tables, &o);
+  int32_t n = (int32_t)lua_rawlen(L, 1);
+  berth_llm_measured *rows = bl_scratch(L, (size_t)n, sizeof *rows);
+  lua_newtable(L);
+  int kept = lua_gettop(L);
+  for (int32_t i = 0; i < n; i++) read_row(L, i + 1, kept, &w, &rows[i]);
+  berth_status st = berth_llm_calibrate(n, rows, &o, &c);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  push_factors(L, &c.factors);
+  bl_set_count(L, "rows", c.rows);
+  bl_set_number(L, "before", c.before);
+  bl_set_number(L, "error", c.error);
+  bl_set_finite(L, "left_out", c.left_out);
+  push_factors(L, &c.low);
+  lua_setfield(L, -2, "low");
+  push_factors(L, &c.high);
+  lua_setfield(L, -2, "high");
+  return 1;
+}
+
+/* llm_factors({ framework = name }): the shipped factors, with rows, error, worst */
 static int factors(lua_State *L) {
   BL_WHERE(w, "berth.llm.factors");
   berth_llm_plan p = berth_llm_plan_default();
@@ -94,5 +137,6 @@ static int factors(lua_State *L) {
 }
 
 const luaL_Reg bl_llm_estimate_functions[] = {
-  { "llm_estimate", estimate }, { "llm_graph", graph }, { "llm_factors", factors }, { NULL, NULL }
+  { "llm_estimate", estimate }, { "llm_graph", graph }, { "llm_factors", factors },
+  { "llm_calibrate", calibrate }, { NULL, NULL }
 };

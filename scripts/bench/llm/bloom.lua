@@ -20,6 +20,8 @@ local SMALL = { [389] = true, [427] = true }            -- 8 layers, 32 heads
 local SWAPPED = { [669] = true, [670] = true }          -- seconds and TFLOP/s
 local DP = { [648] = 4, [658] = 1, [659] = 1, [660] = 1 } -- what the number of machines leaves
 local DOUBTFUL = { [634] = "memory doubtful: more than with twice its micro-batch" }
+-- Far slower than the same plans with half or twice the micro-batch, or other heads.
+local UNUSUAL = { [760] = true, [830] = true }
 local NEW_FLOP_FROM = 590 -- TFLOP/s by the papers' formula; before, 8 FLOP a parameter and token
 local TUNED_FROM = 764    -- PCIe and NUMA of the machines were improved
 local BF16_FROM = 894     -- FP32 accumulation of gradients; embedding and head count as layers
@@ -63,7 +65,7 @@ local function plan_of(r, line, layers, degrees)
     zero = tonumber(r.ZS) or 1, dtype = late and "bf16" or "fp16",
     gradients = late and "fp32" or "bf16",
     embedding_as_layer = late and (layers + 2) % degrees.pp == 0,
-    overlap_grad = "off" }
+    overlap_grad = "off" } -- behind the last micro-batch
   p.global_batch = batch - batch % (p.dp * p.micro_batch)
   return p
 end
@@ -101,6 +103,7 @@ function bloom.read(r)
   if not (layers and dp) then return nil, "no plan given" end
   local model = model_of(r, line, layers)
   local plan = plan_of(r, line, layers, { tp = tp, pp = pp, dp = dp, mbs = mbs })
+  if plan.global_batch == 0 then return nil, "a batch below dp x micro-batch" end
   local measured = seconds_of(r, line, model, gpus_of(plan))
   local memory, no_memory = memory_of(r, line)
   return { model = model, plan = plan, measured = measured, memory = memory,
@@ -110,7 +113,8 @@ function bloom.read(r)
       nic = "12.5 GB/s" },
     line = line,
     group = { gpu = "A100", model = ("%d x %d"):format(layers, model.hidden),
-      oom = r.Mem == "OOM" or nil, tflops = tonumber(r.TFLOPs), size = size_of(r),
+      oom = r.Mem == "OOM" or nil, unusual = UNUSUAL[line], tflops = tonumber(r.TFLOPs),
+      size = size_of(r),
       era = line >= BF16_FROM and "bf16" or line >= TUNED_FROM and "tuned" or "first" } }
 end
 

@@ -107,6 +107,11 @@ local function plan_of(r, model, name, dtype)
   return p
 end
 
+-- Rows that drop tokens, and a release with a known regression.
+local function unusual(r, name, remark)
+  return remark == "tokendrop" or name == "GPT OSS 120B" and r.nemo_container == "26.06.01"
+end
+
 -- "DGX-GB200" -> "GB200"
 local function gpu_of(r) return (r.system:gsub("^DGX%-", "")) end
 
@@ -132,6 +137,7 @@ function bridge.read(r)
     measured = p.global_batch * p.seq / (tonumber(r.gpus) * tonumber(r.tokens_per_s_per_gpu)),
     group = { gpu = gpu, model = name, precision = precision, release = r.nemo_container,
       kind = model.experts and "moe" or "dense", training = p.training, remark = remark,
+      unusual = unusual(r, name, remark),
       fsdp = number(r.fsdp, 0), tflops = tonumber(r.model_tflops_per_gpu),
       offloaded_layers = p.training == "pretrain" and OFFLOADED[key .. precision] or nil } }
 end

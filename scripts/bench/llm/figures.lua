@@ -52,12 +52,12 @@ local function reader(unit)
   end
 end
 
-figures.bytes = { name = "korthikanti2022_memory_fig1_GiB.csv", read = reader(GIB),
+figures.bytes = { formulas = true, name = "korthikanti2022_memory_fig1_GiB.csv", read = reader(GIB),
   expand = expander { { "params_and_optimizer_GiB", "none", "states" },
     { "activations_none_GiB", "none", "activations" },
     { "activations_seqpar_selective_GiB", "seqpar_selective", "activations" } } }
 
-figures.shares = { name = "korthikanti2022_activation_memory_fig7_percent.csv",
+figures.shares = { formulas = true, name = "korthikanti2022_activation_memory_fig7_percent.csv",
   read = reader(0.01), expand = expander { { "seqpar", "seqpar", "share" },
     { "selective", "selective", "share" }, { "seqpar_selective", "seqpar_selective", "share" },
     { "full", "full", "share" } } }

@@ -9,11 +9,11 @@ local function gpt(layers, hidden, heads, vocab, seq)
     norm_bias = true }
 end
 
--- What all have in common: FP16, no flash attention, nothing overlapped, states not sharded.
+-- What all have in common: FP16, no flash attention, states not sharded. Gradients are reduced in
+-- FP16. The framework overlaps nothing.
 local function plan(p)
-  p.framework, p.dtype, p.zero = "megatron-2022", "fp16", 0
-  p.flash, p.dropout = false, true
-  p.sequence_parallel = p.sequence_parallel or "off"
+  p.framework, p.dtype, p.zero, p.gradients = "megatron-2022", "fp16", 0, "bf16"
+  p.flash, p.dropout, p.sequence_parallel = false, true, "off"
   return p
 end
 
@@ -57,6 +57,7 @@ end
 local function korthikanti(r)
   local p = shared_plan(r)
   p.recompute = r.recompute == "attn_only" and "selective" or "full"
+  p.gradients = "fp32" -- 18 bytes a parameter in the paper's figure 1
   p.sequence_parallel = r.tp_comm == "rs_ag" and "on" or "off"
   local model = gpt(tonumber(r.layers), tonumber(r.hidden), tonumber(r.heads), 51200, p.seq)
   model.ffn = tonumber(r.ffn)

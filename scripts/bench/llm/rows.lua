@@ -28,7 +28,8 @@ end
 
 local function add(file, reader, cells)
   file.total = file.total + 1
-  local row, why = reader.read(cells)
+  local fine, row, why = pcall(reader.read, cells)
+  if not fine then row, why = nil, "cells that are no numbers" end
   if not row then
     file.left[why] = (file.left[why] or 0) + 1
     return

@@ -11,11 +11,14 @@ local SEQ = "seq (8192 where the page gives none: assumed)"
 
 local function degree(text, key) return tonumber(text:match(key .. "(%d+)")) or 1 end
 
--- As many micro-batches as stages: the framework's default.
+-- As many micro-batches as stages: the framework's default. Asynchronous tensor parallelism where
+-- it is named, and with pipelines.
 local function plan_of(r, text)
   local batch, pp = tonumber(r.local_bs), degree(text, "pp")
   local dp, chunks = degree(text, "fsdp"), text:find "[Ii]nterleaved" and 2 or 1
-  return { tp = degree(text, "tp"), cp = degree(text, "cp"), pp = pp, dp = dp, vp = chunks,
+  local tp = degree(text, "tp")
+  local async = tp > 1 and (pp > 1 or text:lower():find "async") and "on" or nil
+  return { tp = tp, overlap_tp = async, cp = degree(text, "cp"), pp = pp, dp = dp, vp = chunks,
     seq = tonumber(r[SEQ] or r.seq), micro_batch = math.max(1, math.floor(batch / pp)),
     global_batch = tonumber(r.gbs) or batch * dp, recompute = r.recompute, dtype = r.precision,
     framework = "torchtitan" }
@@ -31,7 +34,7 @@ function torchtitan.read(r)
   return { model = model, cluster = { gpu = "H100-96GB", gpus = gpus }, plan = p,
     measured = rate and p.global_batch * p.seq / (gpus * rate), no_time = "no time given",
     memory = gib and gib * 2 ^ 30, no_memory = "no memory given",
-    group = { gpu = "H100-96GB", model = r.model, text = text, async_tp = text:find "async" ~= nil,
+    group = { gpu = "H100-96GB", model = r.model, text = text,
       -- the tables of several degrees compile without saying so
       compile = compiled or p.tp * p.pp * p.cp > 1 or p.dtype == "fp8" } }
 end

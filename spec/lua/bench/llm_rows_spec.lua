@@ -3,6 +3,7 @@
 package.path = "scripts/bench/?.lua;" .. package.path
 local berth = require "berth"
 local bloom = require "llm.bloom"
+local csv_files = require "support.csv_files"
 local rows = require "llm.rows"
 local shared = require "support.shared"
 
@@ -32,6 +33,7 @@ describe("measured rows", function()
       local file = file_of(reader.name)
       if not file then return pending("no " .. reader.name) end
       assert.equal(file.total, #file.rows + sum(file.left))
+      assert.is_nil(file.left["cells that are no numbers"])
       for _, row in ipairs(file.rows) do
         local p = assert(berth.llm.plan(row.model, row.cluster, row.plan))
         assert.equal(0, micro_batches(p) % 1)
@@ -122,20 +124,9 @@ end)
 
 -- ---- forms of rows that the given half lacks ----------------------------------------------------
 
-local function written(name, text)
-  local dir = os.tmpname()
-  os.remove(dir)
-  assert(os.execute("mkdir " .. dir))
-  local out = assert(io.open(dir .. "/" .. name, "w"))
-  out:write(text)
-  out:close()
-  return dir
-end
-
 local function read(name, text)
-  local dir = written(name, text)
-  local file = assert(rows.read(dir, name))
-  os.execute("rm -r " .. dir)
+  local file
+  csv_files.with({ [name] = text }, function(dir) file = assert(rows.read(dir, name)) end)
   return file
 end
 
@@ -193,8 +184,10 @@ describe("a reader", function()
       .. PREQUEL .. "905,,4,4,12,2,,150.0,,24,,,,,\n"
       .. PREQUEL .. "455,,4,4,12,2,,150.0,,24,,,,,\n"
       .. PREQUEL .. "300,,4,4,12,2,,150.0,,24,,,,,\n"
-      .. "gpt2.md,99,18B,1,,8,,,,,,,,,,\n")
-    assert.same({ ["no plan given"] = 1, ["no shape known"] = 1, ["V100 cluster"] = 1 }, file.left)
+      .. PREQUEL .. "868,182B,8,4,12,2,,,8,48,60,,,,\n"
+      .. "gpt2.md,99,18B,1,,8,,,,,,,,,,\n" .. PREQUEL .. "x,182B,8,4,12,2,,,8,48,60,,,,\n")
+    assert.same({ ["no plan given"] = 1, ["no shape known"] = 1, ["V100 cluster"] = 1,
+      ["a batch below dp x micro-batch"] = 1, ["cells that are no numbers"] = 1 }, file.left)
     local r = file.rows
     assert.same({ 4, 320 }, { r[1].plan.dp, r[1].cluster.gpus })
     assert.equal(121.48, r[2].measured)
@@ -226,6 +219,23 @@ describe("a reader", function()
     local flop = 96 * 512 * 2048 * 30 * 3072 ^ 2
       * (1 + 2048 / (6 * 3072) + 51200 / (16 * 30 * 3072))
     assert.near(flop / (64 * 138e12), n[1].measured, 1e-9)
+  end)
+
+  it("takes degrees, schedules and asynchronous transfers from torchtitan's words", function()
+    local file = read("torchtitan_h100.csv", "model,gpus,parallelism,"
+      .. "seq (8192 where the page gives none: assumed),local_bs,gbs,recompute,precision,"
+      .. "tokens_per_s_per_gpu,memory_GiB_max\n"
+      .. "405B,512,fsdp8tp8pp8 Interleaved 1F1B,8192,32,256,full,fp8,128,80.1\n"
+      .. "70B,256,fsdp32tp8+asyncTP,8192,16,,full,fp8,876,67.6\n"
+      .. "70B,256,fsdp32tp8,8192,16,512,full,fp8,829,\n8B,8,fsdp8,8192,,,none,bf16,1,1\n")
+    local a, b, c = file.rows[1].plan, file.rows[2].plan, file.rows[3].plan
+    assert.same({ 8, 8, 8, 2, 4, 256 }, { a.dp, a.tp, a.pp, a.vp, a.micro_batch, a.global_batch })
+    assert.same({ "on", "on" }, { a.overlap_tp, b.overlap_tp })
+    assert.is_nil(c.overlap_tp)
+    assert.same({ 512, 512 }, { b.global_batch, c.global_batch })
+    assert.equal("no memory given", file.rows[3].no_memory)
+    assert.is_nil(file.rows[3].memory)
+    assert.same({ ["no batch given"] = 1 }, file.left)
   end)
 
   it("takes a row from each column of the figures of memory", function()
