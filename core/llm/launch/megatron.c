@@ -273,17 +273,9 @@ static berth_status read(berth_llm_launch *l) {
 
 /* ---- the model ---- */
 
-/* "([0]*3+[1]*58)" and numbers: which layers have experts. Fills dense_layers and moe_every. */
-static bool read_frequency(berth_llm_launch *l) {
-  const char *p = l->fact[F_MOE_FREQUENCY].text;
-  int32_t layers = l->shapes.layers, at = 0, dense = 0;
-  bool moe = false;
-  if (p[strspn(p, "0123456789")] == '\0' && *p && strlen(p) < 6) {
-    int32_t every = 0;
-    for (; *p; p++) every = 10 * every + (*p - '0');
-    l->shapes.moe_every = every;
-    return every > 0 && layers % every == 0;
-  }
+/* "([0]*3+[1]*58)": whether each layer has experts.  @return false: it is of another form */
+static bool read_layers(const char *p, uint8_t *moe, int32_t layers) {
+  int32_t at = 0;
   for (p += strspn(p, "( '\""); *p == '['; p += strspn(p, "+ )'\"")) {
     int32_t digits[64], n = 0, times = 1;
     for (p++; (*p == '0' || *p == '1') && n < 64; p += strspn(p, ", ")) digits[n++] = *p++ - '0';
@@ -294,14 +286,42 @@ static bool read_frequency(berth_llm_launch *l) {
       for (times = 0; *p >= '0' && *p <= '9' && times < 100000; p++)
         times = 10 * times + (*p - '0');
     }
-    for (int32_t k = 0; k < times * n && at <= layers; k++, at++) {
-      if (digits[k % n] == 0 && moe) return false;
-      moe |= digits[k % n] != 0;
-      dense += !moe;
-    }
+    if (at + (int64_t)times * n > layers) return false;
+    for (int32_t k = 0; k < times * n; k++) moe[at++] = (uint8_t)digits[k % n];
   }
-  l->shapes.dense_layers = dense;
-  return *p == '\0' && at == layers && moe;
+  return *p == '\0' && at == layers;
+}
+
+/* Do the layers that have experts follow from these two shapes? */
+static bool follows(const uint8_t *moe, int32_t layers, int32_t dense, int32_t every) {
+  for (int32_t i = 0; i < layers; i++)
+    if (moe[i] != (i >= dense && (i + 1) % every == 0)) return false;
+  return true;
+}
+
+/* Fills dense_layers and moe_every: of a list, or of a number k, for layers 1, k + 1, ... */
+static bool read_frequency(berth_llm_launch *l) {
+  const char *p = l->fact[F_MOE_FREQUENCY].text;
+  int32_t layers = l->shapes.layers, every = 0, dense = 0;
+  if (p[strspn(p, "0123456789")] == '\0' && *p && strlen(p) < 6) {
+    for (; *p; p++) every = 10 * every + (*p - '0');
+    l->shapes.moe_every = every;
+    if (every > 1)
+      berth_i_launch_note(l, "line %d: --moe-layer-freq %d: layers %d, %d, ... have experts here, "
+                          "not 1, %d, ...", (int)l->fact[F_MOE_FREQUENCY].line, (int)every,
+                          (int)every, (int)(2 * every), (int)(every + 1));
+    return every > 0 && layers % every == 0;
+  }
+  uint8_t *moe = berth_i_pool_zalloc(&l->pool, (size_t)layers + 1, 1);
+  if (!moe || !read_layers(p, moe, layers)) return false;
+  while (dense < layers && !moe[dense]) dense++;
+  for (every = 1; every <= layers; every++) {
+    l->shapes.dense_layers = every == 1 ? dense : 0;
+    l->shapes.moe_every = every;
+    if (dense < layers && follows(moe, layers, l->shapes.dense_layers, every)) return true;
+    if (every > 1 && every > dense + 1) return false;
+  }
+  return false;
 }
 
 static void shape_attention(berth_llm_launch *l, berth_llm_shapes *s) {

@@ -300,7 +300,7 @@ void berth_i_check_megatron(berth_llm_exported *e, const char *title) {
     berth_i_refuse_export(e, "%s runs pipelines as 1f1b and interleaved, not as %s", title, name);
   berth_i_note_framework(e, "megatron");
   if (p->ep > 1 && p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
-    berth_i_put_note(e, "ep with tp requires sequence_parallel in Megatron-Core");
+    berth_i_refuse_export(e, "%s requires sequence_parallel for ep with tp", title);
   if (p->training == BERTH_LLM_FINETUNE)
     berth_i_put_note(e, "training finetune: load a checkpoint");
 }

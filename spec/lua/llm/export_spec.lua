@@ -119,7 +119,9 @@ describe("an export to Megatron-LM", function()
   end)
 
   it("has the model's shapes", function()
-    for _, m in ipairs { dense, moe, latent, gpt } do
+    local second = llm.model { layers = 24, hidden = 512, heads = 16, ffn = 2048, vocab = 1000,
+      experts = 8, top = 2, expert_ffn = 64, moe_every = 2 }
+    for _, m in ipairs { dense, moe, latent, gpt, second } do
       local _, l = again(export({ tp = 2 }, "megatron", m), m, "64xH100")
       local same_model = assert(l:model())
       assert.equal(m.parameters, same_model.parameters)
@@ -181,6 +183,8 @@ describe("an export to Megatron-LM", function()
       "Megatron-LM runs pipelines as 1f1b and interleaved, not as zb-v")
     refused({ pp = 4, schedule = "gpipe" }, "bridge",
       "Megatron-Bridge runs pipelines as 1f1b and interleaved, not as gpipe")
+    refused({ tp = 2, ep = 2, sequence_parallel = "off" }, "megatron",
+      "Megatron-LM requires sequence_parallel for ep with tp", moe)
     refused({ training = "lora" }, "megatron", "training lora: adapters are in the code of a "
       .. "fine-tuning library, not in files of Megatron-LM")
   end)

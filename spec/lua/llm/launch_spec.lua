@@ -89,6 +89,8 @@ describe("flags of Megatron-LM", function()
     assert.is_nil(m)
     assert.equal("unsupported", code)
     assert.equal("launch: --vocab-size is not given: the tokenizer has it", message)
+    contains(read(LLAMA .. "--num-experts 4 --moe-layer-freq 2").notes,
+      "line 4: --moe-layer-freq 2: layers 2, 4, ... have experts here, not 1, 3, ...")
     assert.matches("neither begin behind dense ones", read(LLAMA
       .. "--num-experts 4 --moe-layer-freq [1]*4+[0]*76").no_model)
     assert.matches("are not supported", read(LLAMA .. "--hybrid-override-pattern M-M*").no_model)
