@@ -1,5 +1,4 @@
 --- The option --launch of berth llm: a plan, and often a model, from a launch file.
-local args = require "berth.cli.args"
 local berth = require "berth"
 local base = require "berth.base.options"
 local core = require "berth.core"
@@ -12,24 +11,23 @@ local launch = {}
 launch.option = { name = "launch", kind = "string", value = "FILE",
   text = "a launch file of a framework, as a plan: docs/launch.md; other options beat it" }
 
---- Model, cluster, and the options of a plan with those of the file.
+--- Model and options of the plan, with those of a file.
+-- @tparam string command for messages
 -- @tparam string|nil path of the config.json
--- @tparam table given of the command line: launch, gpus
+-- @tparam string|nil file of --launch
+-- @tparam llm_cluster c
 -- @tparam table plan options that are given
 -- @treturn llm m
 -- @treturn llm_cluster c
 -- @treturn table plan
 -- @treturn table|nil found: file (berth.llm.launch), source (by option), notes
-function launch.read(path, given, plan)
-  local l = given.launch and fail.need(berth.llm.launch(given.launch))
-  fail.refuse(not path and not l, "llm: a config.json, or its folder, is needed")
+function launch.read(command, path, file, c, plan)
+  local l = file and fail.need(berth.llm.launch(file))
+  fail.refuse(not path and not l, "%s: a config.json, or its folder, is needed", command)
+  fail.refuse(not path and l.no_model, "%s: has no model (%s): give its config.json", file,
+    l and l.no_model)
   local m
-  if path then m = fail.need(berth.llm.model(model.path(path)))
-  else
-    fail.refuse(l.no_model, "%s: has no model (%s): give its config.json", given.launch, l.no_model)
-    m = fail.need(l:model())
-  end
-  local c = fail.need(berth.llm.cluster(given.gpus))
+  if path then m = fail.need(berth.llm.model(model.path(path))) else m = fail.need(l:model()) end
   if not l then return m, c, plan end
   local merged, source = l:plan(plan, c.gpus, m.layers)
   fail.need(merged, source)
@@ -68,19 +66,17 @@ end
 --- Lines of text.
 function launch.lines(found, plan)
   if not found then return {} end
-  local out = args.wrap(("launch: %s: %s"):format(tostring(found.file), parts(found, plan, false)),
-    100)
+  local out = { ("launch: %s: %s"):format(tostring(found.file), parts(found, plan, false)) }
   local defaults = parts(found, plan, true)
   if defaults ~= "" then
-    for _, line in ipairs(args.wrap(("by default of %s: %s"):format(found.file.format, defaults),
-      100)) do out[#out + 1] = line end
+    out[2] = ("by default of %s: %s"):format(found.file.format, defaults)
   end
   return out
 end
 
---- Appends the member "launch" to those of a document.
-function launch.add_members(members, found)
-  if not found then return end
+--- Members of JSON documents.
+function launch.members(found)
+  if not found then return {} end
   local source = {}
   for _, o in ipairs(base.described "llm.plan") do
     local from = found.source[o.key]
@@ -89,8 +85,8 @@ function launch.add_members(members, found)
     end
   end
   local l = found.file
-  members[#members + 1] = { "launch", json.object { { "file", l.name }, { "format", l.format },
-    { "settings", l.settings }, { "sources", source }, { "notes", found.notes } } }
+  return { { "launch", json.object { { "file", l.name }, { "format", l.format },
+    { "settings", l.settings }, { "sources", source }, { "notes", found.notes } } } }
 end
 
 return launch
