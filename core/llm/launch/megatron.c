@@ -472,12 +472,12 @@ static void derive_overlap(berth_i_planned *p) {
 
 /* ---- the split of the layers ---- */
 
-static berth_status need_layers(const berth_i_planned *p, berth_i_fact_id id, bool *known) {
-  *known = p->layers > 0;
-  if (!*known)
-    berth_i_launch_note(p->l, "line %d: %s: left open, since the number of layers is not known",
-                        (int)p->l->fact[id].line, p->l->fact[id].name);
-  return BERTH_OK;
+/* Is the number of layers known? Else what needs it is left open. */
+static bool knows_layers(const berth_i_planned *p, berth_i_fact_id id) {
+  if (p->layers > 0) return true;
+  berth_i_launch_note(p->l, "line %d: %s: left open, since the number of layers is not known",
+                      (int)p->l->fact[id].line, p->l->fact[id].name);
+  return false;
 }
 
 static berth_status derive_layout(berth_i_planned *p) {
@@ -511,9 +511,7 @@ static int32_t extra_of(const berth_llm_launch *l) {
 
 static berth_status derive_chunks(berth_i_planned *p) {
   const berth_llm_launch *l = p->l;
-  bool known;
-  berth_status st = need_layers(p, F_CHUNK_LAYERS, &known);
-  if (st != BERTH_OK || !known) return st;
+  if (!knows_layers(p, F_CHUNK_LAYERS)) return BERTH_OK;
   int32_t all = p->layers + extra_of(l), k = (int32_t)l->fact[F_CHUNK_LAYERS].number;
   if (all % p->plan->pp || all / p->plan->pp % k)
     return berth_i_fact_fail(l, F_CHUNK_LAYERS, "%d layers of pp %d stages are no chunks of %d",
@@ -535,9 +533,7 @@ static berth_status derive_ends(berth_i_planned *p) {
   int32_t last = (int32_t)berth_i_fact_number(l, F_LAST_LAYERS, -1);
   berth_i_fact_id id = first >= 0 ? F_FIRST_LAYERS : F_LAST_LAYERS;
   int32_t pp = p->plan->pp, vp = p->plan->vp ? p->plan->vp : 1;
-  bool known;
-  berth_status st = need_layers(p, id, &known);
-  if (st != BERTH_OK || !known) return st;
+  if (!knows_layers(p, id)) return BERTH_OK;
   int32_t ends = (first >= 0) + (last >= 0), rest = p->layers;
   if (first > 0) rest -= first;
   if (last > 0) rest -= last;
@@ -569,9 +565,7 @@ static berth_status derive_extra(berth_i_planned *p) {
     berth_i_planned_set(p, "embedding_as_layer", 1, id);
     return BERTH_OK;
   }
-  bool known;
-  berth_status st = need_layers(p, id, &known);
-  if (st != BERTH_OK || !known) return st;
+  if (!knows_layers(p, id)) return BERTH_OK;
   if ((p->layers + 1) % n)
     return berth_i_fact_fail(l, id, "%d layers and one more are no multiple of %d chunks",
                              (int)p->layers, (int)n);
