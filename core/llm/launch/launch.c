@@ -56,6 +56,11 @@ static const berth_i_llm_format *recognised(const berth_llm_launch *l) {
   return *p ? &berth_i_llm_format_torchtitan : &berth_i_llm_format_megatron;
 }
 
+static bool ends_as_yaml(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
 static berth_status read_file(berth_llm_launch *l, const char *format) {
   berth_status st = check_text(l);
   if (st != BERTH_OK) return st;
@@ -64,8 +69,9 @@ static berth_status read_file(berth_llm_launch *l, const char *format) {
     return berth_i_fail(l->pool.ctx, BERTH_EINVAL, "format \"%s\" is none that is read", format);
   if ((st = l->format->read(l)) != BERTH_OK) return st;
   if (l->settings == 0)
-    return berth_i_fail(l->pool.ctx, BERTH_EPARSE, "%s: has no setting of %s that a plan has",
-                        l->name, l->format->about.title);
+    return berth_i_fail(l->pool.ctx, BERTH_EPARSE, "%s: has no setting of %s that a plan has%s",
+                        l->name, l->format->about.title, ends_as_yaml(l->name)
+                        ? "; YAML is not read: accelerate takes JSON, too" : "");
   if (*l->strange) berth_i_launch_note(l, "not known, and passed over: %s", l->strange);
   l->no_model = "a file of this format does not say the model's shapes";
   berth_i_facts_to_shapes(l);

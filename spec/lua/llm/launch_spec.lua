@@ -161,6 +161,8 @@ describe("flags of Megatron-LM", function()
     refused("--bf16=1", "launch:1: --bf16 1: takes no value")
     refused("--hidden-dropout x", "launch:1: --hidden-dropout x: is not a number")
     refused("--lr 3", "launch: has no setting of Megatron-LM that a plan has")
+    refused("mixed_precision: bf16", "a.yaml: has no setting of Megatron-LM that a plan has; YAML "
+      .. "is not read: accelerate takes JSON, too", "a.yaml")
     refused("a\1", "launch:1: character 1 is not of a text")
   end)
 
