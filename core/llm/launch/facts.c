@@ -40,8 +40,8 @@ static berth_status fail_at(const berth_llm_launch *l, int32_t line, const char 
   char why[240], text[80];
   berth_vsnprintf(why, sizeof why, reason, args);
   shown(value, text, sizeof text);
-  return berth_i_fail(l->pool.ctx, BERTH_EPARSE, "%s:%d: %s %s: %s", l->name, (int)line, setting,
-                      text, why);
+  return berth_i_fail(l->pool.ctx, BERTH_EPARSE, "%s:%d: %s%s%s: %s", l->name, (int)line, setting,
+                      *text ? " " : "", text, why);
 }
 
 berth_status berth_i_launch_fail(const berth_llm_launch *l, int32_t line, const char *setting,

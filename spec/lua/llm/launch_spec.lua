@@ -146,7 +146,7 @@ describe("flags of Megatron-LM", function()
     wrong("--decoder-first-pipeline-num-layers 21", "launch:4: "
       .. "--decoder-first-pipeline-num-layers 21: the other 59 of 80 layers are not the same on "
       .. "each of 3 stages")
-    wrong("--fp16", "launch:4: --fp16 : contradicts --bf16")
+    wrong("--fp16", "launch:4: --fp16: contradicts --bf16")
     wrong("--recompute-granularity full --recompute-num-layers 2",
       "launch:4: --recompute-num-layers 2: requires --recompute-method")
   end)
@@ -157,7 +157,7 @@ describe("flags of Megatron-LM", function()
       "launch:1: --tensor-model-parallel-size 0: is not from 1 to 1048576")
     refused("--recompute-granularity most",
       "launch:1: --recompute-granularity most: is none of: selective, full")
-    refused("--seq-length --bf16", "launch:1: --seq-length : has no value")
+    refused("--seq-length --bf16", "launch:1: --seq-length: has no value")
     refused("--bf16=1", "launch:1: --bf16 1: takes no value")
     refused("--hidden-dropout x", "launch:1: --hidden-dropout x: is not a number")
     refused("--lr 3", "launch: has no setting of Megatron-LM that a plan has")
