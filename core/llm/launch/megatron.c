@@ -396,8 +396,9 @@ static void derive_zero(berth_i_planned *p) {
   if (fsdp) berth_i_planned_set(p, "zero", l->fact[F_STRATEGY].number, F_STRATEGY);
   if (berth_i_fact_on(l, F_DISTRIBUTED)) berth_i_planned_set(p, "zero", 1, F_DISTRIBUTED);
   berth_i_planned_set(p, "zero", 0, BERTH_I_NO_FACT);
-  if (berth_i_fact_on(l, F_NO_RESHARD) && p->plan->zero == 3)
-    berth_i_planned_set(p, "reshard", BERTH_LLM_OFF, F_NO_RESHARD);
+  bool keeps = berth_i_fact_on(l, F_NO_RESHARD);
+  if (p->plan->zero == 3)
+    berth_i_planned_switch(p, "reshard", !keeps, keeps ? F_NO_RESHARD : BERTH_I_NO_FACT);
 }
 
 static berth_status derive_recompute(berth_i_planned *p) {

@@ -17,6 +17,8 @@ static void check_deepspeed(berth_llm_exported *e) {
   if (p->dtype == BERTH_LLM_FP8) berth_i_refuse_export(e, "DeepSpeed's JSON has no dtype fp8");
   if (p->cp > 1) berth_i_refuse_export(e, "DeepSpeed's JSON has no context parallelism (cp %d)",
                                        (int)p->cp);
+  if (p->vp > 1 || (p->pp > 1 && p->schedule != BERTH_LLM_1F1B))
+    berth_i_refuse_export(e, "DeepSpeed runs pipelines as 1f1b, with a chunk a stage");
   note_common(e, "deepspeed");
   if (p->pp > 1)
     berth_i_put_note(e, "pp %d: the model's code builds the pipeline (PipelineModule)", (int)p->pp);
@@ -64,15 +66,17 @@ static void check_fsdp(berth_llm_exported *e) {
   static const struct { const char *key; size_t offset; } one[] = {
     { "tp", offsetof(berth_llm_plan, tp) }, { "cp", offsetof(berth_llm_plan, cp) },
     { "pp", offsetof(berth_llm_plan, pp) }, { "ep", offsetof(berth_llm_plan, ep) },
-    { "etp", offsetof(berth_llm_plan, etp) }
+    { "etp", offsetof(berth_llm_plan, etp) }, { "vp", offsetof(berth_llm_plan, vp) }
   };
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 6; i++) {
     int32_t n = *(const int32_t *)((const char *)p + one[i].offset);
     if (n > 1) berth_i_refuse_export(e, "FSDP alone has no %s %d: torchtitan has it", one[i].key,
                                      (int)n);
   }
   if (p->zero == 1)
     berth_i_refuse_export(e, "FSDP shards gradients with the optimiser: zero 2 or 3, not 1");
+  if (p->zero == 0 && p->offload)
+    berth_i_refuse_export(e, "accelerate offloads with FSDP alone: zero 2 or 3, not 0");
   if (p->recompute == BERTH_LLM_SELECTIVE || p->recompute_layers)
     berth_i_refuse_export(e, "fsdp_activation_checkpointing is recompute full, of all layers");
   note_common(e, "fsdp");

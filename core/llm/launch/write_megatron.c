@@ -298,6 +298,9 @@ void berth_i_check_megatron(berth_llm_exported *e, const char *title) {
   bool runs = p->schedule == BERTH_LLM_1F1B || p->schedule == BERTH_LLM_INTERLEAVED;
   if (p->pp > 1 && !runs)
     berth_i_refuse_export(e, "%s runs pipelines as 1f1b and interleaved, not as %s", title, name);
+  if (p->pp == 1 && p->vp > 1)
+    berth_i_refuse_export(e, "%s has several chunks (vp %d) with a pipeline alone", title,
+                          (int)p->vp);
   berth_i_note_framework(e, "megatron");
   if (p->ep > 1 && p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_refuse_export(e, "%s requires sequence_parallel for ep with tp", title);

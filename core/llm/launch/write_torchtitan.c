@@ -122,8 +122,15 @@ static void check(berth_llm_exported *e) {
   if (p->zero == 1 || p->zero == 2)
     berth_i_refuse_export(e, "torchtitan shards weights, gradients and optimiser states together "
                           "(zero 3) or nothing (zero 0), not as zero %d", (int)p->zero);
+  if (p->zero == 3 && p->dp * p->cp == 1)
+    berth_i_refuse_export(e, "torchtitan shards over dp and cp, which are 1: zero 0, not 3");
+  if (p->zero == 0 && p->cp > 1)
+    berth_i_refuse_export(e, "torchtitan shards weights over context parallelism (zero 3), too");
   if (p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_refuse_export(e, "torchtitan's tensor parallelism always has sequence_parallel");
+  if (p->pp == 1 && p->vp > 1)
+    berth_i_refuse_export(e, "torchtitan has several chunks (vp %d) with a pipeline alone",
+                          (int)p->vp);
   if (p->dtype == BERTH_LLM_FP16) berth_i_refuse_export(e, "torchtitan has no dtype fp16");
   if (p->optimizer != BERTH_LLM_ADAM) berth_i_refuse_export(e, "torchtitan has no optimizer sgd");
   if (p->recompute_layers)

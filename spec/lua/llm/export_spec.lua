@@ -69,6 +69,7 @@ end
 
 -- Two plans need the same memory and the same time.
 local function same(model, cluster, p, q)
+  assert(q)
   local a, b = llm.memory(model, cluster, p), llm.memory(model, cluster, q)
   for s = 1, #a do assert.same(a[s], b[s]) end
   assert.equal(llm.estimate(model, cluster, p, { form = "closed" }).step,
@@ -275,6 +276,8 @@ describe("an export to DeepSpeed", function()
       "recompute: the model's code begins it (gradient_checkpointing of Hugging Face's trainer)",
       "the sequence of 2048 tokens and the learning rate are the training script's" }, e.notes)
     refused(with(zero, { dtype = "fp8" }), "deepspeed", "DeepSpeed's JSON has no dtype fp8")
+    refused(with(zero, { pp = 4, schedule = "gpipe" }), "deepspeed",
+      "DeepSpeed runs pipelines as 1f1b, with a chunk a stage")
     refused(with(zero, { cp = 2 }), "deepspeed",
       "DeepSpeed's JSON has no context parallelism (cp 2)")
   end)
@@ -358,6 +361,47 @@ describe("an export", function()
       assert.same({ 4, p.global_batch / p.dp / p.micro_batch },
         { checked.stages, checked.microbatches })
     end
+  end)
+
+  it("of a random plan reads back as the same, is refused, or has a note", function()
+    local rng, counts = berth.rng(7), { same = 0, noted = 0, refused = 0 }
+    local function pick(...) return (select(rng:below(select("#", ...)), ...)) end
+    local function random_plan(framework)
+      local alone = framework == "fsdp"
+      return { framework = framework, tp = alone and 1 or pick(1, 2, 4), zero = pick(0, 1, 2, 3),
+        pp = alone and 1 or pick(1, 2, 3, 4), vp = alone and 1 or pick(1, 1, 2), cp = pick(1, 1, 2),
+        micro_batch = pick(1, 2), seq = 1024, recompute = pick("none", "selective", "full"),
+        dtype = pick("bf16", "fp8", "fp16"), optimizer = pick("adam", "adam", "sgd"),
+        gradients = pick("auto", "bf16", "fp32"), offload = pick(false, false, true),
+        dropout = pick(false, true), flash = pick(true, true, false),
+        fused_loss = pick("auto", "on"), overlap_grad = pick("on", "off"),
+        overlap_gather = pick("on", "off"), overlap_tp = pick("auto", "off"),
+        schedule = pick("auto", "auto", "gpipe", "zb-v"), reshard = pick("auto", "on") }
+    end
+    local kept = { deepspeed = { "seq" }, fsdp = { "seq", "micro_batch", "global_batch" } }
+    for _ = 1, 1500 do
+      local format = pick("megatron", "torchtitan", "deepspeed", "fsdp")
+      local m, opts = pick(dense, latent), random_plan(format)
+      local fine, p = pcall(llm.plan, m, "16xH100", opts)
+      local e = fine and llm.export(m, "16xH100", opts, format)
+      local usual = format == "megatron" and 0 or 1 -- what the files never have
+      if fine and not e then counts.refused = counts.refused + 1
+      elseif fine and #e.notes > usual then counts.noted = counts.noted + 1
+      elseif fine then
+        local given = {}
+        for _, key in ipairs(kept[format] or {}) do given[key] = p[key] end
+        for _, key in ipairs { "overlap_gather", "fused_loss", "gradients" } do
+          if format ~= "megatron" then given[key] = p[key] end
+        end
+        for _, key in ipairs { "overlap_grad", "optimizer" } do
+          if format ~= "megatron" and format ~= "deepspeed" then given[key] = p[key] end
+        end
+        same(m, "16xH100", opts, (again(e, m, "16xH100", given)))
+        counts.same = counts.same + 1
+      end
+    end
+    assert.is_true(counts.same > 50 and counts.noted > 50 and counts.refused > 200,
+      ("%d %d %d"):format(counts.same, counts.noted, counts.refused))
   end)
 
   it("is written to a path", function()
