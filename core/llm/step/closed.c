@@ -2,7 +2,7 @@
  *
  * 1F1B: stages before the slowest one, all micro-batches on it, stages behind it; the first stages
  * also wait for one way through the stages behind them, and then run what is left. The largest over
- * all stages is a lower bound of that order, and exact where stages are alike. */
+ * all stages is exact where stages are alike. */
 #include "step_internal.h"
 
 /* s that communication adds to computation beside which it runs. */
