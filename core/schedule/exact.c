@@ -340,7 +340,8 @@ berth_status berth_schedule_exact(berth_schedule_problem *p,
     st = berth_i_schedule_of(p, &x.best, "exact", &found);
   }
   if (st == BERTH_OK && report)
-    *report = (berth_schedule_report){ x.step, all ? x.step : bounds.best, all, x.calls };
+    *report = (berth_schedule_report){ x.step, all ? x.step : bounds.best, all,
+                                       x.stopped == BERTH_EINTERRUPT, x.calls };
   if (st == BERTH_OK) *out = found;
   else berth_schedule_release(found);
   if (st == BERTH_ENOMEM) berth_i_nomem(p->ctx);

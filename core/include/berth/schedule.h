@@ -51,12 +51,13 @@ typedef struct berth_schedule_problem_options {
                            one entry or stages x chunks - 1 (BIDIRECTIONAL: that between the two
                            copies is not read); default 0 */
   int32_t n_p2p;
-  const double *memory; /* by chunk, what F takes, any unit; default 1 / chunks */
-  int32_t n_memory;
+  const double *activations; /* by chunk, what F takes of the memory, any unit; default
+                                1 / chunks */
+  int32_t n_activations;
   double freed;         /* share of it that B frees, 0 to 1; default 0.5. Not read with `joined`: B
                            frees all */
-  const double *limit;  /* by stage, unit of `memory`; default INFINITY */
-  int32_t n_limit;
+  const double *memory; /* by stage, at most so much is held; default INFINITY */
+  int32_t n_memory;
   const double *extra;  /* s, by stage, after its last action: optimiser, data-parallel
                            communication; default 0 */
   int32_t n_extra;
@@ -163,8 +164,8 @@ berth_status berth_schedule_evaluate(const berth_schedule *s, berth_schedule_val
 
 /** Ops are slots, stage by stage in execution order, named "F2.5" (chunk, micro-batch) or "F2.5
  *  B0.3"; behind the words come the ops of `extra`. A tensor between stages has p2p x bandwidth
- *  bytes and takes no memory; what F takes is held by tensors of the unit of `memory`, under memory
- *  policy INFERENCE.
+ *  bytes and takes no memory; what F takes is held by tensors, under memory policy
+ *  INFERENCE.
  *  @param bandwidth bytes/s, above 0
  *  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM.  O(actions) */
 berth_status berth_schedule_graph(const berth_schedule *s, double bandwidth, berth_graph **out);
@@ -210,6 +211,7 @@ const berth_option_table *berth_schedule_search_option_table(void);
 typedef struct berth_schedule_report {
   double step, bound;  /* s */
   int proven;          /* 1: step is bound */
+  int interrupted;     /* 1: the interrupt hook ended it */
   int64_t calls;       /* schedules that were evaluated */
 } berth_schedule_report;
 

@@ -272,14 +272,16 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
   if (st == BERTH_OK) st = found_make(p, &o, &pool, &f);
   if (st == BERTH_OK) st = search(&f, &pool, o.seed);
-  if (st == BERTH_EINTERRUPT && isfinite(f.step)) st = BERTH_OK;
+  bool interrupted = st == BERTH_EINTERRUPT;
+  if (interrupted && isfinite(f.step)) st = BERTH_OK;
   if (st == BERTH_OK && isinf(f.step))
     st = berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                       "schedule: no schedule within the limits was found in %lld calls",
                       (long long)f.calls);
   if (st == BERTH_OK) st = berth_i_schedule_of(p, &f.best, "search", out);
   if (st == BERTH_OK && report)
-    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), f.calls };
+    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), interrupted,
+                                       f.calls };
   berth_i_pool_free(&pool);
   return st;
 }

@@ -37,13 +37,12 @@ end
 local function run_by(search_core, fn, opts, budget)
   local p, message, code = problem.of(fn, opts)
   if not p then return nil, message, code end
-  core.interrupted() -- of before
   local handle, report
   handle, report, code = search_core(p.handle, budget)
   if not handle then return nil, report, code end
   local s = object.of(handle, p)
   s.bound, s.proven, s.calls = report.bound, report.proven, report.calls
-  s.interrupted = core.interrupted() or nil
+  s.interrupted = report.interrupted
   return s
 end
 
@@ -172,7 +171,7 @@ local function try_splits(opts, first, budget, state)
       { calls = math.max(math.floor(calls), 1), seconds = seconds and math.max(seconds, 0) }))
     state.best, state.message, state.code = better(state.best, s), message, code
     state.used = state.used + (s and s.calls or 0)
-    if s and s.interrupted then error("interrupted", 0) end
+    if s and s.interrupted or code == "interrupted" then error("interrupted", 0) end
     return s
   end
   local n, tried = #list, {}
@@ -199,17 +198,18 @@ local function jointly(opts, budget)
   local state = { used = 0, message = FN .. ": no split holds the layers", code = "infeasible" }
   local fine, why = pcall(try_splits, opts, first, budget, state)
   local s = state.best
-  if not fine and not (s and interrupt.is(why)) then error(why, 0) end
+  local stopped = not fine and interrupt.is(why) and (s or state.code == "interrupted")
+  if not fine and not stopped then error(why, 0) end
   if not s then return nil, state.message, state.code end
   s.calls, s.bound, s.proven = state.used, nil, nil -- the bound is of one split
-  s.interrupted = not fine or nil
+  s.interrupted = not fine
   return s
 end
 
 --- The best schedule found within the limits of memory; of layers without a split, their split with
 -- it. A budget or an interrupt ends it with the best so far.
 -- @tparam table opts options of berth.schedule.make; calls, seconds, seed
--- @treturn[1] schedule with bound, proven, calls, interrupted (a split of its own: without bound)
+-- @treturn[1] schedule with bound, proven, calls, interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

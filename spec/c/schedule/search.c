@@ -81,9 +81,9 @@ static berth_schedule_problem *problem(int stages, int chunks, int m, int limit,
   o.backward = &t[1];
   o.weight = &t[2];
   o.p2p = &lag;
-  o.memory = &two;
-  o.limit = &most;
-  o.n_forward = o.n_backward = o.n_weight = o.n_p2p = o.n_memory = o.n_limit = 1;
+  o.activations = &two;
+  o.memory = &most;
+  o.n_forward = o.n_backward = o.n_weight = o.n_p2p = o.n_activations = o.n_memory = 1;
   o.freed = chunks == 1 ? 0.5 : 0;
   berth_schedule_problem *p = NULL;
   CHECK_OK(berth_schedule_problem_new(ctx, &o, &p));
@@ -162,4 +162,38 @@ TEST("what does not fit is refused, and too many actions") {
               "schedule: no schedule keeps the limits");
   CHECK_STATUS(berth_schedule_search(p, NULL, &s, NULL), BERTH_EINFEASIBLE);
   berth_schedule_problem_release(p);
+}
+
+/* ---- interrupts ---- */
+
+/* Returns stop from the call on whose number is behind ud. */
+static int stop(void *ud) {
+  int *left = ud;
+  return (*left)-- <= 0;
+}
+
+TEST("an interrupt ends searches with the best so far, and the report says so") {
+  const double t[] = { 7, 8, 9 };
+  int left = 20;
+  hooked(&(berth_hooks){ .interrupt = stop, .ud = &left });
+  berth_schedule_search_options endless = berth_schedule_search_default();
+  endless.calls = INT64_MAX;
+  berth_schedule_report r;
+  berth_schedule *s = NULL;
+  berth_schedule_problem *p = problem(4, 2, 8, 5, t, 1, 0);
+  CHECK_OK(berth_schedule_search(p, &endless, &s, &r));
+  CHECK(r.interrupted && !r.proven && r.calls > 0);
+  check_schedule(s, "search");
+  berth_schedule_release(s);
+  left = 40; /* the first search of 2000 calls runs to its end, or not */
+  CHECK_OK(berth_schedule_exact(p, &endless, &s, &r));
+  CHECK(r.interrupted && !r.proven);
+  check_schedule(s, "exact");
+  berth_schedule_release(s);
+  left = 0;
+  s = NULL;
+  CHECK_STATUS(berth_schedule_search(p, &endless, &s, NULL), BERTH_EINTERRUPT);
+  CHECK(s == NULL);
+  berth_schedule_problem_release(p);
+  hooked(NULL);
 }

@@ -63,6 +63,23 @@ describe("berth schedule", function()
     assert.equal("1f1b", found.rows[4].name)
   end)
 
+  it("prints the best so far when it is interrupted", function()
+    local default = "env --default-signal=INT "
+    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth schedule --search --stages 8 "
+      .. "--microbatches 64 --chunks 2 --map zigzag --memory 5 --costs 7,8,9 --p2p 1 "
+      .. "--calls 1000000000 --json 2>&1"):format(shell.build, os.getenv "BERTH_LUA" or "")
+    local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default
+      .. script .. " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; "
+      .. "echo exit $?"))
+    local out = pipe:read "*a"
+    pipe:close()
+    if out:find "^exit" then return pending "env cannot reset SIGINT here" end
+    assert.matches('"outcome": ?"runs"', out)
+    assert.matches('"interrupted": ?true', out)
+    assert.matches("berth: interrupted: the best so far\n", out)
+    assert.matches("exit 130\n$", out)
+  end)
+
   it("splits layers of a file, and writes the layout", function()
     local costs = shell.file(".csv", "kind,count,forward_ms,backward_ms,weight_ms\nE,1,0,0,0\n"
       .. "t,8,1,1,1\nL,1,2,2,2\n")

@@ -223,7 +223,8 @@ local function print_json(write, s, rows, result)
     list[i] = row_object(row)
   end
   write(json.encode(schema.document "schedule" (options.join(files.members(s), {
-    { "proven", s.proven }, { "calls", s.calls },
+    { "proven", s.proven }, { "interrupted", rows and rows.interrupted or s.interrupted },
+    { "calls", s.calls },
     { "links", result and result.options.links }, { "simulated_s", result and result.makespan },
     { "rows", list } }))))
 end
@@ -238,7 +239,7 @@ function schedule.run(positional, given, write, complain, words)
   save(s, rows, result, given, words)
   if given.json then print_json(write, s, rows, result)
   else print_text(write, s, rows, result) end
-  if s.interrupted then
+  if s.interrupted or rows and rows.interrupted then
     complain "interrupted: the best so far"
     return fail.INTERRUPTED
   end
