@@ -5,14 +5,10 @@
  * are the chunks of a stage that come first and last on the way of a micro-batch; the first B of a
  * stage is of its last chunk, the last B of its first chunk, since each chunk's micro-batches are
  * in order. Source: ours; each is proved where it is computed. */
-#include "schedule_internal.h"
+#include "bound_internal.h"
 
-/* Times along the way: since the start of F at chunk 0, and since the start of B at the last. */
-typedef struct ways {
-  const berth_schedule_problem *p;
-  double *forward, *backward; /* [n] start of F, of B of a micro-batch that never waits */
-  double round;               /* from the start of F at chunk 0 to that of B at the last chunk */
-} ways;
+typedef berth_i_ways ways;
+typedef berth_i_thing thing;
 
 static int32_t first_chunk(const berth_schedule_problem *p, int32_t s) {
   return p->chunk[s * p->v];
@@ -38,11 +34,6 @@ static double path(const ways *w, int32_t f, int32_t b) {
 }
 
 /* ---- what memory lets a stage do ---- */
-
-/* Things that each take memory. */
-typedef struct thing {
-  double work, memory, count;
-} thing;
 
 /* The most work that fits below a limit, the last thing in part. */
 static double most_work(thing *x, int32_t n, double limit) {
@@ -304,6 +295,25 @@ static void bound_all(const ways *w, stage *g, thing *x, berth_schedule_bounds *
       b->chain = fmax(b->chain, lead + chain_bound(w, r, &g[r], &g[s]));
     }
   }
+}
+
+double berth_i_bound_of_stage(const berth_i_ways *w, int32_t s, berth_i_thing *x) {
+  const berth_schedule_problem *p = w->p;
+  bool makespan = p->o.objective == BERTH_SCHEDULE_MAKESPAN;
+  stage g = stage_of(p, s, x);
+  set_ramps(p, s, &g);
+  stage zero = { .first = first_chunk(p, 0) }; /* all that is read of an earlier stage */
+  double head = makespan ? w->forward[g.first] : 0;
+  double best = head + fmax(stage_bound(w, s, &g), area_bound(w, s, &g));
+  for (int32_t k = 0; k < 2; k++) {
+    int32_t r = k ? s : 0;
+    const stage *gr = k ? &g : &zero;
+    double lead = k ? head : 0;
+    best = fmax(best, lead + pair_bound(w, r, s, gr, &g));
+    best = fmax(best, lead + area_of_pair(w, r, s, gr, &g));
+    best = fmax(best, lead + chain_bound(w, r, gr, &g));
+  }
+  return best;
 }
 
 /* Two copies of the model share stages: there only work counts. */

@@ -259,6 +259,28 @@ typedef struct berth_schedule_bounds {
  *  @return BERTH_OK, BERTH_ENOMEM.  O(stages^2 x chunks) */
 berth_status berth_schedule_bound(const berth_schedule_problem *p, berth_schedule_bounds *out);
 
+/* Layers of a model, in order, that a split cuts into the chunks of a pipeline. */
+typedef struct berth_schedule_layers {
+  int32_t n;
+  const double *forward, *backward, *weight; /* [n] s */
+  const double *activations;                 /* [n] what F takes of the memory */
+  double p2p;                                /* s, the least between chunks on different stages */
+} berth_schedule_layers;
+/**
+ * No split of the layers into chunks, some of which may be empty, has a schedule within the limits
+ * with a shorter step, nor one below `most`.
+ *
+ * @param p    stages, micro-batches, map, limits, `extra`, objective; times of its chunks are not
+ *             read
+ * @param most s, a step that a split has, or INFINITY: the bound is at most that
+ * @return BERTH_OK, BERTH_EINVAL (numbers), BERTH_EINTERRUPT, BERTH_ENOMEM.  One chunk a stage:
+ *         O(stages x n^2); two: about a second at most, then it is weaker; other maps and numbers
+ *         of chunks: O(n), and weak
+ */
+berth_status berth_schedule_bound_splits(const berth_schedule_problem *p,
+                                         const berth_schedule_layers *layers, double most,
+                                         double *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -201,7 +201,8 @@ local function jointly(opts, budget)
   local stopped = not fine and interrupt.is(why) and (s or state.code == "interrupted")
   if not fine and not stopped then error(why, 0) end
   if not s then return nil, state.message, state.code end
-  s.calls, s.bound, s.proven = state.used, nil, nil -- the bound is of one split
+  s.bound = core.schedule_bound_splits(s.problem.handle, layers.lists(s.problem), s.step)
+  s.calls, s.proven = state.used, s.bound ~= nil and s.step <= s.bound * (1 + 1e-9)
   s.interrupted = not fine
   return s
 end

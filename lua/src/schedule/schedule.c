@@ -316,6 +316,27 @@ static int schedule_bound(lua_State *L) {
   return 1;
 }
 
+/* schedule_bound_splits(problem, { forward, backward, weight, activations, p2p }, most): s */
+static int schedule_bound_splits(lua_State *L) {
+  BL_WHERE(w, "berth.schedule.search");
+  const berth_schedule_problem *p = check_problem(L, 1, w.fn);
+  berth_schedule_layers l = { 0 };
+  double out;
+  bl_need_table(L, 2, &w, "layers");
+  const char *const keys[] = { "forward", "backward", "weight", "activations" };
+  const double **lists[] = { &l.forward, &l.backward, &l.weight, &l.activations };
+  for (int k = 0; k < 4; k++) {
+    lua_getfield(L, 2, keys[k]);
+    if (k == 0) l.n = bl_to_length(L, lua_gettop(L), &w, keys[k]);
+    *lists[k] = bl_to_numbers(L, lua_gettop(L), &w, keys[k], l.n, "layer");
+  }
+  bl_get_number(L, 2, &w, "p2p", &l.p2p);
+  berth_status st = berth_schedule_bound_splits(p, &l, luaL_checknumber(L, 3), &out);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, out);
+  return 1;
+}
+
 /* ---- generators ---- */
 
 static void push_generator(lua_State *L, const berth_schedule_generator *g) {
@@ -355,6 +376,6 @@ const luaL_Reg bl_schedule_functions[] = {
   { "schedule_evaluate", schedule_evaluate }, { "schedule_graph", schedule_graph },
   { "schedule_placement", schedule_placement }, { "schedule_generators", schedule_generators },
   { "schedule_search", schedule_search }, { "schedule_exact", schedule_exact },
-  { "schedule_bound", schedule_bound },
+  { "schedule_bound", schedule_bound }, { "schedule_bound_splits", schedule_bound_splits },
   { NULL, NULL }
 };

@@ -259,6 +259,9 @@ static berth_status everything(void) {
   TRY(st, berth_schedule_topology(p, 1, &t));
   TRY(st, berth_schedule_placement(s, &pl));
   TRY(st, berth_schedule_search(p, &few, &found, NULL));
+  double ones[] = { 1, 1, 1, 1, 1 }, bound;
+  TRY(st, berth_schedule_bound_splits(p, &(berth_schedule_layers){ 5, ones, ones, ones, ones, 0 },
+                                      INFINITY, &bound));
   berth_placement_release(pl);
   berth_topology_release(t);
   berth_graph_release(g);
