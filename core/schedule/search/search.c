@@ -101,8 +101,16 @@ static void strip(const berth_i_words *w, berth_i_words *skeleton) {
   skeleton->begin[w->p->p] = n;
 }
 
-/* Every generator of the problem's shape, its W's placed anew with three values of theta. The
- * skeleton of the best becomes the start of the first walk. */
+/* Are all actions of words F, B or W of their own? */
+static bool are_plain(const berth_i_words *w) {
+  for (size_t i = 0; i < w->begin[w->p->p]; i++)
+    if (w->code[i] & BERTH_I_OVERLAPPED || berth_i_kind(w->code[i]) == BERTH_SCHEDULE_FULL)
+      return false;
+  return true;
+}
+
+/* Every generator of the problem's shape, with its own W's and with these placed anew with three
+ * values of theta. The best becomes the start of the first walk. */
 static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth_i_words *skeleton,
                                    berth_i_walk *walk, double *theta) {
   const berth_schedule_problem *p = f->p;
@@ -114,6 +122,12 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
     berth_status st = berth_i_generate(p, g, words);
     if (st == BERTH_ENOMEM) return st;
     if (st != BERTH_OK) continue;
+    if (are_plain(words)) {
+      for (int32_t s = 0; s < p->p; s++) theta[s] = -INFINITY;
+      berth_i_cost c = berth_i_found_try(f, words, theta, INFINITY);
+      if (berth_i_energy(c) < walk->energy)
+        berth_i_walk_start(walk, f, words, -INFINITY, berth_i_energy(c));
+    }
     strip(words, skeleton);
     for (int32_t k = 0; k < 3 && !berth_i_found_ends(f); k++) {
       for (int32_t s = 0; s < p->p; s++) theta[s] = k * longest / 2;
