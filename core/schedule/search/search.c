@@ -110,7 +110,7 @@ static bool are_plain(const berth_i_words *w) {
 }
 
 /* Every generator of the problem's shape, with its own W's and with these placed anew with three
- * values of theta. The best becomes the start of the first walk. */
+ * values of theta. The skeleton of the best of these becomes the start of the first walk. */
 static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth_i_words *skeleton,
                                    berth_i_walk *walk, double *theta) {
   const berth_schedule_problem *p = f->p;
@@ -124,9 +124,7 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
     if (st != BERTH_OK) continue;
     if (are_plain(words)) {
       for (int32_t s = 0; s < p->p; s++) theta[s] = -INFINITY;
-      berth_i_cost c = berth_i_found_try(f, words, theta, INFINITY);
-      if (berth_i_energy(c) < walk->energy)
-        berth_i_walk_start(walk, f, words, -INFINITY, berth_i_energy(c));
+      berth_i_found_try(f, words, theta, INFINITY);
     }
     strip(words, skeleton);
     for (int32_t k = 0; k < 3 && !berth_i_found_ends(f); k++) {
