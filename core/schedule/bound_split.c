@@ -5,8 +5,8 @@
  * the least over all splits of the largest bound of a stage is a path of cuts: with one chunk a
  * stage over the places of one cut, with two over pairs of places, in the V from the ends of the
  * model to its middle, interleaved from its begin and from each place that its second half may
- * begin at. Splits are sought below a step that begins near the work and grows until there is one: a
- * stage whose work alone exceeds it, or that leaves more than the others can do within it, is no
+ * begin at. Splits are sought below a step that begins near the work and grows until there is one:
+ * a stage whose work alone exceeds it, or that leaves more than the others can do within it, is no
  * part of such a split. So few pairs of cuts are visited; when MOST_BOUNDS of a stage were, the
  * largest step below which there is no split is the answer.
  * Transfers take the least p2p of all places: a schedule of the true ones is one of these, too.

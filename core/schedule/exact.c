@@ -5,10 +5,10 @@
  * otherwise that one could be put before what comes next. An F could not, for it takes memory; so,
  * if it is an F, its stage may also wait: the F's that it could run are barred until it has run
  * something else. A state is left if its lower bound is not below the best step, or if one with the
- * same actions done and barred was expanded in which everything was at least as early. W's of a stage
- * that are alike stand for one another: the one of the last chunk comes first, and of what was done
- * only their number counts. Stages start at their earliest, as the evaluator has it; then the span,
- * too, only grows with every end. */
+ * same actions done and barred was expanded in which everything was at least as early. W's of a
+ * stage that are alike stand for one another: the one of the last chunk comes first, and of what
+ * was done only their number counts. Stages start at their earliest, as the evaluator has it; then
+ * the span, too, only grows with every end. */
 #include "schedule_internal.h"
 
 enum { TABLE = 1 << 20, MOST_NUMBERS = 1 << 24 };

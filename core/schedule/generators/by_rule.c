@@ -59,9 +59,9 @@ static void try_rule(trial *t, const berth_i_rule *rule) {
 }
 
 static berth_status trial_end(const trial *t) {
-  return isfinite(t->step) ? BERTH_OK
-                           : berth_i_fail(t->q.ctx, BERTH_EINFEASIBLE,
-                                          "schedule: the heuristic finds nothing within the limits");
+  if (isfinite(t->step)) return BERTH_OK;
+  return berth_i_fail(t->q.ctx, BERTH_EINFEASIBLE,
+                      "schedule: the heuristic finds nothing within the limits");
 }
 
 /* The schedule of a rule, with at most `share` of 1F1B's memory. */
