@@ -236,8 +236,10 @@ static void set_sums(splits *k) {
   const berth_schedule_layers *l = k->l;
   const berth_schedule_problem *q = &k->q;
   const double *list[] = { l->forward, l->backward, l->weight, l->activations };
+  double share = berth_i_least_share(q);
   for (int32_t i = 0; i < 4; i++)
-    for (int32_t j = 0; j < l->n; j++) k->sum[i][j + 1] = k->sum[i][j] + list[i][j];
+    for (int32_t j = 0; j < l->n; j++)
+      k->sum[i][j + 1] = k->sum[i][j] + (i < 3 ? share : 1) * list[i][j]; /* as in bound.c */
   for (int32_t c = 1; c < q->n; c++)
     k->lags[c] = k->lags[c - 1] + (q->stage[c - 1] == q->stage[c] ? 0 : l->p2p);
   k->w.round = k->sum[0][l->n] + k->lags[q->n - 1];

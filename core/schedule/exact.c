@@ -308,9 +308,9 @@ static berth_status make(exact *x, const berth_schedule_problem *p, berth_i_pool
 static berth_status check_small(const berth_schedule_problem *p) {
   size_t actions = 0;
   for (int32_t s = 0; s < p->p; s++) actions += berth_i_word_most(p, s);
-  if (p->o.map == BERTH_MAP_BIDIRECTIONAL)
+  if (p->o.map == BERTH_MAP_BIDIRECTIONAL || berth_i_least_share(p) < 1)
     return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "schedule: exact search has no bidirectional "
-                                                    "map");
+                                                    "map, and no overlap below 1");
   if (actions > BERTH_SCHEDULE_EXACT_MOST || p->v > 32)
     return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
                         "schedule: exact search has at most %d actions and 32 chunks a stage, "

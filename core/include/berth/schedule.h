@@ -238,7 +238,7 @@ enum { BERTH_SCHEDULE_EXACT_MOST = 400 }; /* actions */
  * @param opts   NULL: defaults, with 2,000,000 calls; calls: states that are expanded at most
  * @param report proven 1: the search was complete, or step is bound; may be NULL
  * @return as berth_schedule_search; BERTH_EUNSUPPORTED: more actions than
- *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional
+ *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional, overlap below 1 with several chunks
  */
 berth_status berth_schedule_exact(berth_schedule_problem *p,
                                   const berth_schedule_search_options *opts,
