@@ -2,6 +2,7 @@
  * best rules; all against one budget. */
 #include "search_internal.h"
 #include "schedule/generators/generators_internal.h"
+#include "schedule/slots_internal.h"
 
 enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
                                  generator */
@@ -282,8 +283,14 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_found f;
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
+  int64_t of_slots = berth_i_least_share(p) < 1 ? o.calls / 4 : 0;
+  double deadline = berth_i_ctx_clock(p->ctx) + o.seconds;
+  o.calls -= of_slots;
+  if (of_slots > 0) o.seconds *= 0.75;
   if (st == BERTH_OK) st = found_make(p, &o, &pool, &f);
   if (st == BERTH_OK) st = search(&f, &pool, o.seed);
+  if (st == BERTH_OK && of_slots > 0)
+    st = berth_i_slots(p, of_slots, deadline, &f.best, &f.step, &f.calls);
   bool interrupted = st == BERTH_EINTERRUPT;
   if (interrupted && isfinite(f.step)) st = BERTH_OK;
   if (st == BERTH_OK && isinf(f.step))

@@ -252,6 +252,7 @@ static berth_status everything(void) {
   berth_topology *t = NULL;
   berth_placement *pl = NULL;
   few.calls = 60;
+  o.overlap = 0.75;
   berth_status st = berth_schedule_problem_new(ctx, &o, &p);
   TRY(st, berth_schedule_make(p, "dualpipev", &s));
   TRY(st, berth_schedule_evaluate(s, &v, NULL, NULL, NULL));
