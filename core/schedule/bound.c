@@ -318,15 +318,14 @@ double berth_i_bound_of_stage(const berth_i_ways *w, int32_t s, berth_i_thing *x
 
 /* Times with slots as short as they can be: the actions of a slot, one after the other and each
  * that much shorter, would take as long and start no sooner than their slot. */
-static berth_status shorten(const berth_schedule_problem *p, berth_i_pool *pool,
-                            berth_schedule_problem *out) {
+static void shorten(const berth_schedule_problem *p, berth_i_pool *pool,
+                    berth_schedule_problem *out) {
   double share = berth_i_least_share(p);
   *out = *p;
   for (int32_t k = 0; k < 3 && share < 1; k++) {
     out->time[k] = berth_i_pool_alloc(pool, (size_t)p->n, sizeof *out->time[k]);
     for (int32_t c = 0; out->time[k] && c < p->n; c++) out->time[k][c] = share * p->time[k][c];
   }
-  return berth_i_pool_status(pool);
 }
 
 /* Two copies of the model share stages: there only work counts. */
@@ -337,14 +336,14 @@ berth_status berth_schedule_bound(const berth_schedule_problem *given, berth_sch
   berth_schedule_problem q;
   const berth_schedule_problem *p = &q;
   ways w = { .p = p };
-  berth_status st = shorten(given, &pool, &q);
-  for (int32_t s = 0; st == BERTH_OK && s < p->p; s++)
-    b.work = fmax(b.work, berth_schedule_problem_work(p, s));
+  shorten(given, &pool, &q);
   w.forward = berth_i_pool_alloc(&pool, (size_t)p->n, sizeof(double));
   w.backward = berth_i_pool_alloc(&pool, (size_t)p->n, sizeof(double));
   stage *g = berth_i_pool_alloc(&pool, (size_t)p->p, sizeof *g);
   thing *x = berth_i_pool_alloc(&pool, 2 * (size_t)p->v, sizeof *x);
-  if ((st = berth_i_pool_status(&pool)) == BERTH_OK) {
+  berth_status st = berth_i_pool_status(&pool);
+  if (st == BERTH_OK) {
+    for (int32_t s = 0; s < p->p; s++) b.work = fmax(b.work, berth_schedule_problem_work(p, s));
     if (p->o.map != BERTH_MAP_BIDIRECTIONAL) {
       set_ways(&w);
       bound_all(&w, g, x, &b);

@@ -148,7 +148,7 @@ static berth_status best_generator(slots *k, berth_i_words *scratch) {
 berth_status berth_i_slots(const berth_schedule_problem *p, int64_t calls, double deadline,
                            berth_i_words *best, double *step, int64_t *used) {
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
-  berth_i_words scratch;
+  berth_i_words scratch = { 0 };
   slots k = { .p = p, .step = *step, .deadline = deadline };
   berth_status st = berth_i_run_make(p, &pool, &k.run);
   if (st == BERTH_OK) st = berth_i_words_make(p, &pool, &k.words);

@@ -217,8 +217,8 @@ typedef struct berth_schedule_report {
 
 /**
  * A schedule within the limits that makes the objective small: generators, rules of list scheduling
- * and of repetition with random parameters, annealing of the best; W's fill the gaps. With `overlap`
- * below 1 and several chunks a quarter of the calls joins F's and B's to slots.
+ * and of repetition with random parameters, annealing of the best; W's fill the gaps. With
+ * `overlap` below 1 and several chunks a quarter of the calls joins F's and B's to slots.
  *
  * @param opts   NULL: defaults
  * @param report may be NULL
@@ -256,8 +256,8 @@ typedef struct berth_schedule_bounds {
   double chain; /* an F waits for the B whose memory it takes */
   double best;  /* the largest */
 } berth_schedule_bounds;
-/** No schedule within the limits has a shorter step. With `overlap` below 1 and several chunks as if
- *  every action were in a slot: then it is weak.
+/** No schedule within the limits has a shorter step. With `overlap` below 1 and several chunks as
+ *  if every action were in a slot: then it is weak.
  *  @return BERTH_OK, BERTH_ENOMEM.  O(stages^2 x chunks) */
 berth_status berth_schedule_bound(const berth_schedule_problem *p, berth_schedule_bounds *out);
 
