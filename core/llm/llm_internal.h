@@ -43,9 +43,42 @@ void berth_i_llm_note(berth_i_llm_draft *d, const char *format, ...) BERTH_PRINT
  *  BERTH_ENOMEM */
 berth_status berth_i_llm_make(berth_ctx *ctx, berth_i_llm_draft *d, berth_llm **out);
 
+/* ---- what each GPU has: shards.c ---- */
+
+/** Parts that a GPU has of weights, and how many GPUs hold the same: of experts apart. */
+typedef struct berth_i_llm_parts {
+  double tp, kv, ep, etp;
+  double dp, edp;
+} berth_i_llm_parts;
+berth_i_llm_parts berth_i_llm_shares(const berth_llm_plan *p, int32_t kv_heads);
+
+/** Parameters on a GPU: of experts apart, which have another data parallelism. */
+typedef struct berth_i_llm_held {
+  double dense, experts;
+  double trained, trained_experts; /* those that have gradients */
+} berth_i_llm_held;
+/** Of a layer. */
+berth_i_llm_held berth_i_llm_held_by(const berth_llm_plan *p, const berth_llm_kind *k);
+/** Outside the layers. The head of tied weights is a copy where the last stage is not the first. */
+berth_i_llm_held berth_i_llm_held_outside(const berth_llm *m, const berth_llm_plan *p,
+                                          bool first, bool last);
+void berth_i_llm_add_held(berth_i_llm_held *a, const berth_i_llm_held *b, double n);
+/** Megatron pads the vocabulary to a multiple of 128 tp. */
+double berth_i_llm_padded_vocab(const berth_llm *m, const berth_llm_plan *p);
+int32_t berth_i_llm_micro_batches(const berth_llm_plan *p);
+/** Of a micro-batch on a GPU. */
+double berth_i_llm_tokens(const berth_llm_plan *p);
+/** The place in the pipeline's order of chunk c of stage s. */
+int32_t berth_i_llm_place(const berth_llm_plan *p, int32_t s, int32_t c);
+/** [places + 1] the first layer of each place; berth_i_free() frees it. NULL: no memory */
+int32_t *berth_i_llm_starts(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p);
+
 /* Whether weights are sharded by FSDP: in FP32, with the optimiser. */
 static inline bool berth_i_llm_is_fsdp(const berth_llm_plan *p) {
   return p->framework == BERTH_LLM_FSDP || p->framework == BERTH_LLM_TORCHTITAN;
+}
+static inline bool berth_i_llm_is_megatron(const berth_llm_plan *p) {
+  return p->framework == BERTH_LLM_MEGATRON || p->framework == BERTH_LLM_MEGATRON_2022;
 }
 static inline bool berth_i_llm_is_v(const berth_llm_plan *p) {
   return p->schedule == BERTH_LLM_ZB_V || p->schedule == BERTH_LLM_DUALPIPE_V;

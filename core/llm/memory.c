@@ -15,74 +15,6 @@ enum { HALF = 2, SINGLE = 4 }; /* bytes of a number */
 
 /* ---- weights ---- */
 
-typedef struct shares {
-  double tp, kv, ep, etp; /* parts that a GPU has of weights */
-  double dp, edp;         /* GPUs that hold the same */
-} shares;
-
-static shares shares_of(const berth_llm_plan *p, int32_t kv_heads) {
-  double group = (double)p->tp * p->cp * p->dp;
-  return (shares){ .tp = 1.0 / p->tp, .kv = 1.0 / (kv_heads && kv_heads < p->tp ? kv_heads : p->tp),
-                   .ep = 1.0 / p->ep, .etp = 1.0 / p->etp, .dp = (double)p->dp * p->cp,
-                   .edp = group / p->ep / p->etp };
-}
-
-/* Parameters on a GPU: of experts apart, which have another data parallelism. */
-typedef struct held {
-  double dense, experts;
-  double trained, trained_experts; /* those that have gradients */
-} held;
-
-static void add_weight(held *x, const berth_llm_plan *p, const shares *s,
-                       const berth_llm_weight *w, double pad) {
-  bool split = w->shard != BERTH_LLM_WHOLE, expert = w->part == BERTH_LLM_EXPERTS;
-  double share = expert ? s->ep * (split ? s->etp : 1)
-                 : w->shard == BERTH_LLM_KV ? s->kv : split ? s->tp : 1;
-  double n = berth_llm_weight_count(w) * pad * share, trained = n;
-  if (p->training == BERTH_LLM_LORA) { /* adapters beside the matrices of the layers */
-    bool matrix = w->rows > 1 && w->part <= BERTH_LLM_SHARED && w->part != BERTH_LLM_ROUTER;
-    trained = matrix ? (double)p->lora_rank * ((double)w->rows + w->columns) * w->copies * share
-                     : 0;
-    n += trained;
-  }
-  *(expert ? &x->experts : &x->dense) += n;
-  *(expert ? &x->trained_experts : &x->trained) += trained;
-}
-
-static held held_by_kind(const berth_llm_plan *p, const berth_llm_kind *k) {
-  held x = { 0, 0, 0, 0 };
-  shares s = shares_of(p, k->kv_heads);
-  for (int32_t i = 0; i < k->n_weights; i++) add_weight(&x, p, &s, &k->weights[i], 1);
-  return x;
-}
-
-/* Megatron pads the vocabulary to a multiple of 128 tp. */
-static double padded_vocab(const berth_llm *m, const berth_llm_plan *p) {
-  double unit = berth_i_llm_is_fsdp(p) ? 1 : 128.0 * p->tp;
-  return ceil(m->about.vocab / unit) * unit;
-}
-
-/* The head of tied weights is a copy where the last stage is not the first. */
-static held held_outside(const berth_llm *m, const berth_llm_plan *p, bool first, bool last) {
-  held x = { 0, 0, 0, 0 };
-  shares s = shares_of(p, 0);
-  double pad = padded_vocab(m, p) / m->about.vocab;
-  for (int32_t i = 0; i < m->about.n_weights; i++) {
-    const berth_llm_weight *w = &m->about.weights[i];
-    bool embedding = w->part == BERTH_LLM_EMBEDDING, table = i == 0,
-         here = embedding ? first || (last && table && m->about.tied) : last;
-    if (here) add_weight(&x, p, &s, w, table || w->part == BERTH_LLM_HEAD ? pad : 1);
-  }
-  return x;
-}
-
-static void add_held(held *a, const held *b, double n) {
-  a->dense += n * b->dense;
-  a->experts += n * b->experts;
-  a->trained += n * b->trained;
-  a->trained_experts += n * b->trained_experts;
-}
-
 /* DeepSpeed accumulates FP32 gradients beside those of the backward pass. */
 static double gradient_bytes(const berth_llm_plan *p) {
   if (p->gradients == BERTH_LLM_GRADIENTS_BF16) return HALF;
@@ -98,13 +30,13 @@ static double state_bytes(const berth_llm_plan *p) {
 }
 
 /* `zero`: from this stage on the bytes are shared by data parallelism. */
-static double sharded(const berth_llm_plan *p, const shares *s, int zero, double dense,
+static double sharded(const berth_llm_plan *p, const berth_i_llm_parts *s, int zero, double dense,
                       double experts) {
   return p->zero >= zero ? dense / s->dp + experts / s->edp : dense + experts;
 }
 
-static void set_weights(berth_llm_memory *out, const berth_llm_plan *p, const held *x) {
-  shares s = shares_of(p, 0);
+static void set_weights(berth_llm_memory *out, const berth_llm_plan *p, const berth_i_llm_held *x) {
+  berth_i_llm_parts s = berth_i_llm_shares(p, 0);
   bool fsdp = berth_i_llm_is_fsdp(p);
   double weight = fsdp && p->training != BERTH_LLM_LORA ? SINGLE : HALF,
          grad = gradient_bytes(p), state = p->offload ? 0 : state_bytes(p);
@@ -173,10 +105,6 @@ static double every_second(const berth_llm *m, const berth_llm_kind *k) {
   return bytes;
 }
 
-static double tokens_of(const berth_llm_plan *p) {
-  return (double)p->micro_batch * (p->seq / p->cp);
-}
-
 static double sequence_share(const berth_llm_plan *p) {
   return p->sequence_parallel == BERTH_LLM_ON ? 1.0 / p->tp : 1;
 }
@@ -185,13 +113,13 @@ static double sequence_share(const berth_llm_plan *p) {
  * which p->seq says. */
 static double all_of(const berth_llm *m, const berth_llm_plan *p, const berth_llm_kind *k) {
   terms x = terms_of(m, p, k);
-  return tokens_of(p) * (x.sequence * sequence_share(p) + (x.tensor + x.scores) / p->tp);
+  return berth_i_llm_tokens(p) * (x.sequence * sequence_share(p) + (x.tensor + x.scores) / p->tp);
 }
 
 static double stored_of(const berth_llm *m, const berth_llm_plan *p, const berth_llm_kind *k,
                         bool recomputed) {
   terms x = terms_of(m, p, k);
-  double t = tokens_of(p), sequence = sequence_share(p);
+  double t = berth_i_llm_tokens(p), sequence = sequence_share(p);
   if (recomputed) return t * HALF * m->about.hidden * sequence;
   if (p->recompute == BERTH_LLM_SELECTIVE && p->framework == BERTH_LLM_TORCHTITAN)
     return t * every_second(m, k) / p->tp;
@@ -201,31 +129,9 @@ static double stored_of(const berth_llm *m, const berth_llm_plan *p, const berth
 
 /* ---- the pipeline ---- */
 
-static int32_t micro_batches(const berth_llm_plan *p) {
-  return p->global_batch / p->dp / p->micro_batch;
-}
-
-/* The place in the pipeline's order of chunk c of stage s. */
-static int32_t place_of(const berth_llm_plan *p, int32_t s, int32_t c) {
-  if (berth_i_llm_is_v(p) && c == 1) return 2 * p->pp - 1 - s;
-  return c * p->pp + s;
-}
-
-/* Layers at a place: as listed, or even. What is left over goes to the first places with
- * DeepSpeed, else past the first and the last one, which have embedding and head. */
-static int32_t layers_at(const berth_llm *m, const berth_llm_plan *p, int32_t place) {
-  int32_t n = p->pp * p->vp, l = m->about.layers;
-  if (p->stages) return p->stages[place];
-  if (p->embedding_as_layer)
-    return (l + 2) / n - (place == 0) - (place == n - 1);
-  int32_t extra = l % n, order = place == 0 ? n - 1 : place == n - 1 ? n - 2 : place - 1;
-  if (n == 1 || p->framework == BERTH_LLM_DEEPSPEED) order = place;
-  return l / n + (order < extra);
-}
-
 /* Micro-batches whose activations chunk c of stage s holds when its first backward pass begins. */
 static double in_flight(const berth_llm_plan *p, int32_t s, int32_t c) {
-  int32_t m = micro_batches(p), pp = p->pp;
+  int32_t m = berth_i_llm_micro_batches(p), pp = p->pp;
   switch (p->schedule) {
   case BERTH_LLM_GPIPE: return m;
   case BERTH_LLM_ZB_V: return fmin(m, pp); /* 2 pp chunks in all */
@@ -242,12 +148,12 @@ static double in_flight(const berth_llm_plan *p, int32_t s, int32_t c) {
 
 /* What a chunk adds to its stage. */
 static void add_chunk(const berth_llm *m, const berth_llm_plan *p, int32_t s, int32_t c,
-                      int32_t from, int32_t n, const held *kinds, held *x,
+                      int32_t from, int32_t n, const berth_i_llm_held *kinds, berth_i_llm_held *x,
                       berth_llm_memory *out) {
   double flight = in_flight(p, s, c), boundary = 0, gathered = 0;
   /* inputs of attention and MLP, which sequence parallelism gathers once more */
   if (p->sequence_parallel == BERTH_LLM_ON)
-    gathered = 2 * tokens_of(p) * HALF * m->about.hidden;
+    gathered = 2 * berth_i_llm_tokens(p) * HALF * m->about.hidden;
   for (int32_t i = 0; i < n; i++) {
     const berth_llm_kind *k = &m->kind[m->layer[from + i]];
     bool again = p->recompute == BERTH_LLM_FULL
@@ -255,13 +161,13 @@ static void add_chunk(const berth_llm *m, const berth_llm_plan *p, int32_t s, in
     double all = all_of(m, p, k), stored = stored_of(m, p, k, again);
     out->activations += flight * stored;
     out->working = fmax(out->working, 2 * all - stored + gathered);
-    add_held(x, &kinds[m->layer[from + i]], 1);
+    berth_i_llm_add_held(x, &kinds[m->layer[from + i]], 1);
   }
   out->layers += n;
   out->in_flight += flight * n;
   /* outputs to the next stage are kept until their gradient comes; Megatron frees them */
-  if (p->framework != BERTH_LLM_MEGATRON && p->pp > 1)
-    boundary = tokens_of(p) * HALF * m->about.hidden * sequence_share(p);
+  if (!berth_i_llm_is_megatron(p) && p->pp > 1)
+    boundary = berth_i_llm_tokens(p) * HALF * m->about.hidden * sequence_share(p);
   out->activations += flight * boundary;
 }
 
@@ -274,24 +180,25 @@ static double logits_of(const berth_llm *m, const berth_llm_plan *p, double flig
   bool own = berth_i_llm_is_fsdp(p);
   double each = p->fused_loss == BERTH_LLM_ON ? 2 * HALF : own ? 2 * HALF + 2 * SINGLE
                                                                 : HALF + SINGLE,
-         n = tokens_of(p) * padded_vocab(m, p) / p->tp;
+         n = berth_i_llm_tokens(p) * berth_i_llm_padded_vocab(m, p) / p->tp;
   double kept = p->schedule == BERTH_LLM_GPIPE ? SINGLE * (flight - 1) : 0;
-  if (p->framework == BERTH_LLM_TORCHTITAN && p->pp > 1) kept = HALF * (double)micro_batches(p);
+  if (p->framework == BERTH_LLM_TORCHTITAN && p->pp > 1)
+    kept = HALF * (double)berth_i_llm_micro_batches(p);
   return n * (each + kept);
 }
 
 /* ZeRO 3: weights of two layers, gathered, and the gradient of one; embedding and head. Where the
  * weights stay gathered until the step ends, all of them, and gradients of several micro-batches
  * in FP32. ZeRO 2 of FSDP keeps the weights, and reduces gradients for each micro-batch. */
-static double buffers_of(const berth_llm_plan *p, const held *stage, const held *outside,
-                         const held *largest) {
+static double buffers_of(const berth_llm_plan *p, const berth_i_llm_held *stage,
+                         const berth_i_llm_held *outside, const berth_i_llm_held *largest) {
   bool fsdp = berth_i_llm_is_fsdp(p), all = p->zero == 2 && fsdp;
   if (p->zero < 3 && !all) return 0;
   double layer = largest->dense + largest->experts, rest = outside->dense + outside->experts,
          weights = stage->dense + stage->experts, reduced = SINGLE * layer;
   if (p->zero == 3 && p->reshard == BERTH_LLM_ON)
     return HALF * (2 * layer + rest) + reduced;
-  if (p->zero == 3 && p->pp > 1 && micro_batches(p) > 1)
+  if (p->zero == 3 && p->pp > 1 && berth_i_llm_micro_batches(p) > 1)
     reduced += SINGLE * (stage->trained + stage->trained_experts);
   return HALF * weights + reduced;
 }
@@ -305,30 +212,22 @@ static double smallest(const berth_llm_cluster *c, const berth_llm_plan *p, int3
   return least;
 }
 
-/* Where each place of the pipeline begins. */
-static int32_t *starts_of(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p) {
-  int32_t n = p->pp * p->vp, *at = berth_i_alloc(ctx, (size_t)n + 1, sizeof *at);
-  if (!at) return NULL;
-  at[0] = 0;
-  for (int32_t i = 0; i < n; i++) at[i + 1] = at[i] + layers_at(m, p, i);
-  return at;
-}
-
 static void fill_stage(const berth_llm *m, const berth_llm_cluster *c, const berth_llm_plan *p,
-                       int32_t s, const int32_t *at, const held *kinds, berth_llm_memory *out) {
-  held x = { 0, 0, 0, 0 }, largest = x;
+                       int32_t s, const int32_t *at, const berth_i_llm_held *kinds,
+                       berth_llm_memory *out) {
+  berth_i_llm_held x = { 0, 0, 0, 0 }, largest = x;
   bool first = s == 0, last = false;
   double flight = 1;
   *out = (berth_llm_memory){ .runtime = p->runtime, .limit = smallest(c, p, s) };
   for (int32_t k = 0; k < p->vp; k++) {
-    int32_t place = place_of(p, s, k), n = at[place + 1] - at[place];
+    int32_t place = berth_i_llm_place(p, s, k), n = at[place + 1] - at[place];
     if (place == p->pp * p->vp - 1) last = true, flight = in_flight(p, s, k);
     add_chunk(m, p, s, k, at[place], n, kinds, &x, out);
   }
   for (int32_t k = 0; k < m->about.kinds; k++)
     if (kinds[k].dense + kinds[k].experts > largest.dense + largest.experts) largest = kinds[k];
-  held outside = held_outside(m, p, first, last);
-  add_held(&x, &outside, 1);
+  berth_i_llm_held outside = berth_i_llm_held_outside(m, p, first, last);
+  berth_i_llm_add_held(&x, &outside, 1);
   set_weights(out, p, &x);
   out->buffers = buffers_of(p, &x, &outside, &largest);
   if (last) out->logits = logits_of(m, p, flight);
@@ -340,12 +239,12 @@ berth_status berth_llm_memory_of(const berth_llm *m, const berth_llm_cluster *c,
                                  const berth_llm_plan *plan, berth_llm_memory *out) {
   if (!m || !c || !plan || !out) return BERTH_EINVAL;
   berth_llm_plan p = *plan;
-  held kinds[BERTH_I_LLM_KINDS];
+  berth_i_llm_held kinds[BERTH_I_LLM_KINDS];
   berth_status st = berth_llm_plan_fill(m, c, &p);
   if (st != BERTH_OK) return st;
-  int32_t *at = starts_of(m->pool.ctx, m, &p);
+  int32_t *at = berth_i_llm_starts(m->pool.ctx, m, &p);
   if (!at) return berth_i_nomem(m->pool.ctx);
-  for (int32_t k = 0; k < m->about.kinds; k++) kinds[k] = held_by_kind(&p, &m->kind[k]);
+  for (int32_t k = 0; k < m->about.kinds; k++) kinds[k] = berth_i_llm_held_by(&p, &m->kind[k]);
   for (int32_t s = 0; s < p.pp; s++) fill_stage(m, c, &p, s, at, kinds, &out[s]);
   berth_i_free(m->pool.ctx, at, (size_t)(p.pp * p.vp) + 1, sizeof *at);
   return BERTH_OK;

@@ -3,9 +3,7 @@
 
 berth_llm_plan berth_llm_plan_default(void) {
   return (berth_llm_plan){ .tp = 1, .cp = 1, .pp = 1, .ep = 1, .etp = 1, .micro_batch = 1,
-                           .seq = 4096, .zero = -1, .flash = 1, .overlap_grad = 1,
-                           .overlap_gather = 1, .overlap_tp = 1, .overlap_p2p = 1,
-                           .lora_rank = 16, .runtime = -1 };
+                           .seq = 4096, .zero = -1, .flash = 1, .lora_rank = 16, .runtime = -1 };
 }
 
 static void set_defaults(void *out) { *(berth_llm_plan *)out = berth_llm_plan_default(); }
@@ -44,6 +42,7 @@ static const berth_choice *const trainings[] = {
 };
 static const berth_choice *const frameworks[] = {
   BERTH_I_CHOICE("megatron", "Megatron-LM, Megatron-Bridge."),
+  BERTH_I_CHOICE("megatron-2022", "Megatron-LM of its first papers: nothing overlaps."),
   BERTH_I_CHOICE("deepspeed", "Megatron-DeepSpeed."),
   BERTH_I_CHOICE("fsdp", "PyTorch's FSDP: FP32 weights are sharded with the optimiser."),
   BERTH_I_CHOICE("torchtitan", "The same with pipelines."), NULL
@@ -95,10 +94,15 @@ const berth_option_table *berth_llm_plan_option_table(void) {
     { FIELD(dtype, CHOICE), .choices = dtypes, .text = "arithmetic of matrix products" },
     { FIELD(optimizer, CHOICE), .choices = optimizers, .text = "what updates the weights" },
     { FIELD(gradients, CHOICE), .choices = gradient_types, .text = "type of stored gradients" },
-    { FIELD(overlap_grad, FLAG), .text = "reduction of gradients overlaps the backward pass" },
-    { FIELD(overlap_gather, FLAG), .text = "gathering of weights overlaps the forward pass" },
-    { FIELD(overlap_tp, FLAG), .text = "tensor parallelism's transfers overlap products" },
-    { FIELD(overlap_p2p, FLAG), .text = "transfers between stages overlap computation" },
+    { FIELD(overlap_grad, CHOICE), .choices = on_off,
+      .text = "reduction of gradients overlaps the backward pass; auto: but megatron-2022" },
+    { FIELD(overlap_gather, CHOICE), .choices = on_off,
+      .text = "gathering of weights overlaps the forward pass; auto: megatron, fsdp, torchtitan" },
+    { FIELD(overlap_tp, CHOICE), .choices = on_off,
+      .text = "transfers of tensor parallelism overlap products; auto: megatron, with "
+              "sequence_parallel" },
+    { FIELD(overlap_p2p, CHOICE), .choices = on_off,
+      .text = "transfers between stages overlap computation; auto: megatron, with several chunks" },
     { FIELD(training, CHOICE), .choices = trainings, .text = "which weights are trained" },
     { FIELD(lora_rank, WHOLE), .low = 1, .high = 1e6, .text = "lora: width of the adapters" },
     { FIELD(framework, CHOICE), .choices = frameworks, .text = "whose habits apply" },
@@ -139,6 +143,18 @@ static double runtime_of(const berth_llm_plan *p) {
   return berth_i_llm_is_fsdp(p) ? 3e9 : 5.5e9;
 }
 
+static void choose(berth_llm_choice *x, bool on) {
+  if (*x == BERTH_LLM_AUTO) *x = on ? BERTH_LLM_ON : BERTH_LLM_OFF;
+}
+
+static void fill_overlaps(berth_llm_plan *p) {
+  bool megatron = p->framework == BERTH_LLM_MEGATRON;
+  choose(&p->overlap_grad, p->framework != BERTH_LLM_MEGATRON_2022);
+  choose(&p->overlap_gather, megatron || berth_i_llm_is_fsdp(p));
+  choose(&p->overlap_tp, megatron && p->sequence_parallel == BERTH_LLM_ON);
+  choose(&p->overlap_p2p, megatron && p->pp > 1 && p->vp > 1);
+}
+
 static void fill_rest(berth_llm_plan *p) {
   if (!p->vp) p->vp = berth_i_llm_is_v(p) ? 2 : 1;
   if (p->schedule == BERTH_LLM_SCHEDULE_AUTO)
@@ -146,7 +162,8 @@ static void fill_rest(berth_llm_plan *p) {
   int64_t batch = (int64_t)p->dp * p->micro_batch * (p->pp > 1 ? 4 * p->pp : 1);
   if (!p->global_batch) p->global_batch = (int32_t)(batch < 1000000000 ? batch : 1000000000);
   if (!p->sequence_parallel)
-    p->sequence_parallel = p->tp > 1 && p->framework != BERTH_LLM_DEEPSPEED ? BERTH_LLM_ON
+    p->sequence_parallel = p->tp > 1 && p->framework != BERTH_LLM_DEEPSPEED
+                             && p->framework != BERTH_LLM_MEGATRON_2022 ? BERTH_LLM_ON
                                                                             : BERTH_LLM_OFF;
   if (p->zero < 0) p->zero = p->dp * p->cp == 1 ? 0 : berth_i_llm_is_fsdp(p) ? 3 : 1;
   if (!p->reshard) p->reshard = p->pp > 1 ? BERTH_LLM_OFF : BERTH_LLM_ON;
@@ -156,6 +173,7 @@ static void fill_rest(berth_llm_plan *p) {
     p->gradients = p->framework == BERTH_LLM_DEEPSPEED ? BERTH_LLM_GRADIENTS_BF16
                                                        : BERTH_LLM_GRADIENTS_FP32;
   if (p->runtime < 0) p->runtime = runtime_of(p);
+  fill_overlaps(p);
 }
 
 /* ---- checks ---- */

@@ -33,7 +33,7 @@ floors.lua = {
 }
 
 -- Rooms of spec/lua/ only.
-floors.specs = { binding = true, docs = true }
+floors.specs = { bench = true, binding = true, docs = true }
 
 -- C modules of Lua, which have no file below lua/berth/.
 floors.modules = { ["berth.core"] = true, ["berth.readline"] = true, ["berth.mpi"] = true }

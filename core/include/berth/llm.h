@@ -4,7 +4,8 @@
  *    kind is a list of *weights* with their shapes; parameters and shards follow from these;
  *  - cluster: groups of alike GPUs in machines, from data sheets; underneath a berth topology;
  *  - plan: how training is split over GPUs;
- *  - memory: bytes of a GPU by pipeline stage and kind.
+ *  - memory: bytes of a GPU by pipeline stage and kind;
+ *  - estimate: the time of a step by kind, with the error that such estimates had.
  *
  * Source of the formulas: Narayanan et al., "Efficient large-scale language model training on GPU
  * clusters using Megatron-LM", 2021; Korthikanti et al., "Reducing activation recomputation in
@@ -12,7 +13,7 @@
 #ifndef BERTH_LLM_H
 #define BERTH_LLM_H
 
-#include <berth/topology.h>
+#include <berth/placement.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -202,7 +203,8 @@ typedef enum berth_llm_training {
   BERTH_LLM_PRETRAIN, BERTH_LLM_FINETUNE, BERTH_LLM_LORA
 } berth_llm_training;
 typedef enum berth_llm_framework {
-  BERTH_LLM_MEGATRON, BERTH_LLM_DEEPSPEED, BERTH_LLM_FSDP, BERTH_LLM_TORCHTITAN
+  BERTH_LLM_MEGATRON, BERTH_LLM_MEGATRON_2022, BERTH_LLM_DEEPSPEED, BERTH_LLM_FSDP,
+  BERTH_LLM_TORCHTITAN
 } berth_llm_framework;
 typedef enum berth_llm_choice { BERTH_LLM_AUTO, BERTH_LLM_OFF, BERTH_LLM_ON } berth_llm_choice;
 typedef enum berth_llm_gradients {
@@ -235,7 +237,7 @@ typedef struct berth_llm_plan {
   berth_llm_dtype dtype;
   berth_llm_optimizer optimizer;
   berth_llm_gradients gradients;
-  int overlap_grad, overlap_gather, overlap_tp, overlap_p2p; /* of the step time; default 1 */
+  berth_llm_choice overlap_grad, overlap_gather, overlap_tp, overlap_p2p;
   berth_llm_training training;
   int32_t lora_rank;         /* default 16 */
   berth_llm_framework framework;
@@ -281,6 +283,132 @@ berth_status berth_llm_memory_of(const berth_llm *m, const berth_llm_cluster *c,
  *  @param kind from 0  @param stored, all may be NULL */
 berth_status berth_llm_layer_memory(const berth_llm *m, const berth_llm_plan *plan, int32_t kind,
                                     double *stored, double *all);
+
+/* ---- the time of a step ---- */
+
+/** What the time of a GPU is spent on. */
+#define BERTH_LLM_TIMES(X)                                                                       \
+  X(PRODUCTS, products)       /* matrix products */                                              \
+  X(ATTENTION, attention)                                                                        \
+  X(ELEMENTWISE, elementwise) /* norms, activations, loss: bound by memory */                    \
+  X(LAUNCH, launch)           /* kernels that are launched more slowly than they run */          \
+  X(TP, tp)                   /* communication that computation does not hide, by kind */        \
+  X(CP, cp)                                                                                      \
+  X(EP, ep)                                                                                      \
+  X(P2P, p2p)                                                                                    \
+  X(DP, dp)                                                                                      \
+  X(OPTIMIZER, optimizer)                                                                        \
+  X(BUBBLE, bubble)           /* waiting for other stages */
+#define BERTH_LLM_TIME_VALUE(NAME, name) BERTH_LLM_TIME_##NAME,
+typedef enum berth_llm_time { BERTH_LLM_TIMES(BERTH_LLM_TIME_VALUE) BERTH_LLM_TIME_KINDS }
+  berth_llm_time;
+#undef BERTH_LLM_TIME_VALUE
+const char *berth_llm_time_name(berth_llm_time kind); /* "products" */
+
+/** How a framework's steps differ from the kernels that they consist of. */
+typedef struct berth_llm_factors {
+  double products, attention, elementwise; /* so many times the time of the kernels */
+  double launch;         /* s: a pass through a layer takes no less */
+  double inside, across; /* communication within a machine and across: so many times the time */
+} berth_llm_factors;
+
+/** What the shipped factors were fitted to. */
+typedef struct berth_llm_provenance {
+  const char *rows;      /* which measured rows, with their number and the date */
+  double error, worst;   /* mean of |estimate / measurement - 1|; nine rows of ten are below */
+} berth_llm_provenance;
+
+/** @param about may be NULL  @return the shipped factors of a framework */
+berth_llm_factors berth_llm_factors_of(berth_llm_framework framework,
+                                       berth_llm_provenance *about);
+
+typedef enum berth_llm_form { BERTH_LLM_EVENTS, BERTH_LLM_CLOSED } berth_llm_form;
+
+typedef struct berth_llm_estimate_options {
+  berth_llm_form form;       /* default EVENTS: the step on the event loop */
+  berth_llm_factors factors; /* 0: as shipped */
+  double error;              /* of these, for the range; 0: as shipped */
+} berth_llm_estimate_options;
+const berth_option_table *berth_llm_estimate_option_table(void);
+
+typedef struct berth_llm_estimate {
+  double step;               /* s */
+  double low, high;          /* s: nine of ten measured steps were within this range of theirs */
+  double tokens;             /* tokens/s, all GPUs */
+  double model_flop;         /* of a step, as published formulas count it: scores in full */
+  double hardware_flop;      /* with what is computed again */
+  double mfu, hfu;           /* their shares of the peak of all GPUs in 16 bits (FP8: in FP8) */
+  int32_t stage;             /* from 0: the one with most work, to which `time` refers */
+  double time[BERTH_LLM_TIME_KINDS]; /* s by kind; the sum is the step */
+  double hidden;             /* s of communication beside computation */
+  int fitted;                /* 1: kernel constants of all GPUs were fitted to them */
+  berth_llm_factors factors; /* that were used */
+  berth_llm_provenance about;
+} berth_llm_estimate;
+
+/**
+ * @param opts NULL: defaults
+ * @return BERTH_OK; BERTH_EINVAL (plan, options); BERTH_EUNSUPPORTED (a schedule that does not
+ *         serve so many micro-batches); BERTH_ENOMEM; BERTH_EINTERRUPT
+ *
+ * The closed form is exact for stages that are alike without overlap, and takes some 10 us; it is a
+ * lower bound of the pipeline else. O(layers), EVENTS O(stages x chunks x micro-batches).
+ */
+berth_status berth_llm_estimate_of(const berth_llm *m, const berth_llm_cluster *c,
+                                   const berth_llm_plan *plan,
+                                   const berth_llm_estimate_options *opts,
+                                   berth_llm_estimate *out);
+/** The step as a graph, one GPU of each stage as device, in the order of the schedule; memory
+ *  policy INFERENCE, dispatch PLANNED. Ops: docs/llm.md. */
+berth_status berth_llm_graph(const berth_llm *m, const berth_llm_cluster *c,
+                             const berth_llm_plan *plan, const berth_llm_estimate_options *opts,
+                             berth_graph **graph, berth_topology **topology,
+                             berth_placement **placement);
+
+/* ---- calibration ---- */
+
+/** A step that was measured. */
+typedef struct berth_llm_measured {
+  const berth_llm *model;
+  const berth_llm_cluster *cluster;
+  berth_llm_plan plan;
+  double seconds;
+} berth_llm_measured;
+
+typedef enum berth_llm_terms {
+  BERTH_LLM_FOUR, /* products with attention; element-wise with launch; inside; across */
+  BERTH_LLM_SIX   /* each factor */
+} berth_llm_terms;
+
+typedef struct berth_llm_calibrate_options {
+  berth_llm_terms terms; /* default FOUR */
+  double shrink;         /* the mean error may grow by shrink / rows for a factor that is e times
+                            less far from that of the framework; default 0.1 */
+  berth_llm_factors start; /* what few rows stay near; 0: the framework's */
+  int64_t calls;         /* estimates of all rows for a fit; default 300 */
+} berth_llm_calibrate_options;
+berth_llm_calibrate_options berth_llm_calibrate_default(void);
+const berth_option_table *berth_llm_calibrate_option_table(void);
+
+typedef struct berth_llm_calibration {
+  berth_llm_factors factors;   /* for berth_llm_estimate_options */
+  berth_llm_factors low, high; /* how far they move when one row is left out */
+  int32_t rows;
+  double before, error;        /* mean of |estimate / measurement - 1|: as shipped; calibrated */
+  double left_out;             /* of each row by the factors of all others; NaN: one row */
+} berth_llm_calibration;
+
+/**
+ * Factors that fit measured steps, by the closed form: Nelder and Mead's simplex on the mean of
+ * |log(estimate / measurement)|. Few rows stay near the framework's factors.
+ *
+ * @return BERTH_OK; BERTH_EINVAL (no rows; seconds; frameworks that differ; a plan); BERTH_ENOMEM;
+ *         BERTH_EINTERRUPT.  O(calls x rows^2) estimates up to 40 rows, whose ranges leave each row
+ *         out; above, each fortieth part
+ */
+berth_status berth_llm_calibrate(int32_t n, const berth_llm_measured *rows,
+                                 const berth_llm_calibrate_options *opts,
+                                 berth_llm_calibration *out);
 
 #ifdef __cplusplus
 }

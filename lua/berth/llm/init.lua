@@ -2,6 +2,7 @@
 -- @module berth.llm
 local align = require "berth.base.align"
 local core = require "berth.core"
+local estimate = require "berth.llm.estimate"
 local json = require "berth.base.json"
 local options = require "berth.base.options"
 local percent = require "berth.base.percent"
@@ -155,6 +156,74 @@ function llm.memory(model, cluster, opts)
     r.fits = r.fits and s.total <= s.limit
   end
   return setmetatable(r, Memory)
+end
+
+--- The time of a step, by kind, with the error that such estimates had.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam[opt] table plan options of the plan
+-- @tparam[opt] table opts form ("events" or "closed"); products, attention, elementwise, launch,
+--  inside, across: factors in place of the framework's; factors: a table of these, as
+--  berth.llm.calibrate gives it
+-- @treturn[1] table step, low, high (s), tokens_per_second, mfu, hfu, model_flop, hardware_flop,
+--  time (s by kind), hidden, stage, factors, rows, error, worst, fitted; memory, plan
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.estimate("config.json", "64xH100", { tp = 8, pp = 4 }))
+function llm.estimate(model, cluster, plan, opts)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c = cluster_of(cluster)
+  local e
+  e, message, code = core.llm_estimate(m, c, plan, estimate.options(opts))
+  if not e then return nil, message, code end
+  e.memory = llm.memory(m, c, plan)
+  e.plan = e.memory.plan
+  return estimate.of(e, c)
+end
+
+--- Factors that fit measured steps of one framework on one cluster; few rows stay near the shipped
+-- ones.
+-- @tparam {table,...} rows each { model =, cluster =, plan =, measured = seconds }
+-- @tparam[opt] table opts terms ("four" or "six"), shrink, calls; products, ...: to stay near
+-- @treturn[1] table products, attention, elementwise, launch, inside, across: `factors` of
+--  berth.llm.estimate; rows, before, error, left_out (mean errors: as shipped, calibrated, of each
+--  row by the others), low, high (factors as far as they move when a row is left out)
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage factors = berth.llm.calibrate { { model = m, cluster = c, plan = p, measured = 12.3 } }
+function llm.calibrate(rows, opts)
+  options.expect(rows, "table", "berth.llm.calibrate: rows")
+  options.refuse(#rows == 0, "berth.llm.calibrate: no rows")
+  local list = {}
+  for i, row in ipairs(rows) do
+    local m, message, code = model_of(row.model)
+    if not m then return nil, message, code end
+    options.expect(row.measured, "number", "berth.llm.calibrate: measured of row %d", i)
+    list[i] = { m, cluster_of(row.cluster), row.plan or {}, row.measured }
+  end
+  return core.llm_calibrate(list, opts)
+end
+
+--- The step as a graph on one GPU of each stage, for berth.simulate.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam[opt] table plan
+-- @tparam[opt] table opts as for berth.llm.estimate
+-- @treturn[1] result of the event loop: its makespan is the step; graph, placement, timeline
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8, pp = 4 }):trace("step.json")
+function llm.simulate(model, cluster, plan, opts)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c = cluster_of(cluster)
+  local g, t, p = core.llm_graph(m, c, plan, estimate.options(opts))
+  if not g then return nil, t, p end
+  return core.simulate(g, t, p, { dispatch = "planned", memory = "inference" })
 end
 
 --- Bytes of one layer for one micro-batch on a GPU.

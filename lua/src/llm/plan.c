@@ -3,13 +3,10 @@
 
 const bl_table bl_llm_plan_tables[] = { berth_llm_plan_option_table, NULL };
 
-/* [-0, +n] The plan at 3, filled for the model at 1 and the cluster at 2; `stages` is in scratch on
- * the stack. */
-static berth_status read_plan(lua_State *L, const bl_where *w, berth_llm_plan *p) {
+berth_status bl_read_llm_plan(lua_State *L, const bl_where *w, berth_llm_plan *p) {
   const berth_llm *m = bl_check_llm(L, 1, w);
   const berth_llm_cluster *c = bl_check_llm_cluster(L, 2, w);
   *p = berth_llm_plan_default();
-  lua_settop(L, 3);
   bl_take_options(L, 3, w, bl_llm_plan_tables, p);
   return berth_llm_plan_fill(m, c, p);
 }
@@ -18,7 +15,8 @@ static berth_status read_plan(lua_State *L, const bl_where *w, berth_llm_plan *p
 static int plan(lua_State *L) {
   BL_WHERE(w, "berth.llm.plan");
   berth_llm_plan p;
-  berth_status st = read_plan(L, &w, &p);
+  lua_settop(L, 3);
+  berth_status st = bl_read_llm_plan(L, &w, &p);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_push_options(L, berth_llm_plan_option_table(), &p);
   if (!p.stages) return 1;
@@ -47,7 +45,8 @@ static void push_memory(lua_State *L, const berth_llm_memory *x) {
 static int memory(lua_State *L) {
   BL_WHERE(w, "berth.llm.memory");
   berth_llm_plan p;
-  berth_status st = read_plan(L, &w, &p);
+  lua_settop(L, 3);
+  berth_status st = bl_read_llm_plan(L, &w, &p);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_llm_memory *x = bl_scratch(L, (size_t)p.pp, sizeof *x);
   st = berth_llm_memory_of(bl_check_llm(L, 1, &w), bl_check_llm_cluster(L, 2, &w), &p, x);
@@ -67,7 +66,7 @@ static int layer_memory(lua_State *L) {
   int32_t kind = bl_to_id(L, 4, &w, "kind", berth_llm_about_of(m)->kinds, "kind");
   berth_llm_plan p;
   double stored, all;
-  berth_status st = read_plan(L, &w, &p);
+  berth_status st = bl_read_llm_plan(L, &w, &p);
   if (st == BERTH_OK) st = berth_llm_layer_memory(m, &p, kind, &stored, &all);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, stored);
