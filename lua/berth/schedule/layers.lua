@@ -109,7 +109,8 @@ function layers.even(list, chunks)
   for c = 1, chunks do
     out[c] = math.floor(n / chunks) + (c <= n % chunks and 1 or 0)
   end
-  out[1], out[chunks] = out[1] + first, out[chunks] + last
+  out[1] = out[1] + first
+  out[chunks] = out[chunks] + last
   return out
 end
 

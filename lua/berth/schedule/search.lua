@@ -89,7 +89,7 @@ local function moved(split, from, to)
   return out
 end
 
--- A neighbour: half of the time a chunk of the busiest stage loses a layer.
+-- A neighbour of one of several chunks: half of the time a chunk of the busiest stage loses a layer.
 local function neighbour(rng, p)
   local busiest, from, to = 1
   for stage = 2, p.stages do
@@ -139,7 +139,7 @@ local function walked(opts, first, rng, over)
     now[i] = bounded(opts, split)
     if now[i] then keep(list, known, now[i]) end
   end
-  for walk = 1, #list > 0 and WALKS or 0 do
+  for walk = 1, #list > 0 and #first.split > 1 and WALKS or 0 do
     local p = list[math.min(walk, #list)]
     for step = 1, STEPS do
       if over() then return list end
@@ -175,7 +175,7 @@ local function try_splits(opts, first, budget, state)
     return s
   end
   local n, tried = #list, {}
-  for i = 1, 2 * n do
+  for i = 1, #first.split > 1 and 2 * n or n do
     local p = list[i] or state.best and bounded(opts, neighbour(rng, state.best.problem))
     if p and (not state.best or p.bound < state.best.step) then
       tried[#tried + 1] = try(p, total / 8 / n, budget.seconds and left() / 2 / (2 * n - i + 1))

@@ -62,6 +62,15 @@ describe("layers", function()
     assert.error_matches(function() make { split = { 4, 4, 4, 4 } } end, "16 layers in all")
   end)
 
+  it("of one chunk have one split", function()
+    local opts = { stages = 1, microbatches = 4, layers = LAYERS, calls = 100 }
+    local s = assert(schedule.search(opts))
+    assert.equal("Et*6L", s.problem.layout)
+    assert.is_true(s.proven)
+    opts.calls, opts.split = nil, "even"
+    assert.equal("Et*6L", schedule.make("1f1b", opts).problem.layout)
+  end)
+
   it("hold `stages` in all, evenly by layer", function()
     local s = make { split = "even" }
     assert.near(4 * 2 / 6, s.problem.activations[1], 1e-12)
