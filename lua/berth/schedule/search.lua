@@ -89,7 +89,7 @@ local function moved(split, from, to)
   return out
 end
 
--- A neighbour of one of several chunks: half of the time a chunk of the busiest stage loses a layer.
+-- A neighbour, with several chunks: half of the time a chunk of the busiest stage loses a layer.
 local function neighbour(rng, p)
   local busiest, from, to = 1
   for stage = 2, p.stages do
