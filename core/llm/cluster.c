@@ -67,6 +67,13 @@ static berth_status unknown(berth_ctx *ctx, const char *gpu) {
                       list);
 }
 
+/* GPUs that fast links join, in machines of `per`: a whole machine, unless the board's domain is a
+ * part of its machine or has several. */
+static int32_t domain_of(const berth_data_sheet *s, int32_t per) {
+  if (s->domain == s->gpus) return per;
+  return s->domain > s->gpus || s->domain < per ? s->domain : per;
+}
+
 static berth_status add(berth_ctx *ctx, berth_llm_cluster *c,
                         const berth_llm_cluster_options *o) {
   const berth_data_sheet *s = berth_device_sheet(o->gpu);
@@ -77,7 +84,7 @@ static berth_status add(berth_ctx *ctx, berth_llm_cluster *c,
   int32_t per = o->per_machine ? o->per_machine : s->gpus;
   c->group[c->n++] = (berth_llm_gpus){
     .sheet = s, .name = s->name, .count = o->gpus, .per_machine = per < o->gpus ? per : o->gpus,
-    .domain = s->domain, .memory = either(o->memory, s->usable),
+    .domain = domain_of(s, per), .memory = either(o->memory, s->usable),
     .flops = either(s->bf16, either(s->fp16, s->flops)),
     .memory_bandwidth = s->memory_bandwidth, .link = either(o->link, s->link),
     .link_latency = o->link_latency, .nic_latency = o->nic_latency,
@@ -182,7 +189,7 @@ static berth_status add_devices(berth_ctx *ctx, berth_llm_cluster *c, const bert
   double rate = s ? either(s->bf16, s->fp16) : 0;
   c->group[c->n++] = (berth_llm_gpus){
     .sheet = s, .name = berth_i_pool_strdup(&c->pool, d.type), .count = count,
-    .per_machine = per, .domain = s ? s->domain : per, .memory = d.memory,
+    .per_machine = per, .domain = s ? domain_of(s, per) : per, .memory = d.memory,
     .flops = either(rate, d.flops), .memory_bandwidth = d.memory_bandwidth,
     .link = in.bandwidth, .link_latency = in.latency, .nic = out.bandwidth,
     .nic_latency = out.latency

@@ -134,9 +134,14 @@ static double in_flight(const berth_llm_plan *p, int32_t s, int32_t c) {
   int32_t m = berth_i_llm_micro_batches(p), pp = p->pp;
   switch (p->schedule) {
   case BERTH_LLM_GPIPE: return m;
+  case BERTH_LLM_ZB_H1: { /* of s more, B is done, and W keeps half */
+    double warm = fmin(m, pp - s);
+    return warm + fmin(s, m - warm) / 2;
+  }
   case BERTH_LLM_ZB_V: return fmin(m, pp); /* 2 pp chunks in all */
   case BERTH_LLM_DUALPIPE_V: return fmin(m, pp + (c == 0)); /* 2 pp + 1 */
   case BERTH_LLM_INTERLEAVED: {
+    if (m == pp) return m; /* all forward passes come first */
     /* (v - 1) pp + 2 (pp - s - 1) + 1 forward passes, in turns of pp for each chunk */
     int32_t n = (p->vp - 1) * pp + 2 * (pp - s - 1) + 1, round = p->vp * pp,
             rest = n % round - c * pp;

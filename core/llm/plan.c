@@ -97,7 +97,8 @@ const berth_option_table *berth_llm_plan_option_table(void) {
     { FIELD(overlap_grad, CHOICE), .choices = on_off,
       .text = "reduction of gradients overlaps the backward pass; auto: but megatron-2022" },
     { FIELD(overlap_gather, CHOICE), .choices = on_off,
-      .text = "gathering of weights overlaps the forward pass; auto: megatron, fsdp, torchtitan" },
+      .text = "gathering of weights overlaps the passes; auto: zero 3, megatron, fsdp, "
+              "torchtitan" },
     { FIELD(overlap_tp, CHOICE), .choices = on_off,
       .text = "transfers of tensor parallelism overlap products; auto: megatron, with "
               "sequence_parallel" },
@@ -150,7 +151,7 @@ static void choose(berth_llm_choice *x, bool on) {
 static void fill_overlaps(berth_llm_plan *p) {
   bool megatron = p->framework == BERTH_LLM_MEGATRON;
   choose(&p->overlap_grad, p->framework != BERTH_LLM_MEGATRON_2022);
-  choose(&p->overlap_gather, megatron || berth_i_llm_is_fsdp(p));
+  choose(&p->overlap_gather, megatron || p->zero == 3 || berth_i_llm_is_fsdp(p));
   choose(&p->overlap_tp, megatron && p->sequence_parallel == BERTH_LLM_ON);
   choose(&p->overlap_p2p, megatron && p->pp > 1 && p->vp > 1);
 }
@@ -237,6 +238,8 @@ static berth_status check_rest(berth_ctx *ctx, const berth_llm_cluster *c,
     REFUSE("schedules zb-v and dualpipev have vp 2, not %d", (int)p->vp);
   if (p->vp > 1 && !berth_i_llm_is_v(p) && p->schedule != BERTH_LLM_INTERLEAVED)
     REFUSE("vp %d requires schedule interleaved", (int)p->vp);
+  if (p->vp == 1 && p->schedule == BERTH_LLM_INTERLEAVED)
+    REFUSE("schedule interleaved requires vp of 2 or more");
   if (p->sequence_parallel == BERTH_LLM_ON && p->tp == 1)
     REFUSE("sequence_parallel requires tp above 1");
   if (p->recompute_layers && p->recompute != BERTH_LLM_FULL)

@@ -29,15 +29,16 @@ local function dense(r)
   return true
 end
 
--- In the order of berth_llm_framework. every: one row of so many.
+-- In the order of berth_llm_framework. every: one row of so many. shrink: more where the rows say
+-- little about some factors.
 local SETS = {
-  { framework = "megatron", { "megatron_bridge.csv", keep = dense,
+  { framework = "megatron", shrink = 0.1, { "megatron_bridge.csv", keep = dense,
       text = "dense models of Megatron-Bridge" } },
-  { framework = "megatron-2022", { "vtrain_multi_a100.csv", keep = clean,
+  { framework = "megatron-2022", shrink = 0.3, { "vtrain_multi_a100.csv", keep = clean,
       text = "GPT on A100 (vTrain), several machines, uncontended" },
     { "vtrain_single_a100.csv", every = 22, text = "one machine" } },
-  { framework = "deepspeed", { "bloom_sweeps.csv", text = "BLOOM's sweeps on A100" } },
-  { framework = "fsdp", { "mosaic_fsdp.csv", text = "MPT by FSDP on A100 and H100" } },
+  { framework = "deepspeed", shrink = 0.1, { "bloom_sweeps.csv", text = "BLOOM's sweeps on A100" } },
+  { framework = "fsdp", shrink = 0.1, { "mosaic_fsdp.csv", text = "MPT by FSDP on A100 and H100" } },
   { framework = "torchtitan", shrink = 0.3, start = "fsdp", { "torchtitan_h100.csv",
       text = "Llama 3.1 by torchtitan on H100" } },
 }

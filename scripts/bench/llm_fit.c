@@ -72,7 +72,8 @@ static double of_collective(const berth_kernels *k, const double *x) {
 static double of_network(const berth_kernels *k, const double *x) {
   const berth_collective_constants *c = &k->collective[(int)x[0]];
   double start = c->start * (x[0] == 0 ? x[2] : 1);
-  return 1 / (1 / c->low + start * NETWORK / x[1]);
+  /* rings share all NICs; of an all-to-all each GPU has its own */
+  return 1 / (1 / c->low + start * (x[0] == 0 ? NETWORK : NETWORK / 8) / x[1]);
 }
 
 /* ---- rows ---- */

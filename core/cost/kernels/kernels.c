@@ -184,7 +184,10 @@ double berth_kernel_collective(const berth_kernels *g, berth_collective_kind kin
   bool pairs = kind == BERTH_ALLTOALL;
   double rounds = bytes > 0 ? sent / bytes : 0;
   double start = pairs ? w->pairs_start : w->ring_start * machines * rounds;
-  double outside = sent / (nic * (pairs ? w->pairs_share : w->ring_share));
+  /* all GPUs of a machine send their own, measured as if all of it left the machine; a ring's bytes
+   * leave it once */
+  double leaves = pairs ? sent * each : sent;
+  double outside = leaves / (nic * (pairs ? w->pairs_share : w->ring_share));
   return c->start + start + (each > 1 ? fmax(inside, outside) : outside);
 }
 

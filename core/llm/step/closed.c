@@ -2,7 +2,7 @@
  *
  * 1F1B: stages before the slowest one, all micro-batches on it, stages behind it; the first stages
  * also wait for one way through the stages behind them, and then run what is left. The largest over
- * all stages is a lower bound of that order, and exact where stages are alike. */
+ * all stages is exact where stages are alike. */
 #include "step_internal.h"
 
 /* s that communication adds to computation beside which it runs. */
@@ -27,8 +27,8 @@ static double weight_of(const berth_i_llm_place_cost *x) {
 static double backward_of(const berth_i_llm_place_cost *x) { return input_of(x) + weight_of(x); }
 
 double berth_i_llm_exposed_dp(const berth_i_llm_place_cost *x) {
-  return forward_of(x) + backward_of(x) - berth_i_llm_sum(&x->pass.forward)
-         - berth_i_llm_sum(&x->pass.input) - berth_i_llm_sum(&x->pass.weight);
+  return exposed(berth_i_llm_sum(&x->pass.forward), x->gather[0])
+         + exposed(input_of(x) + berth_i_llm_sum(&x->pass.weight), x->gather[1] + x->reduce);
 }
 
 double berth_i_llm_exposed_ends(const berth_i_llm_place_cost *x) {
@@ -45,7 +45,7 @@ static bool joined(const berth_llm_plan *p) {
 static const char *generator_of(const berth_llm_plan *p) {
   static const char *const names[] = { NULL, "gpipe", "1f1b", "interleaved-1f1b", "zb-h1", "zb-v",
                                        "dualpipev" };
-  return p->pp == 1 && joined(p) ? "1f1b" : names[p->schedule];
+  return p->pp == 1 && p->vp == 1 && joined(p) ? "1f1b" : names[p->schedule];
 }
 
 berth_status berth_i_llm_schedule(const berth_i_llm_step *s, berth_schedule **out) {

@@ -119,7 +119,15 @@ static void explain(const berth_i_llm_step *s, berth_llm_estimate *out) {
   sum.of[BERTH_LLM_TIME_DP] += stage[out->stage].reduce + stage[out->stage].gather;
   sum.of[BERTH_LLM_TIME_OPTIMIZER] += stage[out->stage].optimizer;
   busy = berth_i_llm_sum(&sum);
-  sum.of[BERTH_LLM_TIME_BUBBLE] = fmax(0, out->step - busy);
+  /* what closed forms of single stages do not know of: waiting, or what data parallelism adds */
+  double rest = out->step - busy;
+  if (fabs(rest) <= 1e-12 * busy) rest = 0;
+  if (rest > 0 && s->p.pp > 1) {
+    sum.of[BERTH_LLM_TIME_BUBBLE] = rest;
+  } else {
+    sum.of[BERTH_LLM_TIME_DP] = fmax(0, sum.of[BERTH_LLM_TIME_DP] + rest);
+    sum.hidden = fmax(0, sum.hidden - rest);
+  }
   memcpy(out->time, sum.of, sizeof out->time);
   out->hidden = sum.hidden;
 }

@@ -67,7 +67,8 @@ double berth_i_llm_collective(const berth_i_llm_prices *x, berth_collective_kind
   /* GPUs of an island that are in other groups send at the same time */
   double t = berth_kernel_collective(&x->wide, kind, bytes, n, machines,
                                      nic * (double)each / inside);
-  return t * (machines > 1 ? x->f->across : x->f->inside);
+  /* kernels of their own bring tokens to experts, at the network's rate */
+  return t * (machines == 1 ? x->f->inside : kind == BERTH_ALLTOALL ? 1 : x->f->across);
 }
 
 double berth_i_llm_p2p(const berth_i_llm_prices *x, double bytes, bool across) {
@@ -83,19 +84,34 @@ static void expose(berth_i_llm_spent *s, berth_llm_time kind, double t, double s
   s->hidden += (1 - share) * t;
 }
 
-/* The transfers before and after `blocks` pairs of products that tensor parallelism splits; a
- * backward pass gathers inputs once more for the gradient of the weights. */
+/* DeepSpeed's all-reduces wait for the processor: by BLOOM's sweeps half a layer's launches with 8
+ * GPUs. */
+static double waits(const berth_i_llm_prices *x) {
+  int32_t tp = x->p->tp;
+  return x->p->framework == BERTH_LLM_DEEPSPEED && tp > 1 ? 0.5 * x->f->launch * tp / 8 : 0;
+}
+
+/* What is not hidden of transfers beside the products that need them, by framework. */
+static double shown(const berth_i_llm_prices *x) {
+  return x->p->framework == BERTH_LLM_TORCHTITAN ? 0.85 : BERTH_I_LLM_EXPOSED_TP;
+}
+
+/* The transfers before and after `blocks` pairs of products that tensor parallelism splits. A
+ * backward pass gathers inputs once more for the gradient of the weights, beside the gradient of
+ * the inputs (Korthikanti et al. 2022, sec. 4.2.2). */
 static void add_tp(const berth_i_llm_prices *x, berth_i_llm_spent *s, double blocks,
                    bool backward) {
-  double bytes = HALF * x->tokens * x->m->about.hidden, t;
+  double bytes = HALF * x->tokens * x->m->about.hidden, t, again = 0;
   int32_t tp = x->p->tp;
-  if (x->p->sequence_parallel == BERTH_LLM_ON)
-    t = (backward ? 2 : 1) * berth_i_llm_collective(x, BERTH_ALLGATHER, bytes, tp, 1)
+  if (x->p->sequence_parallel == BERTH_LLM_ON) {
+    again = backward ? berth_i_llm_collective(x, BERTH_ALLGATHER, bytes, tp, 1) : 0;
+    t = berth_i_llm_collective(x, BERTH_ALLGATHER, bytes, tp, 1)
         + berth_i_llm_collective(x, BERTH_REDUCESCATTER, bytes, tp, 1);
-  else
-    t = berth_i_llm_collective(x, BERTH_ALLREDUCE, bytes, tp, 1);
-  expose(s, BERTH_LLM_TIME_TP, blocks * t,
-         x->p->overlap_tp == BERTH_LLM_ON ? BERTH_I_LLM_EXPOSED_TP : 1);
+  } else {
+    t = berth_i_llm_collective(x, BERTH_ALLREDUCE, bytes, tp, 1) + waits(x);
+  }
+  expose(s, BERTH_LLM_TIME_TP, blocks * t, x->p->overlap_tp == BERTH_LLM_ON ? shown(x) : 1);
+  expose(s, BERTH_LLM_TIME_TP, blocks * again, BERTH_I_LLM_EXPOSED);
 }
 
 /* ---- matrix products ---- */
@@ -252,11 +268,18 @@ static double touched(const berth_i_llm_prices *x, const berth_llm_kind *k) {
   return HALF * x->tokens * (by_token * x->sequence + split / p->tp);
 }
 
+/* A token goes once to each other island that has experts of it: share of `top` times to any. */
+static double to_islands(const berth_i_llm_prices *x, double top) {
+  const berth_llm_plan *p = x->p;
+  double nic, inside = island(x->g, &nic), n = ceil((double)p->ep * p->etp / inside);
+  return n > 1 ? (n - 1) / top * (1 - pow(1 - 1 / n, top)) : 1;
+}
+
 /* To the experts and back. */
 static void add_ep(const berth_i_llm_prices *x, const berth_llm_kind *k, berth_i_llm_spent *out) {
   const berth_llm_plan *p = x->p;
   if (!k->experts) return;
-  double bytes = HALF * x->tokens / p->tp * k->top * x->m->about.hidden,
+  double bytes = HALF * x->tokens / p->tp * k->top * to_islands(x, k->top) * x->m->about.hidden,
          t = 2 * berth_i_llm_collective(x, BERTH_ALLTOALL, bytes, p->ep, p->etp);
   if (p->etp > 1)
     t += berth_i_llm_collective(x, BERTH_ALLGATHER, bytes * p->etp, p->etp, 1)

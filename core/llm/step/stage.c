@@ -61,19 +61,22 @@ static void dp_times(const berth_i_llm_prices *x, const berth_i_llm_held *h, dou
 }
 
 /* FSDP and ZeRO 3 gather weights for each micro-batch, unless they stay gathered for the step;
- * others once, after the optimiser. */
+ * others once, after the optimiser. What does not overlap is part of the passes, or runs alone. */
 static void add_dp(const berth_llm_plan *p, double gather, double reduce,
                    berth_i_llm_place_cost *place, berth_i_llm_stage_cost *stage) {
   bool sharded = p->zero == 3 || (p->zero == 2 && berth_i_llm_is_fsdp(p)),
-       kept = p->zero == 3 && p->reshard == BERTH_LLM_OFF;
-  if (sharded && !kept) {
-    place->gather[0] += gather;
-    place->gather[1] += p->zero == 3 ? gather : 0;
-    place->reduce += reduce;
+       kept = p->zero == 3 && p->reshard == BERTH_LLM_OFF,
+       gathers = p->overlap_gather == BERTH_LLM_ON, reduces = p->overlap_grad == BERTH_LLM_ON;
+  if (!sharded || kept) {
+    *(gathers ? &place->first_gather : &stage->gather) += gather;
+    *(reduces ? &place->last_reduce : &stage->reduce) += reduce;
     return;
   }
-  *(kept || p->overlap_gather == BERTH_LLM_ON ? &place->first_gather : &stage->gather) += gather;
-  *(p->overlap_grad == BERTH_LLM_ON ? &place->last_reduce : &stage->reduce) += reduce;
+  berth_i_llm_passes *pass = &place->pass;
+  *(gathers ? &place->gather[0] : &pass->forward.of[BERTH_LLM_TIME_DP]) += gather;
+  if (p->zero == 3)
+    *(gathers ? &place->gather[1] : &pass->input.of[BERTH_LLM_TIME_DP]) += gather;
+  *(reduces ? &place->reduce : &pass->weight.of[BERTH_LLM_TIME_DP]) += reduce;
 }
 
 static double optimizer_of(const berth_i_llm_prices *x, const berth_i_llm_held *h) {

@@ -21,6 +21,30 @@ cluster may be objects, or what berth.llm.model and berth.llm.cluster take.]],
 activations, working, logits, buffers, runtime, total, limit; r.worst is a stage, r.fits whether all
 fit, r.plan the plan. docs/llm.md says what each number means.]],
     [[print(berth.llm.memory("config.json", "64xH100", { tp = 8, pp = 4, seq = 8192 }))]] },
+  { "llm.estimate", [[e = berth.llm.estimate(model, "64xH100", { tp = 8, pp = 4 })]],
+    [[The time of a step, s: e.step, e.low, e.high, e.tokens_per_second, e.mfu, e.hfu; e.time has s
+by kind of the stage with most work, e.exposed and e.hidden communication; e.memory, e.plan,
+e.kernels, e.factors; e.rows, e.error, e.worst say what the factors were fitted to. A fourth
+argument has options: form, and factors of the user's own. docs/llm.md says what each number
+means.]],
+    [[print(berth.llm.estimate("config.json", "64xH100", { tp = 8, pp = 4, seq = 8192 }))]] },
+  { "llm.explain", [[x = berth.llm.explain(e, "12.3 s")]],
+    [[Which term most likely explains that a step was measured to take another time than estimated:
+x[1] is the likeliest cause, with term, text, check, step, score, and change (a factor) or value (of
+an option of the plan); x.within: the measured step is within the range.]],
+    [[print(berth.llm.explain(e, 12.3))]] },
+  { "llm.calibrate", "factors = berth.llm.calibrate(rows)",
+    [[Factors that fit measured steps of one framework: rows are { model =, cluster =, plan =,
+measured = s }; the answer is for { factors = factors } of berth.llm.estimate, and has error,
+left_out, low, high.]] },
+  { "llm.simulate", [[r = berth.llm.simulate(model, "64xH100", { tp = 8, pp = 4 })]],
+    [[The step on the event loop, a result whose devices are one GPU of each stage: its makespan is
+the estimated step.]],
+    [[berth.llm.simulate("config.json", "64xH100", { tp = 8 }):save_trace("step.json")]] },
+  { "llm.report", [[berth.llm.report("step.html", e, { measured = "12.3 s" })]],
+    [[A page about an estimate: time by kind, exposed communication, pipeline, memory by stage and
+kind, and how it was made.]],
+    [[assert(berth.llm.report("step.html", e))]] },
   { "llm.layer_memory", "stored, all = berth.llm.layer_memory(m, c, plan, kind)",
     [[Bytes of activations of a layer of m.kinds[kind] for one micro-batch on a GPU: stored from the
 forward to the backward pass, and all at once.]] },

@@ -63,8 +63,24 @@ function Plan.__tostring(p)
 end
 
 -- A model or cluster as it is, or from what describes it.
-local function model_of(x) return core.kind(x) == "llm" and x or llm.model(x) end
-local function cluster_of(x) return core.kind(x) == "llm cluster" and x or llm.cluster(x) end
+local function model_of(x)
+  if core.kind(x) == "llm" then return x end
+  return llm.model(x)
+end
+local function cluster_of(x)
+  if core.kind(x) == "llm cluster" then return x end
+  return llm.cluster(x)
+end
+
+-- Both; nil, message, code.
+local function both_of(model, cluster)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  local c
+  c, message, code = cluster_of(cluster)
+  if not c then return nil, message, code end
+  return m, c
+end
 
 -- The plan filled, with the keys that were not given, in order of the options.
 local function filled(m, c, opts)
@@ -87,9 +103,8 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.plan(model, cluster, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
   return filled(m, c, opts)
 end
 
@@ -97,6 +112,8 @@ end
 
 llm.memory_kinds = { "weights", "gradients", "optimizer", "activations", "working", "logits",
   "buffers", "runtime" }
+
+llm.time_kinds, llm.factor_names = estimate.kinds, estimate.factors
 
 local NEAR = 0.9 -- measured runs slow down above it
 
@@ -146,9 +163,8 @@ end
 -- @treturn[2] string code
 -- @usage print(berth.llm.memory("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.memory(model, cluster, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
   local r = core.llm_memory(m, c, opts)
   r.plan, r.worst, r.fits = filled(m, c, opts), 1, true
   for i, s in ipairs(r) do
@@ -166,21 +182,43 @@ end
 --  inside, across: factors in place of the framework's; factors: a table of these, as
 --  berth.llm.calibrate gives it
 -- @treturn[1] table step, low, high (s), tokens_per_second, mfu, hfu, model_flop, hardware_flop,
---  time (s by kind), hidden, stage, factors, rows, error, worst, fitted; memory, plan
+--  time (s by kind), exposed, hidden, stage, factors, rows, error, worst, fitted, kernels (array:
+--  gpu, arithmetic, constants, fitted, source); memory, plan, model, cluster
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @usage print(berth.llm.estimate("config.json", "64xH100", { tp = 8, pp = 4 }))
 function llm.estimate(model, cluster, plan, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
-  local e
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
+  local e, message
   e, message, code = core.llm_estimate(m, c, plan, estimate.options(opts))
   if not e then return nil, message, code end
-  e.memory = llm.memory(m, c, plan)
-  e.plan = e.memory.plan
-  return estimate.of(e, c)
+  return estimate.of(e, m, c, llm.memory(m, c, plan), opts)
+end
+
+--- Which term most likely explains that a measured step took longer, or less, than estimated.
+-- @tparam table e of berth.llm.estimate
+-- @tparam number|string measured s, or "12.3 s"
+-- @treturn table array of causes, the likeliest first: term, text, check, step (s, with that
+--  change), score (0: as expected; above 3: unlikely), and change (a factor) or value (of an option
+--  of the plan); measured, estimate, ratio, within (the range)
+-- @usage print(berth.llm.explain(e, "12.3 s"))
+function llm.explain(e, measured)
+  return require "berth.llm.explain"(e, measured)
+end
+
+--- A page about an estimate: pipeline, memory by stage and kind, time by kind, communication.
+-- @tparam string path of the HTML file
+-- @tparam table e of berth.llm.estimate
+-- @tparam[opt] table opts title, measured, result (of berth.llm.simulate), command
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage assert(berth.llm.report("step.html", e))
+function llm.report(path, e, opts)
+  return require "berth.llm.page"(path, e, opts)
 end
 
 --- Factors that fit measured steps of one framework on one cluster; few rows stay near the shipped
@@ -216,14 +254,11 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8, pp = 4 }):trace("step.json")
+-- @usage berth.llm.simulate("config.json", "64xH100", { tp = 8 }):save_trace("step.json")
 function llm.simulate(model, cluster, plan, opts)
-  local m, message, code = model_of(model)
-  if not m then return nil, message, code end
-  local c = cluster_of(cluster)
-  local g, t, p = core.llm_graph(m, c, plan, estimate.options(opts))
-  if not g then return nil, t, p end
-  return core.simulate(g, t, p, { dispatch = "planned", memory = "inference" })
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
+  return estimate.simulate(m, c, plan, opts)
 end
 
 --- Bytes of one layer for one micro-batch on a GPU.

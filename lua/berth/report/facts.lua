@@ -15,15 +15,18 @@ end
 -- What an op is shown as: the pass, if the graph has a backward one, else its kind.
 local function group_of(op, passes)
   if not passes then return op.kind ~= "" and op.kind or "op" end
+  if op.communication then return "communication" end
   return op.backward and "backward" or op.update and "update" or "forward"
 end
 
 -- Names and groups of all ops, and the time of each group.
 local function read_ops(f)
   local passes, ops = false, {}
-  f.name, f.kind, f.group = {}, {}, {}
+  f.name, f.kind, f.group, f.communication = {}, {}, {}, {}
   for op in f.graph:ops() do
-    ops[op.id] = { kind = op.kind or "", backward = op.backward, update = op.update }
+    ops[op.id] = { kind = op.kind or "", backward = op.backward, update = op.update,
+      communication = op.communication }
+    f.communication[op.id] = op.communication
     f.name[op.id], f.kind[op.id] = label_of(op), op.kind or ""
     passes = passes or op.backward or op.update
   end
@@ -31,11 +34,13 @@ local function read_ops(f)
   f.passes = passes
 end
 
--- Passes in their own order, so that they look the same in every report.
+-- Passes in their own order, so that they look the same in every report. Communication that takes
+-- no time stands for a collective.
 local function passes_of(time)
   local out = {}
-  for _, pass in ipairs { "forward", "backward", "update" } do
-    if time[pass] then out[#out + 1] = pass end
+  for _, pass in ipairs { "forward", "backward", "update", "communication" } do
+    local shown = time[pass] and (pass ~= "communication" or time[pass] > 0)
+    if shown then out[#out + 1] = pass end
   end
   return out
 end
@@ -54,8 +59,10 @@ local function rank_groups(f)
   f.class, f.legend = {}, {}
   if f.passes then list = passes_of(time) end
   for k, group in ipairs(list) do
-    f.class[group] = colours.ranked(k)
-    if k < 8 then f.legend[k] = { f.class[group], group } end
+    f.class[group] = f.passes and group == "communication" and "meet" or colours.ranked(k)
+    if k < 8 then
+      f.legend[k] = { f.class[group], group, f.class[group] == "meet" and "bar" or nil }
+    end
   end
   if #list == 8 then f.legend[8] = { "c8", list[8] }
   elseif #list > 8 then f.legend[8] = { "c8", ("%d other kinds"):format(#list - 7) } end

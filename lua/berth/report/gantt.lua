@@ -1,6 +1,7 @@
 --- Gantt chart: ops by device, transfers below their sender, the critical path, and where memory
 -- ran out.
--- A row per device: a lane of ops, and a strip below it for sending and collectives. The width is
+-- A row per device: a lane of ops, and a strip below it for sending, collectives and ops that are
+-- communication, which run beside others. The width is
 -- fixed, so that the size of the file must not depend on the number of ops: ops narrower than a
 -- pixel column are summed up per column and drawn in the colour that takes most of it; narrow ones
 -- share a path per colour; only ops of TIP_WIDTH and more, at most MOST_TIPS, are rectangles with a
@@ -100,7 +101,7 @@ end
 local function add_ops(out, f, plan)
   local paths, wide, labels, least = {}, {}, {}, tip_width(f, plan)
   for i, d in ipairs(f.device) do
-    local row = plan.rows[d]
+    local row = not f.communication[i] and plan.rows[d] or nil
     local x = row and plan.at(f.start[i])
     local w = row and plan.at(f.finish[i]) - x or 0
     if w >= least then add_wide(wide, labels, f, i, x, w, row.y, plan.lane)
@@ -174,9 +175,23 @@ local function collective_tip(c)
     scale.quantity(c.finish - c.start, "seconds"))
 end
 
+-- Ops that are communication, in the strip of their device.
+local function add_communication(wide, f, plan)
+  for i, d in ipairs(f.device) do
+    local row = f.communication[i] and plan.rows[d]
+    local x = row and plan.at(f.start[i])
+    local to = row and plan.at(f.finish[i])
+    if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
+      wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet",
+        tip(f, i))
+    elseif row and to > x then count(row.collectives, math.floor(x), math.floor(to)) end
+  end
+end
+
 -- What is wide enough to be pointed at has a tip.
 local function add_collectives(out, f, plan)
   local wide = {}
+  add_communication(wide, f, plan)
   for _, c in ipairs(f.collectives) do
     local x, to = plan.at(c.start), plan.at(c.finish)
     for _, d in ipairs(c.on) do

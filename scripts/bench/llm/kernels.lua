@@ -149,11 +149,13 @@ end
 
 local NIC = 388e9 -- bytes/s of a machine: 8 of 400 Gbit/s, at 48.5 GB/s each
 
--- Share of the bus bandwidth that a collective of machines of 8 H100 has.
+-- Share of the bus bandwidth that a collective of machines of 8 H100 has: rings share all NICs, of
+-- an all-to-all each GPU has its own.
 local function share(k, kind, bytes, machines)
   local gpus = 8 * machines
   local sent = bytes * (gpus - 1) / gpus * (kind == "allreduce" and 2 or 1)
-  return sent / k:collective(kind, bytes, gpus, machines, NIC) / NIC
+  return sent / k:collective(kind, bytes, gpus, machines, NIC)
+    / (kind == "allreduce" and NIC or NIC / 8)
 end
 
 -- Columns in order of machines, then the others in order of names.

@@ -59,23 +59,38 @@ local KEYS = {
   gpu = function(row) return ("%s %s"):format(row.group.gpu, row.group.kind) end,
   model = function(row) return ("%s %s"):format(row.group.gpu, row.group.model) end,
 }
-local FROM = { gpu = 2, model = 1 }
+local FROM = 2 -- rows that a factor is from
 
--- Where a row is in the list; 0: nowhere.
-local function place_of(row, list)
-  for i, x in ipairs(list) do
-    if x == row then return i end
-  end
-  return 0
+-- Months of a release "26.04.01", with tenths for its third number; 0: none.
+local function months(row)
+  local year, month, patch = (row.group.release or ""):match "^(%d+)%.(%d+)%.?(%d*)"
+  return year and 12 * year + month + (tonumber(patch) or 0) / 10 or 0
 end
 
--- Geometric mean of measured / estimated of the `count` rows that follow a row in the ring `list`;
--- nil without another row.
-local function factor_of(row, list, count, seconds)
-  local sum, n, at = 0, 0, place_of(row, list)
-  for i = at + 1, at + math.min(count, #list - (at > 0 and 1 or 0)) do
-    local other = list[(i - 1) % #list + 1]
-    sum, n = sum + math.log(other.measured / seconds[other]), n + 1
+-- The other rows of a list, those of the nearest releases of the software first, then those of the
+-- same arithmetic, then in the order of the list.
+local function nearest(row, list)
+  local out = {}
+  for i, x in ipairs(list) do
+    if x ~= row then
+      out[#out + 1] = { row = x, far = math.abs(months(x) - months(row)), place = i,
+        other = x.plan.dtype == row.plan.dtype and 0 or 1 }
+    end
+  end
+  table.sort(out, function(a, b)
+    if a.far ~= b.far then return a.far < b.far end
+    if a.other ~= b.other then return a.other < b.other end
+    return a.place < b.place
+  end)
+  return out
+end
+
+-- Geometric mean of measured / estimated of the two nearest other rows; nil without another row.
+local function factor_of(row, list, seconds)
+  local sum, n = 0, 0
+  for i, x in ipairs(nearest(row, list)) do
+    if i > FROM then break end
+    sum, n = sum + math.log(x.row.measured / seconds[x.row]), n + 1
   end
   return n > 0 and math.exp(sum / n) or nil
 end
@@ -86,7 +101,7 @@ local function scaled(rows, seconds, by, seed)
   for _, group in ipairs(grouped(rows, KEYS[by])) do
     local list = drawn(group, seed)
     for _, row in ipairs(group) do
-      local factor = factor_of(row, list, FROM[by], seconds)
+      local factor = factor_of(row, list, seconds)
       out[row] = factor and seconds[row] * factor
     end
   end
@@ -148,7 +163,7 @@ local function fit(rows, figures, how)
       if not figures.seconds[row] then figures.left[row] = "no other row to scale by" end
     end
     return how.scale == "gpu" and "each by a factor from 2 other rows of its GPU, seed %d"
-      or "each by a factor from another row of its model and GPU, seed %d"
+      or "each by a factor from 2 other rows of its model and GPU, seed %d"
   end
   local taken
   figures.seconds, taken = calibrated(rows, how)

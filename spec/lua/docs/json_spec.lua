@@ -93,6 +93,9 @@ local function commands(files)
     ["llm model"] = { words(("llm model %s --json"):format(files.config)) },
     ["llm memory"] = { words(("llm memory %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
       :format(files.config)) },
+    ["llm estimate"] = { words(("llm estimate %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
+      :format(files.config)),
+      words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)) },
     models = { words "models --json" },
     placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },

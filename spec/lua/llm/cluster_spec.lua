@@ -42,6 +42,13 @@ describe("a cluster", function()
       line(berth.topology.two_level(2, 8, { preset = "H100" })))
   end)
 
+  it("joins by fast links what stands in one machine, or more where boards are made so", function()
+    local function domain(what) return berth.llm.cluster(what).groups[1].domain end
+    assert.same({ 8, 4, 2 }, { domain "16xH100", domain "2x4xH100", domain "4x2xA100" })
+    assert.same({ 72, 1 }, { domain "64xGB200", domain "16xL40S" })
+    assert.equal(2, domain(berth.llm.cluster("4x2xA100"):topology()))
+  end)
+
   it("is refused with what is legal", function()
     local function refused(what, words)
       assert.error_matches(function() berth.llm.cluster(what) end, words)

@@ -149,11 +149,16 @@ describe("memory of a stage", function()
     assert.same({ 2, 2, 2, 1 }, flights("1f1b", 2))
     assert.same({ 8, 8, 8, 8 }, flights("gpipe", 8))
     assert.same({ 4, 4, 4, 4 }, flights("zb-v", 8))
+    -- as 1f1b, and half of each micro-batch whose W waits: one more each stage
+    assert.same({ 4, 3.5, 3, 2.5 }, flights("zb-h1", 8))
+    assert.same({ 2, 2, 2, 1.5 }, flights("zb-h1", 2))
     assert.same({ 4.5, 4.5, 4.5, 4.5 }, flights("dualpipev", 8))
     -- two chunks of a layer each: 4 + 2 (4 - s) - 1 forward passes before the first backward pass
     local r = memory("4xA100", { pp = 4, vp = 2, global_batch = 8 })
     assert.same({ 11, 9, 7, 5 }, { r[1].in_flight, r[2].in_flight, r[3].in_flight,
       r[4].in_flight })
+    -- as many micro-batches as stages: all forward passes come first
+    assert.equal(8, memory("4xA100", { pp = 4, vp = 2, global_batch = 4 })[4].in_flight)
   end)
 
   it("has the head in its last stage, a copy of the embedding where that is one matrix", function()
