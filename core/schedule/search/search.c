@@ -2,6 +2,7 @@
  * best rules; all against one budget. */
 #include "search_internal.h"
 #include "schedule/generators/generators_internal.h"
+#include "schedule/slots_internal.h"
 
 enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
                                  generator */
@@ -101,8 +102,16 @@ static void strip(const berth_i_words *w, berth_i_words *skeleton) {
   skeleton->begin[w->p->p] = n;
 }
 
-/* Every generator of the problem's shape, its W's placed anew with three values of theta. The
- * skeleton of the best becomes the start of the first walk. */
+/* Are all actions of words F, B or W of their own? */
+static bool are_plain(const berth_i_words *w) {
+  for (size_t i = 0; i < w->begin[w->p->p]; i++)
+    if (w->code[i] & BERTH_I_OVERLAPPED || berth_i_kind(w->code[i]) == BERTH_SCHEDULE_FULL)
+      return false;
+  return true;
+}
+
+/* Every generator of the problem's shape, with its own W's and with these placed anew with three
+ * values of theta. The skeleton of the best of these becomes the start of the first walk. */
 static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth_i_words *skeleton,
                                    berth_i_walk *walk, double *theta) {
   const berth_schedule_problem *p = f->p;
@@ -114,6 +123,10 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
     berth_status st = berth_i_generate(p, g, words);
     if (st == BERTH_ENOMEM) return st;
     if (st != BERTH_OK) continue;
+    if (are_plain(words)) {
+      for (int32_t s = 0; s < p->p; s++) theta[s] = -INFINITY;
+      berth_i_found_try(f, words, theta, INFINITY);
+    }
     strip(words, skeleton);
     for (int32_t k = 0; k < 3 && !berth_i_found_ends(f); k++) {
       for (int32_t s = 0; s < p->p; s++) theta[s] = k * longest / 2;
@@ -270,16 +283,24 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_found f;
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
+  int64_t of_slots = berth_i_least_share(p) < 1 ? o.calls / 4 : 0;
+  double deadline = berth_i_ctx_clock(p->ctx) + o.seconds;
+  o.calls -= of_slots;
+  if (of_slots > 0) o.seconds *= 0.75;
   if (st == BERTH_OK) st = found_make(p, &o, &pool, &f);
   if (st == BERTH_OK) st = search(&f, &pool, o.seed);
-  if (st == BERTH_EINTERRUPT && isfinite(f.step)) st = BERTH_OK;
+  if (st == BERTH_OK && of_slots > 0)
+    st = berth_i_slots(p, of_slots, deadline, &f.best, &f.step, &f.calls);
+  bool interrupted = st == BERTH_EINTERRUPT;
+  if (interrupted && isfinite(f.step)) st = BERTH_OK;
   if (st == BERTH_OK && isinf(f.step))
     st = berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                       "schedule: no schedule within the limits was found in %lld calls",
                       (long long)f.calls);
   if (st == BERTH_OK) st = berth_i_schedule_of(p, &f.best, "search", out);
   if (st == BERTH_OK && report)
-    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), f.calls };
+    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), interrupted,
+                                       f.calls };
   berth_i_pool_free(&pool);
   return st;
 }
