@@ -149,8 +149,10 @@ static const char *kind_of(const berth_graph *g, int32_t op) {
 /* The class of the device prices an op without a profile; NaN: it cannot. */
 static double unprofiled(const berth_cost *c, int32_t op, int32_t k, double flop, double bytes) {
   const berth_device *d = &c->t->devices[c->class_device[k]];
+  const berth_shape *shape = berth_i_shape(c->g, op);
   if (c->form == BERTH_FORM_KERNELS)
-    return berth_kernel_work(&c->kernels[k], kind_of(c->g, op), flop, bytes) / d->speed;
+    return (shape ? berth_kernel_shape(&c->kernels[k], shape, bytes)
+                  : berth_kernel_work(&c->kernels[k], kind_of(c->g, op), flop, bytes)) / d->speed;
   return roofline(flop, bytes, berth_device_rate(d, c->g->dtype, NULL), d);
 }
 

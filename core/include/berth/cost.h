@@ -370,18 +370,18 @@ berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char 
  *  multiple of 64 (above 64): 1.25 times; both by hand from published sweeps. O(1) */
 double berth_kernel_gemm(const berth_kernels *kernels, double m, double n, double k);
 
-typedef struct berth_attention {
-  double batch, seq, heads;
-  double kv_heads;     /* 0: heads */
-  double head_size;    /* of query and key */
-  double value_size;   /* 0: head_size */
-  double window;       /* keys that a query sees at most; 0: all */
-  int full;            /* 0 (default): causal */
-  int backward;        /* 1: the backward kernel, 2.5 times the work: five products for two */
-} berth_attention;
-const berth_option_table *berth_attention_option_table(void);
 /** Seconds. A head size between those of the table: the constants of the next larger one. */
 double berth_kernel_attention(const berth_kernels *kernels, const berth_attention *shape);
+
+/**
+ * Seconds of an op of that shape. Copies of a product are one kernel over all their rows, those of
+ * each rounded up to blocks of 128; gradients are two kernels.
+ *
+ * @param bytes moved by the op: what a product's operands and result take counts up to it (an
+ *        implicit GEMM reads each input once). 0: unknown
+ * @return NaN: no shape
+ */
+double berth_kernel_shape(const berth_kernels *kernels, const berth_shape *shape, double bytes);
 
 /** Seconds of element-wise work that moves so many bytes. */
 double berth_kernel_elementwise(const berth_kernels *kernels, double bytes);
