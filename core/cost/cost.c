@@ -7,6 +7,8 @@
 #define FIELD(name, kind) BERTH_I_OPTION(berth_cost_model, name, kind)
 
 static const berth_choice *const forms[] = {
+  BERTH_I_CHOICE("auto", "Kernels where the graph has shapes and all devices are of types that "
+                         "were measured in its dtype, else roofline."),
   BERTH_I_CHOICE("roofline", "The larger of FLOP over the peak and bytes over the memory's "
                              "bandwidth, and the device's overhead."),
   BERTH_I_CHOICE("kernels", "Kernel times by forms that are fitted to measured GPUs: "
@@ -50,6 +52,13 @@ const berth_option_table *berth_cost_option_table(void) {
   };
   static const berth_option_table table = { "cost", options, sizeof(berth_cost_model), NULL };
   return &table;
+}
+
+berth_cost_form berth_cost_form_of(const berth_graph *g, const berth_topology *t) {
+  if (!g || !t || berth_graph_shapes(g) == 0) return BERTH_FORM_ROOFLINE;
+  for (int32_t d = 0; d < t->n_devices; d++)
+    if (!berth_i_kernels_fitted(&t->devices[d], g->dtype)) return BERTH_FORM_ROOFLINE;
+  return BERTH_FORM_KERNELS;
 }
 
 /* ---- classes of devices ---- */
@@ -418,9 +427,10 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
     return berth_i_fail(c->ctx, BERTH_EINVAL,
                         "collective_bandwidth %g: collectives are priced by a function",
                         c->collective_bandwidth);
-  if (m->form != BERTH_FORM_ROOFLINE && m->form != BERTH_FORM_KERNELS)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "form is %d (0 or 1)", (int)m->form);
-  c->form = m->form;
+  if ((int)m->form < 0 || m->form > BERTH_FORM_KERNELS)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "form is %d (0 to %d)", (int)m->form,
+                        BERTH_FORM_KERNELS);
+  c->form = m->form == BERTH_FORM_AUTO ? berth_cost_form_of(c->g, c->t) : m->form;
   c->whole_us = m->whole_us != 0;
   c->free_control = m->free_control;
   c->collective = m->collective;

@@ -283,6 +283,18 @@ static size_t index_of(const char *arithmetic) {
   return i;
 }
 
+/* Rows are of 16 bits at most. */
+static bool is_fitted(const berth_device *d, const char *used) {
+  if (!used || sizes[index_of(used)].bytes > 2) return false;
+  return strcmp(nearest(d, used)->gpu, d->type) == 0;
+}
+
+bool berth_i_kernels_fitted(const berth_device *d, const char *dtype) {
+  const char *used = NULL;
+  return berth_device_rate(d, dtype && *dtype ? dtype : "fp32", &used) > 0
+         && d->memory_bandwidth > 0 && is_fitted(d, used);
+}
+
 berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char *dtype,
                               berth_kernels *out) {
   if (!ctx) return BERTH_EINVAL;
@@ -304,7 +316,7 @@ berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char 
   out->gpu = used ? preset_name(d->type) : "";
   out->arithmetic = arithmetic;
   out->element_bytes = sizes[index_of(arithmetic)].bytes;
-  out->fitted = used && strcmp(f->gpu, d->type) == 0 && out->element_bytes <= 2;
+  out->fitted = is_fitted(d, used);
   out->flops = rate;
   out->memory_bandwidth = d->memory_bandwidth;
   if (sms > 0) out->sms = sms;

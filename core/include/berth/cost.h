@@ -87,10 +87,17 @@ typedef enum berth_collective_algorithm {
   BERTH_COLLECTIVE_FUNCTION /* an answer only: the model's function priced it */
 } berth_collective_algorithm;
 
-/** How ops without a profile are priced: by the roofline of peak and memory bandwidth, or by
- * berth_kernel_work() with the fitted constants of the device, overhead left out; a graph without a
- * dtype is in "fp32". */
-typedef enum berth_cost_form { BERTH_FORM_ROOFLINE, BERTH_FORM_KERNELS } berth_cost_form;
+/** How ops without a profile are priced. */
+typedef enum berth_cost_form {
+  BERTH_FORM_AUTO,     /* KERNELS if the graph has shapes and the constants of every device were
+                          fitted to its type in the graph's dtype; else ROOFLINE */
+  BERTH_FORM_ROOFLINE, /* by peak and memory bandwidth */
+  BERTH_FORM_KERNELS   /* by berth_kernel_shape(), or berth_kernel_work() for an op without a shape,
+                          with the constants of the device, its overhead left out; a graph without a
+                          dtype is in "fp32" */
+} berth_cost_form;
+/** The form that AUTO means for them: ROOFLINE or KERNELS. O(ops + devices) */
+berth_cost_form berth_cost_form_of(const berth_graph *g, const berth_topology *t);
 
 /** A function's op time: the built-in one. */
 #define BERTH_COST_BUILT_IN (-(double)INFINITY)
@@ -142,7 +149,7 @@ typedef struct berth_cost_model {
                                      cut off to whole microseconds, but for rounding, as TAG's
                                      published simulator counts; factors count before for ops, after
                                      for transfers. Not with links FAIR */
-  berth_cost_form form;           /* default ROOFLINE */
+  berth_cost_form form;           /* default AUTO */
 } berth_cost_model;
 
 const berth_option_table *berth_cost_option_table(void);

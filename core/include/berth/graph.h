@@ -80,14 +80,14 @@ typedef struct berth_op {
                              where it cannot run; NULL: by roofline from flop and bytes */
   double flop;            /* floating-point operations */
   double bytes;           /* bytes moved to and from the device's memory, for the roofline */
-  const berth_shape *shape; /* of its one kernel; NULL: unknown. Needs flop, of a product at least
-                             its 2 m n k copies, twice that for gradients */
   double param_bytes;     /* persistent: parameters, optimiser state */
   double workspace_bytes; /* held while the op runs */
   int32_t group;          /* colocation group: ops of one group share a device; BERTH_NONE */
   int32_t twin;           /* the forward op of a backward op and the other way round; BERTH_NONE */
   int32_t pin;            /* device index on which it must run; BERTH_NONE */
   uint32_t flags;         /* BERTH_OP_... */
+  const berth_shape *shape; /* of its one kernel; NULL: unknown. Needs flop, of a product at least
+                             its 2 m n k copies, twice that for gradients */
 } berth_op;
 
 berth_op berth_op_default(void);

@@ -30,8 +30,8 @@ local function windows(x, o, name)
   return window(x.shape[2], kh, stride, ph, name), window(x.shape[3], kw, stride, pw, name), kh * kw
 end
 
---- Convolution, as an implicit product: pixels of the output by channels. o: channels, kernel (number or { high, wide }), stride = 1, padding = 0, bias =
--- false.
+--- Convolution: an implicit product of pixels of the output and channels. o: channels, kernel
+-- (number or { high, wide }), stride = 1, padding = 0, bias = false.
 function layers.conv(b, name, x, o)
   local high, wide, area = windows(x, o, name)
   local fan_in = x.shape[1] * area
