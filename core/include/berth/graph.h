@@ -430,10 +430,11 @@ const berth_option_table *berth_chains_option_table(void);
  *
  * The fused op: times summed per type (a type that one of them cannot run, it cannot run), FLOP,
  * bytes and parameters summed, workspace the largest. Ops with times are not fused with such that
- * only have FLOP or bytes; these are priced by roofline from the sums, as one kernel: never above
- * the sum of what they took alone. Pin and group are those of its ops; flags those that all have
- * (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
- * have, or "fused"; the shape that of the one op with FLOP, none if there are several. Two ops a and b are called "a+b", more "first..last (5)" by topological order.
+ * only have FLOP or bytes; these are priced from the sums, as one kernel: by the roofline never
+ * above the sum of what they took alone. Pin and group are those of its ops; flags those that all
+ * have (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
+ * have, or "fused"; the shape that of the one op with FLOP, none if there are several. Two ops a
+ * and b are called "a+b", more "first..last (5)" by topological order.
  * Tensors that leave stay distinct, with their bytes; those without readers stay, too. Fused ops
  * are numbered by their lowest op. Members of one collective that are fused are one member.
  *
