@@ -13,7 +13,7 @@ typedef struct common {
   uint32_t all, any;         /* flags */
   bool has_times, one_kind;
   double flop, bytes, param_bytes, workspace_bytes;
-  const berth_shape *shape;  /* of the only op with FLOP */
+  const berth_shape *shape;  /* of the only op with FLOP or bytes */
   double inner;              /* resident bytes of tensors that are made and read within */
   uint32_t inner_all;        /* flags that these have */
 } common;
@@ -68,10 +68,8 @@ static void add_member(quotient *q, int32_t op) {
   if (x->group == BERTH_NONE) x->group = berth_i_group(g, op);
   x->all &= berth_i_flags(g, op);
   x->any |= berth_i_flags(g, op);
-  if (g->flop && g->flop[op] > 0) {
-    x->shape = x->flop > 0 ? NULL : berth_i_shape(g, op);
-    x->flop += g->flop[op];
-  }
+  if (berth_i_has_rates(g, op)) x->shape = x->flop + x->bytes > 0 ? NULL : berth_i_shape(g, op);
+  if (g->flop) x->flop += g->flop[op];
   if (g->bytes) x->bytes += g->bytes[op];
   x->param_bytes += berth_i_param(g, op);
   x->workspace_bytes = fmax(x->workspace_bytes, berth_i_workspace(g, op));

@@ -56,7 +56,8 @@ const berth_option_table *berth_product_option_table(void);
 
 /** Flash attention: softmax(query key^T) value, scores not kept. */
 typedef struct berth_attention {
-  double batch, seq, heads;
+  double batch;        /* 0: 1 */
+  double seq, heads;
   double kv_heads;     /* 0: heads */
   double head_size;    /* of query and key */
   double value_size;   /* 0: head_size */
@@ -433,7 +434,7 @@ const berth_option_table *berth_chains_option_table(void);
  * only have FLOP or bytes; these are priced from the sums, as one kernel: by the roofline never
  * above the sum of what they took alone. Pin and group are those of its ops; flags those that all
  * have (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
- * have, or "fused"; the shape that of the one op with FLOP, none if there are several. Two ops a
+ * have, or "fused"; the shape that of the only op with FLOP or bytes. Two ops a
  * and b are called "a+b", more "first..last (5)" by topological order.
  * Tensors that leave stay distinct, with their bytes; those without readers stay, too. Fused ops
  * are numbered by their lowest op. Members of one collective that are fused are one member.
