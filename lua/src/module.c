@@ -75,6 +75,7 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("topology.two_level", two_level) X("topology.groups", topology_groups) \
   X("episodes:choose", choose) X("pdors.gdelta", gdelta) X("fit_link", fit) \
   X("kernels", kernels) X("kernels:attention", kernels_attention) \
+  X("kernels:shape", shape) \
   X("fit_collective", fit) X("schedule.problem", schedule_problem) \
   X("schedule.search", schedule_search) X("llm.model", llm_model) X("llm.cluster", llm_cluster) \
   X("llm.plan", llm_plan) X("llm.memory", llm_plan) X("llm_launch:plan", llm_plan) \

@@ -352,7 +352,8 @@ typedef struct berth_llm_estimate {
  *         serve so many micro-batches); BERTH_ENOMEM; BERTH_EINTERRUPT
  *
  * The closed form is exact for stages that are alike without overlap, and takes some 10 us; where
- * they are unlike it is up to 7 % off the event loop, with overlap up to 22 %. O(layers), EVENTS O(stages x chunks x micro-batches).
+ * they are unlike it is up to 7 % off the event loop, with overlap up to 22 %. O(layers); EVENTS:
+ * O(stages x chunks x micro-batches).
  */
 berth_status berth_llm_estimate_of(const berth_llm *m, const berth_llm_cluster *c,
                                    const berth_llm_plan *plan,

@@ -10,6 +10,7 @@ return {
     { "n_edges", "pairs of a tensor and one of its consumers" },
     { "n_groups", "the largest number of a colocation group" },
     { "n_ops", "how many; also #g" },
+    { "n_shapes", "ops whose shape is known" },
     { "n_tensors", "how many" },
     { "note", "a sentence on ops without times, FLOP and bytes, which take no time; nil: none" },
     { "types", "array: names of the device types that times are given for" },
