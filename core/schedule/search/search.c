@@ -14,6 +14,7 @@ static const double HOT = 0.15, COLD = 0.01;     /* temperatures, in mean times 
  * the share of the rules' budget for the whole. */
 enum { LONG = 4, SHORT = 2 };
 static const double OF_WHOLE = 0.4;
+static const double ACTIONS = 6e7, FEWEST_CALLS = 2000, MOST_CALLS = 200000; /* by default */
 
 /* ---- rules ---- */
 
@@ -286,7 +287,13 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
 /* ---- the public function ---- */
 
 berth_schedule_search_options berth_schedule_search_default(void) {
-  return (berth_schedule_search_options){ 20000, INFINITY, 0 };
+  return (berth_schedule_search_options){ 0, INFINITY, 0 };
+}
+
+/* About as long for every problem: calls x actions are ACTIONS. */
+static int64_t calls_by_size(const berth_schedule_problem *p) {
+  const double calls = ACTIONS / (3.0 * p->n * p->m);
+  return (int64_t)fmin(fmax(calls, FEWEST_CALLS), MOST_CALLS);
 }
 
 static void set_defaults(void *out) {
@@ -297,7 +304,8 @@ static void set_defaults(void *out) {
 
 const berth_option_table *berth_schedule_search_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(calls, LONG), .low = 1, .text = "schedules that are evaluated at most" },
+    { FIELD(calls, LONG), .text = "schedules that are evaluated at most; 0: so many that these have "
+                                  "60 million actions, 2,000 to 200,000" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
       .text = "time budget; where it ends the search, the answer depends on the machine" },
     { FIELD(seed, SEED), .text = "of random rules and moves" },
@@ -314,6 +322,7 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_found f;
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
+  if (o.calls == 0) o.calls = calls_by_size(p);
   int64_t of_slots = berth_i_least_share(p) < 1 ? o.calls / 4 : 0;
   double deadline = berth_i_ctx_clock(p->ctx) + o.seconds;
   o.calls -= of_slots;
