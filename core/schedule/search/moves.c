@@ -35,35 +35,13 @@ static int64_t distance(berth_rng *rng, size_t n) {
   return berth_rng_u64(rng) & 1 ? d : -d;
 }
 
-/* The k-th code of its sort and the `more` next ones, each by d places: in the order in which none
- * passes one that is still to move. */
-static bool shift_on(berth_i_words *w, int32_t s, berth_i_code code, int32_t k, int32_t more,
-                     int64_t d) {
-  int64_t begin = (int64_t)w->begin[s], end = (int64_t)w->begin[s + 1];
-  int64_t i = (int64_t)find(w, s, code, k), step = d < 0 ? 1 : -1;
-  int32_t left = more + 1;
-  bool moved = false;
-  if (d > 0)
-    for (int64_t j = i + 1; j < end && more > 0; j++)
-      if (w->code[j] == code) {
-        i = j;
-        more--;
-      }
-  left -= d > 0 ? more : 0;
-  for (; i >= begin && i < end && left > 0; i += step) {
-    if (w->code[i] != code) continue;
-    int64_t to = i + d < begin ? begin : i + d >= end ? end - 1 : i + d;
-    moved |= shift(w->code, (size_t)i, (size_t)to);
-    left--;
-  }
-  return moved;
-}
-
-/* Of the micro-batches behind one, how many move like it: mostly none, at times all. */
-static int32_t draw_more(berth_rng *rng, int32_t m) {
-  if (berth_rng_below(rng, 2)) return 0;
-  double x = berth_rng_uniform(rng);
-  return (int32_t)(x * x * m);
+static bool shift_on(berth_i_words *w, int32_t s, berth_i_code code, int32_t k, int64_t d) {
+  size_t i = find(w, s, code, k), begin = w->begin[s], end = w->begin[s + 1];
+  if (i == end) return false;
+  int64_t to = (int64_t)i + d;
+  if (to < (int64_t)begin) to = (int64_t)begin;
+  if (to >= (int64_t)end) to = (int64_t)end - 1;
+  return shift(w->code, i, (size_t)to);
 }
 
 /* Stages around s: mostly few. */
@@ -80,9 +58,8 @@ bool berth_i_move_earlier(berth_i_words *w, berth_rng *rng, int32_t s, berth_i_c
   int64_t d = -1 - (int64_t)(berth_rng_below(rng, 2) ? 0 : berth_rng_below(rng, 4));
   *low = *high = s;
   if (berth_rng_below(rng, 2)) draw_range(rng, w->p->p, s, low, high);
-  int32_t more = draw_more(rng, w->p->m);
   bool moved = false;
-  for (int32_t t = *low; t <= *high; t++) moved |= shift_on(w, t, code, k, more, d);
+  for (int32_t t = *low; t <= *high; t++) moved |= shift_on(w, t, code, k, d);
   return moved;
 }
 
@@ -91,9 +68,8 @@ bool berth_i_move_shift(berth_i_words *w, berth_rng *rng, int32_t s, size_t i, i
   berth_i_code code = w->code[i];
   int32_t k = number(w, s, i);
   int64_t d = distance(rng, w->begin[s + 1] - w->begin[s]);
-  int32_t more = draw_more(rng, w->p->m);
   bool moved = false;
   draw_range(rng, w->p->p, s, low, high);
-  for (int32_t t = *low; t <= *high; t++) moved |= shift_on(w, t, code, k, more, d);
+  for (int32_t t = *low; t <= *high; t++) moved |= shift_on(w, t, code, k, d);
   return moved;
 }

@@ -304,8 +304,9 @@ static void set_defaults(void *out) {
 
 const berth_option_table *berth_schedule_search_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(calls, LONG), .text = "schedules that are evaluated at most; 0: so many that these have "
-                                  "60 million actions, 2,000 to 200,000" },
+    { FIELD(calls, LONG),
+      .text = "schedules that are evaluated at most; 0: so many that these have 60 million "
+              "actions, 2,000 to 200,000" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
       .text = "time budget; where it ends the search, the answer depends on the machine" },
     { FIELD(seed, SEED), .text = "of random rules and moves" },
