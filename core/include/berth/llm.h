@@ -329,6 +329,7 @@ typedef struct berth_llm_estimate_options {
   berth_llm_factors factors; /* 0: as shipped */
   double error;              /* of these, for the range; 0: as shipped */
 } berth_llm_estimate_options;
+berth_llm_estimate_options berth_llm_estimate_default(void);
 const berth_option_table *berth_llm_estimate_option_table(void);
 
 typedef struct berth_llm_estimate {

@@ -31,7 +31,7 @@ end
 
 options.declare("llm.launch", { { key = "format", type = "choice", default = "by the contents",
   choices = choices "reads", text = "what kind of file it is" } })
-options.declare("llm.export", { { key = "format", type = "choice", default = "required",
+options.declare("llm.export", { { key = "format", type = "choice", default = "must be given",
   choices = choices "writes", text = "what is written" } })
 
 --- What a framework is launched with: flags of Megatron-LM, as a text or in a shell script;
