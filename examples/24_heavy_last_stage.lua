@@ -20,8 +20,8 @@ for _, size in ipairs { { 8, 16 }, { 16, 32 } } do
   print(("%d stages, %d micro-batches, even split and 1F1B: %.0f ms"):format(size[1], size[2],
     even.step * 1e3))
   local function show(what, s)
-    print(("  %-23s %.1f %% shorter, peak %.4g of %d"):format(what, 100 * (1 - s.step / even.step),
-      s.most, size[1]))
+    print(("  %-23s %.1f %% shorter, at most %.1f are possible, peak %.4g of %d"):format(what,
+      100 * (1 - s.step / even.step), 100 * (1 - s.bound / even.step), s.most, size[1]))
   end
   show("another split, joined", assert(berth.schedule.search(with { joined = true, calls = 500 })))
   show("even split, search", assert(berth.schedule.search(with { split = "even", calls = 500 })))

@@ -7,6 +7,8 @@
 #define FIELD(name, kind) BERTH_I_OPTION(berth_cost_model, name, kind)
 
 static const berth_choice *const forms[] = {
+  BERTH_I_CHOICE("auto", "Kernels where the graph has shapes and all devices are of types that "
+                         "were measured in its dtype, else roofline."),
   BERTH_I_CHOICE("roofline", "The larger of FLOP over the peak and bytes over the memory's "
                              "bandwidth, and the device's overhead."),
   BERTH_I_CHOICE("kernels", "Kernel times by forms that are fitted to measured GPUs: "
@@ -50,6 +52,13 @@ const berth_option_table *berth_cost_option_table(void) {
   };
   static const berth_option_table table = { "cost", options, sizeof(berth_cost_model), NULL };
   return &table;
+}
+
+berth_cost_form berth_cost_form_of(const berth_graph *g, const berth_topology *t) {
+  if (!g || !t || berth_graph_shapes(g) == 0) return BERTH_FORM_ROOFLINE;
+  for (int32_t d = 0; d < t->n_devices; d++)
+    if (!berth_i_kernels_fitted(&t->devices[d], g->dtype)) return BERTH_FORM_ROOFLINE;
+  return BERTH_FORM_KERNELS;
 }
 
 /* ---- classes of devices ---- */
@@ -149,8 +158,10 @@ static const char *kind_of(const berth_graph *g, int32_t op) {
 /* The class of the device prices an op without a profile; NaN: it cannot. */
 static double unprofiled(const berth_cost *c, int32_t op, int32_t k, double flop, double bytes) {
   const berth_device *d = &c->t->devices[c->class_device[k]];
+  const berth_shape *shape = berth_i_shape(c->g, op);
   if (c->form == BERTH_FORM_KERNELS)
-    return berth_kernel_work(&c->kernels[k], kind_of(c->g, op), flop, bytes) / d->speed;
+    return (shape ? berth_kernel_shape(&c->kernels[k], shape, bytes)
+                  : berth_kernel_work(&c->kernels[k], kind_of(c->g, op), flop, bytes)) / d->speed;
   return roofline(flop, bytes, berth_device_rate(d, c->g->dtype, NULL), d);
 }
 
@@ -416,9 +427,10 @@ static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
     return berth_i_fail(c->ctx, BERTH_EINVAL,
                         "collective_bandwidth %g: collectives are priced by a function",
                         c->collective_bandwidth);
-  if (m->form != BERTH_FORM_ROOFLINE && m->form != BERTH_FORM_KERNELS)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "form is %d (0 or 1)", (int)m->form);
-  c->form = m->form;
+  if ((int)m->form < 0 || m->form > BERTH_FORM_KERNELS)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "form is %d (0 to %d)", (int)m->form,
+                        BERTH_FORM_KERNELS);
+  c->form = m->form == BERTH_FORM_AUTO ? berth_cost_form_of(c->g, c->t) : m->form;
   c->whole_us = m->whole_us != 0;
   c->free_control = m->free_control;
   c->collective = m->collective;

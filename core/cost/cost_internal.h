@@ -123,4 +123,13 @@ berth_status berth_i_cost_check_range(berth_cost *c);
 /* averages.c, collective.c; NULL-terminated */
 extern const berth_choice *const berth_i_average_choices[], *const berth_i_collective_algorithms[];
 
+/** s of an op without a profile that do not depend on its size. */
+static inline double berth_i_op_start(const berth_cost *c, int32_t device) {
+  const berth_device *d = &c->t->devices[device];
+  if (c->form != BERTH_FORM_KERNELS) return d->overhead * c->op_factor;
+  return c->kernels[c->class_of[device]].gemm.launch / d->speed * c->op_factor;
+}
+/** The constants of the device's type were fitted to it in that arithmetic. */
+bool berth_i_kernels_fitted(const berth_device *d, const char *dtype);
+
 #endif

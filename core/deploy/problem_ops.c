@@ -50,7 +50,7 @@ static double cut_off(const berth_deploy *d, double seconds) {
 /* The line from what an empty batch takes. */
 static double on_line(const berth_deploy *d, int32_t op, int32_t device, double share) {
   double all = berth_i_op_time(d->cost, op, device), fixed = 0;
-  if (d->roofline[op]) fixed = d->t->devices[device].overhead * d->cost->op_factor;
+  if (d->roofline[op]) fixed = berth_i_op_start(d->cost, device);
   if (fixed > all) fixed = all;
   return fixed + (all - fixed) * share;
 }

@@ -22,6 +22,7 @@ static void init_columns(berth_graph_builder *b) {
   berth_i_column *c = b->column;
   init_column(&c[BERTH_I_SECONDS], sizeof(double), 0xff);
   for (int k = BERTH_I_FLOP; k <= BERTH_I_WORKSPACE; k++) init_column(&c[k], sizeof(double), 0);
+  init_column(&c[BERTH_I_SHAPE], sizeof(berth_shape), 0);
   for (int k = BERTH_I_GROUP; k <= BERTH_I_PIN; k++) init_column(&c[k], sizeof(int32_t), 0xff);
   init_column(&c[BERTH_I_FLAGS], sizeof(uint8_t), 0);
   init_column(&c[BERTH_I_NAME], sizeof(int32_t), 0xff);
@@ -219,6 +220,9 @@ static berth_status check_op(berth_graph_builder *b, const berth_op *op) {
   if ((st = check_amount(ctx, s, "parameter size", op->param_bytes, "B")) != BERTH_OK) return st;
   if ((st = check_amount(ctx, s, "workspace size", op->workspace_bytes, "B")) != BERTH_OK)
     return st;
+  char wrong[160];
+  if (op->shape && berth_i_shape_error(op->shape, op->flop, wrong, sizeof wrong))
+    return refuse(ctx, s, "%s", wrong);
   if ((st = check_link(ctx, s, "group", op->group)) != BERTH_OK) return st;
   if ((st = check_link(ctx, s, "twin", op->twin)) != BERTH_OK) return st;
   if ((st = check_link(ctx, s, "pin", op->pin)) != BERTH_OK) return st;
@@ -406,6 +410,7 @@ berth_status berth_graph_builder_add_op(berth_graph_builder *b, const berth_op *
     { BERTH_I_BYTES, &op->bytes, op->bytes == 0 },
     { BERTH_I_PARAM, &op->param_bytes, op->param_bytes == 0 },
     { BERTH_I_WORKSPACE, &op->workspace_bytes, op->workspace_bytes == 0 },
+    { BERTH_I_SHAPE, op->shape, !op->shape },
     { BERTH_I_GROUP, &op->group, op->group == BERTH_NONE },
     { BERTH_I_TWIN, &op->twin, op->twin == BERTH_NONE },
     { BERTH_I_PIN, &op->pin, op->pin == BERTH_NONE },

@@ -27,6 +27,7 @@ static void view_columns(const berth_graph_builder *b, berth_graph *g) {
   g->bytes = c[BERTH_I_BYTES].data;
   g->param_bytes = c[BERTH_I_PARAM].data;
   g->workspace_bytes = c[BERTH_I_WORKSPACE].data;
+  g->shape = c[BERTH_I_SHAPE].data;
   g->group = c[BERTH_I_GROUP].data;
   g->twin = c[BERTH_I_TWIN].data;
   g->pin = c[BERTH_I_PIN].data;

@@ -122,6 +122,7 @@ berth_status berth_graph_op(const berth_graph *g, int32_t op, berth_op *out) {
     .bytes = number(g->bytes, op),
     .param_bytes = berth_i_param(g, op),
     .workspace_bytes = berth_i_workspace(g, op),
+    .shape = berth_i_shape(g, op),
     .group = berth_i_group(g, op),
     .twin = berth_i_twin(g, op),
     .pin = berth_i_pin(g, op),

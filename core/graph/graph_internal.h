@@ -22,6 +22,7 @@ struct berth_graph {
   double *flop, *bytes;    /* [n_ops]; NULL: all 0 */
   double *param_bytes;     /* [n_ops]; NULL: all 0 */
   double *workspace_bytes; /* [n_ops]; NULL: all 0 */
+  berth_shape *shape;      /* [n_ops]; NULL: none has one */
   int32_t *group;          /* [n_ops]; NULL: all BERTH_NONE */
   int32_t *twin;           /* [n_ops]; NULL: all BERTH_NONE */
   int32_t *pin;            /* [n_ops]; NULL: all BERTH_NONE */
@@ -74,6 +75,14 @@ static inline double berth_i_workspace(const berth_graph *g, int32_t op) {
 static inline double berth_i_resident(const berth_graph *g, int32_t t) {
   return g->resident ? g->resident[t] : g->tensor_bytes[t];
 }
+
+/** NULL: none */
+static inline const berth_shape *berth_i_shape(const berth_graph *g, int32_t op) {
+  const berth_shape *s = g->shape ? &g->shape[op] : NULL;
+  return s && (s->product.m > 0 || s->attention.seq > 0) ? s : NULL;
+}
+/** What is wrong with a shape of an op with so many FLOP: buf, or NULL. */
+const char *berth_i_shape_error(const berth_shape *s, double flop, char *buf, size_t size);
 
 /** Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key
  * k (value NULL: their ids).

@@ -132,6 +132,10 @@ typedef struct berth_i_quantity {
 /** berth_i_get_quantity for a table of n, in its order. */
 berth_status berth_i_get_quantities(const berth_i_json *doc, berth_i_value *found,
                                     const berth_i_quantity *q, int n, void *target);
+/** An object whose members are the numbers and flags of tables without a key in common.
+ *  @param structs [n] that they go to */
+berth_status berth_i_get_options(const berth_i_json *doc, berth_i_value v, int n,
+                                 const berth_option_table *const *tables, void *const *structs);
 /** v must be an array (NULL: empty).  @param first its first member */
 berth_status berth_i_get_array(const berth_i_json *doc, berth_i_value v,
                                berth_i_value *first, int32_t *n);

@@ -5,14 +5,10 @@
  * are the chunks of a stage that come first and last on the way of a micro-batch; the first B of a
  * stage is of its last chunk, the last B of its first chunk, since each chunk's micro-batches are
  * in order. Source: ours; each is proved where it is computed. */
-#include "schedule_internal.h"
+#include "bound_internal.h"
 
-/* Times along the way: since the start of F at chunk 0, and since the start of B at the last. */
-typedef struct ways {
-  const berth_schedule_problem *p;
-  double *forward, *backward; /* [n] start of F, of B of a micro-batch that never waits */
-  double round;               /* from the start of F at chunk 0 to that of B at the last chunk */
-} ways;
+typedef berth_i_ways ways;
+typedef berth_i_thing thing;
 
 static int32_t first_chunk(const berth_schedule_problem *p, int32_t s) {
   return p->chunk[s * p->v];
@@ -38,11 +34,6 @@ static double path(const ways *w, int32_t f, int32_t b) {
 }
 
 /* ---- what memory lets a stage do ---- */
-
-/* Things that each take memory. */
-typedef struct thing {
-  double work, memory, count;
-} thing;
 
 /* The most work that fits below a limit, the last thing in part. */
 static double most_work(thing *x, int32_t n, double limit) {
@@ -306,19 +297,53 @@ static void bound_all(const ways *w, stage *g, thing *x, berth_schedule_bounds *
   }
 }
 
+double berth_i_bound_of_stage(const berth_i_ways *w, int32_t s, berth_i_thing *x) {
+  const berth_schedule_problem *p = w->p;
+  bool makespan = p->o.objective == BERTH_SCHEDULE_MAKESPAN;
+  stage g = stage_of(p, s, x);
+  set_ramps(p, s, &g);
+  stage zero = { .first = first_chunk(p, 0) }; /* all that is read of an earlier stage */
+  double head = makespan ? w->forward[g.first] : 0;
+  double best = head + fmax(stage_bound(w, s, &g), area_bound(w, s, &g));
+  for (int32_t k = 0; k < 2; k++) {
+    int32_t r = k ? s : 0;
+    const stage *gr = k ? &g : &zero;
+    double lead = k ? head : 0;
+    best = fmax(best, lead + pair_bound(w, r, s, gr, &g));
+    best = fmax(best, lead + area_of_pair(w, r, s, gr, &g));
+    best = fmax(best, lead + chain_bound(w, r, gr, &g));
+  }
+  return best;
+}
+
+/* Times with slots as short as they can be: the actions of a slot, one after the other and each
+ * that much shorter, would take as long and start no sooner than their slot. */
+static void shorten(const berth_schedule_problem *p, berth_i_pool *pool,
+                    berth_schedule_problem *out) {
+  double share = berth_i_least_share(p);
+  *out = *p;
+  for (int32_t k = 0; k < 3 && share < 1; k++) {
+    out->time[k] = berth_i_pool_alloc(pool, (size_t)p->n, sizeof *out->time[k]);
+    for (int32_t c = 0; out->time[k] && c < p->n; c++) out->time[k][c] = share * p->time[k][c];
+  }
+}
+
 /* Two copies of the model share stages: there only work counts. */
-berth_status berth_schedule_bound(const berth_schedule_problem *p, berth_schedule_bounds *out) {
-  if (!p || !out) return BERTH_EINVAL;
-  berth_i_pool pool = berth_i_pool_empty(p->ctx);
+berth_status berth_schedule_bound(const berth_schedule_problem *given, berth_schedule_bounds *out) {
+  if (!given || !out) return BERTH_EINVAL;
+  berth_i_pool pool = berth_i_pool_empty(given->ctx);
   berth_schedule_bounds b = { 0 };
+  berth_schedule_problem q;
+  const berth_schedule_problem *p = &q;
   ways w = { .p = p };
-  for (int32_t s = 0; s < p->p; s++) b.work = fmax(b.work, berth_schedule_problem_work(p, s));
+  shorten(given, &pool, &q);
   w.forward = berth_i_pool_alloc(&pool, (size_t)p->n, sizeof(double));
   w.backward = berth_i_pool_alloc(&pool, (size_t)p->n, sizeof(double));
   stage *g = berth_i_pool_alloc(&pool, (size_t)p->p, sizeof *g);
   thing *x = berth_i_pool_alloc(&pool, 2 * (size_t)p->v, sizeof *x);
   berth_status st = berth_i_pool_status(&pool);
   if (st == BERTH_OK) {
+    for (int32_t s = 0; s < p->p; s++) b.work = fmax(b.work, berth_schedule_problem_work(p, s));
     if (p->o.map != BERTH_MAP_BIDIRECTIONAL) {
       set_ways(&w);
       bound_all(&w, g, x, &b);

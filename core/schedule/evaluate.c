@@ -157,10 +157,21 @@ static void find_excess(const berth_i_run *r, const berth_i_words *w, const doub
   }
 }
 
-static double bubble_of(const berth_schedule_problem *p, double step) {
-  double work = 0;
-  for (int32_t s = 0; s < p->p; s++) work = fmax(work, berth_schedule_problem_work(p, s));
-  return step > 0 ? (step - work) / step : 0;
+/* s that slots save a stage, against their actions one after the other. */
+static double saved_by_slots(const berth_i_words *w, int32_t s) {
+  const berth_schedule_problem *p = w->p;
+  double both = 0;
+  for (size_t i = w->begin[s]; i < w->begin[s + 1]; i++)
+    for (size_t k = i; w->code[i] & BERTH_I_OVERLAPPED && k < i + 2; k++)
+      both += berth_i_seconds(p, berth_i_chunk(p, s, w->code[k]), berth_i_kind(w->code[k]));
+  return (1 - p->o.overlap) * both;
+}
+
+static double bubble_of(const berth_i_words *w, double step) {
+  double busy = 0;
+  for (int32_t s = 0; s < w->p->p; s++)
+    busy = fmax(busy, berth_schedule_problem_work(w->p, s) - saved_by_slots(w, s));
+  return step > 0 ? (step - busy) / step : 0;
 }
 
 /* The action at which v stopped. */
@@ -191,7 +202,7 @@ berth_status berth_schedule_evaluate(const berth_schedule *s, berth_schedule_val
     else {
       v.span = berth_i_run_span(&run);
       v.makespan = berth_i_run_makespan(&run);
-      v.bubble = bubble_of(s->p, v.step);
+      v.bubble = bubble_of(&s->w, v.step);
     }
     find_excess(&run, &s->w, own, peak, &v);
     if (v.stage != BERTH_NONE) st = name_action(s, &pool, &v);

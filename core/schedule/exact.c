@@ -5,8 +5,10 @@
  * otherwise that one could be put before what comes next. An F could not, for it takes memory; so,
  * if it is an F, its stage may also wait: the F's that it could run are barred until it has run
  * something else. A state is left if its lower bound is not below the best step, or if one with the
- * same actions done and barred was expanded in which everything was at least as early. Stages start
- * at their earliest, as the evaluator has it; then the span, too, only grows with every end. */
+ * same actions done and barred was expanded in which everything was at least as early. W's of a
+ * stage that are alike stand for one another: the one of the last chunk comes first, and of what
+ * was done only their number counts. Stages start at their earliest, as the evaluator has it; then
+ * the span, too, only grows with every end. */
 #include "schedule_internal.h"
 
 enum { TABLE = 1 << 20, MOST_NUMBERS = 1 << 24 };
@@ -22,6 +24,7 @@ typedef struct exact {
   const berth_schedule_problem *p;
   berth_i_run run;      /* ends of what was done; `last` by stage */
   int32_t *weights;     /* [n] W's done, by chunk */
+  bool *alike;          /* [p] W's of the stage's chunks take as long, and free as much */
   double *held, *left;  /* [p] memory; s of work to do */
   uint32_t *barred;     /* [p] F's that do not come next, by chunk of the stage */
   double *head;         /* [p] s, start of the first action */
@@ -113,11 +116,18 @@ static uint64_t mix(uint64_t h, uint64_t x) {
 
 static uint64_t key_of(const exact *x) {
   uint64_t h = 1;
-  for (int32_t c = 0; c < x->p->n; c++) {
+  const berth_schedule_problem *p = x->p;
+  for (int32_t c = 0; c < p->n; c++)
     h = mix(h, (uint64_t)x->run.done[2 * c] << 32 | (uint64_t)x->run.done[2 * c + 1]);
-    h = mix(h, (uint64_t)x->weights[c]);
+  for (int32_t s = 0; s < p->p; s++) {
+    int32_t all = 0;
+    for (int32_t k = 0; k < p->v; k++) {
+      int32_t done = x->weights[p->chunk[s * p->v + k]];
+      all += done;
+      if (!x->alike[s]) h = mix(h, (uint64_t)done);
+    }
+    h = mix(h, (uint64_t)all << 32 | x->barred[s]);
   }
-  for (int32_t s = 0; s < x->p->p; s++) h = mix(h, x->barred[s]);
   return h;
 }
 
@@ -249,6 +259,7 @@ static void expand(exact *x, size_t left) {
       undo u = run_action(x, s, c, kind, start);
       expand(x, left - 1);
       take_back(x, s, c, kind, u);
+      if (kind == BERTH_SCHEDULE_WEIGHT && x->alike[s]) break;
     }
   uint32_t bars = s == BERTH_NONE || first != BERTH_SCHEDULE_FORWARD ? 0 : to_bar(x, s, when);
   if (!bars) return;
@@ -259,6 +270,13 @@ static void expand(exact *x, size_t left) {
 
 /* ---- the public function ---- */
 
+static bool weights_alike(const berth_schedule_problem *p, int32_t s) {
+  const int32_t *c = p->chunk + s * p->v;
+  for (int32_t k = 1; k < p->v; k++)
+    if (p->time[2][c[k]] != p->time[2][*c] || p->frees[2][c[k]] != p->frees[2][*c]) return false;
+  return true;
+}
+
 static berth_status make(exact *x, const berth_schedule_problem *p, berth_i_pool *pool) {
   size_t n = (size_t)p->n, stages = (size_t)p->p;
   berth_status st = berth_i_run_make(p, pool, &x->run);
@@ -268,6 +286,7 @@ static berth_status make(exact *x, const berth_schedule_problem *p, berth_i_pool
   x->p = p;
   x->pool = pool;
   x->weights = berth_i_pool_zalloc(pool, n, sizeof *x->weights);
+  x->alike = berth_i_pool_alloc(pool, stages, sizeof *x->alike);
   x->held = berth_i_pool_zalloc(pool, stages, sizeof *x->held);
   x->left = berth_i_pool_zalloc(pool, stages, sizeof *x->left);
   x->barred = berth_i_pool_zalloc(pool, stages, sizeof *x->barred);
@@ -277,19 +296,21 @@ static berth_status make(exact *x, const berth_schedule_problem *p, berth_i_pool
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < TABLE; i++) x->slot[i] = BERTH_NONE;
   berth_i_run_reset(&x->run);
-  for (int32_t s = 0; s < p->p; s++) x->left[s] = berth_schedule_problem_work(p, s) - p->extra[s];
-  for (int32_t s = 0; s < p->p; s++)
+  for (int32_t s = 0; s < p->p; s++) {
+    x->alike[s] = weights_alike(p, s);
+    x->left[s] = berth_schedule_problem_work(p, s) - p->extra[s];
     for (int32_t c = 0; c != p->chunk[s * p->v]; c = p->next[c])
       x->head[s] += p->time[0][c] + p->lag[p->next[c]];
+  }
   return BERTH_OK;
 }
 
 static berth_status check_small(const berth_schedule_problem *p) {
   size_t actions = 0;
   for (int32_t s = 0; s < p->p; s++) actions += berth_i_word_most(p, s);
-  if (p->o.map == BERTH_MAP_BIDIRECTIONAL)
+  if (p->o.map == BERTH_MAP_BIDIRECTIONAL || berth_i_least_share(p) < 1)
     return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "schedule: exact search has no bidirectional "
-                                                    "map");
+                                                    "map, and no overlap below 1");
   if (actions > BERTH_SCHEDULE_EXACT_MOST || p->v > 32)
     return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
                         "schedule: exact search has at most %d actions and 32 chunks a stage, "
@@ -313,7 +334,7 @@ berth_status berth_schedule_exact(berth_schedule_problem *p,
                                   berth_schedule **out, berth_schedule_report *report) {
   if (!p || !out) return BERTH_EINVAL;
   berth_schedule_search_options o = opts ? *opts : berth_schedule_search_default();
-  if (!opts) o.calls = 2000000;
+  if (o.calls == 0) o.calls = 2000000;
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   exact x = { .most_calls = o.calls, .seconds = o.seconds,
               .started = berth_i_ctx_clock(p->ctx) };
@@ -340,7 +361,8 @@ berth_status berth_schedule_exact(berth_schedule_problem *p,
     st = berth_i_schedule_of(p, &x.best, "exact", &found);
   }
   if (st == BERTH_OK && report)
-    *report = (berth_schedule_report){ x.step, all ? x.step : bounds.best, all, x.calls };
+    *report = (berth_schedule_report){ x.step, all ? x.step : bounds.best, all,
+                                       x.stopped == BERTH_EINTERRUPT, x.calls };
   if (st == BERTH_OK) *out = found;
   else berth_schedule_release(found);
   if (st == BERTH_ENOMEM) berth_i_nomem(p->ctx);

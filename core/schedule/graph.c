@@ -193,7 +193,7 @@ static int32_t list_ops(const berth_schedule *s, const double *start, const doub
 static berth_status deadlock(const berth_schedule *s, const berth_schedule_value *v) {
   char text[48];
   return berth_i_fail(s->ctx, BERTH_EINFEASIBLE,
-                      "schedule: deadlock: stage %d waits for ever before %s", (int)v->stage,
+                      "schedule: deadlock: stage%d waits for ever before %s", (int)v->stage,
                       berth_i_action_text(&v->action, text, sizeof text));
 }
 

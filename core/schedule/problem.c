@@ -46,11 +46,12 @@ const berth_option_table *berth_schedule_problem_option_table(void) {
     { LIST(weight), .fallback = "1", .text = "s of W (gradient of weights), likewise" },
     { LIST(p2p), .fallback = "0",
       .text = "s between chunks on different stages, one number or by boundary" },
-    { LIST(memory), .above = 1, .fallback = "1 / chunks",
-      .text = "what F takes of memory, any unit, one number or by chunk" },
+    { LIST(activations), .above = 1, .fallback = "1 / chunks",
+      .text = "what F takes of the memory, one number or by chunk" },
     { FIELD(freed, NUMBER), .high = 1, .text = "share of it that B frees; W frees the rest" },
-    { LIST(limit), .above = 1, .high = INFINITY, .fallback = "inf",
-      .text = "memory of a stage, the same unit, one number or by stage" },
+    { LIST(memory), .above = 1, .high = INFINITY, .fallback = "inf",
+      .text = "memory of a stage, one number or by stage; 1: the activations of a micro-batch of a "
+              "stage" },
     { LIST(extra), .fallback = "0",
       .text = "s after a stage's last action (optimiser, data parallelism), likewise" },
     { FIELD(overlap, NUMBER), .above = 1,
@@ -79,8 +80,8 @@ static berth_status check_lists(berth_ctx *ctx, const berth_schedule_problem_opt
   CHECK_LIST(backward, chunks, "chunk");
   CHECK_LIST(weight, chunks, "chunk");
   CHECK_LIST(p2p, chunks - 1, "boundary of chunks");
-  CHECK_LIST(memory, chunks, "chunk");
-  CHECK_LIST(limit, o->stages, "stage");
+  CHECK_LIST(activations, chunks, "chunk");
+  CHECK_LIST(memory, o->stages, "stage");
   CHECK_LIST(extra, o->stages, "stage");
 #undef CHECK_LIST
   return BERTH_OK;
@@ -150,7 +151,7 @@ static void set_lanes(berth_schedule_problem *q) {
 
 static void set_memory(berth_schedule_problem *q) {
   for (int32_t c = 0; c < q->n; c++) {
-    q->adds[c] = q->o.memory[c];
+    q->adds[c] = q->o.activations[c];
     q->frees[0][c] = 0;
     q->frees[1][c] = q->o.joined ? q->adds[c] : q->o.freed * q->adds[c];
     q->frees[2][c] = q->adds[c] - q->frees[1][c];
@@ -177,12 +178,12 @@ static void allocate(berth_schedule_problem *q, const berth_schedule_problem_opt
   q->o.backward = filled(pool, o->backward, o->n_backward, q->n, 1);
   q->o.weight = filled(pool, o->weight, o->n_weight, q->n, 1);
   q->o.p2p = filled(pool, o->p2p, o->n_p2p, q->n - 1, 0);
-  q->o.memory = filled(pool, o->memory, o->n_memory, q->n, 1.0 / q->v);
-  q->o.limit = q->limit = filled(pool, o->limit, o->n_limit, q->p, INFINITY);
+  q->o.activations = filled(pool, o->activations, o->n_activations, q->n, 1.0 / q->v);
+  q->o.memory = q->limit = filled(pool, o->memory, o->n_memory, q->p, INFINITY);
   q->o.extra = q->extra = filled(pool, o->extra, o->n_extra, q->p, 0);
-  q->o.n_forward = q->o.n_backward = q->o.n_weight = q->o.n_memory = q->n;
+  q->o.n_forward = q->o.n_backward = q->o.n_weight = q->o.n_activations = q->n;
   q->o.n_p2p = q->n - 1;
-  q->o.n_limit = q->o.n_extra = q->p;
+  q->o.n_memory = q->o.n_extra = q->p;
 }
 
 static void join(berth_schedule_problem *q) {
@@ -196,8 +197,8 @@ static berth_status check_room(const berth_schedule_problem *q) {
   for (int32_t c = 0; c < q->n; c++)
     if (berth_i_over(q->adds[c], q->limit[q->stage[c]]))
       return berth_i_fail(q->ctx, BERTH_EINFEASIBLE,
-                          "schedule: chunk %d takes %g of memory, stage %d has %g", (int)c,
-                          q->adds[c], (int)q->stage[c], q->limit[q->stage[c]]);
+                          "schedule: memory: stage%d has %g, F%d.0 takes %g", (int)q->stage[c],
+                          q->limit[q->stage[c]], (int)c, q->adds[c]);
   return BERTH_OK;
 }
 

@@ -77,16 +77,11 @@ typedef struct reader {
   uint8_t *full;   /* [micro-batches of all chunks] */
 } reader;
 
-static berth_status wrong(const reader *r, berth_status st, int32_t s, int32_t i,
+static berth_status wrong(const reader *r, berth_status st, int32_t s,
                           const berth_schedule_action *a, const char *what) {
   char text[48];
-  return berth_i_fail(r->p->ctx, st, "schedule: stage %d, action %d (%s): %s", (int)s, (int)i,
+  return berth_i_fail(r->p->ctx, st, "schedule: stage%d: %s %s", (int)s,
                       berth_i_action_text(a, text, sizeof text), what);
-}
-
-static bool is_action(const berth_schedule_problem *p, const berth_schedule_action *a) {
-  return (int)a->kind >= 0 && (int)a->kind < BERTH_I_KINDS
-         && !(p->o.joined && a->kind >= BERTH_SCHEDULE_WEIGHT) && a->chunk >= 0 && a->chunk < p->n;
 }
 
 /* The micro-batch, from 0 within its chunk, that is next for an action of that kind; the chunk's
@@ -107,26 +102,26 @@ static void advance(reader *r, int32_t c, int32_t kind, int32_t k) {
   else r->full[r->at[c] + (size_t)g->backward++] = kind == BERTH_SCHEDULE_FULL;
 }
 
-static berth_status read_action(reader *r, int32_t s, int32_t i, const berth_schedule_action *a,
+static berth_status read_action(reader *r, int32_t s, const berth_schedule_action *a,
                                 berth_i_code *out) {
   const berth_schedule_problem *p = r->p;
-  if (!is_action(p, a)) {
-    return berth_i_fail(p->ctx, BERTH_EINVAL,
-                        "schedule: stage %d, action %d: there is no kind %d of chunk %d%s", (int)s,
-                        (int)i, (int)a->kind, (int)a->chunk,
-                        p->o.joined ? " where B and W are joined" : "");
-  }
-  if (p->stage[a->chunk] != s) return wrong(r, BERTH_EINVAL, s, i, a, "is of another stage");
+  if ((int)a->kind < 0 || (int)a->kind >= BERTH_I_KINDS)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "schedule: stage%d: unknown kind %d of an action",
+                        (int)s, (int)a->kind);
+  if (p->o.joined && a->kind >= BERTH_SCHEDULE_WEIGHT)
+    return wrong(r, BERTH_EINVAL, s, a, "is an action of its own only without `joined`");
+  if (a->chunk < 0 || a->chunk >= p->n || p->stage[a->chunk] != s)
+    return wrong(r, BERTH_EINVAL, s, a, "is of no chunk of the stage");
   int32_t c = a->chunk, k = a->microbatch - p->first[c], next = due(r, c, a->kind);
   if (k < 0 || k >= p->count[c])
-    return wrong(r, BERTH_EINVAL, s, i, a, "the chunk does not run this micro-batch");
-  if (k < next) return wrong(r, BERTH_EINVAL, s, i, a, "occurs a second time");
+    return wrong(r, BERTH_EINVAL, s, a, "is of a micro-batch that the chunk does not run");
+  if (k < next) return wrong(r, BERTH_EINVAL, s, a, "occurs a second time");
   if (a->kind != BERTH_SCHEDULE_FORWARD && k >= r->chunk[c].forward)
-    return wrong(r, BERTH_EINVAL, s, i, a, "comes before its F");
+    return wrong(r, BERTH_EINVAL, s, a, "comes before its F");
   if (a->kind == BERTH_SCHEDULE_WEIGHT && k >= r->chunk[c].backward)
-    return wrong(r, BERTH_EINVAL, s, i, a, "comes before its B");
+    return wrong(r, BERTH_EINVAL, s, a, "comes before its B");
   if (k > next)
-    return wrong(r, BERTH_EUNSUPPORTED, s, i, a, "micro-batches of a chunk must be in order");
+    return wrong(r, BERTH_EUNSUPPORTED, s, a, "is out of order: earlier micro-batches come first");
   advance(r, c, a->kind, k);
   *out = berth_i_code_of(p->local[c], a->kind);
   return BERTH_OK;
@@ -139,7 +134,7 @@ static berth_status check_slot(const reader *r, int32_t s, int32_t i, int32_t n,
               && (a->kind == BERTH_SCHEDULE_FORWARD) != (a[1].kind == BERTH_SCHEDULE_FORWARD)
               && a->chunk != a[1].chunk && !a[1].overlapped;
   return fits ? BERTH_OK
-              : wrong(r, BERTH_EINVAL, s, i, a, "a slot is an F and a B of two chunks");
+              : wrong(r, BERTH_EINVAL, s, a, "is in a slot that is not an F and a B of two chunks");
 }
 
 static berth_status check_complete(const reader *r) {
@@ -150,7 +145,7 @@ static berth_status check_complete(const reader *r) {
       if (k >= p->count[c]) continue;
       berth_schedule_action a = { (berth_schedule_kind)kind, c, p->first[c] + k, 0 };
       char text[48];
-      return berth_i_fail(p->ctx, BERTH_EINVAL, "schedule: stage %d lacks %s", (int)p->stage[c],
+      return berth_i_fail(p->ctx, BERTH_EINVAL, "schedule: stage%d lacks %s", (int)p->stage[c],
                           berth_i_action_text(&a, text, sizeof text));
     }
   return BERTH_OK;
@@ -175,12 +170,12 @@ static berth_status read_words(reader *r, const int32_t *count, const berth_sche
   size_t n = 0;
   for (int32_t s = 0; s < p->p; s++) {
     if (count[s] < 0 || (size_t)count[s] > berth_i_word_most(p, s))
-      return berth_i_fail(p->ctx, BERTH_EINVAL, "schedule: stage %d has %d actions, at most %.0f",
+      return berth_i_fail(p->ctx, BERTH_EINVAL, "schedule: stage%d has %d actions, at most %.0f",
                           (int)s, (int)count[s], (double)berth_i_word_most(p, s));
     w->begin[s] = n;
     for (int32_t i = 0; i < count[s] && st == BERTH_OK; i++, n++) {
       const berth_schedule_action *x = a + n;
-      st = read_action(r, s, i, x, &w->code[n]);
+      st = read_action(r, s, x, &w->code[n]);
       if (st == BERTH_OK) st = check_slot(r, s, i, count[s], x);
       if (x->overlapped) w->code[n] |= BERTH_I_OVERLAPPED;
     }

@@ -65,6 +65,11 @@ static inline double berth_i_freed(const berth_schedule_problem *p, int32_t chun
 }
 extern const berth_choice *const berth_i_map_choices[];
 
+/** The least that times can be multiplied with by slots: F's and B's of two chunks overlap. */
+static inline double berth_i_least_share(const berth_schedule_problem *p) {
+  return p->v > 1 ? fmin(p->o.overlap, 1) : 1;
+}
+
 /** More than the limit, beyond rounding. */
 static inline bool berth_i_over(double held, double limit) {
   return held > limit + 1e-9 * fabs(limit);

@@ -54,21 +54,23 @@ static double misaligned(double n, double k) {
   return (n > 64 && !multiple(n, 64)) || (k > 64 && !multiple(k, 64)) ? 1.25 : 1;
 }
 
-static double product(const berth_kernels *g, double m, double n, double k, double slower) {
+/* @param bytes moved to and from memory: no more than operands and result */
+static double product(const berth_kernels *g, double m, double n, double k, double slower,
+                      double bytes) {
   const berth_gemm_constants *c = &g->gemm;
   double rate = g->memory_bandwidth * c->bandwidth, flop = 2 * m * n * k;
   if (!(flop > 0)) return flop == 0 ? 0 : (double)NAN;
   double compute = fastest(g, m, n, k) * slower;
   if (flop > 1e11) compute *= 1 + c->droop * log2(flop / 1e11);
   double out_bytes = fmax(2, g->element_bytes);
-  double memory = (g->element_bytes * (m * k + k * n) + out_bytes * m * n) / rate;
+  double memory = fmin(bytes, g->element_bytes * (m * k + k * n) + out_bytes * m * n) / rate;
   double high = fmax(compute, memory), low = fmin(compute, memory);
   double t = high * pow(1 + pow(low / high, c->norm), 1 / c->norm) + c->launch;
   return g->quantise ? t + c->quantise * m * k / rate + c->quantise_launch : t;
 }
 
 double berth_kernel_gemm(const berth_kernels *g, double m, double n, double k) {
-  return product(g, m, n, k, misaligned(n, k));
+  return product(g, m, n, k, misaligned(n, k), INFINITY);
 }
 
 /* ---- flash attention ---- */
@@ -95,13 +97,13 @@ double berth_kernel_attention(const berth_kernels *g, const berth_attention *a) 
   const berth_attention_constants *c = attention_row(g, a->head_size);
   double value = a->value_size > 0 ? a->value_size : a->head_size;
   double kv_heads = a->kv_heads > 0 ? a->kv_heads : a->heads;
-  double block = g->attention_block, row, blocks;
+  double batch = a->batch > 0 ? a->batch : 1, block = g->attention_block, row, blocks;
   count_blocks(a, up(a->seq, block), block, &row, &blocks);
   double flop = 2 * block * block * (a->head_size + value);
   double one = flop / (g->flops / g->sms * c->efficiency) + c->block;
-  double compute = fmax(blocks * a->batch * a->heads * one / g->sms + c->tail * row * one,
+  double compute = fmax(blocks * batch * a->heads * one / g->sms + c->tail * row * one,
                         row * one);
-  double elements = (a->heads + c->kv * kv_heads) * (a->head_size + value) * a->seq * a->batch;
+  double elements = (a->heads + c->kv * kv_heads) * (a->head_size + value) * a->seq * batch;
   double t = compute + c->traffic * 2 * elements / g->memory_bandwidth;
   if (!(t >= 0)) return (double)NAN;
   return t > 0 ? t * (a->backward ? 2.5 : 1) + c->launch : 0;
@@ -140,7 +142,28 @@ double berth_kernel_work(const berth_kernels *g, const char *kind, double flop, 
   if (bytes > 0) r = ratio(flop * flop * e * e * e / (4 * bytes * bytes * bytes));
   double side = cbrt(flop / (2 * r));
   double n = fmax(1, nearbyint(side)), m = fmax(1, nearbyint(r * side));
-  return product(g, m, n, flop / (2 * m * n), 1);
+  return product(g, m, n, flop / (2 * m * n), 1, INFINITY);
+}
+
+/* ---- ops with a shape ---- */
+
+/* Each copy has a last block of rows that is not full. */
+static double batched(const berth_kernels *g, double m, double n, double k, double copies,
+                      double bytes) {
+  enum { BLOCK = 128 };
+  if (copies <= 1) return product(g, m, n, k, misaligned(n, k), bytes);
+  double t = product(g, copies * ceil(m / BLOCK) * BLOCK, n, k, misaligned(n, k), bytes);
+  return fmax(t, berth_kernel_elementwise(g, fmin(bytes, copies * k * n * g->element_bytes)));
+}
+
+double berth_kernel_shape(const berth_kernels *g, const berth_shape *s, double bytes) {
+  const berth_product *p = &s->product;
+  if (!(bytes > 0)) bytes = INFINITY;
+  if (s->attention.seq > 0) return berth_kernel_attention(g, &s->attention);
+  if (!(p->m > 0)) return (double)NAN;
+  if (!p->gradients) return batched(g, p->m, p->n, p->k, p->copies, bytes);
+  return batched(g, p->m, p->k, p->n, p->copies, bytes)
+         + batched(g, p->k, p->n, p->m, p->copies, bytes);
 }
 
 /* ---- collectives ---- */
@@ -200,7 +223,6 @@ double berth_kernel_p2p(const berth_kernels *g, double bytes, double nic) {
 /* ---- options ---- */
 
 #define KERNELS(name, kind) BERTH_I_OPTION(berth_kernels, name, kind)
-#define ATTENTION(name, kind) BERTH_I_OPTION(berth_attention, name, kind)
 
 const berth_option_table *berth_kernels_option_table(void) {
   static const berth_option options[] = {
@@ -217,26 +239,6 @@ const berth_option_table *berth_kernels_option_table(void) {
     { .key = NULL }
   };
   static const berth_option_table table = { "kernels", options, sizeof(berth_kernels), NULL };
-  return &table;
-}
-
-const berth_option_table *berth_attention_option_table(void) {
-  static const berth_option options[] = {
-    { ATTENTION(batch, NUMBER), .above = 1, .fallback = "1", .text = "sequences" },
-    { ATTENTION(seq, NUMBER), .above = 1, .fallback = "must be given", .text = "tokens of each" },
-    { ATTENTION(heads, NUMBER), .above = 1, .fallback = "must be given", .text = "of queries" },
-    { ATTENTION(kv_heads, NUMBER), .above = 1, .fallback = "heads",
-      .text = "of keys and values" },
-    { ATTENTION(head_size, NUMBER), .above = 1, .fallback = "must be given",
-      .text = "of query and key" },
-    { ATTENTION(value_size, NUMBER), .above = 1, .fallback = "head_size",
-      .text = "of a value" },
-    { ATTENTION(window, NUMBER), .fallback = "all", .text = "keys that a query sees at most" },
-    { ATTENTION(full, FLAG), .text = "queries see later keys, too; default: causal" },
-    { ATTENTION(backward, FLAG), .text = "the backward kernel" },
-    { .key = NULL }
-  };
-  static const berth_option_table table = { "attention", options, sizeof(berth_attention), NULL };
   return &table;
 }
 
@@ -281,6 +283,18 @@ static size_t index_of(const char *arithmetic) {
   return i;
 }
 
+/* Rows are of 16 bits at most. */
+static bool is_fitted(const berth_device *d, const char *used) {
+  if (!used || sizes[index_of(used)].bytes > 2) return false;
+  return strcmp(nearest(d, used)->gpu, d->type) == 0;
+}
+
+bool berth_i_kernels_fitted(const berth_device *d, const char *dtype) {
+  const char *used = NULL;
+  return berth_device_rate(d, dtype && *dtype ? dtype : "fp32", &used) > 0
+         && d->memory_bandwidth > 0 && is_fitted(d, used);
+}
+
 berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char *dtype,
                               berth_kernels *out) {
   if (!ctx) return BERTH_EINVAL;
@@ -302,7 +316,7 @@ berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char 
   out->gpu = used ? preset_name(d->type) : "";
   out->arithmetic = arithmetic;
   out->element_bytes = sizes[index_of(arithmetic)].bytes;
-  out->fitted = used && strcmp(f->gpu, d->type) == 0 && out->element_bytes <= 2;
+  out->fitted = is_fitted(d, used);
   out->flops = rate;
   out->memory_bandwidth = d->memory_bandwidth;
   if (sms > 0) out->sms = sms;

@@ -107,6 +107,7 @@ static berth_status add_op(const building *m, int32_t head) {
   if (st != BERTH_OK) return st;
   for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) {
     const berth_graph *g = m->g;
+    if (berth_i_has_rates(g, v)) op.shape = op.flop + op.bytes > 0 ? NULL : berth_i_shape(g, v);
     if (g->flop) op.flop += g->flop[v];
     if (g->bytes) op.bytes += g->bytes[v];
     op.param_bytes += berth_i_param(g, v);

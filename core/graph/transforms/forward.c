@@ -237,8 +237,10 @@ static berth_status limit_types(passes *p, int32_t v, berth_op *op) {
   }
   if (!op->seconds) return BERTH_OK;
   op->seconds = p->seconds;
-  if (!can_run(p, v, p->g->n_types) && (p->g->n_types > 1 || p->g->types[0][0]))
+  if (!can_run(p, v, p->g->n_types) && (p->g->n_types > 1 || p->g->types[0][0])) {
     op->flop = op->bytes = 0;
+    op->shape = NULL;
+  }
   return BERTH_OK;
 }
 

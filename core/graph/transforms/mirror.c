@@ -133,13 +133,26 @@ static berth_status backward_name(mirror *m, const char *forward, const char **o
   return BERTH_OK;
 }
 
+/* The backward kernels do at least twice the work of the forward one. @param s out */
+static const berth_shape *backward_shape(const mirror *m, const berth_shape *forward,
+                                         berth_shape *s) {
+  if (!forward || forward->product.gradients || forward->attention.backward || m->opts->ratio < 2)
+    return NULL;
+  *s = *forward;
+  s->product.gradients = s->product.m > 0;
+  s->attention.backward = s->attention.seq > 0;
+  return s;
+}
+
 static berth_status add_backward_op(mirror *m, int32_t v) {
   berth_op op;
+  berth_shape shape;
   berth_status st = berth_graph_op(m->g, v, &op);
   if (st != BERTH_OK) return st;
   if ((st = backward_name(m, op.name, &op.name)) != BERTH_OK) return st;
   op.seconds = backward_seconds(m, v, op.seconds);
   op.flop *= m->opts->ratio;
+  op.shape = backward_shape(m, op.shape, &shape);
   op.bytes *= m->opts->ratio;
   if (!m->opts->params) op.param_bytes = 0;
   op.twin = v;

@@ -13,6 +13,7 @@ typedef struct common {
   uint32_t all, any;         /* flags */
   bool has_times, one_kind;
   double flop, bytes, param_bytes, workspace_bytes;
+  const berth_shape *shape;  /* of the only op with FLOP or bytes */
   double inner;              /* resident bytes of tensors that are made and read within */
   uint32_t inner_all;        /* flags that these have */
 } common;
@@ -67,6 +68,7 @@ static void add_member(quotient *q, int32_t op) {
   if (x->group == BERTH_NONE) x->group = berth_i_group(g, op);
   x->all &= berth_i_flags(g, op);
   x->any |= berth_i_flags(g, op);
+  if (berth_i_has_rates(g, op)) x->shape = x->flop + x->bytes > 0 ? NULL : berth_i_shape(g, op);
   if (g->flop) x->flop += g->flop[op];
   if (g->bytes) x->bytes += g->bytes[op];
   x->param_bytes += berth_i_param(g, op);
@@ -192,6 +194,7 @@ static berth_status add_op(quotient *q, int32_t k, bool forward_inside) {
                   .bytes = x->bytes,
                   .param_bytes = x->param_bytes,
                   .workspace_bytes = x->workspace_bytes,
+                  .shape = x->shape,
                   .group = x->group,
                   .pin = x->pin };
   berth_status st = joint_name(q, x, &op.name);

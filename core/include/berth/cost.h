@@ -87,10 +87,17 @@ typedef enum berth_collective_algorithm {
   BERTH_COLLECTIVE_FUNCTION /* an answer only: the model's function priced it */
 } berth_collective_algorithm;
 
-/** How ops without a profile are priced: by the roofline of peak and memory bandwidth, or by
- * berth_kernel_work() with the fitted constants of the device, overhead left out; a graph without a
- * dtype is in "fp32". */
-typedef enum berth_cost_form { BERTH_FORM_ROOFLINE, BERTH_FORM_KERNELS } berth_cost_form;
+/** How ops without a profile are priced. */
+typedef enum berth_cost_form {
+  BERTH_FORM_AUTO,     /* KERNELS if the graph has shapes and the constants of every device were
+                          fitted to its type in the graph's dtype; else ROOFLINE */
+  BERTH_FORM_ROOFLINE, /* by peak and memory bandwidth */
+  BERTH_FORM_KERNELS   /* by berth_kernel_shape(), or berth_kernel_work() for an op without a shape,
+                          with the constants of the device, its overhead left out; a graph without a
+                          dtype is in "fp32" */
+} berth_cost_form;
+/** The form that AUTO means for them: ROOFLINE or KERNELS. O(ops + devices) */
+berth_cost_form berth_cost_form_of(const berth_graph *g, const berth_topology *t);
 
 /** A function's op time: the built-in one. */
 #define BERTH_COST_BUILT_IN (-(double)INFINITY)
@@ -142,7 +149,7 @@ typedef struct berth_cost_model {
                                      cut off to whole microseconds, but for rounding, as TAG's
                                      published simulator counts; factors count before for ops, after
                                      for transfers. Not with links FAIR */
-  berth_cost_form form;           /* default ROOFLINE */
+  berth_cost_form form;           /* default AUTO */
 } berth_cost_model;
 
 const berth_option_table *berth_cost_option_table(void);
@@ -370,18 +377,18 @@ berth_status berth_kernels_of(berth_ctx *ctx, const berth_device *d, const char 
  *  multiple of 64 (above 64): 1.25 times; both by hand from published sweeps. O(1) */
 double berth_kernel_gemm(const berth_kernels *kernels, double m, double n, double k);
 
-typedef struct berth_attention {
-  double batch, seq, heads;
-  double kv_heads;     /* 0: heads */
-  double head_size;    /* of query and key */
-  double value_size;   /* 0: head_size */
-  double window;       /* keys that a query sees at most; 0: all */
-  int full;            /* 0 (default): causal */
-  int backward;        /* 1: the backward kernel, 2.5 times the work: five products for two */
-} berth_attention;
-const berth_option_table *berth_attention_option_table(void);
 /** Seconds. A head size between those of the table: the constants of the next larger one. */
 double berth_kernel_attention(const berth_kernels *kernels, const berth_attention *shape);
+
+/**
+ * Seconds of an op of that shape. Copies of a product are one kernel over all their rows, those of
+ * each rounded up to blocks of 128; gradients are two kernels.
+ *
+ * @param bytes moved by the op: what a product's operands and result take counts up to it (an
+ *        implicit GEMM reads each input once). 0: unknown
+ * @return NaN: no shape
+ */
+double berth_kernel_shape(const berth_kernels *kernels, const berth_shape *shape, double bytes);
 
 /** Seconds of element-wise work that moves so many bytes. */
 double berth_kernel_elementwise(const berth_kernels *kernels, double bytes);

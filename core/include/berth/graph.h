@@ -45,6 +45,34 @@ typedef enum berth_collective_kind {
 typedef struct berth_graph berth_graph;                 /* immutable */
 typedef struct berth_graph_builder berth_graph_builder; /* collects one */
 
+/** [m, k] times [k, n], `copies` times with other numbers, as one kernel. */
+typedef struct berth_product {
+  double m, n, k;
+  double copies;  /* 0: 1 */
+  int gradients;  /* 1: the gradients of both operands instead: [m, n] times [n, k], and [k, m]
+                     times [m, n] */
+} berth_product;
+const berth_option_table *berth_product_option_table(void);
+
+/** Flash attention: softmax(query key^T) value, scores not kept. */
+typedef struct berth_attention {
+  double batch;        /* 0: 1 */
+  double seq, heads;
+  double kv_heads;     /* 0: heads */
+  double head_size;    /* of query and key */
+  double value_size;   /* 0: head_size */
+  double window;       /* keys that a query sees at most; 0: all */
+  int full;            /* 0 (default): causal */
+  int backward;        /* 1: the backward kernel, 2.5 times the work: five products for two */
+} berth_attention;
+const berth_option_table *berth_attention_option_table(void);
+
+/** What an op computes, by which form KERNELS of a cost prices it: one of the two. */
+typedef struct berth_shape {
+  berth_product product;     /* m 0: none */
+  berth_attention attention; /* seq 0: none */
+} berth_shape;
+
 /** What one op is; to add and to read. Start from berth_op_default(). */
 typedef struct berth_op {
   const char *name;       /* NULL or "": none (messages then say "op 17") */
@@ -59,6 +87,8 @@ typedef struct berth_op {
   int32_t twin;           /* the forward op of a backward op and the other way round; BERTH_NONE */
   int32_t pin;            /* device index on which it must run; BERTH_NONE */
   uint32_t flags;         /* BERTH_OP_... */
+  const berth_shape *shape; /* of its one kernel; NULL: unknown. Needs flop, of a product at least
+                             its 2 m n k copies, twice that for gradients */
 } berth_op;
 
 berth_op berth_op_default(void);
@@ -144,6 +174,8 @@ int32_t berth_graph_edges(const berth_graph *g);          /* (tensor, consumer) 
 /** Ops without times, FLOP and bytes, which take no time anywhere unless a cost function gives one.
  *  @param first the lowest of them, BERTH_NONE: there is none; may be NULL  @return how many */
 int32_t berth_graph_untimed(const berth_graph *g, int32_t *first);
+/** Ops with a shape. O(ops) */
+int32_t berth_graph_shapes(const berth_graph *g);
 int32_t berth_graph_collectives(const berth_graph *g);
 int32_t berth_graph_groups(const berth_graph *g);         /* 1 + the largest group id */
 int32_t berth_graph_types(const berth_graph *g);          /* >= 1 */
@@ -256,6 +288,7 @@ const berth_option_table *berth_mirror_option_table(void);
  * Forward graph in, forward + backward graph out. Op v of n gets the backward twin 2n-1-v; a
  * forward tensor u -> v of b bytes gets the backward tensor twin(v) -> twin(u) of b bytes, one for
  * each consumer; sinks are joined to their twins.
+ * A shape becomes that of the backward kernels, from a ratio of 2 on.
  * Twins are linked and flagged; a twin joins the colocation group of its op, if it has one, and has
  * its pin. It is called "conv1.backward" after "conv1". An op that cannot run on a type has a twin
  * that cannot either.
@@ -398,10 +431,11 @@ const berth_option_table *berth_chains_option_table(void);
  *
  * The fused op: times summed per type (a type that one of them cannot run, it cannot run), FLOP,
  * bytes and parameters summed, workspace the largest. Ops with times are not fused with such that
- * only have FLOP or bytes; these are priced by roofline from the sums, as one kernel: never above
- * the sum of what they took alone. Pin and group are those of its ops; flags those that all have
- * (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
- * have, or "fused". Two ops a and b are called "a+b", more "first..last (5)" by topological order.
+ * only have FLOP or bytes; these are priced from the sums, as one kernel: by the roofline never
+ * above the sum of what they took alone. Pin and group are those of its ops; flags those that all
+ * have (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
+ * have, or "fused"; the shape that of the only op with FLOP or bytes. Two ops a
+ * and b are called "a+b", more "first..last (5)" by topological order.
  * Tensors that leave stay distinct, with their bytes; those without readers stay, too. Fused ops
  * are numbered by their lowest op. Members of one collective that are fused are one member.
  *

@@ -51,12 +51,13 @@ typedef struct berth_schedule_problem_options {
                            one entry or stages x chunks - 1 (BIDIRECTIONAL: that between the two
                            copies is not read); default 0 */
   int32_t n_p2p;
-  const double *memory; /* by chunk, what F takes, any unit; default 1 / chunks */
-  int32_t n_memory;
+  const double *activations; /* by chunk, what F takes of the memory, any unit; default
+                                1 / chunks */
+  int32_t n_activations;
   double freed;         /* share of it that B frees, 0 to 1; default 0.5. Not read with `joined`: B
                            frees all */
-  const double *limit;  /* by stage, unit of `memory`; default INFINITY */
-  int32_t n_limit;
+  const double *memory; /* by stage, at most so much is held; default INFINITY */
+  int32_t n_memory;
   const double *extra;  /* s, by stage, after its last action: optimiser, data-parallel
                            communication; default 0 */
   int32_t n_extra;
@@ -163,8 +164,8 @@ berth_status berth_schedule_evaluate(const berth_schedule *s, berth_schedule_val
 
 /** Ops are slots, stage by stage in execution order, named "F2.5" (chunk, micro-batch) or "F2.5
  *  B0.3"; behind the words come the ops of `extra`. A tensor between stages has p2p x bandwidth
- *  bytes and takes no memory; what F takes is held by tensors of the unit of `memory`, under memory
- *  policy INFERENCE.
+ *  bytes and takes no memory; what F takes is held by tensors, under memory policy
+ *  INFERENCE.
  *  @param bandwidth bytes/s, above 0
  *  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM.  O(actions) */
 berth_status berth_schedule_graph(const berth_schedule *s, double bandwidth, berth_graph **out);
@@ -200,7 +201,7 @@ berth_status berth_schedule_make(berth_schedule_problem *p, const char *name,
 /* ---- search ---- */
 
 typedef struct berth_schedule_search_options {
-  int64_t calls;   /* schedules that are evaluated at most; default 20,000 */
+  int64_t calls;   /* schedules that are evaluated at most; default 0: by the number of actions */
   double seconds;  /* by the context's clock; default INFINITY. Where it ends differs by machine */
   uint64_t seed;   /* default 0 */
 } berth_schedule_search_options;
@@ -210,12 +211,14 @@ const berth_option_table *berth_schedule_search_option_table(void);
 typedef struct berth_schedule_report {
   double step, bound;  /* s */
   int proven;          /* 1: step is bound */
+  int interrupted;     /* 1: the interrupt hook ended it */
   int64_t calls;       /* schedules that were evaluated */
 } berth_schedule_report;
 
 /**
  * A schedule within the limits that makes the objective small: generators, rules of list scheduling
- * and of repetition with random parameters, annealing of the best; W's fill the gaps.
+ * and of repetition with random parameters, annealing of the best; W's fill the gaps. With
+ * `overlap` below 1 and several chunks a quarter of the calls joins F's and B's to slots.
  *
  * @param opts   NULL: defaults
  * @param report may be NULL
@@ -233,10 +236,10 @@ enum { BERTH_SCHEDULE_EXACT_MOST = 400 }; /* actions */
  * The shortest schedule, with proof: depth first over actions in order of time. Proved is that no
  * schedule whose stages start at their earliest is shorter: with SPAN one that waits may be.
  *
- * @param opts   NULL: defaults, with 2,000,000 calls; calls: states that are expanded at most
+ * @param opts   NULL: defaults; calls: states that are expanded at most, 0: 2,000,000
  * @param report proven 1: the search was complete, or step is bound; may be NULL
  * @return as berth_schedule_search; BERTH_EUNSUPPORTED: more actions than
- *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional
+ *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional, overlap below 1 with several chunks
  */
 berth_status berth_schedule_exact(berth_schedule_problem *p,
                                   const berth_schedule_search_options *opts,
@@ -253,9 +256,32 @@ typedef struct berth_schedule_bounds {
   double chain; /* an F waits for the B whose memory it takes */
   double best;  /* the largest */
 } berth_schedule_bounds;
-/** No schedule within the limits has a shorter step.
+/** No schedule within the limits has a shorter step. With `overlap` below 1 and several chunks as
+ *  if every action were in a slot: then it is weak.
  *  @return BERTH_OK, BERTH_ENOMEM.  O(stages^2 x chunks) */
 berth_status berth_schedule_bound(const berth_schedule_problem *p, berth_schedule_bounds *out);
+
+/* Layers of a model, in order, that a split cuts into the chunks of a pipeline. */
+typedef struct berth_schedule_layers {
+  int32_t n;
+  const double *forward, *backward, *weight; /* [n] s */
+  const double *activations;                 /* [n] what F takes of the memory */
+  double p2p;                                /* s, the least between chunks on different stages */
+} berth_schedule_layers;
+/**
+ * No split of the layers into chunks, some of which may be empty, has a schedule within the limits
+ * with a shorter step, nor one below `most`.
+ *
+ * @param p    stages, micro-batches, map, limits, `extra`, objective; times of its chunks are not
+ *             read
+ * @param most s, a step that a split has, or INFINITY: the bound is at most that
+ * @return BERTH_OK, BERTH_EINVAL (numbers), BERTH_EINTERRUPT, BERTH_ENOMEM.  One chunk a stage:
+ *         O(stages x n^2); two: about a second at most, then it is weaker; other maps and numbers
+ *         of chunks: O(n), and weak
+ */
+berth_status berth_schedule_bound_splits(const berth_schedule_problem *p,
+                                         const berth_schedule_layers *layers, double most,
+                                         double *out);
 
 #ifdef __cplusplus
 }

@@ -147,6 +147,32 @@ berth_status berth_i_get_quantities(const berth_i_json *doc, berth_i_value *foun
 }
 
 /* INT32_MAX members would leave no id for "one past the end". */
+static berth_status get_option(const berth_i_json *doc, berth_i_value v, const berth_option *o,
+                               char *options) {
+  if (o->type == BERTH_OPTION_NUMBER)
+    return berth_i_get_amount(doc, v, (double *)(options + o->offset));
+  bool on = false;
+  berth_status st = berth_i_get_flag(doc, v, &on);
+  if (st == BERTH_OK && v) *(int *)(options + o->offset) = on;
+  return st;
+}
+
+berth_status berth_i_get_options(const berth_i_json *doc, berth_i_value v, int n,
+                                 const berth_option_table *const *tables, void *const *structs) {
+  enum { MOST = 20 };
+  const char *keys[MOST] = { NULL };
+  berth_i_value found[MOST];
+  int n_keys = 0, next = 0;
+  for (int t = 0; t < n; t++)
+    for (const berth_option *o = tables[t]->options; o->key && n_keys < MOST; o++)
+      keys[n_keys++] = o->key;
+  berth_status st = berth_i_fields(doc, v, keys, n_keys, 0, true, found);
+  for (int t = 0; t < n; t++)
+    for (const berth_option *o = tables[t]->options; o->key && st == BERTH_OK; o++)
+      st = get_option(doc, found[next++], o, structs[t]);
+  return st;
+}
+
 berth_status berth_i_get_array(const berth_i_json *doc, berth_i_value v,
                                berth_i_value *first, int32_t *n) {
   *first = NULL;

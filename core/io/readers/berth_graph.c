@@ -17,6 +17,7 @@ enum {
   O_BYTES,
   O_PARAM,
   O_WORKSPACE,
+  O_SHAPE,
   O_GROUP,
   O_TWIN,
   O_PIN,
@@ -28,9 +29,9 @@ enum {
   N_O
 };
 static const char *const OP[] = { "name",       "kind",          "seconds",         "flop",
-                                  "bytes",      "param_bytes",   "workspace_bytes", "group",
-                                  "twin",       "pin",           "backward",        "update",
-                                  "splittable", "communication", "inputs" };
+                                  "bytes",      "param_bytes",   "workspace_bytes", "shape",
+                                  "group",      "twin",          "pin",             "backward",
+                                  "update",     "splittable",    "communication",   "inputs" };
 enum { T_FROM, T_TO, T_BYTES, T_RESIDENT, T_BATCH, T_GRADIENT, N_T };
 static const char *const TENSOR[] = {
   "from", "to", "bytes", "resident_bytes", "batch", "gradient"
@@ -149,7 +150,14 @@ static berth_status keep_inputs(reader *r, berth_i_value v, int32_t op) {
   return BERTH_OK;
 }
 
-/* seconds points into the reader: the builder copies it. */
+static berth_status read_shape(const reader *r, berth_i_value v, berth_shape *shape) {
+  const berth_option_table *tables[] = { berth_product_option_table(),
+                                         berth_attention_option_table() };
+  void *parts[] = { &shape->product, &shape->attention };
+  return berth_i_get_options(r->doc, v, 2, tables, parts);
+}
+
+/* seconds and shape are the reader's: the builder copies them. */
 static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
   static const berth_i_quantity amounts[] = {
     { O_FLOP, BERTH_FLOP, false, offsetof(berth_op, flop) },
@@ -163,6 +171,7 @@ static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
                                        { O_COMMUNICATION, BERTH_OP_COMMUNICATION } };
   reader *r = ud;
   berth_op op = berth_op_default();
+  berth_shape shape = { .product = { .m = 0 } };
   berth_i_value f[N_O];
   berth_status st = berth_i_fields(r->doc, v, OP, N_O, 0, true, f);
   if (st != BERTH_OK) return st;
@@ -171,6 +180,8 @@ static berth_status read_op(void *ud, berth_i_value v, int32_t id) {
   if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
   op.seconds = f[O_SECONDS] ? r->seconds : NULL;
   if ((st = berth_i_get_quantities(r->doc, f, amounts, 4, &op)) != BERTH_OK) return st;
+  if (f[O_SHAPE] && (st = read_shape(r, f[O_SHAPE], &shape)) != BERTH_OK) return st;
+  op.shape = f[O_SHAPE] ? &shape : NULL;
   if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op.group)) != BERTH_OK)
     return st;
   if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op.twin)) != BERTH_OK) return st;

@@ -115,6 +115,25 @@ static void put_inputs(members *m, const berth_graph *g, int32_t op) {
   if (k < n) put_ids(m, "inputs", n, in);
 }
 
+/* Numbers and flags of a struct, but for zeros. */
+static void put_options(members *m, const berth_option_table *table, const void *options) {
+  for (const berth_option *o = table->options; o->key; o++) {
+    const char *field = (const char *)options + o->offset;
+    if (o->type == BERTH_OPTION_NUMBER) put_amount(m, o->key, *(const double *)field, 0);
+    else put_flag(m, o->key, *(const int *)field != 0);
+  }
+}
+
+static void put_shape(members *m, const berth_shape *s) {
+  if (!s) return;
+  members inner = { m->o, false };
+  put_key(m, "shape");
+  berth_i_put(m->o, "{");
+  put_options(&inner, berth_product_option_table(), &s->product);
+  put_options(&inner, berth_attention_option_table(), &s->attention);
+  berth_i_put(m->o, "}");
+}
+
 static void put_op(members *m, const void *graph, int32_t i) {
   const berth_graph *g = graph;
   berth_op op;
@@ -126,6 +145,7 @@ static void put_op(members *m, const void *graph, int32_t i) {
   put_amount(m, "bytes", op.bytes, 0);
   put_amount(m, "param_bytes", op.param_bytes, 0);
   put_amount(m, "workspace_bytes", op.workspace_bytes, 0);
+  put_shape(m, op.shape);
   put_int(m, "group", op.group, BERTH_NONE);
   put_int(m, "twin", op.twin, BERTH_NONE);
   put_int(m, "pin", op.pin, BERTH_NONE);

@@ -2,7 +2,7 @@
  *
  * 1F1B: stages before the slowest one, all micro-batches on it, stages behind it; the first stages
  * also wait for one way through the stages behind them, and then run what is left. The largest over
- * all stages is a lower bound of that order, and exact where stages are alike. */
+ * all stages is exact where stages are alike. */
 #include "step_internal.h"
 
 /* s that communication adds to computation beside which it runs. */
@@ -67,8 +67,9 @@ berth_status berth_i_llm_schedule(const berth_i_llm_step *s, berth_schedule **ou
   o.chunks = s->p.vp;
   o.map = berth_i_llm_is_v(&s->p) ? BERTH_MAP_ZIGZAG : BERTH_MAP_INTERLEAVED;
   o.joined = joined(&s->p);
-  o.forward = x, o.backward = x + n, o.weight = x + 2 * n, o.p2p = x + 3 * n, o.memory = x + 4 * n;
-  o.n_forward = o.n_backward = o.n_weight = o.n_memory = s->n;
+  o.forward = x, o.backward = x + n, o.weight = x + 2 * n, o.p2p = x + 3 * n;
+  o.activations = x + 4 * n;
+  o.n_forward = o.n_backward = o.n_weight = o.n_activations = s->n;
   o.n_p2p = s->n - 1;
   if (s->n == 1) o.p2p = NULL;
   berth_schedule_problem *p = NULL;

@@ -2,7 +2,7 @@
  * plan, collectives of tensor, context and expert parallelism, and the framework's factors. */
 #include "step_internal.h"
 
-enum { HALF = 2, SINGLE = 4, MOST_PRODUCTS = 24, TILE = 128,
+enum { HALF = 2, SINGLE = 4, MOST_PRODUCTS = 24,
        EXPERT_LAUNCHES = 5 }; /* a layer with experts launches so many times the kernels */
 
 void berth_i_llm_spend(berth_i_llm_spent *a, const berth_i_llm_spent *b, double n) {
@@ -122,11 +122,9 @@ typedef struct product {
   bool frozen;
 } product;
 
-/* Kernels compute blocks of rows; each copy has a last block that is not full. */
 static double grouped(const berth_kernels *g, double m, double n, double k, double copies) {
-  if (copies <= 1) return berth_kernel_gemm(g, m, n, k);
-  double t = berth_kernel_gemm(g, copies * ceil(m / TILE) * TILE, n, k);
-  return fmax(t, berth_kernel_elementwise(g, copies * k * n * g->element_bytes));
+  const berth_shape s = { .product = { .m = m, .n = n, .k = k, .copies = copies } };
+  return berth_kernel_shape(g, &s, 0);
 }
 
 static double share_of(const berth_i_llm_prices *x, const berth_llm_kind *k,

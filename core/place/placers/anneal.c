@@ -176,10 +176,10 @@ const berth_i_placer berth_i_placer_anneal = {
              .variants = BERTH_I_VARIANTS(
     { .name = "",
       .rule = "Contracts ops into units along heavy tensors and light lines; from the best of two "
-              "placements of units and what quick placers (with 1,000 calls also the agent) "
-              "answer, or `start`, moves units (at first larger ones) and ops at random and along "
-              "the critical chain, worse placements ever more rarely accepted; `calls` "
-              "simulations or `seconds`.",
+              "placements of units and what quick placers (with 1,000 calls also up to four runs "
+              "of the agent) answer, or `start`, moves units (at first larger ones) and ops at "
+              "random and along the critical chain, worse placements ever more rarely accepted; "
+              "`calls` simulations or `seconds`.",
       .source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our own rules",
       .good = "When an answer may cost thousands of simulations; behind others, from what they "
               "found.",

@@ -32,8 +32,8 @@ static const row rows[] = {
          "Megatron-LM\", 2021"), berth_i_make_interleaved },
   { MANY("looped-bfs", "All micro-batches through a chunk before the next; memory for all.",
          "Lamy-Poirier, \"Breadth-First Pipeline Parallelism\", 2023"), berth_i_make_bfs },
-  { V("zb-v", "List scheduling on the V at unit times, W's at once, in 1F1B's memory; then W's "
-              "fill gaps.", ZERO_BUBBLE), berth_i_make_zb_v },
+  { V("zb-v", "F's fill 1F1B's memory, then F and B of a chunk in turn; W's fill gaps, the best of "
+              "28 ways.", ZERO_BUBBLE), berth_i_make_zb_v },
   { V("v-half", "A building block of six units whose F's go up, and B's come back, in two units; "
                 "about half of 1F1B's memory.", CONTROLLABLE), berth_i_make_v_half },
   { V("v-min", "A building block of six units without waiting; about a third of 1F1B's memory.",
@@ -42,11 +42,11 @@ static const row rows[] = {
       DEEPSEEK, BERTH_MAP_BIDIRECTIONAL, 2 }, berth_i_make_dualpipe },
   { V("dualpipev", "DualPipe cut in half: one copy of the model in a V.", DEEPSEEK),
     berth_i_make_dualpipev },
-  { ONE("zb-1p", "Greedy: list schedules in 1F1B's memory, the best of 18.", ZERO_BUBBLE),
-    berth_i_make_heuristic_1x },
-  { ONE("zb-2p", "Greedy: list schedules in twice 1F1B's memory, the best of 18.", ZERO_BUBBLE),
-    berth_i_make_heuristic_2x },
-  { V("zb-v-greedy", "Greedy: list schedules on the V in 1F1B's memory, the best of 18.",
+  { ONE("zb-1p", "Greedy, in 1F1B's memory: F's ahead by time, or lists; the best of 126.",
+        ZERO_BUBBLE), berth_i_make_heuristic_1x },
+  { ONE("zb-2p", "Greedy, in twice 1F1B's memory: F's ahead by time, or lists; the best of 126.",
+        ZERO_BUBBLE), berth_i_make_heuristic_2x },
+  { V("zb-v-greedy", "zb-v and list schedules on the V in 1F1B's memory, the best of 45.",
       ZERO_BUBBLE), berth_i_make_heuristic_1x },
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };

@@ -49,4 +49,10 @@ berth_status berth_i_make_heuristic_2x(const berth_schedule_problem *p, berth_i_
 berth_status berth_i_generate(const berth_schedule_problem *p, int32_t generator,
                               berth_i_words *w);
 
+/** The i-th skeleton (words without W's), from 0, of a zero-bubble schedule with one chunk a stage
+ *  or in the V: zero_bubble.c.
+ *  @param ahead [stages] scratch  @return false: there is none */
+bool berth_i_zero_bubble(const berth_schedule_problem *p, int32_t i, int32_t *ahead,
+                         berth_i_words *skeleton);
+
 #endif

@@ -2,15 +2,19 @@
  * best rules; all against one budget. */
 #include "search_internal.h"
 #include "schedule/generators/generators_internal.h"
+#include "schedule/slots_internal.h"
 
-enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
+enum { KEPT = 8, WALKS = 8 }; /* rules of each family that may be changed; walks, one from the best
                                  generator */
-static const double RULES = 0.3, EACH = 0.12;   /* shares of the budget: rules, one walk */
+/* Share of the budget for rules; for those with less than ENOUGH calls for each F and B, where a
+ * walk does not get far. Of the rest, the share of all walks but the last. */
+static const double RULES = 0.3, ONLY_RULES = 0.7, ENOUGH = 8, FIRST_WALKS = 0.7;
 static const double HOT = 0.15, COLD = 0.01;     /* temperatures, in mean times of an action */
 /* With more than LONG micro-batches for each stage, rules are searched on SHORT for each. OF_WHOLE:
  * the share of the rules' budget for the whole. */
 enum { LONG = 4, SHORT = 2 };
 static const double OF_WHOLE = 0.4;
+static const double ACTIONS = 6e7, FEWEST_CALLS = 2000, MOST_CALLS = 200000; /* by default */
 
 /* ---- rules ---- */
 
@@ -43,8 +47,10 @@ static void keep(ranking *g, const ranked *x) {
 static void try_rule(berth_i_found *f, berth_i_rules *rules, ranking *g, double *theta,
                      berth_i_words *skeleton, ranked *x) {
   for (int32_t s = 0; s < f->p->p; s++) theta[s] = x->rule.theta;
+  int32_t family = x->rule.family;
+  double limit = g->n[family] == KEPT ? g->at[family][KEPT - 1].cost.step : INFINITY;
   if (berth_i_rule_run(rules, &x->rule, skeleton))
-    x->cost = berth_i_found_try(f, skeleton, theta, INFINITY);
+    x->cost = berth_i_found_try(f, skeleton, theta, limit);
   else {
     f->calls++;
     return;
@@ -52,13 +58,37 @@ static void try_rule(berth_i_found *f, berth_i_rules *rules, ranking *g, double 
   if (isfinite(x->cost.step)) keep(g, x);
 }
 
+/* A new rule; mostly with a part of one that is kept. */
+static berth_i_rule draw_rule(const berth_i_rules *rules, const ranking *g, berth_rng *rng,
+                              berth_i_family family) {
+  berth_i_rule x = berth_i_rule_draw(rules, rng, family);
+  if (g->n[family] == 0 || berth_rng_below(rng, 5) == 0) return x;
+  const berth_i_rule *y = &g->at[family][berth_rng_below(rng, g->n[family])].rule;
+  if (family == BERTH_I_BY_TARGET && berth_rng_below(rng, 3) == 0) x.periodic = y->periodic;
+  else x.list = y->list;
+  x.theta = y->theta;
+  return x;
+}
+
+/* After a while, half of the calls are for the family of the best rule. */
+static berth_i_family draw_family(const ranking *g, berth_rng *rng, bool early) {
+  int32_t family = berth_rng_below(rng, BERTH_I_FAMILIES);
+  if (early || berth_rng_below(rng, 2)) return (berth_i_family)family;
+  for (int32_t i = 0; i < BERTH_I_FAMILIES; i++)
+    if (g->n[i] > 0 && (g->n[family] == 0 || better(g->at[i][0].cost, g->at[family][0].cost)))
+      family = i;
+  return (berth_i_family)family;
+}
+
 static void search_rules(berth_i_found *f, berth_i_rules *rules, ranking *g, berth_rng *rng,
                          double *theta, berth_i_words *skeleton, double until) {
   while (!berth_i_found_ends(f) && f->used < until) {
-    int32_t family = berth_rng_below(rng, BERTH_I_FAMILIES), n = g->n[family];
+    bool early = f->used < until / 4;
+    berth_i_family family = draw_family(g, rng, early);
+    int32_t n = g->n[family];
     ranked x;
-    if (n == 0 || berth_rng_below(rng, 3) == 0 || (f->used < until / 4 && n < KEPT))
-      x.rule = berth_i_rule_draw(rules, rng, (berth_i_family)family);
+    if (n == 0 || berth_rng_below(rng, 3) == 0 || (early && n < KEPT))
+      x.rule = draw_rule(rules, g, rng, family);
     else {
       double u = berth_rng_uniform(rng);
       x.rule = g->at[family][(int32_t)(u * u * n)].rule;
@@ -101,8 +131,16 @@ static void strip(const berth_i_words *w, berth_i_words *skeleton) {
   skeleton->begin[w->p->p] = n;
 }
 
-/* Every generator of the problem's shape, its W's placed anew with three values of theta. The
- * skeleton of the best becomes the start of the first walk. */
+/* Are all actions of words F, B or W of their own? */
+static bool are_plain(const berth_i_words *w) {
+  for (size_t i = 0; i < w->begin[w->p->p]; i++)
+    if (w->code[i] & BERTH_I_OVERLAPPED || berth_i_kind(w->code[i]) == BERTH_SCHEDULE_FULL)
+      return false;
+  return true;
+}
+
+/* Every generator of the problem's shape, with its own W's and with these placed anew with three
+ * values of theta. The skeleton of the best of these becomes the start of the first walk. */
 static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth_i_words *skeleton,
                                    berth_i_walk *walk, double *theta) {
   const berth_schedule_problem *p = f->p;
@@ -114,6 +152,10 @@ static berth_status try_generators(berth_i_found *f, berth_i_words *words, berth
     berth_status st = berth_i_generate(p, g, words);
     if (st == BERTH_ENOMEM) return st;
     if (st != BERTH_OK) continue;
+    if (are_plain(words)) {
+      for (int32_t s = 0; s < p->p; s++) theta[s] = -INFINITY;
+      berth_i_found_try(f, words, theta, INFINITY);
+    }
     strip(words, skeleton);
     for (int32_t k = 0; k < 3 && !berth_i_found_ends(f); k++) {
       for (int32_t s = 0; s < p->p; s++) theta[s] = k * longest / 2;
@@ -153,6 +195,7 @@ static berth_status course_make(course *k, const berth_schedule_problem *p, bert
 static void walk_all(berth_i_found *f, course *k) {
   const double unit = (k->rules.f + k->rules.b + k->rules.w) / 3;
   ranked best[WALKS - 1];
+  const double each = FIRST_WALKS * (1 - f->used) / WALKS;
   int32_t n = best_rules(&k->ranking, best, WALKS - 1), w = 0;
   for (int32_t i = 0; i <= n && !berth_i_found_ends(f); i++) {
     berth_i_walk *walk = &k->walk[i];
@@ -162,7 +205,7 @@ static void walk_all(berth_i_found *f, course *k) {
       berth_i_walk_start(walk, f, &k->skeleton, best[i - 1].rule.theta,
                          berth_i_energy(best[i - 1].cost));
     }
-    berth_i_walk_run(walk, f, &k->rng, f->used + EACH, HOT * unit, COLD * unit);
+    berth_i_walk_run(walk, f, &k->rng, f->used + each, HOT * unit, COLD * unit);
     if (walk->energy < k->walk[w].energy) w = i;
   }
   if (isinf(k->walk[w].energy) || berth_i_found_ends(f)) return;
@@ -235,6 +278,8 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
     st = search_shorter(f, &k, pool, seed);
   if (st != BERTH_OK) return st;
   search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton, RULES);
+  if ((double)f->calls < ENOUGH * f->used * 2 * f->p->n * f->p->m)
+    search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton, ONLY_RULES);
   walk_all(f, &k);
   return f->stopped;
 }
@@ -242,7 +287,13 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
 /* ---- the public function ---- */
 
 berth_schedule_search_options berth_schedule_search_default(void) {
-  return (berth_schedule_search_options){ 20000, INFINITY, 0 };
+  return (berth_schedule_search_options){ 0, INFINITY, 0 };
+}
+
+/* About as long for every problem: calls x actions are ACTIONS. */
+static int64_t calls_by_size(const berth_schedule_problem *p) {
+  const double calls = ACTIONS / (3.0 * p->n * p->m);
+  return (int64_t)fmin(fmax(calls, FEWEST_CALLS), MOST_CALLS);
 }
 
 static void set_defaults(void *out) {
@@ -253,7 +304,9 @@ static void set_defaults(void *out) {
 
 const berth_option_table *berth_schedule_search_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(calls, LONG), .low = 1, .text = "schedules that are evaluated at most" },
+    { FIELD(calls, LONG),
+      .text = "schedules that are evaluated at most; 0: so many that these have 60 million "
+              "actions, 2,000 to 200,000" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
       .text = "time budget; where it ends the search, the answer depends on the machine" },
     { FIELD(seed, SEED), .text = "of random rules and moves" },
@@ -270,16 +323,25 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_found f;
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
+  if (o.calls == 0) o.calls = calls_by_size(p);
+  int64_t of_slots = berth_i_least_share(p) < 1 ? o.calls / 4 : 0;
+  double deadline = berth_i_ctx_clock(p->ctx) + o.seconds;
+  o.calls -= of_slots;
+  if (of_slots > 0) o.seconds *= 0.75;
   if (st == BERTH_OK) st = found_make(p, &o, &pool, &f);
   if (st == BERTH_OK) st = search(&f, &pool, o.seed);
-  if (st == BERTH_EINTERRUPT && isfinite(f.step)) st = BERTH_OK;
+  if (st == BERTH_OK && of_slots > 0)
+    st = berth_i_slots(p, of_slots, deadline, &f.best, &f.step, &f.calls);
+  bool interrupted = st == BERTH_EINTERRUPT;
+  if (interrupted && isfinite(f.step)) st = BERTH_OK;
   if (st == BERTH_OK && isinf(f.step))
     st = berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
                       "schedule: no schedule within the limits was found in %lld calls",
                       (long long)f.calls);
   if (st == BERTH_OK) st = berth_i_schedule_of(p, &f.best, "search", out);
   if (st == BERTH_OK && report)
-    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), f.calls };
+    *report = (berth_schedule_report){ f.step, f.bound, f.step <= f.bound * (1 + 1e-9), interrupted,
+                                       f.calls };
   berth_i_pool_free(&pool);
   return st;
 }

@@ -2,7 +2,7 @@
 -- kind: flag, string, choice, count (whole, from 1), whole (from 0), number (from 0), numbers
 -- (A,B,...), or a unit of berth.quantity ("seconds", "bytes", "bytes/s"). A value follows its
 -- option as --name=VALUE or as the next word; "--" ends the options. Values are converted here, so
--- that a command gets numbers in base units.
+-- that a command gets numbers in base units. numbers with the field `unit` may have that, or none.
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local names = require "berth.cli.names"
@@ -50,7 +50,8 @@ end
 function convert.numbers(option, text)
   local out = {}
   for i, part in ipairs(lists.pieces(option.name, text)) do
-    out[i] = tonumber(part) or fail.usage("--%s: a number is needed, not %q", option.name, part)
+    out[i] = tonumber(part) or option.unit and args.quantity("--" .. option.name, part, option.unit)
+      or fail.usage("--%s: a number is needed, not %q", option.name, part)
   end
   return out
 end

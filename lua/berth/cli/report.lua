@@ -185,7 +185,7 @@ end
 
 -- Devices alike have one entry.
 local function rate_object(rate)
-  return json.object(json.fields(rate, "type devices flops dtype arithmetic text"))
+  return json.object(json.fields(rate, "type devices form flops dtype arithmetic text"))
 end
 
 --- JSON array of the rates by which FLOP are priced; empty without a dtype.

@@ -85,7 +85,7 @@ local function group_object(g)
     { { "passes", passes_object(g.passes) }, { "reasons", each(g.reasons, reason_object) } }))
 end
 
-local rate_object = object_of "type devices flops dtype arithmetic text"
+local rate_object = object_of "type devices form flops dtype arithmetic text"
 
 local function op_names(graph)
   local names = {}

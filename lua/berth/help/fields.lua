@@ -10,6 +10,7 @@ return {
     { "n_edges", "pairs of a tensor and one of its consumers" },
     { "n_groups", "the largest number of a colocation group" },
     { "n_ops", "how many; also #g" },
+    { "n_shapes", "ops whose shape is known" },
     { "n_tensors", "how many" },
     { "note", "a sentence on ops without times, FLOP and bytes, which take no time; nil: none" },
     { "types", "array: names of the device types that times are given for" },
@@ -67,6 +68,17 @@ return {
     { "gpus", "how many in all" },
     { "groups", "array of alike GPUs: name, count, per_machine, domain, memory, flops, "
       .. "memory_bandwidth, link, link_latency, nic, nic_latency" },
+  },
+  llm_launch = {
+    { "flavor", "of the model, by torchtitan's name" },
+    { "format", "of berth.llm.formats" },
+    { "gpus", "how many the file starts; nil: it does not say" },
+    { "model_name", "by torchtitan's name; nil" },
+    { "name", "of the file" },
+    { "no_model", "why the shapes are no model; nil: they are" },
+    { "notes", "array: what changes a plan and was not understood, and what was assumed" },
+    { "settings", "how many were understood" },
+    { "shapes", "table of what the file says of the model, for berth.llm.model" },
   },
   ramp = {
     { "compat", "true: as the published simulator has it" },

@@ -9,14 +9,15 @@
 return {
   { "graph", "g = berth.graph { ops = {...}, tensors = {...}, edges = {...} }",
     [[A graph from tables. ops: { name, kind, seconds (number, or one per device type), flop, bytes,
-params, workspace, group, twin, pin, backward, update, splittable, communication (beside what its
-device computes) }. tensors: { from, to = {...}, bytes, resident, batch, gradient }. edges: {
+params, workspace, shape, group, twin, pin, backward, update, splittable, communication (beside
+what its device computes) }. shape: { m, n, k, copies, gradients } or { batch, seq, heads, ... },
+for kernel times. tensors: { from, to = {...}, bytes, resident, batch, gradient }. edges: {
 from, to, bytes }. Gives nil, message, "cycle" if there is one. Quantities are in base units, or
 strings: "5 us", "16 GiB".]],
     [[g = berth.graph { ops = { { seconds = 2 }, { seconds = 1 } }, edges = { { 1, 2, 8 } } }]] },
   { "graph:op", "g:op(i)",
     [[Table with everything about one op: name, kind, seconds, flop, bytes, params, workspace,
-group, twin, pin.]],
+shape, group, twin, pin.]],
     "g:op(1).name" },
   { "graph:ops", "for op in g:ops() do", "The same tables, in id order." },
   { "graph:tensor", "g:tensor(k)",
@@ -159,6 +160,10 @@ print(k:gemm(4096, 14336, 4096))]] },
   { "kernels:attention", "k:attention { seq =, heads =, head_size = }",
     "Seconds of flash attention, forward or backward.",
     "k:attention { batch = 2, seq = 4096, heads = 32, kv_heads = 8, head_size = 128 }" },
+  { "kernels:shape", "k:shape(shape, bytes)",
+    [[Seconds of an op of that shape, { m, n, k, copies, gradients } or attention, which moves so
+many bytes (nil: as its operands and result are), as cost option form = "kernels" prices ops.]],
+    "k:shape { m = 2048, n = 128, k = 2048, copies = 32, gradients = true }" },
   { "kernels:elementwise", "k:elementwise(bytes)", "Seconds of work that moves so many bytes." },
   { "kernels:work", "k:work(flop, bytes, kind)",
     [[Seconds of work without a shape, as cost option form = "kernels" prices ops.]] },

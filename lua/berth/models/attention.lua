@@ -19,31 +19,38 @@ function attention.embedding(b, name, tokens, o)
 end
 
 local function scores(b, q, k, o)
-  local macs = b.batch * o.heads * q.shape[1] * k.shape[1] * o.head
   return b:op {
     name = "scores", kind = "matmul", inputs = { q, k },
-    shape = { o.heads, q.shape[1], k.shape[1] }, saves = { true, true }, macs = macs,
-    grad_flop = 4 * macs,
+    shape = { o.heads, q.shape[1], k.shape[1] }, saves = { true, true },
+    product = { m = q.shape[1], n = k.shape[1], k = o.head, copies = b.batch * o.heads },
   }
 end
 
 local function context(b, p, v, o)
-  local macs = b.batch * o.heads * p.shape[2] * p.shape[3] * o.head
   return b:op {
     name = "context", kind = "matmul", inputs = { p, v }, shape = { p.shape[2], o.heads * o.head },
-    saves = { true, true }, macs = macs, grad_flop = 4 * macs,
+    saves = { true, true },
+    product = { m = p.shape[2], n = o.head, k = p.shape[3], copies = b.batch * o.heads },
   }
+end
+
+-- Flash attention has as many keys as queries. Its kernel leaves out what a causal mask hides.
+local function flash(b, q, k, o, causal)
+  if q.shape[1] ~= k.shape[1] then return nil end
+  return { batch = b.batch, seq = q.shape[1], heads = o.heads, kv_heads = o.kv_heads,
+    head_size = o.head, full = not causal }
 end
 
 -- One kernel that keeps no scores and computes them again on the way back: five products instead of
 -- four.
-local function fused(b, q, k, v, o)
+local function fused(b, q, k, v, o, causal)
   local macs = 2 * b.batch * o.heads * q.shape[1] * k.shape[1] * o.head
   local softmax = layers.COST.softmax * b.batch * o.heads * q.shape[1] * k.shape[1]
   return b:op {
     name = "attention", kind = "attention", inputs = { q, k, v },
     shape = { q.shape[1], o.heads * o.head }, saves = { true, true, true }, saves_output = true,
     macs = macs, flop = 2 * macs + softmax, grad_flop = 5 * macs + 2 * softmax,
+    attention = flash(b, q, k, o, causal),
   }
 end
 
@@ -57,8 +64,8 @@ local function rotate(b, name, x, o)
 end
 
 --- Attention of x over y, with its four projections. o: hidden, heads, kv_heads = heads, head =
--- hidden / heads, bias = true, rope = false, fused = false.
-function attention.attend(b, x, y, o)
+-- hidden / heads, bias = true, rope = false, fused = false. causal: later tokens are masked.
+function attention.attend(b, x, y, o, causal)
   o = { hidden = o.hidden, heads = o.heads, kv_heads = o.kv_heads or o.heads,
     head = o.hidden / o.heads, bias = o.bias, rope = o.rope, fused = o.fused }
   local q = rotate(b, "rope_q", project(b, "q", x, o.heads * o.head, o), o)
@@ -66,7 +73,7 @@ function attention.attend(b, x, y, o)
   local v = project(b, "v", y, o.kv_heads * o.head, o)
   local mixed
   if o.fused then
-    mixed = fused(b, q, k, v, o)
+    mixed = fused(b, q, k, v, o, causal)
   else
     local p = layers.elementwise(b, "softmax", "softmax", scores(b, q, k, o),
       { inplace = true, saves_output = true })

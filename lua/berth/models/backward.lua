@@ -59,6 +59,29 @@ local function sum_of(tape, value, parts)
   return op.outputs[1]
 end
 
+-- What a split op computes for the gradients of its input and of its weight, and a single one for
+-- those of both: of [m, k] times [k, n]. A convolution sums the gradient of a pixel of its input
+-- over the channels and windows that it is in, so with the pixels of its output.
+local function input_product(forward)
+  local p, area = forward.product, forward.area or 1
+  return p and { m = p.m, n = p.k / area, k = p.n * area, copies = p.copies }
+end
+
+local function weight_product(forward)
+  local p = forward.product
+  return p and { m = p.k, n = p.n, k = p.m, copies = p.copies }
+end
+
+local function both_gradients(forward)
+  local p, a = forward.product, forward.attention
+  if forward.cell then return input_product(forward) end
+  if p then return { m = p.m, n = p.n, k = p.k, copies = p.copies, gradients = true } end
+  if not a then return nil end
+  local out = { backward = true }
+  for key, value in pairs(a) do out[key] = value end
+  return out
+end
+
 -- The backward op reads the inputs and the output that the forward op saves.
 local function read_saved(op, forward)
   for i, v in ipairs(forward.inputs) do
@@ -120,14 +143,15 @@ end
 -- saved input.
 local function split(tape, forward, dys)
   if wants_input_gradient(forward) then
-    local op = new_op(tape, forward, "grad_input", { flop = forward.flop, grouped = true })
+    local op = new_op(tape, forward, "grad_input", { flop = forward.flop, grouped = true,
+      computes = input_product(forward) })
     read_gradients(op, dys)
     op.moved = op.moved + forward.weight.count
     give_inputs(op, forward)
   end
   if forward.deferred then return defer(forward, dys[1]) end
   local op = new_op(tape, forward, "grad_weight",
-    { flop = forward.grad_weight_flop or forward.flop })
+    { flop = forward.grad_weight_flop or forward.flop, computes = weight_product(forward) })
   if forward.grad_rows then op.kind = forward.kind .. "_grad_rows" end
   read_gradients(op, dys)
   read_saved(op, forward)
@@ -149,8 +173,10 @@ end
 
 -- One backward op for all gradients: the rule for every kind without one of its own.
 local function single(tape, forward, dys)
-  local op = new_op(tape, forward, "grad", { flop = forward.grad_flop or forward.flop,
-    inplace = forward.inplace, grouped = forward.weight ~= nil })
+  local products = forward.product and not forward.cell and 2 or 1
+  local flop = forward.grad_flop or products * forward.flop
+  local op = new_op(tape, forward, "grad", { flop = flop, inplace = forward.inplace,
+    grouped = forward.weight ~= nil, computes = both_gradients(forward) })
   read_gradients(op, dys)
   read_saved(op, forward)
   op.moved = op.moved + (forward.grad_traffic or 0)
@@ -178,10 +204,23 @@ local function cell(tape, forward, dys)
   defer(forward, gates)
 end
 
+-- Rows of all cells are summed over.
+local function joint_product(cells)
+  local all
+  for _, c in ipairs(cells) do
+    local p = weight_product(c.forward)
+    if not p then return nil end
+    all = all or { m = p.m, n = p.n, k = 0 }
+    all.k = all.k + p.k
+  end
+  return all
+end
+
 -- The one gradient op of a weight that several ops deferred.
 local function deferred_weight_gradient(tape, weight)
   local op = new_op(tape, weight.uses[1], "grad_weight")
   op.name, op.block = weight.name .. "/grad_weight", weight.block
+  op.computes = joint_product(weight.cells)
   for _, c in ipairs(weight.cells) do
     op.flop = op.flop + c.flop
     read(op, c.gates)

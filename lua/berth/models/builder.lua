@@ -73,6 +73,8 @@ local function total(values)
   return n
 end
 
+local function macs_of(p) return p.m * p.n * p.k * (p.copies or 1) end
+
 -- An op with a weight needs a gradient, and so does one behind it.
 local function any_needs_grad(op)
   if op.weight then return true end
@@ -90,7 +92,9 @@ end
 
 --- Adds a forward op; returns the list of its output values, one for each shape.
 --
--- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight; saves:
+-- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; product: { m, n,
+-- k, copies } that the op computes, which gives macs; area: pixels under the window of a
+-- convolution; attention: the shape of a fused attention op; weight; saves:
 -- true for each input that the backward op reads; saves_output: it reads the output; split: the
 -- gradients of input and weight are two ops, each as heavy as this one; inplace: writes over its
 -- first free input; pass: the gradient of every input is the output's gradient itself; grad_flop:
@@ -104,10 +108,11 @@ function Builder:multi(o)
   op.block = self:block()
   op.name = self:full_name(o.name)
   op.inputs = o.inputs or {}
-  op.macs = (o.macs or 0) + 0.0
+  op.macs = (o.product and macs_of(o.product) or o.macs or 0) + 0.0
   op.flop = (o.flop or 2 * op.macs) + 0.0
   op.saves = o.saves or {}
   local needs_grad = any_needs_grad(op)
+  op.computes = o.product or o.attention
   op.outputs = {}
   for i, shape in ipairs(o.shapes or { o.shape }) do
     op.outputs[i] = self:value(op, shape, needs_grad)
@@ -179,7 +184,10 @@ local function plain(t)
 end
 
 local function plain_graph(graph)
-  for _, op in ipairs(graph.ops) do plain(op) end
+  for _, op in ipairs(graph.ops) do
+    plain(op)
+    plain(op.shape or {})
+  end
   for _, tensor in ipairs(graph.tensors) do plain(tensor) end
   return graph
 end

@@ -27,7 +27,8 @@ end
 -- Whether op b has more FLOP than a.
 local function heavier(a, b) return b.flop > a end
 
--- Coarse op of every op; its kind is that of its heaviest member.
+-- Coarse op of every op; its kind is that of its heaviest member, its shape that of the only one
+-- with FLOP or bytes.
 local function merge_ops(graph, keys)
   local ops, where, index, heaviest = {}, {}, {}, {}
   for id, op in ipairs(graph.ops) do
@@ -40,6 +41,9 @@ local function merge_ops(graph, keys)
     local into = ops[index[key]]
     where[id] = index[key]
     if heavier(heaviest[key], op) then into.kind, heaviest[key] = op.kind, op.flop end
+    if op.flop + op.bytes > 0 then
+      into.shape = into.flop + into.bytes == 0 and op.shape or nil
+    end
     into.flop, into.bytes, into.params = into.flop + op.flop, into.bytes + op.bytes,
       into.params + op.params
   end

@@ -70,6 +70,7 @@ local function describe_op(self, op, number, group_of)
   local key = group_of[op]
   return {
     name = op.name, kind = op.kind, flop = op.flop, bytes = op.moved * self.dtype,
+    shape = op.computes,
     params = persistent_bytes(self, op) + kept_gradients(self, op),
     group = key and number[key] or nil,
     twin = op.twin and op.twin.id or nil,

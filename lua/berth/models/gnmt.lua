@@ -68,9 +68,9 @@ end
 
 -- Weighted sum of the memory: target x source times source x hidden.
 local function mix(b, p, memory, o)
-  local macs = b.batch * p.shape[2] * p.shape[3] * o.hidden
   return b:op { name = "context", kind = "matmul", inputs = { p, memory },
-    shape = { p.shape[2], o.hidden }, saves = { true, true }, macs = macs, grad_flop = 4 * macs }
+    shape = { p.shape[2], o.hidden }, saves = { true, true },
+    product = { m = p.shape[2], n = o.hidden, k = p.shape[3], copies = b.batch } }
 end
 
 -- Cuts a sequence at the same places as the chunks in `like`; backwards its gradient is put

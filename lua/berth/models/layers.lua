@@ -30,14 +30,15 @@ local function windows(x, o, name)
   return window(x.shape[2], kh, stride, ph, name), window(x.shape[3], kw, stride, pw, name), kh * kw
 end
 
---- Convolution. o: channels, kernel (number or { high, wide }), stride = 1, padding = 0, bias =
--- false.
+--- Convolution: an implicit product of pixels of the output and channels. o: channels, kernel
+-- (number or { high, wide }), stride = 1, padding = 0, bias = false.
 function layers.conv(b, name, x, o)
   local high, wide, area = windows(x, o, name)
   local fan_in = x.shape[1] * area
   return b:op {
     name = name, kind = "conv", inputs = { x }, shape = { o.channels, high, wide }, split = true,
-    saves = { true }, macs = b.batch * o.channels * high * wide * fan_in,
+    saves = { true }, area = area,
+    product = { m = b.batch * high * wide, n = o.channels, k = fan_in },
     weight = b:weight(name, o.channels * fan_in + (o.bias and o.channels or 0)),
   }
 end
@@ -136,8 +137,8 @@ function layers.linear(b, name, x, o)
   local biases = o.bias ~= false and o.width or 0
   return b:op {
     name = name, kind = "linear", inputs = { x }, shape = with_width(seen.shape, o.width),
-    split = true, saves = { true }, macs = n * fan_in * o.width, weight = o.weight or b:weight(name,
-      fan_in * o.width + biases),
+    split = true, saves = { true }, product = { m = n, n = o.width, k = fan_in },
+    weight = o.weight or b:weight(name, fan_in * o.width + biases),
   }
 end
 

@@ -45,7 +45,7 @@ end
 -- Norms come before attention and feed-forward; the sums bypass them.
 local function layer(b, x, o)
   local h = layers.norm(b, "rms_norm", "attention_norm", x)
-  x = layers.add(b, "attention_add", b:scope("self", attention.attend, b, h, h, o), x)
+  x = layers.add(b, "attention_add", b:scope("self", attention.attend, b, h, h, o, true), x)
   h = layers.norm(b, "rms_norm", "ffn_norm", x)
   return layers.add(b, "ffn_add", feed_forward(b, h, o), x)
 end

@@ -41,9 +41,12 @@ local function step(b, name, x, context, state, weight, o)
   if context then take(context, true); width = width + hidden end
   if state then take(state.h, true); take(state.c, false) end
   local macs = b.batch * steps * 4 * hidden * (width + hidden)
+  -- steps follow one another: several are no product of one size
+  local product = { m = b.batch, n = 4 * hidden, k = width + hidden }
   local outputs = b:multi {
     name = name, kind = "lstm", inputs = inputs, shapes = { { steps, hidden }, { 1, hidden } },
     saves = saves, cell = true, enters_weight = enters, weight = weight, macs = macs,
+    product = steps == 1 and product or nil,
     flop = 2 * macs + 9 * b.batch * steps * hidden, reserve = 5 * b.batch * steps * hidden,
     gate_elements = 4 * b.batch * steps * hidden,
   }

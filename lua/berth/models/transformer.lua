@@ -35,8 +35,9 @@ local function embed(b, length, o, table_)
   return layers.elementwise(b, "add", "positions", x, { inplace = true, pass = true })
 end
 
-local function self_attention(b, x, o)
-  return attention.residual_norm(b, "attention", x, b:scope("self", attention.attend, b, x, x, o))
+local function self_attention(b, x, o, causal)
+  return attention.residual_norm(b, "attention", x,
+    b:scope("self", attention.attend, b, x, x, o, causal))
 end
 
 local function feed_forward(b, x, o)
@@ -49,7 +50,7 @@ end
 
 -- Section 3.1: the decoder has a third sublayer, which attends to the output of the encoder.
 local function decoder_layer(b, x, memory, o)
-  x = self_attention(b, x, o)
+  x = self_attention(b, x, o, true)
   x = attention.residual_norm(b, "cross", x, b:scope("cross", attention.attend, b, x, memory, o))
   return feed_forward(b, x, o)
 end

@@ -84,7 +84,8 @@ end
 --  generators whose chunks fit
 -- @tparam table opts options of berth.schedule.make; for "search" also calls, seconds, seed
 -- @treturn table rows, best first: { name, schedule, step, bubble, peak, bound, fits, outcome } or
---  { name, error, code }; prints as a table
+--  { name, error, code }; prints as a table. interrupted: an interrupt ended a search, what came
+--  after it did not run
 function compare.run(schedule, names, opts)
   options.expect(opts, "table", "%s: options", FN)
   options.refuse(names ~= nil and type(names) ~= "table", "%s: names: expected an array, got %s",
@@ -92,7 +93,11 @@ function compare.run(schedule, names, opts)
   local rows = {}
   for i, x in ipairs(names or schedule.generators { chunks = opts.chunks, map = opts.map }) do
     local what, own = parts_of(type(x) == "table" and x.name or x, opts)
-    rows[i] = row_of(type(what) == "function" and "own" or what, run(schedule, what, own))
+    local name = type(what) == "function" and "own" or what
+    rows[i] = rows.interrupted and row_of(name, nil, "interrupted", "interrupted")
+      or row_of(name, run(schedule, what, own))
+    local s = rows[i].schedule
+    rows.interrupted = rows.interrupted or s and s.interrupted or rows[i].code == "interrupted"
   end
   return setmetatable(ordered(rows), Rows)
 end

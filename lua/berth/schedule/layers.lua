@@ -109,7 +109,8 @@ function layers.even(list, chunks)
   for c = 1, chunks do
     out[c] = math.floor(n / chunks) + (c <= n % chunks and 1 or 0)
   end
-  out[1], out[chunks] = out[1] + first, out[chunks] + last
+  out[1] = out[1] + first
+  out[chunks] = out[chunks] + last
   return out
 end
 
@@ -206,6 +207,26 @@ local function boundaries(list, split)
     out[c], some = layer.p2p or 0, some or layer.p2p ~= nil
   end
   return some and out or nil
+end
+
+--- The layers of a problem as the core bounds their splits: forward, backward, weight, activations
+-- by layer, and the least p2p that a split can have.
+function layers.lists(p)
+  local list, out = p.layers, { activations = {} }
+  local held, factor = held_by(list, p.stages)
+  for _, key in ipairs(TIMES) do out[key] = {} end
+  local own = false
+  for i, layer in ipairs(list) do
+    for _, key in ipairs(TIMES) do out[key][i] = layer[key] end
+    out.activations[i] = held[i] * factor
+    own = own or layer.p2p ~= nil
+  end
+  local places = own and list or p.p2p
+  for i, place in ipairs(places) do
+    local p2p = own and (place.p2p or 0) or place
+    out.p2p = i == 1 and p2p or math.min(out.p2p, p2p)
+  end
+  return out
 end
 
 -- [chunk] sum of value(i) over its layers i.

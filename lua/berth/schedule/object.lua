@@ -64,9 +64,10 @@ function Schedule:__tostring()
   if self.outcome == "deadlock" then return head .. ", " .. why end
   local gap = self.bound and (", bound %s (gap %s)"):format(core.format(self.bound, "seconds"),
     self.bound > 0 and percent(math.max(self.step / self.bound - 1, 0)) or "-") or ""
-  return ("%s, %s %s%s, bubble %s, peak %s%s"):format(head,
+  return ("%s, %s %s%s, bubble %s, peak %s%s%s"):format(head,
     p.objective == "span" and "span" or "step", core.format(self.step, "seconds"), gap,
-    percent(math.max(self.bubble, 0)), object.peak_text(self), why and "; " .. why or "")
+    percent(math.max(self.bubble, 0)), object.peak_text(self), why and "; " .. why or "",
+    self.interrupted and ", interrupted" or "")
 end
 
 --- Actions of a stage in execution order: array of { kind, chunk, microbatch, overlapped, start,

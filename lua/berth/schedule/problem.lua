@@ -1,8 +1,7 @@
 --- Options of pipeline problems: the core's, with costs by stage, by layer or from a file.
 --
 -- The core prices chunks. Users have costs of a stage, of layers, or of a graph's devices: these
--- become costs of chunks here. Two options have other names than in the core: `memory` is the limit
--- of a stage, `activations` what an F takes of it.
+-- become costs of chunks here.
 local core = require "berth.core"
 local layers = require "berth.schedule.layers"
 local maps = require "berth.schedule.maps"
@@ -10,21 +9,13 @@ local options = require "berth.base.options"
 
 local problem = {}
 
--- Names of the core's options that differ here.
-local HERE = { limit = "memory", memory = "activations" }
-local TEXTS = {
-  limit = "memory of a stage, one number or by stage; 1: the activations of a micro-batch of a "
-    .. "stage",
-  memory = "what F takes of the memory, one number or by chunk",
-}
 local DEFAULTS = { chunks = "of the generator, or 1", map = "of the generator, or interleaved",
   stages = "of costs by stage; else must be given" }
 local LISTS = { "forward", "backward", "weight", "p2p", "activations", "memory", "extra" }
 
 local rows = {}
 for _, row in ipairs(core.options "schedule.problem") do
-  rows[#rows + 1] = options.merge(row, { key = HERE[row.key] or row.key,
-    text = TEXTS[row.key] or row.text, default = DEFAULTS[row.key] or row.default })
+  rows[#rows + 1] = options.merge(row, { default = DEFAULTS[row.key] or row.default })
 end
 options.declare("schedule.make", options.join(rows, {
   { key = "costs", type = "table", default = "{ 1, 1, 1 }", text = "s of F, B and W of a stage, "
@@ -153,7 +144,7 @@ end
 local function core_options(o)
   local out = {}
   for _, row in ipairs(core.options "schedule.problem") do
-    out[row.key] = o[HERE[row.key] or row.key]
+    out[row.key] = o[row.key]
   end
   return out
 end
@@ -162,8 +153,6 @@ end
 -- model], `work` [stages] s; `handle` is the core's.
 function problem.read(handle)
   local out = core.schedule_read(handle)
-  out.memory, out.activations = out.limit, out.memory
-  out.limit = nil
   out.handle = handle
   return out
 end

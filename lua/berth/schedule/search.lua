@@ -10,7 +10,7 @@ local search = {}
 
 local FN = "berth.schedule.search"
 
-local CALLS = tonumber(options.by_key "schedule.search".calls.default)
+local CALLS = 20000 -- of all splits together
 local BUDGET = { calls = true, seconds = true, seed = true }
 
 -- The core's default for an exact search without options.
@@ -37,13 +37,12 @@ end
 local function run_by(search_core, fn, opts, budget)
   local p, message, code = problem.of(fn, opts)
   if not p then return nil, message, code end
-  core.interrupted() -- of before
   local handle, report
   handle, report, code = search_core(p.handle, budget)
   if not handle then return nil, report, code end
   local s = object.of(handle, p)
   s.bound, s.proven, s.calls = report.bound, report.proven, report.calls
-  s.interrupted = core.interrupted() or nil
+  s.interrupted = report.interrupted
   return s
 end
 
@@ -90,7 +89,7 @@ local function moved(split, from, to)
   return out
 end
 
--- A neighbour: half of the time a chunk of the busiest stage loses a layer.
+-- A neighbour, with several chunks: half of the time a chunk of the busiest stage loses a layer.
 local function neighbour(rng, p)
   local busiest, from, to = 1
   for stage = 2, p.stages do
@@ -140,7 +139,7 @@ local function walked(opts, first, rng, over)
     now[i] = bounded(opts, split)
     if now[i] then keep(list, known, now[i]) end
   end
-  for walk = 1, #list > 0 and WALKS or 0 do
+  for walk = 1, #list > 0 and #first.split > 1 and WALKS or 0 do
     local p = list[math.min(walk, #list)]
     for step = 1, STEPS do
       if over() then return list end
@@ -172,11 +171,11 @@ local function try_splits(opts, first, budget, state)
       { calls = math.max(math.floor(calls), 1), seconds = seconds and math.max(seconds, 0) }))
     state.best, state.message, state.code = better(state.best, s), message, code
     state.used = state.used + (s and s.calls or 0)
-    if s and s.interrupted then error("interrupted", 0) end
+    if s and s.interrupted or code == "interrupted" then error("interrupted", 0) end
     return s
   end
   local n, tried = #list, {}
-  for i = 1, 2 * n do
+  for i = 1, #first.split > 1 and 2 * n or n do
     local p = list[i] or state.best and bounded(opts, neighbour(rng, state.best.problem))
     if p and (not state.best or p.bound < state.best.step) then
       tried[#tried + 1] = try(p, total / 8 / n, budget.seconds and left() / 2 / (2 * n - i + 1))
@@ -199,17 +198,19 @@ local function jointly(opts, budget)
   local state = { used = 0, message = FN .. ": no split holds the layers", code = "infeasible" }
   local fine, why = pcall(try_splits, opts, first, budget, state)
   local s = state.best
-  if not fine and not (s and interrupt.is(why)) then error(why, 0) end
+  local stopped = not fine and interrupt.is(why) and (s or state.code == "interrupted")
+  if not fine and not stopped then error(why, 0) end
   if not s then return nil, state.message, state.code end
-  s.calls, s.bound, s.proven = state.used, nil, nil -- the bound is of one split
-  s.interrupted = not fine or nil
+  s.bound = core.schedule_bound_splits(s.problem.handle, layers.lists(s.problem), s.step)
+  s.calls, s.proven = state.used, s.bound ~= nil and s.step <= s.bound * (1 + 1e-9)
+  s.interrupted = not fine
   return s
 end
 
 --- The best schedule found within the limits of memory; of layers without a split, their split with
 -- it. A budget or an interrupt ends it with the best so far.
 -- @tparam table opts options of berth.schedule.make; calls, seconds, seed
--- @treturn[1] schedule with bound, proven, calls, interrupted (a split of its own: without bound)
+-- @treturn[1] schedule with bound, proven, calls, interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

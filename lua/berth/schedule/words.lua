@@ -17,13 +17,13 @@ end
 
 local function token_of(fn, problem, stage, i, text, counts)
   local kind, k = tostring(text):match "^([FBW]+)(%d*)$"
-  options.refuse(not COUNTED[kind], "%s: stage %d, token %d: expected F, B, W or BW, a chunk of "
-    .. "the stage behind it if it has several, or two with & between; got %s", fn, stage, i,
+  options.refuse(not COUNTED[kind], "%s: stage%d, token %d: expected F, B, W or BW, a chunk of "
+    .. "the stage behind it if it has several, or two with & between; got %s", fn, stage - 1, i,
     type(text) == "string" and ("'%s'"):format(text) or type(text))
   k = k == "" and 1 or tonumber(k)
   local chunk = problem.chunk[stage][k]
-  options.refuse(not chunk, "%s: stage %d, token %d: '%s': the stage has %d chunks", fn, stage, i,
-    text, problem.chunks)
+  options.refuse(not chunk, "%s: stage%d, token %d: '%s': the stage has %d chunks", fn, stage - 1,
+    i, text, problem.chunks)
   local key = COUNTED[kind] .. k
   counts[key] = (counts[key] or 0) + 1
   return { kind = kind, chunk = chunk, microbatch = first_of(problem, chunk) + counts[key] }
@@ -32,7 +32,7 @@ end
 --- The actions of a stage's word.
 -- @treturn table array of { kind, chunk, microbatch, overlapped }
 function words.actions(fn, problem, stage, word)
-  options.expect(word, "table", "%s: stage %d: word", fn, stage)
+  options.expect(word, "table", "%s: stage%d: word", fn, stage - 1)
   local out, counts = {}, {}
   for i, token in ipairs(word) do
     local first, second = tostring(token):match "^([^&]+)&([^&]+)$"

@@ -1,5 +1,5 @@
 --- Which rate of each preset a graph's arithmetic has: "989 TFLOP/s (bf16 of preset H100)", or, in
--- the form kernels, whose constants: "kernels: H100 bf16, ..., constants fitted to H100 bf16".
+-- the form kernels, whose constants: "H100 bf16, ..., constants fitted to H100 bf16".
 local core = require "berth.core"
 
 local rates = {}
@@ -19,19 +19,25 @@ local function at_speed(speed, flops)
 end
 
 -- The text of a device's kernels.
-local function kernels(device, dtype, used)
-  if used then return tostring(core.kernels(device.type, dtype)) end
-  return tostring(core.kernels("", dtype,
-    { flops = device.flops, memory_bandwidth = device.memory_bandwidth }))
+local function kernels(graph, device, dtype, used)
+  local k = used and core.kernels(device.type, dtype) or core.kernels("", dtype,
+    { flops = device.flops, memory_bandwidth = device.memory_bandwidth })
+  return ("%s; %d of %d ops by shape"):format(tostring(k):gsub("^kernels: ", ""), graph.n_shapes,
+    #graph)
+end
+
+local function named(form, graph, topology)
+  return form and form ~= "auto" and form or core.cost_form(graph, topology)
 end
 
 --- The rates of a graph with FLOP whose dtype is known, once for devices alike.
 -- @tparam graph graph
 -- @tparam topology topology
--- @tparam[opt="roofline"] string form how ops are priced, as in berth.cost
--- @treturn table array of { flops (FLOP/s), dtype (of the graph), arithmetic (of the rate; nil: the
---  devices' own flops), type, devices (ids), text }
+-- @tparam[opt="auto"] string form how ops are priced, as in berth.cost
+-- @treturn table array of { form, flops (FLOP/s), dtype (of the graph), arithmetic (of the rate;
+--  nil: the devices' own flops), type, devices (ids), text }
 function rates.of(graph, topology, form)
+  form = named(form, graph, topology)
   local out, seen, dtype = {}, {}, graph.dtype
   if dtype == "" and form ~= "kernels" then return out end
   if dtype == "" then dtype = "fp32" end
@@ -40,7 +46,7 @@ function rates.of(graph, topology, form)
     local key = ("%s %.17g %s %.17g"):format(device.type, flops, used or "", device.speed)
     if flops > 0 and not seen[key] then
       seen[key] = { flops = flops, dtype = dtype, arithmetic = used, type = device.type,
-        devices = {}, text = form == "kernels" and kernels(device, dtype, used)
+        devices = {}, form = form, text = form == "kernels" and kernels(graph, device, dtype, used)
           or ("%s (%s)%s"):format(core.format(flops, "flop/s"), source(device, dtype, used),
             at_speed(device.speed, flops)) }
       out[#out + 1] = seen[key]
@@ -54,7 +60,7 @@ end
 function rates.line(graph, topology, form)
   local texts = {}
   for i, rate in ipairs(rates.of(graph, topology, form)) do
-    texts[i] = form == "kernels" and rate.text or "rate: " .. rate.text
+    texts[i] = rate.form .. ": " .. rate.text
   end
   return #texts > 0 and table.concat(texts, "\n") or nil
 end

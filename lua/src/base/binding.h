@@ -234,6 +234,8 @@ void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_
                      void *options);
 /** Pushes a table of the same. */
 void bl_push_options(lua_State *L, const berth_option_table *table, const void *options);
+/** The shape of an op that the table at i is. */
+void bl_to_op_shape(lua_State *L, int i, const bl_where *w, berth_shape *out);
 /** Choices of the option of that key, which has some; and the name of a value of it. */
 const berth_choice *const *bl_choices(const berth_option_table *table, const char *key);
 const char *bl_choice_name(const berth_option_table *table, const char *key, int value);

@@ -519,6 +519,16 @@ const bl_class bl_cost_class = {
   .fields = fields, .text = to_string
 };
 
+/* cost_form(graph, topology): the name of the form that "auto" means for them. */
+static int cost_form(lua_State *L) {
+  static const char *const fn = "cost_form";
+  berth_cost_form form = berth_cost_form_of(bl_check_graph(L, 1, fn, "graph"),
+                                            bl_check_topology(L, 2, fn, "topology"));
+  lua_pushstring(L, bl_choice_name(berth_cost_option_table(), "form", (int)form));
+  return 1;
+}
+
 const luaL_Reg bl_cost_functions[] = {
-  { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL }
+  { "cost", cost_new },           { "cost_form", cost_form }, { "priced", priced },
+  { "bounds", bl_bounds_table },  { NULL, NULL }
 };

@@ -73,6 +73,16 @@ static int attention(lua_State *L) {
   return push_seconds(L, &w, berth_kernel_attention(k, &a));
 }
 
+/* kernels:shape(shape, bytes): s; as a graph's op has it */
+static int shape(lua_State *L) {
+  BL_WHERE(w, "kernels:shape");
+  const berth_kernels *k = self(L, w.fn);
+  berth_shape s;
+  bl_to_op_shape(L, 2, &w, &s);
+  double bytes = lua_isnoneornil(L, 3) ? 0 : bl_to_quantity(L, 3, &w, "bytes", BERTH_BYTES);
+  return push_seconds(L, &w, berth_kernel_shape(k, &s, bytes));
+}
+
 /* kernels:elementwise(bytes): s */
 static int elementwise(lua_State *L) {
   BL_WHERE(w, "kernels:elementwise");
@@ -154,6 +164,7 @@ static const luaL_Reg fields[] = { { "gpu", get_gpu },
                                    { NULL, NULL } };
 static const luaL_Reg methods[] = { { "gemm", gemm },
                                     { "attention", attention },
+                                    { "shape", shape },
                                     { "elementwise", elementwise },
                                     { "work", work },
                                     { "collective", collective },

@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const bl_op_fields[] = { "name",       "kind",          "seconds",   "flop",
-                                     "bytes",      "params",        "workspace", "group",
-                                     "twin",       "pin",           "backward",  "update",
-                                     "splittable", "communication", "id",        NULL };
+const char *const bl_op_fields[] = { "name",   "kind",       "seconds",       "flop",
+                                     "bytes",  "params",     "workspace",     "shape",
+                                     "group",  "twin",       "pin",           "backward",
+                                     "update", "splittable", "communication", "id",
+                                     NULL };
 const char *const bl_tensor_fields[] = { "from",  "to",       "bytes", "resident",
                                          "batch", "gradient", "id",    NULL };
 const char *const bl_collective_fields[] = { "kind",  "bytes", "members", "consumers",
@@ -45,6 +46,7 @@ BL_GETTER(get_tensors, lua_pushinteger, berth_graph_tensors(self(L, "graph.n_ten
 BL_GETTER(get_edges, lua_pushinteger, berth_graph_edges(self(L, "graph.n_edges")))
 BL_GETTER(get_collectives, lua_pushinteger, berth_graph_collectives(self(L, "graph.n_collectives")))
 BL_GETTER(get_ops, lua_pushinteger, berth_graph_ops(self(L, "graph.n_ops")))
+BL_GETTER(get_shapes, lua_pushinteger, berth_graph_shapes(self(L, "graph.n_shapes")))
 BL_GETTER(get_groups, lua_pushinteger, berth_graph_groups(self(L, "graph.n_groups")))
 
 int bl_push_graph_note(lua_State *L, const berth_graph *g) {
@@ -89,13 +91,43 @@ static void push_seconds(lua_State *L, const berth_graph *g, const double *secon
   }
 }
 
+static void set_options(lua_State *L, const berth_option_table *table, const void *options) {
+  for (const berth_option *o = table->options; o->key; o++) {
+    const char *field = (const char *)options + o->offset;
+    bool number = o->type == BERTH_OPTION_NUMBER;
+    if (number ? *(const double *)field == 0 : !*(const int *)field) continue;
+    if (number) bl_set_number(L, o->key, *(const double *)field);
+    else bl_set_bool(L, o->key, true);
+  }
+}
+
+/* [-0, +0] Field `shape` of the table at the top; zeros are left out. */
+static void set_shape(lua_State *L, const berth_shape *s) {
+  if (!s) return;
+  lua_createtable(L, 0, 8);
+  set_options(L, berth_product_option_table(), &s->product);
+  set_options(L, berth_attention_option_table(), &s->attention);
+  lua_setfield(L, -2, "shape");
+}
+
+const bl_table bl_shape_tables[] = { berth_product_option_table, berth_attention_option_table,
+                                     NULL };
+
+void bl_to_op_shape(lua_State *L, int i, const bl_where *w, berth_shape *out) {
+  *out = (berth_shape){ .product = { .m = 0 } };
+  bl_need_table(L, i, w, "shape");
+  bl_check_options(L, i, w, bl_shape_tables);
+  bl_read_options(L, i, w, berth_product_option_table(), &out->product);
+  bl_read_options(L, i, w, berth_attention_option_table(), &out->attention);
+}
+
 /* [-0, +1] A new table, or nil, message, code. nil fields are left out; s, FLOP, bytes; ids of
  * group, twin and pin 1-based. */
 static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   berth_op op;
   berth_status st = berth_graph_op(g, id, &op);
   if (st != BERTH_OK) return bl_failed(L, st);
-  lua_createtable(L, 0, 16);
+  lua_createtable(L, 0, 17);
   bl_set_id(L, "id", id);
   bl_set_string(L, "name", op.name);
   bl_set_string(L, "kind", op.kind);
@@ -105,6 +137,7 @@ static int push_op(lua_State *L, const berth_graph *g, int32_t id) {
   bl_set_number(L, "bytes", op.bytes);
   bl_set_number(L, "params", op.param_bytes);
   bl_set_number(L, "workspace", op.workspace_bytes);
+  set_shape(L, op.shape);
   bl_set_id(L, "group", op.group);
   bl_set_id(L, "twin", op.twin);
   bl_set_id(L, "pin", op.pin);
@@ -343,6 +376,7 @@ static const luaL_Reg fields[] = {
   { "dtype", get_dtype },       { "unitless", get_unitless },
   { "n_tensors", get_tensors }, { "n_edges", get_edges }, { "note", get_note },
   { "n_groups", get_groups },   { "n_collectives", get_collectives },
+  { "n_shapes", get_shapes },
   { "types", get_types },       { NULL, NULL }
 };
 

@@ -123,11 +123,20 @@ static const double *op_seconds(build *m, int t, const bl_where *w) {
   return m->seconds;
 }
 
+/* [-0, +1] NULL: it has none. */
+static const berth_shape *op_shape(lua_State *L, int t, const bl_where *w, berth_shape *out) {
+  lua_getfield(L, t, "shape");
+  if (lua_isnil(L, -1)) return NULL;
+  bl_to_op_shape(L, lua_gettop(L), w, out);
+  return out;
+}
+
 /* Entry i of ops; positions are ids. */
 static void add_op(build *m, int ops, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "ops", 0 };
   berth_op op = berth_op_default();
+  berth_shape shape;
   int t = bl_to_entry(L, ops, &w, i - 1, bl_op_fields);
   bl_check_own_id(L, t, &w);
   op.name = bl_get_string(L, t, &w, "name");
@@ -137,6 +146,7 @@ static void add_op(build *m, int ops, int32_t i) {
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &op.bytes);
   bl_get_quantity(L, t, &w, "params", BERTH_BYTES, &op.param_bytes);
   bl_get_quantity(L, t, &w, "workspace", BERTH_BYTES, &op.workspace_bytes);
+  op.shape = op_shape(L, t, &w, &shape);
   if (bl_get_whole(L, t, &w, "group", 1, INT32_MAX - 1, &op.group)) op.group--;
   if (bl_get_whole(L, t, &w, "pin", 1, INT32_MAX - 1, &op.pin)) op.pin--;
   op.twin = op_field(m, t, &w, "twin");

@@ -59,8 +59,8 @@ static void set_arrays(lua_State *L, const berth_schedule_problem_options *o) {
   bl_set_numbers(L, "backward", chunks, o->backward);
   bl_set_numbers(L, "weight", chunks, o->weight);
   bl_set_numbers(L, "p2p", chunks - 1, o->p2p);
-  bl_set_numbers(L, "memory", chunks, o->memory);
-  bl_set_numbers(L, "limit", o->stages, o->limit);
+  bl_set_numbers(L, "activations", chunks, o->activations);
+  bl_set_numbers(L, "memory", o->stages, o->memory);
   bl_set_numbers(L, "extra", o->stages, o->extra);
 }
 
@@ -266,7 +266,7 @@ const bl_table bl_schedule_search_tables[] = { berth_schedule_search_option_tabl
 typedef berth_status (*search_fn)(berth_schedule_problem *, const berth_schedule_search_options *,
                                   berth_schedule **, berth_schedule_report *);
 
-/* (problem, options): schedule, { step, bound, proven, calls }; nil, message, code */
+/* (problem, options): schedule, { step, bound, proven, interrupted, calls }; nil, message, code */
 static int search_by(lua_State *L, const bl_where *w, search_fn search) {
   berth_schedule_problem *p = check_problem(L, 1, w->fn);
   berth_schedule_search_options o = berth_schedule_search_default();
@@ -280,10 +280,11 @@ static int search_by(lua_State *L, const bl_where *w, search_fn search) {
   berth_schedule_problem_release(p);
   if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   bl_track(L);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   bl_set_number(L, "step", r.step);
   bl_set_number(L, "bound", r.bound);
   bl_set_bool(L, "proven", r.proven);
+  bl_set_bool(L, "interrupted", r.interrupted);
   bl_set_count(L, "calls", (double)r.calls);
   return 2;
 }
@@ -312,6 +313,27 @@ static int schedule_bound(lua_State *L) {
   bl_set_number(L, "area", b.area);
   bl_set_number(L, "chain", b.chain);
   bl_set_number(L, "best", b.best);
+  return 1;
+}
+
+/* schedule_bound_splits(problem, { forward, backward, weight, activations, p2p }, most): s */
+static int schedule_bound_splits(lua_State *L) {
+  BL_WHERE(w, "berth.schedule.search");
+  const berth_schedule_problem *p = check_problem(L, 1, w.fn);
+  berth_schedule_layers l = { 0 };
+  double out;
+  bl_need_table(L, 2, &w, "layers");
+  const char *const keys[] = { "forward", "backward", "weight", "activations" };
+  const double **lists[] = { &l.forward, &l.backward, &l.weight, &l.activations };
+  for (int k = 0; k < 4; k++) {
+    lua_getfield(L, 2, keys[k]);
+    if (k == 0) l.n = bl_to_length(L, lua_gettop(L), &w, keys[k]);
+    *lists[k] = bl_to_numbers(L, lua_gettop(L), &w, keys[k], l.n, "layer");
+  }
+  bl_get_number(L, 2, &w, "p2p", &l.p2p);
+  berth_status st = berth_schedule_bound_splits(p, &l, luaL_checknumber(L, 3), &out);
+  if (st != BERTH_OK) return bl_refused(L, w.fn, st);
+  lua_pushnumber(L, out);
   return 1;
 }
 
@@ -354,6 +376,6 @@ const luaL_Reg bl_schedule_functions[] = {
   { "schedule_evaluate", schedule_evaluate }, { "schedule_graph", schedule_graph },
   { "schedule_placement", schedule_placement }, { "schedule_generators", schedule_generators },
   { "schedule_search", schedule_search }, { "schedule_exact", schedule_exact },
-  { "schedule_bound", schedule_bound },
+  { "schedule_bound", schedule_bound }, { "schedule_bound_splits", schedule_bound_splits },
   { NULL, NULL }
 };

@@ -37,13 +37,14 @@ local seconds, seconds_all = 0, 0
 while n < PAIRS do
   k = k + 1
   local g, t, links, text = draw.fresh(seed, k)
-  local rows, took = timed(all_rows, g, t, { links = links, threads = 1, calls = 0 })
+  local cost = { form = "roofline" } -- as in training
+  local rows, took = timed(all_rows, g, t, { links = links, threads = 1, calls = 0, cost = cost })
   local without, with = best_of(rows, false), best_of(rows, true)
   if without then -- else memory does not suffice: drawn again
-    local p, own, message = timed(berth.place, g, t, "agent", { links = links, calls = calls })
+    local p, own, message = timed(berth.place, g, t, "agent", { links = links, calls = calls, cost = cost })
     local value
     if p then
-      local r = assert(berth.simulate(g, t, p, { links = links }))
+      local r = assert(berth.simulate(g, t, p, { links = links, cost = cost }))
       assert(not r.oom, "the agent's answer runs out of memory")
       value = r.makespan
     end

@@ -1,68 +1,66 @@
 -- The search and the bounds on cells of schedules; see scripts/bench/schedule_answers.
-local core = require "berth.core"
-
--- A file of comma-separated values with a header: rows by column. Quoted cells may hold commas.
-local function rows_of(path)
-  local names, rows = nil, {}
-  for line in io.lines(path) do
-    local row = {}
-    local rest = line .. ","
-    while rest ~= "" do
-      local cell, after = rest:match '^"([^"]*)",(.*)$'
-      if not cell then cell, after = rest:match "^([^,]*),(.*)$" end
-      row[#row + 1], rest = cell, after
-    end
-    if not names then
-      names = row
-    else
-      local by_name = {}
-      for i, name in ipairs(names) do by_name[name] = row[i] end
-      rows[#rows + 1] = by_name
-    end
-  end
-  return rows
-end
+package.path = "scripts/bench/?.lua;" .. package.path
+local rows = require "schedule.rows"
 
 -- Placements: 1; V, I (two chunks a stage), and with another number of them V4, I3.
+local function shape_of(placement)
+  local letter, chunks = placement:match "^([VI]?)(%d*)$"
+  if not letter then error("unknown placement " .. placement) end
+  return letter == "V" and "zigzag" or "interleaved", tonumber(chunks) or 2
+end
+
 local function problem_of(row)
-  local letter, chunks = row.placement:match "^([VI]?)(%d*)$"
+  local map, chunks = shape_of(row.placement)
   local adds = tonumber(row.mem_F_adds)
-  return assert(core.schedule_problem {
-    stages = tonumber(row.p), microbatches = tonumber(row.m),
-    chunks = tonumber(chunks) or 2, map = letter == "V" and "zigzag" or "interleaved",
+  return {
+    stages = tonumber(row.p), microbatches = tonumber(row.m), chunks = chunks, map = map,
     objective = row.objective,
     forward = { tonumber(row.F_chunk) }, backward = { tonumber(row.B_chunk) },
-    weight = { tonumber(row.W_chunk) }, p2p = { tonumber(row.comm) }, memory = { adds },
-    freed = tonumber(row.mem_B_frees) / adds, limit = { tonumber(row.limit_units) },
-  }), (tonumber(chunks) or 2) * 3 * row.p * row.m
+    weight = { tonumber(row.W_chunk) }, p2p = { tonumber(row.comm) }, activations = { adds },
+    freed = tonumber(row.mem_B_frees) / adds, memory = { tonumber(row.limit_units) },
+  }
 end
 
--- So many schedules that small and large problems take about as long.
-local function calls_for(actions)
-  return math.floor(math.min(math.max(6e7 / actions, 2000), 200000))
-end
+-- ---- the sets of parameters ---------------------------------------------------------------------
 
-local function options_of(arguments)
-  local o, i = { every = 1 }, 2
-  while arguments[i] do
-    local key = arguments[i]:match "^%-%-(%a+)$"
-    if key == "json" then
-      o.json = true
-    elseif key == "calls" or key == "every" then
-      i = i + 1
-      o[key] = assert(tonumber(arguments[i]), "--" .. key .. ": expected a number")
-    else
-      error("unknown argument " .. arguments[i])
-    end
-    i = i + 1
+-- The sets of a file's rows csv54, each once: stages, micro-batches, times of a stage, p2p.
+local function sets_of(list)
+  local out, seen = {}, {}
+  for _, row in ipairs(list) do
+    local _, chunks = shape_of(row.placement)
+    local set = { p = tonumber(row.p), m = tonumber(row.m), F = chunks * row.F_chunk,
+      B = chunks * row.B_chunk, W = chunks * row.W_chunk, comm = tonumber(row.comm) }
+    local key = ("%g %g %g %g %g %g"):format(set.p, set.m, set.F, set.B, set.W, set.comm)
+    if row.set == "csv54" and not seen[key] then out[#out + 1], seen[key] = set, true end
   end
-  return o
+  return out
 end
+
+-- Rows of every set with the placements and limits of `text`, V@1,I@1.5: F adds 2 in units of which
+-- a stage at 1x has 2 p; of one chunk a stage B frees half, of several nothing.
+local function rows_of_sets(sets, text)
+  local out = {}
+  for item in text:gmatch "[^,]+" do
+    local placement, share = item:match "^(%w+)@([%d.]+)$"
+    if not tonumber(share) then error("--sets: expected PLACEMENT@LIMIT, got " .. item) end
+    local _, chunks = shape_of(placement)
+    for i, set in ipairs(sets) do
+      out[#out + 1] = { id = ("%s-%d"):format(item, i), set = "sets", group = item, status = "",
+        objective = "span", placement = placement, p = set.p, m = set.m, comm = set.comm,
+        F_chunk = set.F / chunks, B_chunk = set.B / chunks, W_chunk = set.W / chunks,
+        mem_F_adds = 2 / chunks, mem_B_frees = chunks == 1 and 1 or 0,
+        limit_units = 2 * set.p * share, work = set.m * (set.F + set.B + set.W) }
+    end
+  end
+  return out
+end
+
+-- ---- sums ---------------------------------------------------------------------------------------
 
 local function less(a, b) return a < b * (1 - 1e-9) - 0.51e-3 end
 
 -- Adds one cell to the sums of its group.
-local function add(group, row, report, bound, cpu)
+local function add(group, row, step, bound, cpu)
   local work, best, lower = tonumber(row.work), tonumber(row.best), tonumber(row.lower_bound)
   local open = row.status:match "^open" ~= nil
   group.cells = group.cells + 1
@@ -70,12 +68,12 @@ local function add(group, row, report, bound, cpu)
   group.cpu = group.cpu + cpu
   if lower and less(bound, lower - 0.51) then group.low = group.low + 1 end
   if lower and less(lower, bound) then group.raised = group.raised + 1 end
-  local step = report and report.step or math.huge
-  local key = not best and "unknown" or less(step, best) and "below"
-    or less(best, step) and "above" or "equal"
+  local key = not best and "unknown" or less(step or math.huge, best) and "below"
+    or less(best, step or math.huge) and "above" or "equal"
   group[key] = group[key] + 1
   if key == "below" and open then group.open_below = group.open_below + 1 end
-  if report then
+  if step then
+    group.found = group.found + 1
     group.bubble = group.bubble + (1 - work / step)
     group.gap = group.gap + (step / bound - 1)
   end
@@ -86,56 +84,70 @@ end
 
 local function new_group(name)
   local g = { name = name }
-  for _, key in ipairs { "cells", "open", "open_below", "below", "equal", "above", "unknown", "low",
-    "raised", "bubble", "bound", "best", "gap", "cpu" } do
+  for _, key in ipairs { "cells", "found", "open", "open_below", "below", "equal", "above", "unknown",
+    "low", "raised", "bubble", "bound", "best", "gap", "cpu" } do
     g[key] = 0
   end
   return g
 end
 
 local function group_of(row)
+  if row.group then return row.group end
   local share = row.set == "csv54" and row.id:match "%-([%d.]+)$" or row.objective
   return ("%s %s %s"):format(row.set, row.placement, share)
 end
 
+-- Means over the cells with a schedule, and over all.
+local function means(g)
+  local n, found = g.cells, math.max(g.found, 1)
+  return g.bound / n, g.bubble / found, g.unknown == 0 and g.best / n or nil, g.gap / found
+end
+
+-- ---- output -------------------------------------------------------------------------------------
+
 local function line(g)
-  local function mean(key) return 100 * g[key] / g.cells end
-  return ("%-22s %5d %5d/%-5d %5d %5d %5d %4d %5d %8.3f %8.3f %8.3f %7.3f %8.1f"):format(g.name,
-    g.cells, g.open_below, g.open, g.below, g.equal, g.above, g.low, g.raised, mean "bound",
-    mean "bubble", mean "best", mean "gap", g.cpu)
+  local bound, bubble, best, gap = means(g)
+  local function percent(x) return x and ("%.3f"):format(100 * x) or "-" end
+  return ("%-22s %5d %5d/%-5d %5d %5d %5d %4d %5d %8s %8s %8s %7s %8.1f"):format(g.name, g.cells,
+    g.open_below, g.open, g.below, g.equal, g.above, g.low, g.raised, percent(bound),
+    percent(bubble), percent(best), percent(gap), g.cpu)
 end
 
 local function json(g)
-  return ('{"group":"%s","cells":%d,"open":%d,"open_below":%d,"below":%d,"equal":%d,"above":%d,'
-    .. '"bounds_below":%d,"bounds_above":%d,"bound_bubble":%.5f,"bubble":%.5f,"best_bubble":%.5f,'
-    .. '"gap":%.5f,"cpu_s":%.2f}'):format(g.name, g.cells, g.open, g.open_below, g.below, g.equal,
-    g.above, g.low, g.raised, g.bound / g.cells, g.bubble / g.cells, g.best / g.cells,
-    g.gap / g.cells, g.cpu)
+  local bound, bubble, best, gap = means(g)
+  return ('{"group":"%s","cells":%d,"found":%d,"open":%d,"open_below":%d,"below":%d,"equal":%d,'
+    .. '"above":%d,"bounds_below":%d,"bounds_above":%d,"bound_bubble":%.5f,"bubble":%.5f,'
+    .. '"best_bubble":%s,"gap":%.5f,"cpu_s":%.2f}'):format(g.name, g.cells, g.found, g.open,
+    g.open_below, g.below, g.equal, g.above, g.low, g.raised, bound, bubble,
+    best and ("%.5f"):format(best) or "null", gap, g.cpu)
 end
 
-local o = options_of(arg)
+local function chosen(list, o)
+  local out = {}
+  for i, row in ipairs(list) do
+    if (i - 1) % (o.every or 1) == 0 and (not o.id or row.id == o.id) then out[#out + 1] = row end
+  end
+  if #out == 0 then error("no such cell: " .. tostring(o.id)) end
+  return out
+end
+
+local o = rows.options(arg, { calls = "number", every = "number", id = "text", sets = "text",
+  json = "flag" })
+local list = rows.read(arg[1])
+if o.sets then list = rows_of_sets(sets_of(list), o.sets) end
 local groups, names, all = {}, {}, new_group "all"
-for i, row in ipairs(rows_of(arg[1])) do
-  if (i - 1) % o.every == 0 then
-    local problem, actions = problem_of(row)
-    local from = os.clock()
-    local bound = core.schedule_bound(problem).best
-    local _, report = core.schedule_search(problem, { calls = o.calls or calls_for(actions) })
-    if type(report) ~= "table" then report = nil end
-    local cpu = os.clock() - from
-    local name = group_of(row)
-    if not groups[name] then
-      groups[name], names[#names + 1] = new_group(name), name
-    end
-    local key = add(groups[name], row, report, bound, cpu)
-    add(all, row, report, bound, cpu)
-    if key == "above" then
-      io.stderr:write(("above: %s %.4f %%\n"):format(row.id,
-        report and 100 * (report.step / row.best - 1) or math.huge))
-    end
+for _, row in ipairs(chosen(list, o)) do
+  local name = group_of(row)
+  if not groups[name] then groups[name], names[#names + 1] = new_group(name), name end
+  local step, bound, cpu = rows.search(problem_of(row), o.calls)
+  local key = add(groups[name], row, step, bound, cpu)
+  add(all, row, step, bound, cpu)
+  if key == "above" or not step then
+    io.stderr:write(("%s: %s\n"):format(row.id,
+      step and ("above by %.4f %%"):format(100 * (step / row.best - 1)) or "nothing found"))
   end
 end
-table.sort(names)
+if not o.sets then table.sort(names) end
 names[#names + 1] = "all"
 groups.all = all
 if not o.json then

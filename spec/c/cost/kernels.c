@@ -80,6 +80,32 @@ TEST("work without a shape: the product with n = k that moves these bytes") {
   CHECK(berth_kernel_work(&k, NULL, 0, 0) == 0 && isnan(berth_kernel_work(&k, NULL, -1, 0)));
 }
 
+TEST("ops with a shape: copies in blocks of 128 rows, gradients, bytes of the op") {
+  berth_kernels k = simple();
+  berth_shape s = { .product = { .m = 64, .n = 128, .k = 256 } };
+  CHECK(berth_kernel_shape(&k, &s, 0) == berth_kernel_gemm(&k, 64, 128, 256));
+  s.product.copies = 3;
+  CHECK(berth_kernel_shape(&k, &s, 0) == berth_kernel_gemm(&k, 3 * 128, 128, 256));
+  s.product.copies = 1;
+  s.product.gradients = 1;
+  CHECK(berth_kernel_shape(&k, &s, 0)
+        == berth_kernel_gemm(&k, 64, 256, 128) + berth_kernel_gemm(&k, 256, 128, 64));
+  CASE("memory: what the op moves, where that is less");
+  s.product.gradients = 0;
+  k.flops = 1e18;
+  CHECK_NEAR(berth_kernel_shape(&k, &s, 5e4), 5e4 / 0.5e12 + 1e-6, 1e-15);
+  CHECK(berth_kernel_shape(&k, &s, 5e9) == berth_kernel_gemm(&k, 64, 128, 256));
+  CASE("copies that all read other columns");
+  s.product = (berth_product){ .m = 1, .n = 1024, .k = 1024, .copies = 100 };
+  CHECK_NEAR(berth_kernel_shape(&k, &s, 0), 100.0 * 1024 * 1024 * 2 / 0.5e12 + 1e-6, 1e-15);
+  CASE("attention");
+  s = (berth_shape){ .attention = { .seq = 256, .heads = 2, .head_size = 64 } };
+  CHECK(berth_kernel_shape(&k, &s, 1) == berth_kernel_attention(&k, &s.attention));
+  s.attention.batch = 1;
+  CHECK(berth_kernel_shape(&k, &s, 1) == berth_kernel_shape(&k, &s, 0));
+  CHECK(isnan(berth_kernel_shape(&k, &(berth_shape){ .product = { .m = 0 } }, 0)));
+}
+
 TEST("collectives: steps and the fastest of three protocols") {
   berth_kernels k = simple();
   k.collective[0] = (berth_collective_constants){ .start = 1, .step = 0.5, .low = 0.5,
@@ -161,6 +187,8 @@ TEST("times grow with work") {
 
 /* ---- the seam ---- */
 
+static const berth_shape *shape; /* of the op of op_time */
+
 static double op_time(const berth_cost_model *m, const char *preset, const char *kind, double flop,
                       double bytes, const char *dtype) {
   berth_device d;
@@ -175,6 +203,7 @@ static double op_time(const berth_cost_model *m, const char *preset, const char 
   op.flop = flop;
   op.bytes = bytes;
   op.kind = kind;
+  op.shape = shape;
   must_add_op(b, &op);
   berth_graph *g = must_graph(b);
   CHECK_OK(berth_cost_new(g, t, m, &c));
@@ -191,7 +220,7 @@ static berth_status own_op(void *ud, int32_t op, int32_t device, double *seconds
   return BERTH_OK;
 }
 
-TEST("form kernels prices ops of a graph; the roofline stays the default") {
+TEST("form kernels prices ops of a graph; without shapes the roofline is the default") {
   berth_cost_model m = { .form = BERTH_FORM_KERNELS };
   berth_kernels k = fitted("H100", "bf16");
   double flop = 2 * pow(4096, 3), bytes = 6 * pow(4096, 2);
@@ -200,6 +229,18 @@ TEST("form kernels prices ops of a graph; the roofline stays the default") {
   CHECK_NEAR(op_time(NULL, "H100", "linear", flop, bytes, "bf16"), flop / 989.4e12 + 5e-6, 1e-15);
   CHECK_NEAR(op_time(&m, "H100", "gelu", 8e6, 4e6, "bf16"), berth_kernel_elementwise(&k, 4e6),
              1e-15);
+  CASE("with a shape kernels are the default, where constants were fitted");
+  const berth_shape s = { .product = { .m = 4096, .n = 4096, .k = 4096 } };
+  shape = &s;
+  double gemm = berth_kernel_gemm(&k, 4096, 4096, 4096);
+  CHECK(op_time(&m, "H100", "linear", flop, bytes, "bf16") == gemm);
+  CHECK(op_time(NULL, "H100", "linear", flop, bytes, "bf16") == gemm);
+  CHECK_NEAR(op_time(NULL, "H100", "linear", flop, bytes, "fp32"), flop / 494.7e12 + 5e-6, 1e-15);
+  CHECK_NEAR(op_time(NULL, "V100", "linear", flop, bytes, "fp16"), flop / 125e12 + 5e-6, 1e-15);
+  m.form = BERTH_FORM_ROOFLINE;
+  CHECK_NEAR(op_time(&m, "H100", "linear", flop, bytes, "bf16"), flop / 989.4e12 + 5e-6, 1e-15);
+  m.form = BERTH_FORM_KERNELS;
+  shape = NULL;
   CASE("a function replaces the ops that it wants");
   m.op = own_op;
   CHECK_NEAR(op_time(&m, "H100", "linear", flop, bytes, "bf16"), by_kernels, 1e-15);

@@ -41,7 +41,7 @@ static berth_status build_rich(berth_graph_builder *b) {
   TRY(st, berth_graph_builder_name(b, "rich"));
   TRY(st, berth_graph_builder_types(b, 2, types));
   TRY(st, berth_graph_builder_add_op(b, &op, NULL));
-  op = (berth_op){ "mul", "matmul", times, 1, 2, 3, 4, 5, 3, 6, BERTH_OP_SPLITTABLE };
+  op = (berth_op){ "mul", "matmul", times, 1, 2, 3, 4, 5, 3, 6, BERTH_OP_SPLITTABLE, NULL };
   TRY(st, berth_graph_builder_add_op(b, &op, NULL));
   op = berth_op_default();
   op.name = "mul";
@@ -174,6 +174,38 @@ TEST("wrong ops are refused with their values") {
                BERTH_EINVAL);
   CHECK_STATUS(berth_graph_builder_types(b, 0, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "" }), BERTH_EINVAL);
+}
+
+static void refuse_shape(berth_graph_builder *b, double flop, berth_shape s, const char *text) {
+  berth_op op = berth_op_default();
+  op.shape = &s;
+  op.flop = flop;
+  refuse_op(b, &op, text);
+}
+
+TEST("a shape comes back; it is a product or attention, with FLOP for it") {
+  berth_graph_builder *b = with_ops(1);
+  const berth_shape s = { .product = { .m = 2, .n = 3, .k = 5, .copies = 7, .gradients = 1 } };
+  berth_op op = berth_op_default();
+  op.shape = &s;
+  op.flop = 2 * 2 * 3 * 5 * 7 * 2;
+  must_add_op(b, &op);
+  const berth_shape attention = { .attention = { .seq = 8, .heads = 2, .head_size = 4 } };
+  op.shape = &attention;
+  op.flop = 1;
+  must_add_op(b, &op);
+  refuse_shape(b, 419, s, "op 3: 419 FLOP are fewer than the 840 of its shape");
+  refuse_shape(b, 0, attention, "op 3: it has the shape of attention, but no FLOP");
+  refuse_shape(b, 1e9, (berth_shape){ s.product, attention.attention }, NULL);
+  refuse_shape(b, 1e9, (berth_shape){ .product = { .m = 1, .n = 1 } }, NULL);
+  refuse_shape(b, 1e9, (berth_shape){ .product = { .m = NAN, .n = 1, .k = 1 } },
+               "op 3: m of its shape is no finite number from 0");
+  refuse_shape(b, 1e9, (berth_shape){ .attention = { .seq = 1, .heads = 1, .window = -1,
+                                                     .head_size = 1 } }, NULL);
+  berth_graph *g = must_graph(b);
+  CHECK(!must_graph_op(g, 0).shape && berth_graph_shapes(g) == 2);
+  CHECK(memcmp(must_graph_op(g, 1).shape, &s, sizeof s) == 0);
+  CHECK(must_graph_op(g, 2).shape->attention.heads == 2);
 }
 
 TEST("wrong tensors and edges are refused") {

@@ -10,7 +10,7 @@ static berth_graph *forward_graph(void) {
   berth_op op = berth_op_default();
   berth_graph_builder *b = must_graph_builder_new();
   CHECK_OK(berth_graph_builder_name(b, "net"));
-  op = (berth_op){ "a", "conv", &one, 10, 20, 4, 5, 2, BERTH_NONE, 1, BERTH_OP_SPLITTABLE };
+  op = (berth_op){ "a", "conv", &one, 10, 20, 4, 5, 2, BERTH_NONE, 1, BERTH_OP_SPLITTABLE, NULL };
   must_add_op(b, &op);
   add_plain_op(b, "b", two);
   add_plain_op(b, "c", never);
@@ -120,6 +120,28 @@ TEST("times of several device types are scaled each") {
   o.seconds = profile;
   CHECK_ERROR(berth_graph_mirror(g, &o, &m, NULL), BERTH_EINVAL,
               "mirror: backward times need a graph of one device type, this has 2");
+}
+
+TEST("the shape of a backward op is that of its kernels, from a ratio of 2 on") {
+  berth_graph_builder *b = must_graph_builder_new();
+  const berth_shape s = { .product = { .m = 2, .n = 3, .k = 5 } },
+                    a = { .attention = { .seq = 8, .heads = 2, .head_size = 4 } };
+  berth_op op = berth_op_default();
+  op.flop = 60;
+  op.shape = &s;
+  must_add_op(b, &op);
+  op.shape = &a;
+  must_add_op(b, &op);
+  berth_graph *g = must_graph(b);
+  berth_graph *m = must_graph_mirror(g, NULL);
+  CHECK(must_graph_op(m, 3).shape->product.gradients && must_graph_op(m, 3).shape->product.k == 5);
+  CHECK(must_graph_op(m, 2).shape->attention.backward);
+  CHECK(!must_graph_op(m, 2).shape->product.gradients);
+  CHECK(!must_graph_op(m, 0).shape->product.gradients);
+  berth_mirror_options o = berth_mirror_default();
+  o.ratio = 1;
+  m = must_graph_mirror(g, &o);
+  CHECK(berth_graph_shapes(m) == 2);
 }
 
 TEST("what cannot be mirrored is refused") {

@@ -79,6 +79,22 @@ TEST("limits: heaviest tensors first") {
   check_fuse(g, &o, "0011");
 }
 
+TEST("a fused op has the shape of its only op with FLOP or bytes") {
+  berth_graph_builder *b = must_graph_builder_new();
+  const berth_shape s = { .product = { .m = 2, .n = 3, .k = 5 } };
+  for (int32_t k = 0; k < 4; k++) {
+    berth_op op = berth_op_default();
+    op.group = k / 2;
+    op.flop = k % 2 ? 60 : 0;
+    op.bytes = k == 2 ? 1 : 0;
+    if (op.flop > 0) op.shape = &s;
+    must_add_op(b, &op);
+  }
+  must_text(b, "0>1:1 2>3:1");
+  berth_graph *f = check_fuse(must_graph(b), NULL, "0011");
+  CHECK(must_graph_op(f, 0).shape->product.k == 5 && !must_graph_op(f, 1).shape);
+}
+
 TEST("the cheap check leaves pairs alone that the exact one takes") {
   /* a -> b, a -> c, d -> b: a has two consumers, b two producers, but there is no other path */
   berth_graph *g = letters(4, BERTH_NONE, "0>1:9 0>2:1 3>1:1");

@@ -253,5 +253,30 @@ TEST("what cannot be written is refused") {
   RELEASE(&text, g);
 }
 
+static const char *const shaped =
+    "{\"berth\": 1, \"graph\": {\"ops\": [{\"flop\": 120, \"shape\": {\"m\": 2, \"n\": 3, "
+    "\"k\": 5, \"gradients\": true}}, {\"flop\": 1, \"shape\": {\"seq\": 8, \"heads\": 2, "
+    "\"head_size\": 4, \"full\": true}}]}}";
+
+TEST("shapes come back from berth JSON; GraphML loses them") {
+  berth_bundle b = { 0 }, back = { 0 }, bad = { 0 };
+  if (!parse(shaped, &b)) return;
+  CHECK(must_graph_op(b.graph, 0).shape->product.gradients);
+  for (int k = 0; k < 2; k++) {
+    berth_text text = { 0 };
+    CHECK_OK(berth_write_graph(b.graph, k ? "graphml" : "berth", &text));
+    if (parse(text.data, &back)) CHECK(berth_graph_shapes(back.graph) == (k ? 0 : 2));
+    for (int32_t v = 0; v < 2 && !k; v++)
+      CHECK(memcmp(must_graph_op(back.graph, v).shape, must_graph_op(b.graph, v).shape,
+                   sizeof(berth_shape)) == 0);
+    RELEASE(&text, &back);
+  }
+  const char *const text =
+      "{\"berth\": 1, \"graph\": {\"ops\": [{\"flop\": 1, \"shape\": {\"mm\": 1}}]}}";
+  CHECK_STATUS(berth_parse(ctx, "t", text, strlen(text), NULL, &bad), BERTH_EPARSE);
+  CHECK(strstr(berth_errmsg(ctx), "is an unknown key"));
+  RELEASE(&b);
+}
+
 TEST("a graph that uses every field comes back from berth JSON") { graph_round_trip("berth"); }
 TEST("the same from GraphML") { graph_round_trip("graphml"); }

@@ -58,8 +58,8 @@ TEST("published bubbles at unit times without communication") {
 TEST("V-half and V-min: 10 and 8 of 16 chunks at most, 8 stages") {
   berth_schedule_problem_options o = shape(8, 24, 2, BERTH_MAP_ZIGZAG);
   double one = 1, peak[8];
-  o.memory = &one;
-  o.n_memory = 1;
+  o.activations = &one;
+  o.n_activations = 1;
   o.freed = 0;
   const char *names[] = { "v-half", "v-min" };
   for (int k = 0; k < 2; k++) {
@@ -127,9 +127,9 @@ static void draw(berth_rng *rng, berth_schedule_problem_options *o, double list[
   o->backward = list[1];
   o->weight = list[2];
   o->p2p = list[3];
-  o->memory = list[4];
+  o->activations = list[4];
   o->extra = list[5];
-  o->n_forward = o->n_backward = o->n_weight = o->n_memory = n;
+  o->n_forward = o->n_backward = o->n_weight = o->n_activations = n;
   o->n_p2p = n - 1;
   o->n_extra = o->stages;
   o->freed = berth_rng_below(rng, 3) / 2.0;
@@ -189,7 +189,7 @@ TEST("a deadlock names the stage and the action that wait") {
   CHECK(start[0] == 0 && isnan(start[1]) && start[4] == 1 && isnan(start[5]));
   berth_placement *pl = NULL;
   CHECK_ERROR(berth_schedule_placement(s, &pl), BERTH_EINFEASIBLE,
-              "schedule: deadlock: stage 0 waits for ever before B0.0");
+              "schedule: deadlock: stage0 waits for ever before B0.0");
   berth_schedule_release(s);
   berth_schedule_problem_release(p);
 }
@@ -197,8 +197,8 @@ TEST("a deadlock names the stage and the action that wait") {
 TEST("the first action in time that passes a limit is named") {
   berth_schedule_problem_options o = shape(2, 3, 1, BERTH_MAP_INTERLEAVED);
   double limit[] = { 2, 1 };
-  o.limit = limit;
-  o.n_limit = 2;
+  o.memory = limit;
+  o.n_memory = 2;
   berth_schedule_problem *p = problem(&o);
   berth_schedule *s = made(p, "gpipe");
   berth_schedule_value v;
@@ -224,17 +224,17 @@ TEST("mistakes in words are named") {
   const berth_schedule_action other[] = { F(0, 0), F(1, 1), B(0, 0), W(0, 0), B(0, 1), W(0, 1) };
   berth_schedule_action slot[] = { F(0, 0), F(0, 1), B(0, 0), W(0, 0), B(0, 1), W(0, 1) };
   CHECK_ERROR(make(p, six, twice, &s), BERTH_EINVAL,
-              "schedule: stage 0, action 1 (F0.0): occurs a second time");
+              "schedule: stage0: F0.0 occurs a second time");
   CHECK_ERROR(make(p, six, early, &s), BERTH_EINVAL,
-              "schedule: stage 0, action 1 (W0.0): comes before its B");
+              "schedule: stage0: W0.0 comes before its B");
   CHECK_ERROR(make(p, six, order, &s), BERTH_EUNSUPPORTED,
-              "schedule: stage 0, action 0 (F0.1): micro-batches of a chunk must be in order");
+              "schedule: stage0: F0.1 is out of order: earlier micro-batches come first");
   CHECK_ERROR(make(p, six, other, &s), BERTH_EINVAL,
-              "schedule: stage 0, action 1: there is no kind 0 of chunk 1");
-  CHECK_ERROR(make(p, five, slot, &s), BERTH_EINVAL, "schedule: stage 0 lacks W0.1");
+              "schedule: stage0: F1.1 is of no chunk of the stage");
+  CHECK_ERROR(make(p, five, slot, &s), BERTH_EINVAL, "schedule: stage0 lacks W0.1");
   slot[1].overlapped = 1;
   CHECK_ERROR(make(p, six, slot, &s), BERTH_EINVAL,
-              "schedule: stage 0, action 1 (F0.1): a slot is an F and a B of two chunks");
+              "schedule: stage0: F0.1 is in a slot that is not an F and a B of two chunks");
   CHECK_ERROR(berth_schedule_make(p, "1f1", &s), BERTH_EINVAL,
               "schedule: unknown generator '1f1': 14 names; did you mean '1f1b'?");
   CHECK_STATUS(berth_schedule_make(p, "zb-v", &s), BERTH_EUNSUPPORTED);
@@ -252,6 +252,7 @@ static berth_status everything(void) {
   berth_topology *t = NULL;
   berth_placement *pl = NULL;
   few.calls = 60;
+  o.overlap = 0.75;
   berth_status st = berth_schedule_problem_new(ctx, &o, &p);
   TRY(st, berth_schedule_make(p, "dualpipev", &s));
   TRY(st, berth_schedule_evaluate(s, &v, NULL, NULL, NULL));
@@ -259,6 +260,9 @@ static berth_status everything(void) {
   TRY(st, berth_schedule_topology(p, 1, &t));
   TRY(st, berth_schedule_placement(s, &pl));
   TRY(st, berth_schedule_search(p, &few, &found, NULL));
+  double ones[] = { 1, 1, 1, 1, 1 }, bound;
+  TRY(st, berth_schedule_bound_splits(p, &(berth_schedule_layers){ 5, ones, ones, ones, ones, 0 },
+                                      INFINITY, &bound));
   berth_placement_release(pl);
   berth_topology_release(t);
   berth_graph_release(g);

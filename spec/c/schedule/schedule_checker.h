@@ -101,7 +101,7 @@ static double peak_of(const berth_schedule_problem_options *o, int n, int stage)
     for (int k = 0; k < n; k++) {
       const timed_action *x = &checked[k];
       if (x->stage != stage) continue;
-      double adds = o->memory[x->a.chunk], share = o->joined ? 1 : o->freed;
+      double adds = o->activations[x->a.chunk], share = o->joined ? 1 : o->freed;
       if (x->a.kind == BERTH_SCHEDULE_FORWARD && x->start <= now) held += adds;
       if (x->a.kind == BERTH_SCHEDULE_FORWARD || x->finish > now + 1e-9) continue;
       held -= x->a.kind == BERTH_SCHEDULE_BACKWARD ? share * adds
@@ -140,7 +140,7 @@ static void check_schedule(const berth_schedule *s, const char *name) {
     makespan = fmax(makespan, last + o->extra[i]);
     check_near(peak[i], peak_of(o, n, i), 1e-9, __FILE__, __LINE__, name);
     if (v.outcome == BERTH_SCHEDULE_RUNS)
-      check_report(peak[i] <= o->limit[i] * (1 + 1e-9), __FILE__, __LINE__, name);
+      check_report(peak[i] <= o->memory[i] * (1 + 1e-9), __FILE__, __LINE__, name);
   }
   check_near(v.span, span, 1e-9 * span, __FILE__, __LINE__, name);
   check_near(v.makespan, makespan, 1e-9 * makespan, __FILE__, __LINE__, name);

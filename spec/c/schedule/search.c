@@ -81,9 +81,9 @@ static berth_schedule_problem *problem(int stages, int chunks, int m, int limit,
   o.backward = &t[1];
   o.weight = &t[2];
   o.p2p = &lag;
-  o.memory = &two;
-  o.limit = &most;
-  o.n_forward = o.n_backward = o.n_weight = o.n_p2p = o.n_memory = o.n_limit = 1;
+  o.activations = &two;
+  o.memory = &most;
+  o.n_forward = o.n_backward = o.n_weight = o.n_p2p = o.n_activations = o.n_memory = 1;
   o.freed = chunks == 1 ? 0.5 : 0;
   berth_schedule_problem *p = NULL;
   CHECK_OK(berth_schedule_problem_new(ctx, &o, &p));
@@ -149,6 +149,58 @@ TEST("bounds, exact and search of V's agree; same calls, same schedule") {
   }
 }
 
+/* ---- slots ---- */
+
+static double step_of(const berth_schedule *s) {
+  berth_schedule_value v;
+  CHECK_OK(berth_schedule_evaluate(s, &v, NULL, NULL, NULL));
+  return v.outcome == BERTH_SCHEDULE_RUNS ? v.step : INFINITY;
+}
+
+static int slots_of(const berth_schedule *s, int stages) {
+  static berth_schedule_action list[CHECKED_MOST];
+  int n = 0;
+  for (int i = 0; i < stages; i++) {
+    int count = berth_schedule_actions(s, i, list);
+    for (int k = 0; k < count; k++) n += list[k].overlapped;
+  }
+  return n;
+}
+
+TEST("where an overlap shortens slots the search has some, no bound is above, exact refuses") {
+  int slots = 0;
+  for (int k = 0; k < 8; k++) {
+    berth_schedule_problem_options o = berth_schedule_problem_default();
+    double limit = k < 4 ? 6 : INFINITY, lag = k % 3 / 4.0;
+    o.stages = 4;
+    o.microbatches = 12;
+    o.chunks = 2;
+    o.map = k % 2 ? BERTH_MAP_BIDIRECTIONAL : BERTH_MAP_ZIGZAG;
+    o.overlap = k % 4 < 2 ? 0.75 : 0.9;
+    o.memory = &limit;
+    o.p2p = &lag;
+    o.n_memory = o.n_p2p = 1;
+    berth_schedule_problem *p = NULL;
+    berth_schedule *s = NULL, *dual = NULL;
+    berth_schedule_report r;
+    berth_schedule_search_options few = berth_schedule_search_default();
+    few.calls = 1000;
+    CHECK_OK(berth_schedule_problem_new(ctx, &o, &p));
+    CHECK_OK(berth_schedule_search(p, &few, &s, &r));
+    CHECK_OK(berth_schedule_make(p, k % 2 ? "dualpipe" : "dualpipev", &dual));
+    CHECK(r.step <= step_of(dual) && r.bound <= r.step);
+    CHECK_NEAR(step_of(s), r.step, 1e-9 * r.step);
+    slots += slots_of(s, 4);
+    check_schedule(s, "slots");
+    berth_schedule_release(dual);
+    dual = NULL;
+    CHECK_STATUS(berth_schedule_exact(p, NULL, &dual, NULL), BERTH_EUNSUPPORTED);
+    berth_schedule_release(s);
+    berth_schedule_problem_release(p);
+  }
+  CHECK(slots > 100);
+}
+
 TEST("what does not fit is refused, and too many actions") {
   const double t[] = { 1, 1, 1 };
   berth_schedule_problem *p = problem(8, 2, 24, 16, t, 0, 1);
@@ -162,4 +214,38 @@ TEST("what does not fit is refused, and too many actions") {
               "schedule: no schedule keeps the limits");
   CHECK_STATUS(berth_schedule_search(p, NULL, &s, NULL), BERTH_EINFEASIBLE);
   berth_schedule_problem_release(p);
+}
+
+/* ---- interrupts ---- */
+
+/* Returns stop from the call on whose number is behind ud. */
+static int stop(void *ud) {
+  int *left = ud;
+  return (*left)-- <= 0;
+}
+
+TEST("an interrupt ends searches with the best so far, and the report says so") {
+  const double t[] = { 7, 8, 9 };
+  int left = 20;
+  hooked(&(berth_hooks){ .interrupt = stop, .ud = &left });
+  berth_schedule_search_options endless = berth_schedule_search_default();
+  endless.calls = INT64_MAX;
+  berth_schedule_report r;
+  berth_schedule *s = NULL;
+  berth_schedule_problem *p = problem(4, 2, 8, 5, t, 1, 0);
+  CHECK_OK(berth_schedule_search(p, &endless, &s, &r));
+  CHECK(r.interrupted && !r.proven && r.calls > 0);
+  check_schedule(s, "search");
+  berth_schedule_release(s);
+  left = 40; /* the first search of 2000 calls runs to its end, or not */
+  CHECK_OK(berth_schedule_exact(p, &endless, &s, &r));
+  CHECK(r.interrupted && !r.proven);
+  check_schedule(s, "exact");
+  berth_schedule_release(s);
+  left = 0;
+  s = NULL;
+  CHECK_STATUS(berth_schedule_search(p, &endless, &s, NULL), BERTH_EINTERRUPT);
+  CHECK(s == NULL);
+  berth_schedule_problem_release(p);
+  hooked(NULL);
 }

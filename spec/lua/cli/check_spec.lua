@@ -68,22 +68,28 @@ describe("berth check", function()
 end)
 
 describe("the rate of a model on a preset", function()
-  local function line(dtype, options)
+  local function line(dtype, options, form)
     return rates.line(berth.models.rnnlm { batch = 2, granularity = "layer", dtype = dtype },
-      berth.topology.mesh(2, options))
+      berth.topology.mesh(2, options), form)
   end
 
   it("is that of its dtype, and the output says which one", function()
-    assert.equal("rate: 989 TFLOP/s (bf16 of preset H100)", line("bf16", { preset = "H100" }))
-    assert.equal("rate: 312 TFLOP/s (bf16 of preset A100)", line(2, { preset = "A100" }))
-    assert.equal("rate: 156 TFLOP/s (tf32 of preset A100, for fp32)",
+    assert.equal("roofline: 989 TFLOP/s (bf16 of preset H100)",
+      line("bf16", { preset = "H100" }, "roofline"))
+    assert.equal("roofline: 312 TFLOP/s (bf16 of preset A100)",
+      line(2, { preset = "A100" }, "roofline"))
+    assert.equal("roofline: 156 TFLOP/s (tf32 of preset A100, for fp32)",
       line("fp32", { preset = "A100" }))
-    assert.equal("rate: 15.7 TFLOP/s (fp32 of preset V100, which has no bf16)",
+    assert.equal("roofline: 15.7 TFLOP/s (fp32 of preset V100, which has no bf16)",
       line("bf16", { preset = "V100" }))
-    assert.equal("rate: 100 TFLOP/s (flops of device d0, whatever the dtype)",
+    assert.equal("roofline: 100 TFLOP/s (flops of device d0, whatever the dtype)",
       line("bf16", { preset = "V100", flops = "100 TFLOP/s" }))
+    assert.equal("kernels: A100 bf16, peak 312 TFLOP/s, constants fitted to A100 bf16; "
+      .. "73 of 221 ops by shape", line("bf16", { preset = "A100" }))
+    assert.equal("kernels: V100 fp16, peak 125 TFLOP/s, constants of A100 bf16, not fitted to it; "
+      .. "73 of 221 ops by shape", line("fp16", { preset = "V100" }, "kernels"))
     assert.is_nil(rates.line(berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(2)))
-    assert.matches("rate: 125 TFLOP/s (fp16 of preset V100)",
+    assert.matches("roofline: 125 TFLOP/s (fp16 of preset V100)",
       ran(run("place", SMALL .. ",dtype=fp16", "mesh:2,preset=V100", "--placer", "heft")), 1, true)
   end)
 

@@ -23,6 +23,12 @@ describe("berth schedule", function()
     assert.matches("\n +7 +7 +96 s +21 s +1 +8$", out)
   end)
 
+  it("takes times in s or with a unit", function()
+    local plain = ran(schedule("1f1b", "--costs", "0.001,2,3", "--p2p", "0.5", "--extra", "1"))
+    assert.equal(plain, ran(schedule("1f1b", "--costs", "1ms,2s,3", "--p2p", "500ms", "--extra",
+      "1s")))
+  end)
+
   it("has exit code 1 for memory over the limit", function()
     local out = failed(1, "", schedule("gpipe", "--memory", "7"))
     assert.matches("memory: at F0.7 stage0 holds 8, the limit is 7", out)
@@ -63,6 +69,23 @@ describe("berth schedule", function()
     assert.equal("1f1b", found.rows[4].name)
   end)
 
+  it("prints the best so far when it is interrupted", function()
+    local default = "env --default-signal=INT "
+    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth schedule --search --stages 8 "
+      .. "--microbatches 64 --chunks 2 --map zigzag --memory 5 --costs 7,8,9 --p2p 1 "
+      .. "--calls 1000000000 --json 2>&1"):format(shell.build, os.getenv "BERTH_LUA" or "")
+    local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default
+      .. script .. " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; "
+      .. "echo exit $?"))
+    local out = pipe:read "*a"
+    pipe:close()
+    if out:find "^exit" then return pending "env cannot reset SIGINT here" end
+    assert.matches('"outcome": ?"runs"', out)
+    assert.matches('"interrupted": ?true', out)
+    assert.matches("berth: interrupted: the best so far\n", out)
+    assert.matches("exit 130\n$", out)
+  end)
+
   it("splits layers of a file, and writes the layout", function()
     local costs = shell.file(".csv", "kind,count,forward_ms,backward_ms,weight_ms\nE,1,0,0,0\n"
       .. "t,8,1,1,1\nL,1,2,2,2\n")
@@ -100,6 +123,9 @@ describe("berth schedule", function()
     failed(2, "--calls requires --search", schedule("1f1b", "--calls", "3"))
     failed(2, "did you mean '1f1b'?", schedule("1f1"))
     failed(2, "three times F,B,W are needed", schedule("1f1b", "--costs", "1,2"))
+    failed(2, 'the unit "q" is not one of seconds', schedule("1f1b", "--costs", "1,2,3q"))
+    failed(2, 'the unit "q" is not one of seconds', schedule("1f1b", "--p2p", "3q"))
+    failed(2, "1.csv: cannot be opened", schedule("1f1b", "--costs", "1.csv"))
     failed(2, "--topology requires --bandwidth", schedule("1f1b", "--topology", "mesh:4"))
     failed(2, "--bandwidth requires --topology", schedule("1f1b", "--bandwidth", "1GB/s"))
     failed(2, "microbatches: is missing", run("schedule", "1f1b", "--stages", "2"))

@@ -217,6 +217,21 @@ describe("compiled graphs", function()
     assert.matches('"device"', c.placement:to_string())
   end)
 
+  it("give half the samples half the time of a kernel, and its launch", function()
+    local g = layer()
+    local ops = { dtype = "bf16", ops = {}, tensors = {} }
+    for op in g:ops() do ops.ops[op.id] = op end
+    for tensor in g:tensors() do ops.tensors[tensor.id] = tensor end
+    ops.ops[2].seconds, ops.ops[2].flop = nil, 2 * 6144 * 1024 * 1024
+    ops.ops[2].shape = { m = 6144, n = 1024, k = 1024 }
+    local t = cluster(2, { preset = "H100" })
+    local d = assert(berth.deploy.problem(assert(berth.graph(ops)), t, { batch = 6 }))
+    local c = assert(d:compile(uniform(d, find(d, 2, "allreduce"))))
+    local k = berth.kernels("H100", "bf16")
+    local whole, launch = k:gemm(6144, 1024, 1024), 2 * k:elementwise(1) - k:elementwise(2)
+    assert.near(launch + (whole - launch) / 2, c.cost:op(3, 1), 1e-15)
+  end)
+
   it("names what is added", function()
     local d = assert(berth.deploy.problem(layer(), cluster(2), { batch = 6 }))
     local c = assert(d:compile(uniform(d, find(d, 2, "ps"))))

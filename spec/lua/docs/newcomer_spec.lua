@@ -385,7 +385,7 @@ describe("a newcomer in Lua", function()
     { 'berth.models("resnet")',
       'berth.models is a table: berth.models.build("resnet", { batch = 8 })' },
     { "berth.graph { ops = { { time = 1 } } }",
-      "berth.graph: ops[1]: unknown field 'time' (legal: 15 names; did you mean 'seconds'?)" },
+      "berth.graph: ops[1]: unknown field 'time' (legal: 16 names; did you mean 'seconds'?)" },
     { 'berth.topology.mesh(3, { bandwidth = "25" })',
       'berth.topology.mesh: bandwidth: "25" has no unit; expected bytes per second, as in' },
     { "berth.parse(t:to_string())",

@@ -62,6 +62,15 @@ describe("layers", function()
     assert.error_matches(function() make { split = { 4, 4, 4, 4 } } end, "16 layers in all")
   end)
 
+  it("of one chunk have one split", function()
+    local opts = { stages = 1, microbatches = 4, layers = LAYERS, calls = 100 }
+    local s = assert(schedule.search(opts))
+    assert.equal("Et*6L", s.problem.layout)
+    assert.is_true(s.proven)
+    opts.calls, opts.split = nil, "even"
+    assert.equal("Et*6L", schedule.make("1f1b", opts).problem.layout)
+  end)
+
   it("hold `stages` in all, evenly by layer", function()
     local s = make { split = "even" }
     assert.near(4 * 2 / 6, s.problem.activations[1], 1e-12)
@@ -103,6 +112,65 @@ describe("layers", function()
     assert.is_nil(none)
     assert.equal("infeasible", code)
   end)
+end)
+
+-- All splits of n layers into k chunks, empty ones too.
+local function splits(n, k)
+  if k == 1 then return { { n } } end
+  local out = {}
+  for first = 0, n do
+    for _, rest in ipairs(splits(n - first, k - 1)) do
+      table.insert(rest, 1, first)
+      out[#out + 1] = rest
+    end
+  end
+  return out
+end
+
+-- The least step over all splits, each with proof.
+local function least_step(opts, n, parts)
+  local best = math.huge
+  for _, split in ipairs(splits(n, parts)) do
+    opts.split = split
+    local s = schedule.exact(opts)
+    if s then
+      assert.is_true(s.proven)
+      best = math.min(best, s.step)
+    end
+  end
+  opts.split = nil
+  return best
+end
+
+describe("the bound over all splits", function()
+  local SHAPES = { { 2, 1 }, { 3, 1 }, { 2, 2, "zigzag" }, { 2, 2, "interleaved" },
+    { 2, 3, "zigzag" }, { 2, 2, "bidirectional" } }
+  local function layer(rng)
+    return { forward = 1 + rng:below(4), backward = 1 + rng:below(4), weight = rng:below(4),
+      activations = 0.5 + rng:below(3) / 2, p2p = rng:below(3) / 4 }
+  end
+
+  for i, shape in ipairs(SHAPES) do
+    it(("is below the best of each split: %d stages, %d chunks %s"):format(shape[1], shape[2],
+      shape[3] or ""), function()
+      local rng, gap = berth.rng(i), 0
+      for k = 1, 6 do
+        local list = { layer(rng), layer(rng), layer(rng) }
+        if shape[2] < 2 then list[4] = layer(rng) end
+        list[#list].backward = 6
+        local opts = { stages = shape[1], chunks = shape[2], map = shape[3], microbatches = 2,
+          layers = list, memory = k % 2 == 0 and 6 * shape[2] or nil, objective = k % 3 == 0 and "span" or nil,
+          extra = k == 5 and 1 or nil, joined = k == 4 }
+        local best = shape[3] == "bidirectional" and math.huge
+          or least_step(opts, #list, shape[1] * shape[2])
+        opts.calls = 200
+        local s = assert(schedule.search(opts))
+        assert.truthy(s.bound <= best + 1e-9 and s.bound <= s.step, ("%g %g"):format(s.bound, best))
+        gap = gap + math.min(best, s.step) / s.bound - 1
+      end
+      assert.truthy(gap / 6 < (shape[2] == 3 and 0.4 or 0.15), gap / 6)
+    end)
+  end
 end)
 
 describe("Llama-3-70B by FLOP, with its heavy last stage", function()

@@ -63,7 +63,7 @@ describe("generators of one's own", function()
     local function make(word)
       return schedule.make(function() return word end, { stages = 1, microbatches = 1 })
     end
-    assert.error_matches(function() make { "F", "G" } end, "stage 1, token 2: expected F, B, W or BW")
+    assert.error_matches(function() make { "F", "G" } end, "stage0, token 2: expected F, B, W or BW")
     assert.error_matches(function() make { "F", "B2" } end, "'B2': the stage has 1 chunks")
     assert.error_matches(function() make { "F", "B" } end, "lacks W0%.0")
     assert.error_matches(function() make { "F", "W", "B" } end, "W0%.0")
@@ -103,9 +103,10 @@ describe("what stops a schedule", function()
   end)
 
   it("is a chunk that no limit holds", function()
-    local s, _, code = schedule.make("1f1b", { stages = 2, microbatches = 2, memory = 0.5 })
-    assert.is_nil(s)
-    assert.equal("infeasible", code)
+    local s, message, code = schedule.make("1f1b", { stages = 2, microbatches = 2,
+      memory = { 1, 0.5 } })
+    assert.same({ nil, "schedule: memory: stage1 has 0.5, F1.0 takes 1", "infeasible" },
+      { s, message, code })
   end)
 end)
 

@@ -46,16 +46,33 @@ describe("berth.schedule.search", function()
       return calls > 20
     end }
     local s = schedule.search { stages = 8, microbatches = 64, memory = 5, chunks = 2,
-      map = "zigzag", calls = 1e9 }
+      map = "zigzag", costs = { 7, 8, 9 }, p2p = 1, calls = 1e9 }
     berth.hooks {}
     assert.equal("runs", s.outcome)
+    assert.is_true(s.interrupted)
+    assert.matches(", interrupted$", tostring(s))
+    s = schedule.search { stages = 2, microbatches = 2, calls = 10 }
+    assert.is_false(s.interrupted)
+  end)
+
+  it("does not run what comes after an interrupt", function()
+    local calls = 0
+    berth.hooks { interrupt = function()
+      calls = calls + 1
+      return calls > 20
+    end }
+    local rows = schedule.compare({ "search", "zb-v" }, { stages = 8, microbatches = 64,
+      chunks = 2, map = "zigzag", memory = 5, costs = { 7, 8, 9 }, p2p = 1, calls = 1e9 })
+    berth.hooks {}
+    assert.is_true(rows.interrupted)
+    assert.same({ "search", "zb-v", "interrupted" }, { rows[1].name, rows[2].name, rows[2].code })
   end)
 
   it("refuses unknown options and a memory that nothing keeps", function()
     assert.error_matches(function() schedule.search { stages = 2, microbatches = 2, call = 1 } end,
       "unknown option 'call'")
     assert.error_matches(function()
-      schedule.search { stages = 2, microbatches = 2, calls = 0 }
+      schedule.search { stages = 2, microbatches = 2, calls = -1 }
     end, "calls")
   end)
 end)

@@ -2,6 +2,7 @@
 local berth = require "berth"
 require "berth.schedule" -- declares its options
 local align = require "berth.base.align"
+local args = require "berth.cli.args"
 local core = require "berth.core"
 local fail = require "berth.cli.fail"
 local files = require "berth.schedule.files"
@@ -13,10 +14,10 @@ local sources = require "berth.cli.sources"
 
 local NOTES = [[
 GENERATOR is a name of the list below, or a file: PyTorch's CSV, or berth JSON of --output.
---costs is F,B,W in s of a stage, all alike, or a CSV with a head: forward_us, backward_us,
-weight_us, p2p_us, extra_us (or _ms, _s), activations, a row a stage or chunk; with a column kind (E
-embedding, t layer, m, L loss) or count the rows are layers, which are split into chunks (--split;
-with --search both are sought together).
+--costs is F,B,W of a stage, all alike, in s or as 5us; or a CSV with a head: forward_us,
+backward_us, weight_us, p2p_us, extra_us (or _ms, _s), activations, a row a stage or chunk. With a
+column kind (E embedding, t layer, m, L loss) or count its rows are layers, which are split into
+chunks (--split; with --search both are sought together).
 --memory 1 is what one micro-batch holds of a stage, unless costs have activations: 1F1B needs as
 many as there are stages.
 exit: 0 done, 1 deadlock, or memory over the limit, 2 bad input or usage, 130 interrupted (the best
@@ -33,8 +34,17 @@ local function generators()
   return table.concat(lines, "\n")
 end
 
+-- Numbers of these may have a unit; without, they are s.
+local TIMES = { p2p = true, extra = true }
+
 local OF_PROBLEM = "stages microbatches chunks map objective joined p2p memory activations freed "
   .. "extra overlap"
+
+local function of_problem()
+  local out = options.of("schedule.make", OF_PROBLEM)
+  for _, option in ipairs(out) do option.unit = TIMES[option.name] and "seconds" or nil end
+  return out
+end
 
 local schedule = {
   name = "schedule", use = "schedule [GENERATOR] [options]", least = 0, most = 1,
@@ -47,7 +57,7 @@ local schedule = {
     { name = "split", kind = "string", value = "LAYOUT",
       text = "of layers: a Megatron layout (\"Et*3|t*4|t*3L\"), even, or a FILE with a layout; "
         .. "default: the least largest chunk" },
-  }, options.of("schedule.make", OF_PROBLEM), {
+  }, of_problem(), {
     options.flag("search", "searches the schedule with the shortest step within the memory"),
     options.flag("exact", "the shortest one with proof, of up to 400 actions"),
   }, options.of("schedule.search", "calls seconds seed"), {
@@ -72,12 +82,13 @@ local schedule = {
 -- F,B,W or a file.
 local function costs_of(text)
   local list = {}
-  for part in (text .. ","):gmatch "%s*([^,]*)%s*," do list[#list + 1] = tonumber(part) end
-  if #list == 3 and select(2, text:gsub(",", "")) == 2 then return list end
-  if text:find "^[%d.,eE+%s-]+$" then
-    fail.usage("--costs: three times F,B,W are needed, not %q", text)
+  for part in (text .. ","):gmatch "%s*([^,]*)%s*," do
+    local is_time = tonumber(part) or text:find "," and part:find "^%d[%d.eE+-]*%s*%l*$"
+    if not is_time then return fail.need(berth.schedule.costs(text)) end
+    list[#list + 1] = tonumber(part) or args.quantity("--costs", part, "seconds")
   end
-  return fail.need(berth.schedule.costs(text))
+  fail.refuse(#list ~= 3, "--costs: three times F,B,W are needed, not %q", text)
+  return list
 end
 
 -- A layout, "even", or a file with a layout.
@@ -223,7 +234,8 @@ local function print_json(write, s, rows, result)
     list[i] = row_object(row)
   end
   write(json.encode(schema.document "schedule" (options.join(files.members(s), {
-    { "proven", s.proven }, { "calls", s.calls },
+    { "proven", s.proven }, { "interrupted", rows and rows.interrupted or s.interrupted },
+    { "calls", s.calls },
     { "links", result and result.options.links }, { "simulated_s", result and result.makespan },
     { "rows", list } }))))
 end
@@ -238,7 +250,7 @@ function schedule.run(positional, given, write, complain, words)
   save(s, rows, result, given, words)
   if given.json then print_json(write, s, rows, result)
   else print_text(write, s, rows, result) end
-  if s.interrupted then
+  if s.interrupted or rows and rows.interrupted then
     complain "interrupted: the best so far"
     return fail.INTERRUPTED
   end

@@ -11,6 +11,7 @@ local options = require "berth.cli.options"
 local percent = require "berth.base.percent"
 local schema = require "berth.base.schema"
 local search = require "berth.llm.search"
+require "berth.llm.launch" -- declares options of its export
 
 local PARTS = "tp cp pp dp ep etp vp micro_batch zero"
 local NAMED = "schedule recompute sequence_parallel"
@@ -47,7 +48,8 @@ names the space and says what each number means. Exit code 1: no plan fits.]],
     options.prefixed("of the cluster: ", options.of("llm.cluster", inputs.cluster)),
     { options.flag("no-flash", "attention stores its scores"),
       options.flag("quick", "without the front of step and memory and what to change next"),
-      options.json }),
+      options.changed("llm.export", "format", { text = "with --output: what is written" }),
+      options.output("output", "writes the file that launches the plan"), options.json }),
 }
 
 local function request(given)
@@ -264,14 +266,26 @@ local function write_json(write, r, changes, gpus)
   write(json.encode(schema.document "llm plan" (members)))
 end
 
+-- The file that launches the best plan, and its notes.
+local function export(write, r, given)
+  local e = fail.need(berth.llm.export(r.model, r.cluster, r.best.plan, given.format))
+  fail.need(e:save(given.output))
+  if given.json then return end
+  for _, note in ipairs(e.notes) do inputs.print(write, "note: " .. note) end
+  write("written: " .. given.output)
+end
+
 --- @return exit code: 0, or 1 if no plan fits
 function command.run(positional, given, write)
+  fail.refuse((given.output == nil) ~= (given.format == nil),
+    "llm plan: --format and --output require one another")
   local m, c = inputs.read("llm plan", positional, given)
   fail.refuse(not given.batch, "llm plan: --batch is needed: sequences of a step")
   local r = fail.need(berth.llm.plan(m, c, request(given)))
   local changes = r.best and not given.quick and berth.llm.changes(r) or {}
   if given.json then write_json(write, r, changes, given.gpus)
   else print_text(write, r, changes) end
+  if r.best and given.output then export(write, r, given) end
   return r.fits and 0 or fail.INFEASIBLE
 end
 
