@@ -147,7 +147,9 @@ end
 local function kernels_of(cluster, plan)
   local out = {}
   for i, g in ipairs(cluster.groups) do
-    local k = core.device_sheet(g.name) and core.kernels(g.name, plan.dtype)
+    local sheet, dtype = core.device_sheet(g.name), plan.dtype
+    if sheet and dtype ~= "fp8" and not (sheet.bf16 and sheet.bf16 > 0) then dtype = "fp16" end
+    local k = sheet and core.kernels(g.name, dtype)
       or core.kernels("", plan.dtype, { flops = g.flops, memory_bandwidth = g.memory_bandwidth })
     out[i] = { gpu = k.gpu ~= "" and k.gpu or g.name, arithmetic = k.arithmetic,
       constants = k.constants, fitted = k.fitted, source = k.source }

@@ -74,6 +74,22 @@ describe("a step of one layer on one GPU", function()
     assert.matches("\nkernel constants: fitted to H100 bf16\n", tostring(fitted))
     assert.is_true(e.high / e.step > fitted.high / fitted.step)
   end)
+
+  it("is FP16's on a GPU without BF16", function()
+    local half = berth.kernels("V100", "fp16")
+    local products = 0
+    for _, shape in ipairs { { H, 12 * 128 }, { H, H }, { H, 2 * 4096 }, { 4096, H },
+      { H, 1024 } } do
+      local rows, columns = shape[1], shape[2]
+      products = products + half:gemm(T, columns, rows) + half:gemm(T, rows, columns)
+        + half:gemm(rows, columns, T)
+    end
+    for _, dtype in ipairs { "bf16", "fp16" } do
+      local e = estimate(one, "1xV100", with({ dtype = dtype }, plan))
+      near(3 * 1.1 * products, e.time.products)
+      assert.equal("fp16", e.kernels[1].arithmetic)
+    end
+  end)
 end)
 
 describe("an estimate", function()
