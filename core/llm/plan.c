@@ -195,7 +195,8 @@ static berth_status check_model(berth_ctx *ctx, const berth_llm *m, const berth_
     if (st == BERTH_OK) st = divides(ctx, "expert_ffn", x->expert_ffn, "etp", p->etp);
     if (st == BERTH_OK) st = divides(ctx, "shared_ffn", x->shared_ffn, "tp", p->tp);
   }
-  bool experts = m->about.active < m->about.parameters;
+  bool experts = false;
+  for (int32_t k = 0; k < m->about.kinds; k++) experts = experts || m->kind[k].experts > 0;
   if (st == BERTH_OK && !experts && p->ep * p->etp > 1)
     REFUSE("ep %d and etp %d, but the model has no experts", (int)p->ep, (int)p->etp);
   return st;
