@@ -23,17 +23,13 @@ estimate.text = {
 --- Factors in the order in which they are shown.
 estimate.factors = { "products", "attention", "elementwise", "launch", "inside", "across" }
 
--- Nine of ten errors are below so many times their mean, if they are normal.
-local NINE_OF_TEN = 2.06
-
 --- Options of the core: those of `factors` among the others.
 function estimate.options(opts)
   if not opts or not opts.factors then return opts end
   local out = {}
   for key, x in pairs(opts) do out[key] = x end
   for _, key in ipairs(estimate.factors) do out[key] = out[key] or opts.factors[key] end
-  local mean = opts.factors.left_out or opts.factors.error
-  out.error = out.error or mean and NINE_OF_TEN * mean
+  out.error = out.error or opts.factors.worst
   out.factors = nil
   return out
 end

@@ -126,7 +126,7 @@ describe("an estimate", function()
     near(1.5 * wide.step, wide.high)
   end)
 
-  it("takes what a calibration gives, with twice its error as range", function()
+  it("takes what a calibration gives, with its worst error as range", function()
     local plan = { tp = 2, seq = 1024, global_batch = 16 }
     local rows = {}
     for i, batch in ipairs { 16, 32, 64 } do
@@ -137,8 +137,27 @@ describe("an estimate", function()
     local factors = assert(llm.calibrate(rows))
     local e = assert(llm.estimate(dense, "8xH100", plan, { factors = factors }))
     assert.equal("fitted to: 3 steps of the caller", e.rows)
-    near(1 + 2.06 * (factors.left_out or factors.error), e.high / e.step, 1e-9)
+    near(1 + factors.worst, e.high / e.step, 1e-9)
     assert.is_true(e.step > llm.estimate(dense, "8xH100", plan).step)
+  end)
+
+  it("is as sure of few rows, or alike ones, as the framework's rows allow", function()
+    local shipped = llm.estimate(dense, "8xH100", { tp = 2 })
+    local row = { model = dense, cluster = "8xH100", plan = { tp = 2 },
+      measured = 1.2 * shipped.step }
+    local one, four = assert(llm.calibrate { row }), assert(llm.calibrate { row, row, row, row })
+    assert.is_nil(one.left_out)
+    assert.is_true(four.left_out < 0.01)
+    near(shipped.worst, one.worst)
+    near(shipped.worst / 2, four.worst)
+    local unlike = assert(llm.calibrate { row, with({ measured = shipped.step / 2 }, row) })
+    near(2.06 * unlike.left_out, unlike.worst)
+  end)
+
+  it("names a row with a wrong time", function()
+    assert.error_matches(function()
+      llm.calibrate { { model = dense, cluster = "8xH100", measured = -1 } }
+    end, "row 1: seconds is %-1, expected above 0")
   end)
 
   it("is text that names what it rests on", function()
