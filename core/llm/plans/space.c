@@ -349,7 +349,9 @@ static berth_status at_experts(walk *w) {
 
 static berth_status at_tokens(walk *w) {
   berth_llm_plan *p = &w->p;
-  bool experts = w->s->m->about.active < w->s->m->about.parameters;
+  bool experts = false;
+  for (int32_t k = 0; k < w->s->m->about.kinds; k++)
+    experts = experts || w->s->m->kind[k].experts > 0;
   int32_t one_tp[2] = { 1, p->tp };
   values eps = either(w->o->ep, w->o->n_ep, w->gpu_divisor, experts ? w->n_gpu_divisors : 1),
          etps = GIVEN(w->o, etp, one_tp, experts && p->tp > 1 ? 2 : 1);
