@@ -1,0 +1,189 @@
+/* The table of kinds: how the shapes of a node's outputs follow, and its FLOP for an element of
+ * its first output or input (docs/onnx.md); products and windows count their own. Also what the
+ * rules share. */
+#include "onnx_internal.h"
+#include <stdlib.h>
+
+#define R(kind, infer, out, in) { #kind, berth_i_onnx_##infer, out, in },
+/* In order of strcmp. */
+static const onnx_rule rules[] = {
+  R(Abs, same, 1, 0) R(Acos, same, 4, 0) R(Acosh, same, 4, 0) R(Add, binary, 1, 0)
+  R(And, compare, 1, 0) R(ArgMax, arg, 0, 1) R(ArgMin, arg, 0, 1) R(Asin, same, 4, 0)
+  R(Asinh, same, 4, 0) R(Atan, same, 4, 0) R(Atanh, same, 4, 0) R(AveragePool, pool, 0, 0)
+  R(BatchNormalization, batch_norm, 4, 0) R(Bernoulli, random_like, 1, 0)
+  R(BitShift, binary, 1, 0) R(BitwiseAnd, binary, 1, 0) R(BitwiseNot, same, 1, 0)
+  R(BitwiseOr, binary, 1, 0) R(BitwiseXor, binary, 1, 0) R(Cast, cast, 0, 0)
+  R(CastLike, cast, 0, 0) R(Ceil, same, 1, 0) R(Celu, same, 4, 0) R(Clip, same, 1, 0)
+  R(Concat, concat, 0, 0) R(Constant, constant, 0, 0)
+  R(ConstantOfShape, constant_of_shape, 0, 0) R(Conv, conv, 0, 0) R(ConvInteger, conv, 0, 0)
+  R(ConvTranspose, conv_transpose, 0, 0) R(Cos, same, 4, 0) R(Cosh, same, 4, 0)
+  R(CumSum, same, 0, 0) R(DepthToSpace, depth_to_space, 0, 0)
+  R(DequantizeLinear, dequantize, 2, 0) R(Div, binary, 1, 0) R(Dropout, dropout, 0, 0)
+  R(DynamicQuantizeLinear, dynamic_quantize, 4, 0) R(Einsum, einsum, 0, 0) R(Elu, same, 4, 0)
+  R(Equal, compare, 1, 0) R(Erf, same, 4, 0) R(Exp, same, 4, 0) R(Expand, expand, 0, 0)
+  R(EyeLike, eye, 0, 0) R(Flatten, flatten, 0, 0) R(Floor, same, 1, 0) R(GRU, recurrent, 16, 0)
+  R(Gather, gather, 0, 0) R(GatherElements, gather_elements, 0, 0) R(GatherND, gather_nd, 0, 0)
+  R(Gelu, same, 8, 0) R(Gemm, gemm, 0, 0) R(GlobalAveragePool, global_pool, 0, 1)
+  R(GlobalLpPool, global_pool, 0, 1) R(GlobalMaxPool, global_pool, 0, 1)
+  R(Greater, compare, 1, 0) R(GreaterOrEqual, compare, 1, 0) R(GroupNormalization, same, 5, 0)
+  R(HardSigmoid, same, 1, 0) R(HardSwish, same, 4, 0) R(Hardmax, same, 1, 0)
+  R(Identity, identity, 0, 0) R(InstanceNormalization, same, 5, 0) R(IsInf, to_bool, 1, 0)
+  R(IsNaN, to_bool, 1, 0) R(LRN, same, 5, 0) R(LSTM, recurrent, 24, 0)
+  R(LayerNormalization, norm, 5, 0) R(LeakyRelu, same, 1, 0) R(Less, compare, 1, 0)
+  R(LessOrEqual, compare, 1, 0) R(Log, same, 4, 0) R(LogSoftmax, same, 5, 0)
+  R(LpNormalization, same, 5, 0) R(LpPool, pool, 0, 0) R(MatMul, matmul, 0, 0)
+  R(MatMulInteger, matmul, 0, 0) R(Max, binary, 1, 0) R(MaxPool, pool, 0, 0)
+  R(MaxRoiPool, roi, 1, 0) R(Mean, binary, 1, 0) R(MeanVarianceNormalization, same, 5, 0)
+  R(Min, binary, 1, 0) R(Mish, same, 4, 0) R(Mod, binary, 1, 0) R(Mul, binary, 1, 0)
+  R(Multinomial, random_like, 1, 0) R(Neg, same, 1, 0)
+  R(NegativeLogLikelihoodLoss, loss, 0, 1) R(Not, same, 1, 0) R(OneHot, one_hot, 0, 0)
+  R(Or, compare, 1, 0) R(PRelu, same, 1, 0) R(Pad, pad, 0, 0) R(Pow, binary, 1, 0)
+  R(QLinearConv, conv, 0, 0) R(QLinearMatMul, matmul, 0, 0) R(QuantizeLinear, quantize, 2, 0)
+  R(RMSNormalization, same, 4, 0) R(RNN, recurrent, 5, 0) R(RandomNormal, random_shape, 1, 0)
+  R(RandomNormalLike, random_like, 1, 0) R(RandomUniform, random_shape, 1, 0)
+  R(RandomUniformLike, random_like, 1, 0) R(Range, range, 0, 0) R(Reciprocal, same, 1, 0)
+  R(ReduceL1, reduce, 0, 1) R(ReduceL2, reduce, 0, 1) R(ReduceLogSum, reduce, 0, 1)
+  R(ReduceLogSumExp, reduce, 0, 1) R(ReduceMax, reduce, 0, 1) R(ReduceMean, reduce, 0, 1)
+  R(ReduceMin, reduce, 0, 1) R(ReduceProd, reduce, 0, 1) R(ReduceSum, reduce, 0, 1)
+  R(ReduceSumSquare, reduce, 0, 1) R(Relu, same, 1, 0) R(Reshape, reshape, 0, 0)
+  R(Resize, resize, 8, 0) R(ReverseSequence, same, 0, 0) R(RoiAlign, roi, 8, 0)
+  R(Round, same, 1, 0) R(Scatter, scatter, 0, 0) R(ScatterElements, scatter, 0, 0)
+  R(ScatterND, scatter, 0, 0) R(Selu, same, 4, 0) R(Shape, shape, 0, 0) R(Shrink, same, 1, 0)
+  R(Sigmoid, same, 4, 0) R(Sign, same, 1, 0) R(Sin, same, 4, 0) R(Sinh, same, 4, 0)
+  R(Size, size, 0, 0) R(Slice, slice, 0, 0) R(Softmax, same, 5, 0)
+  R(SoftmaxCrossEntropyLoss, loss, 0, 5) R(Softplus, same, 4, 0) R(Softsign, same, 4, 0)
+  R(SpaceToDepth, depth_to_space, 0, 0) R(Split, split, 0, 0) R(Sqrt, same, 1, 0)
+  R(Squeeze, squeeze, 0, 0) R(Sub, binary, 1, 0) R(Sum, binary, 1, 0) R(Tan, same, 4, 0)
+  R(Tanh, same, 4, 0) R(ThresholdedRelu, same, 1, 0) R(Tile, tile, 0, 0) R(TopK, top_k, 0, 1)
+  R(Transpose, transpose, 0, 0) R(Trilu, same, 0, 0) R(Unsqueeze, unsqueeze, 0, 0)
+  R(Upsample, resize, 8, 0) R(Where, where, 1, 0) R(Xor, compare, 1, 0)
+};
+
+static int by_kind(const void *key, const void *row) {
+  const onnx_bytes *k = key;
+  const char *b = ((const onnx_rule *)row)->kind;
+  size_t n = strlen(b);
+  int c = memcmp(k->at, b, k->n < n ? k->n : n);
+  return c ? c : k->n < n ? -1 : k->n > n;
+}
+
+const onnx_rule *berth_i_onnx_rule(onnx_bytes kind) {
+  if (kind.n == 0) return NULL;
+  return bsearch(&kind, rules, sizeof rules / sizeof *rules, sizeof *rules, by_kind);
+}
+
+static const onnx_attribute *find(const onnx_node *node, onnx_bytes name) {
+  for (size_t k = 0; k < node->n_attr; k++)
+    if (berth_i_onnx_alike(node->attr[k].name, name)) return &node->attr[k];
+  return NULL;
+}
+
+const onnx_attribute *berth_i_onnx_attr(const onnx_call *c, const char *name) {
+  const onnx_attribute *a = find(c->node, (onnx_bytes){ name, strlen(name) });
+  if (a && a->refers.n) return c->caller ? find(c->caller, a->refers) : NULL;
+  return a;
+}
+
+int64_t berth_i_onnx_int(const onnx_call *c, const char *name, int64_t fallback) {
+  const onnx_attribute *a = berth_i_onnx_attr(c, name);
+  return a ? a->i : fallback;
+}
+
+bool berth_i_onnx_is_text(const onnx_call *c, const char *name, const char *text) {
+  const onnx_attribute *a = berth_i_onnx_attr(c, name);
+  return a && berth_i_onnx_equal(a->s, text);
+}
+
+const double *berth_i_onnx_input(onnx_call *c, size_t k) {
+  return berth_i_onnx_known(c, k) ? berth_i_onnx_values(c->m, c->in[k]) : NULL;
+}
+
+int64_t berth_i_onnx_whole(double x) {
+  const double most = (double)((int64_t)1 << 52);
+  return x >= most ? (int64_t)1 << 52 : x <= -most ? -((int64_t)1 << 52) : (int64_t)x;
+}
+
+bool berth_i_onnx_list(onnx_call *c, const char *name, size_t input, onnx_ints *out) {
+  const onnx_attribute *a = name ? berth_i_onnx_attr(c, name) : NULL;
+  if (a) {
+    *out = a->ints;
+    return true;
+  }
+  const double *v = berth_i_onnx_input(c, input);
+  if (!v) return false;
+  size_t n = (size_t)berth_i_onnx_elements(c->in[input]);
+  *out = (onnx_ints){ 0 };
+  if (!ONNX_GROW(c->m, out->at, out->cap, n + 1)) return false;
+  for (size_t k = 0; k < n; k++) out->at[out->n++] = berth_i_onnx_whole(v[k]);
+  return true;
+}
+
+bool berth_i_onnx_wrong(onnx_call *c, const char *format, ...) {
+  char text[200];
+  va_list args;
+  va_start(args, format);
+  berth_vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  onnx_bytes name = c->node->name;
+  if (name.n == 0 && c->node->out.n) name = c->node->out.at[0];
+  return berth_i_onnx_fail(c->m, BERTH_EPARSE, "node %.*s (%.*s): %s", ONNX_TEXT(name),
+                           ONNX_TEXT(c->node->kind), text);
+}
+
+bool berth_i_onnx_axis(onnx_call *c, int64_t axis, int rank, int *out) {
+  if (axis < -rank || axis >= rank)
+    return berth_i_onnx_wrong(c, "axis %.0f of a tensor of %d dimensions", (double)axis, rank);
+  *out = (int)(axis < 0 ? axis + rank : axis);
+  return true;
+}
+
+bool berth_i_onnx_set(onnx_value *out, int dtype, int rank, const int64_t *dim) {
+  if (!out) return true;
+  if (rank < 0 || rank > ONNX_RANK) return false;
+  out->dtype = dtype;
+  out->rank = rank;
+  for (int k = 0; k < rank; k++) out->dim[k] = dim[k];
+  return true;
+}
+
+bool berth_i_onnx_broadcast(onnx_call *c, size_t first, size_t last, int *rank, int64_t *dim) {
+  *rank = 0;
+  for (size_t k = first; k < last; k++) {
+    if (!berth_i_onnx_known(c, k)) return false;
+    if (c->in[k]->rank > *rank) *rank = c->in[k]->rank;
+  }
+  for (int d = 0; d < *rank; d++) {
+    dim[d] = 1;
+    for (size_t k = first; k < last; k++) {
+      int at = d - (*rank - c->in[k]->rank);
+      int64_t n = at < 0 ? 1 : c->in[k]->dim[at];
+      if (n == 1 || n == dim[d]) continue;
+      if (dim[d] != 1)
+        return berth_i_onnx_wrong(c, "sizes %.0f and %.0f do not match", (double)dim[d], (double)n);
+      dim[d] = n;
+    }
+  }
+  return true;
+}
+
+double *berth_i_onnx_room_for(onnx_call *c, onnx_value *out) {
+  double n = berth_i_onnx_elements(out);
+  if (n > ONNX_VALUES) return NULL;
+  double *v = berth_i_pool_zalloc(&c->m->pool, (size_t)n + 1, sizeof *v);
+  if (!v) berth_i_onnx_fail(c->m, BERTH_ENOMEM, "out of memory");
+  return v;
+}
+
+void berth_i_onnx_walk(const onnx_value *out, double *to, const double *from, int64_t offset,
+                       const int64_t *stride) {
+  int64_t n = (int64_t)berth_i_onnx_elements(out), index[ONNX_RANK] = { 0 };
+  for (int64_t i = 0; i < n; i++) {
+    to[i] = from[offset];
+    for (int d = out->rank - 1; d >= 0; d--) {
+      offset += stride[d];
+      if (++index[d] < out->dim[d]) break;
+      offset -= stride[d] * out->dim[d];
+      index[d] = 0;
+    }
+  }
+}
