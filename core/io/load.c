@@ -223,8 +223,8 @@ static berth_status check_bind(berth_ctx *ctx, const berth_load_options *o) {
   for (int32_t k = 0; k < o->n_bind; k++) {
     double x = o->bind[k].value;
     if (!(x >= 0 && x <= (double)((int64_t)1 << 48) && x == floor(x)))
-      return berth_i_fail(ctx, BERTH_EINVAL, "option bind: %s is %g (a whole number from 0 to 2^48)",
-                          o->bind[k].name, x);
+      return berth_i_fail(ctx, BERTH_EINVAL, "option bind: %s is %g (a whole number from 0 to "
+                          "2^48)", o->bind[k].name, x);
   }
   return BERTH_OK;
 }

@@ -41,9 +41,10 @@ function onnx.tensor(name, dims, dtype, values)
   return fields(1, dims) .. field(2, dtype) .. data .. field(8, name)
 end
 
---- Name, dtype and shape: numbers and names; false: a size that is not said.
+--- Name, dtype (nil: no type) and shape: numbers and names; false: a size that is not given.
 function onnx.info(name, dtype, dims)
   local shape = {}
+  if not dtype then return field(1, name) end
   for i, d in ipairs(dims or {}) do
     shape[i] = field(1, d and field(type(d) == "number" and 1 or 2, d) or "")
   end

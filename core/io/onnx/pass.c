@@ -389,7 +389,7 @@ static bool keeps_elements(onnx_bytes kind) {
   return false;
 }
 
-/* Is it no op: all its values are known, such as a shape, or it keeps the elements of a constant? */
+/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant? */
 static bool is_constant(const onnx_call *c, bool known) {
   bool all = known && c->node->domain.n == 0 && keeps_elements(c->node->kind), values = known;
   for (size_t k = 0; k < c->n_in; k++) all &= !c->in[k] || c->in[k]->constant;

@@ -267,9 +267,9 @@ static void drop_unless(lua_State *L, bool held, int i) {
   lua_replace(L, i);
 }
 
-/* [-0, +6] graph, topology, placement, format, note, facts as JSON; nil for what the file does not hold. All three
- * boxes are made before the first object moves: from then on nothing raises with an object in two
- * places. */
+/* [-0, +6] graph, topology, placement, format, note, facts as JSON; nil for what the file does not
+ * hold. All three boxes are made before the first object moves: from then on nothing raises with an
+ * object in two places. */
 static int push_bundle(lua_State *L, berth_bundle *b) {
   int bundle = lua_gettop(L);
   berth_graph **g = bl_new_graph(L);
