@@ -259,7 +259,7 @@ static bool read_dim(onnx_model *m, onnx_bytes data, onnx_value *v, onnx_bytes *
     int n = berth_snprintf(text + v->name.n, 8, ":%d", v->rank);
     name = (onnx_bytes){ text, v->name.n + (size_t)n };
   }
-  if (size < 0 && !berth_i_onnx_bound(m, name, &size)) *free = name;
+  if (size < 0 && !berth_i_onnx_bound(m, name, &size) && free->n == 0) *free = name;
   v->dim[v->rank++] = size;
   return true;
 }
