@@ -2,26 +2,6 @@
  * FNV-1a hashes. */
 #include "onnx_internal.h"
 
-bool berth_i_onnx_fail(onnx_model *m, berth_status st, const char *format, ...) {
-  char text[400];
-  va_list args;
-  if (m->st != BERTH_OK) return false;
-  m->st = st;
-  if (!m->ctx) return false;
-  va_start(args, format);
-  berth_vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  berth_i_fail(m->ctx, st, "%s: %s", m->name, text);
-  return false;
-}
-
-bool berth_i_onnx_room(onnx_model *m, void **array, size_t *cap, size_t need, size_t size) {
-  if (need <= *cap) return true;
-  berth_status st = berth_i_pool_grow(&m->pool, array, cap, need, size);
-  if (st != BERTH_OK && m->st == BERTH_OK) m->st = berth_i_nomem(m->ctx);
-  return st == BERTH_OK;
-}
-
 bool berth_i_onnx_equal(onnx_bytes a, const char *b) {
   return strlen(b) == a.n && memcmp(a.at ? a.at : "", b, a.n) == 0;
 }

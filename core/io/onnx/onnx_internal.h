@@ -42,6 +42,11 @@ typedef struct onnx_field {
   uint64_t value;  /* of numbers */
   onnx_bytes data; /* of ONNX_LENGTH */
 } onnx_field;
+bool berth_i_onnx_fail(onnx_model *m, berth_status st, const char *format, ...)
+    BERTH_PRINTF(3, 4);
+bool berth_i_onnx_room(onnx_model *m, void **array, size_t *cap, size_t need, size_t size);
+#define ONNX_GROW(m, array, cap, need) \
+  berth_i_onnx_room(m, (void **)&(array), &(cap), need, sizeof *(array))
 onnx_wire berth_i_onnx_wire(onnx_model *m, onnx_bytes data, const char *message);
 /** The next field; false at the end or on failure. */
 bool berth_i_onnx_next(onnx_wire *w, onnx_field *f);
@@ -159,11 +164,6 @@ struct onnx_model {
   double floats[ONNX_DTYPES]; /* elements of initializers by dtype */
 };
 
-bool berth_i_onnx_fail(onnx_model *m, berth_status st, const char *format, ...)
-    BERTH_PRINTF(3, 4);
-bool berth_i_onnx_room(onnx_model *m, void **array, size_t *cap, size_t need, size_t size);
-#define ONNX_GROW(m, array, cap, need) \
-  berth_i_onnx_room(m, (void **)&(array), &(cap), need, sizeof *(array))
 bool berth_i_onnx_equal(onnx_bytes a, const char *b);
 bool berth_i_onnx_alike(onnx_bytes a, onnx_bytes b);
 /** Top of the file: graph, functions, opsets. */
@@ -188,7 +188,7 @@ double berth_i_onnx_bytes(const onnx_value *v); /* 0 if unknown */
 bool berth_i_onnx_is_float(int dtype);
 double berth_i_onnx_float(const onnx_attribute *a, size_t k); /* k-th of a list of floats */
 
-/* ---- rules (rules.c and the files of kinds) ---- */
+/* ---- rules (rules.c), and what they share (call.c) ---- */
 
 typedef struct onnx_call {
   onnx_model *m;
