@@ -128,6 +128,12 @@ static bool locate(search *s, const node *item, int depth) {
   return false;
 }
 
+int32_t berth_i_json_line(const berth_i_json *doc, const berth_i_json_value *v) {
+  search s = { .target = inside(v), .index = 0 };
+  locate(&s, doc->root, 0);
+  return line_of(doc, value_at(doc, s.index));
+}
+
 /* "graph.ops[17].seconds"; a path that does not fit is cut. */
 static void path_text(const search *s, char *buf, size_t size) {
   size_t used = 0;

@@ -43,6 +43,8 @@ int64_t berth_i_json_count(const berth_i_json_value *v); /* O(members) */
 /** First member with that key, or NULL. O(members) */
 const berth_i_json_value *berth_i_json_get(const berth_i_json_value *object, const char *key);
 
+/** Where a value begins, from 1. O(document) */
+int32_t berth_i_json_line(const berth_i_json *doc, const berth_i_json_value *v);
 /** Sets "name:line: path reason (text of a scalar)", or, if the reason begins with a colon,
  *  "name:line: path: reason"; returns BERTH_EPARSE. O(document): the line is found only now. */
 berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v,

@@ -334,7 +334,7 @@ berth_status berth_schedule_exact(berth_schedule_problem *p,
                                   berth_schedule **out, berth_schedule_report *report) {
   if (!p || !out) return BERTH_EINVAL;
   berth_schedule_search_options o = opts ? *opts : berth_schedule_search_default();
-  if (!opts) o.calls = 2000000;
+  if (o.calls == 0) o.calls = 2000000;
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   exact x = { .most_calls = o.calls, .seconds = o.seconds,
               .started = berth_i_ctx_clock(p->ctx) };

@@ -329,6 +329,7 @@ typedef struct berth_llm_estimate_options {
   berth_llm_factors factors; /* 0: as shipped */
   double error;              /* of these, for the range; 0: as shipped */
 } berth_llm_estimate_options;
+berth_llm_estimate_options berth_llm_estimate_default(void);
 const berth_option_table *berth_llm_estimate_option_table(void);
 
 typedef struct berth_llm_estimate {
@@ -410,6 +411,90 @@ typedef struct berth_llm_calibration {
 berth_status berth_llm_calibrate(int32_t n, const berth_llm_measured *rows,
                                  const berth_llm_calibrate_options *opts,
                                  berth_llm_calibration *out);
+
+/* ---- launch files ---- */
+/* What a framework is launched with, as a plan, and the way back. */
+
+/** A kind of file. */
+typedef struct berth_llm_format {
+  const char *name;   /* "megatron" */
+  const char *title;  /* "Megatron-LM" */
+  const char *text;   /* what such a file is */
+  int reads, writes;  /* 1: berth_llm_launch_parse reads it; berth_llm_export writes it */
+} berth_llm_format;
+/** Format i, from 0; NULL: there are no more. */
+const berth_llm_format *berth_llm_format_at(int32_t i);
+
+typedef struct berth_llm_launch berth_llm_launch;
+
+/**
+ * A launch file: flags of Megatron-LM, as a text or in a shell script; torchtitan's TOML;
+ * DeepSpeed's JSON; accelerate's JSON with FSDP.
+ *
+ * @param name of the file, for messages  @param text [len], text[len] == 0
+ * @param format name of one that is read; NULL: by the contents
+ * @return BERTH_OK; BERTH_EPARSE (file, line, flag, value, reason); BERTH_EINVAL (format);
+ *         BERTH_ENOMEM
+ *
+ * A script is not run: docs/launch.md says what of it is understood. O(text)
+ */
+berth_status berth_llm_launch_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                                    const char *format, berth_llm_launch **out);
+void berth_llm_launch_release(berth_llm_launch *l); /* NULL is fine */
+
+typedef struct berth_llm_launch_about {
+  const char *name, *format;  /* of the file; of its format */
+  const char *model, *flavor; /* by name, where the file has that; NULL */
+  const char *no_model;       /* why the shapes are no model; NULL: they are */
+  int32_t gpus;               /* that the file starts; 0: it does not say */
+  int32_t settings;           /* that were understood */
+} berth_llm_launch_about;
+/** Valid as long as l. */
+berth_llm_launch_about berth_llm_launch_about_of(const berth_llm_launch *l);
+/** What the file says of the model's shapes; the rest is as by default. */
+const berth_llm_shapes *berth_llm_launch_shapes(const berth_llm_launch *l);
+/** @return BERTH_OK, BERTH_EUNSUPPORTED (the file does not say all shapes), BERTH_EINVAL,
+ *          BERTH_ENOMEM */
+berth_status berth_llm_launch_model(const berth_llm_launch *l, berth_llm **out);
+/** What changes a plan and was not understood, and what was assumed, by the last call that made a
+ *  plan.  @return how many */
+int32_t berth_llm_launch_notes(const berth_llm_launch *l, const char *const **notes);
+/**
+ * Sets options that are open by what the file says, else by what its framework does without the
+ * flag. What neither decides stays open.
+ *
+ * @param gpus, layers  of the cluster and the model, for what depends on them; 0: as the file has
+ *                      it
+ * @param plan   not filled; `stages` lives as long as l
+ * @param given  bit i: row i of berth_llm_plan_option_table is set and stays; afterwards also what
+ *               was set here
+ * @param source [rows of the table] where each was set here: "--seq-length, line 12"; valid as long
+ *               as l; may be NULL
+ * @return BERTH_OK; BERTH_EPARSE (settings that contradict one another); BERTH_ENOMEM
+ */
+berth_status berth_llm_launch_plan(berth_llm_launch *l, int32_t gpus, int32_t layers,
+                                   berth_llm_plan *plan, uint64_t *given, const char **source);
+
+typedef struct berth_llm_exported berth_llm_exported; /* immutable */
+
+/**
+ * The file that launches a plan.
+ *
+ * @param plan   filled or not  @param format name of one that is written
+ * @return BERTH_OK; BERTH_EINVAL (format; a plan that does not fit model or cluster);
+ *         BERTH_EUNSUPPORTED (what the framework does not have); BERTH_ENOMEM
+ *
+ * What the file does not have and the framework does is a note, and a comment in the text where the
+ * format has comments. O(layers + chunks)
+ */
+berth_status berth_llm_export(const berth_llm *m, const berth_llm_cluster *c,
+                              const berth_llm_plan *plan, const char *format,
+                              berth_llm_exported **out);
+void berth_llm_exported_release(berth_llm_exported *e); /* NULL is fine */
+/** @param len may be NULL  @return zero-terminated; lives as long as e */
+const char *berth_llm_exported_text(const berth_llm_exported *e, size_t *len);
+/** @return how many */
+int32_t berth_llm_exported_notes(const berth_llm_exported *e, const char *const **notes);
 
 #ifdef __cplusplus
 }

@@ -201,7 +201,7 @@ berth_status berth_schedule_make(berth_schedule_problem *p, const char *name,
 /* ---- search ---- */
 
 typedef struct berth_schedule_search_options {
-  int64_t calls;   /* schedules that are evaluated at most; default 20,000 */
+  int64_t calls;   /* schedules that are evaluated at most; default 0: by the number of actions */
   double seconds;  /* by the context's clock; default INFINITY. Where it ends differs by machine */
   uint64_t seed;   /* default 0 */
 } berth_schedule_search_options;
@@ -236,7 +236,7 @@ enum { BERTH_SCHEDULE_EXACT_MOST = 400 }; /* actions */
  * The shortest schedule, with proof: depth first over actions in order of time. Proved is that no
  * schedule whose stages start at their earliest is shorter: with SPAN one that waits may be.
  *
- * @param opts   NULL: defaults, with 2,000,000 calls; calls: states that are expanded at most
+ * @param opts   NULL: defaults; calls: states that are expanded at most, 0: 2,000,000
  * @param report proven 1: the search was complete, or step is bound; may be NULL
  * @return as berth_schedule_search; BERTH_EUNSUPPORTED: more actions than
  *         BERTH_SCHEDULE_EXACT_MOST, map bidirectional, overlap below 1 with several chunks

@@ -67,8 +67,9 @@ berth_status berth_i_llm_schedule(const berth_i_llm_step *s, berth_schedule **ou
   o.chunks = s->p.vp;
   o.map = berth_i_llm_is_v(&s->p) ? BERTH_MAP_ZIGZAG : BERTH_MAP_INTERLEAVED;
   o.joined = joined(&s->p);
-  o.forward = x, o.backward = x + n, o.weight = x + 2 * n, o.p2p = x + 3 * n, o.memory = x + 4 * n;
-  o.n_forward = o.n_backward = o.n_weight = o.n_memory = s->n;
+  o.forward = x, o.backward = x + n, o.weight = x + 2 * n, o.p2p = x + 3 * n;
+  o.activations = x + 4 * n;
+  o.n_forward = o.n_backward = o.n_weight = o.n_activations = s->n;
   o.n_p2p = s->n - 1;
   if (s->n == 1) o.p2p = NULL;
   berth_schedule_problem *p = NULL;

@@ -19,8 +19,12 @@ static const berth_choice *const forms[] = {
   BERTH_I_OPTION_AT(berth_llm_estimate_options, factors.name, #name, kind)
 #define SHIPPED .fallback = "the framework's"
 
+berth_llm_estimate_options berth_llm_estimate_default(void) {
+  return (berth_llm_estimate_options){ .form = BERTH_LLM_EVENTS };
+}
+
 static void set_defaults(void *out) {
-  *(berth_llm_estimate_options *)out = (berth_llm_estimate_options){ .form = BERTH_LLM_EVENTS };
+  *(berth_llm_estimate_options *)out = berth_llm_estimate_default();
 }
 
 const berth_option_table *berth_llm_estimate_option_table(void) {
@@ -160,7 +164,7 @@ static berth_status begin(const berth_llm *m, const berth_llm_cluster *c,
                           const berth_llm_plan *plan, const berth_llm_estimate_options *opts,
                           berth_i_llm_step *s, berth_llm_estimate *out) {
   berth_llm_plan p = *plan;
-  berth_llm_estimate_options o = { .form = BERTH_LLM_EVENTS };
+  berth_llm_estimate_options o = berth_llm_estimate_default();
   if (opts) o = *opts;
   s->pool = berth_i_pool_empty(m->pool.ctx);
   berth_status st = berth_options_check(m->pool.ctx, berth_llm_estimate_option_table(), &o);

@@ -4,14 +4,17 @@
 #include "schedule/generators/generators_internal.h"
 #include "schedule/slots_internal.h"
 
-enum { KEPT = 8, WALKS = 4 }; /* rules of each family that may be changed; walks, one from the best
+enum { KEPT = 8, WALKS = 8 }; /* rules of each family that may be changed; walks, one from the best
                                  generator */
-static const double RULES = 0.3, EACH = 0.12;   /* shares of the budget: rules, one walk */
+/* Share of the budget for rules; for those with less than ENOUGH calls for each F and B, where a
+ * walk does not get far. Of the rest, the share of all walks but the last. */
+static const double RULES = 0.3, ONLY_RULES = 0.7, ENOUGH = 8, FIRST_WALKS = 0.7;
 static const double HOT = 0.15, COLD = 0.01;     /* temperatures, in mean times of an action */
 /* With more than LONG micro-batches for each stage, rules are searched on SHORT for each. OF_WHOLE:
  * the share of the rules' budget for the whole. */
 enum { LONG = 4, SHORT = 2 };
 static const double OF_WHOLE = 0.4;
+static const double ACTIONS = 6e7, FEWEST_CALLS = 2000, MOST_CALLS = 200000; /* by default */
 
 /* ---- rules ---- */
 
@@ -44,8 +47,10 @@ static void keep(ranking *g, const ranked *x) {
 static void try_rule(berth_i_found *f, berth_i_rules *rules, ranking *g, double *theta,
                      berth_i_words *skeleton, ranked *x) {
   for (int32_t s = 0; s < f->p->p; s++) theta[s] = x->rule.theta;
+  int32_t family = x->rule.family;
+  double limit = g->n[family] == KEPT ? g->at[family][KEPT - 1].cost.step : INFINITY;
   if (berth_i_rule_run(rules, &x->rule, skeleton))
-    x->cost = berth_i_found_try(f, skeleton, theta, INFINITY);
+    x->cost = berth_i_found_try(f, skeleton, theta, limit);
   else {
     f->calls++;
     return;
@@ -53,13 +58,37 @@ static void try_rule(berth_i_found *f, berth_i_rules *rules, ranking *g, double 
   if (isfinite(x->cost.step)) keep(g, x);
 }
 
+/* A new rule; mostly with a part of one that is kept. */
+static berth_i_rule draw_rule(const berth_i_rules *rules, const ranking *g, berth_rng *rng,
+                              berth_i_family family) {
+  berth_i_rule x = berth_i_rule_draw(rules, rng, family);
+  if (g->n[family] == 0 || berth_rng_below(rng, 5) == 0) return x;
+  const berth_i_rule *y = &g->at[family][berth_rng_below(rng, g->n[family])].rule;
+  if (family == BERTH_I_BY_TARGET && berth_rng_below(rng, 3) == 0) x.periodic = y->periodic;
+  else x.list = y->list;
+  x.theta = y->theta;
+  return x;
+}
+
+/* After a while, half of the calls are for the family of the best rule. */
+static berth_i_family draw_family(const ranking *g, berth_rng *rng, bool early) {
+  int32_t family = berth_rng_below(rng, BERTH_I_FAMILIES);
+  if (early || berth_rng_below(rng, 2)) return (berth_i_family)family;
+  for (int32_t i = 0; i < BERTH_I_FAMILIES; i++)
+    if (g->n[i] > 0 && (g->n[family] == 0 || better(g->at[i][0].cost, g->at[family][0].cost)))
+      family = i;
+  return (berth_i_family)family;
+}
+
 static void search_rules(berth_i_found *f, berth_i_rules *rules, ranking *g, berth_rng *rng,
                          double *theta, berth_i_words *skeleton, double until) {
   while (!berth_i_found_ends(f) && f->used < until) {
-    int32_t family = berth_rng_below(rng, BERTH_I_FAMILIES), n = g->n[family];
+    bool early = f->used < until / 4;
+    berth_i_family family = draw_family(g, rng, early);
+    int32_t n = g->n[family];
     ranked x;
-    if (n == 0 || berth_rng_below(rng, 3) == 0 || (f->used < until / 4 && n < KEPT))
-      x.rule = berth_i_rule_draw(rules, rng, (berth_i_family)family);
+    if (n == 0 || berth_rng_below(rng, 3) == 0 || (early && n < KEPT))
+      x.rule = draw_rule(rules, g, rng, family);
     else {
       double u = berth_rng_uniform(rng);
       x.rule = g->at[family][(int32_t)(u * u * n)].rule;
@@ -166,6 +195,7 @@ static berth_status course_make(course *k, const berth_schedule_problem *p, bert
 static void walk_all(berth_i_found *f, course *k) {
   const double unit = (k->rules.f + k->rules.b + k->rules.w) / 3;
   ranked best[WALKS - 1];
+  const double each = FIRST_WALKS * (1 - f->used) / WALKS;
   int32_t n = best_rules(&k->ranking, best, WALKS - 1), w = 0;
   for (int32_t i = 0; i <= n && !berth_i_found_ends(f); i++) {
     berth_i_walk *walk = &k->walk[i];
@@ -175,7 +205,7 @@ static void walk_all(berth_i_found *f, course *k) {
       berth_i_walk_start(walk, f, &k->skeleton, best[i - 1].rule.theta,
                          berth_i_energy(best[i - 1].cost));
     }
-    berth_i_walk_run(walk, f, &k->rng, f->used + EACH, HOT * unit, COLD * unit);
+    berth_i_walk_run(walk, f, &k->rng, f->used + each, HOT * unit, COLD * unit);
     if (walk->energy < k->walk[w].energy) w = i;
   }
   if (isinf(k->walk[w].energy) || berth_i_found_ends(f)) return;
@@ -248,6 +278,8 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
     st = search_shorter(f, &k, pool, seed);
   if (st != BERTH_OK) return st;
   search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton, RULES);
+  if ((double)f->calls < ENOUGH * f->used * 2 * f->p->n * f->p->m)
+    search_rules(f, &k.rules, &k.ranking, &k.rng, k.theta, &k.skeleton, ONLY_RULES);
   walk_all(f, &k);
   return f->stopped;
 }
@@ -255,7 +287,13 @@ static berth_status search(berth_i_found *f, berth_i_pool *pool, uint64_t seed) 
 /* ---- the public function ---- */
 
 berth_schedule_search_options berth_schedule_search_default(void) {
-  return (berth_schedule_search_options){ 20000, INFINITY, 0 };
+  return (berth_schedule_search_options){ 0, INFINITY, 0 };
+}
+
+/* About as long for every problem: calls x actions are ACTIONS. */
+static int64_t calls_by_size(const berth_schedule_problem *p) {
+  const double calls = ACTIONS / (3.0 * p->n * p->m);
+  return (int64_t)fmin(fmax(calls, FEWEST_CALLS), MOST_CALLS);
 }
 
 static void set_defaults(void *out) {
@@ -266,7 +304,9 @@ static void set_defaults(void *out) {
 
 const berth_option_table *berth_schedule_search_option_table(void) {
   static const berth_option options[] = {
-    { FIELD(calls, LONG), .low = 1, .text = "schedules that are evaluated at most" },
+    { FIELD(calls, LONG),
+      .text = "schedules that are evaluated at most; 0: so many that these have 60 million "
+              "actions, 2,000 to 200,000" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
       .text = "time budget; where it ends the search, the answer depends on the machine" },
     { FIELD(seed, SEED), .text = "of random rules and moves" },
@@ -283,6 +323,7 @@ berth_status berth_schedule_search(berth_schedule_problem *p,
   berth_i_pool pool = berth_i_pool_empty(p->ctx);
   berth_i_found f;
   berth_status st = berth_options_check(p->ctx, berth_schedule_search_option_table(), &o);
+  if (o.calls == 0) o.calls = calls_by_size(p);
   int64_t of_slots = berth_i_least_share(p) < 1 ? o.calls / 4 : 0;
   double deadline = berth_i_ctx_clock(p->ctx) + o.seconds;
   o.calls -= of_slots;

@@ -11,7 +11,7 @@ schema.numbers = {
   place = 1, simulate = 1, compare = 1, repair = 1, bounds = 1, ["bounds --split"] = 1, split = 1,
   check = 1, placers = 1,
   deploy = 1, models = 1, ["models NAME"] = 1, train = 1, ["train pacml"] = 1, ["train tag"] = 1,
-  ["llm model"] = 1, ["llm memory"] = 1, ["llm estimate"] = 1,
+  ["llm model"] = 1, ["llm memory"] = 1, ["llm estimate"] = 1, ["llm export"] = 1,
   cluster = 1, ["cluster pacml"] = 1, ["cluster pacml, several runs"] = 1, ["cluster pdors"] = 1,
   ["cluster pdors, several runs"] = 1, refusal = 1, schedule = 1, ["schedule file"] = 1,
   ["pdors problem"] = 1, ["experiment line"] = 1,

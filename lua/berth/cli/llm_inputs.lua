@@ -4,6 +4,7 @@ local base = require "berth.base.options"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
+local launch = require "berth.cli.llm.launch"
 local model = require "berth.cli.commands.llm_model"
 local options = require "berth.cli.options"
 
@@ -20,12 +21,14 @@ inputs.notes = [[
 CONFIG is the config.json of a Hugging Face model, or its folder; berth llm model CONFIG shows what
 the model consists of.
 CLUSTER is 64xH100, 2x8xA100-80GB (machines of 8) or 8xA100+8xH100; docs/devices.md names the GPUs.
+--launch FILE reads what a framework is launched with (flags or a script of Megatron-LM, TOML of
+torchtitan, JSON of DeepSpeed) as a plan; where it has the model's shapes, CONFIG may be left out.
 What is not given is filled by what a practitioner would choose, and printed. docs/llm.md says what
 each number means and how good it is. Exit code 1: it does not fit.]]
 
 inputs.options = options.join({
   { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
-  options.changed("llm.plan", "global_batch", { name = "batch" }),
+  options.changed("llm.plan", "global_batch", { name = "batch" }), launch.option,
 }, options.of("llm.plan", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
   CLUSTER)), { options.flag("no-flash", "attention stores its scores") })
 
@@ -38,8 +41,8 @@ function inputs.given(given, name, keys, out)
   return out
 end
 
---- Options of berth.llm.plan.
-function inputs.plan(given)
+-- Options of berth.llm.plan.
+local function plan_of(given)
   local plan = inputs.given(given, "llm.plan", KEYS .. " " .. OVERLAPS,
     { global_batch = given.batch })
   if given["no-flash"] then plan.flash = false end
@@ -58,11 +61,11 @@ local function cluster(given)
   return berth.llm.cluster(changes)
 end
 
---- Model and cluster of the arguments.
+--- Model, cluster, and options of the plan; and what a launch file says, if there is one.
 function inputs.read(command, positional, given)
   fail.refuse(not given.gpus, "%s: --gpus is needed: 64xH100, 2x8xA100-80GB", command)
-  return fail.need(berth.llm.model(model.path(positional[2]))),
-    fail.need(cluster(given))
+  return launch.read(command, positional[2], given.launch, fail.need(cluster(given)),
+    plan_of(given))
 end
 
 --- Lines of at most 100 columns; those that are short enough stay as they are.
@@ -86,10 +89,18 @@ local function filled_text(p, overlaps)
   return "not given: " .. table.concat(parts, ", ")
 end
 
---- Model, cluster, plan, and what was filled.
-function inputs.print_head(write, m, c, p, overlaps)
-  inputs.print(write, table.concat({ tostring(m), "cluster: " .. tostring(c), tostring(p),
-    filled_text(p, overlaps) }, "\n"))
+--- Model, cluster, what a launch file says, plan, and what was filled.
+function inputs.print_head(write, m, c, p, found, overlaps)
+  local head = { tostring(m), "cluster: " .. tostring(c) }
+  inputs.print(write, table.concat(base.join(head, launch.lines(found, p),
+    { tostring(p), filled_text(p, overlaps) }), "\n"))
+end
+
+--- The notes on a model and a launch file.
+function inputs.print_notes(write, m, found)
+  for _, note in ipairs(base.join(m.notes, found and found.notes or {})) do
+    write("note: " .. note)
+  end
 end
 
 local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients "
@@ -97,8 +108,8 @@ local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients 
   .. "logits_bytes=logits buffers_bytes=buffers runtime_bytes=runtime total_bytes=total "
   .. "limit_bytes=limit"
 
---- Members of a JSON document: model, plan, memory.
-function inputs.members(m, r)
+--- Members of a JSON document: model, plan, memory, launch file.
+function inputs.members(m, r, found)
   local stages, plan = {}, {}
   for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
   for _, o in ipairs(base.described "llm.plan") do
@@ -107,7 +118,7 @@ function inputs.members(m, r)
   end
   return base.join(model.members(m), { { "plan", json.object(plan) },
     { "filled", r.plan.filled }, { "fits", r.fits }, { "worst_stage", r.worst },
-    { "stages", stages } })
+    { "stages", stages } }, launch.members(found))
 end
 
 return inputs

@@ -69,6 +69,17 @@ return {
     { "groups", "array of alike GPUs: name, count, per_machine, domain, memory, flops, "
       .. "memory_bandwidth, link, link_latency, nic, nic_latency" },
   },
+  llm_launch = {
+    { "flavor", "of the model, by torchtitan's name" },
+    { "format", "of berth.llm.formats" },
+    { "gpus", "how many the file starts; nil: it does not say" },
+    { "model_name", "by torchtitan's name; nil" },
+    { "name", "of the file" },
+    { "no_model", "why the shapes are no model; nil: they are" },
+    { "notes", "array: what changes a plan and was not understood, and what was assumed" },
+    { "settings", "how many were understood" },
+    { "shapes", "table of what the file says of the model, for berth.llm.model" },
+  },
   ramp = {
     { "compat", "true: as the published simulator has it" },
     { "options", "table of all options, with which berth.ramp makes the same again" },

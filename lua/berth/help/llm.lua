@@ -48,4 +48,22 @@ kind, and how it was made.]],
   { "llm.layer_memory", "stored, all = berth.llm.layer_memory(m, c, plan, kind)",
     [[Bytes of activations of a layer of m.kinds[kind] for one micro-batch on a GPU: stored from the
 forward to the backward pass, and all at once.]] },
+  { "llm.launch", [[l = berth.llm.launch("train.sh")]],
+    [[What a framework is launched with: flags of Megatron-LM, as a text or in a shell script,
+torchtitan's TOML, DeepSpeed's JSON, accelerate's JSON for FSDP. nil, message with file, line, flag,
+value and reason. docs/launch.md says what is understood.]],
+    [[plan = berth.llm.launch("train.sh"):plan({ tp = 4 }, 64)]] },
+  { "llm_launch:plan", "plan, from = l:plan(opts, gpus, layers)",
+    [[Options of berth.llm.plan: those of opts, then what the file says, then what its framework
+does without the setting; the rest is open. from[key] says where each that is not of opts comes
+from. gpus and layers are those of cluster and model, as far as the file does not have them. nil,
+message for settings that contradict one another.]] },
+  { "llm_launch:model", "m = l:model()",
+    "The model of the file; nil, l.no_model where the file does not have all shapes." },
+  { "llm.export", [[e = berth.llm.export(model, "64xH100", plan, "megatron")]],
+    [[The file that launches a plan: e.text, e.notes (what the file does not have), e:save(path).
+Formats: berth.llm.formats. nil, message: what the framework does not have.]],
+    [[print(berth.llm.export("config.json", "64xH100", { tp = 8, pp = 4 }, "torchtitan"))]] },
+  { "llm.formats", "list = berth.llm.formats()",
+    "Kinds of launch files: array of { name, title, text, reads, writes }." },
 }

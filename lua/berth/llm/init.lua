@@ -4,6 +4,7 @@ local align = require "berth.base.align"
 local core = require "berth.core"
 local estimate = require "berth.llm.estimate"
 local json = require "berth.base.json"
+local launch = require "berth.llm.launch"
 local options = require "berth.base.options"
 local percent = require "berth.base.percent"
 
@@ -270,6 +271,26 @@ end
 -- @treturn number all activations at once
 function llm.layer_memory(model, cluster, opts, kind)
   return core.llm_layer_memory(model, cluster, opts, kind or 1)
+end
+
+-- ---- launch files -------------------------------------------------------------------------------
+
+llm.launch, llm.formats = launch.launch, launch.formats
+
+--- The file that launches a plan.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam table opts of the plan
+-- @tparam string format of berth.llm.formats: megatron bridge torchtitan deepspeed fsdp slurm csv
+-- @treturn[1] table text, notes (array: what the file does not have), format; e:save(path)
+-- @treturn[2] nil
+-- @treturn[2] string message: what the framework does not have
+-- @treturn[2] string code
+-- @usage print(berth.llm.export("config.json", "64xH100", { tp = 8, pp = 4 }, "megatron"))
+function llm.export(model, cluster, opts, format)
+  local m, message, code = model_of(model)
+  if not m then return nil, message, code end
+  return launch.export(m, cluster_of(cluster), opts, format)
 end
 
 return llm

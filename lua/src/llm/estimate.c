@@ -14,7 +14,7 @@ static berth_status read_question(lua_State *L, const bl_where *w, question *q) 
   q->m = bl_check_llm(L, 1, w);
   q->c = bl_check_llm_cluster(L, 2, w);
   lua_settop(L, 4);
-  q->o = (berth_llm_estimate_options){ .form = BERTH_LLM_EVENTS };
+  q->o = berth_llm_estimate_default();
   bl_take_options(L, 4, w, bl_llm_estimate_tables, &q->o);
   return bl_read_llm_plan(L, w, &q->plan);
 }

@@ -13,7 +13,7 @@ typedef struct bl_llm_cluster_box {
 } bl_llm_cluster_box;
 
 extern const bl_table bl_llm_plan_tables[];
-extern const bl_class bl_llm_class, bl_llm_cluster_class;
+extern const bl_class bl_llm_class, bl_llm_cluster_class, bl_llm_launch_class;
 
 berth_llm *bl_check_llm(lua_State *L, int i, const bl_where *w);
 berth_llm_cluster *bl_check_llm_cluster(lua_State *L, int i, const bl_where *w);

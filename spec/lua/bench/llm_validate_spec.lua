@@ -92,7 +92,7 @@ describe("step times", function()
     assert.same({ 9, 8, 1 },
       { by_model.rows, #by_model.samples, by_model.left["no other row to scale by"] })
     assert.near(0, errors.summary(by_model).mape, 1e-9)
-    assert.equal("each by a factor from another row of its model and GPU, seed 1", by_model.note)
+    assert.equal("each by a factor from 2 other rows of its model and GPU, seed 1", by_model.note)
     local by_gpu = parts(text, { scale = "gpu", seed = 3 })[1]
     assert.equal(9, #by_gpu.samples)
     assert.is_true(errors.summary(by_gpu).mape > 0)

@@ -85,8 +85,11 @@ describe("berth llm", function()
   end)
 
   it("takes factors and the form of an estimate", function()
-    local _, slow = estimate("--json", "--products", "3", "--form", "closed", "--launch", "1ns")
-    local _, usual = estimate("--json", "--products", "1.5", "--form", "closed", "--launch", "1ns")
+    local function with(products)
+      return select(2, estimate("--json", "--products", products, "--form", "closed",
+        "--launch-time", "1ns"))
+    end
+    local slow, usual = with "3", with "1.5"
     local x, y = json.decode(slow), json.decode(usual)
     assert.same({ "closed", 3 }, { x.form, x.factors.products })
     assert.near(2, x.time_s.products / y.time_s.products, 1e-9)
@@ -157,7 +160,7 @@ describe("berth llm", function()
       assert.is_truthy(err:find(words, 1, true), err)
     end
     refused("--gpus is needed", "memory", config)
-    refused('expected "estimate", "memory" or "model"', "size", config)
+    refused('expected "estimate", "export", "memory" or "model"', "size", config)
     refused("llm estimate: --gpus is needed", "estimate", config)
     refused("--figure requires --report", "estimate", config, "--gpus", "8xA100", "--figure",
       "time")

@@ -92,10 +92,15 @@ local function commands(files)
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     ["llm model"] = { words(("llm model %s --json"):format(files.config)) },
     ["llm memory"] = { words(("llm memory %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
-      :format(files.config)) },
+      :format(files.config)),
+      words(("llm memory --launch %s --gpus 8xA100 --stages 2 --json"):format(files.launch)) },
     ["llm estimate"] = { words(("llm estimate %s --gpus 8xA100 --tp 2 --pp 2 --stages 1,1 --json")
       :format(files.config)),
-      words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)) },
+      words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)),
+      words(("llm estimate --launch %s --gpus 8xA100 --stages 2 --json"):format(files.launch)) },
+    ["llm export"] = { words(("llm export --launch %s --gpus 8xA100 --format fsdp --json")
+      :format(files.launch)), words(("llm export --launch %s --gpus 8xA100 --format fsdp --json "
+      .. "--output %s"):format(files.launch, files.exported)) },
     models = { words "models --json" },
     placers = { words "placers --json", words "placers m-sct --json" },
     ["models NAME"] = { words "models vgg16 --json" },
@@ -157,6 +162,10 @@ describe("JSON documents", function()
       "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
     files.config = shell.file(".json", '{"model_type":"llama","hidden_size":64,"vocab_size":100,'
       .. '"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":128,"sliding_window":8}')
+    files.launch = shell.file(".txt", "--bf16 --num-layers 2 --hidden-size 64 --vocab-size 100\n"
+      .. "--num-attention-heads 4 --swiglu --use-megatron-fsdp --recompute-modules mlp\n"
+      .. "--data-parallel-sharding-strategy optim_grads_params\n")
+    files.exported = shell.path ".json"
     files.agent, files.graph = shell.path ".agent", shell.path ".json"
     assert(berth.graph { ops = { { seconds = 1, params = 1e9 }, { seconds = 1 } },
       collectives = { { kind = "allreduce", bytes = 8, members = { 1, 2 } } } }:save(files.graph))

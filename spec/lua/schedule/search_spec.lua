@@ -72,7 +72,7 @@ describe("berth.schedule.search", function()
     assert.error_matches(function() schedule.search { stages = 2, microbatches = 2, call = 1 } end,
       "unknown option 'call'")
     assert.error_matches(function()
-      schedule.search { stages = 2, microbatches = 2, calls = 0 }
+      schedule.search { stages = 2, microbatches = 2, calls = -1 }
     end, "calls")
   end)
 end)

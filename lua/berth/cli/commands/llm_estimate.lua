@@ -1,4 +1,5 @@
 --- berth llm estimate: how long a training step takes, whether it fits, and how sure that is.
+local base = require "berth.base.options"
 local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.llm_inputs"
@@ -8,12 +9,21 @@ local schema = require "berth.base.schema"
 local typed = require "berth.cli.typed"
 require "berth.llm.page" -- declares its options
 
+-- Options of berth.llm.estimate under their own names; --launch is a file.
+local KEYS = {}
+for _, o in ipairs(base.described "llm.estimate") do
+  if o.key ~= "launch" then KEYS[#KEYS + 1] = o.key end
+end
+KEYS = table.concat(KEYS, " ")
+
 local command = {
-  name = "llm estimate", use = "llm estimate CONFIG --gpus CLUSTER [options]", least = 2, most = 2,
+  name = "llm estimate", use = "llm estimate [CONFIG] --gpus CLUSTER [options]",
+  least = 1, most = 2,
   text = "How long a step of training takes, where the time goes, whether it fits, and how sure "
     .. "that is.",
   notes = inputs.notes,
-  options = options.join(inputs.options, inputs.overlaps, options.of("llm.estimate"), {
+  options = options.join(inputs.options, inputs.overlaps, options.of("llm.estimate", KEYS), {
+    options.changed("llm.estimate", "launch", { name = "launch-time" }),
     { name = "measured", kind = "seconds", value = "TIME",
       text = "a measured step: says which term most likely explains the difference" },
     options.output("trace", "writes a timeline of the step that opens in Perfetto", "json"),
@@ -44,7 +54,7 @@ local function explained(x)
     { "causes", causes } }
 end
 
-local function write_json(write, e, x, gpus)
+local function write_json(write, e, x, gpus, found)
   local kernels = {}
   for i, k in ipairs(e.kernels) do
     kernels[i] = json.object(json.fields(k, "gpu arithmetic constants fitted source"))
@@ -53,16 +63,16 @@ local function write_json(write, e, x, gpus)
     { "form", e.options.form or "events" } }
   local parts = { { "time_s", by_key(e.time, berth.llm.time_kinds) }, { "kernels", kernels },
     { "factors", by_key(e.factors, berth.llm.factor_names) } }
-  write(json.encode(schema.document "llm estimate" (options.join(inputs.members(e.model, e.memory),
-    asked, json.fields(e, ANSWER), parts, json.fields(e, "rows error worst"),
-    { { "explained", x and explained(x) } }))))
+  write(json.encode(schema.document "llm estimate" (options.join(
+    inputs.members(e.model, e.memory, found), asked, json.fields(e, ANSWER), parts,
+    json.fields(e, "rows error worst"), { { "explained", x and explained(x) } }))))
 end
 
 -- ---- files and text -----------------------------------------------------------------------------
 
-local function save(e, given, words)
+local function save(e, given, plan, words)
   if not (given.trace or given.report) then return end
-  local result = fail.need(berth.llm.simulate(e.model, e.cluster, inputs.plan(given), e.options))
+  local result = fail.need(berth.llm.simulate(e.model, e.cluster, plan, e.options))
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.report then
     fail.need(berth.llm.report(given.report, e, { result = result, measured = given.measured,
@@ -71,10 +81,10 @@ local function save(e, given, words)
   end
 end
 
-local function print_text(write, e, x)
-  inputs.print_head(write, e.model, e.cluster, e.plan, true)
+local function print_text(write, e, x, found)
+  inputs.print_head(write, e.model, e.cluster, e.plan, found, true)
   inputs.print(write, tostring(e))
-  for _, note in ipairs(e.model.notes) do write("note: " .. note) end
+  inputs.print_notes(write, e.model, found)
   if x then inputs.print(write, "\n" .. tostring(x)) end
 end
 
@@ -83,12 +93,13 @@ function command.run(positional, given, write, _, words)
   for _, key in ipairs { "title", "figure" } do
     fail.refuse(given[key] and not given.report, "--%s requires --report", key)
   end
-  local m, c = inputs.read("llm estimate", positional, given)
-  local e = fail.need(berth.llm.estimate(m, c, inputs.plan(given),
-    inputs.given(given, "llm.estimate", nil, {})))
+  local m, c, plan, found = inputs.read("llm estimate", positional, given)
+  local e = fail.need(berth.llm.estimate(m, c, plan,
+    inputs.given(given, "llm.estimate", KEYS, { launch = given["launch-time"] })))
   local x = given.measured and berth.llm.explain(e, given.measured)
-  save(e, given, words)
-  if given.json then write_json(write, e, x, given.gpus) else print_text(write, e, x) end
+  save(e, given, plan, words)
+  if given.json then write_json(write, e, x, given.gpus, found)
+  else print_text(write, e, x, found) end
   return e.memory.fits and 0 or fail.INFEASIBLE
 end
 
