@@ -1,4 +1,4 @@
-/* What the rules of kinds share: attributes, values of inputs, axes, broadcasting, strided walks. */
+/* What the rules of kinds share: attributes, values of inputs, axes, broadcasting, walks. */
 #include "onnx_internal.h"
 
 static const onnx_attribute *find(const onnx_node *node, onnx_bytes name) {

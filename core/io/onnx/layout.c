@@ -593,3 +593,60 @@ bool berth_i_onnx_top_k(onnx_call *c) {
     berth_i_onnx_set(c->out[o], o ? ONNX_INT64 : x->dtype, x->rank, dim);
   return true;
 }
+
+bool berth_i_onnx_det(onnx_call *c) {
+  KNOWN(0);
+  if (c->in[0]->rank < 2) return berth_i_onnx_wrong(c, "%d dimensions", c->in[0]->rank);
+  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[0]->rank - 2, c->in[0]->dim);
+}
+
+/* X [n, c, ...], grid [n, ..., sizes]. */
+bool berth_i_onnx_grid_sample(onnx_call *c) {
+  int64_t dim[ONNX_RANK];
+  KNOWN(0);
+  KNOWN(1);
+  int rank = c->in[0]->rank;
+  if (rank < 3 || c->in[1]->rank != rank) return berth_i_onnx_wrong(c, "%d dimensions", rank);
+  for (int d = 0; d < rank; d++) dim[d] = d < 2 ? c->in[0]->dim[d] : c->in[1]->dim[d - 1];
+  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, rank, dim);
+}
+
+bool berth_i_onnx_cosine_window(onnx_call *c) {
+  const double *size = berth_i_onnx_input(c, 0);
+  if (!size || !(*size >= 0)) return false;
+  int64_t n = berth_i_onnx_whole(*size);
+  return berth_i_onnx_set(c->out[0], (int)berth_i_onnx_int(c, "output_datatype", ONNX_FLOAT), 1,
+                          &n);
+}
+
+/* Where the condition is known. */
+bool berth_i_onnx_compress(onnx_call *c) {
+  int axis = 0;
+  int64_t dim[ONNX_RANK], kept = 0;
+  KNOWN(0);
+  const double *keep = berth_i_onnx_input(c, 1);
+  const onnx_attribute *a = berth_i_onnx_attr(c, "axis");
+  if (!keep || (a && !berth_i_onnx_axis(c, a->i, c->in[0]->rank, &axis))) return false;
+  for (size_t k = 0; k < (size_t)berth_i_onnx_elements(c->in[1]); k++) kept += keep[k] != 0;
+  if (!a) return berth_i_onnx_set(c->out[0], c->in[0]->dtype, 1, &kept);
+  for (int d = 0; d < c->in[0]->rank; d++) dim[d] = d == axis ? kept : c->in[0]->dim[d];
+  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[0]->rank, dim);
+}
+
+/* A number for each index of ngram_indexes. */
+bool berth_i_onnx_tf_idf(onnx_call *c) {
+  int64_t dim[ONNX_RANK], most = -1;
+  KNOWN(0);
+  const onnx_attribute *a = berth_i_onnx_attr(c, "ngram_indexes");
+  int rank = c->in[0]->rank;
+  if (!a || rank < 1) return false;
+  for (size_t k = 0; k < a->ints.n; k++) most = a->ints.at[k] > most ? a->ints.at[k] : most;
+  for (int d = 0; d < rank; d++) dim[d] = c->in[0]->dim[d];
+  dim[rank - 1] = clamp(most, -1, (int64_t)1 << 48) + 1;
+  return berth_i_onnx_set(c->out[0], ONNX_FLOAT, rank, dim);
+}
+
+bool berth_i_onnx_scalar(onnx_call *c) {
+  bool number = berth_i_onnx_equal(c->node->kind, "SequenceLength");
+  return berth_i_onnx_set(c->out[0], number ? ONNX_INT64 : ONNX_BOOL, 0, NULL);
+}

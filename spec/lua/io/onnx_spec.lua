@@ -21,7 +21,7 @@ end
 -- A model of one node whose output shape is wanted; integers are given as initializers.
 local function shape_of(node, inputs, values, opset)
   local list = {}
-  for _, each in ipairs(values or {}) do list[#list + 1] = o.tensor(each[1], each[2], I64, each[3]) end
+  for i, each in ipairs(values or {}) do list[i] = o.tensor(each[1], each[2], I64, each[3]) end
   local infos = {}
   for _, each in ipairs(inputs) do infos[#infos + 1] = o.info(each[1], each[3] or F32, each[2]) end
   local _, facts = load(o.model { nodes = { node }, initializers = list, inputs = infos,
@@ -33,7 +33,8 @@ describe("ONNX models", function()
   it("have products, edges and parameters of their nodes", function()
     -- x [2, 3] w [3, 4] -> a [2, 4]; relu; a u^T [2, 5]
     local g, facts = load(o.model {
-      nodes = { o.node "MatMul x w -> a", o.node "Relu a -> r", o.node("Gemm r u -> y", { transB = 1 }) },
+      nodes = { o.node "MatMul x w -> a", o.node "Relu a -> r",
+        o.node("Gemm r u -> y", { transB = 1 }) },
       initializers = { o.tensor("w", { 3, 4 }, F32), o.tensor("u", { 5, 4 }, F32) },
       inputs = { o.info("x", F32, { 2, 3 }) }, outputs = { o.info("y", F32, { 2, 5 }) } })
     assert.same({ 3, 3, 2 }, { g.n_ops, g.n_tensors, g.n_edges })
@@ -61,7 +62,8 @@ describe("ONNX models", function()
     assert.same({ 2, 15 }, facts.outputs[1].shape)
     assert.equal(120, facts.flop) -- 4 for each of 30
     assert.matches('dimension batch of input x has no value: give bind', (refused(model)))
-    assert.matches("bind has c, but no dimension", (refused(model, { batch = 2, ["x:2"] = 5, c = 1 })))
+    assert.matches("bind has c, but no dimension",
+      (refused(model, { batch = 2, ["x:2"] = 5, c = 1 })))
     assert.equal("invalid", select(2, refused(model)))
   end)
 
@@ -74,11 +76,13 @@ describe("ONNX models", function()
         pads = { 1, 1, 1, 1 } }) },
       { "2x3x4x5", o.node("AveragePool x -> y", { kernel_shape = { 2, 2 }, strides = { 2, 2 },
         auto_pad = "SAME_UPPER" }) },
-      { "2x3x1x1", o.node "GlobalAveragePool x -> y" }, { "6x80", o.node("Flatten x -> y", { axis = 2 }) },
+      { "2x3x1x1", o.node "GlobalAveragePool x -> y" },
+      { "6x80", o.node("Flatten x -> y", { axis = 2 }) },
       { "2x1x8x10", o.node("ReduceMean x -> y", { axes = { 1 } }) },
       { "2x8x10", o.node("ReduceSum x a -> y", { keepdims = 0 }), { v("a", 1) } },
       { "2x3x6x10", o.node "Slice x s e a -> y", { v("s", 1), v("e", -1), v("a", 2) } },
-      { "2x3x3x10", o.node "Slice x s e a t -> y", { v("s", -1), v("e", 1), v("a", 2), v("t", -2) } },
+      { "2x3x3x10", o.node "Slice x s e a t -> y",
+        { v("s", -1), v("e", 1), v("a", 2), v("t", -2) } },
       { "2x3x10x14", o.node "Pad x p -> y", { v("p", 0, 0, 1, 2, 0, 0, 1, 2) } },
       { "1x2x3x8x10", o.node "Unsqueeze x a -> y", { v("a", 0) } },
       { "4x3x16x10", o.node "Tile x r -> y", { v("r", 2, 1, 2, 1) } },
@@ -123,7 +127,8 @@ describe("ONNX models", function()
       inputs = { o.info("i", I64, {}), o.info("c", 9, {}), o.info("v", F32, { 2 }) },
       outputs = { o.info "c2", o.info "v2", o.info "v2" } }
     local function branch(kind)
-      return { graph = o.graph { nodes = { o.node(kind .. " last -> b") }, outputs = { o.info "b" } } }
+      return { graph = o.graph { nodes = { o.node(kind .. " last -> b") },
+        outputs = { o.info "b" } } }
     end
     local model = o.model {
       nodes = { o.node("Loop n - x -> last scan", { body = { graph = body } }),
