@@ -177,7 +177,7 @@ describe("ONNX models", function()
       outputs = {}, initializers = { bad } })))
   end)
 
-  it("are read by commands, from gzip too", function()
+  it("are read by commands", function()
     local model = o.model { nodes = { o.node "MatMul x w -> y", o.node "Relu y -> z" },
       initializers = { o.tensor("w", { 64, 64 }, F32) }, inputs = { o.info("x", F32, { "n", 64 }) },
       outputs = { o.info "z" } }
