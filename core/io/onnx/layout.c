@@ -650,3 +650,24 @@ bool berth_i_onnx_scalar(onnx_call *c) {
   bool number = berth_i_onnx_equal(c->node->kind, "SequenceLength");
   return berth_i_onnx_set(c->out[0], number ? ONNX_INT64 : ONNX_BOOL, 0, NULL);
 }
+
+/* Real or complex in, complex out; 5 n log2 n FLOP for n numbers of the axis. */
+bool berth_i_onnx_dft(onnx_call *c) {
+  int axis;
+  int64_t dim[ONNX_RANK];
+  KNOWN(0);
+  const onnx_value *x = c->in[0];
+  const double *size = berth_i_onnx_input(c, 1), *given = berth_i_onnx_input(c, 2);
+  bool half = berth_i_onnx_int(c, "onesided", 0) != 0;
+  if (x->rank < 2 || (!size && c->n_in > 1 && c->in[1])) return false;
+  int64_t at = given ? berth_i_onnx_whole(*given) : berth_i_onnx_int(c, "axis", 1);
+  if (!berth_i_onnx_axis(c, at, x->rank, &axis)) return false;
+  for (int d = 0; d < x->rank; d++) dim[d] = x->dim[d];
+  dim[x->rank - 1] = 2;
+  dim[axis] = size ? clamp(berth_i_onnx_whole(*size), 0, (int64_t)1 << 48) : x->dim[axis];
+  double n = (double)dim[axis];
+  if (half) dim[axis] = dim[axis] / 2 + 1;
+  berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
+  if (n > 1) c->flop = 2.5 * berth_i_onnx_elements(c->out[0]) * log2(n);
+  return true;
+}

@@ -241,7 +241,7 @@ int64_t berth_i_onnx_whole(double x);
   X(identity) X(pad) X(resize) X(depth_to_space) X(one_hot) X(eye) X(reduce) X(arg) X(top_k) \
   X(matmul) X(gemm) X(conv) X(conv_transpose) X(einsum) X(recurrent) X(pool) X(global_pool) \
   X(random_shape) X(roi) X(loss) X(det) X(grid_sample) X(cosine_window) X(compress) X(tf_idf) \
-  X(scalar)
+  X(scalar) X(dft)
 #define ONNX_DECLARE(name) bool berth_i_onnx_##name(onnx_call *c);
 ONNX_INFERS(ONNX_DECLARE)
 

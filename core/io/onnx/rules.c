@@ -17,7 +17,7 @@ static const onnx_rule rules[] = {
   R(Compress, compress, 0, 0) R(Concat, concat, 0, 0) R(Constant, constant, 0, 0)
   R(ConstantOfShape, constant_of_shape, 0, 0) R(Conv, conv, 0, 0) R(ConvInteger, conv, 0, 0)
   R(ConvTranspose, conv_transpose, 0, 0) R(Cos, same, 4, 0) R(Cosh, same, 4, 0)
-  R(CumSum, same, 0, 0) R(DepthToSpace, depth_to_space, 0, 0)
+  R(CumSum, same, 0, 0) R(DFT, dft, 0, 0) R(DepthToSpace, depth_to_space, 0, 0)
   R(DequantizeLinear, dequantize, 2, 0) R(Det, det, 0, 1) R(Div, binary, 1, 0)
   R(Dropout, dropout, 0, 0)
   R(DynamicQuantizeLinear, dynamic_quantize, 4, 0) R(Einsum, einsum, 0, 0) R(Elu, same, 4, 0)
