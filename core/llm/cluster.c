@@ -183,7 +183,8 @@ static berth_status add_devices(berth_ctx *ctx, berth_llm_cluster *c, const bert
                         "devices", (int)MOST_GROUPS);
   berth_link in = { INFINITY, 0 }, out = { INFINITY, 0 };
   berth_status st = per > 1 ? berth_topology_path(t, i, i + 1, &in) : BERTH_OK;
-  if (st == BERTH_OK && per < count) st = berth_topology_path(t, i, i + per, &out);
+  int32_t other = i + per < berth_topology_devices(t) ? i + per : i - 1; /* of another machine */
+  if (st == BERTH_OK && other >= 0) st = berth_topology_path(t, i, other, &out);
   if (st != BERTH_OK) return st;
   const berth_data_sheet *s = berth_device_sheet(d.type);
   double rate = s ? either(s->bf16, s->fp16) : 0;

@@ -200,7 +200,8 @@ static double buffers_of(const berth_llm_plan *p, const berth_i_llm_held *stage,
   bool fsdp = berth_i_llm_is_fsdp(p), all = p->zero == 2 && fsdp;
   if (p->zero < 3 && !all) return 0;
   double layer = largest->dense + largest->experts, rest = outside->dense + outside->experts,
-         weights = stage->dense + stage->experts, reduced = SINGLE * layer;
+         weights = stage->dense + stage->experts,
+         reduced = SINGLE * (largest->trained + largest->trained_experts);
   if (p->zero == 3 && p->reshard == BERTH_LLM_ON)
     return HALF * (2 * layer + rest) + reduced;
   if (p->zero == 3 && p->pp > 1 && berth_i_llm_micro_batches(p) > 1)

@@ -68,8 +68,8 @@ const berth_option_table *berth_llm_plan_option_table(void) {
       .text = "model chunks of a stage" },
     { FIELD(schedule, CHOICE), .choices = schedules, .text = "order of the pipeline" },
     { FIELD(micro_batch, WHOLE), .low = 1, .high = MOST, .text = "sequences of a micro-batch" },
-    { FIELD(global_batch, WHOLE), .high = 1e9, .fallback = "dp x micro_batch x 4 pp",
-      .text = "sequences of a step" },
+    { FIELD(global_batch, WHOLE), .high = 1e9,
+      .fallback = "dp x micro_batch; x 4 pp with a pipeline", .text = "sequences of a step" },
     { FIELD(seq, WHOLE), .low = 1, .high = 1e9, .text = "tokens of a sequence" },
     { BERTH_I_OPTION_LIST(berth_llm_plan, stages, n_stages, WHOLES), .high = 1e6,
       .fallback = "even", .text = "layers of each chunk, in order of the pipeline" },
@@ -195,7 +195,8 @@ static berth_status check_model(berth_ctx *ctx, const berth_llm *m, const berth_
     if (st == BERTH_OK) st = divides(ctx, "expert_ffn", x->expert_ffn, "etp", p->etp);
     if (st == BERTH_OK) st = divides(ctx, "shared_ffn", x->shared_ffn, "tp", p->tp);
   }
-  bool experts = m->about.active < m->about.parameters;
+  bool experts = false;
+  for (int32_t k = 0; k < m->about.kinds; k++) experts = experts || m->kind[k].experts > 0;
   if (st == BERTH_OK && !experts && p->ep * p->etp > 1)
     REFUSE("ep %d and etp %d, but the model has no experts", (int)p->ep, (int)p->etp);
   return st;

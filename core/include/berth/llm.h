@@ -398,6 +398,8 @@ typedef struct berth_llm_calibration {
   int32_t rows;
   double before, error;        /* mean of |estimate / measurement - 1|: as shipped; calibrated */
   double left_out;             /* of each row by the factors of all others; NaN: one row */
+  double worst;                /* nine of ten estimates: below 2.06 left_out, and no less than the
+                                  framework's own / sqrt(rows); `error` of an estimate's options */
 } berth_llm_calibration;
 
 /**

@@ -62,7 +62,7 @@ void berth_i_refuse_export(berth_llm_exported *e, const char *format, ...) {
 void berth_i_put_head(berth_llm_exported *e, const char *title) {
   const berth_llm_gpus *g;
   int32_t n = berth_llm_cluster_groups(e->c, &g);
-  berth_i_put_text(e, "# %s, by berth %s: %.60s, %.9g parameters\n# GPUs:", title, berth_version(),
+  berth_i_put_text(e, "# %s, by berth %s: %.60s, %.0f parameters\n# GPUs:", title, berth_version(),
                    e->m->about.name, e->m->about.parameters);
   for (int32_t k = 0; k < n && k < 8; k++)
     berth_i_put_text(e, "%s %d x %.60s", k ? "," : "", (int)g[k].count, g[k].name);

@@ -165,6 +165,8 @@ static void put_kernels(const writer *w) {
     berth_i_put_note(w->e, "overlap_tp requires sequence_parallel in Megatron-Core: left out");
   else if (split || w->bridge)
     set_switch(w, "tp-comm-overlap", "comm_overlap.tp_comm_overlap", split);
+  if (p->pp > 1 && p->vp == 1 && p->overlap_p2p == BERTH_LLM_ON)
+    berth_i_put_note(w->e, "overlap_p2p requires several chunks (vp) in Megatron-Core: left out");
   if (p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)
     set_switch(w, "no-overlap-p2p-communication", NULL, true);
   if (w->bridge && p->vp > 1 && p->overlap_p2p != BERTH_LLM_ON)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 enum { MOST = 6, MOST_PARTS = 40 };
+#define NINE_OF_TEN 2.06 /* of normal errors nine of ten are below so many times their mean */
 
 berth_llm_calibrate_options berth_llm_calibrate_default(void) {
   return (berth_llm_calibrate_options){ .terms = BERTH_LLM_FOUR, .shrink = 0.1, .calls = 300 };
@@ -195,11 +196,11 @@ static berth_status check(int32_t n, const berth_llm_measured *rows, berth_llm_p
   berth_ctx *ctx = rows[0].model->pool.ctx;
   for (int32_t i = 0; i < n; i++) {
     if (!(rows[i].seconds > 0) || isinf(rows[i].seconds))
-      return berth_i_fail(ctx, BERTH_EINVAL, "row %d: seconds is %g, expected above 0", (int)i + 1,
+      return berth_i_fail(ctx, BERTH_EINVAL, "row %d: seconds is %g, expected above 0", (int)i,
                           rows[i].seconds);
     if (rows[i].plan.framework != rows[0].plan.framework)
-      return berth_i_fail(ctx, BERTH_EINVAL, "row %d is of another framework than row 1",
-                          (int)i + 1);
+      return berth_i_fail(ctx, BERTH_EINVAL, "row %d is of another framework than row 0",
+                          (int)i);
     plan[i] = rows[i].plan;
     berth_status st = berth_llm_plan_fill(rows[i].model, rows[i].cluster, &plan[i]);
     if (st != BERTH_OK) return st;
@@ -232,7 +233,13 @@ berth_status berth_llm_calibrate(int32_t n, const berth_llm_measured *rows,
     c.low = c.high = c.factors;
     if (n > 1) st = leave_out(&p, ctx, &c);
   }
-  if (st == BERTH_OK) *out = c;
+  if (st == BERTH_OK) {
+    /* rows that are few or alike say little of others: their errors are the framework's still */
+    berth_llm_provenance about;
+    berth_llm_factors_of(plan[0].framework, &about);
+    c.worst = fmax(NINE_OF_TEN * c.left_out, about.worst / sqrt(n));
+    *out = c;
+  }
   berth_i_pool_free(&pool);
   return st;
 }

@@ -156,7 +156,8 @@ static berth_status pipeline(const berth_i_llm_step *s, double *out) {
 
 /* ---- data parallelism and the optimiser ---- */
 
-/* Later stages begin later and end sooner by the ways of the first and the last micro-batch. */
+/* Later stages begin later and end sooner by the ways of the first and the last micro-batch; with
+ * zero-bubble schedules no sooner, since gradients of weights fill the ends. */
 berth_status berth_i_llm_closed(const berth_i_llm_step *s, double *out) {
   double head = 0, tail = 0, lead = 0, slack = 0;
   for (int32_t i = 0; i < s->p.pp; i++) {
@@ -171,7 +172,7 @@ berth_status berth_i_llm_closed(const berth_i_llm_step *s, double *out) {
     tail = fmax(tail, end - slack);
     sums x = stage_of(s, i);
     lead += x.f / s->p.vp;
-    slack += x.b / s->p.vp;
+    if (joined(&s->p)) slack += x.b / s->p.vp;
   }
   berth_status st = pipeline(s, out);
   if (st == BERTH_OK) *out += head + tail;

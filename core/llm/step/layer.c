@@ -33,6 +33,11 @@ static berth_status kernels_of(berth_ctx *ctx, const berth_llm_gpus *g, const ch
   return st;
 }
 
+/* BF16 and FP16 have one rate, but for GPUs that have no BF16: these train in FP16. */
+static const char *half_of(const berth_llm_gpus *g) {
+  return g->sheet && !(g->sheet->bf16 > 0) ? "fp16" : "bf16";
+}
+
 berth_status berth_i_llm_prices_of(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p,
                                    const berth_llm_gpus *g, const berth_llm_factors *f,
                                    berth_i_llm_prices *out) {
@@ -40,7 +45,7 @@ berth_status berth_i_llm_prices_of(berth_ctx *ctx, const berth_llm *m, const ber
   *out = (berth_i_llm_prices){ .m = m, .p = p, .f = f, .g = g, .tokens = berth_i_llm_tokens(p),
                                .sequence = p->sequence_parallel == BERTH_LLM_ON ? 1.0 / p->tp
                                                                                 : 1 };
-  berth_status st = kernels_of(ctx, g, "bf16", &out->wide);
+  berth_status st = kernels_of(ctx, g, half_of(g), &out->wide);
   out->narrow = out->wide;
   return st == BERTH_OK && fp8 ? kernels_of(ctx, g, "fp8", &out->narrow) : st;
 }

@@ -23,17 +23,13 @@ estimate.text = {
 --- Factors in the order in which they are shown.
 estimate.factors = { "products", "attention", "elementwise", "launch", "inside", "across" }
 
--- Nine of ten errors are below so many times their mean, if they are normal.
-local NINE_OF_TEN = 2.06
-
 --- Options of the core: those of `factors` among the others.
 function estimate.options(opts)
   if not opts or not opts.factors then return opts end
   local out = {}
   for key, x in pairs(opts) do out[key] = x end
   for _, key in ipairs(estimate.factors) do out[key] = out[key] or opts.factors[key] end
-  local mean = opts.factors.left_out or opts.factors.error
-  out.error = out.error or mean and NINE_OF_TEN * mean
+  out.error = out.error or opts.factors.worst
   out.factors = nil
   return out
 end
@@ -147,7 +143,9 @@ end
 local function kernels_of(cluster, plan)
   local out = {}
   for i, g in ipairs(cluster.groups) do
-    local k = core.device_sheet(g.name) and core.kernels(g.name, plan.dtype)
+    local sheet, dtype = core.device_sheet(g.name), plan.dtype
+    if sheet and dtype ~= "fp8" and not (sheet.bf16 and sheet.bf16 > 0) then dtype = "fp16" end
+    local k = sheet and core.kernels(g.name, dtype)
       or core.kernels("", plan.dtype, { flops = g.flops, memory_bandwidth = g.memory_bandwidth })
     out[i] = { gpu = k.gpu ~= "" and k.gpu or g.name, arithmetic = k.arithmetic,
       constants = k.constants, fitted = k.fitted, source = k.source }

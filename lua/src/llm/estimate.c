@@ -114,6 +114,7 @@ static int calibrate(lua_State *L) {
   bl_set_number(L, "before", c.before);
   bl_set_number(L, "error", c.error);
   bl_set_finite(L, "left_out", c.left_out);
+  bl_set_number(L, "worst", c.worst);
   push_factors(L, &c.low);
   lua_setfield(L, -2, "low");
   push_factors(L, &c.high);

@@ -145,7 +145,11 @@ local function estimated(file, opts)
   local rows, seconds, left = {}, {}, {}
   for _, row in ipairs(file.rows) do
     local s, why = nil, row.no_time
-    if row.measured then s, why = estimate(row, opts) end
+    if row.measured and row.measured > 0 and row.measured < math.huge then
+      s, why = estimate(row, opts)
+    elseif row.measured then
+      why = "a time that is not above 0"
+    end
     if s then
       rows[#rows + 1], seconds[row] = row, s
     else

@@ -84,6 +84,14 @@ describe("step times", function()
     assert.same({ 3, 2 }, { all[2].rows, #all[2].samples }) -- 64 sequences thrash
   end)
 
+  it("that are not above 0 are left out", function()
+    pretend()
+    local all = parts(VTRAIN .. vtrain("3.6", 1, 2000) .. vtrain("3.6", 1, 0)
+      .. vtrain("3.6", 1, -5), {})
+    assert.same({ 3, 1 }, { all[1].rows, #all[1].samples })
+    assert.equal(2, all[1].left["a time that is not above 0"])
+  end)
+
   it("are scaled by others of the same GPU, or of the same model and GPU", function()
     pretend()
     local text = VTRAIN .. vtrain("39.1", 1, 7000)

@@ -42,6 +42,12 @@ describe("a cluster", function()
       line(berth.topology.two_level(2, 8, { preset = "H100" })))
   end)
 
+  it("made from a topology has the network between unlike machines", function()
+    local c = assert(berth.llm.cluster(berth.llm.cluster("8xA100+8xH100"):topology()))
+    assert.same({ 200e9, 200e9 }, { c.groups[1].nic, c.groups[2].nic }) -- that of the slower one
+    assert.equal(math.huge, berth.llm.cluster(berth.llm.cluster("8xA100"):topology()).groups[1].nic)
+  end)
+
   it("joins by fast links what stands in one machine, or more where boards are made so", function()
     local function domain(what) return berth.llm.cluster(what).groups[1].domain end
     assert.same({ 8, 4, 2 }, { domain "16xH100", domain "2x4xH100", domain "4x2xA100" })

@@ -140,6 +140,12 @@ describe("an export to Megatron-LM", function()
     without({ layer_norms = 4 }, "layers with other than two norms")
   end)
 
+  it("notes an overlap that Megatron-Core has for several chunks alone", function()
+    local notes = export({ tp = 8, pp = 4, overlap_p2p = "on" }, "megatron").notes
+    assert.same({ "overlap_p2p requires several chunks (vp) in Megatron-Core: left out" }, notes)
+    assert.same({}, export({ tp = 8, pp = 4, vp = 2, overlap_p2p = "on" }, "megatron").notes)
+  end)
+
   try("is flags of their documented types", function()
     for i, opts in ipairs(plans) do
       local cluster = gpus[i] or "64xH100"

@@ -126,6 +126,10 @@ describe("memory of a stage", function()
     near(2 * (model.parameters + adapters), s.weights)
     near(4 * adapters, s.gradients)
     near(12 * adapters, s.optimizer)
+    local buffers = memory("8xA100", { zero = 3 })[1].buffers
+    s = memory("8xA100", { zero = 3, training = "lora", lora_rank = 2 })[1]
+    -- two of eight layers with their adapters; the gradient of a layer is theirs
+    near(buffers + 2 * 2 * adapters / 8 + 4 * (adapters / 8 - layer), s.buffers)
   end)
 
   it("has experts by ep, which data parallelism shards less", function()

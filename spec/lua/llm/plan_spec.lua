@@ -62,6 +62,8 @@ describe("a plan", function()
     refused({ tp = 2, pp = 2, ep = 16 }, "tp x cp x dp = 8 is no multiple of ep x etp = 16", moe)
     refused({ ep = 3 }, "tp x cp x dp = 16 is no multiple of ep x etp = 3", moe)
     refused({ ep = 2 }, "the model has no experts")
+    assert.equal(2, plan({ ep = 2 }, llm.model { layers = 8, hidden = 64, heads = 8, vocab = 100,
+      experts = 4, top = 4 }).ep) -- all of them active
     refused({ ep = 16 }, "experts 12 is no multiple of ep = 16",
       llm.model { layers = 8, hidden = 64, heads = 8, vocab = 100, experts = 12, top = 2 })
   end)
