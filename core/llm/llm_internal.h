@@ -72,6 +72,9 @@ double berth_i_llm_tokens(const berth_llm_plan *p);
 int32_t berth_i_llm_place(const berth_llm_plan *p, int32_t s, int32_t c);
 /** [places + 1] the first layer of each place; berth_i_free() frees it. NULL: no memory */
 int32_t *berth_i_llm_starts(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p);
+void berth_i_llm_starts_into(const berth_llm *m, const berth_llm_plan *p, int32_t *at);
+/** Whether the splits tp, ep, etp, pp and vp divide the model. */
+berth_status berth_i_llm_check_model(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p);
 
 /* Whether weights are sharded by FSDP: in FP32, with the optimiser. */
 static inline bool berth_i_llm_is_fsdp(const berth_llm_plan *p) {

@@ -111,7 +111,7 @@ const berth_option_table *berth_llm_plan_option_table(void) {
       .text = "memory of runtime, NCCL and allocator" },
     { .key = NULL }
   };
-  BERTH_I_OPTION_TABLE("llm.plan", rows, berth_llm_plan, set_defaults);
+  BERTH_I_OPTION_TABLE("llm.fill", rows, berth_llm_plan, set_defaults);
 }
 
 #define REFUSE(...) return berth_i_fail(ctx, BERTH_EINVAL, __VA_ARGS__)
@@ -179,7 +179,8 @@ static void fill_rest(berth_llm_plan *p) {
 
 /* ---- checks ---- */
 
-static berth_status check_model(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p) {
+berth_status berth_i_llm_check_model(berth_ctx *ctx, const berth_llm *m,
+                                     const berth_llm_plan *p) {
   berth_status st = BERTH_OK;
   const int64_t blocks = (int64_t)p->pp * p->vp;
   if (blocks > m->about.layers)
@@ -266,7 +267,8 @@ berth_status berth_llm_plan_fill(const berth_llm *m, const berth_llm_cluster *c,
   if (st == BERTH_OK) st = fill_gpus(ctx, berth_llm_cluster_size(c), &p);
   if (st != BERTH_OK) return st;
   fill_rest(&p);
-  if ((st = check_rest(ctx, c, &p)) != BERTH_OK || (st = check_model(ctx, m, &p)) != BERTH_OK
+  if ((st = check_rest(ctx, c, &p)) != BERTH_OK
+      || (st = berth_i_llm_check_model(ctx, m, &p)) != BERTH_OK
       || (st = check_batch(ctx, &p)) != BERTH_OK || (st = check_stages(ctx, m, &p)) != BERTH_OK)
     return st;
   *plan = p;

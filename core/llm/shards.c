@@ -84,10 +84,13 @@ double berth_i_llm_tokens(const berth_llm_plan *p) {
   return (double)p->micro_batch * (p->seq / p->cp);
 }
 
-int32_t *berth_i_llm_starts(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p) {
-  int32_t n = p->pp * p->vp, *at = berth_i_alloc(ctx, (size_t)n + 1, sizeof *at);
-  if (!at) return NULL;
+void berth_i_llm_starts_into(const berth_llm *m, const berth_llm_plan *p, int32_t *at) {
   at[0] = 0;
-  for (int32_t i = 0; i < n; i++) at[i + 1] = at[i] + layers_at(m, p, i);
+  for (int32_t i = 0; i < p->pp * p->vp; i++) at[i + 1] = at[i] + layers_at(m, p, i);
+}
+
+int32_t *berth_i_llm_starts(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p) {
+  int32_t *at = berth_i_alloc(ctx, (size_t)(p->pp * p->vp) + 1, sizeof *at);
+  if (at) berth_i_llm_starts_into(m, p, at);
   return at;
 }

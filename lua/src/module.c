@@ -28,7 +28,7 @@ static const bl_class *const classes[] = {
   &bl_deploy_class, &bl_tree_class,
   &bl_array_class, &bl_index_class, &bl_segments_class, &bl_tape_class, &bl_parameters_class,
   &bl_adam_class, &bl_schedule_problem_class, &bl_schedule_class, &bl_llm_class,
-  &bl_llm_cluster_class, &bl_llm_launch_class, NULL
+  &bl_llm_cluster_class, &bl_llm_search_class, &bl_llm_launch_class, NULL
 };
 
 #define FUNCTIONS(X)                                                                              \
@@ -40,7 +40,7 @@ static const bl_class *const classes[] = {
               X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead)    \
                   X(cluster) X(gang) X(elastic) X(ps) X(ps_run) X(ps_policy) X(pdors) X(decide) \
                       X(schedule) X(llm) X(llm_cluster) X(llm_plan) X(llm_estimate) \
-                          X(llm_launch) X(llm_export)
+                          X(llm_search) X(llm_launch) X(llm_export)
 #define DECLARE(name) extern const luaL_Reg bl_##name##_functions[];
 FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,
@@ -78,7 +78,8 @@ static const luaL_Reg *const functions[] = { FUNCTIONS(LIST) NULL };
   X("kernels:shape", shape) \
   X("fit_collective", fit) X("schedule.problem", schedule_problem) \
   X("schedule.search", schedule_search) X("llm.model", llm_model) X("llm.cluster", llm_cluster) \
-  X("llm.plan", llm_plan) X("llm.memory", llm_plan) X("llm_launch:plan", llm_plan) \
+  X("llm.fill", llm_plan) X("llm.search", llm_search) X("llm.memory", llm_plan) \
+  X("llm_launch:plan", llm_plan) \
   X("llm.estimate", llm_estimate) X("llm.graph", llm_estimate) \
   X("llm.calibrate", llm_calibrate)
 #define DECLARE_TABLES(function, name) extern const bl_table bl_##name##_tables[];

@@ -48,7 +48,7 @@ local function read(part)
   local out = {}
   for i, r in ipairs(rows.read(dir, part[1]).rows) do
     local wanted = r.measured and (not part.keep or part.keep(r)) and i % (part.every or 1) == 0
-    if wanted and pcall(berth.llm.plan, r.model, r.cluster, r.plan) then out[#out + 1] = r end
+    if wanted and pcall(berth.llm.fill, r.model, r.cluster, r.plan) then out[#out + 1] = r end
   end
   return out
 end

@@ -498,6 +498,90 @@ const char *berth_llm_exported_text(const berth_llm_exported *e, size_t *len);
 /** @return how many */
 int32_t berth_llm_exported_notes(const berth_llm_exported *e, const char *const **notes);
 
+/* ---- search ---- */
+
+typedef enum berth_llm_objective {
+  BERTH_LLM_FASTEST, /* least step: most tokens/s of a GPU, least cost of a token */
+  BERTH_LLM_SMALLEST /* least memory of the fullest GPU */
+} berth_llm_objective;
+
+/** The space: all combinations of these parts. A list has the values that are allowed; an empty
+ *  one, all: docs/plans.md. */
+typedef struct berth_llm_search_options {
+  const int32_t *tp, *cp, *pp, *dp, *ep, *etp, *vp;
+  int32_t n_tp, n_cp, n_pp, n_dp, n_ep, n_etp, n_vp;
+  const int32_t *micro_batch, *zero;
+  int32_t n_micro_batch, n_zero;
+  const int32_t *schedule;          /* of berth_llm_schedule */
+  const int32_t *recompute;         /* of berth_llm_recompute */
+  const int32_t *sequence_parallel; /* 0, 1 */
+  int32_t n_schedule, n_recompute, n_sequence_parallel;
+  int inside;                       /* 1: tp is at most what fast links join */
+  berth_llm_objective objective;
+  double time;                      /* s: most that a step may take; 0: no limit */
+  double fill;                      /* share of a GPU's memory that a plan may have; default 0.9 */
+  int32_t finalists;                /* plans that run on the event loop; default 16 */
+  int front;                        /* 1: also the front of step and memory */
+  int64_t calls;                    /* most plans that are valued; 0: no limit */
+  double seconds;                   /* by the context's clock; 0: no limit */
+  berth_llm_plan plan;              /* what is not searched; the parts above are ignored */
+  berth_llm_estimate_options estimate; /* factors */
+} berth_llm_search_options;
+berth_llm_search_options berth_llm_search_default(void);
+const berth_option_table *berth_llm_search_option_table(void);
+
+/** Which best a plan is. */
+enum {
+  BERTH_LLM_BEST = 1,          /* among the best of all */
+  BERTH_LLM_BEST_SPLIT = 2,    /* the best of its tp, cp, pp, ep, etp, which is among the best */
+  BERTH_LLM_BEST_NO_PP = 4,    /* the best with pp 1 */
+  BERTH_LLM_BEST_NO_TP = 8,    /* the best with tp 1 */
+  BERTH_LLM_BEST_ZERO_3 = 16,  /* the best with zero 3 and dp alone */
+  BERTH_LLM_ON_FRONT = 32      /* no plan has less memory and a shorter step (closed form) */
+};
+
+typedef struct berth_llm_found {
+  berth_llm_plan plan;  /* filled */
+  int32_t roles;        /* bits of the above */
+  double closed, step;  /* s, in closed form; on the event loop, NaN: not run */
+  double memory;        /* bytes of the fullest GPU */
+} berth_llm_found;
+
+/** All plans of the space are counted: it has refused + unfit + bounded + valued + failed. */
+typedef struct berth_llm_search_about {
+  int64_t refused;  /* combinations that do not divide, at the first rule that refuses them */
+  int64_t unfit;    /* do not fit the memory */
+  int64_t bounded;  /* cannot be among the best, or within `time`, by their lower bound */
+  int64_t valued;   /* in closed form */
+  int64_t failed;   /* the schedule does not serve their micro-batches */
+  int64_t left;     /* not reached: calls, seconds, interrupt */
+  double best;      /* of the objective over the space, in closed form, layers even: s or bytes;
+                       NaN: none fits */
+  double bound;     /* s: no plan of the space has a shorter step, whatever its memory */
+  int32_t n;        /* plans that were found */
+  int fits;         /* 0: none fits; then the one plan is that with least memory */
+} berth_llm_search_about;
+
+typedef struct berth_llm_search berth_llm_search; /* immutable */
+
+/**
+ * The best plans of a space.
+ *
+ * @param opts NULL: defaults, with the plan's defaults
+ * @return BERTH_OK; BERTH_EINVAL (options; no plan divides); BERTH_ENOMEM
+ *
+ * Exact by the closed form: plans are visited in order of a lower bound, and one is valued unless
+ * its bound or its memory excludes it. The finalists run on the event loop, with even and best
+ * split of layers. An interrupt keeps what was found.
+ */
+berth_status berth_llm_search_run(const berth_llm *m, const berth_llm_cluster *c,
+                                  const berth_llm_search_options *opts, berth_llm_search **out);
+void berth_llm_search_retain(berth_llm_search *s);
+void berth_llm_search_release(berth_llm_search *s); /* NULL is fine */
+const berth_llm_search_about *berth_llm_search_about_of(const berth_llm_search *s);
+/** [about.n] the best first; as long as s lives */
+const berth_llm_found *berth_llm_search_plans(const berth_llm_search *s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -49,8 +49,9 @@ static void override(double *x, double given) {
   if (given > 0) *x = given;
 }
 
-static berth_llm_factors factors_of(const berth_llm_plan *p, const berth_llm_estimate_options *o,
-                                    berth_llm_provenance *about) {
+berth_llm_factors berth_i_llm_factors_for(const berth_llm_plan *p,
+                                          const berth_llm_estimate_options *o,
+                                          berth_llm_provenance *about) {
   berth_llm_factors f = berth_llm_factors_of(p->framework, about);
   override(&f.products, o->factors.products);
   override(&f.attention, o->factors.attention);
@@ -171,7 +172,7 @@ static berth_status begin(const berth_llm *m, const berth_llm_cluster *c,
   if (st == BERTH_OK) st = berth_llm_plan_fill(m, c, &p);
   if (st != BERTH_OK) return st;
   *out = (berth_llm_estimate){ .step = 0 };
-  out->factors = factors_of(&p, &o, &out->about);
+  out->factors = berth_i_llm_factors_for(&p, &o, &out->about);
   return berth_i_llm_step_make(m, c, &p, &out->factors, s);
 }
 

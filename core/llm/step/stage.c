@@ -14,9 +14,8 @@ typedef struct group {
   berth_i_llm_passes embedding, head;
 } group;
 
-/* The group of the slowest GPU of a stage. */
-static const berth_llm_gpus *slowest(const berth_llm_cluster *c, const berth_llm_plan *p,
-                                     int32_t s) {
+const berth_llm_gpus *berth_i_llm_slowest(const berth_llm_cluster *c, const berth_llm_plan *p,
+                                          int32_t s) {
   const berth_llm_gpus *g, *out = NULL;
   int32_t n = berth_llm_cluster_groups(c, &g), per = berth_llm_cluster_size(c) / p->pp, at = 0;
   for (int32_t k = 0; k < n; at += g[k++].count)
@@ -172,7 +171,7 @@ static berth_status fill(berth_i_llm_step *s, const berth_llm_cluster *c,
   for (int32_t k = 0; k < s->m->about.kinds; k++)
     kinds[k] = berth_i_llm_held_by(p, &s->m->kind[k]);
   for (int32_t stage = 0; stage < p->pp; stage++) {
-    const berth_llm_gpus *gpus = slowest(c, p, stage);
+    const berth_llm_gpus *gpus = berth_i_llm_slowest(c, p, stage);
     berth_i_llm_held total = { 0, 0, 0, 0 };
     if (gpus != g.g) {
       g.g = gpus;

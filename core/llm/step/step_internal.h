@@ -14,6 +14,9 @@ typedef struct berth_i_llm_spent {
   double hidden;
 } berth_i_llm_spent;
 
+/** The group of the slowest GPU of a stage. */
+const berth_llm_gpus *berth_i_llm_slowest(const berth_llm_cluster *c, const berth_llm_plan *p,
+                                          int32_t stage);
 void berth_i_llm_spend(berth_i_llm_spent *a, const berth_i_llm_spent *b, double n);
 double berth_i_llm_sum(const berth_i_llm_spent *x);
 
@@ -40,6 +43,11 @@ typedef struct berth_i_llm_prices {
 #define BERTH_I_LLM_EXPOSED 0.35
 /** Transfers of tensor parallelism in pieces beside the products: the share that is not hidden. */
 #define BERTH_I_LLM_EXPOSED_TP 0.5
+
+/** The framework's factors, but those of the options.  @param about out */
+berth_llm_factors berth_i_llm_factors_for(const berth_llm_plan *p,
+                                          const berth_llm_estimate_options *o,
+                                          berth_llm_provenance *about);
 
 /** @return BERTH_OK, BERTH_EINVAL (no rate) */
 berth_status berth_i_llm_prices_of(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p,

@@ -10,11 +10,12 @@ local options = require "berth.cli.options"
 
 local inputs = {}
 
--- Options of berth.llm.plan under their own names; --batch is global_batch.
+-- Options of berth.llm.fill under their own names; --batch is global_batch.
 local KEYS = "tp cp pp dp ep etp vp schedule micro_batch seq stages embedding_as_layer "
   .. "sequence_parallel zero reshard recompute recompute_layers offload dropout fused_loss dtype "
   .. "optimizer gradients training lora_rank framework runtime"
 local CLUSTER = "per_machine memory link link_latency nics nic nic_latency oversubscription"
+inputs.cluster = CLUSTER
 local OVERLAPS = "overlap_grad overlap_gather overlap_tp overlap_p2p"
 
 inputs.notes = [[
@@ -28,12 +29,12 @@ each number means and how good it is. Exit code 1: it does not fit.]]
 
 inputs.options = options.join({
   { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
-  options.changed("llm.plan", "global_batch", { name = "batch" }), launch.option,
-}, options.of("llm.plan", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
+  options.changed("llm.fill", "global_batch", { name = "batch" }), launch.option,
+}, options.of("llm.fill", KEYS), options.prefixed("of the cluster: ", options.of("llm.cluster",
   CLUSTER)), { options.flag("no-flash", "attention stores its scores") })
 
 --- Those on which the time depends, but not the memory.
-inputs.overlaps = options.of("llm.plan", OVERLAPS)
+inputs.overlaps = options.of("llm.fill", OVERLAPS)
 
 --- The given options among `keys`, as the library has them.
 function inputs.given(given, name, keys, out)
@@ -41,9 +42,9 @@ function inputs.given(given, name, keys, out)
   return out
 end
 
--- Options of berth.llm.plan.
+-- Options of berth.llm.fill.
 local function plan_of(given)
-  local plan = inputs.given(given, "llm.plan", KEYS .. " " .. OVERLAPS,
+  local plan = inputs.given(given, "llm.fill", KEYS .. " " .. OVERLAPS,
     { global_batch = given.batch })
   if given["no-flash"] then plan.flash = false end
   return plan
@@ -108,15 +109,21 @@ local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients 
   .. "logits_bytes=logits buffers_bytes=buffers runtime_bytes=runtime total_bytes=total "
   .. "limit_bytes=limit"
 
+--- All options of a filled plan; stages that are even are null.
+function inputs.plan_object(p)
+  local out = {}
+  for _, o in ipairs(base.described "llm.fill") do
+    local key = o.key == "runtime" and "runtime_bytes" or o.key
+    if o.key == "stages" or p[o.key] ~= nil then out[#out + 1] = { key, p[o.key] } end
+  end
+  return json.object(out)
+end
+
 --- Members of a JSON document: model, plan, memory, launch file.
 function inputs.members(m, r, found)
-  local stages, plan = {}, {}
+  local stages = {}
   for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
-  for _, o in ipairs(base.described "llm.plan") do
-    local key = o.key == "runtime" and "runtime_bytes" or o.key
-    if r.plan[o.key] ~= nil then plan[#plan + 1] = { key, r.plan[o.key] } end
-  end
-  return base.join(model.members(m), { { "plan", json.object(plan) },
+  return base.join(model.members(m), { { "plan", inputs.plan_object(r.plan) },
     { "filled", r.plan.filled }, { "fits", r.fits }, { "worst_stage", r.worst },
     { "stages", stages } }, launch.members(found))
 end

@@ -19,7 +19,8 @@ end
 -- These declare options.
 for _, module in ipairs { "agents", "agents.gdp", "agents.pacml.train", "agents.placeto",
   "agents.tasks", "cluster.traces", "deploy.page", "deploy.plan_load", "exec.calibrate",
-  "experiment", "llm.launch", "llm.page", "nn", "pacml", "pacml.page", "pdors", "pdors.page",
+  "experiment", "llm.launch", "llm.page", "llm.search", "nn", "pacml", "pacml.page", "pdors",
+  "pdors.page",
   "place.compare", "place.gaps", "report.cluster", "report.draw", "schedule", "schedule.page",
   "schedule.picture", "topology.tag_clusters" } do
   require("berth." .. module)

@@ -11,11 +11,21 @@ understood. docs/llm.md lists the fields and shapes.]],
     [[c = berth.llm.cluster { gpu = "H100", gpus = 64, nic = "200 Gbit/s" }]] },
   { "llm_cluster:topology", "t = c:topology()",
     "The cluster as a topology: a switch in each machine, one between the machines." },
-  { "llm.plan", [[p = berth.llm.plan(model, "64xH100", { tp = 8, pp = 4 })]],
+  { "llm.plan", [[r = berth.llm.plan(model, "64xH100", { global_batch = 1024, seq = 8192 })]],
+    [[The fastest plan that fits, by search over all splits that the options leave open: r.best is
+its estimate, r.others slower splits with the reason of each, r.kinds the best of each kind, r.front
+step against memory, r.bound what no plan is faster than; nothing fits: r.fits is false, r.least has
+the least memory. Parts of a plan are fixed (tp = 8) or limited (tp = { 4, 8 }).]],
+    [[r = berth.llm.plan("config.json", "64xH100", { global_batch = 1024, tp = 8 })]] },
+  { "llm.changes", "list = berth.llm.changes(r)",
+    [[What to change next: the step of the best plan with twice the network or links, and of the
+best plan with twice the memory; each has text, step, change.]],
+    [[for _, x in ipairs(berth.llm.changes(r)) do print(x.text, x.change) end]] },
+  { "llm.fill", [[p = berth.llm.fill(model, "64xH100", { tp = 8, pp = 4 })]],
     [[A plan of training with all options, those not given filled by what a practitioner would
 choose; p.filled has their names. Raises with the numbers for what does not fit together. model and
 cluster may be objects, or what berth.llm.model and berth.llm.cluster take.]],
-    [[p = berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 })]] },
+    [[p = berth.llm.fill("config.json", "64xH100", { tp = 8, pp = 4 })]] },
   { "llm.memory", [[r = berth.llm.memory(model, "64xH100", { tp = 8, pp = 4 })]],
     [[Bytes of a GPU by pipeline stage: r[s] has layers, in_flight, weights, gradients, optimizer,
 activations, working, logits, buffers, runtime, total, limit; r.worst is a stage, r.fits whether all
@@ -54,7 +64,7 @@ torchtitan's TOML, DeepSpeed's JSON, accelerate's JSON for FSDP. nil, message wi
 value and reason. docs/launch.md says what is understood.]],
     [[plan = berth.llm.launch("train.sh"):plan({ tp = 4 }, 64)]] },
   { "llm_launch:plan", "plan, from = l:plan(opts, gpus, layers)",
-    [[Options of berth.llm.plan: those of opts, then what the file says, then what its framework
+    [[Options of berth.llm.fill: those of opts, then what the file says, then what its framework
 does without the setting; the rest is open. from[key] says where each that is not of opts comes
 from. gpus and layers are those of cluster and model, as far as the file does not have them. nil,
 message for settings that contradict one another.]] },

@@ -52,13 +52,15 @@ end
 
 local function seconds(x) return core.format(x, "seconds") end
 
--- "12,345": groups of three digits.
+--- "12,345": groups of three digits.
 local function grouped(x)
   local digits = core.sprintf("%.0f", x)
   local head = #digits % 3
   local text = digits:sub(head + 1):gsub("%d%d%d", ",%0")
   return head > 0 and digits:sub(1, head) .. text or text:sub(2)
 end
+
+estimate.grouped = grouped
 
 -- What is at least 0.05 % of the step, a line each.
 local function shares(e)

@@ -6,6 +6,7 @@ local estimate = require "berth.llm.estimate"
 local json = require "berth.base.json"
 local launch = require "berth.llm.launch"
 local options = require "berth.base.options"
+local search = require "berth.llm.search"
 local percent = require "berth.base.percent"
 
 local llm = {}
@@ -85,9 +86,9 @@ end
 
 -- The plan filled, with the keys that were not given, in order of the options.
 local function filled(m, c, opts)
-  local p = core.llm_plan(m, c, opts)
+  local p = core.llm_fill(m, c, opts)
   p.filled = {}
-  for _, o in ipairs(options.described "llm.plan") do
+  for _, o in ipairs(options.described "llm.fill") do
     if p[o.key] ~= nil and (opts or {})[o.key] == nil then p.filled[#p.filled + 1] = o.key end
   end
   return setmetatable(p, Plan)
@@ -102,12 +103,45 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @usage print(berth.llm.plan("config.json", "64xH100", { tp = 8, pp = 4 }))
-function llm.plan(model, cluster, opts)
+-- @usage print(berth.llm.fill("config.json", "64xH100", { tp = 8, pp = 4 }))
+function llm.fill(model, cluster, opts)
   local m, c, code = both_of(model, cluster)
   if not m then return nil, c, code end
   return filled(m, c, opts)
 end
+
+-- What the search takes from here. Its plans print like filled ones.
+local parts = { printed = function(plan) return setmetatable(plan, Plan) end,
+  estimate = function(...) return llm.estimate(...) end,
+  memory = function(...) return llm.memory(...) end }
+
+--- The best plan of training: searches all splits that `opts` leave open.
+-- @tparam llm|string|table model
+-- @tparam llm_cluster|string|table cluster
+-- @tparam table opts global_batch (required), seq and what else of a plan is not searched; of the
+--  parts that are searched (tp, cp, pp, dp, ep, etp, vp, micro_batch, zero, schedule, recompute,
+--  sequence_parallel) one value, or a list of those allowed; objective, time, fill, finalists,
+--  front, calls, seconds, price, factors
+-- @treturn[1] table best (of berth.llm.estimate), plans (array: plan, step, closed, memory, roles),
+--  others, kinds (no_pp, no_tp, zero_3; each with step, loss, reason), front, bound, gap, closed
+--  (least of the objective over the space in closed form, layers even), counts:
+--  total, refused, unfit, bounded, valued, failed, left; fits; least (of berth.llm.memory) where
+--  none fits
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+-- @usage print(berth.llm.plan("config.json", "64xH100", { global_batch = 1024, seq = 8192 }))
+function llm.plan(model, cluster, opts)
+  local m, c, code = both_of(model, cluster)
+  if not m then return nil, c, code end
+  return search.run(m, c, opts, parts)
+end
+
+--- What to change next: the best plan on other links, the best one with more memory.
+-- @tparam table answer of berth.llm.plan
+-- @treturn table array of text, step (s), change (of the step), plan
+-- @usage for _, x in ipairs(berth.llm.changes(r)) do print(x.text, x.change) end
+function llm.changes(answer) return search.changes(answer, parts) end
 
 -- ---- memory -------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ options.declare("llm.export", { { key = "format", type = "choice", default = "mu
 -- torchtitan's TOML; DeepSpeed's JSON; accelerate's JSON for FSDP.
 -- @tparam string path
 -- @tparam[opt] table opts format
--- @treturn[1] launch l:plan(opts, gpus, layers): options of berth.llm.plan, and a table that says
+-- @treturn[1] launch l:plan(opts, gpus, layers): options of berth.llm.fill, and a table that says
 --  where each that is not in opts comes from; l:model(); format, settings, notes, gpus, shapes,
 --  model_name, flavor, no_model
 -- @treturn[2] nil
@@ -62,7 +62,7 @@ local JOINED = { gpipe = true, ["1f1b"] = true, interleaved = true }
 
 -- PyTorch's CSV of the plan's pipeline.
 local function csv(m, c, plan)
-  local p = core.llm_plan(m, c, plan)
+  local p = core.llm_fill(m, c, plan)
   local s, message, code = schedule.make(GENERATORS[p.schedule] or p.schedule, { stages = p.pp,
     microbatches = p.global_batch / p.dp / p.micro_batch, chunks = p.vp,
     joined = JOINED[p.schedule] })

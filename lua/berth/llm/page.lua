@@ -140,7 +140,7 @@ end
 local function plan_texts(p)
   local is_filled, given, filled = {}, {}, {}
   for _, key in ipairs(p.filled) do is_filled[key] = true end
-  for _, o in ipairs(options.described "llm.plan") do
+  for _, o in ipairs(options.described "llm.fill") do
     if p[o.key] ~= nil then
       local list = is_filled[o.key] and filled or given
       list[#list + 1] = o.key .. " " .. value_text(o, p[o.key])

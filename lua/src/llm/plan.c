@@ -11,17 +11,21 @@ berth_status bl_read_llm_plan(lua_State *L, const bl_where *w, berth_llm_plan *p
   return berth_llm_plan_fill(m, c, p);
 }
 
-/* llm_plan(model, cluster, options): table of all options. */
-static int plan(lua_State *L) {
-  BL_WHERE(w, "berth.llm.plan");
+void bl_push_llm_plan(lua_State *L, const berth_llm_plan *p) {
+  bl_push_options(L, berth_llm_plan_option_table(), p);
+  if (!p->stages) return;
+  bl_push_counts(L, p->n_stages, p->stages);
+  lua_setfield(L, -2, "stages");
+}
+
+/* llm_fill(model, cluster, options): table of all options. */
+static int fill(lua_State *L) {
+  BL_WHERE(w, "berth.llm.fill");
   berth_llm_plan p;
   lua_settop(L, 3);
   berth_status st = bl_read_llm_plan(L, &w, &p);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
-  bl_push_options(L, berth_llm_plan_option_table(), &p);
-  if (!p.stages) return 1;
-  bl_push_counts(L, p.n_stages, p.stages);
-  lua_setfield(L, -2, "stages");
+  bl_push_llm_plan(L, &p);
   return 1;
 }
 
@@ -75,6 +79,6 @@ static int layer_memory(lua_State *L) {
 }
 
 const luaL_Reg bl_llm_plan_functions[] = {
-  { "llm_plan", plan }, { "llm_memory", memory }, { "llm_layer_memory", layer_memory },
+  { "llm_fill", fill }, { "llm_memory", memory }, { "llm_layer_memory", layer_memory },
   { NULL, NULL }
 };

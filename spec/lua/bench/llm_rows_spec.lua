@@ -35,7 +35,7 @@ describe("measured rows", function()
       assert.equal(file.total, #file.rows + sum(file.left))
       assert.is_nil(file.left["cells that are no numbers"])
       for _, row in ipairs(file.rows) do
-        local p = assert(berth.llm.plan(row.model, row.cluster, row.plan))
+        local p = assert(berth.llm.fill(row.model, row.cluster, row.plan))
         assert.equal(0, micro_batches(p) % 1)
         assert.equal(reader.name, row.file)
         assert.is_truthy(row.measured or row.no_time)
@@ -165,7 +165,7 @@ describe("a reader", function()
       .. "26.06,Pre-Training Performance,LLAMA3_8B,DGX-H100,8,FP8,128,1,8192,0,1,1,1,n/a,,,9,9\n"
       .. "26.06,Pre-Training Performance,LLAMA3_70B,DGX-GB200,64,FP8,128,2,8192,64,1,1,1,"
       .. "n/a,,,9,9\n")
-    local p = assert(berth.llm.plan(file.rows[1].model, file.rows[1].cluster, file.rows[1].plan))
+    local p = assert(berth.llm.fill(file.rows[1].model, file.rows[1].cluster, file.rows[1].plan))
     assert.same({ 2, 2, 3, 1 }, { p.stages[1], p.stages[35], p.stages[36], p.stages[40] })
     assert.same({ "full", 5 }, { file.rows[2].plan.recompute, file.rows[2].plan.recompute_layers })
     assert.equal(40, file.rows[3].group.offloaded_layers)

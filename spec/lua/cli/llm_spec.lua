@@ -153,6 +153,36 @@ describe("berth llm", function()
     assert.matches("\nkernel constants: borrowed: those of ", out)
   end)
 
+  it("searches plans: the best, why others are slower, what to change", function()
+    local exit, out = run("plan", config, "--gpus", "8xA100", "--batch", "16", "--seq", "128")
+    assert.equal(0, exit)
+    for _, words in ipairs { "\nplan: ", "\nstep: ", "\nspeed: ", "\nmemory: stage ",
+        "\nbubble: ", "\nbound: no plan of the space is faster than ", "\nfitted to: ",
+        "\nsearched: ", "\nslower splits, and why:\n", "\nwhat to change next:\n",
+        " within a machine in place of " } do
+      assert.is_truthy(out:find(words, 1, true), words)
+    end
+    local fixed, text = run("plan", config, "--gpus", "8xA100", "--batch", "16", "--seq", "128",
+      "--tp", "2,4", "--schedule", "1f1b,gpipe", "--price", "2", "--json")
+    local x = json.decode(text)
+    assert.equal(0, fixed)
+    assert.is_true(x.plan.tp == 2 or x.plan.tp == 4)
+    local p = x.plans
+    assert.equal(p.total, p.refused + p.unfit + p.bounded + p.valued + p.failed + p.left)
+    assert.is_true(x.step_s >= x.bound_s and #x.front > 0 and #x.changes > 0)
+    assert.is_true(x.cost_of_million_tokens > 0 and #x.others > 0 and x.others[1].reason ~= "")
+  end)
+
+  it("ends with 1 where no plan fits, with what is missing", function()
+    local exit, out = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--runtime", "15 GiB",
+      "--quick")
+    assert.equal(1, exit)
+    assert.matches("\nno plan fits: the least memory is ", out)
+    local _, text = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--runtime", "15 GiB",
+      "--quick", "--json")
+    assert.is_false(json.decode(text).fits)
+  end)
+
   it("refuses what does not fit together", function()
     local function refused(words, ...)
       local exit, _, err = run(...)
@@ -160,7 +190,10 @@ describe("berth llm", function()
       assert.is_truthy(err:find(words, 1, true), err)
     end
     refused("--gpus is needed", "memory", config)
-    refused('expected "estimate", "export", "memory" or "model"', "size", config)
+    refused('expected "plan", "estimate", "export", "memory" or "model"', "size", config)
+    refused("llm plan: --batch is needed", "plan", config, "--gpus", "8xA100")
+    refused("schedule: 'zb' is none of", "plan", config, "--gpus", "8xA100", "--batch", "8",
+      "--schedule", "1f1b,zb")
     refused("llm estimate: --gpus is needed", "estimate", config)
     refused("--figure requires --report", "estimate", config, "--gpus", "8xA100", "--figure",
       "time")

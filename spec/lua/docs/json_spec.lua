@@ -98,6 +98,10 @@ local function commands(files)
       :format(files.config)),
       words(("llm estimate %s --gpus 8xA100 --stages 2 --measured 1s --json"):format(files.config)),
       words(("llm estimate --launch %s --gpus 8xA100 --stages 2 --json"):format(files.launch)) },
+    ["llm plan"] = {
+      words(("llm plan %s --gpus 1xT4 --batch 8 --runtime 15GiB --json"):format(files.config)),
+      words(("llm plan %s --gpus 8xA100 --batch 8 --seq 64 --price 2 --json")
+        :format(files.config)) },
     ["llm export"] = { words(("llm export --launch %s --gpus 8xA100 --format fsdp --json")
       :format(files.launch)), words(("llm export --launch %s --gpus 8xA100 --format fsdp --json "
       .. "--output %s"):format(files.launch, files.exported)) },

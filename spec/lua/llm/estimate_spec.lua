@@ -253,7 +253,7 @@ describe("the step on the event loop", function()
         overlap_tp = one { "off", "on" }, ep = model == moe and one { 1, 2, 4 } or nil,
         training = one { "pretrain", "lora" } }
       local cluster = llm.cluster { gpu = one { "H100", "A100", "B200" }, gpus = one { 16, 32 } }
-      local fine, filled = pcall(llm.plan, model, cluster, plan)
+      local fine, filled = pcall(llm.fill, model, cluster, plan)
       if fine then
         plan.global_batch = filled.dp * plan.pp * one { 2, 3, 4 }
         f(model, cluster, plan)

@@ -149,7 +149,7 @@ describe("an export to Megatron-LM", function()
   try("is flags of their documented types", function()
     for i, opts in ipairs(plans) do
       local cluster = gpus[i] or "64xH100"
-      local p, x = llm.plan(dense, cluster, opts), said(export(opts, "megatron", dense, cluster),
+      local p, x = llm.fill(dense, cluster, opts), said(export(opts, "megatron", dense, cluster),
         "megatron")
       assert.same({ p.tp, p.pp, p.cp, p.micro_batch, p.global_batch, p.seq, 24 },
         { x["tensor-model-parallel-size"], x["pipeline-model-parallel-size"],
@@ -172,7 +172,7 @@ describe("an export to Megatron-LM", function()
   try("to Megatron-Bridge are overrides of their documented types", function()
     for i, opts in ipairs(plans) do
       local cluster = gpus[i] or "64xH100"
-      local p, x = llm.plan(dense, cluster, opts), said(export(opts, "bridge", dense, cluster),
+      local p, x = llm.fill(dense, cluster, opts), said(export(opts, "bridge", dense, cluster),
         "bridge")
       assert.same({ p.tp, p.pp, p.cp, p.micro_batch, p.global_batch, p.seq, p.zero > 0 },
         { x["model.tensor_model_parallel_size"], x["model.pipeline_model_parallel_size"],
@@ -219,7 +219,7 @@ describe("an export to torchtitan", function()
 
   try("is TOML of the documented types", function()
     for _, opts in ipairs(plans) do
-      local p, x = llm.plan(dense, "64xH100", opts), said(export(opts, "torchtitan"), "torchtitan")
+      local p, x = llm.fill(dense, "64xH100", opts), said(export(opts, "torchtitan"), "torchtitan")
       assert.same({ p.tp, p.cp, p.pp, p.dp, p.global_batch, p.seq, p.recompute },
         { x["parallelism.tensor_parallel_degree"], x["parallelism.context_parallel_degree"],
           x["parallelism.pipeline_parallel_degree"],
@@ -266,7 +266,7 @@ describe("an export to DeepSpeed", function()
 
   try("is JSON of the documented types", function()
     for _, opts in ipairs(plans) do
-      local p, x = llm.plan(dense, "64xH100", opts), said(export(opts, "deepspeed"), "deepspeed")
+      local p, x = llm.fill(dense, "64xH100", opts), said(export(opts, "deepspeed"), "deepspeed")
       assert.same({ p.zero, p.micro_batch, p.global_batch }, { x["zero_optimization.stage"],
         x["train_micro_batch_size_per_gpu"], x["train_batch_size"] })
       assert.equal(x["train_batch_size"], x["train_micro_batch_size_per_gpu"]
@@ -362,7 +362,7 @@ describe("an export", function()
   it("of the pipeline is PyTorch's CSV", function()
     for _, opts in ipairs { { pp = 4 }, { pp = 4, vp = 2 }, { pp = 4, schedule = "zb-v" },
         { pp = 4, schedule = "zb-h1" }, { pp = 4, schedule = "gpipe" } } do
-      local p = llm.plan(dense, "8xH100", opts)
+      local p = llm.fill(dense, "8xH100", opts)
       local checked = pipeline_csv.check(export(opts, "csv", dense, "8xH100").text, COSTS)
       assert.same({ 4, p.global_batch / p.dp / p.micro_batch },
         { checked.stages, checked.microbatches })
@@ -388,7 +388,7 @@ describe("an export", function()
     for _ = 1, 1500 do
       local format = pick("megatron", "torchtitan", "deepspeed", "fsdp")
       local m, opts = pick(dense, latent), random_plan(format)
-      local fine, p = pcall(llm.plan, m, "16xH100", opts)
+      local fine, p = pcall(llm.fill, m, "16xH100", opts)
       local e = fine and llm.export(m, "16xH100", opts, format)
       local usual = format == "megatron" and 0 or 1 -- what the files never have
       if fine and not e then counts.refused = counts.refused + 1
@@ -420,7 +420,7 @@ describe("an export", function()
 
   it("takes a filled plan, and names the formats", function()
     assert.equal(export({ tp = 2 }, "megatron").text,
-      export(llm.plan(dense, "64xH100", { tp = 2 }), "megatron").text)
+      export(llm.fill(dense, "64xH100", { tp = 2 }), "megatron").text)
     assert.error_matches(function() llm.export(dense, "64xH100", {}, "megatrom") end, "megatron", 1,
       true)
     local names = {}

@@ -6,7 +6,7 @@ local dense = llm.model { layers = 8, hidden = 64, heads = 8, kv_heads = 2, ffn 
 local moe = llm.model { layers = 8, hidden = 64, heads = 8, ffn = 256, vocab = 100, experts = 16,
   top = 2, expert_ffn = 32 }
 
-local function plan(opts, model, cluster) return llm.plan(model or dense, cluster or "16xA100", opts) end
+local function plan(opts, model, cluster) return llm.fill(model or dense, cluster or "16xA100", opts) end
 
 local function refused(opts, words, model, cluster)
   assert.error_matches(function() plan(opts, model, cluster) end, words, 1, true)

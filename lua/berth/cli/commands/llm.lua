@@ -9,16 +9,18 @@ local schema = require "berth.base.schema"
 local command = {
   name = "llm", use = "llm memory [CONFIG] --gpus CLUSTER [options]", least = 1, most = 2,
   text = "What training a language model needs on a GPU, by pipeline stage and kind.\n"
+    .. "berth llm plan --help: how to split the training over GPUs.\n"
     .. "berth llm estimate --help: how long a step takes.\n"
     .. "berth llm export --help: the file that launches a plan.\n"
     .. "berth llm model --help: what a model consists of.",
   notes = inputs.notes, options = options.join(inputs.options, { options.json }),
-  words = { "memory", "estimate", "export", "model" },
+  words = { "memory", "plan", "estimate", "export", "model" },
 }
 
 --- The command that these words ask for: each has options of its own.
 function command.choose(words)
   if words[1] == "estimate" then return require "berth.cli.commands.llm_estimate" end
+  if words[1] == "plan" then return require "berth.cli.llm.plan" end
   if words[1] == "export" then return require "berth.cli.llm.export" end
   if words[1] == "model" then return require "berth.cli.commands.llm_model" end
   return command
@@ -27,7 +29,8 @@ end
 --- @return exit code: 0, or 1 if a stage does not fit
 function command.run(positional, given, write)
   fail.refuse(positional[1] ~= "memory",
-    "llm: expected \"estimate\", \"export\", \"memory\" or \"model\", got %q", positional[1])
+    "llm: expected \"plan\", \"estimate\", \"export\", \"memory\" or \"model\", got %q",
+    positional[1])
   local m, c, plan, found = inputs.read("llm memory", positional, given)
   local r = fail.need(berth.llm.memory(m, c, plan))
   if given.json then

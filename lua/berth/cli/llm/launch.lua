@@ -54,7 +54,7 @@ end
 -- Options of the plan that the file sets, by whether a framework's default does.
 local function parts(found, plan, by_default)
   local out = {}
-  for _, o in ipairs(base.described "llm.plan") do
+  for _, o in ipairs(base.described "llm.fill") do
     local source = found.source[o.key]
     if source and (source:find "^default" ~= nil) == by_default then
       out[#out + 1] = ("%s %s"):format(o.key, text_of(plan[o.key]))
@@ -78,7 +78,7 @@ end
 function launch.members(found)
   if not found then return {} end
   local source = {}
-  for _, o in ipairs(base.described "llm.plan") do
+  for _, o in ipairs(base.described "llm.fill") do
     local from = found.source[o.key]
     if from then
       source[#source + 1] = json.object { { "option", o.key }, { "source", from } }

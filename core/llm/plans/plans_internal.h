@@ -1,0 +1,43 @@
+/* What the files of the plan search share. An *entry* is a plan of the space with a lower bound of
+ * its step; entries that have the same splits of a layer share its prices. */
+#ifndef BERTH_LLM_PLANS_INTERNAL_H
+#define BERTH_LLM_PLANS_INTERNAL_H
+
+#include "llm/step/step_internal.h"
+
+/** Splits that decide what a layer costs. */
+typedef struct berth_i_llm_cell {
+  int32_t tp, cp, ep, etp, micro_batch;
+  int sequence_parallel;
+} berth_i_llm_cell;
+
+typedef struct berth_i_llm_entry {
+  double bound;            /* s: no order of the schedule is faster */
+  int32_t cell, pp, vp;
+  uint8_t schedule, recompute, zero, layered; /* layered: embedding_as_layer */
+} berth_i_llm_entry;
+
+typedef struct berth_i_llm_space {
+  const berth_llm *m;
+  const berth_llm_cluster *c;
+  const berth_llm_search_options *o;
+  berth_llm_factors f;
+  berth_i_llm_cell *cell;
+  berth_i_llm_entry *entry;
+  size_t n_cells, cap_cells, n, cap;
+  int64_t refused;         /* combinations that do not divide, at the first rule that says so */
+  berth_i_pool pool;
+} berth_i_llm_space;
+
+/** All plans that divide, by bound; ties by cell, then by the order of the loops. */
+berth_status berth_i_llm_space_make(const berth_llm *m, const berth_llm_cluster *c,
+                                    const berth_llm_search_options *o, berth_i_llm_space *out);
+/** The entry as a plan, not filled. */
+berth_llm_plan berth_i_llm_entry_plan(const berth_i_llm_space *s, const berth_i_llm_entry *e);
+/** [pp vp] layers of each place so that the place with most work has least, by the prices of a
+ *  filled plan.  O(layers^2 places) */
+berth_status berth_i_llm_best_split(const berth_llm *m, const berth_llm_cluster *c,
+                                    const berth_llm_plan *p, const berth_llm_factors *f,
+                                    int32_t *out);
+
+#endif

@@ -1,0 +1,292 @@
+--- berth llm plan: how to split the training of a model over GPUs.
+local align = require "berth.base.align"
+local base = require "berth.base.options"
+local berth = require "berth"
+local core = require "berth.core"
+local estimate = require "berth.llm.estimate"
+local fail = require "berth.cli.fail"
+local inputs = require "berth.cli.llm_inputs"
+local json = require "berth.base.json_writer"
+local options = require "berth.cli.options"
+local percent = require "berth.base.percent"
+local schema = require "berth.base.schema"
+local search = require "berth.llm.search"
+require "berth.llm.launch" -- declares options of its export
+
+local PARTS = "tp cp pp dp ep etp vp micro_batch zero"
+local NAMED = "schedule recompute sequence_parallel"
+local LIMITS = "inside objective time price fill finalists calls seconds"
+local REST = "reshard recompute_layers offload dropout fused_loss dtype optimizer gradients "
+  .. "training lora_rank framework runtime overlap_grad overlap_gather overlap_tp overlap_p2p"
+
+-- Names with commas between them.
+local function named()
+  local out = {}
+  for i, o in ipairs(base.rows("llm.plan", NAMED)) do
+    out[i] = { name = o.key:gsub("_", "-"), kind = "string", value = "NAME,...",
+      text = o.text .. "; default " .. o.default }
+  end
+  return out
+end
+
+local command = {
+  name = "llm plan", use = "llm plan CONFIG --gpus CLUSTER --batch N [options]", least = 2,
+  most = 2,
+  text = "How to split the training of a model: the fastest plan that fits, by search over all "
+    .. "splits,\nwhy others are slower, and what to change next.",
+  notes = [[
+CONFIG is the config.json of a Hugging Face model, or its folder.
+CLUSTER is 64xH100, 2x8xA100-80GB (machines of 8) or 8xA100+8xH100; docs/devices.md names the GPUs.
+A part that is given is fixed (--tp 8) or limited (--tp 4,8); the others are searched. docs/plans.md
+names the space and says what each number means. Exit code 1: no plan fits.]],
+  options = options.join({
+    { name = "gpus", kind = "string", value = "CLUSTER", text = "the GPUs: 64xH100; needed" },
+    options.changed("llm.fill", "global_batch", { name = "batch",
+      text = "sequences of a step; needed" }),
+  }, options.of("llm.fill", "seq"), options.of("llm.plan", PARTS), named(),
+    options.of("llm.plan", LIMITS), options.of("llm.fill", REST),
+    options.prefixed("of the cluster: ", options.of("llm.cluster", inputs.cluster)),
+    { options.flag("no-flash", "attention stores its scores"),
+      options.flag("quick", "without the front of step and memory and what to change next"),
+      options.changed("llm.export", "format", { text = "with --output: what is written" }),
+      options.output("output", "writes the file that launches the plan"), options.json }),
+}
+
+local function request(given)
+  local opts = inputs.given(given, "llm.fill", "seq " .. REST, { global_batch = given.batch })
+  inputs.given(given, "llm.plan", PARTS .. " " .. LIMITS, opts)
+  for key in NAMED:gmatch "%S+" do
+    local text = given[(key:gsub("_", "-"))]
+    if text then
+      opts[key] = {}
+      for name in text:gmatch "[^,]+" do table.insert(opts[key], name) end
+    end
+  end
+  if given["no-flash"] then opts.flash = false end
+  opts.front = not given.quick
+  return opts
+end
+
+-- ---- text ---------------------------------------------------------------------------------------
+
+local function seconds(x) return core.format(x, "seconds") end
+local function bytes(x) return core.format(x, "bytes") end
+local function signed(x) return (x >= 0 and "+" or "") .. percent(x) end
+
+-- "tp 4, pp 2, dp 8; micro_batch 2, zero 1, recompute full, interleaved"
+local function short(p)
+  local parts = {}
+  for _, key in ipairs { "tp", "cp", "pp", "dp", "ep", "etp", "vp" } do
+    if p[key] > 1 then parts[#parts + 1] = ("%s %d"):format(key, p[key]) end
+  end
+  local split = #parts > 0 and table.concat(parts, ", ") or "one GPU"
+  return ("%s; micro %d, zero %d%s%s"):format(split, p.micro_batch, p.zero,
+    p.recompute ~= "none" and ", recompute " .. p.recompute or "",
+    p.schedule ~= "1f1b" and p.schedule ~= "interleaved" and ", " .. p.schedule or "")
+end
+
+local function shares(list)
+  table.sort(list, function(a, b)
+    if a[2] ~= b[2] then return a[2] > b[2] end
+    return a[1] < b[1]
+  end)
+  local out = {}
+  for _, x in ipairs(list) do
+    if x[2] >= x.least then out[#out + 1] = ("%s %s"):format(x[1], x.show(x[2])) end
+  end
+  return table.concat(out, ", ")
+end
+
+local function memory_text(e)
+  local m, parts = e.memory[e.memory.worst], {}
+  for i, kind in ipairs(berth.llm.memory_kinds) do
+    parts[i] = { kind, m[kind], least = 0.01 * m.total, show = bytes }
+  end
+  return tostring(e.memory):match "^[^\n]*" .. ": " .. shares(parts)
+end
+
+local function time_text(e)
+  local parts = {}
+  for i, kind in ipairs(estimate.communication) do
+    parts[i] = { estimate.text[kind], e.time[kind] / e.step, least = 0.001, show = percent }
+  end
+  local list = shares(parts)
+  return ("bubble: %s; exposed communication: %s%s"):format(percent(e.time.bubble / e.step),
+    percent(e.exposed / e.step), list ~= "" and ": " .. list or "")
+end
+
+local function plan_text(e)
+  local text = tostring(e.plan)
+  if e.plan.stages then
+    text = text .. "\nlayers of each chunk: " .. table.concat(e.plan.stages, " ")
+  elseif e.plan.embedding_as_layer then
+    text = text .. "; embedding and head count as layers"
+  end
+  return text
+end
+
+local function print_best(write, r)
+  local e = r.best
+  inputs.print(write, plan_text(e))
+  for line in tostring(e):gmatch "[^\n]+" do
+    if line:find "^step:" or line:find "^speed:" then inputs.print(write, line) end
+  end
+  inputs.print(write, memory_text(e))
+  inputs.print(write, time_text(e))
+  inputs.print(write, ("bound: no plan of the space is faster than %s, whatever its memory; this "
+    .. "one is %s above"):format(seconds(r.bound), percent(r.gap)))
+  if r.cost then
+    write(("cost: %s for a million tokens"):format(core.sprintf("%.3g", r.cost)))
+  end
+  inputs.print(write, estimate.rows_text(e))
+  inputs.print(write, search.counts_text(r))
+end
+
+local function print_rows(write, title, rows, left)
+  if #rows == 0 then return end
+  write("")
+  write(title)
+  for _, line in ipairs(align.lines(rows, left)) do inputs.print(write, "  " .. line) end
+end
+
+local KIND_TEXT = { { "no_pp", "no pipeline" }, { "no_tp", "no tensor parallelism" },
+  { "zero_3", "ZeRO 3 alone" } }
+
+local MOST_FRONT = 6
+
+-- At most so many points of the front, the ends among them.
+local function some(list)
+  if #list <= MOST_FRONT then return list end
+  local out = {}
+  for i = 1, MOST_FRONT do
+    out[i] = list[1 + math.floor((i - 1) * (#list - 1) / (MOST_FRONT - 1) + 0.5)]
+  end
+  return out
+end
+
+local function print_others(write, r)
+  local rows = {}
+  for i, x in ipairs(r.others) do
+    rows[i] = { short(x.plan), seconds(x.step), signed(x.loss) }
+  end
+  if #rows > 0 then
+    write("")
+    write("slower splits, and why:")
+    for i, line in ipairs(align.lines(rows, { true })) do
+      inputs.print(write, "  " .. line)
+      inputs.print(write, "    " .. r.others[i].reason)
+    end
+  end
+  rows = {}
+  local reasons = {}
+  for _, kind in ipairs(KIND_TEXT) do
+    local x = r.kinds[kind[1]]
+    if x and x.loss > 0 then
+      rows[#rows + 1] = { kind[2], short(x.plan), seconds(x.step), signed(x.loss) }
+      reasons[#rows] = x.reason
+    end
+  end
+  if #rows > 0 then
+    write("")
+    write("best of each kind:")
+    for i, line in ipairs(align.lines(rows, { true, true })) do
+      inputs.print(write, "  " .. line)
+      inputs.print(write, "    " .. reasons[i])
+    end
+  end
+end
+
+local function print_next(write, r, changes)
+  local rows = {}
+  for i, x in ipairs(some(r.front)) do
+    rows[i] = { bytes(x.memory), seconds(x.closed), short(x.plan) }
+  end
+  print_rows(write, "less memory costs time (closed form):", rows, { false, false, true })
+  rows = {}
+  for i, x in ipairs(changes) do rows[i] = { x.text, seconds(x.step), signed(x.change) } end
+  print_rows(write, "what to change next:", rows, { true })
+end
+
+local function print_text(write, r, changes)
+  inputs.print(write, tostring(r.model) .. "\ncluster: " .. tostring(r.cluster))
+  if r.best then
+    print_best(write, r)
+    print_others(write, r)
+    print_next(write, r, changes)
+  else
+    inputs.print(write, search.lack_text(r))
+    inputs.print(write, search.counts_text(r))
+  end
+  for _, note in ipairs(r.model.notes) do write("note: " .. note) end
+end
+
+-- ---- JSON ---------------------------------------------------------------------------------------
+
+local FOUND = "step_s=step closed_s=closed memory_bytes=memory loss reason"
+local POINT = "closed_s=closed memory_bytes=memory"
+local COUNTS = "total refused unfit bounded valued failed left"
+
+local function found_object(x, fields)
+  local members = json.fields(x, fields)
+  table.insert(members, 1, { "plan", inputs.plan_object(x.plan) })
+  return json.object(members)
+end
+
+local function objects(list, fields)
+  local out = {}
+  for i, x in ipairs(list) do out[i] = found_object(x, fields) end
+  return out
+end
+
+local ANSWER = "step_s=step low_s=low high_s=high tokens_per_s=tokens_per_second "
+  .. "tokens_per_s_of_gpu=tokens_per_gpu mfu hfu stage exposed_s=exposed hidden_s=hidden"
+
+local function write_json(write, r, changes, gpus)
+  local memory = r.best and r.best.memory or r.least
+  local members = options.join(inputs.members(r.model, memory), { { "cluster", gpus },
+    { "gpus", r.cluster.gpus } })
+  if r.best then
+    local times, kinds, next_list = {}, {}, {}
+    for i, kind in ipairs(berth.llm.time_kinds) do times[i] = { kind, r.best.time[kind] } end
+    for _, kind in ipairs(KIND_TEXT) do
+      if r.kinds[kind[1]] then
+        kinds[#kinds + 1] = { kind[1], found_object(r.kinds[kind[1]], FOUND) }
+      end
+    end
+    for i, x in ipairs(changes) do
+      next_list[i] = json.object(json.fields(x, "text step_s=step change"))
+    end
+    members = options.join(members, json.fields(r.best, ANSWER), {
+      { "time_s", json.object(times) }, { "bound_s", r.bound }, { "gap", r.gap },
+      { "cost_of_million_tokens", r.cost } }, json.fields(r.best, "rows error worst"), {
+      { "others", objects(r.others, FOUND) }, { "kinds", json.object(kinds) },
+      { "front", objects(r.front, POINT) }, { "changes", next_list } })
+  end
+  members[#members + 1] = { "plans", json.object(json.fields(r, COUNTS)) }
+  write(json.encode(schema.document "llm plan" (members)))
+end
+
+-- The file that launches the best plan, and its notes.
+local function export(write, r, given)
+  local e = fail.need(berth.llm.export(r.model, r.cluster, r.best.plan, given.format))
+  fail.need(e:save(given.output))
+  if given.json then return end
+  for _, note in ipairs(e.notes) do inputs.print(write, "note: " .. note) end
+  write("written: " .. given.output)
+end
+
+--- @return exit code: 0, or 1 if no plan fits
+function command.run(positional, given, write)
+  fail.refuse((given.output == nil) ~= (given.format == nil),
+    "llm plan: --format and --output require one another")
+  local m, c = inputs.read("llm plan", positional, given)
+  fail.refuse(not given.batch, "llm plan: --batch is needed: sequences of a step")
+  local r = fail.need(berth.llm.plan(m, c, request(given)))
+  local changes = r.best and not given.quick and berth.llm.changes(r) or {}
+  if given.json then write_json(write, r, changes, given.gpus)
+  else print_text(write, r, changes) end
+  if r.best and given.output then export(write, r, given) end
+  return r.fits and 0 or fail.INFEASIBLE
+end
+
+return command

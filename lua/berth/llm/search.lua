@@ -1,0 +1,327 @@
+--- The plan search: what is searched, the runner-ups with the reason why each is slower, and what
+-- to change next.
+local core = require "berth.core"
+local estimate = require "berth.llm.estimate"
+local options = require "berth.base.options"
+local percent = require "berth.base.percent"
+
+local FN = "berth.llm.plan"
+local search = {}
+
+-- ---- options ------------------------------------------------------------------------------------
+
+-- Parts of the space whose values are names, in the order of their numbers in C.
+local NAMES = {}
+for _, o in ipairs(options.rows("llm.fill", "schedule recompute")) do
+  NAMES[o.key] = {}
+  for i, choice in ipairs(o.choices) do NAMES[o.key][i] = choice.name end
+end
+NAMES.sequence_parallel = { "off", "on" }
+
+local OBJECTIVES = {
+  { name = "step", text = "Least step time: most tokens a second of a GPU on this cluster." },
+  { name = "memory", text = "Least memory of the fullest GPU." },
+  { name = "gpus", text = "Fewest GPUs of the cluster that reach `time`." },
+  { name = "cost", text = "Least GPU time of a token, on any part of the cluster." },
+}
+
+-- The core's rows, and those that only Lua has.
+local function rows()
+  local out = {}
+  for i, o in ipairs(core.options "llm.search") do
+    local row = options.merge(o, {})
+    if NAMES[o.key] then row.type, row.low, row.high = "names", nil, nil end
+    if o.key == "objective" then row.choices = OBJECTIVES end
+    out[i] = row
+  end
+  out[#out + 1] = { key = "price", type = "number", default = "none",
+    text = "of a GPU for an hour: the answer has the cost of a million tokens" }
+  return out
+end
+options.declare("llm.plan", rows())
+
+-- One value, or a list; of names their numbers.
+local function list_of(key, x)
+  local names, out = NAMES[key], {}
+  for i, item in ipairs(type(x) == "table" and x or { x }) do
+    out[i] = item
+    for k, name in ipairs(names or {}) do
+      if name == item then out[i] = k - 1 end
+    end
+    options.refuse(names and type(out[i]) ~= "number", "%s: %s: '%s' is none of: %s", FN, key,
+      tostring(item), names and table.concat(names, ", ") or "")
+  end
+  return out
+end
+
+-- The options apart: of the search, of the plan, of the estimate.
+local function apart(opts)
+  local searched, planned, given = {}, {}, { factors = true, price = true }
+  local known = options.by_key "llm.plan"
+  for key, x in pairs(opts) do
+    local o = known[key]
+    if o and (o.type == "numbers" or o.type == "names") then searched[key] = list_of(key, x)
+    elseif o and not given[key] then searched[key] = x
+    elseif not o and not given[key] then planned[key] = x
+    end
+  end
+  if searched.objective ~= "memory" then searched.objective = nil end
+  return searched, planned, estimate.options { factors = opts.factors }
+end
+
+local function check(opts)
+  local legal = options.join(options.keys "llm.plan", options.keys "llm.fill", { "factors" })
+  options.check(FN, opts, legal)
+  options.check_values(FN, "llm.plan", opts)
+  options.refuse(opts.objective == "gpus" and not opts.time, "%s: objective gpus requires time", FN)
+end
+
+-- ---- parts of a cluster -------------------------------------------------------------------------
+
+--- The cluster with changes of what its data sheet and options say; nil: of a topology, or unlike
+-- GPUs.
+function search.changed(cluster, changes)
+  local g = cluster.groups[1]
+  if #cluster.groups > 1 or not core.device_sheet(g.name) then return nil end
+  return core.llm_cluster_new(options.merge({ gpu = g.name, gpus = g.count, memory = g.memory,
+    per_machine = g.per_machine, link = g.link, link_latency = g.link_latency, nics = 1,
+    nic = g.nic, nic_latency = g.nic_latency }, changes))
+end
+
+-- Numbers of GPUs that divide those of a machine, then machines that divide all; the last is all.
+local function sizes(cluster)
+  local g, out = cluster.groups[1], {}
+  local per = math.min(g.per_machine, g.count)
+  for n = 1, per - 1 do
+    if per % n == 0 then out[#out + 1] = n end
+  end
+  local machines = math.floor(g.count / per)
+  for n = 1, machines do
+    if machines % n == 0 then out[#out + 1] = n * per end
+  end
+  return out
+end
+
+-- ---- reasons ------------------------------------------------------------------------------------
+
+local RANK = { none = 0, selective = 1, full = 2 }
+
+local function crosses(e, n)
+  local g = e.cluster.groups[1]
+  return n > math.max(g.domain, g.per_machine) and " crosses machines" or ""
+end
+
+local CAUSES = {
+  tp = function(e, p) return ("tp %d%s"):format(p.tp, crosses(e, p.tp)) end,
+  cp = function(e, p) return ("cp %d%s"):format(p.cp, crosses(e, p.tp * p.cp)) end,
+  ep = function(e, p) return ("ep %d%s"):format(p.ep, crosses(e, p.ep * p.etp)) end,
+  p2p = function(_, p) return ("pp %d, vp %d"):format(p.pp, p.vp) end,
+  dp = function(_, p) return ("dp %d, zero %d"):format(p.dp * p.cp, p.zero) end,
+  optimizer = function(_, p) return ("dp %d, zero %d"):format(p.dp * p.cp, p.zero) end,
+  bubble = function(_, p)
+    return ("pp %d with %d micro-batches"):format(p.pp, p.global_batch / p.dp / p.micro_batch)
+  end,
+  work = function(_, p, best)
+    if RANK[p.recompute] > RANK[best.recompute] then
+      return ("recompute %s computes again"):format(p.recompute)
+    end
+    if p.pp > best.pp then return ("pp %d: the fullest stage has more work"):format(p.pp) end
+    if p.tp == best.tp and p.cp == best.cp and p.micro_batch == best.micro_batch then
+      return "the fullest stage has more work"
+    end
+    return ("tp %d, cp %d, micro_batch %d: slower kernels"):format(p.tp, p.cp, p.micro_batch)
+  end,
+}
+local WORDS = { work = "computation", bubble = "bubble", optimizer = "optimiser" }
+local WORK = { "products", "attention", "elementwise", "launch" }
+local KINDS = { "tp", "cp", "ep", "p2p", "dp", "optimizer", "bubble" }
+
+local function work_of(e)
+  local sum = 0
+  for _, kind in ipairs(WORK) do sum = sum + e.time[kind] end
+  return sum
+end
+
+--- Why an estimated plan is slower than another one: the kind of time that grows most, in words.
+function search.reason(e, best)
+  local most, which = work_of(e) - work_of(best), "work"
+  for _, kind in ipairs(KINDS) do
+    local more = e.time[kind] - best.time[kind]
+    if more > most then most, which = more, kind end
+  end
+  if most <= 0 then return "as fast" end
+  local word = WORDS[which] or "exposed communication of " .. estimate.text[which]
+  return ("%s: +%s %s"):format(CAUSES[which](e, e.plan, best.plan), percent(most / best.step), word)
+end
+
+-- ---- the answer ---------------------------------------------------------------------------------
+
+local OTHERS = 5
+
+local function split_key(p)
+  return ("%d %d %d %d %d"):format(p.tp, p.cp, p.pp, p.ep, p.etp)
+end
+
+local function opts_of(plan)
+  local out = options.merge(plan, {})
+  out.filled = nil
+  return out
+end
+
+-- The estimate of a found plan beside it, and why it is slower than the best.
+local function explained(x, r, llm)
+  x.estimate = llm.estimate(r.model, r.cluster, opts_of(x.plan), r.factors)
+  x.loss = x.step / r.best.step - 1
+  x.reason = search.reason(x.estimate, r.best)
+  return x
+end
+
+-- The best plans of other splits, then the best of each kind.
+local function compare(r, llm)
+  local seen = { [split_key(r.plans[1].plan)] = true }
+  r.others, r.kinds, r.front = {}, {}, {}
+  for _, x in ipairs(r.plans) do
+    local key = split_key(x.plan)
+    if x.step and not seen[key] and #r.others < OTHERS and (x.roles.best or x.roles.split) then
+      seen[key] = true
+      r.others[#r.others + 1] = explained(x, r, llm)
+    end
+    if x.roles.front then r.front[#r.front + 1] = x end
+    for _, kind in ipairs { "no_pp", "no_tp", "zero_3" } do
+      if x.step and x.roles[kind] then r.kinds[kind] = explained(x, r, llm) end
+    end
+  end
+  table.sort(r.front, function(a, b) return a.closed < b.closed end)
+end
+
+local function total(r)
+  return r.refused + r.unfit + r.bounded + r.valued + r.failed + r.left
+end
+
+local Search = { __name = "berth.llm_search" }
+
+-- One search on one cluster.
+local function on(m, c, opts, llm)
+  local searched, planned, factors = apart(opts)
+  local r, message, code = core.llm_search(m, c, planned, searched, factors)
+  if not r then return nil, message, code end
+  r.model, r.cluster, r.options, r.factors, r.total = m, c, opts, factors, total(r)
+  for _, x in ipairs(r.plans) do llm.printed(x.plan) end
+  if #r.plans == 0 then return setmetatable(r, Search) end
+  local first = opts_of(r.plans[1].plan)
+  if not r.fits then
+    r.least = llm.memory(m, c, first)
+    return setmetatable(r, Search)
+  end
+  r.best = llm.estimate(m, c, first, factors)
+  r.plans[1].step = r.plans[1].step or r.best.step
+  r.gap = r.best.step / r.bound - 1
+  if opts.price then
+    r.cost = opts.price / 3600 * c.gpus / r.best.tokens_per_second * 1e6
+  end
+  compare(r, llm)
+  return setmetatable(r, Search)
+end
+
+-- GPU seconds of a token.
+local function effort(r) return r.cluster.gpus / r.best.tokens_per_second end
+
+-- Part by part of the cluster.
+local function over_sizes(m, c, opts, llm)
+  local best, last, why
+  for _, n in ipairs(sizes(c)) do
+    local part = n == c.gpus and c or search.changed(c, { gpus = n })
+    options.refuse(not part, "%s: objective %s requires GPUs of one kind with a data sheet", FN,
+      opts.objective)
+    local fine, r, message, code = pcall(on, m, part, opts, llm)
+    if fine and not r and code == "interrupt" then return nil, message, code end
+    if not fine then why = r end
+    if fine and r then
+      last = r
+      if r.fits and opts.objective == "gpus" and r.best.step <= opts.time then return r end
+      if r.fits and opts.objective == "cost" and (not best or effort(r) < effort(best)) then
+        best = r
+      end
+    end
+  end
+  if best then return best end
+  if not last then error(why, 0) end
+  return last
+end
+
+--- @see berth.llm.plan
+function search.run(m, c, opts, llm)
+  opts = opts or {}
+  check(opts)
+  if opts.objective == "gpus" or opts.objective == "cost" then
+    return over_sizes(m, c, opts, llm)
+  end
+  return on(m, c, opts, llm)
+end
+
+-- ---- what to change next ------------------------------------------------------------------------
+
+local function gbit(x) return core.sprintf("%.0f Gbit/s", 8e-9 * x) end
+
+--- The best plan with other links, and the best plan with more memory: array of text, step, change.
+function search.changes(r, llm)
+  local c, out = r.cluster, {}
+  local g = c.groups[1]
+  local function add(text, e)
+    if e then
+      out[#out + 1] = { text = text, step = e.step, change = e.step / r.best.step - 1,
+        plan = e.plan }
+    end
+  end
+  local function again(changes)
+    local other = search.changed(c, changes)
+    return other and llm.estimate(r.model, other, opts_of(r.plans[1].plan), r.factors)
+  end
+  if c.gpus > g.per_machine then
+    add(("%s of network a GPU in place of %s"):format(gbit(2 * g.nic / g.per_machine),
+      gbit(g.nic / g.per_machine)), again { nic = 2 * g.nic })
+  end
+  if c.gpus > 1 and g.link < math.huge then
+    add(("%s within a machine in place of %s"):format(core.format(2 * g.link, "bytes/s"),
+      core.format(g.link, "bytes/s")), again { link = 2 * g.link })
+  end
+  local more = search.changed(c, { memory = 2 * g.memory })
+  local s = more and search.run(r.model, more, options.merge(r.options,
+    { finalists = 4, front = false, objective = "step" }), llm)
+  add(("%s of memory a GPU in place of %s"):format(core.format(2 * g.memory, "bytes"),
+    core.format(g.memory, "bytes")), s and s.best)
+  return out
+end
+
+-- ---- text ---------------------------------------------------------------------------------------
+
+local function seconds(x) return core.format(x, "seconds") end
+
+--- "47,145 plans: 126 valued, ..."
+function search.counts_text(r)
+  local parts = {}
+  for _, pair in ipairs { { "valued", "valued" }, { "bounded", "excluded by a bound" },
+    { "unfit", "do not fit" }, { "refused", "do not divide" }, { "failed", "without schedule" },
+    { "left", "not reached" } } do
+    if r[pair[1]] > 0 then
+      parts[#parts + 1] = ("%s %s"):format(estimate.grouped(r[pair[1]]), pair[2])
+    end
+  end
+  return ("searched: %s plans: %s"):format(estimate.grouped(r.total), table.concat(parts, ", "))
+end
+
+--- What stops a model for which no plan fits.
+function search.lack_text(r)
+  local worst = r.least[r.least.worst]
+  return ("no plan fits: the least memory is %s of %s, and a plan may have %s of it\n%s"):format(
+    core.format(worst.total, "bytes"), core.format(worst.limit, "bytes"),
+    percent(r.options.fill or 0.9), tostring(r.least))
+end
+
+function Search.__tostring(r)
+  if not r.best then return search.lack_text(r) .. "\n" .. search.counts_text(r) end
+  return ("%s\nstep: %s; no plan is faster than %s\n%s"):format(tostring(r.best.plan),
+    seconds(r.best.step), seconds(r.bound), search.counts_text(r))
+end
+
+return search
