@@ -18,14 +18,18 @@ static inline berth_i_match berth_i_match_if(bool yes, berth_i_match match) {
   return yes ? match : BERTH_I_MATCH_NONE;
 }
 
-/** One format. Of JSON: with match_json and read_json; of other text: match_text and read_text. */
+/** One format. Of JSON: with match_json and read_json; of other text: match_text and read_text; not
+ *  text: match_bytes and read_bytes, which are called first, with a file that is mapped if it is
+ *  regular: bytes of it that are not read cost nothing, and text[len] may not be read. */
 typedef struct berth_i_format {
   berth_format about;
   berth_i_match (*match_json)(berth_i_value root); /* an object */
   berth_i_match (*match_text)(berth_i_lines first); /* at the first line that is no comment */
+  berth_i_match (*match_bytes)(const char *text, size_t len);
   /** Fill out->graph and other parts. On failure the caller releases what is there. */
   berth_status (*read_json)(const berth_i_source *src, const berth_i_json *doc, berth_bundle *out);
   berth_status (*read_text)(const berth_i_source *src, berth_bundle *out);
+  berth_status (*read_bytes)(const berth_i_source *src, berth_bundle *out);
   /** A graph, with a placement if device is not NULL.  @param device [ops], none negative */
   berth_status (*write)(berth_graph *g, const int32_t *device, berth_text *out);
 } berth_i_format;
@@ -33,7 +37,7 @@ typedef struct berth_i_format {
 /** Formats that are read, in the order of berth_formats(). Some are written, too. */
 #define BERTH_I_READERS(X) \
   X(berth) X(dnn) X(pipedream) X(doppler) X(stg) X(saga) X(wfcommons) X(wfformat) X(graphml) \
-  X(node_link)
+  X(node_link) X(onnx)
 
 /** Formats that are only written. */
 #define BERTH_I_WRITERS(X) X(dot) X(chrome)

@@ -44,6 +44,10 @@ berth_status berth_i_read_berth_placement(const berth_i_json *doc, berth_i_value
  *          BERTH_EINTERRUPT */
 berth_status berth_i_read_file(berth_ctx *ctx, const char *path, size_t most, char **out,
                                size_t *len, size_t *size);
+/** A regular file that is not empty, for reading; false: it is another, or cannot be mapped. While
+ *  it is mapped it must not become shorter. */
+bool berth_i_map_file(const char *path, const char **text, size_t *len);
+void berth_i_unmap_file(const char *text, size_t len);
 /** For messages: the path, or "standard input". */
 const char *berth_i_input_name(const char *path);
 /** Does the name of a file end in ".gz"? */

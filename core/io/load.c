@@ -8,6 +8,7 @@ void berth_bundle_release(berth_bundle *b) {
   berth_graph_release(b->graph);
   berth_topology_release(b->topology);
   berth_placement_release(b->placement);
+  berth_text_release(&b->facts);
   memset(b, 0, sizeof *b);
 }
 
@@ -123,7 +124,9 @@ static berth_status check_read(const berth_i_source *src, const berth_i_format *
   const berth_option_table *table = berth_load_option_table();
   berth_status st = BERTH_OK;
   for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++) {
-    if (berth_i_option_is_default(table, o, &src->opts)) continue;
+    bool given = strcmp(o->key, "bind") == 0 ? src->opts.n_bind > 0
+                 : !berth_i_option_is_default(table, o, &src->opts);
+    if (!given) continue;
     st = berth_format_check(src->ctx, format->about.choice.name, o->key);
   }
   return st;
@@ -175,10 +178,34 @@ static bool looks_like_json(const berth_i_source *src) {
   return (*p == '{' || *p == '[') && (p[1] || p + 1 >= src->text + src->len);
 }
 
+/* The format of what is no text: the given one, or by the contents; NULL: it is text. */
+static const berth_i_format *binary_format(const char *text, size_t len,
+                                           const berth_load_options *opts) {
+  for (const berth_i_format *const *f = berth_i_formats; *f; f++) {
+    if (!(*f)->match_bytes) continue;
+    bool given = opts->format && strcmp(opts->format, (*f)->about.choice.name) == 0;
+    if (given || (!opts->format && (*f)->match_bytes(text, len) != BERTH_I_MATCH_NONE)) return *f;
+  }
+  return NULL;
+}
+
+static berth_status read_binary(const berth_i_source *src, const berth_i_format *format,
+                                berth_bundle *out) {
+  berth_bundle found = { 0 };
+  berth_status st = check_read(src, format);
+  if (st == BERTH_OK) st = format->read_bytes(src, &found);
+  found.format = format->about.choice.name;
+  if (st == BERTH_OK) *out = found;
+  else berth_bundle_release(&found);
+  return st;
+}
+
 /* The byte order mark of UTF-8 is dropped; with it alone a file is empty. */
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
+  const berth_i_format *binary = binary_format(src->text, src->len, &src->opts);
   berth_bundle found = { 0 };
+  if (binary) return read_binary(src, binary, out);
   if (src->len >= 3 && memcmp(src->text, "\xef\xbb\xbf", 3) == 0) {
     src->text += 3;
     src->len -= 3;
@@ -192,6 +219,16 @@ static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   return st;
 }
 
+static berth_status check_bind(berth_ctx *ctx, const berth_load_options *o) {
+  for (int32_t k = 0; k < o->n_bind; k++) {
+    double x = o->bind[k].value;
+    if (!(x >= 0 && x <= (double)((int64_t)1 << 48) && x == floor(x)))
+      return berth_i_fail(ctx, BERTH_EINVAL, "option bind: %s is %g (a whole number from 0 to "
+                          "2^48)", o->bind[k].name, x);
+  }
+  return BERTH_OK;
+}
+
 /* Formats that are only written are no choice here. */
 static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
   const berth_i_format *format = o->format ? berth_i_format_find(o->format) : NULL;
@@ -201,7 +238,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
     return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s",
                         o->format, list);
   }
-  return berth_options_check(ctx, berth_load_option_table(), o);
+  berth_status st = berth_options_check(ctx, berth_load_option_table(), o);
+  return st == BERTH_OK ? check_bind(ctx, o) : st;
 }
 
 /* text is `size` bytes from the context and is released here; what was unpacked takes its place. */
@@ -225,14 +263,30 @@ static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, si
   return st;
 }
 
+/* Regular files that are no text, as they are; gzip and others are read and unpacked. */
+static berth_status load_mapped(berth_ctx *ctx, const char *path, const berth_load_options *opts,
+                                berth_bundle *out, bool *done) {
+  berth_i_source src = { .ctx = ctx, .name = path, .opts = *opts };
+  berth_status st = BERTH_OK;
+  if (!berth_i_map_file(path, &src.text, &src.len)) return BERTH_OK;
+  const berth_i_format *format = berth_i_is_gzip(src.text, src.len) ? NULL
+                                 : binary_format(src.text, src.len, opts);
+  *done = format != NULL;
+  if (format) st = read_binary(&src, format, out);
+  berth_i_unmap_file(src.text, src.len);
+  return st;
+}
+
 berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
                         berth_bundle *out) {
   if (!ctx) return BERTH_EINVAL;
   char *text = NULL;
   size_t len = 0, size = 0;
   berth_load_options o = opts ? *opts : berth_load_default();
+  bool done = false;
   berth_status st;
   if ((st = check_options(ctx, &o)) != BERTH_OK) return st;
+  if ((st = load_mapped(ctx, path, &o, out, &done)) != BERTH_OK || done) return st;
   st = berth_i_read_file(ctx, path, berth_i_most_bytes(o.most_bytes), &text, &len, &size);
   if (st != BERTH_OK) return st;
   return parse_owned(ctx, berth_i_input_name(path), text, len, size, &o, out);

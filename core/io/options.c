@@ -36,6 +36,8 @@ const berth_option_table *berth_load_option_table(void) {
     { FIELD(file_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .above = 1,
       .text = "rate at which transfer seconds become bytes, or of the links between machines" },
     { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
+    { FIELD(bind, OTHER), .takes = "table",
+      .text = "sizes of the dimensions that have names, such as batch = 8" },
     { FIELD(most_bytes, QUANTITY), .unit = BERTH_BYTES, .low = 1,
       .text = "a file that is larger, unpacked if it is gzip, is refused" },
     { .key = NULL }

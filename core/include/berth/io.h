@@ -55,6 +55,11 @@ enum {
   BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT,
                              activations 0, params 1 */
 };
+/** A number for a name of the file. */
+typedef struct berth_binding {
+  const char *name;
+  double value;           /* whole, 0 to 2^48 */
+} berth_binding;
 typedef struct berth_load_options {
   const char *format;     /* name of a format that is read; NULL: by the contents */
   /* Of what follows a format refuses what it does not read, unless it is as berth_load_default
@@ -64,11 +69,22 @@ typedef struct berth_load_options {
   double file_bandwidth;  /* bytes/s; dnn-partitioning: transfer times become bytes at this rate,
                              which links get; wfformat: of the machines' links; default 16e9 */
   int cpus;               /* dnn-partitioning: 1: the topology also has the CPUs; default 0 */
+  const berth_binding *bind; /* [n_bind] onnx: sizes of dimensions that have names, values of inputs
+                             of one element; NULL (default): none */
+  int32_t n_bind;
   double most_bytes;      /* of any format: a file that is larger, unpacked if it is gzip, is
-                             refused; default 1e9 */
+                             refused; default 1e9. Files of ONNX are mapped, and may be larger */
 } berth_load_options;
 berth_load_options berth_load_default(void);
 const berth_option_table *berth_load_option_table(void);
+
+/** Growing text in the context's allocator. Start from zero: berth_text t = {0}. */
+typedef struct berth_text {
+  berth_ctx *ctx;
+  char *data; /* zero-terminated; NULL while empty */
+  size_t len, size;
+} berth_text;
+void berth_text_release(berth_text *t);
 
 /** What a file held: each NULL if it did not. Release each. */
 typedef struct berth_bundle {
@@ -77,6 +93,7 @@ typedef struct berth_bundle {
   berth_placement *placement;
   const char *format; /* name of the format, static */
   char note[200];     /* what the file holds and was passed over, a sentence; "": nothing */
+  berth_text facts;   /* what the reader counted, a JSON object; empty: nothing. docs/onnx.md */
 } berth_bundle;
 void berth_bundle_release(berth_bundle *b);
 
@@ -90,14 +107,6 @@ berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_optio
 /** The same from memory.  @param name of the file, for messages */
 berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
                          const berth_load_options *opts, berth_bundle *out);
-
-/** Growing text in the context's allocator. Start from zero: berth_text t = {0}. */
-typedef struct berth_text {
-  berth_ctx *ctx;
-  char *data; /* zero-terminated; NULL while empty */
-  size_t len, size;
-} berth_text;
-void berth_text_release(berth_text *t);
 
 /** A whole file as it is, unpacked if it is gzip.
  *  @param path as of berth_load  @param most_bytes as in berth_load_options; 0: its default

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,22 @@ berth_status berth_i_read_file(berth_ctx *ctx, const char *path, size_t most, ch
   *size = cap;
   return BERTH_OK;
 }
+
+bool berth_i_map_file(const char *path, const char **text, size_t *len) {
+  struct stat about;
+  int fd = is_standard(path) ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return false;
+  bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+  void *at = regular ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                     : MAP_FAILED;
+  close(fd);
+  if (at == MAP_FAILED) return false;
+  *text = at;
+  *len = (size_t)about.st_size;
+  return true;
+}
+
+void berth_i_unmap_file(const char *text, size_t len) { munmap((void *)text, len); }
 
 /* What `text` holds, unpacked if need be; it is replaced then. */
 static berth_status unpack(berth_ctx *ctx, const char *path, size_t most, char **text,

@@ -99,7 +99,22 @@ function options.count(name, text)
 end
 
 --- How graph files are read.
-options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus most_bytes")
+options.loading = options.of("load",
+  "format forward_only mirror file_bandwidth cpus bind most_bytes")
+for _, option in ipairs(options.loading) do
+  if option.name == "bind" then option.kind, option.value = "string", "NAME=N,..." end
+end
+
+-- "batch=8,seq=512" as a table.
+local function bindings(text)
+  local out = {}
+  for word in (text .. ","):gmatch "([^,]*)," do
+    local name, value = word:match "^(.+)=(%d+)$"
+    fail.refuse(not name, "--bind: %q is not NAME=N, as in --bind batch=8,seq=512", word)
+    out[name] = tonumber(value)
+  end
+  return out
+end
 
 --- One option of a function, with some fields as the command has them.
 -- @tparam string name of the function
@@ -164,7 +179,9 @@ end
 
 --- Options of berth.load.
 function options.for_loading(given)
-  return pick(given, options.loading, {})
+  local out = pick(given, options.loading, {})
+  if out.bind then out.bind = bindings(out.bind) end
+  return out
 end
 
 --- Options of berth.cost.

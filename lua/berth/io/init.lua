@@ -1,18 +1,23 @@
 --- Files and texts: a graph with what belongs to it, or one part of it.
 local core = require "berth.core"
 local formats = require "berth.io.formats"
+local json = require "berth.base.json"
 local options = require "berth.base.options"
 
 local load = {}
 
 local nouns = { "graph", "topology", "placement" }
 
--- The part of a call first; or why it is missing. What was passed over goes to the option `notes`.
+-- The part of a call first; or why it is missing. What was passed over goes to the option `notes`,
+-- what was counted to `facts`.
 local function wanted(which, name, opts, ...)
   local parts = { ... }
   if type(parts[2]) == "string" then return ... end -- nil, message, code
   local note, notes = parts[5], type(opts) == "table" and opts.notes
   if note and notes then notes[#notes + 1] = name .. ": " .. note end
+  if parts[6] and type(opts) == "table" and opts.facts then
+    for key, value in pairs(json.decode(parts[6], name)) do opts.facts[key] = value end
+  end
   if parts[which] ~= nil then
     if which == 1 then return parts[1], parts[2], parts[3] end
     return parts[which]
@@ -30,8 +35,10 @@ local function wanted(which, name, opts, ...)
 end
 
 local function check(opts, fn)
-  local notes = type(opts) == "table" and opts.notes
-  if notes then options.expect(notes, "table", "%s: notes", fn) end
+  for _, key in ipairs { "notes", "facts" } do
+    local given = type(opts) == "table" and opts[key]
+    if given then options.expect(given, "table", "%s: %s", fn, key) end
+  end
 end
 
 local function loader(which, fn)

@@ -220,9 +220,32 @@ int bl_execution_trace(lua_State *L) {
 
 BL_OWN_OPTIONS(name_option, BL_OTHER("name", "string", "text", "stands for the file in messages"))
 BL_OPTIONS(notes, BL_OTHER("notes", "table", "none",
-  "an array that gets a sentence about what the file holds and was passed over"))
+  "an array that gets a sentence about what the file holds and was passed over"),
+  BL_OTHER("facts", "table", "none", "a table that gets what was counted in a file of ONNX"))
 const bl_table bl_load_tables[] = { berth_load_option_table, notes_options, NULL };
 const bl_table bl_parse_tables[] = { berth_load_option_table, name_option, notes_options, NULL };
+
+/* [-0, +n] { batch = 8 }: names and numbers, in scratch; the names stay in the table. In the order
+ * of Lua's table, which no answer depends on. */
+static void bind_option(lua_State *L, int t, const bl_where *w, berth_load_options *o) {
+  int32_t n = 0;
+  if (!t) return;
+  lua_getfield(L, t, "bind");
+  if (lua_isnil(L, -1)) return;
+  int at = lua_gettop(L);
+  if (!lua_istable(L, at)) bl_wrong(L, w, "bind", "expected a table, got %s", bl_kind(L, at));
+  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) n++;
+  berth_binding *bind = bl_scratch(L, (size_t)n + 1, sizeof *bind);
+  n = 0;
+  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING)
+      bl_wrong(L, w, "bind", "its keys are names, got %s", bl_kind(L, -2));
+    bind[n].name = bl_to_string(L, -2, w, "bind");
+    bind[n++].value = bl_to_whole(L, -1, w, "bind", 0, 281474976710656.0);
+  }
+  o->bind = bind;
+  o->n_bind = n;
+}
 
 static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
                                        const bl_table *tables) {
@@ -233,6 +256,7 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   bl_read_options(L, t, w, table, &o);
   int k;
   if (bl_get_choice(L, t, w, "format", formats, &k)) o.format = formats[k]->name;
+  bind_option(L, t, w, &o);
   return o;
 }
 
@@ -243,9 +267,9 @@ static void drop_unless(lua_State *L, bool held, int i) {
   lua_replace(L, i);
 }
 
-/* [-0, +5] graph, topology, placement, format, note; nil for what the file does not hold. All three
- * boxes are made before the first object moves: from then on nothing raises with an object in two
- * places. */
+/* [-0, +6] graph, topology, placement, format, note, facts as JSON; nil for what the file does not
+ * hold. All three boxes are made before the first object moves: from then on nothing raises with an
+ * object in two places. */
 static int push_bundle(lua_State *L, berth_bundle *b) {
   int bundle = lua_gettop(L);
   berth_graph **g = bl_new_graph(L);
@@ -263,8 +287,11 @@ static int push_bundle(lua_State *L, berth_bundle *b) {
   lua_pushstring(L, b->format ? b->format : "");
   if (b->note[0]) lua_pushstring(L, b->note);
   else lua_pushnil(L);
+  if (b->facts.data) lua_pushlstring(L, b->facts.data, b->facts.len);
+  else lua_pushnil(L);
+  berth_text_release(&b->facts);
   bl_track(L);
-  return 5;
+  return 6;
 }
 
 /* [-0, +1] Owns what was read until graph, topology and placement have boxes. */
@@ -298,7 +325,8 @@ static berth_status check_read(lua_State *L, int t, const berth_bundle *b) {
   return st;
 }
 
-/* load(path, options, fn): graph, topology, placement, format, note; nil, message, code */
+/* load(path, options, fn): graph, topology, placement, format, note, facts; nil, message,
+ * code */
 static int load(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
   const char *path = path_arg(L, 1, w.fn);

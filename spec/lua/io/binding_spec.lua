@@ -157,8 +157,8 @@ describe("files", function()
   it("know their options", function()
     raises("berth.load: unknown option 'fmt' (legal: format, forward_only", berth.load, "x",
       { fmt = 1 })
-    raises("format: 'onnx' is none of: berth", berth.load, "x",
-      { format = "onnx" })
+    raises("format: 'onnz' is none of: 11 names; did you mean 'onnx'?", berth.load, "x",
+      { format = "onnz" })
     raises("berth.load: path: expected a file name, got nil", berth.load)
     raises("berth.parse: text: expected a string, got table", berth.parse, {})
     raises("graph:save: path: expected a file name", function() toy():save() end)

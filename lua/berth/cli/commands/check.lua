@@ -136,6 +136,14 @@ local function other(path, text)
   return nil
 end
 
+-- What berth.load counts in a file of ONNX; its unit.
+local MODEL = {
+  { "opset", "" }, { "nodes", "" }, { "uses", "" }, { "pairs", "" }, { "ops", "" },
+  { "op_pairs", "" }, { "initializers", "" }, { "initializer_elements", "" },
+  { "initializer_bytes", "bytes" }, { "parameters", "" }, { "matrix_flop", "flop" },
+  { "flop", "flop" }, { "activation_bytes", "bytes" }, { "unknown_outputs", "" },
+}
+
 -- ---- the command --------------------------------------------------------------------------------
 
 local parts = {
@@ -169,6 +177,21 @@ local function may_be_trace(text)
   return not text:find "^%s*[{%[<]" and not text:find "^%s*%l*%s*%l*graph[^\n]*{"
 end
 
+-- What was counted in a file of ONNX, as a part.
+local function model_part(counted)
+  local out, texts, objects = {}, {}, {}
+  for _, row in ipairs(MODEL) do out[#out + 1] = { row[1], counted[row[1]], row[2] } end
+  for i, each in ipairs(counted.outputs) do
+    local sizes = {}
+    for k, size in ipairs(each.shape or {}) do sizes[k] = ("%.0f"):format(size) end
+    local shape = each.shape and (#sizes > 0 and table.concat(sizes, "x") or "scalar") or "?"
+    texts[i] = each.name .. " " .. shape
+    objects[i] = json.object { { "name", each.name }, { "dtype", each.dtype },
+      { "shape", each.shape } }
+  end
+  return { what = "model", facts = out, outputs = objects, texts = texts }
+end
+
 -- All that can be said of an argument: format, parts, notes.
 local function read(spec, given)
   if given.columns then return fail.need(read_trace(spec, given)) end
@@ -177,14 +200,18 @@ local function read(spec, given)
     return "model", described(graph), { graph.note }
   end
   if sources.is_generator(spec) then return "generator", described(nil, sources.topology(spec)) end
-  local text = fail.need(core.read(spec))
+  local mapped = given.format == "onnx" or spec:find "%.onnx$" -- may be larger than what is read
+  local text = mapped and "" or fail.need(core.read(spec))
   local what, facts, remarks = other(spec, text)
   if what then return what, { { what = what, facts = facts } }, remarks end
-  local graph, topology, placement, format, note = core.load(spec, options.for_loading(given),
-    "berth.load")
+  local graph, topology, placement, format, note, counted = core.load(spec,
+    options.for_loading(given), "berth.load")
   if graph ~= nil or type(topology) ~= "string" then
-    return format, described(graph, topology, placement), { note, graph and graph.note }
+    local list = described(graph, topology, placement)
+    if counted then list[#list + 1] = model_part(from_json.decode(counted, spec)) end
+    return format, list, { note, graph and graph.note }
   end
+  fail.refuse(mapped, "%s", topology)
   fail.refuse(not may_be_trace(text), "%s", topology)
   local found, list, more = read_trace(spec, given)
   if found then return found, list, more end
@@ -203,8 +230,10 @@ local SUFFIX = { bytes = "_bytes", seconds = "_s" }
 local function part_object(part)
   local members = { { "what", part.what }, { "name", part.name } }
   for _, fact in ipairs(part.facts) do
-    members[#members + 1] = { fact[1] .. (SUFFIX[fact[3]] or ""), fact[2] }
+    local suffix = fact[1]:find "_bytes$" and "" or SUFFIX[fact[3]] or ""
+    members[#members + 1] = { fact[1] .. suffix, fact[2] }
   end
+  if part.outputs then members[#members + 1] = { "outputs", part.outputs } end
   return json.object(members)
 end
 
@@ -218,6 +247,7 @@ local function print_text(write, spec, format, list)
       end
     end
     write(part.what .. (part.name and part.name ~= "" and (" %q"):format(part.name) or ""))
+    for _, text in ipairs(part.texts or {}) do rows[#rows + 1] = { "  output", text } end
     for _, line in ipairs(align.lines(rows, { true, true })) do write(line) end
   end
 end

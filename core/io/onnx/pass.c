@@ -1,0 +1,524 @@
+/* The pass over nodes. A call of a function, and an If or a Loop whose way is known, is one op: its
+ * body is visited with the values of its inputs, and what the body costs is added up.
+ *
+ * What has constant inputs alone is constant; a tensor that only views or converts a weight stands
+ * for that weight, so that tied weights count once. */
+#include "onnx_internal.h"
+
+typedef struct walker {
+  onnx_model *m;
+  onnx_op *op;            /* that is being added up; NULL: nodes are ops of their own */
+  int32_t id;             /* its number */
+  int32_t mark;           /* of the node of the model that is visited */
+  const onnx_node *caller; /* call of the function around */
+  int depth;
+} walker;
+
+static bool visit(walker *w, onnx_scope *s, onnx_bytes data);
+
+/* ---- inputs of an op ---- */
+
+static int32_t root(onnx_model *m, int32_t op) {
+  while (m->op[op].group != op) op = m->op[op].group;
+  return op;
+}
+
+enum { SHARED = 4096 }; /* elements of weights that readers share in place of a copy each */
+
+/* Bytes of a weight belong to the first op that reads it; products and look-ups that share it are
+ * placed together. Others get a copy each, such as masks and scalars. */
+static void read_weight(walker *w, onnx_value *v, bool ties) {
+  onnx_weight *x = v->weight;
+  onnx_model *m = w->m;
+  if (x->elements <= SHARED || !ties) {
+    w->op->params += x->bytes;
+    return;
+  }
+  if (x->reader == BERTH_NONE) {
+    x->reader = w->id;
+    w->op->params += x->bytes;
+    return;
+  }
+  if (x->reader == w->id) return;
+  int32_t a = root(m, x->reader), b = w->op->group == w->id ? a : root(m, w->op->group);
+  m->op[a > b ? a : b].group = w->op->group = a > b ? b : a;
+}
+
+/* An input of the op: an edge, or a weight; each once. */
+static bool note_input(walker *w, onnx_value *v, bool ties) {
+  onnx_model *m = w->m;
+  if (!v || v->last == w->mark) return true;
+  v->last = w->mark;
+  if (v->weight && (v->weight->elements > 64 || berth_i_onnx_is_float(v->dtype)))
+    read_weight(w, v, ties);
+  if (v->op == BERTH_NONE || v->op == w->id) return true;
+  if (!ONNX_GROW(m, w->op->in, w->op->cap_in, w->op->n_in + 1)) return false;
+  w->op->in[w->op->n_in++] = v;
+  return v->used = true;
+}
+
+/* ---- outputs ---- */
+
+static bool new_weight(onnx_model *m, onnx_value *v) {
+  v->weight = berth_i_pool_zalloc(&m->pool, 1, sizeof *v->weight);
+  if (!v->weight) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+  *v->weight = (onnx_weight){ berth_i_onnx_elements(v), berth_i_onnx_bytes(v), BERTH_NONE };
+  return true;
+}
+
+static bool keep_constant(onnx_model *m, onnx_value *v, onnx_value *from) {
+  v->constant = true;
+  if (v->rank < 0) return true;
+  if (from && from->weight && from->weight->elements == berth_i_onnx_elements(v)) {
+    v->weight = from->weight;
+    return true;
+  }
+  return new_weight(m, v);
+}
+
+/* Types of value_info and outputs, by name. */
+static bool read_declared(onnx_model *m, onnx_scope *s) {
+  onnx_wire w = berth_i_onnx_wire(m, s->graph, "GraphProto");
+  onnx_field f;
+  onnx_bytes free;
+  s->declared = berth_i_pool_zalloc(&m->pool, 1, sizeof *s->declared);
+  if (!s->declared) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+  while (s->graph.n && berth_i_onnx_next(&w, &f)) {
+    if ((f.number != 12 && f.number != 13) || f.type != ONNX_LENGTH) continue;
+    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
+    if (!v || !berth_i_onnx_info(m, f.data, v, &free)) return false;
+    if (!berth_i_onnx_define(m, s->declared, v->name, v)) return false;
+  }
+  return m->st == BERTH_OK;
+}
+
+/* A value that no rule gives has the type that the model declares, if it does. */
+static bool declare(onnx_model *m, onnx_scope *s, onnx_value *v) {
+  if (!s->declared && !read_declared(m, s)) return false;
+  const onnx_value *info = berth_i_onnx_find(s->declared, v->name);
+  if (!info) return true;
+  v->dtype = info->dtype ? info->dtype : v->dtype;
+  if (info->rank >= 0) berth_i_onnx_set(v, v->dtype, info->rank, info->dim);
+  return true;
+}
+
+static bool count_unknown(onnx_model *m, const onnx_node *node) {
+  size_t k = 0;
+  while (k < m->n_unknown && !(berth_i_onnx_alike(m->unknown[k].kind, node->kind)
+                               && berth_i_onnx_alike(m->unknown[k].domain, node->domain)))
+    k++;
+  if (k == m->n_unknown) {
+    if (!ONNX_GROW(m, m->unknown, m->cap_unknown, k + 1)) return false;
+    m->unknown[m->n_unknown++] = (onnx_count){ node->domain, node->kind, 0 };
+  }
+  m->unknown[k].n++;
+  return true;
+}
+
+/* ---- bodies ---- */
+
+/* A number that bind has for an input of one element, such as that of turns of a loop. */
+static bool bind_value(onnx_model *m, onnx_value *v) {
+  int64_t x;
+  if (v->rank < 0 || berth_i_onnx_elements(v) != 1 || !berth_i_onnx_bound(m, v->name, &x))
+    return true;
+  if (!(v->v = berth_i_pool_alloc(&m->pool, 1, sizeof *v->v)))
+    return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+  *v->v = (double)x;
+  return v->constant = true;
+}
+
+static bool define_new(walker *w, onnx_scope *s, onnx_bytes name, onnx_value *like) {
+  onnx_value *v = berth_i_onnx_value(w->m, name);
+  if (!v) return false;
+  if (like) {
+    *v = *like;
+    v->name = name;
+  }
+  return berth_i_onnx_define(w->m, s, name, v);
+}
+
+/* Names of a graph: initializers, then inputs that are none of these, from `in` or by their types.
+ */
+static bool open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
+  onnx_model *m = w->m;
+  onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
+  onnx_field f;
+  onnx_bytes free;
+  size_t k = 0;
+  while (berth_i_onnx_next(&g, &f)) {
+    if (f.number != 5) continue;
+    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
+    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
+    if (!berth_i_onnx_tensor(m, f.data, v) || !keep_constant(m, v, NULL)) return false;
+    if (!berth_i_onnx_define(m, s, v->name, v)) return false;
+    if (w->depth > 0) continue;
+    m->initializers++;
+    m->elements += v->weight->elements;
+    m->weight_bytes += v->weight->bytes;
+    m->floats[v->dtype] += v->weight->elements;
+    if (berth_i_onnx_is_float(v->dtype)) m->parameters += v->weight->elements;
+  }
+  g = berth_i_onnx_wire(m, s->graph, "GraphProto");
+  while (berth_i_onnx_next(&g, &f)) {
+    if (f.number != 11) continue;
+    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
+    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
+    if (!berth_i_onnx_info(m, f.data, v, &free)) return false;
+    onnx_scope alone = *s;
+    alone.outer = NULL;
+    if (in && k < n_in) {
+      if (!define_new(w, s, v->name, in[k++])) return false;
+      continue;
+    }
+    if (berth_i_onnx_find(&alone, v->name)) continue;
+    if (free.n && w->depth == 0)
+      return berth_i_onnx_fail(m, BERTH_EINVAL, "dimension %.*s of input %.*s has no value: give "
+                               "bind, as bind = { [\"%.*s\"] = 8 }", ONNX_TEXT(free),
+                               ONNX_TEXT(v->name), ONNX_TEXT(free));
+    if (w->depth == 0 && !bind_value(m, v)) return false;
+    if (!berth_i_onnx_define(m, s, v->name, v)) return false;
+  }
+  return m->st == BERTH_OK;
+}
+
+/* Values of the outputs of a graph. */
+static bool outputs_of(walker *w, const onnx_scope *s, onnx_value **out, size_t n) {
+  onnx_model *m = w->m;
+  onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
+  onnx_field f;
+  onnx_bytes free;
+  size_t k = 0;
+  while (berth_i_onnx_next(&g, &f) && k < n) {
+    if (f.number != 12) continue;
+    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
+    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
+    if (!berth_i_onnx_info(m, f.data, v, &free)) return false;
+    if (!(out[k++] = berth_i_onnx_find(s, v->name)))
+      return berth_i_onnx_fail(m, BERTH_EPARSE, "output %.*s of a graph is made by no node",
+                               ONNX_TEXT(v->name));
+  }
+  if (m->st == BERTH_OK && k < n)
+    return berth_i_onnx_fail(m, BERTH_EPARSE, "a graph has %zu outputs, expected %zu", k, n);
+  return m->st == BERTH_OK;
+}
+
+static bool visit_all(walker *w, onnx_scope *s, onnx_bytes data, uint32_t field) {
+  onnx_wire g = berth_i_onnx_wire(w->m, data, "GraphProto");
+  onnx_field f;
+  while (berth_i_onnx_next(&g, &f)) {
+    if (f.number != field) continue;
+    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH) || !visit(w, s, f.data)) return false;
+  }
+  return w->m->st == BERTH_OK;
+}
+
+/* A subgraph with these inputs; its outputs to out[n]. */
+static bool run_graph(walker *w, const onnx_scope *outer, onnx_bytes graph, onnx_value **in,
+                      size_t n_in, onnx_value **out, size_t n) {
+  onnx_scope s = { .outer = outer, .graph = graph };
+  return open_graph(w, &s, in, n_in) && visit_all(w, &s, graph, 1) && outputs_of(w, &s, out, n);
+}
+
+/* An output of the node takes what the body gives, which may be a value of outside. */
+static bool take_over(walker *w, onnx_value *out, onnx_value *from) {
+  if (!note_input(w, from, false)) return false;
+  onnx_bytes name = out->name;
+  *out = *from;
+  out->name = name;
+  out->op = out->id = out->last = out->maker = BERTH_NONE;
+  return !(out->output = out->used = false);
+}
+
+static bool refuse(onnx_call *c, const char *what) {
+  onnx_bytes name = c->node->name.n || c->node->out.n == 0 ? c->node->name : c->node->out.at[0];
+  return berth_i_onnx_fail(c->m, BERTH_EUNSUPPORTED, "node %.*s (%.*s): %s",
+                           ONNX_TEXT(name), ONNX_TEXT(c->node->kind), what);
+}
+
+static bool run_if(walker *w, onnx_scope *s, onnx_call *c) {
+  const double *which = berth_i_onnx_input(c, 0);
+  if (!which) return refuse(c, "its condition is not known from the inputs; give bind a value");
+  const onnx_attribute *a = berth_i_onnx_attr(c, *which != 0 ? "then_branch" : "else_branch");
+  onnx_value *got[64];
+  if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its branch is missing");
+  if (c->n_out > 64) return refuse(c, "more than 64 outputs");
+  if (!run_graph(w, s, a->graph, NULL, 0, got, c->n_out)) return false;
+  for (size_t k = 0; k < c->n_out; k++)
+    if (c->out[k] && !take_over(w, c->out[k], got[k])) return false;
+  return true;
+}
+
+/* Outputs behind the carried ones: one slice for each turn. */
+static bool stack(onnx_value *out, const onnx_value *from, int64_t turns) {
+  int64_t dim[ONNX_RANK] = { turns };
+  if (from->rank < 0 || from->rank >= ONNX_RANK) return false;
+  for (int d = 0; d < from->rank; d++) dim[d + 1] = from->dim[d];
+  return berth_i_onnx_set(out, from->dtype, from->rank + 1, dim);
+}
+
+/* Turns are visited one by one: shapes may grow. */
+static bool run_loop(walker *w, onnx_scope *s, onnx_call *c) {
+  const onnx_attribute *a = berth_i_onnx_attr(c, "body");
+  const double *most = berth_i_onnx_input(c, 0), *go = berth_i_onnx_input(c, 1);
+  bool counted = c->n_in > 0 && c->in[0], tested = c->n_in > 1 && c->in[1];
+  size_t carried = c->n_in > 2 ? c->n_in - 2 : 0, n = c->n_out + 1, extra = c->n_out - carried;
+  onnx_value *in[66], *out[66];
+  if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its body is missing");
+  if (carried > 64 || n > 66 || c->n_out < carried) return refuse(c, "too many values");
+  if ((counted && !most) || (tested && !go) || (!counted && !tested))
+    return refuse(c, "its number of turns is not known from the inputs; give bind a value");
+  for (size_t k = 0; k < carried; k++) in[k + 2] = c->in[k + 2];
+  bool on = !tested || *go != 0;
+  int64_t turn = 0;
+  for (; on && (!counted || (double)turn < *most); turn++) {
+    onnx_value *at = in[0] = berth_i_onnx_value(w->m, (onnx_bytes){ NULL, 0 }), *cond = NULL;
+    if (!at || !(cond = in[1] = berth_i_onnx_value(w->m, (onnx_bytes){ NULL, 0 }))) return false;
+    berth_i_onnx_set(at, ONNX_INT64, 0, NULL);
+    berth_i_onnx_set(cond, ONNX_BOOL, 0, NULL);
+    at->v = berth_i_onnx_room_for(c, at);
+    cond->v = berth_i_onnx_room_for(c, cond);
+    if (!at->v || !cond->v) return false;
+    *at->v = (double)turn;
+    *cond->v = 1;
+    at->constant = cond->constant = true;
+    if (!run_graph(w, s, a->graph, in, carried + 2, out, n)) return false;
+    const double *next = berth_i_onnx_values(w->m, out[0]);
+    if (!next) return refuse(c, "when it ends is not known from the inputs");
+    on = *next != 0;
+    for (size_t k = 0; k < carried; k++) in[k + 2] = out[k + 1];
+  }
+  for (size_t k = 0; k < carried; k++)
+    if (c->out[k] && in[k + 2] && !take_over(w, c->out[k], in[k + 2])) return false;
+  for (size_t k = carried; turn > 0 && k < carried + extra; k++)
+    if (c->out[k] && !stack(c->out[k], out[k + 1], turn)) return false;
+  return true;
+}
+
+/* FunctionProto: name 1, inputs 4, outputs 5, nodes 7, domain 10. */
+static bool run_function(walker *w, onnx_call *c, onnx_bytes data) {
+  onnx_wire g = berth_i_onnx_wire(w->m, data, "FunctionProto");
+  onnx_field f;
+  onnx_scope s = { 0 };
+  const onnx_node *caller = w->caller;
+  size_t k = 0, o = 0;
+  while (berth_i_onnx_next(&g, &f)) {
+    if (f.number != 4) continue;
+    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
+    onnx_value *v = k < c->n_in ? c->in[k] : NULL;
+    k++;
+    if (v && !berth_i_onnx_define(w->m, &s, f.data, v)) return false;
+  }
+  w->caller = c->node;
+  bool good = visit_all(w, &s, data, 7);
+  w->caller = caller;
+  g = berth_i_onnx_wire(w->m, data, "FunctionProto");
+  while (good && berth_i_onnx_next(&g, &f)) {
+    if (f.number != 5 || o >= c->n_out) continue;
+    onnx_value *v = berth_i_onnx_find(&s, f.data);
+    if (!v) return berth_i_onnx_wrong(c, "output %.*s of its function is made by no node",
+                                      ONNX_TEXT(f.data));
+    if (c->out[o] && !take_over(w, c->out[o], v)) return false;
+    o++;
+  }
+  return good && w->m->st == BERTH_OK;
+}
+
+/* The function of that domain and name; n 0: none. */
+static onnx_bytes function_of(onnx_model *m, const onnx_node *node) {
+  for (size_t k = 0; k < m->functions.n; k++) {
+    onnx_wire w = berth_i_onnx_wire(m, m->functions.at[k], "FunctionProto");
+    onnx_field f;
+    onnx_bytes name = { NULL, 0 }, domain = { NULL, 0 };
+    while (berth_i_onnx_next(&w, &f)) {
+      if (f.number == 1 && f.type == ONNX_LENGTH) name = f.data;
+      if (f.number == 10 && f.type == ONNX_LENGTH) domain = f.data;
+    }
+    if (berth_i_onnx_alike(name, node->kind) && berth_i_onnx_alike(domain, node->domain))
+      return m->functions.at[k];
+  }
+  return (onnx_bytes){ NULL, 0 };
+}
+
+/* ---- one node ---- */
+
+static double distinct_bytes(const onnx_call *c) {
+  double bytes = 0;
+  for (size_t k = 0; k < c->n_in; k++) {
+    bool before = false;
+    for (size_t j = 0; j < k && j < 16; j++) before |= c->in[j] == c->in[k];
+    if (c->in[k] && !before) bytes += berth_i_onnx_bytes(c->in[k]);
+  }
+  for (size_t k = 0; k < c->n_out; k++)
+    if (c->out[k]) bytes += berth_i_onnx_bytes(c->out[k]);
+  return bytes;
+}
+
+/* @param known out: a rule or a body gave the outputs */
+static bool infer(walker *w, onnx_scope *s, onnx_call *c, onnx_bytes function, bool *known) {
+  const onnx_node *node = c->node;
+  bool body = function.n || (node->domain.n == 0 && (berth_i_onnx_equal(node->kind, "If")
+                                                     || berth_i_onnx_equal(node->kind, "Loop")));
+  *known = true;
+  if (body) {
+    if (w->depth >= ONNX_DEPTH) return refuse(c, "functions and subgraphs are too deep");
+    w->depth++;
+    bool good = function.n ? run_function(w, c, function)
+                : berth_i_onnx_equal(node->kind, "If") ? run_if(w, s, c) : run_loop(w, s, c);
+    w->depth--;
+    return good;
+  }
+  const onnx_rule *rule = node->domain.n ? NULL : berth_i_onnx_rule(node->kind);
+  *known = rule && rule->infer(c);
+  if (!*known) c->flop = c->matrix = 0;
+  if (*known && rule->per_out > 0) c->flop += rule->per_out * berth_i_onnx_elements(c->out[0]);
+  if (*known && rule->per_in > 0) c->flop += rule->per_in * berth_i_onnx_elements(c->in[0]);
+  for (size_t k = 0; k < c->n_out && w->m->st == BERTH_OK; k++)
+    if (c->out[k] && c->out[k]->rank < 0) declare(w->m, s, c->out[k]);
+  if (!*known && w->m->st == BERTH_OK) count_unknown(w->m, node);
+  if (!*known && w->depth == 0) w->m->unknown_outputs += (double)node->out.n;
+  return w->m->st == BERTH_OK;
+}
+
+/* Kinds that keep the elements of a constant: done once, when the model is loaded. */
+static bool keeps_elements(onnx_bytes kind) {
+  static const char *const list[] = { "Constant", "Identity", "Reshape", "Flatten", "Squeeze",
+                                      "Unsqueeze", "Transpose", "Cast" };
+  for (size_t k = 0; k < sizeof list / sizeof *list; k++)
+    if (berth_i_onnx_equal(kind, list[k])) return true;
+  return false;
+}
+
+/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant? */
+static bool is_constant(const onnx_call *c, bool known) {
+  bool all = known && c->node->domain.n == 0 && keeps_elements(c->node->kind), values = known;
+  for (size_t k = 0; k < c->n_in; k++) all &= !c->in[k] || c->in[k]->constant;
+  for (size_t k = 0; k < c->n_out; k++)
+    values &= !c->out[k] || c->out[k]->v || c->out[k]->constant;
+  return all || values;
+}
+
+static bool has_ties(const onnx_call *c) {
+  return c->matrix > 0 || (c->node->kind.n >= 6 && memcmp(c->node->kind.at, "Gather", 6) == 0);
+}
+
+/* What the node costs, to the op that it is or is part of. */
+static bool add_cost(walker *w, onnx_call *c, bool body) {
+  onnx_op *op = w->op;
+  if (body) return true;
+  op->flop += c->flop + c->matrix;
+  op->matrix += c->matrix;
+  op->bytes += c->bytes >= 0 ? c->bytes : distinct_bytes(c);
+  if (w->depth == 0) op->product = c->product;
+  for (size_t k = 0; k < c->n_in; k++)
+    if (!note_input(w, c->in[k], has_ties(c))) return false;
+  return true;
+}
+
+static bool make_outputs(walker *w, onnx_call *c, int32_t id) {
+  onnx_model *m = w->m;
+  for (size_t k = 0; k < c->n_out; k++) {
+    if (!c->out[k]) continue;
+    c->out[k]->op = id;
+    if (!ONNX_GROW(m, m->made, m->cap_made, m->n_made + 1)) return false;
+    m->made[m->n_made++] = c->out[k];
+  }
+  return true;
+}
+
+/* Inputs of the nodes of the model that other nodes make, and pairs of two such nodes. */
+static void count_use(onnx_model *m, const onnx_call *c, size_t k) {
+  bool before = false;
+  if (c->in[k]->maker == BERTH_NONE) return;
+  for (size_t j = 0; j < k; j++) before |= c->in[j] && c->in[j]->maker == c->in[k]->maker;
+  m->uses++;
+  m->pairs += !before;
+}
+
+/* Values of inputs and places of outputs; an output without a name that a rule needs gets one. */
+static bool open_call(walker *w, onnx_scope *s, const onnx_node *node, onnx_call *c) {
+  onnx_model *m = w->m;
+  *c = (onnx_call){ .m = m, .node = node, .caller = w->caller,
+                    .opset = berth_i_onnx_opset(m, node->domain), .n_in = node->in.n,
+                    .n_out = node->out.n ? node->out.n : 1, .bytes = -1 };
+  c->in = berth_i_pool_zalloc(&m->pool, c->n_in + 1, sizeof *c->in);
+  c->out = berth_i_pool_zalloc(&m->pool, c->n_out, sizeof *c->out);
+  if (!c->in || !c->out) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+  for (size_t k = 0; k < c->n_in; k++) {
+    if (node->in.at[k].n == 0) continue;
+    c->in[k] = berth_i_onnx_find(s, node->in.at[k]);
+    if (c->in[k]) {
+      if (w->depth == 0) count_use(m, c, k);
+      continue;
+    }
+    if (w->caller) continue; /* an input that the caller leaves out */
+    return berth_i_onnx_wrong(c, "input %.*s is made by no node before it",
+                              ONNX_TEXT(node->in.at[k]));
+  }
+  for (size_t k = 0; k < c->n_out; k++) {
+    onnx_bytes name = k < node->out.n ? node->out.at[k] : (onnx_bytes){ NULL, 0 };
+    if (name.n == 0 && k > 0) continue;
+    if (!(c->out[k] = berth_i_onnx_value(m, name))) return false;
+  }
+  return true;
+}
+
+static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
+  onnx_model *m = w->m;
+  onnx_call c;
+  onnx_op op = { .name = node->name, .kind = node->kind, .group = (int32_t)m->n_op };
+  bool top = !w->op, known;
+  if (!open_call(w, s, node, &c)) return false;
+  onnx_bytes function = function_of(m, node);
+  if (top) {
+    w->op = &op;
+    w->id = (int32_t)m->n_op;
+    w->mark++;
+    if (op.name.n == 0 && node->out.n) op.name = node->out.at[0];
+  }
+  if (!infer(w, s, &c, function, &known)) return false;
+  bool body = function.n || berth_i_onnx_equal(node->kind, "If")
+              || berth_i_onnx_equal(node->kind, "Loop");
+  bool constant = is_constant(&c, known);
+  if (!constant && !add_cost(w, &c, body)) return false;
+  for (size_t k = 0; k < c.n_out; k++) {
+    if (!c.out[k]) continue;
+    if (top) c.out[k]->maker = w->mark;
+    if (constant && !keep_constant(m, c.out[k], c.n_in ? c.in[0] : NULL)) return false;
+    if (c.out[k]->name.n && !berth_i_onnx_define(m, s, c.out[k]->name, c.out[k])) return false;
+  }
+  if (!top) return true;
+  w->op = NULL;
+  if (constant) return true;
+  if (!ONNX_GROW(m, m->op, m->cap_op, m->n_op + 1)) return false;
+  m->op[m->n_op++] = op;
+  return make_outputs(w, &c, (int32_t)m->n_op - 1);
+}
+
+static bool visit(walker *w, onnx_scope *s, onnx_bytes data) {
+  onnx_node node;
+  onnx_model *m = w->m;
+  m->nodes += w->depth == 0;
+  if ((m->steps += 1) > 2e6)
+    return berth_i_onnx_fail(m, BERTH_EUNSUPPORTED, "more than 2,000,000 nodes, with those of "
+                             "loops");
+  if (fmod(m->steps, 1024) == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
+    m->st = BERTH_EINTERRUPT;
+    return false;
+  }
+  return berth_i_onnx_node(m, data, &node) && visit_node(w, s, &node);
+}
+
+bool berth_i_onnx_pass(onnx_model *m) {
+  walker w = { .m = m };
+  onnx_scope s = { .graph = m->graph };
+  onnx_wire g = berth_i_onnx_wire(m, m->graph, "GraphProto");
+  onnx_field f;
+  if (!open_graph(&w, &s, NULL, 0) || !visit_all(&w, &s, m->graph, 1)) return false;
+  while (berth_i_onnx_next(&g, &f)) m->n_output += f.number == 12;
+  m->output = berth_i_pool_zalloc(&m->pool, m->n_output + 1, sizeof *m->output);
+  if (!m->output) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+  if (!outputs_of(&w, &s, m->output, m->n_output)) return false;
+  for (size_t k = 0; k < m->n_output; k++) m->output[k]->output = true;
+  return m->st == BERTH_OK;
+}

@@ -1,0 +1,3 @@
+/* Reader of "onnx". */
+#define FORMAT "onnx"
+#include "fuzz.h"
