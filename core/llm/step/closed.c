@@ -118,7 +118,9 @@ static double one_f_one_b(const berth_i_llm_step *s) {
     sums x = stage_of(s, i);
     double trip = behind - x.f - x.b, warm = fmin(m, s->p.pp - i),
            through = trip + (m - warm + 1) * x.f + m * x.b;
-    most = fmax(most, before + fmax(m * (x.f + x.b), through));
+    /* a micro-batch goes down and back before the one `warm` later can start */
+    double rounds = floor(m / warm) * (trip + x.f + x.b);
+    most = fmax(most, before + fmax(m * (x.f + x.b), fmax(through, rounds)));
     before += x.f + x.b + 2 * x.lag;
     behind = trip - 2 * x.lag;
   }
@@ -126,16 +128,21 @@ static double one_f_one_b(const berth_i_llm_step *s) {
 }
 
 static double interleaved(const berth_i_llm_step *s) {
-  double all = 0, most = 0;
+  double all = 0, most = 0, work = 0, lags = 0;
   for (int32_t i = 0; i < s->p.pp; i++) {
     sums x = stage_of(s, i);
     all += x.f + x.b + 2 * x.lag;
+    work += x.f + x.b;
   }
   for (int32_t i = 0; i < s->p.pp; i++) {
     sums x = stage_of(s, i);
     most = fmax(most, s->batches * (x.f + x.b) + (all - x.f - x.b) / s->p.vp);
   }
-  return most;
+  /* a micro-batch goes through all places and back before one that is as many later as are under
+   * way on the first stage can end */
+  for (int32_t i = 0; i < s->n; i++) lags += 2 * s->place[i].p2p;
+  double v = s->p.vp, under_way = (s->p.pp * (v + 1) - 1) / v;
+  return fmax(most, floor(s->batches / under_way) * (work + lags));
 }
 
 static berth_status pipeline(const berth_i_llm_step *s, double *out) {

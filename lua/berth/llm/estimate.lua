@@ -164,6 +164,23 @@ local function rows_of(opts)
   return rows and ("fitted to: %.0f steps of the caller"):format(rows) or "given by the caller"
 end
 
+local Calibration = { __name = "berth.llm_calibration" }
+
+function Calibration.__tostring(c)
+  local lines = { ("calibration on %.0f %s: %s off as shipped, %s calibrated%s"):format(c.rows,
+    c.rows == 1 and "step" or "steps", percent(c.before), percent(c.error),
+    c.left_out and (", %s each by the others"):format(percent(c.left_out)) or "") }
+  for _, key in ipairs(estimate.factors) do
+    local function text(x) return key == "launch" and seconds(x) or core.sprintf("%.3g", x) end
+    lines[#lines + 1] = ("  %-11s %s, between %s and %s"):format(key, text(c[key]),
+      text(c.low[key]), text(c.high[key]))
+  end
+  return table.concat(lines, "\n")
+end
+
+--- The core's calibration, with its text.
+function estimate.calibration(c) return setmetatable(c, Calibration) end
+
 --- The core's answer with what it was asked for, rates of one GPU, and its text.
 -- @tparam table e of the core
 -- @tparam llm model

@@ -269,15 +269,23 @@ end
 -- @usage factors = berth.llm.calibrate { { model = m, cluster = c, plan = p, measured = 12.3 } }
 function llm.calibrate(rows, opts)
   options.expect(rows, "table", "berth.llm.calibrate: rows")
+  options.refuse(rows.measured ~= nil, "berth.llm.calibrate: one row is a list of it: { row }")
   options.refuse(#rows == 0, "berth.llm.calibrate: no rows")
   local list = {}
   for i, row in ipairs(rows) do
+    local where = ("berth.llm.calibrate: row %d"):format(i)
+    options.expect(row, "table", where)
+    options.refuse(row.cluster == nil, "%s: cluster is missing: \"64xH100\"", where)
     local m, message, code = model_of(row.model)
-    if not m then return nil, message, code end
-    options.expect(row.measured, "number", "berth.llm.calibrate: measured of row %d", i)
-    list[i] = { m, cluster_of(row.cluster), row.plan or {}, row.measured }
+    if not m then return nil, ("row %d: %s"):format(i, message), code end
+    local c = cluster_of(row.cluster)
+    local fine, why = pcall(llm.fill, m, c, row.plan)
+    options.refuse(not fine, "%s: %s", where, tostring(why):gsub("^.-berth%.llm%.fill: ", ""))
+    list[i] = { m, c, row.plan or {}, options.seconds(where .. ": measured", row.measured) }
   end
-  return core.llm_calibrate(list, opts)
+  local c, message, code = core.llm_calibrate(list, opts)
+  if not c then return nil, message, code end
+  return estimate.calibration(c)
 end
 
 --- The step as a graph on one GPU of each stage, for berth.simulate.
