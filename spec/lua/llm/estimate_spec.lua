@@ -157,7 +157,7 @@ describe("an estimate", function()
   it("names a row with a wrong time", function()
     assert.error_matches(function()
       llm.calibrate { { model = dense, cluster = "8xH100", measured = -1 } }
-    end, "row 1: measured: -1 is negative")
+    end, "row 1: measured: %-1 is negative")
   end)
 
   it("is text that names what it rests on", function()
