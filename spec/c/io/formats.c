@@ -593,9 +593,9 @@ TEST("can_save: directories, what is there, what is not") {
 TEST("options") {
   berth_load_options opts = berth_load_default();
   berth_bundle b = { 0 };
-  opts.format = "onnx";
+  opts.format = "mlir";
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
-  CHECK(strstr(berth_errmsg(ctx), "\"onnx\"") && strstr(berth_errmsg(ctx), "\"wfcommons\""));
+  CHECK(strstr(berth_errmsg(ctx), "\"mlir\"") && strstr(berth_errmsg(ctx), "\"wfcommons\""));
   opts = berth_load_default();
   opts.file_bandwidth = 0;
   CHECK_ERROR(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL,
