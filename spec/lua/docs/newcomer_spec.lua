@@ -468,7 +468,7 @@ describe("a newcomer in Lua", function()
       "berth.place: option 'calls' means nothing to heft, only to: agent, anneal, local, brkga, portfolio" },
     { 'berth.place(g, t, "m-sct", { variant = "baechi" })',
       "berth.place: variant: m-sct has no variant 'baechi' (legal: baechi-tf, baechi-pt)" },
-    { 'berth.load("x.json", { format = "onnx" })', "berth.load: format: 'onnx' is none of: " },
+    { 'berth.load("x.json", { format = "mlir" })', "berth.load: format: 'mlir' is none of: " },
     { 'berth.bounds(g, t, { links = "fre" })',
       "berth.bounds: links: 'fre' is none of: free, channel, duplex, pair, route, "
         .. "fair; did you mean 'free'?" },
