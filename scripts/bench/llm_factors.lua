@@ -21,13 +21,7 @@ local START = { products = 1.1, attention = 1.3, elementwise = 1.3, launch = 5e-
 
 local function clean(r) return not r.group.contended end
 
-local MOE = { "Qwen", "OSS", "Deep", "Kimi" }
-local function dense(r)
-  for _, name in ipairs(MOE) do
-    if r.group.model:find(name) then return false end
-  end
-  return true
-end
+local function dense(r) return r.group.kind == "dense" end
 
 -- In the order of berth_llm_framework. every: one row of so many. shrink: more where the rows say
 -- little about some factors.

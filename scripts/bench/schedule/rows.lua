@@ -25,15 +25,13 @@ function rows.read(path)
   return out
 end
 
---- Searches a problem: step of the best schedule or nil, its bound, CPU s. Without calls so many
--- that small and large problems take about as long.
+--- Searches a problem: step of the best schedule or nil, its bound, CPU s. Without calls by the
+-- default of the search.
 function rows.search(options, calls)
   local problem = assert(core.schedule_problem(options))
-  local actions = options.chunks * 3 * options.stages * options.microbatches
   local from = os.clock()
   local bound = core.schedule_bound(problem).best
-  local _, report = core.schedule_search(problem, { calls = calls
-    or math.floor(math.min(math.max(6e7 / actions, 2000), 200000)) })
+  local _, report = core.schedule_search(problem, { calls = calls })
   return type(report) == "table" and report.step or nil, bound, os.clock() - from, problem
 end
 
