@@ -505,6 +505,24 @@ typedef enum berth_llm_objective {
   BERTH_LLM_SMALLEST /* least memory of the fullest GPU */
 } berth_llm_objective;
 
+/** Which best a plan is. */
+enum {
+  BERTH_LLM_BEST = 1,          /* among the best of all */
+  BERTH_LLM_BEST_SPLIT = 2,    /* the best of its tp, cp, pp, ep, etp, which is among the best */
+  BERTH_LLM_BEST_NO_PP = 4,    /* the best with pp 1 */
+  BERTH_LLM_BEST_NO_TP = 8,    /* the best with tp 1 */
+  BERTH_LLM_BEST_ZERO_3 = 16,  /* the best with zero 3 and dp alone */
+  BERTH_LLM_ON_FRONT = 32      /* no plan has less memory and a shorter step (closed form) */
+};
+
+typedef struct berth_llm_found {
+  berth_llm_plan plan;  /* filled */
+  int32_t roles;        /* bits of the above */
+  double closed, step;  /* s, in closed form; on the event loop, NaN: not run */
+  double memory;        /* bytes of the fullest GPU */
+  double value;         /* of the objective: of `step`, or of `closed` where it is NaN */
+} berth_llm_found;
+
 /** The space: all combinations of these parts. A list has the values that are allowed; an empty
  *  one, all: docs/plans.md. */
 typedef struct berth_llm_search_options {
@@ -526,30 +544,23 @@ typedef struct berth_llm_search_options {
   double seconds;                   /* by the context's clock; 0: no limit */
   berth_llm_plan plan;              /* what is not searched; the parts above are ignored */
   berth_llm_estimate_options estimate; /* factors */
+  /** An objective of one's own in place of `objective`: least is best, INFINITY: not allowed. For
+   *  each plan that fits, with `closed`, and again for each finalist, with `step`. It excludes
+   *  nothing by a bound.  @param x roles and value are not set */
+  berth_status (*value)(void *ud, const berth_llm_found *x, double *out);
+  /** The order of the visits, which decides where `calls` or `seconds` end the search: larger goes
+   *  first, ties by bound; 0 and less: not allowed. NULL: by bound.  @param p not filled */
+  berth_status (*prior)(void *ud, const berth_llm_plan *p, double *out);
+  void *ud;
 } berth_llm_search_options;
 berth_llm_search_options berth_llm_search_default(void);
 const berth_option_table *berth_llm_search_option_table(void);
 
-/** Which best a plan is. */
-enum {
-  BERTH_LLM_BEST = 1,          /* among the best of all */
-  BERTH_LLM_BEST_SPLIT = 2,    /* the best of its tp, cp, pp, ep, etp, which is among the best */
-  BERTH_LLM_BEST_NO_PP = 4,    /* the best with pp 1 */
-  BERTH_LLM_BEST_NO_TP = 8,    /* the best with tp 1 */
-  BERTH_LLM_BEST_ZERO_3 = 16,  /* the best with zero 3 and dp alone */
-  BERTH_LLM_ON_FRONT = 32      /* no plan has less memory and a shorter step (closed form) */
-};
-
-typedef struct berth_llm_found {
-  berth_llm_plan plan;  /* filled */
-  int32_t roles;        /* bits of the above */
-  double closed, step;  /* s, in closed form; on the event loop, NaN: not run */
-  double memory;        /* bytes of the fullest GPU */
-} berth_llm_found;
-
-/** All plans of the space are counted: it has refused + unfit + bounded + valued + failed. */
+/** All plans of the space are counted: it has refused + excluded + unfit + bounded +
+ *  valued + failed + left. */
 typedef struct berth_llm_search_about {
   int64_t refused;  /* combinations that do not divide, at the first rule that refuses them */
+  int64_t excluded; /* by the prior, or by an objective of one's own */
   int64_t unfit;    /* do not fit the memory */
   int64_t bounded;  /* cannot be among the best, or within `time`, by their lower bound */
   int64_t valued;   /* in closed form */
@@ -557,7 +568,8 @@ typedef struct berth_llm_search_about {
   int64_t left;     /* not reached: calls, seconds, interrupt */
   double best;      /* of the objective over the space, in closed form, layers even: s or bytes;
                        NaN: none fits */
-  double bound;     /* s: no plan of the space has a shorter step, whatever its memory */
+  double bound;     /* s: no plan of the space has a shorter step, whatever its memory and its
+                       split of the layers */
   int32_t n;        /* plans that were found */
   int fits;         /* 0: none fits; then the one plan is that with least memory */
 } berth_llm_search_about;
@@ -568,7 +580,8 @@ typedef struct berth_llm_search berth_llm_search; /* immutable */
  * The best plans of a space.
  *
  * @param opts NULL: defaults, with the plan's defaults
- * @return BERTH_OK; BERTH_EINVAL (options; no plan divides); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EINVAL (options; no plan divides; NaN or -INFINITY of a function);
+ *         BERTH_ENOMEM; what a function returned
  *
  * Exact by the closed form: plans are visited in order of a lower bound, and one is valued unless
  * its bound or its memory excludes it. The finalists run on the event loop, with even and best

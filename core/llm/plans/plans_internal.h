@@ -13,6 +13,7 @@ typedef struct berth_i_llm_cell {
 
 typedef struct berth_i_llm_entry {
   double bound;            /* s: no order of the schedule is faster */
+  double any_split;        /* the same of any split of the layers */
   int32_t cell, pp, vp;
   uint8_t schedule, recompute, zero, layered; /* layered: embedding_as_layer */
 } berth_i_llm_entry;
@@ -32,6 +33,9 @@ typedef struct berth_i_llm_space {
 /** All plans that divide, by bound; ties by cell, then by the order of the loops. */
 berth_status berth_i_llm_space_make(const berth_llm *m, const berth_llm_cluster *c,
                                     const berth_llm_search_options *o, berth_i_llm_space *out);
+/** Sets the least bound; with a prior, keeps the plans that it allows, in its order, and counts the
+ *  others. An interrupt leaves all as they are.  @pre s->n > 0 */
+berth_status berth_i_llm_space_order(berth_i_llm_space *s, berth_llm_search_about *about);
 /** The entry as a plan, not filled. */
 berth_llm_plan berth_i_llm_entry_plan(const berth_i_llm_space *s, const berth_i_llm_entry *e);
 /** [pp vp] layers of each place so that the place with most work has least, by the prices of a

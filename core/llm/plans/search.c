@@ -15,10 +15,10 @@ struct berth_llm_search {
 
 typedef struct valued {
   const berth_i_llm_entry *e;
-  double closed, memory, key;
+  double closed, memory, value;
 } valued;
 
-/* The best of those that belong to it, least key first; `split`: one of each split. */
+/* The best of those that belong to it, least value first; `split`: one of each split. */
 typedef struct list {
   valued *at;
   int32_t n, most;
@@ -59,25 +59,25 @@ static int32_t find_split(const berth_i_llm_space *s, const list *l, const berth
   return l->n;
 }
 
-/* A key has to be below it. */
+/* A value has to be below it. */
 static double limit_of(const berth_i_llm_space *s, const list *l, const berth_i_llm_entry *e) {
   int32_t at = find_split(s, l, e);
-  if (at < l->n) return l->at[at].key;
-  return l->n < l->most ? INFINITY : l->at[l->n - 1].key;
+  if (at < l->n) return l->at[at].value;
+  return l->n < l->most ? INFINITY : l->at[l->n - 1].value;
 }
 
-static bool useful(const search *x, const berth_i_llm_entry *e, double key) {
+static bool useful(const search *x, const berth_i_llm_entry *e, double value) {
   for (int i = 0; i < LISTS; i++)
-    if (belongs(x->s, i, e) && key < limit_of(x->s, &x->list[i], e)) return true;
+    if (belongs(x->s, i, e) && value < limit_of(x->s, &x->list[i], e)) return true;
   return false;
 }
 
 static void put(const berth_i_llm_space *s, list *l, const valued *v) {
-  if (!(v->key < limit_of(s, l, v->e))) return;
+  if (!(v->value < limit_of(s, l, v->e))) return;
   int32_t at = find_split(s, l, v->e);
   if (at == l->n && l->n < l->most) l->n++;
   if (at == l->most) at--;
-  for (; at > 0 && l->at[at - 1].key > v->key; at--) l->at[at] = l->at[at - 1];
+  for (; at > 0 && l->at[at - 1].value > v->value; at--) l->at[at] = l->at[at - 1];
   l->at[at] = *v;
 }
 
@@ -129,14 +129,39 @@ static berth_status closed_of(const search *x, const berth_llm_plan *filled, dou
   return st;
 }
 
+/* Of the objective. */
+static berth_status value_of(const search *x, berth_llm_found *y) {
+  bool small = x->o->objective == BERTH_LLM_SMALLEST;
+  y->value = small ? y->memory : isnan(y->step) ? y->closed : y->step;
+  if (!x->o->value) return BERTH_OK;
+  berth_status st = x->o->value(x->o->ud, y, &y->value);
+  if (st == BERTH_OK && !(y->value > -INFINITY))
+    st = berth_i_fail(x->s->m->pool.ctx, BERTH_EINVAL, "the objective gave %s for tp %d, pp %d",
+                      isnan(y->value) ? "NaN" : "-inf", (int)y->plan.tp, (int)y->plan.pp);
+  return st;
+}
+
+/* What the value of an entry cannot be below, without its closed form. */
+static double least_value(const search *x, const berth_i_llm_entry *e, double memory) {
+  if (x->o->value) return -INFINITY;
+  return x->o->objective == BERTH_LLM_SMALLEST ? memory : e->bound;
+}
+
 static bool refusal(berth_status st) { return st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED; }
+
+static berth_status objective_of(const search *x, const berth_llm_plan *filled, valued *v) {
+  berth_llm_found y = { .plan = *filled, .closed = v->closed, .step = (double)NAN,
+                        .memory = v->memory };
+  berth_status st = value_of(x, &y);
+  v->value = y.value;
+  return st;
+}
 
 static berth_status visit(search *x, const berth_i_llm_entry *e) {
   valued v = { .e = e };
   double share;
-  bool small = x->o->objective == BERTH_LLM_SMALLEST, whole = x->o->front || small;
   double most = x->o->time > 0 ? x->o->time : INFINITY;
-  if (e->bound > most || (!whole && !useful(x, e, e->bound))) {
+  if (e->bound > most || (!x->o->front && !useful(x, e, least_value(x, e, 0)))) {
     x->about.bounded++;
     return BERTH_OK;
   }
@@ -153,7 +178,7 @@ static berth_status visit(search *x, const berth_i_llm_entry *e) {
     x->about.unfit++;
     return BERTH_OK;
   }
-  if (!useful(x, e, small ? v.memory : e->bound)
+  if (!useful(x, e, least_value(x, e, v.memory))
       && !(x->o->front && !beyond_front(x, e->bound, v.memory))) {
     x->about.bounded++;
     return BERTH_OK;
@@ -164,9 +189,13 @@ static berth_status visit(search *x, const berth_i_llm_entry *e) {
     return BERTH_OK;
   }
   if (st != BERTH_OK) return st;
+  if ((st = objective_of(x, &p, &v)) != BERTH_OK) return st;
+  if (isinf(v.value)) {
+    x->about.excluded++;
+    return BERTH_OK;
+  }
   x->about.valued++;
   if (v.closed > most) return BERTH_OK;
-  v.key = small ? v.memory : v.closed;
   for (int i = 0; i < LISTS; i++)
     if (belongs(x->s, i, e)) put(x->s, &x->list[i], &v);
   return x->o->front ? put_front(x, &v) : BERTH_OK;
@@ -184,13 +213,12 @@ static bool over(const search *x, size_t i, double started) {
 
 static berth_status visit_all(search *x, double started) {
   for (size_t i = 0; i < x->s->n; i++) {
-    if (over(x, i, started)) {
-      x->about.left = (int64_t)(x->s->n - i);
-      return BERTH_OK;
-    }
+    x->about.left = (int64_t)(x->s->n - i);
+    if (over(x, i, started)) return BERTH_OK;
     berth_status st = visit(x, &x->s->entry[i]);
     if (st != BERTH_OK) return st;
   }
+  x->about.left = 0;
   return BERTH_OK;
 }
 
@@ -207,25 +235,25 @@ static berth_status events_of(const search *x, const berth_llm_plan *p, double *
 
 /* The same plan with the best split of layers, where that is faster and fits. */
 static berth_status try_split(const search *x, berth_llm_search *out, berth_llm_found *y) {
+  berth_llm_found z = *y;
   berth_llm_plan p = y->plan;
-  double memory, share, step;
+  double share;
   int32_t n = p.pp * p.vp, *stages = berth_i_pool_alloc(&out->pool, (size_t)n, sizeof *stages);
   berth_status st = berth_i_pool_status(&out->pool);
   if (st == BERTH_OK) st = berth_i_llm_best_split(x->s->m, x->s->c, &p, &x->s->f, stages);
   p.stages = stages, p.n_stages = n, p.embedding_as_layer = 0;
-  if (st == BERTH_OK) st = memory_of(x, &p, &memory, &share);
+  z.plan = p;
+  if (st == BERTH_OK) st = memory_of(x, &p, &z.memory, &share);
   if (st != BERTH_OK || share > x->o->fill) return st;
-  bool small = x->o->objective == BERTH_LLM_SMALLEST;
-  if (small && memory >= y->memory) return BERTH_OK;
-  if ((st = events_of(x, &p, &step)) != BERTH_OK || (!small && step >= y->step)) return st;
-  y->plan = p;
-  y->step = step;
-  y->memory = memory;
-  return closed_of(x, &p, &y->closed);
+  if ((st = closed_of(x, &p, &z.closed)) == BERTH_OK) st = events_of(x, &p, &z.step);
+  if (st == BERTH_OK) st = value_of(x, &z);
+  if (st == BERTH_OK && z.value < y->value) *y = z;
+  return st;
 }
 
 static berth_status run_one(const search *x, berth_llm_search *out, berth_llm_found *y) {
   berth_status st = events_of(x, &y->plan, &y->step);
+  if (st == BERTH_OK) st = value_of(x, y);
   if (st == BERTH_OK && y->plan.pp > 1 && !x->o->plan.stages) st = try_split(x, out, y);
   return st;
 }
@@ -256,7 +284,8 @@ static berth_status add_found(berth_llm_search *out, const search *x, const valu
   berth_llm_found *y = &out->found[out->about.n];
   of[out->about.n++] = v->e;
   *y = (berth_llm_found){ .plan = berth_i_llm_entry_plan(x->s, v->e), .roles = roles,
-                          .closed = v->closed, .step = (double)NAN, .memory = v->memory };
+                          .closed = v->closed, .step = (double)NAN, .memory = v->memory,
+                          .value = v->value };
   return berth_llm_plan_fill(x->s->m, x->s->c, &y->plan);
 }
 
@@ -279,21 +308,19 @@ static berth_status collect(search *x, berth_llm_search *out) {
   return refusal(st) ? BERTH_OK : st;
 }
 
-static double key_of(const berth_llm_found *y, bool small) {
-  double step = isnan(y->step) ? INFINITY : y->step;
-  return small && !isinf(step) ? y->memory : step;
-}
+/* Those that did not run come last. */
+static double key_of(const berth_llm_found *y) { return isnan(y->step) ? INFINITY : y->value; }
 
-/* The best first; those that did not run by the closed form, last. Stable. */
-static void rank(berth_llm_search *out, bool small) {
+/* The best first; those that did not run by their value, last. Stable. */
+static void rank(berth_llm_search *out) {
   for (int32_t i = 1; i < out->about.n; i++) {
     berth_llm_found y = out->found[i];
-    double key = key_of(&y, small);
+    double key = key_of(&y);
     int32_t k = i;
     for (; k > 0; k--) {
       const berth_llm_found *z = &out->found[k - 1];
-      double other = key_of(z, small);
-      if (other < key || (!(key < other) && z->closed <= y.closed)) break;
+      double other = key_of(z);
+      if (other < key || (!(key < other) && z->value <= y.value)) break;
       out->found[k] = *z;
     }
     out->found[k] = y;
@@ -330,13 +357,15 @@ static berth_status search_space(search *x, berth_llm_search *out, double starte
   if (st == BERTH_OK && !x->s->n)
     st = berth_i_fail(x->s->m->pool.ctx, BERTH_EINVAL, "none of %lld combinations divides the "
                       "GPUs, the model and the batch", (long long)x->s->refused);
+  if (st == BERTH_OK) st = berth_i_llm_space_order(x->s, &x->about);
+  x->about.left = (int64_t)x->s->n;
   if (st == BERTH_OK) st = visit_all(x, started);
+  if (st == BERTH_EINTERRUPT) st = BERTH_OK;
   if (st != BERTH_OK) return st;
-  x->about.bound = x->s->entry[0].bound;
-  x->about.best = x->list[0].n ? x->list[0].at[0].key : (double)NAN;
+  x->about.best = x->list[0].n ? x->list[0].at[0].value : (double)NAN;
   out->about = x->about;
   if ((st = collect(x, out)) == BERTH_OK && out->about.fits) st = run_finalists(x, out, started);
-  rank(out, x->o->objective == BERTH_LLM_SMALLEST);
+  rank(out);
   return st;
 }
 

@@ -196,6 +196,20 @@ static double bound_of(walk *w, int32_t recompute) {
   return most;
 }
 
+/* The same of any split of the layers, after bound_of: the stage with most work has at least a
+ * pp-th of all. With 1F1B stage s also waits for those before it, forward and backward: what all
+ * stages can reach at once then has w_s = t / m (1 - 1/m)^s. */
+static double bound_of_splits(const walk *w) {
+  const berth_llm_plan *p = &w->p;
+  double m = p->global_batch / p->dp / p->micro_batch, all = 0;
+  for (int32_t s = 0; s < p->pp; s++) all += w->f[s] + w->b[s];
+  switch (p->schedule) {
+  case BERTH_LLM_1F1B: return all / -expm1(p->pp * log1p(-1 / m));
+  case BERTH_LLM_GPIPE: return all + (m - 1) * all / p->pp;
+  default: return m * all / p->pp;
+  }
+}
+
 /* ---- the loops ---- */
 
 static berth_status add_entries(walk *w, int32_t recompute, int layered) {
@@ -206,7 +220,7 @@ static berth_status add_entries(walk *w, int32_t recompute, int layered) {
     berth_status st = price(w, recompute);
     if (st != BERTH_OK) return st;
   }
-  double bound = bound_of(w, recompute);
+  double bound = bound_of(w, recompute), any_split = fmin(bound, bound_of_splits(w));
   for (int32_t i = 0; i < zeros.n; i++) {
     if (p->framework == BERTH_LLM_DEEPSPEED && zeros.x[i] > 1 && p->pp > 1) {
       s->refused++;
@@ -217,7 +231,7 @@ static berth_status add_entries(walk *w, int32_t recompute, int layered) {
       if (st != BERTH_OK) return st;
     }
     s->entry[s->n++] = (berth_i_llm_entry){
-      .bound = bound, .cell = (int32_t)s->n_cells - 1, .pp = p->pp, .vp = p->vp,
+      .bound = bound, .any_split = any_split, .cell = (int32_t)s->n_cells - 1, .pp = p->pp, .vp = p->vp,
       .schedule = (uint8_t)p->schedule, .recompute = (uint8_t)recompute,
       .zero = (uint8_t)zeros.x[i], .layered = (uint8_t)layered
     };

@@ -213,6 +213,13 @@ function options.check_values(fn, name, given)
   return given
 end
 
+--- Raises unless the value of an option is absent or one of its choices, of rows that allow more.
+function options.check_choice(fn, name, key, given)
+  local x, o = given[key], options.by_key(name)[key]
+  local why = x ~= nil and wrong.choice(o, x)
+  if why then options.fail("%s: %s: %s", fn, key, why) end
+end
+
 --- The option table itself, or an empty one, its keys and values checked by the rows of a function.
 -- Types besides flag, whole, whole or flag, number, course, choice, string, table, function, graph,
 -- topology and result are the caller's to check.

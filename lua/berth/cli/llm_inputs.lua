@@ -121,6 +121,7 @@ end
 
 --- Members of a JSON document: model, plan, memory, launch file.
 function inputs.members(m, r, found)
+  if not r then return base.join(model.members(m), { { "fits", false } }) end
   local stages = {}
   for i, s in ipairs(r) do stages[i] = json.object(json.fields(s, STAGE)) end
   return base.join(model.members(m), { { "plan", inputs.plan_object(r.plan) },

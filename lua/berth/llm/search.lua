@@ -31,9 +31,14 @@ local function rows()
   for i, o in ipairs(core.options "llm.search") do
     local row = options.merge(o, {})
     if NAMES[o.key] then row.type, row.low, row.high = "names", nil, nil end
-    if o.key == "objective" then row.choices = OBJECTIVES end
+    if o.key == "objective" then
+      row.type, row.choices = "choice or function", OBJECTIVES
+    end
     out[i] = row
   end
+  out[#out + 1] = { key = "prior", type = "function", default = "by lower bound",
+    text = "of a plan: larger ones are visited first, which decides what `calls` and `seconds` "
+      .. "reach; nil, 0: not allowed" }
   out[#out + 1] = { key = "price", type = "number", default = "none",
     text = "of a GPU for an hour: the answer has the cost of a million tokens" }
   return out
@@ -54,9 +59,10 @@ local function list_of(key, x)
   return out
 end
 
--- The options apart: of the search, of the plan, of the estimate.
+-- The options apart: of the plan, of the search, of the estimate, functions.
 local function apart(opts)
-  local searched, planned, given = {}, {}, { factors = true, price = true }
+  local searched, planned, functions = {}, {}, { prior = opts.prior }
+  local given = { factors = true, price = true, prior = true }
   local known = options.by_key "llm.plan"
   for key, x in pairs(opts) do
     local o = known[key]
@@ -65,14 +71,18 @@ local function apart(opts)
     elseif not o and not given[key] then planned[key] = x
     end
   end
+  if type(opts.objective) == "function" then functions.objective = opts.objective end
   if searched.objective ~= "memory" then searched.objective = nil end
-  return searched, planned, estimate.options { factors = opts.factors }
+  return planned, searched, estimate.options { factors = opts.factors }, functions
 end
 
 local function check(opts)
   local legal = options.join(options.keys "llm.plan", options.keys "llm.fill", { "factors" })
   options.check(FN, opts, legal)
   options.check_values(FN, "llm.plan", opts)
+  if type(opts.objective) ~= "function" then
+    options.check_choice(FN, "llm.plan", "objective", opts)
+  end
   options.refuse(opts.objective == "gpus" and not opts.time, "%s: objective gpus requires time", FN)
 end
 
@@ -195,15 +205,15 @@ local function compare(r, llm)
 end
 
 local function total(r)
-  return r.refused + r.unfit + r.bounded + r.valued + r.failed + r.left
+  return r.refused + r.excluded + r.unfit + r.bounded + r.valued + r.failed + r.left
 end
 
 local Search = { __name = "berth.llm_search" }
 
 -- One search on one cluster.
 local function on(m, c, opts, llm)
-  local searched, planned, factors = apart(opts)
-  local r, message, code = core.llm_search(m, c, planned, searched, factors)
+  local planned, searched, factors, functions = apart(opts)
+  local r, message, code = core.llm_search(m, c, planned, searched, factors, functions)
   if not r then return nil, message, code end
   r.model, r.cluster, r.options, r.factors, r.total = m, c, opts, factors, total(r)
   for _, x in ipairs(r.plans) do llm.printed(x.plan) end
@@ -286,8 +296,9 @@ function search.changes(r, llm)
       core.format(g.link, "bytes/s")), again { link = 2 * g.link })
   end
   local more = search.changed(c, { memory = 2 * g.memory })
-  local s = more and search.run(r.model, more, options.merge(r.options,
-    { finalists = 4, front = false, objective = "step" }), llm)
+  local objective = r.options.objective
+  local s = more and search.run(r.model, more, options.merge(r.options, { finalists = 4,
+    front = false, objective = type(objective) == "function" and objective or "step" }), llm)
   add(("%s of memory a GPU in place of %s"):format(core.format(2 * g.memory, "bytes"),
     core.format(g.memory, "bytes")), s and s.best)
   return out
@@ -301,7 +312,8 @@ local function seconds(x) return core.format(x, "seconds") end
 function search.counts_text(r)
   local parts = {}
   for _, pair in ipairs { { "valued", "valued" }, { "bounded", "excluded by a bound" },
-    { "unfit", "do not fit" }, { "refused", "do not divide" }, { "failed", "without schedule" },
+    { "unfit", "do not fit" }, { "refused", "do not divide" },
+    { "excluded", "not allowed" }, { "failed", "without schedule" },
     { "left", "not reached" } } do
     if r[pair[1]] > 0 then
       parts[#parts + 1] = ("%s %s"):format(estimate.grouped(r[pair[1]]), pair[2])
@@ -310,9 +322,24 @@ function search.counts_text(r)
   return ("searched: %s plans: %s"):format(estimate.grouped(r.total), table.concat(parts, ", "))
 end
 
---- What stops a model for which no plan fits.
+-- The plan with least memory has too much.
+local function memory_lacks(r)
+  local worst = r.least and r.least[r.least.worst]
+  return worst and worst.total > (r.options.fill or 0.9) * worst.limit and worst or nil
+end
+
+--- What stops a model for which no plan fits. Without a best plan, bounds exclude by `time` alone.
 function search.lack_text(r)
-  local worst = r.least[r.least.worst]
+  local worst, time = memory_lacks(r), r.options.time
+  if r.left > 0 then return "none of the plans that were reached fits" end
+  if time and r.bound > time then
+    return ("no plan takes at most %s: none is faster than %s"):format(seconds(time),
+      seconds(r.bound))
+  elseif time and (r.bounded > 0 or not worst) then
+    return ("no plan that fits takes at most %s"):format(seconds(time))
+  elseif not worst then
+    return "no plan fits: the objective allows none"
+  end
   return ("no plan fits: the least memory is %s of %s, and a plan may have %s of it\n%s"):format(
     core.format(worst.total, "bytes"), core.format(worst.limit, "bytes"),
     percent(r.options.fill or 0.9), tostring(r.least))

@@ -102,6 +102,56 @@ TEST("refusals leave what they are given") {
   berth_llm_release(m);
 }
 
+/* ---- functions ---- */
+
+typedef struct seen {
+  int32_t values, priors, fail_at; /* fail_at: of the calls of both */
+} seen;
+
+static berth_status count(seen *x) {
+  return x->values + x->priors == x->fail_at ? BERTH_ECALLBACK : BERTH_OK;
+}
+
+static berth_status memory_time(void *ud, const berth_llm_found *x, double *out) {
+  seen *s = ud;
+  s->values++;
+  *out = x->memory * (isnan(x->step) ? x->closed : x->step);
+  return count(s);
+}
+
+static berth_status few_stages(void *ud, const berth_llm_plan *p, double *out) {
+  seen *s = ud;
+  s->priors++;
+  *out = p->pp > 2 ? 0 : 1.0 / p->pp;
+  return count(s);
+}
+
+TEST("functions rank and allow plans; what they return ends the search") {
+  berth_llm *m = NULL;
+  berth_llm_cluster *c = NULL;
+  berth_llm_search *s = NULL;
+  seen x = { 0 };
+  berth_llm_search_options o = options();
+  o.value = memory_time, o.prior = few_stages, o.ud = &x;
+  CHECK_OK(make(&m, &c, "4xA100"));
+  CHECK_OK(berth_llm_search_run(m, c, &o, &s));
+  const berth_llm_search_about *a = berth_llm_search_about_of(s);
+  const berth_llm_found *y = berth_llm_search_plans(s);
+  int64_t tried = a->excluded + a->unfit + a->bounded + a->valued + a->failed + a->left;
+  CHECK(a->excluded > 0 && a->bounded == 0 && x.priors == tried && x.values > a->valued);
+  for (int32_t i = 0; i < a->n; i++) CHECK(y[i].plan.pp <= 2 && y[i].value >= y[0].value);
+  int32_t calls = x.values + x.priors;
+  berth_llm_search_release(s);
+  for (int32_t i = 1; i <= calls; i += calls / 5) {
+    x = (seen){ .fail_at = i };
+    s = NULL;
+    CHECK_STATUS(berth_llm_search_run(m, c, &o, &s), BERTH_ECALLBACK);
+    CHECK(!s);
+  }
+  berth_llm_cluster_release(c);
+  berth_llm_release(m);
+}
+
 /* ---- allocation failure ---- */
 
 static berth_status whole(void) {
@@ -112,7 +162,9 @@ static berth_status whole(void) {
   const int32_t one = 1, two = 2;
   o.micro_batch = o.cp = &one, o.pp = &two, o.n_micro_batch = o.n_cp = o.n_pp = 1;
   o.schedule = o.zero = &one, o.n_zero = 1;
+  seen x = { 0 };
   o.finalists = o.front = 1;
+  o.prior = few_stages, o.value = memory_time, o.ud = &x;
   berth_status st = make(&m, &c, "2xA100");
   if (st == BERTH_OK) st = berth_llm_search_run(m, c, &o, &s);
   berth_llm_search_release(s);

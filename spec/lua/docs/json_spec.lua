@@ -100,6 +100,7 @@ local function commands(files)
       words(("llm estimate --launch %s --gpus 8xA100 --stages 2 --json"):format(files.launch)) },
     ["llm plan"] = {
       words(("llm plan %s --gpus 1xT4 --batch 8 --runtime 15GiB --json"):format(files.config)),
+      words(("llm plan %s --gpus 8xA100 --batch 8 --seq 64 --time 1us --json"):format(files.config)),
       words(("llm plan %s --gpus 8xA100 --batch 8 --seq 64 --price 2 --json")
         :format(files.config)) },
     ["llm export"] = { words(("llm export --launch %s --gpus 8xA100 --format fsdp --json")

@@ -122,7 +122,7 @@ describe("the plan search", function()
       local best, least, n = brute(m, cluster, base, fill)
       local r = assert(llm.plan(m, cluster, with(base, { fill = fill })))
       assert.equal(best, r.closed)
-      assert.equal(n, r.unfit + r.bounded + r.valued + r.failed)
+      assert.equal(n, r.excluded + r.unfit + r.bounded + r.valued + r.failed)
       assert.is_true(r.bound <= best and r.valued < n)
       local small = assert(llm.plan(m, cluster, with(base, { fill = fill, objective = "memory" })))
       assert.equal(least, small.closed)
@@ -214,8 +214,85 @@ describe("the plan search", function()
     assert.is_true(slow.cluster.gpus < 8 and slow.best.step <= 3 * r.best.step)
     local all = assert(llm.plan(dense, "8xA100", with(base, { time = 1e-6 })))
     assert.is_false(all.fits)
+    assert.matches("^no plan takes at most 1 us: none is faster than", tostring(all))
+    local none = assert(llm.plan(dense, "8xA100", with(base, { time = 1.0001 * r.bound })))
+    assert.matches("^no plan that fits takes at most", tostring(none))
     local cheap = assert(llm.plan(dense, "8xA100", with(base, { objective = "cost", price = 2 })))
     assert.is_true(cheap.cost <= 2 / 3600 * 8 / r.best.tokens_per_second * 1e6)
+  end)
+
+  it("has a bound for every split of the layers", function()
+    local heavy = llm.model { layers = 8, hidden = 1024, heads = 8, ffn = 4096, vocab = 256000 }
+    for _, schedule in ipairs { "1f1b", "gpipe", "interleaved", "zb-h1" } do
+      local r = assert(llm.plan(heavy, "8xH100", { global_batch = 64, seq = 1024, pp = 4, tp = 1,
+        dp = 2, schedule = schedule, finalists = 4 }))
+      for _, x in ipairs(r.plans) do assert.is_true(x.step == nil or x.step >= r.bound) end
+    end
+  end)
+
+  it("takes an objective of one's own", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local calls, events = 0, 0
+    local function product(x)
+      calls, events = calls + 1, events + (x.step and 1 or 0)
+      return (x.step or x.closed) * x.memory
+    end
+    local r = assert(llm.plan(dense, "8xA100", with(base, { objective = product })))
+    assert.equal(0, r.bounded)
+    assert.is_true(calls == r.valued + events and events >= 16)
+    local best = math.huge
+    each_plan(dense, llm.cluster "8xA100", base, function(p)
+      local memory, most = llm.memory(dense, "8xA100", p), 0
+      if not memory.fits then return end
+      for _, s in ipairs(memory) do most = math.max(most, s.total / s.limit) end
+      local e = most <= 0.9 and llm.estimate(dense, "8xA100", p, { form = "closed" })
+      if e then best = math.min(best, e.step * memory[memory.worst].total) end
+    end)
+    assert.equal(best, r.closed)
+    for i, x in ipairs(r.plans) do
+      if x.step then
+        assert.equal(x.step * x.memory, x.value)
+        assert.is_true(x.value >= r.plans[1].value, i)
+      end
+    end
+    local none = assert(llm.plan(dense, "8xA100", with(base, { objective = function() end })))
+    assert.is_true(not none.fits and none.excluded > 0)
+    assert.matches("^no plan fits: the objective allows none", tostring(none))
+  end)
+
+  it("visits by a prior, which also forbids plans", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local all = assert(llm.plan(dense, "8xA100", base))
+    local same = assert(llm.plan(dense, "8xA100", with(base, { prior = function(p)
+      return p.tp + p.pp
+    end })))
+    assert.equal(all.best.step, same.best.step)
+    assert.equal(all.total, same.total)
+    local first = assert(llm.plan(dense, "8xA100", with(base, { calls = 3, prior = function(p)
+      return p.pp == 2 and 2 or 1
+    end })))
+    for _, x in ipairs(first.plans) do assert.equal(2, x.plan.pp) end
+    local odd = assert(llm.plan(dense, "8xA100", with(base, { prior = function(p)
+      return (p.tp == 2 or p.pp == 4) and 1 or nil
+    end })))
+    assert.is_true(odd.excluded > 0)
+    for _, x in ipairs(odd.plans) do assert.is_true(x.plan.tp == 2 or x.plan.pp == 4) end
+  end)
+
+  it("passes on what is wrong with a function", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local function refused(opts, words)
+      assert.error_matches(function() llm.plan(dense, "8xA100", with(base, opts)) end, words, 1,
+        true)
+    end
+    refused({ prior = function() return "x" end }, "the prior gave string, expected a number or nil")
+    refused({ prior = function() return 0 / 0 end }, "the prior gave NaN for tp 1, pp 1")
+    refused({ prior = function() error "own" end }, "own")
+    refused({ prior = 3 }, "prior: expected a function, got number")
+    refused({ objective = function() return -math.huge end }, "the objective gave -inf")
+    refused({ objective = function() return {} end }, "the objective gave table")
+    refused({ objective = "fast" }, "objective: 'fast' is none of: step, memory, gpus, cost")
+    refused({ prior = function() return 0 end }, "the prior allows none of 1407 plans")
   end)
 
   it("says why other splits are slower", function()

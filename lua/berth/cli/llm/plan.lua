@@ -224,7 +224,7 @@ end
 
 local FOUND = "step_s=step closed_s=closed memory_bytes=memory loss reason"
 local POINT = "closed_s=closed memory_bytes=memory"
-local COUNTS = "total refused unfit bounded valued failed left"
+local COUNTS = "total refused excluded unfit bounded valued failed left"
 
 local function found_object(x, fields)
   local members = json.fields(x, fields)
@@ -241,10 +241,13 @@ end
 local ANSWER = "step_s=step low_s=low high_s=high tokens_per_s=tokens_per_second "
   .. "tokens_per_s_of_gpu=tokens_per_gpu mfu hfu stage exposed_s=exposed hidden_s=hidden"
 
+-- What stops the model, without the table.
+local function reason(r) return search.lack_text(r):match "^[^\n]+" end
+
 local function write_json(write, r, changes, gpus)
   local memory = r.best and r.best.memory or r.least
   local members = options.join(inputs.members(r.model, memory), { { "cluster", gpus },
-    { "gpus", r.cluster.gpus } })
+    { "gpus", r.cluster.gpus }, { "reason", not r.best and reason(r) or nil } })
   if r.best then
     local times, kinds, next_list = {}, {}, {}
     for i, kind in ipairs(berth.llm.time_kinds) do times[i] = { kind, r.best.time[kind] } end
