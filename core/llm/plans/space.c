@@ -231,7 +231,8 @@ static berth_status add_entries(walk *w, int32_t recompute, int layered) {
       if (st != BERTH_OK) return st;
     }
     s->entry[s->n++] = (berth_i_llm_entry){
-      .bound = bound, .any_split = any_split, .cell = (int32_t)s->n_cells - 1, .pp = p->pp, .vp = p->vp,
+      .bound = bound, .any_split = any_split, .cell = (int32_t)s->n_cells - 1,
+      .pp = p->pp, .vp = p->vp,
       .schedule = (uint8_t)p->schedule, .recompute = (uint8_t)recompute,
       .zero = (uint8_t)zeros.x[i], .layered = (uint8_t)layered
     };
