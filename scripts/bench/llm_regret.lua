@@ -19,11 +19,11 @@ parallelism; the most tensor parallelism, then data parallelism; ties by the lar
   --groups     prints each group
   --json       prints an object instead
 
-Files: vtrain_multi_a100.csv (measured on several machines), vtrain_single_a100.csv (by all signs
-another simulator's output). Those that are not there are passed over. Exit status: 2 if none is.
+Files: vtrain_multi_a100.csv and bloom_sweeps.csv (measured on several machines),
+vtrain_single_a100.csv (by all signs another simulator's output). Those that are not there are passed over. Exit status: 2 if none is.
 ]]
 
-local FILES = { "vtrain_multi_a100.csv", "vtrain_single_a100.csv" }
+local FILES = { "vtrain_multi_a100.csv", "vtrain_single_a100.csv", "bloom_sweeps.csv" }
 
 local function refuse(...)
   io.stderr:write(("llm_regret: " .. (...) .. "\n"):format(select(2, ...)))

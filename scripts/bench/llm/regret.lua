@@ -44,21 +44,22 @@ end
 -- ---- groups -------------------------------------------------------------------------------------
 
 local function key_of(row)
-  local p, m = row.plan, row.model
-  return table.concat({ m.layers, m.hidden, m.heads, p.seq, p.global_batch, row.cluster.gpus }, " ")
+  local p, m, c = row.plan, row.model, row.cluster
+  return table.concat({ m.layers, m.hidden, m.heads, p.seq, p.global_batch, c.gpus, c.gpu,
+    p.framework or "" }, " ")
 end
 
---- Rows of one model, sequence, batch and number of GPUs, in order of the first of each; those of
--- fewer than `least` are left out. Measured twice: the first.
+--- Rows that were measured, of one model, sequence, batch, cluster and framework, in order of the
+-- first of each; those of fewer than `least` are left out. Measured twice: the first.
 function regret.groups(rows, least)
   local groups, out = {}, {}
   for _, row in ipairs(rows) do
-    local key = key_of(row)
-    if not groups[key] then
+    local key = row.measured and key_of(row)
+    if key and not groups[key] then
       groups[key] = {}
       out[#out + 1] = groups[key]
     end
-    table.insert(groups[key], row)
+    if key then table.insert(groups[key], row) end
   end
   local kept = {}
   for _, group in ipairs(out) do
