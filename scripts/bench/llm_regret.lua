@@ -10,9 +10,10 @@ Takes the measured rows of DIR by groups of the same model, sequence, batch and 
 at least three plans, and a rule's favourite of each group. A line for each file and rule:
   FILE RULE groups N rows M loss X worst Y exact K
 loss: how much longer than the fastest measured plan the favourite takes, %, mean and worst; exact:
-groups in which it is the fastest. FILE:uncontended is without the rows that other traffic slowed: 39.1 B
-with tp 2 or 4 and dp of 16 or more, micro-batches of 64. Rules: the least estimate; the most data parallelism, then tensor
-parallelism; the most tensor parallelism, then data parallelism; ties by the larger micro-batch.
+groups in which it is the fastest. FILE:uncontended is without the rows that other traffic slowed:
+39.1 B with tp 2 or 4 and dp of 16 or more, micro-batches of 64. Rules: the least estimate; the most
+data parallelism, then tensor parallelism; the most tensor parallelism, then data parallelism; ties
+by the larger micro-batch.
 
   --least N    plans of a group (3)
   --form NAME  events (default) or closed: how steps are estimated
@@ -20,7 +21,8 @@ parallelism; the most tensor parallelism, then data parallelism; ties by the lar
   --json       prints an object instead
 
 Files: vtrain_multi_a100.csv and bloom_sweeps.csv (measured on several machines),
-vtrain_single_a100.csv (by all signs another simulator's output). Those that are not there are passed over. Exit status: 2 if none is.
+vtrain_single_a100.csv (by all signs another simulator's output). Those that are not there are
+passed over. Exit status: 2 if none is.
 ]]
 
 local FILES = { "vtrain_multi_a100.csv", "vtrain_single_a100.csv", "bloom_sweeps.csv" }

@@ -71,9 +71,9 @@ static void put_parallelism(berth_llm_exported *e) {
   berth_i_put_text(e, "\n[parallelism]\ndata_parallel_replicate_degree = %d\n"
                    "data_parallel_shard_degree = %d\n", (int)(whole ? p->dp : 1),
                    (int)(whole ? 1 : p->dp));
-  if (p->zero == 3)
+  if (p->zero > 0) /* zero 2 is zero 3 that keeps gathered weights */
     berth_i_put_text(e, "fsdp_reshard_after_forward = \"%s\"\n",
-                     p->reshard == BERTH_LLM_ON ? "always" : "never");
+                     p->zero == 3 && p->reshard == BERTH_LLM_ON ? "always" : "never");
   berth_i_put_text(e, "tensor_parallel_degree = %d\ncontext_parallel_degree = %d\n"
                    "pipeline_parallel_degree = %d\n", (int)p->tp, (int)p->cp, (int)p->pp);
   if (berth_i_llm_has_experts(e))
@@ -119,11 +119,12 @@ static void put_rest(berth_llm_exported *e) {
 
 static void check(berth_llm_exported *e) {
   const berth_llm_plan *p = e->p;
-  if (p->zero == 1 || p->zero == 2)
-    berth_i_refuse_export(e, "torchtitan shards weights, gradients and optimiser states together "
-                          "(zero 3) or nothing (zero 0), not as zero %d", (int)p->zero);
-  if (p->zero == 3 && p->dp * p->cp == 1)
-    berth_i_refuse_export(e, "torchtitan shards over dp and cp, which are 1: zero 0, not 3");
+  if (p->zero == 1)
+    berth_i_refuse_export(e, "torchtitan shards gradients with the optimiser states: zero 2 or 3, "
+                          "not 1");
+  if (p->zero > 0 && p->dp * p->cp == 1)
+    berth_i_refuse_export(e, "torchtitan shards over dp and cp, which are 1: zero 0, not %d",
+                          (int)p->zero);
   if (p->zero == 0 && p->cp > 1)
     berth_i_refuse_export(e, "torchtitan shards weights over context parallelism (zero 3), too");
   if (p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)

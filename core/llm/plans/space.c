@@ -73,26 +73,32 @@ static values schedules_of(const berth_llm_search_options *o) {
   }
 }
 
-static values zeros_of(const berth_llm_search_options *o, int32_t shared) {
+/* torchtitan shards over cp, too, if it has it. */
+static values zeros_of(const berth_llm_search_options *o, int32_t dp, int32_t cp) {
   static const int32_t usual[] = { 0, 1, 3 }, fsdp[] = { 0, 2, 3 };
-  if (shared == 1) return GIVEN(o, zero, usual, 1);
-  return berth_i_llm_is_fsdp(&o->plan) ? GIVEN(o, zero, fsdp, 3) : GIVEN(o, zero, usual, 3);
+  if (dp * cp == 1) return GIVEN(o, zero, usual, 1);
+  if (!berth_i_llm_is_fsdp(&o->plan)) return GIVEN(o, zero, usual, 3);
+  bool shards = cp > 1 && o->plan.framework == BERTH_LLM_TORCHTITAN;
+  return shards ? GIVEN(o, zero, fsdp + 1, 2) : GIVEN(o, zero, fsdp, 3);
 }
 
 static values recomputes_of(const berth_llm_search_options *o) {
-  static const int32_t all[] = { BERTH_LLM_RECOMPUTE_NONE, BERTH_LLM_SELECTIVE, BERTH_LLM_FULL };
-  return GIVEN(o, recompute, all, 3);
+  static const int32_t all[] = { BERTH_LLM_RECOMPUTE_NONE, BERTH_LLM_FULL, BERTH_LLM_SELECTIVE };
+  return GIVEN(o, recompute, all, o->plan.framework == BERTH_LLM_FSDP ? 2 : 3);
 }
 
-static values sequences_of(const berth_llm_search_options *o, int32_t tp) {
+/* Megatron requires it for experts with tp, torchtitan has no tp without it. */
+static values sequences_of(const berth_llm_search_options *o, const berth_llm_plan *p) {
   static const int32_t both[] = { 0, 1 };
-  bool one = tp == 1 || o->plan.framework == BERTH_LLM_DEEPSPEED;
-  return GIVEN(o, sequence_parallel, both, one ? 1 : 2);
+  if (p->tp == 1 || p->framework == BERTH_LLM_DEEPSPEED)
+    return GIVEN(o, sequence_parallel, both, 1);
+  bool on = p->ep > 1 || p->framework == BERTH_LLM_TORCHTITAN;
+  return on ? GIVEN(o, sequence_parallel, both + 1, 1) : GIVEN(o, sequence_parallel, both, 2);
 }
 
 /* FSDP is data parallelism alone. */
-static values degrees(const walk *w, const int32_t *given, int32_t n) {
-  bool alone = w->o->plan.framework == BERTH_LLM_FSDP;
+static values degrees(const walk *w, const int32_t *given, int32_t n, bool has) {
+  bool alone = w->o->plan.framework == BERTH_LLM_FSDP || !has;
   return either(given, n, w->gpu_divisor, alone ? 1 : w->n_gpu_divisors);
 }
 
@@ -215,7 +221,7 @@ static double bound_of_splits(const walk *w) {
 static berth_status add_entries(walk *w, int32_t recompute, int layered) {
   berth_i_llm_space *s = w->s;
   const berth_llm_plan *p = &w->p;
-  values zeros = zeros_of(w->o, p->dp * p->cp);
+  values zeros = zeros_of(w->o, p->dp, p->cp);
   if (!w->x.made[recompute]) {
     berth_status st = price(w, recompute);
     if (st != BERTH_OK) return st;
@@ -305,7 +311,7 @@ static berth_status at_cell(walk *w) {
   berth_i_llm_space *s = w->s;
   berth_llm_plan *p = &w->p;
   int32_t rest = w->gpus / p->tp / p->cp;
-  values stages = degrees(w, w->o->pp, w->o->n_pp);
+  values stages = degrees(w, w->o->pp, w->o->n_pp, true);
   bool opened = false;
   for (int32_t i = 0; i < stages.n; i++) {
     p->pp = stages.x[i];
@@ -340,7 +346,7 @@ static berth_status at_cell(walk *w) {
 static berth_status at_experts(walk *w) {
   berth_llm_plan *p = &w->p;
   values batches = GIVEN(w->o, micro_batch, w->batch_divisor, w->n_batch_divisors),
-         sequences = sequences_of(w->o, p->tp);
+         sequences = sequences_of(w->o, p);
   berth_llm_plan one = *p;
   one.pp = one.vp = 1;
   if (berth_i_llm_check_model(w->s->m->pool.ctx, w->s->m, &one) != BERTH_OK) {
@@ -368,7 +374,7 @@ static berth_status at_tokens(walk *w) {
   for (int32_t k = 0; k < w->s->m->about.kinds; k++)
     experts = experts || w->s->m->kind[k].experts > 0;
   int32_t one_tp[2] = { 1, p->tp };
-  values eps = either(w->o->ep, w->o->n_ep, w->gpu_divisor, experts ? w->n_gpu_divisors : 1),
+  values eps = degrees(w, w->o->ep, w->o->n_ep, experts),
          etps = GIVEN(w->o, etp, one_tp, experts && p->tp > 1 ? 2 : 1);
   for (int32_t i = 0; i < eps.n; i++)
     for (int32_t k = 0; k < etps.n; k++) {
@@ -392,7 +398,9 @@ static int32_t joined(const berth_llm_cluster *c) {
 }
 
 static berth_status at_all(walk *w) {
-  values tps = degrees(w, w->o->tp, w->o->n_tp), cps = degrees(w, w->o->cp, w->o->n_cp);
+  bool deepspeed = w->p.framework == BERTH_LLM_DEEPSPEED;
+  values tps = degrees(w, w->o->tp, w->o->n_tp, true),
+         cps = degrees(w, w->o->cp, w->o->n_cp, !deepspeed);
   int32_t most = w->o->inside ? joined(w->s->c) : INT32_MAX;
   for (int32_t i = 0; i < tps.n; i++)
     for (int32_t k = 0; k < cps.n; k++) {

@@ -186,6 +186,12 @@ local function explained(x, r, llm)
   return x
 end
 
+local OF_KIND = {
+  no_pp = function(p) return p.pp == 1 end,
+  no_tp = function(p) return p.tp == 1 end,
+  zero_3 = function(p) return p.zero == 3 and p.tp * p.cp * p.pp == 1 end,
+}
+
 -- The best plans of other splits, then the best of each kind.
 local function compare(r, llm)
   local seen = { [split_key(r.plans[1].plan)] = true }
@@ -197,8 +203,10 @@ local function compare(r, llm)
       r.others[#r.others + 1] = explained(x, r, llm)
     end
     if x.roles.front then r.front[#r.front + 1] = x end
-    for _, kind in ipairs { "no_pp", "no_tp", "zero_3" } do
-      if x.step and x.roles[kind] then r.kinds[kind] = explained(x, r, llm) end
+    for kind, belongs in pairs(OF_KIND) do
+      if x.step and not r.kinds[kind] and belongs(x.plan) then
+        r.kinds[kind] = explained(x, r, llm)
+      end
     end
   end
   table.sort(r.front, function(a, b) return a.closed < b.closed end)
@@ -269,38 +277,82 @@ function search.run(m, c, opts, llm)
   return on(m, c, opts, llm)
 end
 
+-- The stage of the plan with least memory, if it has too much.
+local function memory_lacks(r)
+  local worst = r.least and r.least[r.least.worst]
+  return worst and worst.total > (r.options.fill or 0.9) * worst.limit and worst or nil
+end
+
 -- ---- what to change next ------------------------------------------------------------------------
 
 local function gbit(x) return core.sprintf("%.0f Gbit/s", 8e-9 * x) end
 
---- The best plan with other links, and the best plan with more memory: array of text, step, change.
-function search.changes(r, llm)
-  local c, out = r.cluster, {}
-  local g = c.groups[1]
-  local function add(text, e)
-    if e then
-      out[#out + 1] = { text = text, step = e.step, change = e.step / r.best.step - 1,
-        plan = e.plan }
-    end
+local MULTIPLES = 4
+
+-- The search on another cluster or with other options, with few finalists; nil: nothing fits.
+local function again(r, cluster, changes, llm)
+  local objective = r.options.objective
+  local s = cluster and search.run(r.model, cluster, options.merge(r.options, { finalists = 4,
+    front = false, objective = type(objective) == "function" and objective or "step" }, changes),
+    llm)
+  return s and s.fits and s.best or nil
+end
+
+-- The least multiple of the GPUs, by powers of two, on which a plan fits. Memory falls no faster
+-- than the number of GPUs rises, so smaller ones are not tried.
+local function more_gpus(r, worst, llm)
+  local power = math.max(1, math.floor(math.log(worst.total / worst.limit) / math.log(2)))
+  for k = power, power + MULTIPLES - 1 do
+    local gpus = 2 ^ k * r.cluster.gpus
+    local larger = search.changed(r.cluster, { gpus = gpus })
+    local fine, e = pcall(again, r, larger, { finalists = 1 }, llm)
+    if fine and e then return e, gpus end
   end
-  local function again(changes)
+end
+
+-- What lets a plan fit: a little more of the memory, or more GPUs.
+local function to_fit(r, add, llm)
+  local worst = memory_lacks(r)
+  if not worst then return end
+  if worst.total <= worst.limit then
+    local fill = math.ceil(100 * worst.total / worst.limit) / 100
+    add(core.sprintf("fill %.2f in place of %.2f", fill, r.options.fill or 0.9),
+      again(r, r.cluster, { fill = fill }, llm))
+  end
+  local e, gpus = more_gpus(r, worst, llm)
+  add(e and core.sprintf("%.0f GPUs in place of %.0f", gpus, r.cluster.gpus), e)
+end
+
+local function to_gain(r, add, llm)
+  local c, g = r.cluster, r.cluster.groups[1]
+  local function estimated(changes)
     local other = search.changed(c, changes)
     return other and llm.estimate(r.model, other, opts_of(r.plans[1].plan), r.factors)
   end
   if c.gpus > g.per_machine then
     add(("%s of network a GPU in place of %s"):format(gbit(2 * g.nic / g.per_machine),
-      gbit(g.nic / g.per_machine)), again { nic = 2 * g.nic })
+      gbit(g.nic / g.per_machine)), estimated { nic = 2 * g.nic })
   end
   if c.gpus > 1 and g.link < math.huge then
     add(("%s within a machine in place of %s"):format(core.format(2 * g.link, "bytes/s"),
-      core.format(g.link, "bytes/s")), again { link = 2 * g.link })
+      core.format(g.link, "bytes/s")), estimated { link = 2 * g.link })
   end
-  local more = search.changed(c, { memory = 2 * g.memory })
-  local objective = r.options.objective
-  local s = more and search.run(r.model, more, options.merge(r.options, { finalists = 4,
-    front = false, objective = type(objective) == "function" and objective or "step" }), llm)
+end
+
+--- The best plan with other links, and the best plan with more memory: array of text, step, change,
+-- plan. Where none fits: what lets one fit, without change.
+function search.changes(r, llm)
+  local g, out = r.cluster.groups[1], {}
+  local function add(text, e)
+    if e then
+      out[#out + 1] = { text = text, step = e.step, change = r.best and e.step / r.best.step - 1,
+        plan = e.plan }
+    end
+  end
+  if r.best then to_gain(r, add, llm) else to_fit(r, add, llm) end
   add(("%s of memory a GPU in place of %s"):format(core.format(2 * g.memory, "bytes"),
-    core.format(g.memory, "bytes")), s and s.best)
+    core.format(g.memory, "bytes")), again(r, search.changed(r.cluster, { memory = 2 * g.memory }),
+    {}, llm))
   return out
 end
 
@@ -320,12 +372,6 @@ function search.counts_text(r)
     end
   end
   return ("searched: %s plans: %s"):format(estimate.grouped(r.total), table.concat(parts, ", "))
-end
-
--- The plan with least memory has too much.
-local function memory_lacks(r)
-  local worst = r.least and r.least[r.least.worst]
-  return worst and worst.total > (r.options.fill or 0.9) * worst.limit and worst or nil
 end
 
 --- What stops a model for which no plan fits. Without a best plan, bounds exclude by `time` alone.

@@ -235,10 +235,16 @@ describe("an export to torchtitan", function()
     assert.same({ "layers.10", "layers.11", "layers.12" }, modules[3])
   end)
 
+  it("keeps gathered weights with zero 2", function()
+    local text = assert(llm.export(dense, "8xH100", with(titan, { dp = 8, zero = 2 }),
+      "torchtitan")).text
+    assert.matches("\ndata_parallel_shard_degree = 8\nfsdp_reshard_after_forward = \"never\"\n",
+      text)
+  end)
+
   it("is refused for what torchtitan does not have", function()
     local function no(opts, words) refused(with(titan, opts), "torchtitan", words) end
-    no({ zero = 1 }, "torchtitan shards weights, gradients and optimiser states together (zero 3) "
-      .. "or nothing (zero 0), not as zero 1")
+    no({ zero = 1 }, "torchtitan shards gradients with the optimiser states: zero 2 or 3, not 1")
     no({ tp = 2, sequence_parallel = "off" },
       "torchtitan's tensor parallelism always has sequence_parallel")
     no({ pp = 2, schedule = "zb-h1" }, "torchtitan has no schedule zb-h1; berth schedule zb-h1 "

@@ -26,6 +26,16 @@ local SCHEDULES = { megatron = { "1f1b", "interleaved" }, deepspeed = { "1f1b" }
   torchtitan = { "1f1b", "interleaved", "zb-v", "dualpipev" } }
 local ZEROS = { megatron = { 0, 1, 3 }, deepspeed = { 0, 1, 3 }, torchtitan = { 0, 2, 3 } }
 
+local function zeros(framework, cp, shared)
+  if shared == 1 then return { 0 } end
+  return framework == "torchtitan" and cp > 1 and { 2, 3 } or ZEROS[framework]
+end
+
+local function sequences(framework, tp, ep)
+  if tp == 1 or framework == "deepspeed" then return { "off" } end
+  return (ep > 1 or framework == "torchtitan") and { "on" } or { "off", "on" }
+end
+
 -- Whether the even split and that with embedding and head as layers are the same.
 local function same_split(layers, n, framework)
   for place = 0, n - 1 do
@@ -57,15 +67,14 @@ end
 local function each_plan(m, cluster, base, f)
   local experts, framework, gpus = m == moe, base.framework or "megatron", cluster.gpus
   for _, tp in ipairs(divisors(gpus)) do
-    for _, cp in ipairs(divisors(gpus / tp)) do
+    for _, cp in ipairs(framework == "deepspeed" and { 1 } or divisors(gpus / tp)) do
       for _, pp in ipairs(divisors(gpus / tp / cp)) do
         for _, ep in ipairs(experts and divisors(gpus) or { 1 }) do
           for _, etp in ipairs(experts and tp > 1 and { 1, tp } or { 1 }) do
             for _, micro_batch in ipairs(divisors(base.global_batch)) do
-              for _, sp in ipairs(tp > 1 and framework ~= "deepspeed" and { "off", "on" }
-                or { "off" }) do
+              for _, sp in ipairs(sequences(framework, tp, ep)) do
                 for _, recompute in ipairs { "none", "selective", "full" } do
-                  for _, zero in ipairs(gpus / tp / pp == 1 and { 0 } or ZEROS[framework]) do
+                  for _, zero in ipairs(zeros(framework, cp, gpus / tp / pp)) do
                     for _, schedule in ipairs(SCHEDULES[framework]) do
                       each_split(with(base, { tp = tp, cp = cp, pp = pp, ep = ep, etp = etp,
                         micro_batch = micro_batch, sequence_parallel = sp, recompute = recompute,
@@ -190,6 +199,19 @@ describe("the plan search", function()
     assert.is_true(r.least[r.least.worst].total > 0.9 * 6e9)
     assert.matches("no plan fits: the least memory is", tostring(r))
     assert.equal(0, r.valued + r.bounded)
+    local changes = llm.changes(r)
+    assert.equal("fill 0.99 in place of 0.90", changes[1].text)
+    assert.equal("12 GB of memory a GPU in place of 6 GB", changes[#changes].text)
+  end)
+
+  it("says how many GPUs would do", function()
+    local big = llm.model { layers = 16, hidden = 4096, heads = 32, vocab = 32000 }
+    local base = { global_batch = 16, seq = 1024 }
+    local first = llm.changes(assert(llm.plan(big, "1xA100", base)))[1]
+    local gpus = tonumber(first.text:match "^(%d+) GPUs in place of 1$")
+    assert.is_true(assert(llm.plan(big, gpus .. "xA100", base)).fits)
+    assert.is_false(assert(llm.plan(big, ("%d"):format(gpus / 2) .. "xA100", base)).fits)
+    assert.is_nil(first.change)
   end)
 
   it("stops by calls, and keeps what it has", function()
@@ -293,6 +315,21 @@ describe("the plan search", function()
     refused({ objective = function() return {} end }, "the objective gave table")
     refused({ objective = "fast" }, "objective: 'fast' is none of: step, memory, gpus, cost")
     refused({ prior = function() return 0 end }, "the prior allows none of 1407 plans")
+  end)
+
+  it("gives plans that the framework's file has", function()
+    local formats = { torchtitan = "torchtitan", deepspeed = "deepspeed", fsdp = "fsdp",
+      megatron = "bridge" }
+    for framework, format in pairs(formats) do
+      for _, m in ipairs { dense, moe } do
+        local r = assert(llm.plan(m, "8xH100", { global_batch = 16, seq = 1024,
+          framework = framework, finalists = 4 }))
+        for _, x in ipairs(r.plans) do
+          x.plan.filled = nil
+          assert(llm.export(m, "8xH100", x.plan, format))
+        end
+      end
+    end
   end)
 
   it("says why other splits are slower", function()

@@ -48,11 +48,16 @@ names the space and says what each number means. Exit code 1: no plan fits.]],
     options.prefixed("of the cluster: ", options.of("llm.cluster", inputs.cluster)),
     { options.flag("no-flash", "attention stores its scores"),
       options.flag("quick", "without the front of step and memory and what to change next"),
-      options.changed("llm.export", "format", { text = "with --output: what is written" }),
+      options.changed("llm.export", "format", { text = "with --output: what is written; "
+        .. "torchtitan, deepspeed, fsdp are the framework, too" }),
       options.output("output", "writes the file that launches the plan"), options.json }),
 }
 
+-- Formats of one framework.
+local OF_FRAMEWORK = { torchtitan = true, deepspeed = true, fsdp = true }
+
 local function request(given)
+  if OF_FRAMEWORK[given.format] then given.framework = given.framework or given.format end
   local opts = inputs.given(given, "llm.fill", "seq " .. REST, { global_batch = given.batch })
   inputs.given(given, "llm.plan", PARTS .. " " .. LIMITS, opts)
   for key in NAMED:gmatch "%S+" do
@@ -146,7 +151,8 @@ local function print_rows(write, title, rows, left)
   if #rows == 0 then return end
   write("")
   write(title)
-  for _, line in ipairs(align.lines(rows, left)) do inputs.print(write, "  " .. line) end
+  for _, row in ipairs(rows) do row[1] = "  " .. row[1] end
+  for _, line in ipairs(align.lines(rows, left)) do write(line) end
 end
 
 local KIND_TEXT = { { "no_pp", "no pipeline" }, { "no_tp", "no tensor parallelism" },
@@ -164,47 +170,47 @@ local function some(list)
   return out
 end
 
-local function print_others(write, r)
-  local rows = {}
-  for i, x in ipairs(r.others) do
-    rows[i] = { short(x.plan), seconds(x.step), signed(x.loss) }
-  end
-  if #rows > 0 then
-    write("")
-    write("slower splits, and why:")
-    for i, line in ipairs(align.lines(rows, { true })) do
-      inputs.print(write, "  " .. line)
-      inputs.print(write, "    " .. r.others[i].reason)
-    end
-  end
-  rows = {}
-  local reasons = {}
+-- One line for all kinds that have the same best plan.
+local function kind_rows(r)
+  local rows, of = {}, {}
   for _, kind in ipairs(KIND_TEXT) do
     local x = r.kinds[kind[1]]
-    if x and x.loss > 0 then
-      rows[#rows + 1] = { kind[2], short(x.plan), seconds(x.step), signed(x.loss) }
-      reasons[#rows] = x.reason
+    local text = x and x.loss > 0 and short(x.plan)
+    if text and of[text] then
+      of[text][1] = of[text][1] .. ", " .. kind[2]
+    elseif text then
+      of[text] = { kind[2], seconds(x.step), signed(x.loss) }
+      rows[#rows + 1] = of[text]
+      rows[#rows + 1], rows[#rows + 2] = { "  " .. text }, { "  " .. x.reason }
     end
   end
-  if #rows > 0 then
-    write("")
-    write("best of each kind:")
-    for i, line in ipairs(align.lines(rows, { true, true })) do
-      inputs.print(write, "  " .. line)
-      inputs.print(write, "    " .. reasons[i])
-    end
-  end
+  return rows
 end
 
-local function print_next(write, r, changes)
+local function print_others(write, r)
+  local rows = {}
+  for _, x in ipairs(r.others) do
+    rows[#rows + 1] = { short(x.plan), seconds(x.step), signed(x.loss) }
+    rows[#rows + 1] = { "  " .. x.reason }
+  end
+  print_rows(write, "slower splits, and why:", rows, { true })
+  print_rows(write, "best of each kind:", kind_rows(r), { true })
+end
+
+local function print_changes(write, changes)
+  local rows = {}
+  for i, x in ipairs(changes) do
+    rows[i] = { x.text, seconds(x.step), x.change and signed(x.change) }
+  end
+  print_rows(write, "what to change next:", rows, { true })
+end
+
+local function print_front(write, r)
   local rows = {}
   for i, x in ipairs(some(r.front)) do
     rows[i] = { bytes(x.memory), seconds(x.closed), short(x.plan) }
   end
   print_rows(write, "less memory costs time (closed form):", rows, { false, false, true })
-  rows = {}
-  for i, x in ipairs(changes) do rows[i] = { x.text, seconds(x.step), signed(x.change) } end
-  print_rows(write, "what to change next:", rows, { true })
 end
 
 local function print_text(write, r, changes)
@@ -212,11 +218,12 @@ local function print_text(write, r, changes)
   if r.best then
     print_best(write, r)
     print_others(write, r)
-    print_next(write, r, changes)
+    print_front(write, r)
   else
     inputs.print(write, search.lack_text(r))
     inputs.print(write, search.counts_text(r))
   end
+  print_changes(write, changes)
   for _, note in ipairs(r.model.notes) do write("note: " .. note) end
 end
 
@@ -246,25 +253,27 @@ local function reason(r) return search.lack_text(r):match "^[^\n]+" end
 
 local function write_json(write, r, changes, gpus)
   local memory = r.best and r.best.memory or r.least
+  local next_list = {}
   local members = options.join(inputs.members(r.model, memory), { { "cluster", gpus },
     { "gpus", r.cluster.gpus }, { "reason", not r.best and reason(r) or nil } })
   if r.best then
-    local times, kinds, next_list = {}, {}, {}
+    local times, kinds = {}, {}
     for i, kind in ipairs(berth.llm.time_kinds) do times[i] = { kind, r.best.time[kind] } end
     for _, kind in ipairs(KIND_TEXT) do
       if r.kinds[kind[1]] then
         kinds[#kinds + 1] = { kind[1], found_object(r.kinds[kind[1]], FOUND) }
       end
     end
-    for i, x in ipairs(changes) do
-      next_list[i] = json.object(json.fields(x, "text step_s=step change"))
-    end
     members = options.join(members, json.fields(r.best, ANSWER), {
       { "time_s", json.object(times) }, { "bound_s", r.bound }, { "gap", r.gap },
       { "cost_of_million_tokens", r.cost } }, json.fields(r.best, "rows error worst"), {
       { "others", objects(r.others, FOUND) }, { "kinds", json.object(kinds) },
-      { "front", objects(r.front, POINT) }, { "changes", next_list } })
+      { "front", objects(r.front, POINT) } })
   end
+  for i, x in ipairs(changes) do
+    next_list[i] = json.object(json.fields(x, "text step_s=step change"))
+  end
+  members[#members + 1] = { "changes", next_list }
   members[#members + 1] = { "plans", json.object(json.fields(r, COUNTS)) }
   write(json.encode(schema.document "llm plan" (members)))
 end
@@ -285,7 +294,7 @@ function command.run(positional, given, write)
   local m, c = inputs.read("llm plan", positional, given)
   fail.refuse(not given.batch, "llm plan: --batch is needed: sequences of a step")
   local r = fail.need(berth.llm.plan(m, c, request(given)))
-  local changes = r.best and not given.quick and berth.llm.changes(r) or {}
+  local changes = not given.quick and berth.llm.changes(r) or {}
   if given.json then write_json(write, r, changes, given.gpus)
   else print_text(write, r, changes) end
   if r.best and given.output then export(write, r, given) end
