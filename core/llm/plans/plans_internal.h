@@ -44,4 +44,33 @@ berth_status berth_i_llm_best_split(const berth_llm *m, const berth_llm_cluster 
                                     const berth_llm_plan *p, const berth_llm_factors *f,
                                     int32_t *out);
 
+/* ---- values ---- */
+
+typedef struct berth_i_llm_valuer {
+  berth_i_llm_space *s;
+  const berth_llm_search_options *o;
+  berth_llm_memory *stage; /* [layers] scratch */
+} berth_i_llm_valuer;
+
+/** Whether a plan is refused, in place of a failure of the search. */
+static inline bool berth_i_llm_refusal(berth_status st) {
+  return st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED;
+}
+
+/** Most memory of a stage.  @param share of what it may have */
+berth_status berth_i_llm_value_memory(const berth_i_llm_valuer *x, const berth_llm_plan *p,
+                                      double *bytes, double *share);
+/** s in closed form, on the event loop */
+berth_status berth_i_llm_value_closed(const berth_i_llm_valuer *x, const berth_llm_plan *filled,
+                                      double *out);
+berth_status berth_i_llm_value_events(const berth_i_llm_valuer *x, const berth_llm_plan *p,
+                                      double *out);
+/** Sets the value, of the objective. */
+berth_status berth_i_llm_value_of(const berth_i_llm_valuer *x, berth_llm_found *y);
+
+/** Runs the best candidates on the event loop and ranks what is kept; the best first. An interrupt
+ *  leaves the others in closed form.  @param pool of the layer splits  @param n [1] in, out */
+berth_status berth_i_llm_run_finalists(const berth_i_llm_valuer *x, berth_i_pool *pool,
+                                       double started, berth_llm_found *found, int32_t *n);
+
 #endif

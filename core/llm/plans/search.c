@@ -2,7 +2,8 @@
  * front. A plan is valued in closed form unless it does not fit or no list can take it. */
 #include "plans_internal.h"
 
-enum { LISTS = 5, TURN = 256 };
+/* WIDE: candidates for a finalist, since another split of the layers changes their order. */
+enum { LISTS = 5, TURN = 256, WIDE = 4 };
 
 struct berth_llm_search {
   berth_i_pool pool;
@@ -33,7 +34,7 @@ typedef struct search {
   size_t n_front, cap_front;
   valued least;            /* memory of all that were tried */
   berth_llm_search_about about;
-  berth_llm_memory *stage; /* [layers] */
+  berth_i_llm_valuer v;
 } search;
 
 static bool same_split(const berth_i_llm_space *s, const berth_i_llm_entry *a,
@@ -109,50 +110,16 @@ static berth_status put_front(search *x, const valued *v) {
 
 /* ---- values ---- */
 
-/* Most memory of a stage; *share: of what it may have. */
-static berth_status memory_of(const search *x, const berth_llm_plan *p, double *bytes,
-                              double *share) {
-  berth_status st = berth_llm_memory_of(x->s->m, x->s->c, p, x->stage);
-  *bytes = *share = 0;
-  for (int32_t i = 0; i < p->pp && st == BERTH_OK; i++) {
-    *bytes = fmax(*bytes, x->stage[i].total);
-    *share = fmax(*share, x->stage[i].total / x->stage[i].limit);
-  }
-  return st;
-}
-
-static berth_status closed_of(const search *x, const berth_llm_plan *filled, double *out) {
-  berth_i_llm_step step;
-  berth_status st = berth_i_llm_step_make(x->s->m, x->s->c, filled, &x->s->f, &step);
-  if (st == BERTH_OK) st = berth_i_llm_closed(&step, out);
-  berth_i_pool_free(&step.pool);
-  return st;
-}
-
-/* Of the objective. */
-static berth_status value_of(const search *x, berth_llm_found *y) {
-  bool small = x->o->objective == BERTH_LLM_SMALLEST;
-  y->value = small ? y->memory : isnan(y->step) ? y->closed : y->step;
-  if (!x->o->value) return BERTH_OK;
-  berth_status st = x->o->value(x->o->ud, y, &y->value);
-  if (st == BERTH_OK && !(y->value > -INFINITY))
-    st = berth_i_fail(x->s->m->pool.ctx, BERTH_EINVAL, "the objective gave %s for tp %d, pp %d",
-                      isnan(y->value) ? "NaN" : "-inf", (int)y->plan.tp, (int)y->plan.pp);
-  return st;
-}
-
 /* What the value of an entry cannot be below, without its closed form. */
 static double least_value(const search *x, const berth_i_llm_entry *e, double memory) {
   if (x->o->value) return -INFINITY;
   return x->o->objective == BERTH_LLM_SMALLEST ? memory : e->bound;
 }
 
-static bool refusal(berth_status st) { return st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED; }
-
 static berth_status objective_of(const search *x, const berth_llm_plan *filled, valued *v) {
   berth_llm_found y = { .plan = *filled, .closed = v->closed, .step = (double)NAN,
                         .memory = v->memory };
-  berth_status st = value_of(x, &y);
+  berth_status st = berth_i_llm_value_of(&x->v, &y);
   v->value = y.value;
   return st;
 }
@@ -167,11 +134,11 @@ static berth_status visit(search *x, const berth_i_llm_entry *e) {
   }
   berth_llm_plan p = berth_i_llm_entry_plan(x->s, e);
   berth_status st = berth_llm_plan_fill(x->s->m, x->s->c, &p);
-  if (refusal(st)) {
+  if (berth_i_llm_refusal(st)) {
     x->about.refused++;
     return BERTH_OK;
   }
-  if (st == BERTH_OK) st = memory_of(x, &p, &v.memory, &share);
+  if (st == BERTH_OK) st = berth_i_llm_value_memory(&x->v, &p, &v.memory, &share);
   if (st != BERTH_OK) return st;
   if (!x->least.e || v.memory < x->least.memory) x->least = v;
   if (share > x->o->fill) {
@@ -183,8 +150,8 @@ static berth_status visit(search *x, const berth_i_llm_entry *e) {
     x->about.bounded++;
     return BERTH_OK;
   }
-  st = closed_of(x, &p, &v.closed);
-  if (refusal(st)) {
+  st = berth_i_llm_value_closed(&x->v, &p, &v.closed);
+  if (berth_i_llm_refusal(st)) {
     x->about.failed++;
     return BERTH_OK;
   }
@@ -222,57 +189,7 @@ static berth_status visit_all(search *x, double started) {
   return BERTH_OK;
 }
 
-/* ---- finalists ---- */
-
-static berth_status events_of(const search *x, const berth_llm_plan *p, double *out) {
-  berth_llm_estimate_options o = x->o->estimate;
-  berth_llm_estimate e;
-  o.form = BERTH_LLM_EVENTS;
-  berth_status st = berth_llm_estimate_of(x->s->m, x->s->c, p, &o, &e);
-  if (st == BERTH_OK) *out = e.step;
-  return st;
-}
-
-/* The same plan with the best split of layers, where that is faster and fits. */
-static berth_status try_split(const search *x, berth_llm_search *out, berth_llm_found *y) {
-  berth_llm_found z = *y;
-  berth_llm_plan p = y->plan;
-  double share;
-  int32_t n = p.pp * p.vp, *stages = berth_i_pool_alloc(&out->pool, (size_t)n, sizeof *stages);
-  berth_status st = berth_i_pool_status(&out->pool);
-  if (st == BERTH_OK) st = berth_i_llm_best_split(x->s->m, x->s->c, &p, &x->s->f, stages);
-  p.stages = stages, p.n_stages = n, p.embedding_as_layer = 0;
-  z.plan = p;
-  if (st == BERTH_OK) st = memory_of(x, &p, &z.memory, &share);
-  if (st != BERTH_OK || share > x->o->fill) return st;
-  if ((st = closed_of(x, &p, &z.closed)) == BERTH_OK) st = events_of(x, &p, &z.step);
-  if (st == BERTH_OK) st = value_of(x, &z);
-  if (st == BERTH_OK && z.value < y->value) *y = z;
-  return st;
-}
-
-static berth_status run_one(const search *x, berth_llm_search *out, berth_llm_found *y) {
-  berth_status st = events_of(x, &y->plan, &y->step);
-  if (st == BERTH_OK) st = value_of(x, y);
-  if (st == BERTH_OK && y->plan.pp > 1 && !x->o->plan.stages) st = try_split(x, out, y);
-  return st;
-}
-
-/* Those of the lists; what is on the front alone stays in closed form. */
-static berth_status run_finalists(const search *x, berth_llm_search *out, double started) {
-  berth_ctx *ctx = x->s->m->pool.ctx;
-  for (int32_t i = 0; i < out->about.n; i++) {
-    if (out->found[i].roles == BERTH_LLM_ON_FRONT) continue;
-    if (berth_i_interrupted(ctx) != BERTH_OK) return BERTH_OK;
-    if (i > 0 && x->o->seconds > 0 && berth_i_ctx_clock(ctx) - started >= x->o->seconds)
-      return BERTH_OK;
-    berth_i_progress(ctx, "finalists", (double)i / out->about.n);
-    berth_status st = run_one(x, out, &out->found[i]);
-    if (st == BERTH_EINTERRUPT) return BERTH_OK;
-    if (st != BERTH_OK && !refusal(st)) return st;
-  }
-  return BERTH_OK;
-}
+/* ---- what was found ---- */
 
 static berth_status add_found(berth_llm_search *out, const search *x, const valued *v,
                               const berth_i_llm_entry **of, int32_t roles) {
@@ -304,39 +221,21 @@ static berth_status collect(search *x, berth_llm_search *out) {
   out->about.fits = out->about.n > 0;
   if (st != BERTH_OK || out->about.fits || !x->least.e) return st;
   if ((st = add_found(out, x, &x->least, of, 0)) != BERTH_OK) return st;
-  st = closed_of(x, &out->found[0].plan, &out->found[0].closed);
-  return refusal(st) ? BERTH_OK : st;
-}
-
-/* Those that did not run come last. */
-static double key_of(const berth_llm_found *y) { return isnan(y->step) ? INFINITY : y->value; }
-
-/* The best first; those that did not run by their value, last. Stable. */
-static void rank(berth_llm_search *out) {
-  for (int32_t i = 1; i < out->about.n; i++) {
-    berth_llm_found y = out->found[i];
-    double key = key_of(&y);
-    int32_t k = i;
-    for (; k > 0; k--) {
-      const berth_llm_found *z = &out->found[k - 1];
-      double other = key_of(z);
-      if (other < key || (!(key < other) && z->value <= y.value)) break;
-      out->found[k] = *z;
-    }
-    out->found[k] = y;
-  }
+  st = berth_i_llm_value_closed(&x->v, &out->found[0].plan, &out->found[0].closed);
+  return berth_i_llm_refusal(st) ? BERTH_OK : st;
 }
 
 /* ---- the whole ---- */
 
 static berth_status open_search(search *x) {
   berth_i_pool *pool = &x->s->pool;
-  int32_t most[LISTS] = { x->o->finalists, (x->o->finalists + 1) / 2, 1, 1, 1 };
+  int32_t n = WIDE * x->o->finalists, most[LISTS] = { n, n / 2, 1, 1, 1 };
   for (int i = 0; i < LISTS; i++) {
     x->list[i] = (list){ .at = berth_i_pool_alloc(pool, (size_t)most[i], sizeof(valued)),
                          .most = most[i], .split = 1 << i == BERTH_LLM_BEST_SPLIT };
   }
-  x->stage = berth_i_pool_alloc(pool, (size_t)x->s->m->about.layers, sizeof *x->stage);
+  x->v = (berth_i_llm_valuer){ x->s, x->o, berth_i_pool_alloc(pool, (size_t)x->s->m->about.layers,
+                                                            sizeof *x->v.stage) };
   return berth_i_pool_status(pool);
 }
 
@@ -364,9 +263,8 @@ static berth_status search_space(search *x, berth_llm_search *out, double starte
   if (st != BERTH_OK) return st;
   x->about.best = x->list[0].n ? x->list[0].at[0].value : (double)NAN;
   out->about = x->about;
-  if ((st = collect(x, out)) == BERTH_OK && out->about.fits) st = run_finalists(x, out, started);
-  rank(out);
-  return st;
+  if ((st = collect(x, out)) != BERTH_OK || !out->about.fits) return st;
+  return berth_i_llm_run_finalists(&x->v, &out->pool, started, out->found, &out->about.n);
 }
 
 berth_status berth_llm_search_run(const berth_llm *m, const berth_llm_cluster *c,

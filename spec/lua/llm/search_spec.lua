@@ -261,7 +261,7 @@ describe("the plan search", function()
     end
     local r = assert(llm.plan(dense, "8xA100", with(base, { objective = product })))
     assert.equal(0, r.bounded)
-    assert.is_true(calls == r.valued + events and events >= 16)
+    assert.is_true(calls > r.valued + events and events >= 16) -- and other splits of layers
     local best = math.huge
     each_plan(dense, llm.cluster "8xA100", base, function(p)
       local memory, most = llm.memory(dense, "8xA100", p), 0
