@@ -111,13 +111,13 @@ static void push_answer(lua_State *L, const berth_llm_found *x) {
 
 static void push_about(lua_State *L, const berth_llm_search_about *a) {
   lua_createtable(L, 0, 11);
-  bl_set_number(L, "refused", (double)a->refused);
-  bl_set_number(L, "excluded", (double)a->excluded);
-  bl_set_number(L, "unfit", (double)a->unfit);
-  bl_set_number(L, "bounded", (double)a->bounded);
-  bl_set_number(L, "valued", (double)a->valued);
-  bl_set_number(L, "failed", (double)a->failed);
-  bl_set_number(L, "left", (double)a->left);
+  bl_set_count(L, "refused", (double)a->refused);
+  bl_set_count(L, "excluded", (double)a->excluded);
+  bl_set_count(L, "unfit", (double)a->unfit);
+  bl_set_count(L, "bounded", (double)a->bounded);
+  bl_set_count(L, "valued", (double)a->valued);
+  bl_set_count(L, "failed", (double)a->failed);
+  bl_set_count(L, "left", (double)a->left);
   bl_set_number(L, "bound", a->bound);
   bl_set_finite(L, "closed", a->best);
   bl_set_bool(L, "fits", a->fits);
