@@ -45,8 +45,8 @@ BL_GETTER(layers_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.layers"))-
 BL_GETTER(hidden_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.hidden"))->hidden)
 BL_GETTER(vocab_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.vocab"))->vocab)
 BL_GETTER(tied_of, lua_pushboolean, berth_llm_about_of(self(L, "llm.tied"))->tied)
-BL_GETTER(parameters_of, lua_pushnumber, berth_llm_about_of(self(L, "llm.parameters"))->parameters)
-BL_GETTER(active_of, lua_pushnumber, berth_llm_about_of(self(L, "llm.active"))->active)
+BL_GETTER(parameters_of, lua_pushinteger, (lua_Integer)berth_llm_about_of(self(L, "llm.parameters"))->parameters)
+BL_GETTER(active_of, lua_pushinteger, (lua_Integer)berth_llm_about_of(self(L, "llm.active"))->active)
 
 static void push_weights(lua_State *L, int32_t n, const berth_llm_weight *w) {
   lua_createtable(L, n, 0);
@@ -58,7 +58,7 @@ static void push_weights(lua_State *L, int32_t n, const berth_llm_weight *w) {
     bl_set_count(L, "copies", w[i].copies);
     bl_set_string(L, "part", berth_llm_part_name(w[i].part));
     bl_set_string(L, "shard", berth_llm_shard_name(w[i].shard));
-    bl_set_number(L, "parameters", berth_llm_weight_count(&w[i]));
+    bl_set_count(L, "parameters", berth_llm_weight_count(&w[i]));
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -76,8 +76,8 @@ static void push_kind(lua_State *L, const berth_llm_kind *k) {
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     bl_set_count(L, counts[i].key, counts[i].value);
   bl_set_bool(L, "gated", k->gated);
-  bl_set_number(L, "parameters", k->parameters);
-  bl_set_number(L, "active", k->active);
+  bl_set_count(L, "parameters", k->parameters);
+  bl_set_count(L, "active", k->active);
   push_weights(L, k->n_weights, k->weights);
   lua_setfield(L, -2, "weights");
 }
