@@ -45,8 +45,10 @@ BL_GETTER(layers_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.layers"))-
 BL_GETTER(hidden_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.hidden"))->hidden)
 BL_GETTER(vocab_of, lua_pushinteger, berth_llm_about_of(self(L, "llm.vocab"))->vocab)
 BL_GETTER(tied_of, lua_pushboolean, berth_llm_about_of(self(L, "llm.tied"))->tied)
-BL_GETTER(parameters_of, lua_pushinteger, (lua_Integer)berth_llm_about_of(self(L, "llm.parameters"))->parameters)
-BL_GETTER(active_of, lua_pushinteger, (lua_Integer)berth_llm_about_of(self(L, "llm.active"))->active)
+BL_GETTER(parameters_of, lua_pushinteger,
+          (lua_Integer)berth_llm_about_of(self(L, "llm.parameters"))->parameters)
+BL_GETTER(active_of, lua_pushinteger,
+          (lua_Integer)berth_llm_about_of(self(L, "llm.active"))->active)
 
 static void push_weights(lua_State *L, int32_t n, const berth_llm_weight *w) {
   lua_createtable(L, n, 0);
