@@ -62,6 +62,9 @@ static berth_status unknown(berth_ctx *ctx, const char *gpu) {
   int32_t n = 0;
   while (names[n]) n++;
   char list[400];
+  if (gpu && strchr(gpu, ','))
+    return berth_i_fail(ctx, BERTH_EINVAL, "no GPU \"%.60s\"; unlike GPUs are joined by \"+\": "
+                        "8xA100+8xH100", gpu);
   berth_names_text(gpu, names, n, "docs/devices.md", list, sizeof list);
   return berth_i_fail(ctx, BERTH_EINVAL, "no GPU \"%.60s\"; there are %s", gpu ? gpu : "",
                       list);

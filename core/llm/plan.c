@@ -240,6 +240,8 @@ static berth_status check_rest(berth_ctx *ctx, const berth_llm_cluster *c,
     REFUSE("schedules zb-v and dualpipev have vp 2, not %d", (int)p->vp);
   if (p->vp > 1 && !berth_i_llm_is_v(p) && p->schedule != BERTH_LLM_INTERLEAVED)
     REFUSE("vp %d requires schedule interleaved", (int)p->vp);
+  if (p->vp > 1 && p->pp == 1)
+    REFUSE("vp %d: model chunks are those of a pipeline, and pp is 1", (int)p->vp);
   if (p->vp == 1 && p->schedule == BERTH_LLM_INTERLEAVED)
     REFUSE("schedule interleaved requires vp of 2 or more");
   if (p->sequence_parallel == BERTH_LLM_ON && p->tp == 1)

@@ -48,6 +48,13 @@ torchrun --nproc_per_node 4 x.py $ARGS --tensor-model-parallel-size 2
     contains(table.concat(x.launch.notes, "; "), "the file has 4 layers, and the model 8")
   end)
 
+  it("in place of a config.json are named", function()
+    for _, word in ipairs { "memory", "plan" } do
+      shell.failed(2, script .. " is a launch file, no config.json; berth llm estimate --launch",
+        run(word, script, "--gpus", "8xH100", "--batch", "8"))
+    end
+  end)
+
   it("that are wrong end the command with file, line, flag and reason", function()
     local bad = shell.file(".txt", "--bf16\n--seq-length none\n")
     shell.failed(2, bad .. ":2: --seq-length none: is not a whole number",

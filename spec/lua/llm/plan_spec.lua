@@ -78,6 +78,7 @@ describe("a plan", function()
 
   it("has options that belong together", function()
     refused({ vp = 2, schedule = "1f1b", pp = 2 }, "vp 2 requires schedule interleaved")
+    refused({ vp = 2 }, "vp 2: model chunks are those of a pipeline, and pp is 1")
     refused({ vp = 1, schedule = "zb-v", pp = 2 }, "schedules zb-v and dualpipev have vp 2, not 1")
     refused({ sequence_parallel = "on" }, "sequence_parallel requires tp above 1")
     refused({ recompute_layers = 2 }, "recompute_layers requires recompute full")

@@ -11,6 +11,16 @@ local launch = {}
 launch.option = { name = "launch", kind = "string", value = "FILE",
   text = "a launch file of a framework, as a plan: docs/launch.md; other options beat it" }
 
+-- The model of a path, which may be a launch file by mistake.
+local function model_at(path)
+  local m, message, code = berth.llm.model(model.path(path))
+  if not m and message:find("JSON", 1, true) and berth.llm.launch(path) then
+    message = ("%s is a launch file, no config.json; berth llm estimate --launch %s reads it"):format(
+      path, path)
+  end
+  return fail.need(m, message, code)
+end
+
 --- Model and options of the plan, with those of a file.
 -- @tparam string command for messages
 -- @tparam string|nil path of the config.json
@@ -27,7 +37,7 @@ function launch.read(command, path, file, c, plan)
   fail.refuse(not path and l.no_model, "%s: has no model (%s): give its config.json", file,
     l and l.no_model)
   local m
-  if path then m = fail.need(berth.llm.model(model.path(path))) else m = fail.need(l:model()) end
+  if path then m = model_at(path) else m = fail.need(l:model()) end
   if not l then return m, c, plan end
   local merged, source = l:plan(plan, c.gpus, m.layers)
   fail.need(merged, source)
