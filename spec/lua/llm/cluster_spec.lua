@@ -59,6 +59,7 @@ describe("a cluster", function()
     local function refused(what, words)
       assert.error_matches(function() berth.llm.cluster(what) end, words)
     end
+    refused("8xA100,8xH100", "unlike GPUs are joined by \"%+\": 8xA100%+8xH100")
     refused("64xH101", "no GPU \"H101\".*did you mean 'H100'")
     refused("H100", "is no cluster; write 64xH100")
     refused("0xH100", "is no cluster")

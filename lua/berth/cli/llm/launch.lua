@@ -15,8 +15,8 @@ launch.option = { name = "launch", kind = "string", value = "FILE",
 local function model_at(path)
   local m, message, code = berth.llm.model(model.path(path))
   if not m and message:find("JSON", 1, true) and berth.llm.launch(path) then
-    message = ("%s is a launch file, no config.json; berth llm estimate --launch %s reads it"):format(
-      path, path)
+    message = ("%s is a launch file, no config.json; berth llm estimate --launch %s reads it")
+      :format(path, path)
   end
   return fail.need(m, message, code)
 end
