@@ -13,6 +13,10 @@ estimate.kinds = { "products", "attention", "elementwise", "launch", "tp", "cp",
 --- Those of them that are communication.
 estimate.communication = { "tp", "cp", "ep", "p2p", "dp" }
 
+--- Kinds of memory, likewise.
+estimate.memory = { "weights", "gradients", "optimizer", "activations", "working", "logits",
+  "buffers", "runtime" }
+
 estimate.text = {
   products = "matrix products", attention = "attention", elementwise = "element-wise",
   launch = "launching kernels", tp = "tensor parallelism", cp = "context parallelism",

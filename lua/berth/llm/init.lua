@@ -145,10 +145,8 @@ function llm.changes(answer) return search.changes(answer, parts) end
 
 -- ---- memory -------------------------------------------------------------------------------------
 
-llm.memory_kinds = { "weights", "gradients", "optimizer", "activations", "working", "logits",
-  "buffers", "runtime" }
-
-llm.time_kinds, llm.factor_names = estimate.kinds, estimate.factors
+llm.memory_kinds, llm.time_kinds = estimate.memory, estimate.kinds
+llm.factor_names = estimate.factors
 
 local NEAR = 0.9 -- measured runs slow down above it
 
@@ -243,17 +241,19 @@ function llm.explain(e, measured)
   return require "berth.llm.explain"(e, measured)
 end
 
---- A page about an estimate: pipeline, memory by stage and kind, time by kind, communication.
+--- A page about an estimate or a plan search: pipeline, memory by stage and kind, time by kind; of
+-- a search also why other plans are slower, the front, what to change next, the launch script.
 -- @tparam string path of the HTML file
--- @tparam table e of berth.llm.estimate
--- @tparam[opt] table opts title, measured, result (of berth.llm.simulate), command
+-- @tparam table what of berth.llm.estimate, or of berth.llm.plan
+-- @tparam[opt] table opts title, figure, measured, result (of berth.llm.simulate), changes (of
+--  berth.llm.changes), command
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @usage assert(berth.llm.report("step.html", e))
-function llm.report(path, e, opts)
-  return require "berth.llm.page"(path, e, opts)
+function llm.report(path, what, opts)
+  return require "berth.llm.page"(path, what, opts)
 end
 
 --- Factors that fit measured steps of one framework on one cluster; few rows stay near the shipped

@@ -1,14 +1,17 @@
---- The page about an estimate: one self-contained HTML file.
+--- The page about an estimate, and the door to that about a plan search: one self-contained HTML
+-- file.
 local bars = require "berth.report.bars"
 local core = require "berth.core"
 local estimate = require "berth.llm.estimate"
 local explain = require "berth.llm.explain"
-local facts = require "berth.report.facts"
-local gantt = require "berth.report.gantt"
 local html = require "berth.report.html"
 local options = require "berth.base.options"
+local page_parts = require "berth.llm.page_parts"
+local page_plans = require "berth.llm.page_plans"
 local percent = require "berth.base.percent"
+local pipeline = require "berth.llm.pipeline"
 local scale = require "berth.report.scale"
+local search = require "berth.llm.search"
 local svg = require "berth.report.svg"
 local write = require "berth.base.write"
 
@@ -19,49 +22,25 @@ options.declare("llm.report", {
   { key = "figure", type = "choice", default = "none", choices = {
       { name = "time", text = "Time by kind." },
       { name = "pipeline", text = "One GPU of each stage over time." },
-      { name = "memory", text = "Memory by stage and kind." } },
+      { name = "memory", text = "Memory by stage and kind." },
+      { name = "front", text = "Of a plan search: least step time by memory." } },
     text = "writes this figure alone, as SVG" },
   { key = "measured", type = "seconds", default = "none",
-    text = "a measured step, which berth.llm.explain compares" },
+    text = "of an estimate: a measured step, which berth.llm.explain compares" },
   { key = "result", type = "result", default = "berth.llm.simulate of the same",
     text = "the step on the event loop" },
+  { key = "changes", type = "table", default = "berth.llm.changes of the same",
+    text = "of a plan search: what to change next" },
   { key = "command", type = "string", default = "none", text = "shown as what made the page" },
 })
 
-local KINDS = { "weights", "gradients", "optimizer", "activations", "working", "logits", "buffers",
-  "runtime" }
 local MOST_CAUSES = 6
 local CLASS = { launch = "c8", optimizer = "c3", bubble = "c8" } -- other work: c1
 for _, kind in ipairs(estimate.communication) do CLASS[kind] = "c2" end
 
 local function seconds(x) return scale.quantity(x, "seconds") end
-local function bytes(x) return scale.quantity(x, "bytes") end
 
-local function tiles(e)
-  local s = e.memory[e.memory.worst]
-  return html.tiles {
-    html.tile("step", seconds(e.step), ("%s to %s"):format(seconds(e.low), seconds(e.high))),
-    html.tile("tokens/s of a GPU", core.sprintf("%.0f", e.tokens_per_gpu),
-      core.sprintf("%.0f in all", e.tokens_per_second)),
-    html.tile("MFU", percent(e.mfu), ("HFU %s, %s of a GPU"):format(percent(e.hfu),
-      core.format(e.model_flops, "flop/s"))),
-    html.tile("memory", percent(s.total / s.limit), ("%s of %s, stage %d"):format(bytes(s.total),
-      bytes(s.limit), e.memory.worst)),
-    html.tile("exposed communication", percent(e.exposed / e.step),
-      seconds(e.hidden) .. " is hidden"),
-    html.tile("bubble", percent(e.time.bubble / e.step), "of the stage with most work"),
-  }
-end
-
-local function warning(e)
-  local s = e.memory[e.memory.worst]
-  local text = s.total > s.limit and ("Stage %d lacks %s of memory."):format(e.memory.worst,
-      bytes(s.total - s.limit))
-    or s.total > 0.9 * s.limit and "Measured runs slow down above 90 % of the memory."
-  return text and ('<p class="warning">%s</p>'):format(svg.escape(text)) or ""
-end
-
--- ---- time ---------------------------------------------------------------------------------------
+-- ---- an estimate --------------------------------------------------------------------------------
 
 local function time_figure(e)
   local rows, words = {}, {}
@@ -94,76 +73,14 @@ local function communication(e)
   return html.grid(rows)
 end
 
--- ---- memory -------------------------------------------------------------------------------------
-
-local function memory_figure(memory)
-  local rows, legend, seen = {}, {}, {}
-  for i, s in ipairs(memory) do
-    local row = { name = ("stage %d"):format(i), limit = s.limit, parts = {},
-      strong = i == memory.worst, warn = s.total > s.limit,
-      note = ("%s of %s, %s"):format(bytes(s.total), bytes(s.limit), percent(s.total / s.limit)) }
-    for k, kind in ipairs(KINDS) do
-      row.parts[k] = { value = s[kind], class = ("c%d"):format(k),
-        tip = ("%s, stage %d: %s"):format(kind, i, bytes(s[kind])) }
-      seen[kind] = seen[kind] or s[kind] > 0
-    end
-    rows[i] = row
-  end
-  for k, kind in ipairs(KINDS) do
-    if seen[kind] then legend[#legend + 1] = { ("c%d"):format(k), kind } end
-  end
-  legend[#legend + 1] = { "limit", "limit", "line" }
-  return bars.figure({ kind = "memory", label = "Memory of a GPU by stage and kind",
-    text = tostring(memory) }, rows, "bytes", legend)
-end
-
-local function memory_table(memory)
-  local rows = { options.join({ "stage", "layers", "total" }, KINDS) }
-  for i, s in ipairs(memory) do
-    local row = { ("%d"):format(i), ("%d"):format(s.layers),
-      { bytes(s.total), s.total / s.limit } }
-    for _, kind in ipairs(KINDS) do row[#row + 1] = bytes(s[kind]) end
-    rows[i + 1] = row
-  end
-  return html.grid(rows)
-end
-
--- ---- how it was made ----------------------------------------------------------------------------
-
-local function value_text(o, x)
-  if type(x) == "table" then return table.concat(x, ",") end
-  if o.type == "bytes" then return bytes(x) end
-  return type(x) == "number" and core.sprintf("%.17g", x) or tostring(x)
-end
-
--- "tp 8, pp 4, ...": the options that were given, and those that were filled.
-local function plan_texts(p)
-  local is_filled, given, filled = {}, {}, {}
+-- The options of the plan: those that were given, and those that were filled.
+local function plan_entries(p)
+  local is_filled, is_given, list = {}, {}, options.described "llm.fill"
   for _, key in ipairs(p.filled) do is_filled[key] = true end
-  for _, o in ipairs(options.described "llm.fill") do
-    if p[o.key] ~= nil then
-      local list = is_filled[o.key] and filled or given
-      list[#list + 1] = o.key .. " " .. value_text(o, p[o.key])
-    end
-  end
-  return table.concat(given, ", "), table.concat(filled, ", ")
-end
-
-local function made(e, given)
-  local list = { { "program", "berth " .. core.version } }
-  if given.command then list[2] = { "command", given.command, code = true } end
-  list[#list + 1] = { "model", tostring(e.model) }
-  list[#list + 1] = { "cluster", tostring(e.cluster) }
-  local of_plan, filled = plan_texts(e.plan)
-  list[#list + 1] = { "plan", of_plan ~= "" and of_plan or "nothing given" }
-  list[#list + 1] = { "not given", filled }
-  for _, k in ipairs(e.kernels) do
-    list[#list + 1] = { "kernels of " .. k.gpu, estimate.kernels_text(k) }
-    list[#list + 1] = { "their rows", (k.source:gsub("\n", "; ")) }
-  end
-  list[#list + 1] = { estimate.factors_name(e), estimate.factors_text(e) }
-  list[#list + 1] = { "their rows", estimate.rows_text(e) }
-  return html.list(list)
+  for _, o in ipairs(list) do is_given[o.key] = not is_filled[o.key] end
+  local given = page_parts.values_text(list, p, is_filled)
+  return { { "plan", given ~= "" and given or "nothing given" },
+    { "not given", page_parts.values_text(list, p, is_given) } }
 end
 
 local function explained(e, measured)
@@ -177,50 +94,73 @@ local function explained(e, measured)
     html.grid(rows, { false, true, true }))
 end
 
--- The three figures by kind.
-local function figures(e, result)
-  local pipeline = gantt(facts.of(result))
-  pipeline.kind = "pipeline"
-  return { time = time_figure(e), pipeline = pipeline, memory = memory_figure(e.memory) }
+-- The step on the event loop.
+local function simulated(e, given)
+  if given.result then return given.result end
+  return estimate.simulate(e.model, e.cluster, estimate.plan_with(e, {}), e.options)
 end
 
-local function sections_of(e, result, given)
-  local f = figures(e, result)
+local of_estimate = { figures = { time = time_figure,
+  memory = function(e) return page_parts.memory_figure(e.memory) end } }
+
+function of_estimate.page(e, result, given)
   local out = {
     html.section("time", "Time by kind", ("Of stage %d of %d, which has most work."):format(
-      e.stage, e.plan.pp), html.figure(f.time) .. html.heading("Exposed communication")
+      e.stage, e.plan.pp), html.figure(time_figure(e)) .. html.heading("Exposed communication")
       .. communication(e)),
-    html.section("pipeline", "Pipeline", "One GPU of each stage over time.",
-      html.figure(f.pipeline, true)),
-    html.section("memory", "Memory", "Of a GPU, by stage and kind, against its limit.",
-      html.figure(f.memory) .. memory_table(e.memory)),
+    page_parts.pipeline_section(pipeline(result)),
+    page_parts.memory_section(e.memory),
+    page_parts.made(given.command, e.model, e.cluster, plan_entries(e.plan), e),
   }
   if given.measured then table.insert(out, 1, explained(e, given.measured)) end
-  out[#out + 1] = html.section("made", "How this was made", nil, made(e, given))
-  return out
+  return html.page(page_parts.title(e, given), tostring(e.plan),
+    page_parts.warning(e.memory) .. page_parts.tiles(e), out)
+end
+
+-- ---- either -------------------------------------------------------------------------------------
+
+-- One figure as SVG.
+local function figure(of, kind, what, e, given)
+  if kind == "pipeline" and e then
+    local result, message, code = simulated(e, given)
+    if not result then return nil, message, code end
+    return svg.document(pipeline(result), true)
+  end
+  local draw = of.figures[kind]
+  local drawn = draw and draw(what)
+  options.refuse(not drawn, "%s: figure: the answer has no %s%s", FN, kind,
+    kind == "front" and ", which requires front = true of berth.llm.plan" or "")
+  return svg.document(drawn, true)
+end
+
+local function text_of(what, given)
+  local is_search = search.is(what)
+  local of, e = of_estimate, what
+  if is_search then of, e = page_plans, what.best else estimate.check(FN, what) end
+  for _, key in ipairs { "measured", "changes" } do
+    options.refuse(given[key] ~= nil and is_search == (key == "measured"), "%s: %s: is for %s", FN,
+      key, is_search and "an estimate" or "an answer of berth.llm.plan")
+  end
+  if given.figure then return figure(of, given.figure, what, e, given) end
+  local result, message, code
+  if e then
+    result, message, code = simulated(e, given)
+    if not result then return nil, message, code end
+  end
+  return of.page(what, result, given)
 end
 
 --- Writes the page, or one figure.
 -- @tparam string path
--- @tparam table e of berth.llm.estimate
+-- @tparam table what of berth.llm.estimate, or of berth.llm.plan
 -- @tparam[opt] table opts as declared above
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
-return function(path, e, opts)
+return function(path, what, opts)
   options.expect(path, "string", "%s: path", FN)
-  estimate.check(FN, e)
-  local given = options.read(FN, "llm.report", opts)
-  local result, message, code = given.result
-  if not result then
-    result, message, code = estimate.simulate(e.model, e.cluster, estimate.plan_with(e, {}),
-      e.options)
-    if not result then return nil, message, code end
-  end
-  if given.figure then return write(path, svg.document(figures(e, result)[given.figure], true)) end
-  local title = given.title or ("%s on %s"):format(e.model.name,
-    scale.count(e.cluster.gpus, "GPU"))
-  return write(path, html.page(title, tostring(e.plan), warning(e) .. tiles(e),
-    sections_of(e, result, given)))
+  local text, message, code = text_of(what, options.read(FN, "llm.report", opts))
+  if not text then return nil, message, code end
+  return write(path, text)
 end

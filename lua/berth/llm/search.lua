@@ -391,6 +391,9 @@ function search.lack_text(r)
     percent(r.options.fill or 0.9), tostring(r.least))
 end
 
+--- Whether r is of berth.llm.plan.
+function search.is(r) return getmetatable(r) == Search end
+
 function Search.__tostring(r)
   if not r.best then return search.lack_text(r) .. "\n" .. search.counts_text(r) end
   return ("%s\nstep: %s; no plan is faster than %s\n%s"):format(tostring(r.best.plan),

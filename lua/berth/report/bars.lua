@@ -8,11 +8,12 @@ local ROW, BAR, LEFT, RIGHT, MOST = 24, 16, 150, 600, 64
 
 -- The parts of a row from left to right, and a line at its limit.
 local function add_row(out, row, y, at)
-  local x = LEFT
+  local left = out.left
+  local x = left
   local class = row.strong and "end strong" or "end"
-  out:print(LEFT - 8, y + 12, svg.fit(row.name, LEFT - 14, 12), class)
+  out:print(left - 8, y + 12, svg.fit(row.name, left - 14, 12), class)
   for _, part in ipairs(row.parts) do
-    local w = at(part.value) - LEFT
+    local w = at(part.value) - left
     if w > 0 then out:rect(x, y, w, BAR, part.class, part.tip) end
     x = x + w
   end
@@ -32,23 +33,24 @@ local function extent(rows)
   return top
 end
 
---- @tparam table fields kind, label, text of svg.picture
+--- @tparam table fields kind, label, text of svg.picture; left: where bars begin, px
 -- @tparam table rows name, strong, parts (array: value, class, tip), limit (a value to mark), note,
 --  warn
 -- @tparam string unit of the values
 -- @tparam ?table legend of svg.legend
 function bars.figure(fields, rows, unit, legend)
   local out, top = svg.picture(fields), extent(rows)
+  out.left = fields.left or LEFT
   local n = math.min(#rows, MOST)
-  local at, y, bottom = scale.linear(top, LEFT, RIGHT), 14, 14 + n * ROW
+  local at, y, bottom = scale.linear(top, out.left, RIGHT), 14, 14 + n * ROW
   if top > 0 then svg.axis(out, at, top, unit, y - 6, bottom) end
   for i = 1, n do
     add_row(out, rows[i], y, at)
     y = y + ROW
   end
   y = bottom + 36
-  if legend then y = y + svg.legend(out, legend, LEFT, svg.RIGHT, y) + 4 end
-  out.height = svg.notes(out, LEFT, y - 12,
+  if legend then y = y + svg.legend(out, legend, out.left, svg.RIGHT, y) + 4 end
+  out.height = svg.notes(out, out.left, y - 12,
     { #rows > MOST and ("Not drawn: the last %s."):format(scale.count(#rows - MOST, "row")) })
   return out
 end

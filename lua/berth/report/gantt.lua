@@ -6,6 +6,7 @@
 -- pixel column are summed up per column and drawn in the colour that takes most of it; narrow ones
 -- share a path per colour; only ops of TIP_WIDTH and more, at most MOST_TIPS, are rectangles with a
 -- tip.
+local columns = require "berth.report.columns"
 local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
@@ -55,36 +56,6 @@ local function add_wide(list, labels, f, i, x, w, y, lane)
   end
 end
 
--- Adds w px of a colour to the column at x.
-local function add_to_column(row, x, w, class)
-  local k = math.floor(x)
-  local column = row.columns[k] or { sum = 0 }
-  row.columns[k] = column
-  column[class] = (column[class] or 0) + w
-  column.sum = column.sum + w
-end
-
--- The class that takes most of a column; of equals the first.
-local function main_class(column)
-  local best = "c1"
-  for k = 2, 8 do
-    local class = ("c%d"):format(k)
-    if (column[class] or 0) > (column[best] or 0) then best = class end
-  end
-  return best
-end
-
--- Draws the columns of a row; at least 0.3 px wide, so that they can be seen.
-local function add_columns(paths, row, lane)
-  for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) + 1 do
-    local column = row.columns[x]
-    if column and column.sum > 0 then
-      add_block(paths, main_class(column),
-        svg.block(x, row.y, math.min(1, math.max(column.sum, 0.3)), lane))
-    end
-  end
-end
-
 -- Ops above this width have a tip: TIP_WIDTH, or more if they would be too many.
 local function tip_width(f, plan)
   local widths = {}
@@ -107,9 +78,12 @@ local function add_ops(out, f, plan)
     if w >= least then add_wide(wide, labels, f, i, x, w, row.y, plan.lane)
     elseif w >= 1 then
       add_block(paths, f.class[f.group[i]], svg.block(x, row.y, 0.9 * w, plan.lane))
-    elseif w > 0 then add_to_column(row, x, w, f.class[f.group[i]]) end
+    elseif w > 0 then columns.add(row.columns, x, w, f.class[f.group[i]]) end
   end
-  for _, d in ipairs(plan.list) do add_columns(paths, plan.rows[d], plan.lane) end
+  for _, d in ipairs(plan.list) do
+    local row = plan.rows[d]
+    columns.draw(paths, row.columns, row.y, plan.lane, svg.LEFT, svg.RIGHT)
+  end
   for k = 1, 8 do
     local path = paths[("c%d"):format(k)]
     if path then out:path(table.concat(path), ("c%d"):format(k)) end

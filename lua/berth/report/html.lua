@@ -180,6 +180,12 @@ end
 
 function html.heading(text) return "<h3>" .. svg.escape(text) .. "</h3>\n" end
 
+--- A text as it is typed, line by line.
+function html.code(text)
+  return '<pre tabindex="0" style="background:var(--panel);padding:10px 14px;overflow-x:auto;'
+    .. 'font-size:13px">' .. svg.escape_lines(text) .. "</pre>"
+end
+
 --- Names and values, { name, text, code = true: as it is typed }.
 function html.list(entries)
   local out = {}

@@ -26,6 +26,9 @@ local entity = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot
 --- Text as it may stand in an element or an attribute of XML and HTML.
 function svg.escape(text) return (clean(text):gsub("[&<>\"']", entity)) end
 
+--- The same of each line of a text: line breaks stay.
+function svg.escape_lines(text) return (text:gsub("[^\n]+", svg.escape)) end
+
 -- Widths of ASCII characters in thousandths of an em, as in the widest of the fonts that figures
 -- ask for.
 local em = {}

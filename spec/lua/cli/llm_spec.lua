@@ -173,6 +173,21 @@ describe("berth llm", function()
     assert.is_true(x.cost_of_million_tokens > 0 and #x.others > 0 and x.others[1].reason ~= "")
   end)
 
+  it("writes a page and figures of a plan search", function()
+    local page, figure = shell.path ".html", shell.path ".svg"
+    local function plan(...)
+      return run("plan", config, "--gpus", "8xA100", "--batch", "16", "--seq", "128", ...)
+    end
+    assert.equal(0, (plan("--report", page, "--title", "a <b>")))
+    local text = shell.read(page)
+    for _, words in ipairs { "<h1>a &lt;b&gt;</h1>", 'id="pipeline"', 'id="front"', 'id="changes"',
+        'id="launch"', "<code>berth llm plan " } do
+      assert.is_truthy(text:find(words, 1, true), words)
+    end
+    assert.equal(0, (plan("--report", figure, "--figure", "front")))
+    assert.matches('^<svg .*id="front%-title', shell.read(figure))
+  end)
+
   it("ends with 1 where no plan fits, with what is missing", function()
     local exit, out = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--runtime", "15 GiB",
       "--quick")

@@ -78,10 +78,9 @@ describe("the page about an estimate", function()
     local f = assert(llm.estimate(model, "8xH100", { framework = "fsdp", global_batch = 8,
       seq = 1024 }))
     local figure = page_of(f, { figure = "pipeline" })
-    has(figure, ">communication</text>")
-    assert.matches('<rect [^>]*class="meet"><title>gather F0%.0/%d+ %(communication%) on stage1',
-      figure)
-    assert.is_nil(figure:match 'class="c1"><title>gather')
+    has(figure, ">gather or reduction beside a pass</text>")
+    assert.matches('<path d="[^"]+" class="meet"/>', figure)
+    assert.is_nil(figure:find("gather F0", 1, true))
   end)
 
   it("refuses what is no estimate, and unknown options", function()
@@ -90,6 +89,10 @@ describe("the page about an estimate", function()
     assert.error_matches(function() llm.report(5, e) end, "path: expected a string", 1, true)
     assert.error_matches(function() llm.report("x.html", e, { figure = "pie" }) end,
       "'pie' is none of: time, pipeline, memory", 1, true)
+    assert.error_matches(function() llm.report("x.html", e, { figure = "front" }) end,
+      "the answer has no front, which requires front = true of berth.llm.plan", 1, true)
+    assert.error_matches(function() llm.report("x.html", e, { changes = {} }) end,
+      "changes: is for an answer of berth.llm.plan", 1, true)
     local fine, _, code = llm.report("no/such/folder/x.html", e)
     assert.is_nil(fine)
     assert.is_string(code)

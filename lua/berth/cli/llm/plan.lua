@@ -8,10 +8,12 @@ local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.llm_inputs"
 local json = require "berth.base.json_writer"
 local options = require "berth.cli.options"
-local percent = require "berth.base.percent"
 local schema = require "berth.base.schema"
 local search = require "berth.llm.search"
-require "berth.llm.launch" -- declares options of its export
+local texts = require "berth.llm.plan_text"
+local typed = require "berth.cli.typed"
+require "berth.llm.launch" -- these two declare options
+require "berth.llm.page"
 
 local PARTS = "tp cp pp dp ep etp vp micro_batch zero"
 local NAMED = "schedule recompute sequence_parallel"
@@ -50,7 +52,10 @@ names the space and says what each number means. Exit code 1: no plan fits.]],
       options.flag("quick", "without the front of step and memory and what to change next"),
       options.changed("llm.export", "format", { text = "with --output: what is written; "
         .. "torchtitan, deepspeed, fsdp are the framework, too" }),
-      options.output("output", "writes the file that launches the plan"), options.json }),
+      options.output("output", "writes the file that launches the plan"),
+      options.output("report", "writes a page: the plan, its pipeline and memory, time by kind of "
+        .. "others, what to change next", "html") },
+    options.of("llm.report", "figure title"), { options.json }),
 }
 
 -- Formats of one framework.
@@ -76,58 +81,11 @@ end
 
 local function seconds(x) return core.format(x, "seconds") end
 local function bytes(x) return core.format(x, "bytes") end
-local function signed(x) return (x >= 0 and "+" or "") .. percent(x) end
-
--- "tp 4, pp 2, dp 8; micro_batch 2, zero 1, recompute full, interleaved"
-local function short(p)
-  local parts = {}
-  for _, key in ipairs { "tp", "cp", "pp", "dp", "ep", "etp", "vp" } do
-    if p[key] > 1 then parts[#parts + 1] = ("%s %d"):format(key, p[key]) end
-  end
-  local split = #parts > 0 and table.concat(parts, ", ") or "one GPU"
-  return ("%s; micro %d, zero %d%s%s"):format(split, p.micro_batch, p.zero,
-    p.recompute ~= "none" and ", recompute " .. p.recompute or "",
-    p.schedule ~= "1f1b" and p.schedule ~= "interleaved" and ", " .. p.schedule or "")
-end
-
-local function shares(list)
-  table.sort(list, function(a, b)
-    if a[2] ~= b[2] then return a[2] > b[2] end
-    return a[1] < b[1]
-  end)
-  local out = {}
-  for _, x in ipairs(list) do
-    if x[2] >= x.least then out[#out + 1] = ("%s %s"):format(x[1], x.show(x[2])) end
-  end
-  return table.concat(out, ", ")
-end
-
-local function memory_text(e)
-  local m, parts = e.memory[e.memory.worst], {}
-  for i, kind in ipairs(berth.llm.memory_kinds) do
-    parts[i] = { kind, m[kind], least = 0.01 * m.total, show = bytes }
-  end
-  return tostring(e.memory):match "^[^\n]*" .. ": " .. shares(parts)
-end
-
-local function time_text(e)
-  local parts = {}
-  for i, kind in ipairs(estimate.communication) do
-    parts[i] = { estimate.text[kind], e.time[kind] / e.step, least = 0.001, show = percent }
-  end
-  local list = shares(parts)
-  return ("bubble: %s; exposed communication: %s%s"):format(percent(e.time.bubble / e.step),
-    percent(e.exposed / e.step), list ~= "" and ": " .. list or "")
-end
+local short, signed = texts.short, texts.signed
 
 local function plan_text(e)
-  local text = tostring(e.plan)
-  if e.plan.stages then
-    text = text .. "\nlayers of each chunk: " .. table.concat(e.plan.stages, " ")
-  elseif e.plan.embedding_as_layer then
-    text = text .. "; embedding and head count as layers"
-  end
-  return text
+  local layers = texts.layers(e)
+  return tostring(e.plan) .. (layers and (e.plan.stages and "\n" or "; ") .. layers or "")
 end
 
 local function print_best(write, r)
@@ -136,10 +94,9 @@ local function print_best(write, r)
   for line in tostring(e):gmatch "[^\n]+" do
     if line:find "^step:" or line:find "^speed:" then inputs.print(write, line) end
   end
-  inputs.print(write, memory_text(e))
-  inputs.print(write, time_text(e))
-  inputs.print(write, ("bound: no plan of the space is faster than %s, whatever its memory; this "
-    .. "one is %s above"):format(seconds(r.bound), percent(r.gap)))
+  inputs.print(write, texts.memory(e))
+  inputs.print(write, texts.time(e))
+  inputs.print(write, texts.bound(r))
   if r.cost then
     write(("cost: %s for a million tokens"):format(core.sprintf("%.3g", r.cost)))
   end
@@ -154,9 +111,6 @@ local function print_rows(write, title, rows, left)
   for _, row in ipairs(rows) do row[1] = "  " .. row[1] end
   for _, line in ipairs(align.lines(rows, left)) do write(line) end
 end
-
-local KIND_TEXT = { { "no_pp", "no pipeline" }, { "no_tp", "no tensor parallelism" },
-  { "zero_3", "ZeRO 3 alone" } }
 
 local MOST_FRONT = 6
 
@@ -173,7 +127,7 @@ end
 -- One line for all kinds that have the same best plan.
 local function kind_rows(r)
   local rows, of = {}, {}
-  for _, kind in ipairs(KIND_TEXT) do
+  for _, kind in ipairs(texts.kinds) do
     local x = r.kinds[kind[1]]
     local text = x and x.loss > 0 and short(x.plan)
     if text and of[text] then
@@ -259,7 +213,7 @@ local function write_json(write, r, changes, gpus)
   if r.best then
     local times, kinds = {}, {}
     for i, kind in ipairs(berth.llm.time_kinds) do times[i] = { kind, r.best.time[kind] } end
-    for _, kind in ipairs(KIND_TEXT) do
+    for _, kind in ipairs(texts.kinds) do
       if r.kinds[kind[1]] then
         kinds[#kinds + 1] = { kind[1], found_object(r.kinds[kind[1]], FOUND) }
       end
@@ -287,14 +241,24 @@ local function export(write, r, given)
   write("written: " .. given.output)
 end
 
+-- The page, or one figure.
+local function report(r, changes, given, words)
+  fail.need(berth.llm.report(given.report, r, { changes = changes, title = given.title,
+    figure = given.figure, command = typed.command("llm", words, "report") }))
+end
+
 --- @return exit code: 0, or 1 if no plan fits
-function command.run(positional, given, write)
+function command.run(positional, given, write, _, words)
+  for _, key in ipairs { "title", "figure" } do
+    fail.refuse(given[key] and not given.report, "--%s requires --report", key)
+  end
   fail.refuse((given.output == nil) ~= (given.format == nil),
     "llm plan: --format and --output require one another")
   local m, c = inputs.read("llm plan", positional, given)
   fail.refuse(not given.batch, "llm plan: --batch is needed: sequences of a step")
   local r = fail.need(berth.llm.plan(m, c, request(given)))
   local changes = not given.quick and berth.llm.changes(r) or {}
+  if given.report then report(r, changes, given, words) end
   if given.json then write_json(write, r, changes, given.gpus)
   else print_text(write, r, changes) end
   if r.best and given.output then export(write, r, given) end
