@@ -66,6 +66,14 @@ local later = { execute = "exec", figure = "report.figure", cluster_report = "re
 for _, name in ipairs { "agents", "cluster", "decide", "deploy", "experiment", "help", "llm",
     "models", "nn", "pacml", "pdors", "repl", "report", "schedule" } do later[name] = name end
 
+-- Whether a plan of training is far faster, for graphs of berth.models; where that is not loaded,
+-- there is none.
+function place.hint_of(cost, p)
+  local models = package.loaded["berth.models"]
+  if not models or not models.origin(cost.graph) then return nil end
+  return function() return berth.llm.hint(cost, p.estimate) end
+end
+
 -- A misspelt name is an error, not nil; others are nil.
 local function check_name(self, name)
   local names = options.join(options.sorted_keys(self), options.sorted_keys(later))

@@ -19,8 +19,8 @@ inputs.cluster = CLUSTER
 local OVERLAPS = "overlap_grad overlap_gather overlap_tp overlap_p2p"
 
 inputs.notes = [[
-CONFIG is the config.json of a Hugging Face model, or its folder; berth llm model CONFIG shows what
-the model consists of.
+CONFIG is the config.json of a Hugging Face model, its folder, or model:NAME[,option=value...] of
+berth models: model:llama-7b,batch=8,seq=512; berth llm model CONFIG shows what it consists of.
 CLUSTER is 64xH100, 2x8xA100-80GB (machines of 8) or 8xA100+8xH100; docs/devices.md names the GPUs.
 --launch FILE reads what a framework is launched with (flags or a script of Megatron-LM, TOML of
 torchtitan, JSON of DeepSpeed) as a plan; where it has the model's shapes, CONFIG may be left out.

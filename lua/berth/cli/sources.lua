@@ -31,16 +31,19 @@ local function check_commas(spec, head)
     (spec:gsub("%s*,%s*", ","):gsub("%s+", ",")))
 end
 
--- The graph of "model:NAME,...", and what the library says about it.
-local function model(spec)
+--- Name and options of "model:NAME,...".
+function sources.model(spec)
   local name, rest = spec:match("^model:([^,]+),?(.*)$")
   if not name then
     fail.usage("%q: a name is needed, as in model:resnet50 (legal: %s)", spec,
       options.names_text("", models.list(), "berth models"))
   end
   check_commas(spec, name)
-  return fail.need(models.build(name, lists.settings(spec, rest, model_value)))
+  return name, lists.settings(spec, rest, model_value)
 end
+
+-- The graph of "model:NAME,...", and what the library says about it.
+local function model(spec) return fail.need(models.build(sources.model(spec))) end
 
 -- A model of the study of TAG: tag:NAME[,option=value...].
 local function study_model(spec)

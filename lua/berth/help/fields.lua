@@ -158,6 +158,8 @@ return {
       .. "preemption; nil: of others" },
     { "estimate", "s: the placer's own makespan; nil: it made no plan" },
     { "finish", "finish[i], s: planned end of op i; nil without a plan" },
+    { "hint", "that a plan of training is far faster, of graphs of berth.models.llama and bert "
+      .. "(berth.llm.hint), computed at the first access; else nil" },
     { "links", "links that the plan is about: \"duplex\" of list placers that were given route or "
       .. "fair; nil without a plan" },
     { "note", "a sentence on ops without times, FLOP and bytes, which take no time; nil: none" },

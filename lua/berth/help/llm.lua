@@ -2,8 +2,9 @@
 return {
   { "llm.model", [[m = berth.llm.model("config.json")]],
     [[A language model from a config.json, or by hand from a table of shapes: its layers by kind,
-with the shape of each weight. nil, message, "unsupported": a field that changes shapes is not
-understood. docs/llm.md lists the fields and shapes.]],
+with the shape of each weight; or that of a graph of berth.models.llama or bert. nil, message,
+"unsupported": a field that changes shapes is not understood. docs/llm.md lists the fields and
+shapes.]],
     "m = berth.llm.model { layers = 32, hidden = 4096, heads = 32, vocab = 32000 }" },
   { "llm.cluster", [[c = berth.llm.cluster("64xH100")]],
     [[GPUs in machines, by their data sheets: "64xH100", "2x8xA100-80GB" (machines of 8),
@@ -21,6 +22,12 @@ the least memory. Parts of a plan are fixed (tp = 8) or limited (tp = { 4, 8 }).
     [[What to change next: the step of the best plan with twice the network or links, and of the
 best plan with twice the memory; each has text, step, change.]],
     [[for _, x in ipairs(berth.llm.changes(r)) do print(x.text, x.change) end]] },
+  { "llm.hint", "h = berth.llm.hint(result)",
+    [[Whether a plan of training is far faster (at most 0.7 of the step) than a placement of the
+same model: h.text, h.command (of the shell), h.plan, h.step, h.ratio, h.answer; else nil. Of a
+result, or of a cost and the step of a placement (nil: none fits). berth.place's p.hint is this.
+Only graphs of berth.models.llama and bert that train in bf16 or fp16 have one.]],
+    [[print(berth.llm.hint(berth.simulate(g, t, berth.place(g, t))))]] },
   { "llm.fill", [[p = berth.llm.fill(model, "64xH100", { tp = 8, pp = 4 })]],
     [[A plan of training with all options, those not given filled by what a practitioner would
 choose; p.filled has their names. Raises with the numbers for what does not fit together. model and
@@ -52,8 +59,9 @@ left_out, low, high.]] },
 the estimated step.]],
     [[berth.llm.simulate("config.json", "64xH100", { tp = 8 }):save_trace("step.json")]] },
   { "llm.report", [[berth.llm.report("step.html", e, { measured = "12.3 s" })]],
-    [[A page about an estimate: time by kind, exposed communication, pipeline, memory by stage and
-kind, and how it was made.]],
+    [[A page about an estimate, or about what berth.llm.plan returns: time by kind, pipeline, memory
+by stage and kind, how it was made; of a search also why other plans are slower, step against
+memory, what to change next, and the launch script.]],
     [[assert(berth.llm.report("step.html", e))]] },
   { "llm.layer_memory", "stored, all = berth.llm.layer_memory(m, c, plan, kind)",
     [[Bytes of activations of a layer of m.kinds[kind] for one micro-batch on a GPU: stored from the

@@ -8,12 +8,14 @@ local launch = require "berth.llm.launch"
 local options = require "berth.base.options"
 local search = require "berth.llm.search"
 local percent = require "berth.base.percent"
+local zoo = require "berth.llm.zoo"
 
 local llm = {}
 
---- A model from a config.json, or by hand.
--- @tparam string|table what path of a config.json; or what such a file holds, with model_type or
---  hidden_size; or shapes: layers, hidden, heads, vocab and further options of docs/llm.md
+--- A model from a config.json, of a graph, or by hand.
+-- @tparam string|table|graph what path of a config.json; or what such a file holds, with model_type
+--  or hidden_size; or shapes: layers, hidden, heads, vocab and further options of docs/llm.md; or a
+--  graph of berth.models.llama or bert
 -- @treturn[1] llm name, type, layers, hidden, vocab, tied, parameters, active, kinds (array: heads,
 --  ffn, experts, weights, ...), kind_of (of each layer), weights (outside the layers), notes
 -- @treturn[2] nil
@@ -26,6 +28,7 @@ function llm.model(what)
     if not text then return nil, message, code end
     return core.llm_parse(what, text)
   end
+  if core.kind(what) == "graph" then return zoo.model(what) end
   options.expect(what, "table", "berth.llm.model: model")
   if what.model_type or what.hidden_size then
     return core.llm_parse("config", json.encode(what))
@@ -142,6 +145,22 @@ end
 -- @treturn table array of text, step (s), change (of the step), plan
 -- @usage for _, x in ipairs(berth.llm.changes(r)) do print(x.text, x.change) end
 function llm.changes(answer) return search.changes(answer, parts) end
+
+--- Whether a plan of training is far faster than a placement of the same model: at most 0.7 of its
+-- step, or where memory ran out a plan that fits. Only for graphs of berth.models.llama and bert
+-- that train in bf16 or fp16, on several alike GPUs of a preset. `hint` of what berth.place returns
+-- is that of its estimate.
+-- @tparam result|cost what of berth.simulate; or a cost
+-- @tparam[opt] number seconds of a cost: the step of a placement; nil: none fits
+-- @treturn ?table text, command (of the shell, which gives that plan), plan, step (s), ratio (of it
+--  to the placement's), answer (of berth.llm.plan); nil: no plan is
+-- @usage print(berth.llm.hint(berth.simulate(g, t, berth.place(g, t))))
+function llm.hint(what, seconds)
+  local hint = require "berth.llm.hint"
+  if core.kind(what) == "cost" then return hint(what, seconds, llm.plan) end
+  options.expect(what, "result", "berth.llm.hint: what")
+  return hint(what.cost, not what.oom and what.makespan or nil, llm.plan)
+end
 
 -- ---- memory -------------------------------------------------------------------------------------
 

@@ -95,21 +95,35 @@ function models.options(name)
   return options.names(spec), options.list(spec, entry[3])
 end
 
-local function to_graph(description, about)
+-- Where graphs came from, as long as these are there.
+local origins = setmetatable({}, { __mode = "k" })
+
+local function to_graph(name, given, description, about)
   local graph, message, code = core.graph(description)
   if not graph then return nil, message, code end
+  origins[graph] = { name = name, maker = entry_of(name)[2], given = given or {},
+    options = about.options }
   return graph, about
+end
+
+--- What a graph was made from; nil: it is of no model, or what a transform made of one.
+-- @tparam graph graph
+-- @treturn ?table name, maker, given (options as given), options (all of them)
+function models.origin(graph)
+  options.refuse(core.kind(graph) ~= "graph", "origin", "graph: expected a graph, got %s",
+    core.kind(graph))
+  return origins[graph]
 end
 
 --- The graph of a model, and the table about it.
 -- @usage local g, about = berth.models.build("bert-large", { batch = 16, seq = 512 })
 function models.build(name, given)
-  return to_graph(models.describe(name, given))
+  return to_graph(name, given, models.describe(name, given))
 end
 
 for maker in pairs(MAKERS) do
   models[maker] = function(given)
-    return to_graph(module_of(maker).describe(given))
+    return to_graph(maker, given, module_of(maker).describe(given))
   end
 end
 

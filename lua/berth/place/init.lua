@@ -24,6 +24,16 @@ function place.placers(name)
   return registry.variants(name)
 end
 
+-- Replaced by berth: the function that placement.hint calls for a placement on a cost, or nil.
+function place.hint_of() end
+
+-- The results of placing, with what the placement's `hint` calls.
+local function hinted(cost, p, ...)
+  local hint = p and place.hint_of(cost, p)
+  if hint then core.placement_hint(p, hint) end
+  return p, ...
+end
+
 local function without_cost(given)
   if given == nil then return {} end
   if type(given) ~= "table" then
@@ -111,7 +121,7 @@ function place.portfolio(...) return portfolio.portfolio(on_cost, ...) end
 function place.place(...)
   local cost, rest, code = options.priced("berth.place", 2, ...)
   if not cost then return nil, rest, code end
-  return on_cost(cost, rest[1], without_cost(rest[2]))
+  return hinted(cost, on_cost(cost, rest[1], without_cost(rest[2])))
 end
 
 return place

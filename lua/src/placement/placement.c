@@ -169,6 +169,27 @@ static int get_note(lua_State *L) {
   return bl_push_graph_note(L, g);
 }
 
+/* placement.hint: what the function of placement_hint returns, called at the first access; false is
+ * kept for nil. */
+static int get_hint(lua_State *L) {
+  self(L, "placement.hint");
+  bl_kept(L, "hint");
+  if (lua_type(L, -1) == LUA_TFUNCTION) {
+    lua_call(L, 0, 1);
+    if (!lua_toboolean(L, -1)) lua_pushboolean(L, 0);
+    bl_keep(L, 1, "hint", lua_gettop(L));
+  }
+  return lua_toboolean(L, -1);
+}
+
+/* placement_hint(placement, function): what placement.hint calls. */
+static int set_hint(lua_State *L) {
+  bl_check_placement(L, 1, "placement_hint", "placement");
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  bl_keep(L, 1, "hint", 2);
+  return 0;
+}
+
 /* [-0, +1] [ops] planned start, s; only called where there are times. */
 static void build_start(lua_State *L) {
   const berth_placement *p = self(L, "placement.start");
@@ -255,6 +276,7 @@ static const luaL_Reg fields[] = { { "placer", get_placer },
                                    { "estimate", get_estimate },
                                    { "links", get_links },
                                    { "note", get_note },
+                                   { "hint", get_hint },
                                    { "bound", get_bound },
                                    { "start", get_start },
                                    { "finish", get_finish },
@@ -439,5 +461,6 @@ static int placers(lua_State *L) {
 }
 
 const luaL_Reg bl_place_functions[] = {
-  { "placement", placement_new }, { "place", place }, { "placers", placers }, { NULL, NULL }
+  { "placement", placement_new }, { "placement_hint", set_hint }, { "place", place },
+  { "placers", placers }, { NULL, NULL }
 };

@@ -1,14 +1,19 @@
 --- berth llm model: what a language model consists of.
-local core = require "berth.core"
-local berth = require "berth"
 local align = require "berth.base.align"
+local base = require "berth.base.options"
+local berth = require "berth"
+local core = require "berth.core"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
+local notes = require "berth.cli.notes"
 local options = require "berth.cli.options"
 local schema = require "berth.base.schema"
+local sources = require "berth.cli.sources"
+local zoo = require "berth.llm.zoo"
 
 local NOTES = [[
-CONFIG is the config.json of a Hugging Face model, or its folder.
+CONFIG is the config.json of a Hugging Face model, its folder, or model:NAME[,option=value...] of
+berth models: model:llama-7b, model:llama,layers=16.
 A field that changes shapes and is not understood is refused by its name; docs/llm.md lists the
 fields that are read.]]
 
@@ -19,12 +24,52 @@ local command = {
   notes = NOTES, options = { options.flag("weights", "also prints every weight"), options.json },
 }
 
---- The path of the config.json that an argument names.
-function command.path(argument)
+-- The path of the config.json that an argument names.
+local function path_of(argument)
   local folder = io.open(argument .. "/config.json", "rb")
   if not folder then return argument end
   folder:close()
   return argument .. "/config.json"
+end
+
+-- The model of a path, which may be a launch file by mistake.
+local function model_at(argument)
+  local path = path_of(argument)
+  local m, message, code = berth.llm.model(path)
+  if not m and message:find("JSON", 1, true) and berth.llm.launch(path) then
+    message = ("%s is a launch file, no config.json; berth llm estimate --launch %s reads it")
+      :format(path, path)
+  end
+  return fail.need(m, message, code)
+end
+
+local STEP = { batch = true, seq = true }
+
+-- Refuses options that are not of the shape of a model, or of its step.
+local function check_settings(spec, settings)
+  local legal = base.join(zoo.shape, base.sorted_keys(STEP))
+  for _, key in ipairs(base.sorted_keys(settings)) do
+    local known = STEP[key]
+    for _, each in ipairs(zoo.shape) do known = known or each == key end
+    fail.refuse(not known, "%s: %s: options of a language model are %s; others are options of the "
+      .. "command", spec, key, table.concat(legal, " "))
+  end
+end
+
+--- The model that an argument names: a config.json, its folder, or "model:llama-7b".
+-- @treturn llm
+-- @treturn table batch and seq of "model:llama-7b,batch=8,seq=512"
+function command.read(argument)
+  if not argument:find "^model:" then return model_at(argument), {} end
+  local name, settings = sources.model(argument)
+  check_settings(argument, settings)
+  local graph = fail.need(berth.models.build(name, base.merge(settings,
+    { granularity = "block" })))
+  local m = fail.need(berth.llm.model(graph))
+  if zoo.origin(graph).maker == "bert" then
+    notes.add "a BERT is estimated as a decoder of the same shape"
+  end
+  return m, { batch = settings.batch, seq = settings.seq }
 end
 
 local function whole(x) return core.sprintf("%.0f", x) end
@@ -95,7 +140,7 @@ end
 
 --- @return exit code 0
 function command.run(positional, given, write)
-  local m = fail.need(berth.llm.model(command.path(positional[2])))
+  local m = command.read(positional[2])
   if given.json then
     write_json(write, m)
     return 0

@@ -4,6 +4,8 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local inputs = require "berth.cli.inputs"
 local json = require "berth.base.json_writer"
+local models = require "berth.models"
+local notes = require "berth.cli.notes"
 local options = require "berth.cli.options"
 local own_placer = require "berth.place.own_placer"
 local placers = require "berth.cli.placers"
@@ -105,11 +107,27 @@ local function proves(given, placer)
   return free
 end
 
+-- Says which plan of training is far faster than a step, or fits where no placement does.
+local function suggest(graph, what)
+  local hint = models.origin(graph) and berth.llm.hint(what())
+  if hint then notes.add(hint.text) end
+end
+
+-- What placing returns; where nothing fits, a plan that does is said before the error.
+local function needed(graph, topology, given, placement, message, code, ...)
+  if not placement and code == "infeasible" then
+    suggest(graph, function()
+      return berth.cost(graph, topology, options.for_placing(given).cost)
+    end)
+  end
+  return fail.need(placement, message, code, ...)
+end
+
 -- The placement of berth.exact, its proof, and a message if it was interrupted.
 local function solve_exactly(graph, topology, given)
   local opts = options.for_placing(given)
   portfolio.check_read("exact", opts)
-  local placement, proof = fail.need(berth.exact(graph, topology,
+  local placement, proof = needed(graph, topology, given, berth.exact(graph, topology,
     { memory = opts.memory, param_multiple = opts.param_multiple,
     seed = opts.seed, nodes = given.nodes, seconds = given.seconds, cost = opts.cost }))
   return placement, proof, proof.interrupted and "interrupted: the best until then" or nil
@@ -125,14 +143,15 @@ end
 local function solve(graph, topology, given, placer, write)
   local opts = place_options(given, placer)
   if placer ~= nil and placer ~= "portfolio" then
-    local placement, interrupted = fail.need(berth.place(graph, topology, placer, opts))
+    local placement, interrupted = needed(graph, topology, given,
+      berth.place(graph, topology, placer, opts))
     return placement, nil, interrupted
   end
   opts.thorough = given.thorough
   local placement, rows, code, why, refused = berth.portfolio(graph, topology, opts)
   if not placement then
     if refused and given.rows and not given.json then write(tostring(refused)) end
-    return fail.need(nil, rows, code, why)
+    return needed(graph, topology, given, nil, rows, code, why)
   end
   return placement, rows, rows.interrupted
 end
@@ -187,6 +206,7 @@ function place.run(positional, given, write, complain)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
   local result = fail.need(berth.simulate(graph, topology, placement,
     simulate_options(given, placement, known_bound(given, graph, topology, rows))))
+  suggest(graph, function() return result end)
   local exit = answer.show(write, given, { document = "place",
     graph = graph, topology = topology, placement = placement, result = result,
     rows = rows, tighter = tighter(given, graph, name),

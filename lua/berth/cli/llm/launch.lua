@@ -11,19 +11,9 @@ local launch = {}
 launch.option = { name = "launch", kind = "string", value = "FILE",
   text = "a launch file of a framework, as a plan: docs/launch.md; other options beat it" }
 
--- The model of a path, which may be a launch file by mistake.
-local function model_at(path)
-  local m, message, code = berth.llm.model(model.path(path))
-  if not m and message:find("JSON", 1, true) and berth.llm.launch(path) then
-    message = ("%s is a launch file, no config.json; berth llm estimate --launch %s reads it")
-      :format(path, path)
-  end
-  return fail.need(m, message, code)
-end
-
 --- Model and options of the plan, with those of a file.
 -- @tparam string command for messages
--- @tparam string|nil path of the config.json
+-- @tparam string|nil path of the config.json, or "model:llama-7b"
 -- @tparam string|nil file of --launch
 -- @tparam llm_cluster c
 -- @tparam table plan options that are given
@@ -36,8 +26,9 @@ function launch.read(command, path, file, c, plan)
   fail.refuse(not path and not l, "%s: a config.json, or its folder, is needed", command)
   fail.refuse(not path and l.no_model, "%s: has no model (%s): give its config.json", file,
     l and l.no_model)
-  local m
-  if path then m = model_at(path) else m = fail.need(l:model()) end
+  local m, step
+  if path then m, step = model.read(path) else m, step = fail.need(l:model()), {} end
+  plan = base.merge({ global_batch = step.batch, seq = step.seq }, plan)
   if not l then return m, c, plan end
   local merged, source = l:plan(plan, c.gpus, m.layers)
   fail.need(merged, source)

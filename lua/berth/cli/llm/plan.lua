@@ -37,7 +37,8 @@ local command = {
   text = "How to split the training of a model: the fastest plan that fits, by search over all "
     .. "splits,\nwhy others are slower, and what to change next.",
   notes = [[
-CONFIG is the config.json of a Hugging Face model, or its folder.
+CONFIG is the config.json of a Hugging Face model, its folder, or model:NAME[,option=value...] of
+berth models: model:llama-7b,batch=8,seq=512.
 CLUSTER is 64xH100, 2x8xA100-80GB (machines of 8) or 8xA100+8xH100; docs/devices.md names the GPUs.
 A part that is given is fixed (--tp 8) or limited (--tp 4,8); the others are searched. docs/plans.md
 names the space and says what each number means. Exit code 1: no plan fits.]],
@@ -61,9 +62,11 @@ names the space and says what each number means. Exit code 1: no plan fits.]],
 -- Formats of one framework.
 local OF_FRAMEWORK = { torchtitan = true, deepspeed = true, fsdp = true }
 
-local function request(given)
+-- Options of berth.llm.plan; batch and sequence are those of the plan.
+local function request(given, plan)
   if OF_FRAMEWORK[given.format] then given.framework = given.framework or given.format end
-  local opts = inputs.given(given, "llm.fill", "seq " .. REST, { global_batch = given.batch })
+  local opts = inputs.given(given, "llm.fill", REST, { global_batch = plan.global_batch,
+    seq = plan.seq })
   inputs.given(given, "llm.plan", PARTS .. " " .. LIMITS, opts)
   for key in NAMED:gmatch "%S+" do
     local text = given[(key:gsub("_", "-"))]
@@ -254,9 +257,9 @@ function command.run(positional, given, write, _, words)
   end
   fail.refuse((given.output == nil) ~= (given.format == nil),
     "llm plan: --format and --output require one another")
-  local m, c = inputs.read("llm plan", positional, given)
-  fail.refuse(not given.batch, "llm plan: --batch is needed: sequences of a step")
-  local r = fail.need(berth.llm.plan(m, c, request(given)))
+  local m, c, plan = inputs.read("llm plan", positional, given)
+  fail.refuse(not plan.global_batch, "llm plan: --batch is needed: sequences of a step")
+  local r = fail.need(berth.llm.plan(m, c, request(given, plan)))
   local changes = not given.quick and berth.llm.changes(r) or {}
   if given.report then report(r, changes, given, words) end
   if given.json then write_json(write, r, changes, given.gpus)
