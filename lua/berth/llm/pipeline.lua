@@ -155,16 +155,23 @@ end
 
 local function tenths(x) return math.floor(10 * x + 0.5) end
 
+-- Tenths as texts in px, few of which differ: each is written once.
+local function px_texts()
+  return setmetatable({}, { __index = function(self, x)
+    self[x] = scale.number(x / 10)
+    return self[x]
+  end })
+end
+
 -- The blocks of one class of a lane, in tenths of a pixel, each from where the last one ended: the
 -- path is most of the file.
-local function add_path(out, list, class)
+local function add_path(out, px, list, class)
   if not list then return end
   local pieces, cx, cy, up = {}, 0, 0, 1
   for i, b in ipairs(list) do
     local x, w, h = tenths(b.x), math.max(tenths(b.x + b.w) - tenths(b.x), 1), tenths(b.h)
     local y = tenths(b.y) + (up > 0 and 0 or h)
-    pieces[i] = ("m%s %sh%sv%sh%s"):format(scale.number((x - cx) / 10), scale.number((y - cy) / 10),
-      scale.number(w / 10), scale.number(up * h / 10), scale.number(-w / 10))
+    pieces[i] = ("m%s %sh%sv%sh%s"):format(px[x - cx], px[y - cy], px[w], px[up * h], px[-w])
     cx, cy, up = x, y + up * h, -up
   end
   out:path(table.concat(pieces), class)
@@ -187,10 +194,10 @@ local function add_lane(out, plan, lane, w, y)
   columns.draw(narrow, row, y, plan.lane, svg.LEFT, plan.right)
   for k = 1, 8 do
     local class = ("c%d"):format(k)
-    add_path(out, paths[class], class)
+    add_path(out, plan.px, paths[class], class)
     if narrow[class] then out:path(table.concat(narrow[class]), class) end
   end
-  add_path(out, paths.peak, "peak")
+  add_path(out, plan.px, paths.peak, "peak")
   for _, text in ipairs(paths.texts) do out[#out + 1] = text end
 end
 
@@ -291,7 +298,7 @@ return function(r)
   local width = math.max(svg.WIDTH, math.min(WIDEST, svg.LEFT + MARGIN + SLOT * most))
   local lane, strip, space = sizes(#lanes)
   local plan = { windows = windows, lane = lane, strip = strip, space = space, split = used.weight,
-    stages = #lanes, tips = all <= MOST_TIPS, right = width - MARGIN,
+    px = px_texts(), stages = #lanes, tips = all <= MOST_TIPS, right = width - MARGIN,
     at = scale.linear(windows[1][2], svg.LEFT, width - MARGIN) }
   local out = svg.picture { kind = "pipeline", width = width, text = describe(r, lanes),
     label = ("One GPU of %s over time"):format(#lanes == 1 and "the stage"
