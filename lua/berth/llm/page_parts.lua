@@ -99,12 +99,15 @@ end
 -- ---- how it was made ----------------------------------------------------------------------------
 
 local function value_text(o, x)
+  if type(x) == "function" then return "a function" end
   if type(x) == "table" then
     local out = {}
     for i, one in ipairs(x) do out[i] = value_text(o, one) end
     return table.concat(out, ",")
   end
-  if o.type == "bytes" or o.type == "seconds" then return scale.quantity(x, o.type) end
+  if type(x) == "number" and (o.type == "bytes" or o.type == "seconds") then
+    return scale.quantity(x, o.type)
+  end
   return type(x) == "number" and core.sprintf("%.17g", x) or tostring(x)
 end
 

@@ -196,10 +196,10 @@ end
 local function changes_section(list)
   local rows = { { "change", "step", "against now", "plan" } }
   for i, x in ipairs(list) do
-    rows[i + 1] = { x.text, seconds(x.step), texts.signed(x.change), texts.short(x.plan) }
+    rows[i + 1] = { x.text, seconds(x.step), x.change and texts.signed(x.change) or "-",
+      texts.short(x.plan) }
   end
-  return html.section("changes", "What to change next", "The best plan on other links, and the "
-    .. "best plan with more memory.", html.grid(rows, { true, [4] = true }))
+  return html.section("changes", "What to change next", nil, html.grid(rows, { true, [4] = true }))
 end
 
 local function launch_section(r)
@@ -242,10 +242,16 @@ end
 
 -- ---- the page -----------------------------------------------------------------------------------
 
+local function changes_of(r, given)
+  return given.changes or require("berth.llm").changes(r)
+end
+
 -- Where no plan fits: what the one with least memory lacks.
 local function without_plan(r, given)
-  local sections = { made(r, given) }
-  if r.least then table.insert(sections, 1, page_parts.memory_section(r.least)) end
+  local sections, changes = {}, changes_of(r, given)
+  if r.least then sections[1] = page_parts.memory_section(r.least) end
+  if #changes > 0 then sections[#sections + 1] = changes_section(changes) end
+  sections[#sections + 1] = made(r, given)
   return html.page(page_parts.title(r, given), "no plan fits",
     ('<p class="warning">%s</p><p>%s</p>'):format(svg.escape(search.lack_text(r):match "^[^\n]*"),
       svg.escape(search.counts_text(r))), sections)
@@ -259,7 +265,7 @@ end
 function page_plans.page(r, result, given)
   local e = r.best
   if not e then return without_plan(r, given) end
-  local changes = given.changes or require("berth.llm").changes(r)
+  local changes = changes_of(r, given)
   local sections = {
     answer_section(r),
     html.section("time", "Time by kind", "Of the stage with most work; why others are slower is in "

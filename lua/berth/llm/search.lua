@@ -271,6 +271,9 @@ end
 function search.run(m, c, opts, llm)
   opts = opts or {}
   check(opts)
+  if opts.time then
+    opts = options.merge(opts, { time = options.seconds(FN .. ": time", opts.time) })
+  end
   if opts.objective == "gpus" or opts.objective == "cost" then
     return over_sizes(m, c, opts, llm)
   end

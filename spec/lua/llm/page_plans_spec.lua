@@ -48,16 +48,15 @@ local function widths(figure)
   return order
 end
 
-local function checksum(text)
-  local a, b = 1, 0
-  for i = 1, #text do
-    a = (a + text:byte(i)) % 65521
-    b = (b + a) % 65521
-  end
-  return b * 65536 + a
+local function is_there(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
 end
 
 describe("the page about a plan search", function()
+  teardown(function() shell.tidy() end)
+
   local r = assert(llm.plan(model, "8xH100", { global_batch = 32, seq = 1024, front = true }))
   local changes = llm.changes(r)
   local page = page_of(r, { command = "berth llm plan x" })
@@ -139,8 +138,21 @@ describe("the page about a plan search", function()
       "measured: is for an estimate", 1, true)
   end)
 
-  it("has the same bytes on every interpreter", function()
-    assert.equal(1464743403, checksum((page:gsub(berth.version:gsub("%p", "%%%0"), "VERSION"))))
+  shell.try(it, pending)("has the same bytes under both interpreters", function()
+    if not (is_there(shell.build .. "/lua54/berth/core.so")
+      and is_there(shell.build .. "/lua51/berth/core.so")) then
+      return pending "only one of the two modules is built"
+    end
+    local texts = {}
+    for i, lua in ipairs { "lua5.4", "luajit" } do
+      local path = shell.path ".html"
+      local exit = shell.process(lua, "llm plan model:llama,layers=8,hidden=1024,heads=8 --gpus "
+        .. "8xH100 --batch 32 --seq 1024 --title x --report " .. path)
+      if exit == 127 then return pending("no " .. lua) end
+      assert.equal(0, exit)
+      texts[i] = shell.read(path):gsub("<code>berth llm plan .-</code>", "")
+    end
+    assert.is_true(texts[1] == texts[2])
   end)
 end)
 

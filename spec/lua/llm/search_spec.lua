@@ -232,7 +232,7 @@ describe("the plan search", function()
     local base = { global_batch = 16, seq = 1024 }
     local r = assert(llm.plan(dense, "8xA100", base))
     local slow = assert(llm.plan(dense, "8xA100", with(base, { objective = "gpus",
-      time = 3 * r.best.step })))
+      time = ("%.17g s"):format(3 * r.best.step) })))
     assert.is_true(slow.cluster.gpus < 8 and slow.best.step <= 3 * r.best.step)
     local all = assert(llm.plan(dense, "8xA100", with(base, { time = 1e-6 })))
     assert.is_false(all.fits)
