@@ -13,3 +13,4 @@ end
 for _, x in ipairs(berth.llm.changes(r)) do
   print(("%.1f %%  %s"):format(100 * x.change, x.text))
 end
+if arg and arg[1] then assert(berth.llm.report(arg[1], r)) end -- the same as a page
