@@ -23,6 +23,7 @@ static inline berth_i_match berth_i_match_if(bool yes, berth_i_match match) {
  *  regular: bytes of it that are not read cost nothing, and text[len] may not be read. */
 typedef struct berth_i_format {
   berth_format about;
+  bool trains; /* makes training steps itself */
   berth_i_match (*match_json)(berth_i_value root); /* an object */
   berth_i_match (*match_text)(berth_i_lines first); /* at the first line that is no comment */
   berth_i_match (*match_bytes)(const char *text, size_t len);

@@ -189,11 +189,29 @@ static const berth_i_format *binary_format(const char *text, size_t len,
   return NULL;
 }
 
+/* Replaces what a reader made by its training step. */
+static berth_status train(const berth_i_source *src, berth_bundle *b) {
+  berth_mirror_options o = berth_mirror_default();
+  berth_graph *both = NULL;
+  if (!src->opts.training || !b->graph) return BERTH_OK;
+  if (b->placement)
+    return berth_i_fail(src->ctx, BERTH_EINVAL, "%s: its placement is not that of a training step",
+                        src->name);
+  o.optimizer = src->opts.optimizer;
+  o.params = o.optimizer == BERTH_OPTIMIZER_NONE;
+  berth_status st = berth_graph_mirror(b->graph, &o, &both, NULL);
+  if (st != BERTH_OK) return berth_i_prefix_error(src->ctx, "%s: ", src->name), st;
+  berth_graph_release(b->graph);
+  b->graph = both;
+  return BERTH_OK;
+}
+
 static berth_status read_binary(const berth_i_source *src, const berth_i_format *format,
                                 berth_bundle *out) {
   berth_bundle found = { 0 };
   berth_status st = check_read(src, format);
   if (st == BERTH_OK) st = format->read_bytes(src, &found);
+  if (st == BERTH_OK && !format->trains) st = train(src, &found);
   found.format = format->about.choice.name;
   if (st == BERTH_OK) *out = found;
   else berth_bundle_release(&found);
@@ -214,6 +232,7 @@ static berth_status read_source(berth_i_source *src, berth_bundle *out) {
     return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
   bool json = format ? format->read_json != NULL : looks_like_json(src);
   berth_status st = (json ? read_json : read_text)(src, format, &found);
+  if (st == BERTH_OK) st = train(src, &found);
   if (st == BERTH_OK) *out = found;
   else berth_bundle_release(&found);
   return st;
@@ -238,6 +257,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
     return berth_i_fail(ctx, BERTH_EINVAL, "cannot read format \"%.40s\": must be one of %s",
                         o->format, list);
   }
+  if (!o->training && o->optimizer != BERTH_OPTIMIZER_ADAM)
+    return berth_i_fail(ctx, BERTH_EINVAL, "option optimizer requires training");
   berth_status st = berth_options_check(ctx, berth_load_option_table(), o);
   return st == BERTH_OK ? check_bind(ctx, o) : st;
 }

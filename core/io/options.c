@@ -1,6 +1,7 @@
 /* Options of loading: descriptors and defaults. Which format reads which option is in the
  * descriptors of the formats (`reads`). */
 #include "formats_internal.h"
+#include "graph/transforms/mirror_internal.h"
 
 #define C BERTH_I_CHOICE
 
@@ -19,6 +20,7 @@ berth_load_options berth_load_default(void) {
   berth_load_options o = { 0 };
   o.mirror = BERTH_MIRROR_PHYSICAL;
   o.file_bandwidth = 16e9;
+  o.optimizer = BERTH_OPTIMIZER_ADAM;
   o.most_bytes = 1e9;
   return o;
 }
@@ -38,6 +40,9 @@ const berth_option_table *berth_load_option_table(void) {
     { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
     { FIELD(bind, OTHER), .takes = "table",
       .text = "sizes of the dimensions that have names, such as batch = 8" },
+    { FIELD(training, FLAG), .text = "the graph becomes a training step" },
+    { FIELD(optimizer, CHOICE), .choices = berth_i_optimizers,
+      .text = "updates of a training step" },
     { FIELD(most_bytes, QUANTITY), .unit = BERTH_BYTES, .low = 1,
       .text = "a file that is larger, unpacked if it is gzip, is refused" },
     { .key = NULL }

@@ -270,7 +270,14 @@ typedef struct berth_mirror_options {
   int params;              /* 1: the backward op has the parameter bytes, too (gradients); default
                               0 */
   int gradients;           /* BERTH_GRADIENT_...: how large backward tensors are */
+  int optimizer;           /* BERTH_OPTIMIZER_...: that of a training step; default NONE */
 } berth_mirror_options;
+enum {                     /* state per parameter, beside an FP32 copy of narrower weights */
+  BERTH_OPTIMIZER_NONE,    /* no updates, and each op has a twin */
+  BERTH_OPTIMIZER_SGD,     /* none */
+  BERTH_OPTIMIZER_MOMENTUM, /* 4 bytes */
+  BERTH_OPTIMIZER_ADAM     /* 8 bytes */
+};
 enum {
   BERTH_JOIN_SINKS,        /* default: every sink feeds its own backward op */
   BERTH_JOIN_LAST          /* only the last op feeds the first backward op, as PAC-ML's simulator
@@ -297,10 +304,20 @@ const berth_option_table *berth_mirror_option_table(void);
  * Forward tensors keep their ids; then come the tensors of joins, then gradients by forward tensor
  * and consumer.
  *
+ * With an optimizer the result is a training step. The parameters of an op are one weight, which has
+ * an update op behind the backward ops: "conv1.update" of kind "adam", with the bytes of the
+ * optimizer's state as its parameters; it reads the gradient of the weight. No gradient goes to an
+ * op that neither has parameters nor depends on an op that has: it has no twin. A gradient costs
+ * ratio / 2 of the forward op: of two inputs or more one for each of two, and one for the weight.
+ * Those of a product with parameters are two ops: "conv1.backward_inputs", and the twin
+ * "conv1.backward" for the weight. Backward ops move what they read and make, unless their forward
+ * op moves nothing. An op with parameters is in one group with its update and with the backward ops
+ * that read them.
+ *
  * @param opts NULL: defaults
- * @param origin [2 * ops] forward op of each new op; may be NULL
- * @return BERTH_OK, BERTH_EINVAL (twins, backward or update ops exist already; collectives),
- *         BERTH_ENOMEM
+ * @param origin [2 * ops, with an optimizer 4 * ops] forward op of each new op; may be NULL
+ * @return BERTH_OK, BERTH_EINVAL (twins, backward or update ops exist already; collectives; an
+ *         optimizer, but no op has parameters), BERTH_ENOMEM
  *
  * O(ops + edges). Source: Parsonson et al., "Partitioning Distributed Compute Jobs with
  * Reinforcement Learning and Graph Neural Networks", 2023, and its simulator, which is:

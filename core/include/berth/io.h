@@ -72,6 +72,10 @@ typedef struct berth_load_options {
   const berth_binding *bind; /* [n_bind] onnx: sizes of dimensions that have names, values of inputs
                              of one element; NULL (default): none */
   int32_t n_bind;
+  int training;           /* 1: the graph becomes a training step (berth_graph_mirror with an
+                             optimizer); not with a placement in the same file; default 0 */
+  int optimizer;          /* BERTH_OPTIMIZER_... of it; default ADAM; NONE: gradients of weights are
+                             kept */
   double most_bytes;      /* of any format: a file that is larger, unpacked if it is gzip, is
                              refused; default 1e9. Files of ONNX are mapped, and may be larger */
 } berth_load_options;

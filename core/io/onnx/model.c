@@ -10,6 +10,12 @@ bool berth_i_onnx_alike(onnx_bytes a, onnx_bytes b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
 }
 
+int berth_i_onnx_order(onnx_bytes a, const char *b) {
+  size_t n = strlen(b);
+  int c = memcmp(a.at ? a.at : "", b, a.n < n ? a.n : n);
+  return c ? c : a.n < n ? -1 : a.n > n;
+}
+
 /* ---- names ---- */
 
 static uint64_t hash(onnx_bytes b) {

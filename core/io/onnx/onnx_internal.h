@@ -70,7 +70,14 @@ bool berth_i_onnx_matches(const char *text, size_t len);
 typedef struct onnx_weight {
   double elements, bytes;
   int32_t reader; /* first product or look-up; BERTH_NONE */
+  bool trained;
+  int32_t first, last, last_read; /* of its onnx_read; op of the last; BERTH_NONE */
 } onnx_weight;
+/* An op that reads a trained weight. */
+typedef struct onnx_read {
+  onnx_weight *weight;
+  int32_t op, next; /* next: read of the same weight; BERTH_NONE */
+} onnx_read;
 
 typedef struct onnx_value {
   onnx_bytes name;
@@ -122,9 +129,11 @@ typedef struct onnx_node {
 } onnx_node;
 
 typedef struct onnx_op {
-  onnx_bytes name, kind;
+  onnx_bytes name, kind, domain;
   double flop, matrix, bytes, params;
   berth_product product;
+  double area;    /* of the window of a convolution; 0: another */
+  bool view;      /* moves nothing */
   onnx_value **in;
   size_t n_in, cap_in;
   int32_t group; /* an op of lower number that it is placed with, or itself */
@@ -160,12 +169,15 @@ struct onnx_model {
   onnx_count *unknown;    /* kinds without a rule, or without the shapes that it needs */
   size_t n_unknown, cap_unknown;
   double nodes, uses, pairs, initializers, elements, parameters, weight_bytes, unknown_outputs;
+  onnx_read *read;        /* for training */
+  size_t n_read, cap_read;
   double steps;           /* nodes visited, with those of loops */
   double floats[ONNX_DTYPES]; /* elements of initializers by dtype */
 };
 
 bool berth_i_onnx_equal(onnx_bytes a, const char *b);
 bool berth_i_onnx_alike(onnx_bytes a, onnx_bytes b);
+int berth_i_onnx_order(onnx_bytes a, const char *b); /* as strcmp */
 /** Top of the file: graph, functions, opsets. */
 bool berth_i_onnx_open(onnx_model *m);
 bool berth_i_onnx_node(onnx_model *m, onnx_bytes data, onnx_node *out);
@@ -200,6 +212,7 @@ typedef struct onnx_call {
   double flop, matrix;      /* out */
   double bytes;             /* out; negative: inputs and outputs, once each */
   berth_product product;    /* out */
+  double area;              /* out */
 } onnx_call;
 typedef bool (*onnx_infer)(onnx_call *c);  /* false: shapes unknown, or failed */
 typedef struct onnx_rule {
@@ -248,5 +261,12 @@ ONNX_INFERS(ONNX_DECLARE)
 /* ---- the pass over nodes (pass.c) ---- */
 
 bool berth_i_onnx_pass(onnx_model *m);
+
+/* ---- training steps (training.c) ---- */
+
+/** Notes that the op of that number reads a weight, if input k is one that is trained. */
+bool berth_i_onnx_trains(onnx_model *m, const onnx_call *c, size_t k, int32_t op);
+/** Replaces the graph, whose ops and tensors are those of the model, by its training step. */
+berth_status berth_i_onnx_train(onnx_model *m, berth_graph **g);
 
 #endif

@@ -62,7 +62,8 @@ static bool note_input(walker *w, onnx_value *v, bool ties) {
 static bool new_weight(onnx_model *m, onnx_value *v) {
   v->weight = berth_i_pool_zalloc(&m->pool, 1, sizeof *v->weight);
   if (!v->weight) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-  *v->weight = (onnx_weight){ berth_i_onnx_elements(v), berth_i_onnx_bytes(v), BERTH_NONE };
+  *v->weight = (onnx_weight){ berth_i_onnx_elements(v), berth_i_onnx_bytes(v), BERTH_NONE, false,
+                              BERTH_NONE, BERTH_NONE, BERTH_NONE };
   return true;
 }
 
@@ -157,7 +158,8 @@ static bool open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
     m->elements += v->weight->elements;
     m->weight_bytes += v->weight->bytes;
     m->floats[v->dtype] += v->weight->elements;
-    if (berth_i_onnx_is_float(v->dtype)) m->parameters += v->weight->elements;
+    if ((v->weight->trained = berth_i_onnx_is_float(v->dtype)))
+      m->parameters += v->weight->elements;
   }
   g = berth_i_onnx_wire(m, s->graph, "GraphProto");
   while (berth_i_onnx_next(&g, &f)) {
@@ -409,9 +411,14 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
   op->flop += c->flop + c->matrix;
   op->matrix += c->matrix;
   op->bytes += c->bytes >= 0 ? c->bytes : distinct_bytes(c);
-  if (w->depth == 0) op->product = c->product;
+  if (w->depth == 0) {
+    op->product = c->product;
+    op->area = c->area;
+    op->view = c->bytes == 0 && c->flop + c->matrix == 0;
+  }
   for (size_t k = 0; k < c->n_in; k++)
-    if (!note_input(w, c->in[k], has_ties(c))) return false;
+    if (!note_input(w, c->in[k], has_ties(c)) || !berth_i_onnx_trains(w->m, c, k, w->id))
+      return false;
   return true;
 }
 
@@ -466,7 +473,8 @@ static bool open_call(walker *w, onnx_scope *s, const onnx_node *node, onnx_call
 static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
   onnx_model *m = w->m;
   onnx_call c;
-  onnx_op op = { .name = node->name, .kind = node->kind, .group = (int32_t)m->n_op };
+  onnx_op op = { .name = node->name, .kind = node->kind, .domain = node->domain,
+                 .group = (int32_t)m->n_op };
   bool top = !w->op, known;
   if (!open_call(w, s, node, &c)) return false;
   onnx_bytes function = function_of(m, node);

@@ -163,6 +163,7 @@ bool berth_i_onnx_conv(onnx_call *c) {
     k *= (double)w->dim[d];
   }
   product(c, pixels, (double)w->dim[0] / (double)group, k, (double)group);
+  c->area = w->dim[1] > 0 ? k / (double)w->dim[1] : 0;
   return berth_i_onnx_set(c->out[0], dtype, x->rank, dim);
 }
 

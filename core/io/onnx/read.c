@@ -45,6 +45,7 @@ static bool add_op(onnx_model *m, berth_graph_builder *b, size_t k, const uint8_
   const onnx_op *from = &m->op[k];
   berth_op op = berth_op_default();
   berth_shape shape = { .product = from->product };
+  const double no_time = 0;
   int32_t root = (int32_t)k;
   while (m->op[root].group != root) root = m->op[root].group;
   op.name = text_of(m, from->name);
@@ -52,6 +53,7 @@ static bool add_op(onnx_model *m, berth_graph_builder *b, size_t k, const uint8_
   op.flop = from->flop;
   op.bytes = from->bytes;
   op.param_bytes = from->params;
+  if (from->view) op.seconds = &no_time;
   if (grouped[root]) op.group = root;
   if (from->product.m > 0) op.shape = &shape;
   return m->st == BERTH_OK && done(m, berth_graph_builder_add_op(b, &op, NULL));
@@ -168,6 +170,7 @@ static bool build(onnx_model *m, berth_graph_builder *b, berth_bundle *out) {
   if (!done(m, berth_graph_builder_dtype(b, dtype_of(m)))) return false;
   if (!add_ops(m, b) || !add_tensors(m, b)) return false;
   if (!done(m, berth_graph_builder_finish(b, &out->graph))) return false;
+  if (m->opts->training) m->st = berth_i_onnx_train(m, &out->graph);
   put_note(m, out->note, sizeof out->note);
   return m->st == BERTH_OK && done(m, put_facts(m, &out->facts)) && m->st == BERTH_OK;
 }
@@ -193,5 +196,5 @@ static berth_i_match match_onnx(const char *text, size_t len) {
 const berth_i_format berth_i_format_onnx = {
   .about = { .choice = { "onnx", "ONNX models, opsets 7 to 21." }, .loads = BERTH_HOLDS_GRAPH,
              .reads = "bind" },
-  .match_bytes = match_onnx, .read_bytes = read_onnx
+  .trains = true, .match_bytes = match_onnx, .read_bytes = read_onnx
 };

@@ -66,11 +66,7 @@ static const onnx_rule rules[] = {
 };
 
 static int by_kind(const void *key, const void *row) {
-  const onnx_bytes *k = key;
-  const char *b = ((const onnx_rule *)row)->kind;
-  size_t n = strlen(b);
-  int c = memcmp(k->at, b, k->n < n ? k->n : n);
-  return c ? c : k->n < n ? -1 : k->n > n;
+  return berth_i_onnx_order(*(const onnx_bytes *)key, ((const onnx_rule *)row)->kind);
 }
 
 const onnx_rule *berth_i_onnx_rule(onnx_bytes kind) {

@@ -100,7 +100,7 @@ end
 
 --- How graph files are read.
 options.loading = options.of("load",
-  "format forward_only mirror file_bandwidth cpus bind most_bytes")
+  "format forward_only mirror file_bandwidth cpus bind training optimizer most_bytes")
 for _, option in ipairs(options.loading) do
   if option.name == "bind" then option.kind, option.value = "string", "NAME=N,..." end
 end

@@ -331,14 +331,14 @@ static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_opti
 }
 
 /* graph:mirror(options): graph, array [new ops] of the op that each came from; nil, message, code.
- * The scratch is for twice the ops, the most that a mirror has. */
+ * The scratch is for four times the ops, the most that a mirror has. */
 static int mirror(lua_State *L) {
   berth_graph *g = self(L, "graph:mirror");
   int32_t n = berth_graph_ops(g);
   lua_settop(L, 2);
   berth_mirror_options o;
   mirror_options(L, g, &o);
-  int32_t *origin = bl_scratch(L, 2 * (size_t)n, sizeof *origin);
+  int32_t *origin = bl_scratch(L, 4 * (size_t)n, sizeof *origin);
   berth_graph **out = bl_new_graph(L);
   berth_status st = berth_graph_mirror(g, &o, out, origin);
   if (st != BERTH_OK) return bl_failed(L, st);

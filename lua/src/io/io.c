@@ -257,6 +257,9 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   int k;
   if (bl_get_choice(L, t, w, "format", formats, &k)) o.format = formats[k]->name;
   bind_option(L, t, w, &o);
+  if (t) lua_getfield(L, t, "optimizer");
+  if (t && !lua_isnil(L, -1) && !o.training)
+    bl_wrong(L, w, "optimizer", "requires training = true");
   return o;
 }
 

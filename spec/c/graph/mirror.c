@@ -144,6 +144,95 @@ TEST("the shape of a backward op is that of its kernels, from a ratio of 2 on") 
   CHECK(berth_graph_shapes(m) == 2);
 }
 
+/* x --10 B--> y, z; y, a view without parameters, --7 B--> w; z, a product [2, 4] x [4, 3] with 400 B,
+ * --6 B--> w. x has 100 B. */
+static berth_graph *forward_step(void) {
+  berth_graph_builder *b = must_graph_builder_new();
+  berth_shape shape = { .product = { .m = 2, .n = 3, .k = 4 } };
+  berth_op op = berth_op_default();
+  op.name = "x", op.flop = 50, op.bytes = 110, op.param_bytes = 100, op.group = 3;
+  must_add_op(b, &op);
+  op = berth_op_default();
+  op.name = "y";
+  must_add_op(b, &op);
+  op = (berth_op){ .name = "z", .flop = 48, .bytes = 416, .param_bytes = 400, .shape = &shape,
+                   .group = BERTH_NONE, .twin = BERTH_NONE, .pin = BERTH_NONE };
+  must_add_op(b, &op);
+  op = berth_op_default();
+  op.name = "w", op.flop = 3, op.bytes = 14;
+  must_add_op(b, &op);
+  must_add_edge(b, 0, 1, 10);
+  CHECK_OK(berth_graph_builder_add_consumer(b, 0, 2));
+  must_add_edge(b, 1, 3, 7);
+  must_add_edge(b, 2, 3, 6);
+  must_add_tensor(b, &(berth_tensor){ 3, 1, -1, 0 });
+  return must_graph(b);
+}
+
+static void check_op(const berth_graph *m, int32_t v, const char *name, double flop, double bytes,
+                     double params, int32_t group, int32_t twin) {
+  berth_op op = must_graph_op(m, v);
+  CHECK_TEXT(op.name, name);
+  CHECK(op.flop == flop && op.bytes == bytes && op.param_bytes == params);
+  CHECK(op.group == group && op.twin == twin);
+}
+
+TEST("a training step, by hand") {
+  berth_mirror_options o = berth_mirror_default();
+  int32_t origin[16];
+  berth_graph *g = forward_step(), *m = NULL;
+  o.optimizer = BERTH_OPTIMIZER_ADAM;
+  if (!CHECK_OK(berth_graph_mirror(g, &o, &m, origin))) return;
+  CHECK(berth_graph_ops(m) == 11);
+  check_op(m, 4, "w.backward", 6, 7 + 6 + 1 + 7 + 6, 0, BERTH_NONE, 3);
+  check_op(m, 5, "z.backward_inputs", 48, 6 + 400 + 10, 0, 4, BERTH_NONE);
+  check_op(m, 6, "z.backward", 48, 6 + 400 + 10, 0, BERTH_NONE, 2);
+  check_op(m, 7, "y.backward", 0, 0, 0, BERTH_NONE, 1);
+  check_op(m, 8, "x.backward", 50, 10 + 10 + 100, 0, 3, 0);
+  check_op(m, 9, "z.update", 1200, 400 * 3 + 2 * 800, 800, 4, BERTH_NONE);
+  check_op(m, 10, "x.update", 300, 100 * 3 + 2 * 200, 200, 3, BERTH_NONE);
+  CHECK_TEXT(must_graph_op(m, 9).kind, "adam");
+  CHECK(must_graph_op(m, 9).flags == BERTH_OP_UPDATE && must_graph_op(m, 2).group == 4);
+  const berth_product *p = &must_graph_op(m, 5).shape->product,
+                      *w = &must_graph_op(m, 6).shape->product;
+  CHECK(p->m == 2 && p->n == 4 && p->k == 3 && w->m == 4 && w->n == 3 && w->k == 2);
+  check_ids(11, origin, LIST(0, 1, 2, 3, 3, 2, 2, 1, 0, 2, 0));
+  CHECK(berth_graph_tensors(m) == 4 + 4 + 2);
+  check_tensor(m, 0, 0, 10, LIST(1, 2, 7, 6)); /* y's and z's backward ops save it */
+  check_tensor(m, 3, 3, 1, LIST(4));
+  check_tensor(m, 4, 7, 10, LIST(8));
+  check_tensor(m, 5, 5, 10, LIST(8));
+  check_tensor(m, 6, 4, 7, LIST(7));
+  check_tensor(m, 7, 4, 6, LIST(5, 6));
+  check_tensor(m, 8, 6, 400, LIST(9));
+  check_tensor(m, 9, 8, 100, LIST(10));
+  RELEASE(m);
+}
+
+TEST("a training step has no gradient where nothing is trained") {
+  berth_mirror_options o = berth_mirror_default();
+  berth_graph *m = NULL, *g = forward_graph(); /* a has parameters; b, c and d read from it */
+  o.optimizer = BERTH_OPTIMIZER_SGD;
+  m = must_graph_mirror(g, &o);
+  CHECK(berth_graph_ops(m) == 9); /* four twins, one update */
+  CHECK(must_graph_op(m, 8).param_bytes == 0 && must_graph_op(m, 8).pin == 1);
+  CHECK(must_graph_op(m, 6).seconds[0] == 2); /* b: one gradient */
+  berth_graph_builder *b = must_graph_builder_new();
+  add_plain_op(b, "data", 1);
+  berth_op op = berth_op_default();
+  op.name = "layer", op.param_bytes = 8;
+  must_add_op(b, &op);
+  must_add_edge(b, 0, 1, 8);
+  g = must_graph_builder_finish(b);
+  m = must_graph_mirror(g, &o);
+  CHECK(berth_graph_ops(m) == 4 && must_graph_op(m, 0).twin == BERTH_NONE);
+  add_plain_op(b, "alone", 1);
+  g = must_graph_builder_finish(b);
+  berth_graph *none = NULL;
+  CHECK_ERROR(berth_graph_mirror(g, &o, &none, NULL), BERTH_EINVAL,
+              "mirror: no op has parameters that a gradient reaches");
+}
+
 TEST("what cannot be mirrored is refused") {
   berth_graph *g = forward_graph(), *m = NULL, *again = NULL;
   const double seconds[] = { 1, -1, 1, 1 };
@@ -252,15 +341,19 @@ static berth_status one_collective(berth_graph **out) {
 static berth_status mirror_all(void) {
   berth_graph *m = NULL, *c = NULL;
   int32_t origin[8] = { 99 };
+  berth_graph *step = NULL;
+  berth_mirror_options o = berth_mirror_default();
   let_pass();
   berth_graph *g = forward_graph();
   refuse_from_here();
   berth_status st = berth_graph_mirror(g, NULL, &m, origin);
+  o.optimizer = BERTH_OPTIMIZER_MOMENTUM;
+  TRY(st, berth_graph_mirror(g, &o, &step, NULL));
   TRY(st, one_collective(&c));
   TRY(st, use_all(c));
   TRY(st, use_all(m));
   CHECK(m || origin[0] == 99);
-  RELEASE(m, c, g);
+  RELEASE(m, c, g, step);
   return st;
 }
 

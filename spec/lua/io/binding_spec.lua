@@ -155,7 +155,7 @@ describe("files", function()
   end)
 
   it("know their options", function()
-    raises("berth.load: unknown option 'fmt' (legal: format, forward_only", berth.load, "x",
+    raises("berth.load: unknown option 'fmt' (legal: format, ", berth.load, "x",
       { fmt = 1 })
     raises("format: 'onnz' is none of: 11 names; did you mean 'onnx'?", berth.load, "x",
       { format = "onnz" })

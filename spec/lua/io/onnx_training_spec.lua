@@ -1,0 +1,87 @@
+-- Training steps of ONNX models: small ones, with the backward ops by hand.
+local berth = require "berth"
+local o = require "spec.support.onnx"
+
+local F32, I64 = 1, 7
+
+local function step(model, optimizer)
+  return assert(berth.parse(o.model(model), { training = true, optimizer = optimizer }))
+end
+
+-- "NAME flop" of each op from a place on.
+local function names(g, from)
+  local out = {}
+  for op in g:ops() do
+    if op.id >= from then out[#out + 1] = ("%s %.0f"):format(op.name, op.flop) end
+  end
+  return out
+end
+
+local function reads(g, name)
+  local out = {}
+  for t = 1, g.n_tensors do
+    local x = g:tensor(t)
+    for _, id in ipairs(x.to) do
+      if g:op(id).name == name then out[#out + 1] = g:op(x.from).name end
+    end
+  end
+  return out
+end
+
+describe("training steps of ONNX models", function()
+  -- x [2, 3] w [3, 4] -> a [2, 4]; b is added; Relu; r u [4, 5] -> y
+  local model = { nodes = { o.node "MatMul x w -> a", o.node "Add a b -> s", o.node "Relu s -> r",
+    o.node "MatMul r u -> y" }, initializers = { o.tensor("w", { 3, 4 }, F32),
+    o.tensor("b", { 4 }, F32), o.tensor("u", { 4, 5 }, F32) },
+    inputs = { o.info("x", F32, { 2, 3 }) }, outputs = { o.info "y" } }
+
+  it("have two gradients of a product, one of the first, and updates", function()
+    local g = step(model)
+    assert.same({ "y.backward_inputs 80", "y.backward 80", "r.backward 8", "s.backward 8",
+      "a.backward 48", "y.update 240", "s.update 48", "a.update 144" }, names(g, 5))
+    local shape = g:op(5).shape
+    assert.same({ 2, 4, 5 }, { shape.m, shape.n, shape.k }) -- dy [2, 5] times u' [5, 4]
+    shape = g:op(6).shape
+    assert.same({ 4, 5, 2 }, { shape.m, shape.n, shape.k }) -- r' [4, 2] times dy
+    assert.same({ "adam", 160, 80 * 3 + 2 * 160, true },
+      { g:op(10).kind, g:op(10).params, g:op(10).bytes, g:op(10).update })
+    assert.same({ "r", "y.backward_inputs" }, reads(g, "r.backward")) -- its output
+    assert.same({ "r.backward" }, reads(g, "s.backward"))
+    assert.same({ "r", "y" }, reads(g, "y.backward"))
+    assert.same({ "s.backward" }, reads(g, "a.backward")) -- the weight's alone: x is no tensor
+    assert.equal(g:op(4).group, g:op(10).group)
+    assert.equal(g:op(4).group, g:op(5).group)
+  end)
+
+  it("keep gradients without an optimizer", function()
+    local g = step(model, "none")
+    assert.same({ 9, 0, 80 }, { #g, g:op(5).params, g:op(6).params })
+    assert.equal(32, step(model, "momentum"):op(12).params + 0 - 16)
+  end)
+
+  it("are made of graphs of all formats, and need weights", function()
+    local text = berth.graph { ops = { { name = "a", flop = 8, params = 16 } } }:to_string()
+    local g = assert(berth.parse(text, { training = true, optimizer = "sgd" }))
+    assert.same({ "a 8", "a.backward 8", "a.update 8" }, names(g, 1))
+    local none = o.model { nodes = { o.node "Relu x -> y" }, inputs = { o.info("x", F32, { 3 }) },
+      outputs = { o.info "y" } }
+    local _, why, code = berth.parse(none, { training = true, name = "m.onnx" })
+    assert.equal("m.onnx: mirror: no op has parameters that a gradient reaches", why)
+    assert.equal("invalid", code)
+    assert.has_error(function() berth.parse(none, { optimizer = "adam" }) end,
+      "berth.parse: optimizer: requires training = true")
+  end)
+
+  it("sum the gradients of a tied weight once, and stop at integers", function()
+    local g = step { nodes = { o.node "Gather w ids -> e", o.node "Transpose w -> t",
+      o.node "MatMul e t -> y", o.node("ArgMax y -> best", { axis = 1 }),
+      o.node("Cast best -> z", { to = 1 }) }, initializers = { o.tensor("w", { 100, 50 }, F32) },
+      inputs = { o.info("ids", I64, { 4 }) }, outputs = { o.info "y", o.info "z" } }
+    -- e [4, 50], y [4, 100]: two gradients of the product, one of the table, one update of both
+    assert.same({ "y.backward_inputs 40000", "y.backward 40000", "e.backward 0",
+      "e.update 65000" }, names(g, 5))
+    assert.same({ "e.backward", "y.backward" }, reads(g, "e.update"))
+    assert.same({ "y.backward_inputs" }, reads(g, "e.backward"))
+    assert.same({ 1, 1, 1, 1 }, { g:op(1).group, g:op(2).group, g:op(5).group, g:op(8).group })
+  end)
+end)
