@@ -125,6 +125,7 @@ static berth_status check_read(const berth_i_source *src, const berth_i_format *
   berth_status st = BERTH_OK;
   for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++) {
     bool given = strcmp(o->key, "bind") == 0 ? src->opts.n_bind > 0
+                 : strcmp(o->key, "cost") == 0 ? src->opts.cost != NULL
                  : !berth_i_option_is_default(table, o, &src->opts);
     if (!given) continue;
     st = berth_format_check(src->ctx, format->about.choice.name, o->key);

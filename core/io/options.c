@@ -40,6 +40,8 @@ const berth_option_table *berth_load_option_table(void) {
     { FIELD(cpus, FLAG), .text = "the topology has the CPUs, too" },
     { FIELD(bind, OTHER), .takes = "table",
       .text = "sizes of the dimensions that have names, such as batch = 8" },
+    { FIELD(cost, OTHER), .takes = "function",
+      .text = "prices the nodes whose kind has no rule" },
     { FIELD(training, FLAG), .text = "the graph becomes a training step" },
     { FIELD(optimizer, CHOICE), .choices = berth_i_optimizers,
       .text = "updates of a training step" },

@@ -60,6 +60,41 @@ typedef struct berth_binding {
   const char *name;
   double value;           /* whole, 0 to 2^48 */
 } berth_binding;
+/** A value of a node. */
+typedef struct berth_node_value {
+  const char *name;       /* NULL: the node leaves it out */
+  int dtype;              /* ONNX's number; 0: unknown */
+  int rank;               /* -1: its shape is unknown */
+  const int64_t *dim;     /* [rank] */
+} berth_node_value;
+enum { BERTH_NODE_FLOAT = 1, BERTH_NODE_INT, BERTH_NODE_STRING, BERTH_NODE_FLOATS = 6,
+       BERTH_NODE_INTS }; /* types of attributes; others are left out */
+typedef struct berth_node_attribute {
+  const char *name;
+  int type;               /* BERTH_NODE_..., which of the following it has */
+  int64_t i;
+  double f;
+  const char *s;
+  const int64_t *ints;    /* [n] */
+  const double *floats;   /* [n] */
+  int32_t n;
+} berth_node_attribute;
+/** A node of a model whose cost no rule gives; during the call. */
+typedef struct berth_node {
+  const char *name;       /* without one that of its first output */
+  const char *kind, *domain;
+  int32_t n_inputs, n_outputs, n_attributes;
+  const berth_node_value *inputs, *outputs;
+  const berth_node_attribute *attributes;
+} berth_node;
+typedef struct berth_node_cost {
+  int known;              /* 0 (as it comes): the node has no cost */
+  double flop;
+  double bytes;           /* negative (as it comes): inputs and outputs, once each */
+  char why[200];          /* of a failure */
+} berth_node_cost;
+/** What a node costs. @return BERTH_OK, or a status with which loading fails, at that node */
+typedef berth_status (*berth_node_cost_fn)(void *ud, const berth_node *node, berth_node_cost *out);
 typedef struct berth_load_options {
   const char *format;     /* name of a format that is read; NULL: by the contents */
   /* Of what follows a format refuses what it does not read, unless it is as berth_load_default
@@ -72,6 +107,8 @@ typedef struct berth_load_options {
   const berth_binding *bind; /* [n_bind] onnx: sizes of dimensions that have names, values of inputs
                              of one element; NULL (default): none */
   int32_t n_bind;
+  berth_node_cost_fn cost; /* onnx: of nodes that no rule prices; NULL (default): they have none */
+  void *cost_ud;
   int training;           /* 1: the graph becomes a training step (berth_graph_mirror with an
                              optimizer); not with a placement in the same file; default 0 */
   int optimizer;          /* BERTH_OPTIMIZER_... of it; default ADAM; NONE: gradients of weights are

@@ -10,6 +10,17 @@ bool berth_i_onnx_alike(onnx_bytes a, onnx_bytes b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
 }
 
+const char *berth_i_onnx_text(onnx_model *m, onnx_bytes b) {
+  char *s = berth_i_pool_alloc(&m->pool, b.n + 1, 1);
+  if (!s) {
+    berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
+    return "";
+  }
+  if (b.n) memcpy(s, b.at, b.n);
+  s[b.n] = 0;
+  return s;
+}
+
 int berth_i_onnx_order(onnx_bytes a, const char *b) {
   size_t n = strlen(b);
   int c = memcmp(a.at ? a.at : "", b, a.n < n ? a.n : n);
@@ -313,8 +324,13 @@ static bool read_attribute(onnx_model *m, onnx_bytes data, onnx_attribute *a) {
     if (text && !berth_i_onnx_is(&w, &f, ONNX_LENGTH)) return false;
     if (f.number == 2 && !berth_i_onnx_is(&w, &f, ONNX_FIXED32)) return false;
     if (f.number == 3 && !berth_i_onnx_is(&w, &f, ONNX_VARINT)) return false;
+    const bool value = f.number >= 2 && f.number <= 8;
+    if (value && a->type == 0)
+      a->type = f.number < 7 ? (int)f.number - 1 : f.number == 7 ? BERTH_NODE_FLOATS
+                                                                 : BERTH_NODE_INTS;
     switch (f.number) {
     case 1: a->name = f.data; break;
+    case 20: a->type = f.type == ONNX_VARINT && f.value < 16 ? (int)f.value : 0; break;
     case 2: a->f = single((uint32_t)f.value); break;
     case 3: a->i = (int64_t)f.value; break;
     case 4: a->s = f.data; break;

@@ -116,6 +116,7 @@ typedef struct onnx_attribute {
   double f;
   onnx_bytes s, tensor, graph;
   onnx_ints ints, floats; /* floats: their bits */
+  int type;               /* AttributeProto.AttributeType; 0: unknown */
 } onnx_attribute;
 typedef struct onnx_list {
   onnx_bytes *at;
@@ -175,6 +176,7 @@ struct onnx_model {
   double floats[ONNX_DTYPES]; /* elements of initializers by dtype */
 };
 
+const char *berth_i_onnx_text(onnx_model *m, onnx_bytes b); /* a copy that ends with 0 */
 bool berth_i_onnx_equal(onnx_bytes a, const char *b);
 bool berth_i_onnx_alike(onnx_bytes a, onnx_bytes b);
 int berth_i_onnx_order(onnx_bytes a, const char *b); /* as strcmp */
@@ -257,6 +259,9 @@ int64_t berth_i_onnx_whole(double x);
   X(scalar) X(dft)
 #define ONNX_DECLARE(name) bool berth_i_onnx_##name(onnx_call *c);
 ONNX_INFERS(ONNX_DECLARE)
+
+/** What the options' function says of a node without a rule. @param known out: it has a cost */
+bool berth_i_onnx_foreign(onnx_call *c, bool *known);
 
 /* ---- the pass over nodes (pass.c) ---- */
 

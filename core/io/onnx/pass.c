@@ -377,8 +377,10 @@ static bool infer(walker *w, onnx_scope *s, onnx_call *c, onnx_bytes function, b
   if (*known && rule->per_in > 0) c->flop += rule->per_in * berth_i_onnx_elements(c->in[0]);
   for (size_t k = 0; k < c->n_out && w->m->st == BERTH_OK; k++)
     if (c->out[k] && c->out[k]->rank < 0) declare(w->m, s, c->out[k]);
-  if (!*known && w->m->st == BERTH_OK) count_unknown(w->m, node);
-  if (!*known && w->depth == 0) w->m->unknown_outputs += (double)node->out.n;
+  bool priced = false;
+  if (*known || w->m->st != BERTH_OK) return w->m->st == BERTH_OK;
+  if (!berth_i_onnx_foreign(c, &priced) || (!priced && !count_unknown(w->m, node))) return false;
+  if (w->depth == 0) w->m->unknown_outputs += (double)node->out.n;
   return w->m->st == BERTH_OK;
 }
 

@@ -3,17 +3,6 @@
 #include "onnx_internal.h"
 #include "io/formats_internal.h"
 
-static const char *text_of(onnx_model *m, onnx_bytes b) {
-  char *s = berth_i_pool_alloc(&m->pool, b.n + 1, 1);
-  if (!s) {
-    berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-    return "";
-  }
-  if (b.n) memcpy(s, b.at, b.n);
-  s[b.n] = 0;
-  return s;
-}
-
 /* The arithmetic of most weights; with none of these types NULL. */
 static const char *dtype_of(const onnx_model *m) {
   static const struct {
@@ -48,8 +37,8 @@ static bool add_op(onnx_model *m, berth_graph_builder *b, size_t k, const uint8_
   const double no_time = 0;
   int32_t root = (int32_t)k;
   while (m->op[root].group != root) root = m->op[root].group;
-  op.name = text_of(m, from->name);
-  op.kind = text_of(m, from->kind);
+  op.name = berth_i_onnx_text(m, from->name);
+  op.kind = berth_i_onnx_text(m, from->kind);
   op.flop = from->flop;
   op.bytes = from->bytes;
   op.param_bytes = from->params;
@@ -104,7 +93,7 @@ static void put_outputs(onnx_model *m, berth_i_out *o) {
   for (size_t k = 0; k < m->n_output; k++) {
     const onnx_value *v = m->output[k];
     berth_i_put(o, k ? ",{\"name\":" : "{\"name\":");
-    berth_i_put_string(o, text_of(m, v->name));
+    berth_i_put_string(o, berth_i_onnx_text(m, v->name));
     berth_i_putf(o, ",\"dtype\":%d", v->dtype);
     for (int d = 0; d < v->rank; d++)
       berth_i_putf(o, "%s%.0f", d ? "," : ",\"shape\":[", (double)v->dim[d]);
@@ -148,8 +137,8 @@ static void put_note(onnx_model *m, char *note, size_t size) {
     const onnx_count *u = &m->unknown[k];
     used += (size_t)berth_snprintf(note + used, size - used, "%s%d %s%s%s",
                                    k ? ", " : "FLOP not known, counted as 0: ", (int)u->n,
-                                   text_of(m, u->domain), u->domain.n ? "." : "",
-                                   text_of(m, u->kind));
+                                   berth_i_onnx_text(m, u->domain), u->domain.n ? "." : "",
+                                   berth_i_onnx_text(m, u->kind));
     if (used >= size) used = size - 1;
   }
 }
@@ -195,6 +184,6 @@ static berth_i_match match_onnx(const char *text, size_t len) {
 
 const berth_i_format berth_i_format_onnx = {
   .about = { .choice = { "onnx", "ONNX models, opsets 7 to 21." }, .loads = BERTH_HOLDS_GRAPH,
-             .reads = "bind" },
+             .reads = "bind cost" },
   .trains = true, .match_bytes = match_onnx, .read_bytes = read_onnx
 };

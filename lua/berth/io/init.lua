@@ -41,18 +41,36 @@ local function check(opts, fn)
   end
 end
 
+-- Functions or tables by kind, "com.x.Gelu", as one function.
+local function by_kind(costs, fn)
+  for kind, each in pairs(costs) do
+    options.refuse(type(kind) ~= "string" or type(each) ~= "function" and type(each) ~= "table",
+      "%s: cost: expected functions, or tables of flop and bytes, by kind", fn)
+  end
+  return function(node)
+    local cost = costs[node.domain ~= "" and node.domain .. "." .. node.kind or node.kind]
+    if type(cost) == "function" then return cost(node) end
+    return cost
+  end
+end
+
+-- The options as the core takes them.
+local function for_core(opts, fn)
+  check(opts, fn)
+  if type(opts) ~= "table" or type(opts.cost) ~= "table" then return opts end
+  return options.merge(opts, { cost = by_kind(opts.cost, fn) })
+end
+
 local function loader(which, fn)
   return function(path, opts)
-    check(opts, fn)
-    return wanted(which, path, opts, core.load(path, opts, fn))
+    return wanted(which, path, opts, core.load(path, for_core(opts, fn), fn))
   end
 end
 
 local function parser(which, fn)
   return function(text, opts)
-    check(opts, fn)
     local name = type(opts) == "table" and opts.name or "text"
-    return wanted(which, name, opts, core.parse(text, opts, fn))
+    return wanted(which, name, opts, core.parse(text, for_core(opts, fn), fn))
   end
 end
 

@@ -3,6 +3,7 @@
  * and objects, since making these may raise. Messages about files number lines and ids as the file
  * does: they are passed on unchanged. */
 #include "base/binding.h"
+#include "io/io.h"
 #include <math.h>
 #include <string.h>
 
@@ -257,6 +258,7 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   int k;
   if (bl_get_choice(L, t, w, "format", formats, &k)) o.format = formats[k]->name;
   bind_option(L, t, w, &o);
+  bl_load_cost(L, t, w, &o);
   if (t) lua_getfield(L, t, "optimizer");
   if (t && !lua_isnil(L, -1) && !o.training)
     bl_wrong(L, w, "optimizer", "requires training = true");
