@@ -70,7 +70,7 @@ bool berth_i_onnx_matches(const char *text, size_t len);
 typedef struct onnx_weight {
   double elements, bytes;
   int32_t reader; /* first product or look-up; BERTH_NONE */
-  bool trained;
+  bool trained, counted;
   int32_t first, last, last_read; /* of its onnx_read; op of the last; BERTH_NONE */
 } onnx_weight;
 /* An op that reads a trained weight. */
@@ -169,7 +169,8 @@ struct onnx_model {
   size_t n_output, cap_output;
   onnx_count *unknown;    /* kinds without a rule, or without the shapes that it needs */
   size_t n_unknown, cap_unknown;
-  double nodes, uses, pairs, initializers, elements, parameters, weight_bytes, unknown_outputs;
+  double nodes, uses, pairs, initializers, elements, parameters, trained, weight_bytes;
+  double unknown_outputs;
   onnx_read *read;        /* for training */
   size_t n_read, cap_read;
   double steps;           /* nodes visited, with those of loops */
@@ -271,6 +272,9 @@ bool berth_i_onnx_pass(onnx_model *m);
 
 /** Notes that the op of that number reads a weight, if input k is one that is trained. */
 bool berth_i_onnx_trains(onnx_model *m, const onnx_call *c, size_t k, int32_t op);
+/** Counts what is trained of the inputs. @return a training step needs the node as an op, though it
+ *  may depend on constants alone */
+bool berth_i_onnx_count_trained(onnx_call *c);
 /** Replaces the graph, whose ops and tensors are those of the model, by its training step. */
 berth_status berth_i_onnx_train(onnx_model *m, berth_graph **g);
 

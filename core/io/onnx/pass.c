@@ -63,7 +63,7 @@ static bool new_weight(onnx_model *m, onnx_value *v) {
   v->weight = berth_i_pool_zalloc(&m->pool, 1, sizeof *v->weight);
   if (!v->weight) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
   *v->weight = (onnx_weight){ berth_i_onnx_elements(v), berth_i_onnx_bytes(v), BERTH_NONE, false,
-                              BERTH_NONE, BERTH_NONE, BERTH_NONE };
+                              false, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   return true;
 }
 
@@ -158,8 +158,8 @@ static bool open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
     m->elements += v->weight->elements;
     m->weight_bytes += v->weight->bytes;
     m->floats[v->dtype] += v->weight->elements;
-    if ((v->weight->trained = berth_i_onnx_is_float(v->dtype)))
-      m->parameters += v->weight->elements;
+    if (berth_i_onnx_is_float(v->dtype)) m->parameters += v->weight->elements;
+    v->weight->trained = berth_i_onnx_is_float(v->dtype) && v->rank > 0;
   }
   g = berth_i_onnx_wire(m, s->graph, "GraphProto");
   while (berth_i_onnx_next(&g, &f)) {
@@ -393,10 +393,12 @@ static bool keeps_elements(onnx_bytes kind) {
   return false;
 }
 
-/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant? */
-static bool is_constant(const onnx_call *c, bool known) {
+/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant? What
+ * depends on a trained weight is not known. */
+static bool is_constant(const onnx_call *c, bool known, bool trained) {
   bool all = known && c->node->domain.n == 0 && keeps_elements(c->node->kind), values = known;
   for (size_t k = 0; k < c->n_in; k++) all &= !c->in[k] || c->in[k]->constant;
+  if (trained && !all) c->out[0]->v = NULL;
   for (size_t k = 0; k < c->n_out; k++)
     values &= !c->out[k] || c->out[k]->v || c->out[k]->constant;
   return all || values;
@@ -489,7 +491,7 @@ static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
   if (!infer(w, s, &c, function, &known)) return false;
   bool body = function.n || berth_i_onnx_equal(node->kind, "If")
               || berth_i_onnx_equal(node->kind, "Loop");
-  bool constant = is_constant(&c, known);
+  bool constant = is_constant(&c, known, !body && berth_i_onnx_count_trained(&c));
   if (!constant && !add_cost(w, &c, body)) return false;
   for (size_t k = 0; k < c.n_out; k++) {
     if (!c.out[k]) continue;

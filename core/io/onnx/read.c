@@ -118,6 +118,7 @@ static berth_status put_facts(onnx_model *m, berth_text *out) {
                { "ops", (double)m->n_op }, { "op_pairs", op_pairs(m) },
                { "initializers", m->initializers }, { "initializer_elements", m->elements },
                { "initializer_bytes", m->weight_bytes }, { "parameters", m->parameters },
+               { "trained_parameters", m->trained },
                { "matrix_flop", matrix }, { "flop", flop }, { "activation_bytes", activations },
                { "unknown_outputs", m->unknown_outputs } };
   for (size_t k = 0; k < sizeof list / sizeof *list; k++) {

@@ -1,6 +1,6 @@
 /* The training step of a model: which weights are trained, which tensors have gradients, and what
- * the backward op of a kind reads. Weights are the initializers of floating point, but for the
- * statistics of norms. O(ops + edges + reads of weights) */
+ * the backward op of a kind reads. Weights are the initializers of floating point, but for
+ * scalars and the statistics of norms. O(ops + edges + reads of weights) */
 #include "onnx_internal.h"
 #include "graph/transforms/mirror_internal.h"
 #include <stdlib.h>
@@ -50,10 +50,25 @@ static berth_i_backward backward_of(const onnx_op *op) {
 
 /* ---- weights ---- */
 
-bool berth_i_onnx_trains(onnx_model *m, const onnx_call *c, size_t k, int32_t op) {
+static onnx_weight *trained(const onnx_call *c, size_t k) {
   onnx_weight *x = c->in[k] ? c->in[k]->weight : NULL;
-  if (!m->opts->training || !x || !x->trained || x->last_read == op) return true;
-  if (k > 2 && berth_i_onnx_equal(c->node->kind, "BatchNormalization")) return true;
+  if (!x || !x->trained) return NULL;
+  return k > 2 && berth_i_onnx_equal(c->node->kind, "BatchNormalization") ? NULL : x;
+}
+
+bool berth_i_onnx_count_trained(onnx_call *c) {
+  bool any = false;
+  for (size_t k = 0; k < c->n_in; k++) {
+    onnx_weight *x = trained(c, k);
+    if (x && !x->counted) c->m->trained += x->elements;
+    if (x) any = x->counted = true;
+  }
+  return any && c->m->opts->training && c->out[0] && berth_i_onnx_is_float(c->out[0]->dtype);
+}
+
+bool berth_i_onnx_trains(onnx_model *m, const onnx_call *c, size_t k, int32_t op) {
+  onnx_weight *x = trained(c, k);
+  if (!m->opts->training || !x || x->last_read == op) return true;
   if (!ONNX_GROW(m, m->read, m->cap_read, m->n_read + 1)) return false;
   m->read[m->n_read] = (onnx_read){ x, op, BERTH_NONE };
   if (x->last == BERTH_NONE) x->first = (int32_t)m->n_read;

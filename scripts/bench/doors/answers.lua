@@ -1,31 +1,13 @@
--- Compares what berth.load counts in models of ONNX with expected.csv: a row for each model and
--- binding of its free dimensions. Columns that are empty in a row are not compared.
+-- Compares what berth reads with the expected.csv of the folders onnx and fx: models of ONNX, a row
+-- for each model and binding of its free dimensions, and graphs that were exported from PyTorch.
+-- Columns that are empty in a row are not compared. Then the same model by both ways.
 local align = require "berth.base.align"
 local berth = require "berth"
+local csv = require "doors.csv"
 local json = require "berth.base.json_writer"
 
 local dir, as_json = arg[1], arg[2] == "--json"
 assert(dir and (as_json or not arg[2]), "usage: scripts/bench/doors_answers DIR [--json]")
-
--- The list of lines of a CSV file without quotes, and its header.
-local function read_csv(path)
-  local file = io.open(path)
-  if not file then return nil end
-  local header, rows
-  for line in file:lines() do
-    local cells = {}
-    for cell in (line:gsub("\r$", "") .. ","):gmatch "([^,]*)," do cells[#cells + 1] = cell end
-    if header then
-      local row = {}
-      for i, name in ipairs(header) do row[name] = cells[i] or "" end
-      rows[#rows + 1] = row
-    else
-      header, rows = cells, {}
-    end
-  end
-  file:close()
-  return rows, header
-end
 
 local function whole(x) return ("%.0f"):format(x) end
 
@@ -42,21 +24,30 @@ local function list(outputs, text)
   return table.concat(out, ";")
 end
 
-local COLUMNS = {
+-- ---- models of ONNX ----
+
+local ONNX = {
   opset = "opset", nodes = "nodes", uses = "uses", pairs = "pairs", live_ops = "ops",
   live_pairs = "op_pairs", initializers = "initializers", init_elements = "initializer_elements",
   init_float_elements = "parameters", init_bytes = "initializer_bytes",
   flop_matrix = "matrix_flop", torch_flop_matrix = "matrix_flop", flop_all = "flop",
   activation_bytes = "activation_bytes", unknown = "unknown_outputs",
+  torch_params = "trained_parameters",
 }
 
+-- The exporter folds norms into the layers before them: PyTorch has more parameters than the file.
+local function folded(row)
+  return row.torch_params ~= "" and tonumber(row.torch_params) > tonumber(row.init_float_elements)
+end
+
 -- What berth says in a column; nil: nothing.
-local function answer(facts, column)
-  if column == "outputs" then return list(facts.outputs, shape_of) end
+local function onnx_answer(read, column, row)
+  if column == "torch_params" and folded(row) then return nil end
+  if column == "outputs" then return list(read.facts.outputs, shape_of) end
   if column == "dtypes" then
-    return list(facts.outputs, function(each) return whole(each.dtype) end)
+    return list(read.facts.outputs, function(each) return whole(each.dtype) end)
   end
-  return COLUMNS[column] and whole(facts[COLUMNS[column]])
+  return ONNX[column] and whole(read.facts[ONNX[column]])
 end
 
 local function bindings(text)
@@ -65,39 +56,126 @@ local function bindings(text)
   return out
 end
 
--- ---- rows ----
+local function onnx_read(path, row)
+  local facts = {}
+  local graph, message = berth.load(path, { format = "onnx", bind = bindings(row.bind),
+    facts = facts })
+  return graph and { graph = graph, facts = facts }, message
+end
 
-local rows, header = read_csv(dir .. "/onnx/expected.csv")
-assert(rows, dir .. "/onnx/expected.csv cannot be read")
-local per, differ, refused = {}, {}, {}
-for _, row in ipairs(rows) do
-  local facts, label = {}, row.bind ~= "" and row.file .. " " .. row.bind or row.file
-  local graph, message = berth.load(dir .. "/onnx/" .. row.file,
-    { format = "onnx", bind = bindings(row.bind), facts = facts })
-  if not graph then refused[#refused + 1] = { file = label, message = message } end
+-- ---- graphs of torch.fx ----
+
+local function sum_of_ops(key)
+  return function(graph)
+    local sum = 0
+    for op in graph:ops() do sum = sum + op[key] end
+    return sum
+  end
+end
+
+local function tensor_bytes(graph)
+  local sum = 0
+  for t = 1, graph.n_tensors do sum = sum + graph:tensor(t).bytes end
+  return sum
+end
+
+local FX = {
+  ops = function(graph) return graph.n_ops end,
+  tensors = function(graph) return graph.n_tensors end,
+  edges = function(graph) return graph.n_edges end,
+  param_and_buffer_bytes = sum_of_ops "params", flop_matrix = sum_of_ops "flop",
+  tensor_bytes = tensor_bytes,
+}
+
+local function fx_answer(read, column) return FX[column] and whole(FX[column](read.graph)) end
+
+local function fx_read(path)
+  local graph, message = berth.load(path)
+  return graph and { graph = graph }, message
+end
+
+-- ---- one folder ----
+
+-- Rows of expected.csv with what was read, counts by column, and what differs; nil: no such file.
+local function compare(name, read_file, answer)
+  local rows, header = csv.read(("%s/%s/expected.csv"):format(dir, name))
+  if not rows then return nil end
+  local out = { name = name, rows = rows, columns = {}, differ = {}, refused = {}, passed = {} }
+  for _, row in ipairs(rows) do
+    local message
+    row.label = row.bind and row.bind ~= "" and row.file .. " " .. row.bind or row.file
+    row.read, message = read_file(("%s/%s/%s"):format(dir, name, row.file), row)
+    if not row.read then out.refused[#out.refused + 1] = { file = row.label, message = message } end
+  end
   for _, column in ipairs(header) do
-    local got = graph and answer(facts, column)
-    if got and row[column] ~= "" then
-      local count = per[column] or { rows = 0, equal = 0 }
-      per[column] = count
-      count.rows = count.rows + 1
-      if got == row[column] then count.equal = count.equal + 1
-      else
-        differ[#differ + 1] = { file = label, column = column, expected = row[column], got = got }
+    local count = { column = column, rows = 0, equal = 0 }
+    for _, row in ipairs(rows) do
+      local got = row.read and row[column] ~= "" and answer(row.read, column, row)
+      if got then
+        count.rows = count.rows + 1
+        if got == row[column] then count.equal = count.equal + 1
+        else
+          out.differ[#out.differ + 1] = { file = row.label, column = column,
+            expected = row[column], got = got }
+        end
       end
     end
+    if count.rows > 0 then out.columns[#out.columns + 1] = count
+    elseif column ~= "file" and column ~= "bind" then out.passed[#out.passed + 1] = column end
   end
+  return out
+end
+
+-- ---- the same model by both ways ----
+
+-- Bytes of the outputs of a row of models of ONNX.
+local function output_bytes(row)
+  local bytes = 0
+  for _, output in ipairs(row.read.facts.outputs) do
+    local n = output.shape and 4 or 0
+    for _, size in ipairs(output.shape or {}) do n = n * size end
+    bytes = bytes + n
+  end
+  return bytes
+end
+
+-- Bytes of the tensors that no op reads.
+local function unread_bytes(graph)
+  local bytes = 0
+  for t = 1, graph.n_tensors do
+    local x = graph:tensor(t)
+    if #x.to == 0 then bytes = bytes + x.bytes end
+  end
+  return bytes
+end
+
+-- Rows of both folders of one model, in the binding in which their outputs are as large.
+local function pairs_of(onnx, fx)
+  local out = {}
+  for _, row in ipairs(fx.rows) do
+    local model, best = row.file:match "^[^.]+" .. ".onnx", nil
+    for _, other in ipairs(onnx.rows) do
+      local same = other.file == model and other.read and row.read
+      if same and not best and output_bytes(other) == unread_bytes(row.read.graph) then
+        best = other
+      end
+    end
+    if best then
+      local a, b = FX.flop_matrix(row.read.graph), best.read.facts.matrix_flop
+      out[#out + 1] = { fx = row.file, onnx = best.label, fx_flop = a, onnx_flop = b,
+        difference = math.abs(a - b) / math.max(a, 1) }
+    end
+  end
+  return out
 end
 
 -- ---- what comes out ----
 
-local columns = {}
-for _, column in ipairs(header) do
-  local count = per[column]
-  if count then
-    columns[#columns + 1] = { column = column, rows = count.rows, equal = count.equal }
-  end
-end
+local folders = {}
+folders[#folders + 1] = compare("onnx", onnx_read, onnx_answer)
+folders[#folders + 1] = compare("fx", fx_read, fx_answer)
+assert(#folders > 0, dir .. ": neither onnx/expected.csv nor fx/expected.csv can be read")
+local both = #folders == 2 and pairs_of(folders[1], folders[2]) or {}
 
 local function object(each, keys)
   local members = {}
@@ -112,19 +190,51 @@ local function objects(each, ...)
 end
 
 if as_json then
-  print(json.encode(json.object { { "rows", #rows },
-    { "columns", objects(columns, "column", "rows", "equal") },
-    { "differing", objects(differ, "file", "column", "expected", "got") },
-    { "refused", objects(refused, "file", "message") } }))
+  local members = {}
+  for i, folder in ipairs(folders) do
+    members[i] = { folder.name, json.object { { "rows", #folder.rows },
+      { "columns", objects(folder.columns, "column", "rows", "equal") },
+      { "differing", objects(folder.differ, "file", "column", "expected", "got") },
+      { "refused", objects(folder.refused, "file", "message") },
+      { "passed_over", folder.passed } } }
+  end
+  members[#members + 1] = { "same_model", objects(both, "fx", "onnx", "fx_flop", "onnx_flop",
+    "difference") }
+  print(json.encode(json.object(members)))
   return
 end
-local lines = { { "column", "rows", "equal" } }
-for _, each in ipairs(columns) do
-  lines[#lines + 1] = { each.column, whole(each.rows), whole(each.equal) }
+
+local function print_folder(folder)
+  local lines, n_folded = { { "column", "rows", "equal" } }, 0
+  for _, each in ipairs(folder.columns) do
+    lines[#lines + 1] = { each.column, whole(each.rows), whole(each.equal) }
+  end
+  print(("%s: %d rows, %d refused"):format(folder.name, #folder.rows, #folder.refused))
+  for _, line in ipairs(align.lines(lines, { true })) do print(line) end
+  for _, each in ipairs(folder.differ) do
+    print(("%s: %s is %s, expected %s"):format(each.file, each.column, each.got, each.expected))
+  end
+  for _, each in ipairs(folder.refused) do print(each.message) end
+  for _, row in ipairs(folder.rows) do
+    if folder.name == "onnx" and folded(row) then n_folded = n_folded + 1 end
+  end
+  if n_folded > 0 then
+    print(("torch_params of %d rows not compared: the exporter folded norms"):format(n_folded))
+  end
+  if #folder.passed > 0 then
+    print("no facts of berth, passed over: " .. table.concat(folder.passed, ", "))
+  end
+  print ""
 end
-print(("onnx: %d rows, %d refused"):format(#rows, #refused))
-for _, line in ipairs(align.lines(lines, { true })) do print(line) end
-for _, each in ipairs(differ) do
-  print(("%s: %s is %s, expected %s"):format(each.file, each.column, each.got, each.expected))
+
+for _, folder in ipairs(folders) do print_folder(folder) end
+local lines, within = { { "fx", "onnx", "FLOP by fx", "by onnx", "difference" } }, 0
+for _, each in ipairs(both) do
+  if each.difference <= 0.01 then within = within + 1 end
+  lines[#lines + 1] = { each.fx, each.onnx, whole(each.fx_flop), whole(each.onnx_flop),
+    ("%.2f %%"):format(100 * each.difference) }
 end
-for _, each in ipairs(refused) do print(each.message) end
+if #both > 0 then
+  print(("the same model and sizes: %d pairs, %d within 1 %% of FLOP"):format(#both, within))
+  for _, line in ipairs(align.lines(lines, { true, true })) do print(line) end
+end

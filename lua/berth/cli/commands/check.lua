@@ -140,7 +140,8 @@ end
 local MODEL = {
   { "opset", "" }, { "nodes", "" }, { "uses", "" }, { "pairs", "" }, { "ops", "" },
   { "op_pairs", "" }, { "initializers", "" }, { "initializer_elements", "" },
-  { "initializer_bytes", "bytes" }, { "parameters", "" }, { "matrix_flop", "flop" },
+  { "initializer_bytes", "bytes" }, { "parameters", "" },
+  { "trained_parameters", "" }, { "matrix_flop", "flop" },
   { "flop", "flop" }, { "activation_bytes", "bytes" }, { "unknown_outputs", "" },
 }
 
