@@ -1,6 +1,6 @@
 /* One reader under libFuzzer. What is accepted must be written and read again to the same bytes,
  * and all memory must come back. Define FORMAT (NULL: any, by the contents) before including
- * this. */
+ * this, and FUZZ_OPTIONS(opts, size) if the format does not read those of the text formats. */
 #ifndef BERTH_FUZZ_H
 #define BERTH_FUZZ_H
 
@@ -53,8 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   berth_ctx *ctx = NULL;
   size_t before;
   opts.format = FORMAT;
+#ifdef FUZZ_OPTIONS
+  FUZZ_OPTIONS(&opts, size);
+#else
   opts.forward_only = (int)(size & 1);
   opts.cpus = (int)(size >> 1 & 1);
+#endif
   fuzz_demand(berth_ctx_new(NULL, &ctx) == BERTH_OK);
   before = berth_ctx_memory(ctx);
   if (berth_parse(ctx, "input", (const char *)data, size, &opts, &b) == BERTH_OK) {

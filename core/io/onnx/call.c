@@ -98,6 +98,7 @@ bool berth_i_onnx_broadcast(onnx_call *c, size_t first, size_t last, int *rank, 
 double *berth_i_onnx_room_for(onnx_call *c, onnx_value *out) {
   double n = berth_i_onnx_elements(out);
   if (n > ONNX_VALUES) return NULL;
+  c->m->steps += n / 64;
   double *v = berth_i_pool_zalloc(&c->m->pool, (size_t)n + 1, sizeof *v);
   if (!v) berth_i_onnx_fail(c->m, BERTH_ENOMEM, "out of memory");
   return v;
@@ -115,4 +116,28 @@ void berth_i_onnx_walk(const onnx_value *out, double *to, const double *from, in
       index[d] = 0;
     }
   }
+}
+
+bool berth_i_onnx_put(onnx_call *c, size_t k, double x) {
+  double *v = c->out[k] ? berth_i_onnx_room_for(c, c->out[k]) : NULL;
+  if (v) *v = x;
+  if (c->out[k]) c->out[k]->v = v;
+  return true;
+}
+
+bool berth_i_onnx_moves_output(onnx_call *c) {
+  c->bytes = 0;
+  for (size_t k = 0; k < c->n_out; k++)
+    if (c->out[k]) c->bytes += 2 * berth_i_onnx_bytes(c->out[k]);
+  return true;
+}
+
+bool berth_i_onnx_axes(onnx_call *c, const onnx_ints *axes, int rank, uint32_t *set) {
+  *set = 0;
+  for (size_t k = 0; k < axes->n; k++) {
+    int axis;
+    if (!berth_i_onnx_axis(c, axes->at[k], rank, &axis)) return false;
+    *set |= (uint32_t)1 << axis;
+  }
+  return true;
 }

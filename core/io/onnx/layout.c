@@ -2,27 +2,10 @@
  * known: a strided walk does slices, transposes and stretches. */
 #include "onnx_internal.h"
 
-#define KNOWN(k) if (!berth_i_onnx_known(c, k)) return false
-
 /* Keeps the values of input 0 in the same order. */
 static bool keep_values(onnx_call *c) {
   c->out[0]->v = (double *)berth_i_onnx_input(c, 0);
   c->bytes = 0;
-  return true;
-}
-
-static bool put_value(onnx_call *c, size_t k, double x) {
-  double *v = c->out[k] ? berth_i_onnx_room_for(c, c->out[k]) : NULL;
-  if (v) *v = x;
-  if (c->out[k]) c->out[k]->v = v;
-  return true;
-}
-
-/* Moves what it selects alone. */
-static bool moves_output(onnx_call *c) {
-  c->bytes = 0;
-  for (size_t k = 0; k < c->n_out; k++)
-    if (c->out[k]) c->bytes += 2 * berth_i_onnx_bytes(c->out[k]);
   return true;
 }
 
@@ -43,6 +26,12 @@ static bool walk(onnx_call *c, size_t k, int64_t offset, const int64_t *stride) 
 }
 
 bool berth_i_onnx_identity(onnx_call *c) {
+  if (c->n_in > 0 && c->in[0] && c->in[0]->item) {
+    c->out[0]->item = c->in[0]->item;
+    c->out[0]->n_items = c->in[0]->n_items;
+    c->bytes = 0;
+    return true;
+  }
   KNOWN(0);
   if (!berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[0]->rank, c->in[0]->dim)) return false;
   return keep_values(c);
@@ -69,7 +58,7 @@ bool berth_i_onnx_size(onnx_call *c) {
   KNOWN(0);
   berth_i_onnx_set(c->out[0], ONNX_INT64, 0, NULL);
   c->bytes = 0;
-  return put_value(c, 0, berth_i_onnx_elements(c->in[0]));
+  return berth_i_onnx_put(c, 0, berth_i_onnx_elements(c->in[0]));
 }
 
 static void gather_values(onnx_call *c, int axis) {
@@ -102,7 +91,7 @@ bool berth_i_onnx_gather(onnx_call *c) {
   for (int d = axis + 1; d < x->rank; d++) dim[rank++] = x->dim[d];
   if (!berth_i_onnx_set(c->out[0], x->dtype, rank, dim)) return false;
   gather_values(c, axis);
-  moves_output(c);
+  berth_i_onnx_moves_output(c);
   c->bytes += berth_i_onnx_bytes(at);
   return true;
 }
@@ -111,7 +100,7 @@ bool berth_i_onnx_gather_elements(onnx_call *c) {
   KNOWN(0);
   KNOWN(1);
   return berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[1]->rank, c->in[1]->dim)
-         && moves_output(c);
+         && berth_i_onnx_moves_output(c);
 }
 
 bool berth_i_onnx_gather_nd(onnx_call *c) {
@@ -126,7 +115,7 @@ bool berth_i_onnx_gather_nd(onnx_call *c) {
     return berth_i_onnx_wrong(c, "%.0f indices into %d dimensions", (double)depth, x->rank);
   for (int d = 0; d < at->rank - 1; d++) dim[rank++] = at->dim[d];
   for (int d = (int)(depth + batch); d < x->rank; d++) dim[rank++] = x->dim[d];
-  return berth_i_onnx_set(c->out[0], x->dtype, rank, dim) && moves_output(c);
+  return berth_i_onnx_set(c->out[0], x->dtype, rank, dim) && berth_i_onnx_moves_output(c);
 }
 
 bool berth_i_onnx_scatter(onnx_call *c) {
@@ -195,19 +184,15 @@ bool berth_i_onnx_split(onnx_call *c) {
     offset += size * stride[axis];
     left -= size;
   }
-  return moves_output(c);
-}
-
-static int64_t clamp(int64_t x, int64_t low, int64_t high) {
-  return x < low ? low : x > high ? high : x;
+  return berth_i_onnx_moves_output(c);
 }
 
 /* One dimension: first element, elements. */
 static int64_t slice_one(int64_t size, int64_t from, int64_t to, int64_t step, int64_t *first) {
   from = from < 0 ? from + size : from;
   to = to < 0 ? to + size : to;
-  from = step > 0 ? clamp(from, 0, size) : clamp(from, 0, size - 1);
-  to = step > 0 ? clamp(to, 0, size) : clamp(to, -1, size - 1);
+  from = step > 0 ? berth_i_onnx_clamp(from, 0, size) : berth_i_onnx_clamp(from, 0, size - 1);
+  to = step > 0 ? berth_i_onnx_clamp(to, 0, size) : berth_i_onnx_clamp(to, -1, size - 1);
   int64_t span = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
   *first = from;
   return span > 0 ? (span + by - 1) / by : 0;
@@ -239,18 +224,7 @@ bool berth_i_onnx_slice(onnx_call *c) {
   }
   berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
   walk(c, 0, offset, stride);
-  return moves_output(c);
-}
-
-/* Set of axes as bits. */
-static bool axis_set(onnx_call *c, const onnx_ints *axes, int rank, uint32_t *set) {
-  *set = 0;
-  for (size_t k = 0; k < axes->n; k++) {
-    int axis;
-    if (!berth_i_onnx_axis(c, axes->at[k], rank, &axis)) return false;
-    *set |= (uint32_t)1 << axis;
-  }
-  return true;
+  return berth_i_onnx_moves_output(c);
 }
 
 bool berth_i_onnx_squeeze(onnx_call *c) {
@@ -262,7 +236,7 @@ bool berth_i_onnx_squeeze(onnx_call *c) {
   const onnx_value *x = c->in[0];
   bool given = berth_i_onnx_list(c, "axes", 1, &axes);
   if (!given && c->n_in > 1 && c->in[1]) return false;
-  if (!axis_set(c, &axes, x->rank, &set)) return false;
+  if (!berth_i_onnx_axes(c, &axes, x->rank, &set)) return false;
   for (int d = 0; d < x->rank; d++) {
     if (given ? set >> d & 1 : x->dim[d] == 1) continue;
     dim[rank++] = x->dim[d];
@@ -279,7 +253,7 @@ bool berth_i_onnx_unsqueeze(onnx_call *c) {
   if (!berth_i_onnx_list(c, "axes", 1, &axes)) return false;
   if (axes.n + (size_t)x->rank > ONNX_RANK) return false;
   int rank = x->rank + (int)axes.n, at = 0;
-  if (!axis_set(c, &axes, rank, &set)) return false;
+  if (!berth_i_onnx_axes(c, &axes, rank, &set)) return false;
   for (int d = 0; d < rank; d++) {
     bool new_one = set >> d & 1;
     if (!new_one && at == x->rank) return berth_i_onnx_wrong(c, "an axis is given twice");
@@ -363,7 +337,7 @@ bool berth_i_onnx_expand(onnx_call *c) {
   }
   berth_i_onnx_set(c->out[0], x->dtype, rank, dim);
   walk(c, 0, 0, stride);
-  return moves_output(c);
+  return berth_i_onnx_moves_output(c);
 }
 
 bool berth_i_onnx_tile(onnx_call *c) {
@@ -376,74 +350,7 @@ bool berth_i_onnx_tile(onnx_call *c) {
     if (by.at[d] < 0) return berth_i_onnx_wrong(c, "%.0f repeats", (double)by.at[d]);
     dim[d] = x->dim[d] * by.at[d];
   }
-  return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim) && moves_output(c);
-}
-
-bool berth_i_onnx_constant(onnx_call *c) {
-  const onnx_attribute *a;
-  onnx_value *out = c->out[0];
-  onnx_bytes name = out->name;
-  c->bytes = 0;
-  if ((a = berth_i_onnx_attr(c, "value")) && a->tensor.at) {
-    bool good = berth_i_onnx_tensor(c->m, a->tensor, out);
-    out->name = name;
-    return good;
-  }
-  bool whole = (a = berth_i_onnx_attr(c, "value_int")) != NULL;
-  if (a || (a = berth_i_onnx_attr(c, "value_float"))) {
-    berth_i_onnx_set(out, whole ? ONNX_INT64 : ONNX_FLOAT, 0, NULL);
-    return put_value(c, 0, whole ? (double)a->i : a->f);
-  }
-  whole = (a = berth_i_onnx_attr(c, "value_ints")) != NULL;
-  if (!a && !(a = berth_i_onnx_attr(c, "value_floats"))) return false;
-  int64_t n = (int64_t)(whole ? a->ints.n : a->floats.n);
-  berth_i_onnx_set(out, whole ? ONNX_INT64 : ONNX_FLOAT, 1, &n);
-  out->v = berth_i_onnx_room_for(c, out);
-  for (int64_t k = 0; out->v && k < n; k++)
-    out->v[k] = whole ? (double)a->ints.at[k] : berth_i_onnx_float(a, (size_t)k);
-  return true;
-}
-
-static bool shape_of_list(onnx_call *c, onnx_value *out, int dtype, const onnx_ints *list) {
-  if (list->n > ONNX_RANK) return false;
-  for (size_t k = 0; k < list->n; k++)
-    if (list->at[k] < 0 || list->at[k] > (int64_t)1 << 48)
-      return berth_i_onnx_wrong(c, "a size of %.0f", (double)list->at[k]);
-  return berth_i_onnx_set(out, dtype, (int)list->n, list->at);
-}
-
-bool berth_i_onnx_constant_of_shape(onnx_call *c) {
-  onnx_ints list;
-  onnx_value *fill = berth_i_onnx_value(c->m, (onnx_bytes){ NULL, 0 });
-  const onnx_attribute *a = berth_i_onnx_attr(c, "value");
-  if (!fill || !berth_i_onnx_list(c, NULL, 0, &list)) return false;
-  fill->dtype = ONNX_FLOAT;
-  if (a && a->tensor.at && !berth_i_onnx_tensor(c->m, a->tensor, fill)) return false;
-  const double *x = a ? berth_i_onnx_values(c->m, fill) : NULL;
-  if (!shape_of_list(c, c->out[0], fill->dtype, &list)) return false;
-  double *v = a && !x ? NULL : berth_i_onnx_room_for(c, c->out[0]);
-  for (size_t k = 0, n = v ? (size_t)berth_i_onnx_elements(c->out[0]) : 0; k < n; k++)
-    v[k] = x ? *x : 0;
-  c->out[0]->v = v;
-  return moves_output(c);
-}
-
-bool berth_i_onnx_random_shape(onnx_call *c) {
-  const onnx_attribute *a = berth_i_onnx_attr(c, "shape");
-  return a && shape_of_list(c, c->out[0], (int)berth_i_onnx_int(c, "dtype", ONNX_FLOAT), &a->ints);
-}
-
-bool berth_i_onnx_range(onnx_call *c) {
-  const double *from = berth_i_onnx_input(c, 0), *to = berth_i_onnx_input(c, 1),
-               *by = berth_i_onnx_input(c, 2);
-  if (!from || !to || !by || *by == 0) return false;
-  double n = ceil((*to - *from) / *by);
-  int64_t size = !(n > 0) ? 0 : berth_i_onnx_whole(n);
-  berth_i_onnx_set(c->out[0], c->in[0]->dtype, 1, &size);
-  double *v = berth_i_onnx_room_for(c, c->out[0]);
-  for (int64_t k = 0; v && k < size; k++) v[k] = *from + (double)k * *by;
-  c->out[0]->v = v;
-  return true;
+  return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim) && berth_i_onnx_moves_output(c);
 }
 
 /* Pads of all axes or, from opset 18, of those listed. */
@@ -512,162 +419,3 @@ bool berth_i_onnx_depth_to_space(onnx_call *c) {
   return berth_i_onnx_set(c->out[0], x->dtype, 4, dim);
 }
 
-bool berth_i_onnx_one_hot(onnx_call *c) {
-  int axis;
-  int64_t dim[ONNX_RANK];
-  KNOWN(0);
-  const double *depth = berth_i_onnx_input(c, 1);
-  const onnx_value *x = c->in[0];
-  if (!depth || !(*depth >= 0) || x->rank == ONNX_RANK || c->n_in < 3 || !c->in[2]) return false;
-  if (!berth_i_onnx_axis(c, berth_i_onnx_int(c, "axis", -1), x->rank + 1, &axis)) return false;
-  for (int d = 0, at = 0; d <= x->rank; d++)
-    dim[d] = d == axis ? berth_i_onnx_whole(*depth) : x->dim[at++];
-  return berth_i_onnx_set(c->out[0], c->in[2]->dtype, x->rank + 1, dim);
-}
-
-bool berth_i_onnx_eye(onnx_call *c) {
-  KNOWN(0);
-  int64_t dtype = berth_i_onnx_int(c, "dtype", c->in[0]->dtype);
-  return berth_i_onnx_set(c->out[0], (int)dtype, c->in[0]->rank, c->in[0]->dim);
-}
-
-/* Values of ReduceProd, Sum, Max, Min over all elements, as sizes are computed. */
-static void reduce_values(onnx_call *c) {
-  const double *v = berth_i_onnx_input(c, 0);
-  size_t n = v ? (size_t)berth_i_onnx_elements(c->in[0]) : 0;
-  if (n == 0 || berth_i_onnx_elements(c->out[0]) != 1) return;
-  bool prod = berth_i_onnx_equal(c->node->kind, "ReduceProd"),
-       sum = berth_i_onnx_equal(c->node->kind, "ReduceSum"),
-       max = berth_i_onnx_equal(c->node->kind, "ReduceMax");
-  if (!prod && !sum && !max && !berth_i_onnx_equal(c->node->kind, "ReduceMin")) return;
-  double x = v[0];
-  for (size_t k = 1; k < n; k++)
-    x = prod ? x * v[k] : sum ? x + v[k] : (max ? v[k] > x : v[k] < x) ? v[k] : x;
-  put_value(c, 0, x);
-}
-
-bool berth_i_onnx_reduce(onnx_call *c) {
-  onnx_ints axes = { 0 };
-  uint32_t set;
-  int64_t dim[ONNX_RANK];
-  int rank = 0;
-  KNOWN(0);
-  const onnx_value *x = c->in[0];
-  bool given = berth_i_onnx_list(c, "axes", 1, &axes), keep = berth_i_onnx_int(c, "keepdims", 1);
-  if (!given && c->n_in > 1 && c->in[1]) return false;
-  if (!axis_set(c, &axes, x->rank, &set)) return false;
-  if (axes.n == 0 && !berth_i_onnx_int(c, "noop_with_empty_axes", 0)) set = ~(uint32_t)0;
-  for (int d = 0; d < x->rank; d++) {
-    if (!(set >> d & 1)) dim[rank++] = x->dim[d];
-    else if (keep) dim[rank++] = 1;
-  }
-  berth_i_onnx_set(c->out[0], x->dtype, rank, dim);
-  reduce_values(c);
-  return true;
-}
-
-bool berth_i_onnx_arg(onnx_call *c) {
-  int axis, rank = 0;
-  int64_t dim[ONNX_RANK];
-  KNOWN(0);
-  const onnx_value *x = c->in[0];
-  bool keep = berth_i_onnx_int(c, "keepdims", 1);
-  if (!berth_i_onnx_axis(c, berth_i_onnx_int(c, "axis", 0), x->rank, &axis)) return false;
-  for (int d = 0; d < x->rank; d++)
-    if (d != axis || keep) dim[rank++] = d == axis ? 1 : x->dim[d];
-  return berth_i_onnx_set(c->out[0], ONNX_INT64, rank, dim);
-}
-
-bool berth_i_onnx_top_k(onnx_call *c) {
-  int axis;
-  int64_t dim[ONNX_RANK];
-  KNOWN(0);
-  const onnx_value *x = c->in[0];
-  const double *k = berth_i_onnx_input(c, 1);
-  const onnx_attribute *a = berth_i_onnx_attr(c, "k");
-  if (!k && !a) return false;
-  if (!berth_i_onnx_axis(c, berth_i_onnx_int(c, "axis", -1), x->rank, &axis)) return false;
-  for (int d = 0; d < x->rank; d++) dim[d] = x->dim[d];
-  dim[axis] = clamp(a ? a->i : berth_i_onnx_whole(*k), 0, x->dim[axis]);
-  for (size_t o = 0; o < c->n_out; o++)
-    berth_i_onnx_set(c->out[o], o ? ONNX_INT64 : x->dtype, x->rank, dim);
-  return true;
-}
-
-bool berth_i_onnx_det(onnx_call *c) {
-  KNOWN(0);
-  if (c->in[0]->rank < 2) return berth_i_onnx_wrong(c, "%d dimensions", c->in[0]->rank);
-  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[0]->rank - 2, c->in[0]->dim);
-}
-
-/* X [n, c, ...], grid [n, ..., sizes]. */
-bool berth_i_onnx_grid_sample(onnx_call *c) {
-  int64_t dim[ONNX_RANK];
-  KNOWN(0);
-  KNOWN(1);
-  int rank = c->in[0]->rank;
-  if (rank < 3 || c->in[1]->rank != rank) return berth_i_onnx_wrong(c, "%d dimensions", rank);
-  for (int d = 0; d < rank; d++) dim[d] = d < 2 ? c->in[0]->dim[d] : c->in[1]->dim[d - 1];
-  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, rank, dim);
-}
-
-bool berth_i_onnx_cosine_window(onnx_call *c) {
-  const double *size = berth_i_onnx_input(c, 0);
-  if (!size || !(*size >= 0)) return false;
-  int64_t n = berth_i_onnx_whole(*size);
-  return berth_i_onnx_set(c->out[0], (int)berth_i_onnx_int(c, "output_datatype", ONNX_FLOAT), 1,
-                          &n);
-}
-
-/* Where the condition is known. */
-bool berth_i_onnx_compress(onnx_call *c) {
-  int axis = 0;
-  int64_t dim[ONNX_RANK], kept = 0;
-  KNOWN(0);
-  const double *keep = berth_i_onnx_input(c, 1);
-  const onnx_attribute *a = berth_i_onnx_attr(c, "axis");
-  if (!keep || (a && !berth_i_onnx_axis(c, a->i, c->in[0]->rank, &axis))) return false;
-  for (size_t k = 0; k < (size_t)berth_i_onnx_elements(c->in[1]); k++) kept += keep[k] != 0;
-  if (!a) return berth_i_onnx_set(c->out[0], c->in[0]->dtype, 1, &kept);
-  for (int d = 0; d < c->in[0]->rank; d++) dim[d] = d == axis ? kept : c->in[0]->dim[d];
-  return berth_i_onnx_set(c->out[0], c->in[0]->dtype, c->in[0]->rank, dim);
-}
-
-/* A number for each index of ngram_indexes. */
-bool berth_i_onnx_tf_idf(onnx_call *c) {
-  int64_t dim[ONNX_RANK], most = -1;
-  KNOWN(0);
-  const onnx_attribute *a = berth_i_onnx_attr(c, "ngram_indexes");
-  int rank = c->in[0]->rank;
-  if (!a || rank < 1) return false;
-  for (size_t k = 0; k < a->ints.n; k++) most = a->ints.at[k] > most ? a->ints.at[k] : most;
-  for (int d = 0; d < rank; d++) dim[d] = c->in[0]->dim[d];
-  dim[rank - 1] = clamp(most, -1, (int64_t)1 << 48) + 1;
-  return berth_i_onnx_set(c->out[0], ONNX_FLOAT, rank, dim);
-}
-
-bool berth_i_onnx_scalar(onnx_call *c) {
-  bool number = berth_i_onnx_equal(c->node->kind, "SequenceLength");
-  return berth_i_onnx_set(c->out[0], number ? ONNX_INT64 : ONNX_BOOL, 0, NULL);
-}
-
-/* Real or complex in, complex out; 5 n log2 n FLOP for n numbers of the axis. */
-bool berth_i_onnx_dft(onnx_call *c) {
-  int axis;
-  int64_t dim[ONNX_RANK];
-  KNOWN(0);
-  const onnx_value *x = c->in[0];
-  const double *size = berth_i_onnx_input(c, 1), *given = berth_i_onnx_input(c, 2);
-  bool half = berth_i_onnx_int(c, "onesided", 0) != 0;
-  if (x->rank < 2 || (!size && c->n_in > 1 && c->in[1])) return false;
-  int64_t at = given ? berth_i_onnx_whole(*given) : berth_i_onnx_int(c, "axis", 1);
-  if (!berth_i_onnx_axis(c, at, x->rank, &axis)) return false;
-  for (int d = 0; d < x->rank; d++) dim[d] = x->dim[d];
-  dim[x->rank - 1] = 2;
-  dim[axis] = size ? clamp(berth_i_onnx_whole(*size), 0, (int64_t)1 << 48) : x->dim[axis];
-  double n = (double)dim[axis];
-  if (half) dim[axis] = dim[axis] / 2 + 1;
-  berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
-  if (n > 1) c->flop = 2.5 * berth_i_onnx_elements(c->out[0]) * log2(n);
-  return true;
-}

@@ -100,6 +100,10 @@ double berth_i_onnx_elements(const onnx_value *v) {
 }
 
 double berth_i_onnx_bytes(const onnx_value *v) {
+  double items = 0;
+  for (int32_t k = 0; v->item && k < v->n_items; k++)
+    if (!v->item[k]->item) items += berth_i_onnx_bytes(v->item[k]);
+  if (v->item) return items;
   if (v->rank < 0 || v->dtype < 0 || v->dtype >= ONNX_DTYPES) return 0;
   return berth_i_onnx_elements(v) * sizes[v->dtype];
 }
@@ -380,11 +384,9 @@ bool berth_i_onnx_node(onnx_model *m, onnx_bytes data, onnx_node *out) {
 
 /* ---- the top ---- */
 
-static bool read_opset(onnx_model *m, onnx_bytes data) {
+bool berth_i_onnx_read_opset(onnx_model *m, onnx_bytes data, onnx_opset *s) {
   onnx_wire w = berth_i_onnx_wire(m, data, "OperatorSetIdProto");
   onnx_field f;
-  if (!ONNX_GROW(m, m->opset, m->cap_opset, m->n_opset + 1)) return false;
-  onnx_opset *s = &m->opset[m->n_opset++];
   *s = (onnx_opset){ { NULL, 0 }, 1 };
   while (berth_i_onnx_next(&w, &f)) {
     if (f.number == 1 && f.type == ONNX_LENGTH) s->domain = f.data;
@@ -394,9 +396,9 @@ static bool read_opset(onnx_model *m, onnx_bytes data) {
   return m->st == BERTH_OK;
 }
 
-int64_t berth_i_onnx_opset(const onnx_model *m, onnx_bytes domain) {
-  for (size_t k = 0; k < m->n_opset; k++)
-    if (berth_i_onnx_alike(m->opset[k].domain, domain)) return m->opset[k].version;
+int64_t berth_i_onnx_opset(const onnx_opset *list, size_t n, onnx_bytes domain) {
+  for (size_t k = 0; k < n; k++)
+    if (berth_i_onnx_alike(list[k].domain, domain)) return list[k].version;
   return 1;
 }
 
@@ -409,7 +411,10 @@ bool berth_i_onnx_open(onnx_model *m) {
     if (inner && !berth_i_onnx_is(&w, &f, ONNX_LENGTH)) return false;
     version |= f.number == 1;
     if (f.number == 7) m->graph = f.data;
-    if (f.number == 8 && !read_opset(m, f.data)) return false;
+    if (f.number == 8) {
+      if (!ONNX_GROW(m, m->opset, m->cap_opset, m->n_opset + 1)) return false;
+      if (!berth_i_onnx_read_opset(m, f.data, &m->opset[m->n_opset++])) return false;
+    }
     if (f.number == 25 && !append(m, &m->functions, f.data)) return false;
   }
   if (m->st != BERTH_OK) return false;

@@ -79,7 +79,8 @@ typedef struct onnx_read {
   int32_t op, next; /* next: read of the same weight; BERTH_NONE */
 } onnx_read;
 
-typedef struct onnx_value {
+typedef struct onnx_value onnx_value;
+struct onnx_value {
   onnx_bytes name;
   int dtype;           /* 0: unknown */
   int rank;            /* -1: unknown */
@@ -94,7 +95,9 @@ typedef struct onnx_value {
   int32_t last;        /* mark of the last node to note it as an input */
   bool output;         /* of the model */
   bool used;           /* some op reads it */
-} onnx_value;
+  onnx_value **item;   /* [n_items] of a sequence; NULL: it is none, or not known */
+  int32_t n_items;
+};
 
 /* Names of a graph; what is not there is looked up in the graph around it. */
 typedef struct onnx_slot {
@@ -173,7 +176,7 @@ struct onnx_model {
   double unknown_outputs;
   onnx_read *read;        /* for training */
   size_t n_read, cap_read;
-  double steps;           /* nodes visited, with those of loops */
+  double steps;           /* nodes visited, with those of loops, and one for 64 values */
   double floats[ONNX_DTYPES]; /* elements of initializers by dtype */
 };
 
@@ -184,7 +187,9 @@ int berth_i_onnx_order(onnx_bytes a, const char *b); /* as strcmp */
 /** Top of the file: graph, functions, opsets. */
 bool berth_i_onnx_open(onnx_model *m);
 bool berth_i_onnx_node(onnx_model *m, onnx_bytes data, onnx_node *out);
-int64_t berth_i_onnx_opset(const onnx_model *m, onnx_bytes domain);
+bool berth_i_onnx_read_opset(onnx_model *m, onnx_bytes data, onnx_opset *out);
+/** Version of a domain that one of n imports; 1: none does. */
+int64_t berth_i_onnx_opset(const onnx_opset *list, size_t n, onnx_bytes domain);
 onnx_value *berth_i_onnx_value(onnx_model *m, onnx_bytes name);
 /** Value of a name, in this graph or those around; NULL: none. */
 onnx_value *berth_i_onnx_find(const onnx_scope *s, onnx_bytes name);
@@ -223,7 +228,7 @@ typedef struct onnx_rule {
   onnx_infer infer;
   double per_out, per_in;   /* FLOP of an element */
 } onnx_rule;
-const onnx_rule *berth_i_onnx_rule(onnx_bytes kind);
+const onnx_rule *berth_i_onnx_rule(const onnx_node *node);
 
 const onnx_attribute *berth_i_onnx_attr(const onnx_call *c, const char *name);
 int64_t berth_i_onnx_int(const onnx_call *c, const char *name, int64_t fallback);
@@ -247,8 +252,18 @@ double *berth_i_onnx_room_for(onnx_call *c, onnx_value *out);
 void berth_i_onnx_walk(const onnx_value *out, double *to, const double *from, int64_t offset,
                        const int64_t *stride);
 int64_t berth_i_onnx_whole(double x);
+static inline int64_t berth_i_onnx_clamp(int64_t x, int64_t low, int64_t high) {
+  return x < low ? low : x > high ? high : x;
+}
+/** Output k is a number. */
+bool berth_i_onnx_put(onnx_call *c, size_t k, double x);
+/** Moves what it selects alone. */
+bool berth_i_onnx_moves_output(onnx_call *c);
+/** Set of axes as bits. */
+bool berth_i_onnx_axes(onnx_call *c, const onnx_ints *axes, int rank, uint32_t *set);
+#define KNOWN(k) if (!berth_i_onnx_known(c, k)) return false
 
-/* kinds: elementwise.c, layout.c, products.c, windows.c */
+/* kinds: elementwise.c, layout.c, create.c, reduce.c, products.c, windows.c, sequence.c */
 #define ONNX_INFERS(X) \
   X(binary) X(compare) X(where) X(same) X(to_bool) X(cast) X(quantize) X(dequantize) \
   X(dynamic_quantize) X(norm) X(batch_norm) X(dropout) X(random_like) X(shape) X(size) X(gather) \
@@ -257,7 +272,9 @@ int64_t berth_i_onnx_whole(double x);
   X(identity) X(pad) X(resize) X(depth_to_space) X(one_hot) X(eye) X(reduce) X(arg) X(top_k) \
   X(matmul) X(gemm) X(conv) X(conv_transpose) X(einsum) X(recurrent) X(pool) X(global_pool) \
   X(random_shape) X(roi) X(loss) X(det) X(grid_sample) X(cosine_window) X(compress) X(tf_idf) \
-  X(scalar) X(dft)
+  X(scalar) X(dft) X(stft) X(mel_matrix) X(non_zero) X(max_unpool) X(optimizer) X(sequence) \
+  X(sequence_insert) X(sequence_erase) X(sequence_at) X(sequence_length) X(concat_sequence) \
+  X(split_sequence)
 #define ONNX_DECLARE(name) bool berth_i_onnx_##name(onnx_call *c);
 ONNX_INFERS(ONNX_DECLARE)
 
@@ -266,7 +283,38 @@ bool berth_i_onnx_foreign(onnx_call *c, bool *known);
 
 /* ---- the pass over nodes (pass.c) ---- */
 
+typedef struct onnx_walker {
+  onnx_model *m;
+  onnx_op *op;             /* that is being added up; NULL: nodes are ops of their own */
+  int32_t id;              /* its number */
+  int32_t mark;            /* of the node of the model that is visited */
+  const onnx_node *caller; /* call of the function around */
+  const onnx_opset *opset; /* [n_opset] what that function imports; NULL: as the model */
+  size_t n_opset;
+  int depth;
+} onnx_walker;
+
 bool berth_i_onnx_pass(onnx_model *m);
+/** Counts a node, or a turn of a loop. @return false: too many, or interrupted */
+bool berth_i_onnx_step(onnx_model *m);
+bool berth_i_onnx_visit(onnx_walker *w, onnx_scope *s, onnx_bytes data);
+/** An input of the op that is added up: an edge, or a weight. @param ties of weights that several
+ *  read */
+bool berth_i_onnx_note_input(onnx_walker *w, onnx_value *v, bool ties);
+bool berth_i_onnx_keep_constant(onnx_model *m, onnx_value *v, onnx_value *from);
+
+/* ---- bodies (bodies.c) ---- */
+
+bool berth_i_onnx_has_body(const onnx_node *node, onnx_bytes function);
+bool berth_i_onnx_run(onnx_walker *w, onnx_scope *s, onnx_call *c, onnx_bytes function);
+/** The function of that domain and name; n 0: none. */
+onnx_bytes berth_i_onnx_function(onnx_model *m, const onnx_node *node);
+/** Names of a graph: initializers, then inputs that are none of these, from `in` or by types. */
+bool berth_i_onnx_open_graph(onnx_walker *w, onnx_scope *s, onnx_value **in, size_t n_in);
+/** Visits the nodes, which have that field number. */
+bool berth_i_onnx_visit_all(onnx_walker *w, onnx_scope *s, onnx_bytes data, uint32_t field);
+/** Values of the outputs of a graph. */
+bool berth_i_onnx_outputs_of(onnx_walker *w, const onnx_scope *s, onnx_value **out, size_t n);
 
 /* ---- training steps (training.c) ---- */
 

@@ -5,16 +5,7 @@
  * for that weight, so that tied weights count once. */
 #include "onnx_internal.h"
 
-typedef struct walker {
-  onnx_model *m;
-  onnx_op *op;            /* that is being added up; NULL: nodes are ops of their own */
-  int32_t id;             /* its number */
-  int32_t mark;           /* of the node of the model that is visited */
-  const onnx_node *caller; /* call of the function around */
-  int depth;
-} walker;
-
-static bool visit(walker *w, onnx_scope *s, onnx_bytes data);
+typedef onnx_walker walker;
 
 /* ---- inputs of an op ---- */
 
@@ -45,7 +36,7 @@ static void read_weight(walker *w, onnx_value *v, bool ties) {
 }
 
 /* An input of the op: an edge, or a weight; each once. */
-static bool note_input(walker *w, onnx_value *v, bool ties) {
+bool berth_i_onnx_note_input(walker *w, onnx_value *v, bool ties) {
   onnx_model *m = w->m;
   if (!v || v->last == w->mark) return true;
   v->last = w->mark;
@@ -67,7 +58,7 @@ static bool new_weight(onnx_model *m, onnx_value *v) {
   return true;
 }
 
-static bool keep_constant(onnx_model *m, onnx_value *v, onnx_value *from) {
+bool berth_i_onnx_keep_constant(onnx_model *m, onnx_value *v, onnx_value *from) {
   v->constant = true;
   if (v->rank < 0) return true;
   if (from && from->weight && from->weight->elements == berth_i_onnx_elements(v)) {
@@ -116,232 +107,6 @@ static bool count_unknown(onnx_model *m, const onnx_node *node) {
   return true;
 }
 
-/* ---- bodies ---- */
-
-/* A number that bind has for an input of one element, such as that of turns of a loop. */
-static bool bind_value(onnx_model *m, onnx_value *v) {
-  int64_t x;
-  if (v->rank < 0 || berth_i_onnx_elements(v) != 1 || !berth_i_onnx_bound(m, v->name, &x))
-    return true;
-  if (!(v->v = berth_i_pool_alloc(&m->pool, 1, sizeof *v->v)))
-    return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-  *v->v = (double)x;
-  return v->constant = true;
-}
-
-static bool define_new(walker *w, onnx_scope *s, onnx_bytes name, onnx_value *like) {
-  onnx_value *v = berth_i_onnx_value(w->m, name);
-  if (!v) return false;
-  if (like) {
-    *v = *like;
-    v->name = name;
-  }
-  return berth_i_onnx_define(w->m, s, name, v);
-}
-
-/* Names of a graph: initializers, then inputs that are none of these, from `in` or by their types.
- */
-static bool open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
-  onnx_model *m = w->m;
-  onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
-  onnx_field f;
-  onnx_bytes free;
-  size_t k = 0;
-  while (berth_i_onnx_next(&g, &f)) {
-    if (f.number != 5) continue;
-    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
-    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
-    if (!berth_i_onnx_tensor(m, f.data, v) || !keep_constant(m, v, NULL)) return false;
-    if (!berth_i_onnx_define(m, s, v->name, v)) return false;
-    if (w->depth > 0) continue;
-    m->initializers++;
-    m->elements += v->weight->elements;
-    m->weight_bytes += v->weight->bytes;
-    m->floats[v->dtype] += v->weight->elements;
-    if (berth_i_onnx_is_float(v->dtype)) m->parameters += v->weight->elements;
-    v->weight->trained = berth_i_onnx_is_float(v->dtype) && v->rank > 0;
-  }
-  g = berth_i_onnx_wire(m, s->graph, "GraphProto");
-  while (berth_i_onnx_next(&g, &f)) {
-    if (f.number != 11) continue;
-    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
-    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
-    if (!berth_i_onnx_info(m, f.data, v, &free)) return false;
-    onnx_scope alone = *s;
-    alone.outer = NULL;
-    if (in && k < n_in) {
-      if (!define_new(w, s, v->name, in[k++])) return false;
-      continue;
-    }
-    if (berth_i_onnx_find(&alone, v->name)) continue;
-    if (free.n && w->depth == 0)
-      return berth_i_onnx_fail(m, BERTH_EINVAL, "dimension %.*s of input %.*s has no value: give "
-                               "bind, as bind = { [\"%.*s\"] = 8 }", ONNX_TEXT(free),
-                               ONNX_TEXT(v->name), ONNX_TEXT(free));
-    if (w->depth == 0 && !bind_value(m, v)) return false;
-    if (!berth_i_onnx_define(m, s, v->name, v)) return false;
-  }
-  return m->st == BERTH_OK;
-}
-
-/* Values of the outputs of a graph. */
-static bool outputs_of(walker *w, const onnx_scope *s, onnx_value **out, size_t n) {
-  onnx_model *m = w->m;
-  onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
-  onnx_field f;
-  onnx_bytes free;
-  size_t k = 0;
-  while (berth_i_onnx_next(&g, &f) && k < n) {
-    if (f.number != 12) continue;
-    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
-    if (!v || !berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
-    if (!berth_i_onnx_info(m, f.data, v, &free)) return false;
-    if (!(out[k++] = berth_i_onnx_find(s, v->name)))
-      return berth_i_onnx_fail(m, BERTH_EPARSE, "output %.*s of a graph is made by no node",
-                               ONNX_TEXT(v->name));
-  }
-  if (m->st == BERTH_OK && k < n)
-    return berth_i_onnx_fail(m, BERTH_EPARSE, "a graph has %zu outputs, expected %zu", k, n);
-  return m->st == BERTH_OK;
-}
-
-static bool visit_all(walker *w, onnx_scope *s, onnx_bytes data, uint32_t field) {
-  onnx_wire g = berth_i_onnx_wire(w->m, data, "GraphProto");
-  onnx_field f;
-  while (berth_i_onnx_next(&g, &f)) {
-    if (f.number != field) continue;
-    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH) || !visit(w, s, f.data)) return false;
-  }
-  return w->m->st == BERTH_OK;
-}
-
-/* A subgraph with these inputs; its outputs to out[n]. */
-static bool run_graph(walker *w, const onnx_scope *outer, onnx_bytes graph, onnx_value **in,
-                      size_t n_in, onnx_value **out, size_t n) {
-  onnx_scope s = { .outer = outer, .graph = graph };
-  return open_graph(w, &s, in, n_in) && visit_all(w, &s, graph, 1) && outputs_of(w, &s, out, n);
-}
-
-/* An output of the node takes what the body gives, which may be a value of outside. */
-static bool take_over(walker *w, onnx_value *out, onnx_value *from) {
-  if (!note_input(w, from, false)) return false;
-  onnx_bytes name = out->name;
-  *out = *from;
-  out->name = name;
-  out->op = out->id = out->last = out->maker = BERTH_NONE;
-  return !(out->output = out->used = false);
-}
-
-static bool refuse(onnx_call *c, const char *what) {
-  onnx_bytes name = c->node->name.n || c->node->out.n == 0 ? c->node->name : c->node->out.at[0];
-  return berth_i_onnx_fail(c->m, BERTH_EUNSUPPORTED, "node %.*s (%.*s): %s",
-                           ONNX_TEXT(name), ONNX_TEXT(c->node->kind), what);
-}
-
-static bool run_if(walker *w, onnx_scope *s, onnx_call *c) {
-  const double *which = berth_i_onnx_input(c, 0);
-  if (!which) return refuse(c, "its condition is not known from the inputs; give bind a value");
-  const onnx_attribute *a = berth_i_onnx_attr(c, *which != 0 ? "then_branch" : "else_branch");
-  onnx_value *got[64];
-  if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its branch is missing");
-  if (c->n_out > 64) return refuse(c, "more than 64 outputs");
-  if (!run_graph(w, s, a->graph, NULL, 0, got, c->n_out)) return false;
-  for (size_t k = 0; k < c->n_out; k++)
-    if (c->out[k] && !take_over(w, c->out[k], got[k])) return false;
-  return true;
-}
-
-/* Outputs behind the carried ones: one slice for each turn. */
-static bool stack(onnx_value *out, const onnx_value *from, int64_t turns) {
-  int64_t dim[ONNX_RANK] = { turns };
-  if (from->rank < 0 || from->rank >= ONNX_RANK) return false;
-  for (int d = 0; d < from->rank; d++) dim[d + 1] = from->dim[d];
-  return berth_i_onnx_set(out, from->dtype, from->rank + 1, dim);
-}
-
-/* Turns are visited one by one: shapes may grow. */
-static bool run_loop(walker *w, onnx_scope *s, onnx_call *c) {
-  const onnx_attribute *a = berth_i_onnx_attr(c, "body");
-  const double *most = berth_i_onnx_input(c, 0), *go = berth_i_onnx_input(c, 1);
-  bool counted = c->n_in > 0 && c->in[0], tested = c->n_in > 1 && c->in[1];
-  size_t carried = c->n_in > 2 ? c->n_in - 2 : 0, n = c->n_out + 1, extra = c->n_out - carried;
-  onnx_value *in[66], *out[66];
-  if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its body is missing");
-  if (carried > 64 || n > 66 || c->n_out < carried) return refuse(c, "too many values");
-  if ((counted && !most) || (tested && !go) || (!counted && !tested))
-    return refuse(c, "its number of turns is not known from the inputs; give bind a value");
-  for (size_t k = 0; k < carried; k++) in[k + 2] = c->in[k + 2];
-  bool on = !tested || *go != 0;
-  int64_t turn = 0;
-  for (; on && (!counted || (double)turn < *most); turn++) {
-    onnx_value *at = in[0] = berth_i_onnx_value(w->m, (onnx_bytes){ NULL, 0 }), *cond = NULL;
-    if (!at || !(cond = in[1] = berth_i_onnx_value(w->m, (onnx_bytes){ NULL, 0 }))) return false;
-    berth_i_onnx_set(at, ONNX_INT64, 0, NULL);
-    berth_i_onnx_set(cond, ONNX_BOOL, 0, NULL);
-    at->v = berth_i_onnx_room_for(c, at);
-    cond->v = berth_i_onnx_room_for(c, cond);
-    if (!at->v || !cond->v) return false;
-    *at->v = (double)turn;
-    *cond->v = 1;
-    at->constant = cond->constant = true;
-    if (!run_graph(w, s, a->graph, in, carried + 2, out, n)) return false;
-    const double *next = berth_i_onnx_values(w->m, out[0]);
-    if (!next) return refuse(c, "when it ends is not known from the inputs");
-    on = *next != 0;
-    for (size_t k = 0; k < carried; k++) in[k + 2] = out[k + 1];
-  }
-  for (size_t k = 0; k < carried; k++)
-    if (c->out[k] && in[k + 2] && !take_over(w, c->out[k], in[k + 2])) return false;
-  for (size_t k = carried; turn > 0 && k < carried + extra; k++)
-    if (c->out[k] && !stack(c->out[k], out[k + 1], turn)) return false;
-  return true;
-}
-
-/* FunctionProto: name 1, inputs 4, outputs 5, nodes 7, domain 10. */
-static bool run_function(walker *w, onnx_call *c, onnx_bytes data) {
-  onnx_wire g = berth_i_onnx_wire(w->m, data, "FunctionProto");
-  onnx_field f;
-  onnx_scope s = { 0 };
-  const onnx_node *caller = w->caller;
-  size_t k = 0, o = 0;
-  while (berth_i_onnx_next(&g, &f)) {
-    if (f.number != 4) continue;
-    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH)) return false;
-    onnx_value *v = k < c->n_in ? c->in[k] : NULL;
-    k++;
-    if (v && !berth_i_onnx_define(w->m, &s, f.data, v)) return false;
-  }
-  w->caller = c->node;
-  bool good = visit_all(w, &s, data, 7);
-  w->caller = caller;
-  g = berth_i_onnx_wire(w->m, data, "FunctionProto");
-  while (good && berth_i_onnx_next(&g, &f)) {
-    if (f.number != 5 || o >= c->n_out) continue;
-    onnx_value *v = berth_i_onnx_find(&s, f.data);
-    if (!v) return berth_i_onnx_wrong(c, "output %.*s of its function is made by no node",
-                                      ONNX_TEXT(f.data));
-    if (c->out[o] && !take_over(w, c->out[o], v)) return false;
-    o++;
-  }
-  return good && w->m->st == BERTH_OK;
-}
-
-/* The function of that domain and name; n 0: none. */
-static onnx_bytes function_of(onnx_model *m, const onnx_node *node) {
-  for (size_t k = 0; k < m->functions.n; k++) {
-    onnx_wire w = berth_i_onnx_wire(m, m->functions.at[k], "FunctionProto");
-    onnx_field f;
-    onnx_bytes name = { NULL, 0 }, domain = { NULL, 0 };
-    while (berth_i_onnx_next(&w, &f)) {
-      if (f.number == 1 && f.type == ONNX_LENGTH) name = f.data;
-      if (f.number == 10 && f.type == ONNX_LENGTH) domain = f.data;
-    }
-    if (berth_i_onnx_alike(name, node->kind) && berth_i_onnx_alike(domain, node->domain))
-      return m->functions.at[k];
-  }
-  return (onnx_bytes){ NULL, 0 };
-}
-
 /* ---- one node ---- */
 
 static double distinct_bytes(const onnx_call *c) {
@@ -359,18 +124,9 @@ static double distinct_bytes(const onnx_call *c) {
 /* @param known out: a rule or a body gave the outputs */
 static bool infer(walker *w, onnx_scope *s, onnx_call *c, onnx_bytes function, bool *known) {
   const onnx_node *node = c->node;
-  bool body = function.n || (node->domain.n == 0 && (berth_i_onnx_equal(node->kind, "If")
-                                                     || berth_i_onnx_equal(node->kind, "Loop")));
   *known = true;
-  if (body) {
-    if (w->depth >= ONNX_DEPTH) return refuse(c, "functions and subgraphs are too deep");
-    w->depth++;
-    bool good = function.n ? run_function(w, c, function)
-                : berth_i_onnx_equal(node->kind, "If") ? run_if(w, s, c) : run_loop(w, s, c);
-    w->depth--;
-    return good;
-  }
-  const onnx_rule *rule = node->domain.n ? NULL : berth_i_onnx_rule(node->kind);
+  if (berth_i_onnx_has_body(node, function)) return berth_i_onnx_run(w, s, c, function);
+  const onnx_rule *rule = berth_i_onnx_rule(node);
   *known = rule && rule->infer(c);
   if (!*known) c->flop = c->matrix = 0;
   if (*known && rule->per_out > 0) c->flop += rule->per_out * berth_i_onnx_elements(c->out[0]);
@@ -421,7 +177,7 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
     op->view = c->bytes == 0 && c->flop + c->matrix == 0;
   }
   for (size_t k = 0; k < c->n_in; k++)
-    if (!note_input(w, c->in[k], has_ties(c)) || !berth_i_onnx_trains(w->m, c, k, w->id))
+    if (!berth_i_onnx_note_input(w, c->in[k], has_ties(c)) || !berth_i_onnx_trains(w->m, c, k, w->id))
       return false;
   return true;
 }
@@ -449,9 +205,10 @@ static void count_use(onnx_model *m, const onnx_call *c, size_t k) {
 /* Values of inputs and places of outputs; an output without a name that a rule needs gets one. */
 static bool open_call(walker *w, onnx_scope *s, const onnx_node *node, onnx_call *c) {
   onnx_model *m = w->m;
-  *c = (onnx_call){ .m = m, .node = node, .caller = w->caller,
-                    .opset = berth_i_onnx_opset(m, node->domain), .n_in = node->in.n,
+  *c = (onnx_call){ .m = m, .node = node, .caller = w->caller, .n_in = node->in.n,
                     .n_out = node->out.n ? node->out.n : 1, .bytes = -1 };
+  c->opset = w->opset ? berth_i_onnx_opset(w->opset, w->n_opset, node->domain)
+                      : berth_i_onnx_opset(m->opset, m->n_opset, node->domain);
   c->in = berth_i_pool_zalloc(&m->pool, c->n_in + 1, sizeof *c->in);
   c->out = berth_i_pool_zalloc(&m->pool, c->n_out, sizeof *c->out);
   if (!c->in || !c->out) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
@@ -481,7 +238,7 @@ static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
                  .group = (int32_t)m->n_op };
   bool top = !w->op, known;
   if (!open_call(w, s, node, &c)) return false;
-  onnx_bytes function = function_of(m, node);
+  onnx_bytes function = berth_i_onnx_function(m, node);
   if (top) {
     w->op = &op;
     w->id = (int32_t)m->n_op;
@@ -489,14 +246,13 @@ static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
     if (op.name.n == 0 && node->out.n) op.name = node->out.at[0];
   }
   if (!infer(w, s, &c, function, &known)) return false;
-  bool body = function.n || berth_i_onnx_equal(node->kind, "If")
-              || berth_i_onnx_equal(node->kind, "Loop");
+  bool body = berth_i_onnx_has_body(node, function);
   bool constant = is_constant(&c, known, !body && berth_i_onnx_count_trained(&c));
   if (!constant && !add_cost(w, &c, body)) return false;
   for (size_t k = 0; k < c.n_out; k++) {
     if (!c.out[k]) continue;
     if (top) c.out[k]->maker = w->mark;
-    if (constant && !keep_constant(m, c.out[k], c.n_in ? c.in[0] : NULL)) return false;
+    if (constant && !berth_i_onnx_keep_constant(m, c.out[k], c.n_in ? c.in[0] : NULL)) return false;
     if (c.out[k]->name.n && !berth_i_onnx_define(m, s, c.out[k]->name, c.out[k])) return false;
   }
   if (!top) return true;
@@ -507,18 +263,22 @@ static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
   return make_outputs(w, &c, (int32_t)m->n_op - 1);
 }
 
-static bool visit(walker *w, onnx_scope *s, onnx_bytes data) {
-  onnx_node node;
-  onnx_model *m = w->m;
-  m->nodes += w->depth == 0;
+bool berth_i_onnx_step(onnx_model *m) {
   if ((m->steps += 1) > 2e6)
     return berth_i_onnx_fail(m, BERTH_EUNSUPPORTED, "more than 2,000,000 nodes, with those of "
                              "loops");
-  if (fmod(m->steps, 1024) == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
+  if (fmod(floor(m->steps), 1024) == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
     m->st = BERTH_EINTERRUPT;
     return false;
   }
-  return berth_i_onnx_node(m, data, &node) && visit_node(w, s, &node);
+  return true;
+}
+
+bool berth_i_onnx_visit(walker *w, onnx_scope *s, onnx_bytes data) {
+  onnx_node node;
+  onnx_model *m = w->m;
+  m->nodes += w->depth == 0;
+  return berth_i_onnx_step(m) && berth_i_onnx_node(m, data, &node) && visit_node(w, s, &node);
 }
 
 bool berth_i_onnx_pass(onnx_model *m) {
@@ -526,11 +286,11 @@ bool berth_i_onnx_pass(onnx_model *m) {
   onnx_scope s = { .graph = m->graph };
   onnx_wire g = berth_i_onnx_wire(m, m->graph, "GraphProto");
   onnx_field f;
-  if (!open_graph(&w, &s, NULL, 0) || !visit_all(&w, &s, m->graph, 1)) return false;
+  if (!berth_i_onnx_open_graph(&w, &s, NULL, 0) || !berth_i_onnx_visit_all(&w, &s, m->graph, 1)) return false;
   while (berth_i_onnx_next(&g, &f)) m->n_output += f.number == 12;
   m->output = berth_i_pool_zalloc(&m->pool, m->n_output + 1, sizeof *m->output);
   if (!m->output) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-  if (!outputs_of(&w, &s, m->output, m->n_output)) return false;
+  if (!berth_i_onnx_outputs_of(&w, &s, m->output, m->n_output)) return false;
   for (size_t k = 0; k < m->n_output; k++) m->output[k]->output = true;
   return m->st == BERTH_OK;
 }

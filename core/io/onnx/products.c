@@ -2,8 +2,6 @@
  * recurrent layers, Einsum. Additions of biases are free. */
 #include "onnx_internal.h"
 
-#define KNOWN(k) if (!berth_i_onnx_known(c, k)) return false
-
 static bool is(const onnx_call *c, const char *kind) {
   return berth_i_onnx_equal(c->node->kind, kind);
 }
@@ -213,6 +211,26 @@ bool berth_i_onnx_pool(onnx_call *c) {
   c->flop = berth_i_onnx_elements(c->out[0]);
   for (int d = 0; d < win.n; d++) c->flop *= (double)win.size[d];
   return true;
+}
+
+/* The sizes that MaxPool had, or those of input 2. */
+bool berth_i_onnx_max_unpool(onnx_call *c) {
+  onnx_ints given = { 0 };
+  int64_t dim[ONNX_RANK];
+  window win;
+  KNOWN(0);
+  const onnx_value *x = c->in[0];
+  bool listed = berth_i_onnx_list(c, NULL, 2, &given);
+  if (x->rank < 3 || !read_window(c, x->rank - 2, NULL, &win)) return false;
+  if (!listed && c->n_in > 2 && c->in[2]) return false;
+  for (int d = 0; d < x->rank; d++) {
+    double n = (double)x->dim[d];
+    if (d > 1) n = (n - 1) * (double)win.stride[d - 2] + (double)(win.size[d - 2] - win.pad[d - 2]);
+    if (listed && given.n == (size_t)x->rank) n = (double)given.at[d];
+    if (!(n >= 0 && n < 1e14)) return berth_i_onnx_wrong(c, "a size of %.0f", n);
+    dim[d] = (int64_t)n;
+  }
+  return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
 }
 
 bool berth_i_onnx_global_pool(onnx_call *c) {

@@ -113,7 +113,8 @@ static berth_status put_facts(onnx_model *m, berth_text *out) {
   const struct {
     const char *key;
     double value;
-  } list[] = { { "opset", (double)berth_i_onnx_opset(m, (onnx_bytes){ NULL, 0 }) },
+  } list[] = { { "opset", (double)berth_i_onnx_opset(m->opset, m->n_opset,
+                                                        (onnx_bytes){ NULL, 0 }) },
                { "nodes", m->nodes }, { "uses", m->uses }, { "pairs", m->pairs },
                { "ops", (double)m->n_op }, { "op_pairs", op_pairs(m) },
                { "initializers", m->initializers }, { "initializer_elements", m->elements },

@@ -1,0 +1,91 @@
+-- Scans, sequences, functions and packed files of ONNX, by hand.
+local berth = require "berth"
+local o = require "spec.support.onnx"
+local shell = require "spec.support.shell"
+
+local F32, I64 = 1, 7
+
+local function load(model)
+  local facts = {}
+  local g = assert(berth.parse(o.model(model), { facts = facts }))
+  return g, facts
+end
+
+local function shape(facts, k) return table.concat(facts.outputs[k].shape or { "?" }, "x") end
+
+describe("ONNX bodies", function()
+  -- state h [4]; each x [3] goes through a product: 2 * 3 * 4 and 4 additions
+  local body = o.graph { nodes = { o.node "MatMul x w -> p", o.node "Add h p -> h2",
+    o.node "Identity h2 -> y" }, inputs = { o.info("h", F32, { 4 }), o.info("x", F32, { 3 }) },
+    outputs = { o.info "h2", o.info "y" }, initializers = { o.tensor("w", { 3, 4 }, F32) } }
+
+  it("count the work of a scan once a turn", function()
+    local g, f = load { nodes = { o.node("Scan h0 xs -> last ys", { body = { graph = body },
+      num_scan_inputs = 1 }) }, inputs = { o.info("h0", F32, { 4 }), o.info("xs", F32, { 5, 3 }) },
+      outputs = { o.info "last", o.info "ys" } }
+    assert.same({ "4", "5x4" }, { shape(f, 1), shape(f, 2) })
+    assert.same({ 1, 5 * 24, 5 * 28, 48 }, { #g, f.matrix_flop, f.flop, g:op(1).params })
+    g, f = load { nodes = { o.node("Scan h0 xs -> last ys", { body = { graph = body },
+      num_scan_inputs = 1, scan_input_axes = { 1 }, scan_output_axes = { -1 } }) },
+      inputs = { o.info("h0", F32, { 4 }), o.info("xs", F32, { 3, 7 }) },
+      outputs = { o.info "last", o.info "ys" } }
+    assert.same({ "4", "4x7", 7 * 28 }, { shape(f, 1), shape(f, 2), g:op(1).flop })
+    _, f = load { nodes = { o.node("Scan - h0 xs -> last ys", { body = { graph = body },
+      num_scan_inputs = 1 }) }, opset = 8, inputs = { o.info("h0", F32, { 2, 4 }),
+      o.info("xs", F32, { 2, 5, 3 }) }, outputs = { o.info "last", o.info "ys" } }
+    assert.same({ "2x4", "2x5x4", 10 * 28 }, { shape(f, 1), shape(f, 2), f.flop })
+  end)
+
+  it("follow the items of sequences", function()
+    local function position(name, x) return o.tensor(name, {}, I64, { x }) end
+    local _, f = load { nodes = { o.node "SequenceConstruct a b -> s",
+      o.node "SequenceInsert s c one -> t", o.node "SequenceAt t one -> y",
+      o.node "SequenceErase t zero -> u", o.node("ConcatFromSequence u -> z", { axis = 0 }),
+      o.node "SequenceLength u -> n", o.node("SplitToSequence c two -> v", { axis = 0 }),
+      o.node "SequenceAt v last -> part", o.node "Range zero n one -> r" },
+      initializers = { position("zero", 0), position("one", 1), position("two", 2),
+        position("last", -1) },
+      inputs = { o.info("a", F32, { 2, 3 }), o.info("b", F32, { 4, 3 }),
+        o.info("c", F32, { 5, 3 }) },
+      outputs = { o.info "y", o.info "z", o.info "part", o.info "r" } }
+    assert.same({ "5x3", "9x3", "1x3", "2" },
+      { shape(f, 1), shape(f, 2), shape(f, 3), shape(f, 4) })
+    local _, why = berth.parse(o.model { nodes = { o.node "SequenceConstruct a a -> s",
+      o.node "SequenceAt s two -> y" }, initializers = { position("two", 2) },
+      inputs = { o.info("a", F32, { 3 }) }, outputs = { o.info "y" } })
+    assert.matches("node y %(SequenceAt%): position 2 in a sequence of 2", why)
+  end)
+
+  it("have the opsets that their function imports", function()
+    -- Dropout's mask is float before opset 10
+    local func = o.func("own", "F", "a", "m", { o.node "Dropout a -> d m" })
+      .. o.field(9, o.field(1, "") .. o.field(2, 9))
+    local _, f = load { nodes = { o.node("F x -> y", {}, "own"), o.node "Dropout x -> z k" },
+      functions = { func }, inputs = { o.info("x", F32, { 3 }) },
+      outputs = { o.info "y", o.info "k" } }
+    assert.same({ 1, 9 }, { f.outputs[1].dtype, f.outputs[2].dtype })
+  end)
+
+  it("end, though a loop has no nodes", function()
+    local loop = o.graph { nodes = {}, inputs = { o.info("i", I64, {}), o.info("c", 9, {}),
+      o.info("v", F32, { 1 }) }, outputs = { o.info "c", o.info "v" } }
+    local _, why, code = berth.parse(o.model { nodes = { o.node("Loop n - x -> v", {
+      body = { graph = loop } }), o.node "Relu x -> y" },
+      initializers = { o.tensor("n", {}, I64, { 2 ^ 40 }) },
+      inputs = { o.info("x", F32, { 3 }) }, outputs = { o.info "y" } })
+    assert.matches("more than 2,000,000 nodes", why)
+    assert.equal("unsupported", code)
+  end)
+
+  it("are read from packed files", function()
+    local path = shell.file(".onnx.gz", "")
+    local model = o.model { nodes = { o.node "Relu x -> y" }, inputs = { o.info("x", F32, { 3 }) },
+      outputs = { o.info "y" } }
+    assert(require("berth.core").write(path, model))
+    local file = assert(io.open(path, "rb"))
+    assert.equal("\31\139", file:read(2))
+    file:close()
+    assert.equal(3, assert(berth.load(path)):op(1).flop)
+    shell.tidy()
+  end)
+end)
