@@ -167,6 +167,7 @@ static bool run_loop(walker *w, onnx_scope *s, onnx_call *c) {
     *at->v = (double)turn;
     *cond->v = 1;
     at->constant = cond->constant = true;
+    w->m->steps += 15;
     if (!berth_i_onnx_step(w->m)) return false;
     if (!run_graph(w, s, a->graph, in, carried + 2, out, n)) return false;
     const double *next = berth_i_onnx_values(w->m, out[0]);

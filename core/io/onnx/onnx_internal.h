@@ -176,7 +176,8 @@ struct onnx_model {
   double unknown_outputs;
   onnx_read *read;        /* for training */
   size_t n_read, cap_read;
-  double steps;           /* nodes visited, with those of loops, and one for 64 values */
+  double steps;           /* nodes visited, with those of loops; 16 a turn, 1 for 64 values */
+  int32_t checks;         /* calls of berth_i_onnx_step */
   double floats[ONNX_DTYPES]; /* elements of initializers by dtype */
 };
 

@@ -267,7 +267,7 @@ bool berth_i_onnx_step(onnx_model *m) {
   if ((m->steps += 1) > 2e6)
     return berth_i_onnx_fail(m, BERTH_EUNSUPPORTED, "more than 2,000,000 nodes, with those of "
                              "loops");
-  if (fmod(floor(m->steps), 1024) == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
+  if (++m->checks % 1024 == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
     m->st = BERTH_EINTERRUPT;
     return false;
   }
