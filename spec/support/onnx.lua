@@ -41,6 +41,18 @@ function onnx.tensor(name, dims, dtype, values)
   return fields(1, dims) .. field(2, dtype) .. data .. field(8, name)
 end
 
+--- A tensor whose numbers are in another file, from a byte on.
+function onnx.external(name, dims, dtype, path, offset)
+  local n = SIZES[dtype]
+  for _, d in ipairs(dims) do n = n * d end
+  local entries = {}
+  for i, each in ipairs { { "location", path }, { "offset", ("%.0f"):format(offset) },
+    { "length", ("%.0f"):format(n) } } do
+    entries[i] = field(1, each[1]) .. field(2, each[2])
+  end
+  return fields(1, dims) .. field(2, dtype) .. field(8, name) .. fields(13, entries) .. field(14, 1)
+end
+
 --- Name, dtype (nil: no type) and shape: numbers and names; false: a size that is not given.
 function onnx.info(name, dtype, dims)
   local shape = {}

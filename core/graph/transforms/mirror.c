@@ -241,6 +241,22 @@ static berth_status save_tensor(mirror *m, int32_t t) {
   return st;
 }
 
+/* Where it is known what is saved, a tensor that no backward op reads is overwritten in place by its
+ * reader: it takes no memory of its own, as rule "training" would count it up to the backward pass. */
+static bool is_transient(const mirror *m, int32_t t) {
+  const berth_graph *g = m->g;
+  int32_t u = g->producer[t];
+  if (!m->step || !m->step->of || m->twin[u] == BERTH_NONE || g->use_at[t] == g->use_at[t + 1])
+    return false;
+  bool read = m->ends[u] || berth_i_mirror_saves_output(m, u, m->twin[u]);
+  for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && !read; j++) {
+    int32_t v = g->use[j];
+    read = m->twin[v] != BERTH_NONE && (berth_i_mirror_saves(m, v, m->twin[v], t)
+           || (m->giver[v] != BERTH_NONE && berth_i_mirror_saves(m, v, m->giver[v], t)));
+  }
+  return !read;
+}
+
 /* In this order, which is that of the inputs of the backward ops: forward tensors, joins,
  * gradients, activations. */
 static berth_status add_tensors(mirror *m) {
@@ -248,8 +264,9 @@ static berth_status add_tensors(mirror *m) {
   berth_status st = BERTH_OK;
   for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
     berth_tensor x;
-    if ((st = berth_graph_tensor(g, t, &x)) == BERTH_OK)
-      st = berth_graph_builder_add_tensor(m->b, &x, NULL);
+    if ((st = berth_graph_tensor(g, t, &x)) != BERTH_OK) return st;
+    if (is_transient(m, t)) x.resident_bytes = 0;
+    st = berth_graph_builder_add_tensor(m->b, &x, NULL);
     for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++)
       st = berth_graph_builder_add_consumer(m->b, t, g->use[j]);
   }

@@ -72,6 +72,40 @@ describe("training steps of ONNX models", function()
       "berth.parse: optimizer: requires training = true")
   end)
 
+  it("are those of the built-in model", function()
+    local onnx = assert(berth.load("examples/resnet50.onnx", { bind = { batch = 2 },
+      training = true }))
+    local built = berth.models.resnet { depth = 50, batch = 2 }
+    local function sums(g)
+      local s = { flop = 0, products = 0, params = 0, bytes = 0 }
+      for op in g:ops() do
+        local p = op.shape
+        s.flop, s.params, s.bytes = s.flop + op.flop, s.params + op.params, s.bytes + op.bytes
+        if p then s.products = s.products + 2 * p.m * p.n * p.k end
+      end
+      return s
+    end
+    local a, b = sums(onnx), sums(built)
+    assert.equal(b.products, a.products)
+    assert.near(1, a.flop / b.flop, 1e-3)
+    assert.equal(4 * 53120, a.params - b.params) -- means and variances of norms
+    assert.near(1, a.bytes / b.bytes, 0.05)
+    local one = berth.topology.mesh(1, { preset = "A100" })
+    local function peak(g)
+      return assert(berth.simulate(g, one, berth.place(g, one, "single"))).peak_memory[1]
+    end
+    assert.near(1, peak(onnx) / peak(built), 0.1)
+  end)
+
+  it("come from the file that its generator writes", function()
+    local pipe = assert(io.popen('LUA_PATH="?.lua;;" ' .. (os.getenv "BERTH_LUA" or "lua5.4")
+      .. " scripts/tools/resnet_onnx.lua"))
+    local file = assert(io.open("examples/resnet50.onnx", "rb"))
+    assert.is_true(pipe:read "*a" == file:read "*a", "scripts/tools/resnet_onnx.lua writes another")
+    pipe:close()
+    file:close()
+  end)
+
   it("sum the gradients of a tied weight once, and stop at integers", function()
     local g = step { nodes = { o.node "Gather w ids -> e", o.node "Transpose w -> t",
       o.node "MatMul e t -> y", o.node("ArgMax y -> best", { axis = 1 }),
