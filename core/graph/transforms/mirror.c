@@ -1,6 +1,6 @@
-/* Forward graph in, forward and backward graph out. Op v of n gets the twin 2n - 1 - v; in a training
- * step, where ops have no backward op or two, the numbers of mirror_step.c. Each tensor has a
- * gradient that flows against it; sinks are joined to their twins, or only the last one.
+/* Forward graph in, forward and backward graph out. Op v of n gets the twin 2n - 1 - v; in a
+ * training step, where ops have no backward op or two, the numbers of mirror_step.c. Each tensor
+ * has a gradient that flows against it; sinks are joined to their twins, or only the last one.
  * O(ops + edges). */
 #include "graph/transforms/mirror_internal.h"
 
@@ -241,8 +241,9 @@ static berth_status save_tensor(mirror *m, int32_t t) {
   return st;
 }
 
-/* Where it is known what is saved, a tensor that no backward op reads is overwritten in place by its
- * reader: it takes no memory of its own, as rule "training" would count it up to the backward pass. */
+/* Where it is known what is saved, a tensor that no backward op reads is overwritten in place by
+ * its reader. It takes no memory of its own: rule "training" would count it up to the backward
+ * pass. */
 static bool is_transient(const mirror *m, int32_t t) {
   const berth_graph *g = m->g;
   int32_t u = g->producer[t];

@@ -304,8 +304,8 @@ const berth_option_table *berth_mirror_option_table(void);
  * Forward tensors keep their ids; then come the tensors of joins, then gradients by forward tensor
  * and consumer.
  *
- * With an optimizer the result is a training step. The parameters of an op are one weight, which has
- * an update op behind the backward ops: "conv1.update" of kind "adam", with the bytes of the
+ * With an optimizer the result is a training step. The parameters of an op are one weight, which
+ * has an update op behind the backward ops: "conv1.update" of kind "adam", with the bytes of the
  * optimizer's state as its parameters; it reads the gradient of the weight. No gradient goes to an
  * op that neither has parameters nor depends on an op that has: it has no twin. A gradient costs
  * ratio / 2 of the forward op: of two inputs or more one for each of two, and one for the weight.

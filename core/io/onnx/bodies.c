@@ -1,5 +1,5 @@
-/* Graphs within the model and functions of it, which are visited with the values of their inputs: If,
- * Loop, Scan, calls. */
+/* Graphs within the model and functions of it, which are visited with the values of their inputs:
+ * If, Loop, Scan, calls. */
 #include "onnx_internal.h"
 
 typedef onnx_walker walker;
@@ -102,7 +102,8 @@ bool berth_i_onnx_visit_all(walker *w, onnx_scope *s, onnx_bytes data, uint32_t 
 static bool run_graph(walker *w, const onnx_scope *outer, onnx_bytes graph, onnx_value **in,
                       size_t n_in, onnx_value **out, size_t n) {
   onnx_scope s = { .outer = outer, .graph = graph };
-  return berth_i_onnx_open_graph(w, &s, in, n_in) && berth_i_onnx_visit_all(w, &s, graph, 1) && berth_i_onnx_outputs_of(w, &s, out, n);
+  return berth_i_onnx_open_graph(w, &s, in, n_in) && berth_i_onnx_visit_all(w, &s, graph, 1)
+         && berth_i_onnx_outputs_of(w, &s, out, n);
 }
 
 /* An output of the node takes what the body gives, which may be a value of outside. */
@@ -208,8 +209,8 @@ static int64_t axis_of(const onnx_call *c, const char *list, size_t k, int rank)
 }
 
 /* States, then inputs that are read slice by slice. The body is visited once, for states keep their
- * shapes, and its work counts once a turn. Before opset 9 there is a batch in front, and the lengths
- * of its sequences as first input. */
+ * shapes, and its work counts once a turn. Before opset 9 there is a batch in front, and the
+ * lengths of its sequences as first input. */
 static bool run_scan(walker *w, onnx_scope *s, onnx_call *c) {
   const onnx_attribute *a = berth_i_onnx_attr(c, "body");
   bool old = c->opset < 9;

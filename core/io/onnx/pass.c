@@ -149,8 +149,8 @@ static bool keeps_elements(onnx_bytes kind) {
   return false;
 }
 
-/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant? What
- * depends on a trained weight is not known. */
+/* Is it no op: are all its values known, as a shape's are, or has it the elements of a constant?
+ * What depends on a trained weight is not known. */
 static bool is_constant(const onnx_call *c, bool known, bool trained) {
   bool all = known && c->node->domain.n == 0 && keeps_elements(c->node->kind), values = known;
   for (size_t k = 0; k < c->n_in; k++) all &= !c->in[k] || c->in[k]->constant;
@@ -177,7 +177,8 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
     op->view = c->bytes == 0 && c->flop + c->matrix == 0;
   }
   for (size_t k = 0; k < c->n_in; k++)
-    if (!berth_i_onnx_note_input(w, c->in[k], has_ties(c)) || !berth_i_onnx_trains(w->m, c, k, w->id))
+    if (!berth_i_onnx_note_input(w, c->in[k], has_ties(c))
+        || !berth_i_onnx_trains(w->m, c, k, w->id))
       return false;
   return true;
 }
@@ -286,7 +287,8 @@ bool berth_i_onnx_pass(onnx_model *m) {
   onnx_scope s = { .graph = m->graph };
   onnx_wire g = berth_i_onnx_wire(m, m->graph, "GraphProto");
   onnx_field f;
-  if (!berth_i_onnx_open_graph(&w, &s, NULL, 0) || !berth_i_onnx_visit_all(&w, &s, m->graph, 1)) return false;
+  if (!berth_i_onnx_open_graph(&w, &s, NULL, 0) || !berth_i_onnx_visit_all(&w, &s, m->graph, 1))
+    return false;
   while (berth_i_onnx_next(&g, &f)) m->n_output += f.number == 12;
   m->output = berth_i_pool_zalloc(&m->pool, m->n_output + 1, sizeof *m->output);
   if (!m->output) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");

@@ -123,7 +123,8 @@ bool berth_i_onnx_dft(onnx_call *c) {
   if (!berth_i_onnx_axis(c, at, x->rank, &axis)) return false;
   for (int d = 0; d < x->rank; d++) dim[d] = x->dim[d];
   dim[x->rank - 1] = 2;
-  dim[axis] = size ? berth_i_onnx_clamp(berth_i_onnx_whole(*size), 0, (int64_t)1 << 48) : x->dim[axis];
+  dim[axis] = x->dim[axis];
+  if (size) dim[axis] = berth_i_onnx_clamp(berth_i_onnx_whole(*size), 0, (int64_t)1 << 48);
   double n = (double)dim[axis];
   if (half) dim[axis] = dim[axis] / 2 + 1;
   berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);

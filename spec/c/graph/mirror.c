@@ -144,8 +144,8 @@ TEST("the shape of a backward op is that of its kernels, from a ratio of 2 on") 
   CHECK(berth_graph_shapes(m) == 2);
 }
 
-/* x --10 B--> y, z; y, a view without parameters, --7 B--> w; z, a product [2, 4] x [4, 3] with 400 B,
- * --6 B--> w. x has 100 B. */
+/* x, with 100 B, --10 B--> y, z; y, a view without parameters, --7 B--> w; z, a product
+ * [2, 4] x [4, 3] with 400 B, --6 B--> w. */
 static berth_graph *forward_step(void) {
   berth_graph_builder *b = must_graph_builder_new();
   berth_shape shape = { .product = { .m = 2, .n = 3, .k = 4 } };
