@@ -120,19 +120,6 @@ static const double *backward_seconds(mirror *m, int32_t v, const double *forwar
   return given ? m->seconds : NULL;
 }
 
-berth_status berth_i_mirror_name(berth_i_mirror *m, const char *forward, const char *ending,
-                                 const char **out) {
-  size_t n = forward ? strlen(forward) : 0, more = strlen(ending) + 1;
-  *out = NULL;
-  if (n == 0) return BERTH_OK;
-  berth_status st;
-  if ((st = BERTH_I_POOL_GROW(&m->pool, m->name, m->name_cap, n + more)) != BERTH_OK) return st;
-  memcpy(m->name, forward, n);
-  memcpy(m->name + n, ending, more);
-  *out = m->name;
-  return BERTH_OK;
-}
-
 /* One of the backward ops of v. Each gradient takes half of what both take. */
 static berth_status add_backward_op(mirror *m, int32_t v, int32_t id) {
   berth_op op;

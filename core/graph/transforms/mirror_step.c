@@ -207,6 +207,19 @@ const berth_shape *berth_i_mirror_shape(const berth_i_mirror *m, int32_t v, int3
 
 /* ---- updates ---- */
 
+berth_status berth_i_mirror_name(berth_i_mirror *m, const char *forward, const char *ending,
+                                 const char **out) {
+  size_t n = forward ? strlen(forward) : 0, more = strlen(ending) + 1;
+  *out = NULL;
+  if (n == 0) return BERTH_OK;
+  berth_status st;
+  if ((st = BERTH_I_POOL_GROW(&m->pool, m->name, m->name_cap, n + more)) != BERTH_OK) return st;
+  memcpy(m->name, forward, n);
+  memcpy(m->name + n, ending, more);
+  *out = m->name;
+  return BERTH_OK;
+}
+
 /* FLOP and bytes of state of a parameter. Source: D. Kingma, J. Ba, "Adam: A Method for Stochastic
  * Optimization", 2015, algorithm 1. */
 static const struct rule {

@@ -93,7 +93,7 @@ bool berth_i_onnx_visit_all(walker *w, onnx_scope *s, onnx_bytes data, uint32_t 
   onnx_field f;
   while (berth_i_onnx_next(&g, &f)) {
     if (f.number != field) continue;
-    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH) || !berth_i_onnx_visit(w, s, f.data)) return false;
+    if (!berth_i_onnx_is(&g, &f, ONNX_LENGTH) || !w->visit(w, s, f.data)) return false;
   }
   return w->m->st == BERTH_OK;
 }

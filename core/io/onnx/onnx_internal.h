@@ -293,16 +293,21 @@ typedef struct onnx_walker {
   const onnx_opset *opset; /* [n_opset] what that function imports; NULL: as the model */
   size_t n_opset;
   int depth;
+  bool (*visit)(struct onnx_walker *w, onnx_scope *s, onnx_bytes data); /* a node */
 } onnx_walker;
 
 bool berth_i_onnx_pass(onnx_model *m);
+
+/* ---- what an op reads and makes (op.c) ---- */
+
 /** Counts a node, or a turn of a loop. @return false: too many, or interrupted */
 bool berth_i_onnx_step(onnx_model *m);
-bool berth_i_onnx_visit(onnx_walker *w, onnx_scope *s, onnx_bytes data);
-/** An input of the op that is added up: an edge, or a weight. @param ties of weights that several
- *  read */
+/** An input of the op that is added up: an edge, or a weight; each once. @param ties of weights
+ *  that several read */
 bool berth_i_onnx_note_input(onnx_walker *w, onnx_value *v, bool ties);
 bool berth_i_onnx_keep_constant(onnx_model *m, onnx_value *v, onnx_value *from);
+/** A value that no rule gives has the type that the model declares, if it does. */
+bool berth_i_onnx_declare(onnx_model *m, onnx_scope *s, onnx_value *v);
 
 /* ---- bodies (bodies.c) ---- */
 

@@ -7,92 +7,7 @@
 
 typedef onnx_walker walker;
 
-/* ---- inputs of an op ---- */
-
-static int32_t root(onnx_model *m, int32_t op) {
-  while (m->op[op].group != op) op = m->op[op].group;
-  return op;
-}
-
-enum { SHARED = 4096 }; /* elements of weights that readers share in place of a copy each */
-
-/* Bytes of a weight belong to the first op that reads it; products and look-ups that share it are
- * placed together. Others get a copy each, such as masks and scalars. */
-static void read_weight(walker *w, onnx_value *v, bool ties) {
-  onnx_weight *x = v->weight;
-  onnx_model *m = w->m;
-  if (x->elements <= SHARED || !ties) {
-    w->op->params += x->bytes;
-    return;
-  }
-  if (x->reader == BERTH_NONE) {
-    x->reader = w->id;
-    w->op->params += x->bytes;
-    return;
-  }
-  if (x->reader == w->id) return;
-  int32_t a = root(m, x->reader), b = w->op->group == w->id ? a : root(m, w->op->group);
-  m->op[a > b ? a : b].group = w->op->group = a > b ? b : a;
-}
-
-/* An input of the op: an edge, or a weight; each once. */
-bool berth_i_onnx_note_input(walker *w, onnx_value *v, bool ties) {
-  onnx_model *m = w->m;
-  if (!v || v->last == w->mark) return true;
-  v->last = w->mark;
-  if (v->weight && (v->weight->elements > 64 || berth_i_onnx_is_float(v->dtype)))
-    read_weight(w, v, ties);
-  if (v->op == BERTH_NONE || v->op == w->id) return true;
-  if (!ONNX_GROW(m, w->op->in, w->op->cap_in, w->op->n_in + 1)) return false;
-  w->op->in[w->op->n_in++] = v;
-  return v->used = true;
-}
-
-/* ---- outputs ---- */
-
-static bool new_weight(onnx_model *m, onnx_value *v) {
-  v->weight = berth_i_pool_zalloc(&m->pool, 1, sizeof *v->weight);
-  if (!v->weight) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-  *v->weight = (onnx_weight){ berth_i_onnx_elements(v), berth_i_onnx_bytes(v), BERTH_NONE, false,
-                              false, BERTH_NONE, BERTH_NONE, BERTH_NONE };
-  return true;
-}
-
-bool berth_i_onnx_keep_constant(onnx_model *m, onnx_value *v, onnx_value *from) {
-  v->constant = true;
-  if (v->rank < 0) return true;
-  if (from && from->weight && from->weight->elements == berth_i_onnx_elements(v)) {
-    v->weight = from->weight;
-    return true;
-  }
-  return new_weight(m, v);
-}
-
-/* Types of value_info and outputs, by name. */
-static bool read_declared(onnx_model *m, onnx_scope *s) {
-  onnx_wire w = berth_i_onnx_wire(m, s->graph, "GraphProto");
-  onnx_field f;
-  onnx_bytes free;
-  s->declared = berth_i_pool_zalloc(&m->pool, 1, sizeof *s->declared);
-  if (!s->declared) return berth_i_onnx_fail(m, BERTH_ENOMEM, "out of memory");
-  while (s->graph.n && berth_i_onnx_next(&w, &f)) {
-    if ((f.number != 12 && f.number != 13) || f.type != ONNX_LENGTH) continue;
-    onnx_value *v = berth_i_onnx_value(m, (onnx_bytes){ NULL, 0 });
-    if (!v || !berth_i_onnx_info(m, f.data, v, &free)) return false;
-    if (!berth_i_onnx_define(m, s->declared, v->name, v)) return false;
-  }
-  return m->st == BERTH_OK;
-}
-
-/* A value that no rule gives has the type that the model declares, if it does. */
-static bool declare(onnx_model *m, onnx_scope *s, onnx_value *v) {
-  if (!s->declared && !read_declared(m, s)) return false;
-  const onnx_value *info = berth_i_onnx_find(s->declared, v->name);
-  if (!info) return true;
-  v->dtype = info->dtype ? info->dtype : v->dtype;
-  if (info->rank >= 0) berth_i_onnx_set(v, v->dtype, info->rank, info->dim);
-  return true;
-}
+/* ---- one node ---- */
 
 static bool count_unknown(onnx_model *m, const onnx_node *node) {
   size_t k = 0;
@@ -106,8 +21,6 @@ static bool count_unknown(onnx_model *m, const onnx_node *node) {
   m->unknown[k].n++;
   return true;
 }
-
-/* ---- one node ---- */
 
 static double distinct_bytes(const onnx_call *c) {
   double bytes = 0;
@@ -132,7 +45,7 @@ static bool infer(walker *w, onnx_scope *s, onnx_call *c, onnx_bytes function, b
   if (*known && rule->per_out > 0) c->flop += rule->per_out * berth_i_onnx_elements(c->out[0]);
   if (*known && rule->per_in > 0) c->flop += rule->per_in * berth_i_onnx_elements(c->in[0]);
   for (size_t k = 0; k < c->n_out && w->m->st == BERTH_OK; k++)
-    if (c->out[k] && c->out[k]->rank < 0) declare(w->m, s, c->out[k]);
+    if (c->out[k] && c->out[k]->rank < 0) berth_i_onnx_declare(w->m, s, c->out[k]);
   bool priced = false;
   if (*known || w->m->st != BERTH_OK) return w->m->st == BERTH_OK;
   if (!berth_i_onnx_foreign(c, &priced) || (!priced && !count_unknown(w->m, node))) return false;
@@ -264,18 +177,7 @@ static bool visit_node(walker *w, onnx_scope *s, const onnx_node *node) {
   return make_outputs(w, &c, (int32_t)m->n_op - 1);
 }
 
-bool berth_i_onnx_step(onnx_model *m) {
-  if ((m->steps += 1) > 2e6)
-    return berth_i_onnx_fail(m, BERTH_EUNSUPPORTED, "more than 2,000,000 nodes, with those of "
-                             "loops");
-  if (++m->checks % 1024 == 0 && berth_i_interrupted(m->ctx) != BERTH_OK) {
-    m->st = BERTH_EINTERRUPT;
-    return false;
-  }
-  return true;
-}
-
-bool berth_i_onnx_visit(walker *w, onnx_scope *s, onnx_bytes data) {
+static bool visit(onnx_walker *w, onnx_scope *s, onnx_bytes data) {
   onnx_node node;
   onnx_model *m = w->m;
   m->nodes += w->depth == 0;
@@ -283,7 +185,7 @@ bool berth_i_onnx_visit(walker *w, onnx_scope *s, onnx_bytes data) {
 }
 
 bool berth_i_onnx_pass(onnx_model *m) {
-  walker w = { .m = m };
+  walker w = { .m = m, .visit = visit };
   onnx_scope s = { .graph = m->graph };
   onnx_wire g = berth_i_onnx_wire(m, m->graph, "GraphProto");
   onnx_field f;
