@@ -23,7 +23,8 @@ bool berth_i_onnx_room(onnx_model *m, void **array, size_t *cap, size_t need, si
 }
 
 onnx_wire berth_i_onnx_wire(onnx_model *m, onnx_bytes data, const char *message) {
-  return (onnx_wire){ m, data.at, data.at + data.n, message };
+  const char *at = data.at ? data.at : ""; /* an absent message is an empty one */
+  return (onnx_wire){ m, at, at + data.n, message };
 }
 
 static bool fail_at(onnx_wire *w, const char *at, const char *reason) {

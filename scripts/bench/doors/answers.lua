@@ -128,37 +128,29 @@ end
 
 -- ---- the same model by both ways ----
 
--- Bytes of the outputs of a row of models of ONNX.
-local function output_bytes(row)
-  local bytes = 0
+-- Is each tensor that no op of the graph reads as large as an output of the row?
+local function same_outputs(graph, row)
+  local sizes = {}
   for _, output in ipairs(row.read.facts.outputs) do
     local n = output.shape and 4 or 0
     for _, size in ipairs(output.shape or {}) do n = n * size end
-    bytes = bytes + n
+    sizes[n] = true
   end
-  return bytes
-end
-
--- Bytes of the tensors that no op reads.
-local function unread_bytes(graph)
-  local bytes = 0
   for t = 1, graph.n_tensors do
     local x = graph:tensor(t)
-    if #x.to == 0 then bytes = bytes + x.bytes end
+    if #x.to == 0 and not sizes[x.bytes] then return false end
   end
-  return bytes
+  return true
 end
 
--- Rows of both folders of one model, in the binding in which their outputs are as large.
+-- Rows of both folders of one model, in the first binding in which outputs are as large.
 local function pairs_of(onnx, fx)
   local out = {}
   for _, row in ipairs(fx.rows) do
     local model, best = row.file:match "^[^.]+" .. ".onnx", nil
     for _, other in ipairs(onnx.rows) do
       local same = other.file == model and other.read and row.read
-      if same and not best and output_bytes(other) == unread_bytes(row.read.graph) then
-        best = other
-      end
+      if same and not best and same_outputs(row.read.graph, other) then best = other end
     end
     if best then
       local a, b = FX.flop_matrix(row.read.graph), best.read.facts.matrix_flop

@@ -31,7 +31,7 @@ local function placed(path, bind, training)
     if not used[d] then used[d], n = true, n + 1 end
   end
   return { ("%d"):format(graph.n_ops), berth.format(r.makespan, "seconds"),
-    berth.format(r.bound, "seconds"), ("%.1f %%"):format(100 * r.gap), ("%d"):format(n),
+    berth.format(r.bound, "seconds"), ("%.1f %%"):format(math.max(0, 100 * r.gap)), ("%d"):format(n),
     ("%.1f"):format(seconds) }
 end
 
