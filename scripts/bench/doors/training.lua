@@ -43,7 +43,7 @@ local lines = {
   line("resnet18, built in", (berth.models.resnet { depth = 18, batch = 32 })),
   line("resnet50, ONNX", onnx("examples/resnet50.onnx", { batch = 32 })),
   line("resnet50, built in", (berth.models.resnet { depth = 50, batch = 32 })),
-  line("resnet50, norms folded", onnx(dir .. "/onnx/resnet50.onnx")),
+  line("resnet50, folded", onnx(dir .. "/onnx/resnet50.onnx")),
   line("resnet50, batch 1", (berth.models.resnet { depth = 50, batch = 1 })),
   line("bert base, ONNX", onnx(dir .. "/onnx/bert_base_dyn.onnx", { batch = 8, seq = 128 })),
   line("bert base, built in", (berth.models.bert { size = "base", batch = 8, seq = 128 })),
