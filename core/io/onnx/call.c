@@ -71,7 +71,7 @@ bool berth_i_onnx_set(onnx_value *out, int dtype, int rank, const int64_t *dim) 
   if (rank < 0 || rank > ONNX_RANK) return false;
   out->dtype = dtype;
   out->rank = rank;
-  for (int k = 0; k < rank; k++) out->dim[k] = dim[k];
+  for (int k = 0; k < rank; k++) out->dim[k] = berth_i_onnx_extent((double)dim[k]);
   return true;
 }
 

@@ -42,7 +42,7 @@ static void stretch(const onnx_value *in, const onnx_value *out, int64_t *stride
   for (int d = out->rank - 1; d >= 0; d--) {
     int at = d - (out->rank - in->rank);
     stride[d] = at < 0 || in->dim[at] == 1 ? 0 : step;
-    if (at >= 0) step *= in->dim[at];
+    if (at >= 0) step = berth_i_onnx_wrap(step, in->dim[at]);
   }
 }
 

@@ -13,7 +13,7 @@ static void strides_of(const onnx_value *v, int64_t *stride) {
   int64_t step = 1;
   for (int d = v->rank - 1; d >= 0; d--) {
     stride[d] = step;
-    step *= v->dim[d];
+    step = berth_i_onnx_wrap(step, v->dim[d]);
   }
 }
 
@@ -65,11 +65,12 @@ static void gather_values(onnx_call *c, int axis) {
   const onnx_value *x = c->in[0], *at = c->in[1];
   const double *from = berth_i_onnx_input(c, 0), *index = berth_i_onnx_input(c, 1);
   double *to = from && index ? berth_i_onnx_room_for(c, c->out[0]) : NULL;
+  if (!to || berth_i_onnx_elements(c->out[0]) == 0) return;
   int64_t outer = 1, inner = 1, n = (int64_t)berth_i_onnx_elements(at), size = x->dim[axis];
   for (int d = 0; d < axis; d++) outer *= x->dim[d];
   for (int d = axis + 1; d < x->rank; d++) inner *= x->dim[d];
   double *next = to;
-  for (int64_t o = 0; to && o < outer; o++)
+  for (int64_t o = 0; o < outer; o++)
     for (int64_t k = 0; k < n; k++) {
       int64_t i = berth_i_onnx_whole(index[k]);
       i = i < 0 ? i + size : i;
@@ -129,6 +130,7 @@ static void concat_values(onnx_call *c, int axis) {
   for (size_t k = 0; k < c->n_in; k++)
     if (!berth_i_onnx_input(c, k)) return;
   double *to = berth_i_onnx_room_for(c, out), *next = to;
+  if (!to || berth_i_onnx_elements(out) == 0) return;
   for (int d = 0; d < axis; d++) outer *= out->dim[d];
   for (int d = axis + 1; d < out->rank; d++) inner *= out->dim[d];
   for (int64_t o = 0; to && o < outer; o++)
@@ -154,7 +156,7 @@ bool berth_i_onnx_concat(onnx_call *c) {
       if (d != axis && c->in[k]->dim[d] != dim[d])
         return berth_i_onnx_wrong(c, "sizes %.0f and %.0f of dimension %d", (double)dim[d],
                                   (double)c->in[k]->dim[d], d);
-    dim[axis] += c->in[k]->dim[axis];
+    dim[axis] = berth_i_onnx_extent((double)dim[axis] + (double)c->in[k]->dim[axis]);
   }
   if (!berth_i_onnx_set(c->out[0], c->in[0]->dtype, rank, dim)) return false;
   concat_values(c, axis);
@@ -181,7 +183,7 @@ bool berth_i_onnx_split(onnx_call *c) {
     for (int d = 0; d < x->rank; d++) dim[d] = d == axis ? size : x->dim[d];
     berth_i_onnx_set(c->out[k], x->dtype, x->rank, dim);
     walk(c, k, offset, stride);
-    offset += size * stride[axis];
+    offset = (int64_t)((uint64_t)offset + (uint64_t)berth_i_onnx_wrap(size, stride[axis]));
     left -= size;
   }
   return berth_i_onnx_moves_output(c);
@@ -219,8 +221,8 @@ bool berth_i_onnx_slice(onnx_call *c) {
       step = step == 0 ? 0 : step > 0 ? (int64_t)1 << 48 : -((int64_t)1 << 48);
     if (step == 0) return berth_i_onnx_wrong(c, "a step of 0");
     dim[axis] = slice_one(x->dim[axis], from.at[k], to.at[k], step, &first);
-    offset += first * stride[axis];
-    stride[axis] = dim[axis] > 1 ? stride[axis] * step : 0;
+    offset = (int64_t)((uint64_t)offset + (uint64_t)berth_i_onnx_wrap(first, stride[axis]));
+    stride[axis] = dim[axis] > 1 ? berth_i_onnx_wrap(stride[axis], step) : 0;
   }
   berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
   walk(c, 0, offset, stride);
@@ -284,7 +286,7 @@ bool berth_i_onnx_reshape(onnx_call *c) {
     else rest *= (double)dim[k];
   }
   n = berth_i_onnx_elements(x);
-  if (open >= 0) dim[open] = rest > 0 ? (int64_t)(n / rest) : 0;
+  if (open >= 0) dim[open] = rest > 0 ? berth_i_onnx_extent(n / rest) : 0;
   if (open >= 0) rest *= (double)dim[open];
   if (rest != n) return berth_i_onnx_wrong(c, "%.0f elements do not fill a shape of %.0f", n, rest);
   return berth_i_onnx_set(c->out[0], x->dtype, (int)to.n, dim) && keep_values(c);
@@ -295,7 +297,8 @@ bool berth_i_onnx_flatten(onnx_call *c) {
   KNOWN(0);
   const onnx_value *x = c->in[0];
   axis = axis < 0 ? axis + x->rank : axis;
-  for (int d = 0; d < x->rank; d++) dim[d >= axis] *= x->dim[d];
+  for (int d = 0; d < x->rank; d++)
+    dim[d >= axis] = berth_i_onnx_extent((double)dim[d >= axis] * (double)x->dim[d]);
   return berth_i_onnx_set(c->out[0], x->dtype, 2, dim) && keep_values(c);
 }
 
@@ -348,7 +351,7 @@ bool berth_i_onnx_tile(onnx_call *c) {
   if (!berth_i_onnx_list(c, NULL, 1, &by) || by.n != (size_t)x->rank) return false;
   for (int d = 0; d < x->rank; d++) {
     if (by.at[d] < 0) return berth_i_onnx_wrong(c, "%.0f repeats", (double)by.at[d]);
-    dim[d] = x->dim[d] * by.at[d];
+    dim[d] = berth_i_onnx_extent((double)x->dim[d] * (double)by.at[d]);
   }
   return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim) && berth_i_onnx_moves_output(c);
 }
@@ -367,8 +370,9 @@ bool berth_i_onnx_pad(onnx_call *c) {
   for (size_t k = 0; k < n; k++) {
     int axis;
     if (!berth_i_onnx_axis(c, some ? axes.at[k] : (int64_t)k, x->rank, &axis)) return false;
-    dim[axis] += pads.at[k] + pads.at[n + k];
-    if (dim[axis] < 0) return berth_i_onnx_wrong(c, "a size of %.0f", (double)dim[axis]);
+    double size = (double)dim[axis] + (double)pads.at[k] + (double)pads.at[n + k];
+    if (size < 0) return berth_i_onnx_wrong(c, "a size of %.0f", size);
+    dim[axis] = berth_i_onnx_extent(size);
   }
   return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
 }
@@ -414,8 +418,9 @@ bool berth_i_onnx_depth_to_space(onnx_call *c) {
   if (x->rank != 4 || by < 1 || by > 65536) return false;
   bool up = berth_i_onnx_equal(c->node->kind, "DepthToSpace");
   dim[0] = x->dim[0];
-  dim[1] = up ? x->dim[1] / (by * by) : x->dim[1] * by * by;
-  for (int d = 2; d < 4; d++) dim[d] = up ? x->dim[d] * by : x->dim[d] / by;
+  dim[1] = up ? x->dim[1] / (by * by) : berth_i_onnx_extent((double)x->dim[1] * (double)(by * by));
+  for (int d = 2; d < 4; d++)
+    dim[d] = up ? berth_i_onnx_extent((double)x->dim[d] * (double)by) : x->dim[d] / by;
   return berth_i_onnx_set(c->out[0], x->dtype, 4, dim);
 }
 

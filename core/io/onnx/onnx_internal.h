@@ -240,6 +240,7 @@ bool berth_i_onnx_list(onnx_call *c, const char *name, size_t input, onnx_ints *
 bool berth_i_onnx_axis(onnx_call *c, int64_t axis, int rank, int *out);
 /** Fails with the node's name and kind. */
 bool berth_i_onnx_wrong(onnx_call *c, const char *format, ...) BERTH_PRINTF(2, 3);
+/** Sizes beyond 2^48 become 2^48. */
 bool berth_i_onnx_set(onnx_value *out, int dtype, int rank, const int64_t *dim);
 static inline bool berth_i_onnx_known(const onnx_call *c, size_t k) {
   return k < c->n_in && c->in[k] && c->in[k]->rank >= 0;
@@ -253,6 +254,16 @@ double *berth_i_onnx_room_for(onnx_call *c, onnx_value *out);
 void berth_i_onnx_walk(const onnx_value *out, double *to, const double *from, int64_t offset,
                        const int64_t *stride);
 int64_t berth_i_onnx_whole(double x);
+enum { ONNX_SIZE_BITS = 48 };
+/** A size of at most 2^48, as all are; not a number and negative: 0. */
+static inline int64_t berth_i_onnx_extent(double x) {
+  const int64_t most = (int64_t)1 << ONNX_SIZE_BITS;
+  return x >= (double)most ? most : x > 0 ? (int64_t)x : 0;
+}
+/** A product without overflow; of strides that are used it has none. */
+static inline int64_t berth_i_onnx_wrap(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 static inline int64_t berth_i_onnx_clamp(int64_t x, int64_t low, int64_t high) {
   return x < low ? low : x > high ? high : x;
 }

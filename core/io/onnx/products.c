@@ -178,7 +178,7 @@ bool berth_i_onnx_conv_transpose(onnx_call *c) {
     return berth_i_onnx_wrong(c, "%d and %d dimensions", x->rank, w->rank);
   if (!read_window(c, x->rank - 2, w->dim + 2, &win)) return false;
   dim[0] = x->dim[0];
-  dim[1] = w->dim[1] * group;
+  dim[1] = berth_i_onnx_extent((double)w->dim[1] * (double)group);
   int skip = shape && shape->ints.n == (size_t)x->rank ? 2 : 0; /* some list all dimensions */
   for (int d = 0; d < win.n; d++) {
     double span = (double)win.dilation[d] * (double)(win.size[d] - 1) + 1,
@@ -380,7 +380,7 @@ static void count_einsum(onnx_call *c, const terms *t) {
 bool berth_i_onnx_einsum(onnx_call *c) {
   const onnx_attribute *a = berth_i_onnx_attr(c, "equation");
   terms t = { 0 };
-  if (!a || c->n_in == 0) return false;
+  if (!a || !a->s.at || c->n_in == 0) return false;
   const char *at = a->s.at, *end = at + a->s.n, *arrow = end;
   for (const char *p = at; p + 1 < end && arrow == end; p++)
     if (p[0] == '-' && p[1] == '>') arrow = p;

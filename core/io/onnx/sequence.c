@@ -91,7 +91,8 @@ bool berth_i_onnx_concat_sequence(onnx_call *c) {
   if (wide) dim[axis] = s->n_items;
   for (int32_t k = 1; k < s->n_items; k++) {
     if (s->item[k]->rank != first->rank) return false;
-    if (!wide) dim[axis] += s->item[k]->dim[axis];
+    if (wide) continue;
+    dim[axis] = berth_i_onnx_extent((double)dim[axis] + (double)s->item[k]->dim[axis]);
   }
   return berth_i_onnx_set(c->out[0], first->dtype, rank, dim);
 }

@@ -39,7 +39,7 @@ describe("berth: usage", function()
     { { "plce" }, "no command plce (legal: 18 names; berth --help lists all" },
     { { "place" }, "place: 0 arguments; usage: berth place GRAPH" },
     { { "place", "a", "b", "c" }, "place: 3 arguments" },
-    { { "place", SMALL, "mesh:2", "--lnks", "free" }, "place: no option --lnks (legal: 61 names;" },
+    { { "place", SMALL, "mesh:2", "--lnks", "free" }, "place: no option --lnks (legal: 63 names;" },
     { { "place", SMALL, "mesh:2", "-l" }, "place: no option -l; options start with --" },
     { { "place", SMALL, "mesh:2", "--links" }, "--links needs a value: NAME" },
     { { "place", SMALL, "mesh:2", "--links", "fast" },
