@@ -12,7 +12,8 @@ enum {                         /* flags of an op; what its backward ops read of 
   BERTH_I_SAVE_FIXED = 4,      /* inputs that have no gradient, such as indices */
   BERTH_I_SAVE_OUTPUT = 8,
   BERTH_I_NO_GRADIENT = 16,    /* none passes */
-  BERTH_I_LIGHT = 32           /* no product: its backward op costs as one gradient */
+  BERTH_I_LIGHT = 32,          /* no product: its backward op costs as one gradient */
+  BERTH_I_WEIGHT_FIRST = 64    /* its weight is the left operand of its product */
 };
 typedef struct berth_i_backward {
   uint32_t flags;

@@ -181,8 +181,8 @@ double berth_i_mirror_bytes(const berth_i_mirror *m, int32_t v, int32_t op) {
   return bytes + m->weights[v] * (gives(m, v, op) + trains(m, v, op));
 }
 
-/* The gradients of inputs of [m, k] times [k, n] with weights [k, n]; a convolution sums that of a
- * pixel of its input over the channels and windows that it is in. */
+/* Of [m, k] times [k, n]: of the right operand [k, m] times [m, n], of the left [m, n] times
+ * [n, k]; a convolution sums the latter, of a pixel of its input, over its windows, too. */
 const berth_shape *berth_i_mirror_shape(const berth_i_mirror *m, int32_t v, int32_t op,
                                         berth_shape *out) {
   const berth_shape *forward = berth_i_shape(m->g, v);
@@ -193,8 +193,9 @@ const berth_shape *berth_i_mirror_shape(const berth_i_mirror *m, int32_t v, int3
   *out = *forward;
   berth_product *p = &out->product;
   out->attention.backward = forward->attention.seq > 0;
+  bool left = m->step && (flags_of(m, v) & BERTH_I_WEIGHT_FIRST);
   if (n == 2) p->gradients = p->m > 0;
-  else if (trains(m, v, op)) {
+  else if (trains(m, v, op) != left) { /* of the right operand */
     p->m = forward->product.k;
     p->k = forward->product.m;
   } else {

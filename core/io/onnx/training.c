@@ -45,7 +45,9 @@ static berth_i_backward backward_of(const onnx_op *op) {
                           : bsearch(&op->kind, saves, sizeof saves / sizeof *saves, sizeof *saves,
                                     by_kind);
   uint32_t flags = s && op->domain.n == 0 ? s->flags : INPUTS;
-  return (berth_i_backward){ flags | (op->matrix > 0 ? 0 : BERTH_I_LIGHT), op->area };
+  if (op->matrix <= 0) flags |= BERTH_I_LIGHT;
+  if (op->weight_first) flags |= BERTH_I_WEIGHT_FIRST;
+  return (berth_i_backward){ flags, op->area };
 }
 
 /* ---- weights ---- */

@@ -66,6 +66,24 @@ describe("ONNX bodies", function()
     assert.same({ 1, 9 }, { f.outputs[1].dtype, f.outputs[2].dtype })
   end)
 
+  it("take nothing from what is absent", function()
+    local func = o.func("own", "F", "a", "m", { o.node "Mystery a -> m" })
+    local nothing = o.field(5, o.field(1, "equation"))
+    local _, f = load { nodes = { o.node("F x -> y", {}, "own"), o.node "Einsum x -> z" .. nothing },
+      functions = { func }, inputs = { o.info("x", F32, { 3 }) },
+      outputs = { o.info "y", o.info "z" } }
+    assert.same({ "?", "?", 1 }, { shape(f, 1), shape(f, 2), f.unknown_outputs })
+  end)
+
+  it("have sizes of at most 2^48", function()
+    local far = o.tensor("far", { 1 }, I64, { 2 ^ 40 })
+    local _, f = load { nodes = { o.node "Tile x far -> a", o.node "Tile a far -> y",
+      o.node("Concat y y -> z", { axis = 0 }), o.node("Flatten w -> v", { axis = 2 }) },
+      initializers = { far }, inputs = { o.info("x", F32, { 3 }),
+        o.info("w", F32, { 2 ^ 30, 2 ^ 30, 2 }) }, outputs = { o.info "z", o.info "v" } }
+    assert.same({ { 2 ^ 48 }, { 2 ^ 48, 2 } }, { f.outputs[1].shape, f.outputs[2].shape })
+  end)
+
   it("end, though a loop has no nodes", function()
     local loop = o.graph { nodes = {}, inputs = { o.info("i", I64, {}), o.info("c", 9, {}),
       o.info("v", F32, { 1 }) }, outputs = { o.info "c", o.info "v" } }

@@ -1,6 +1,7 @@
 -- Training steps of ONNX models: small ones, with the backward ops by hand.
 local berth = require "berth"
 local o = require "spec.support.onnx"
+local shell = require "spec.support.shell"
 
 local F32, I64 = 1, 7
 
@@ -51,6 +52,26 @@ describe("training steps of ONNX models", function()
     assert.same({ "s.backward" }, reads(g, "a.backward")) -- the weight's alone: x is no tensor
     assert.equal(g:op(4).group, g:op(10).group)
     assert.equal(g:op(4).group, g:op(5).group)
+  end)
+
+  it("have the shapes of gradients where the weight is on the left", function()
+    -- w [3, 4] a [4, 5] -> y [3, 5]: w' [4, 3] times dy, dy times a' [5, 4]
+    local g = step { nodes = { o.node "Mul x s -> a", o.node "MatMul w a -> y" },
+      initializers = { o.tensor("w", { 3, 4 }, F32), o.tensor("s", { 5 }, F32) },
+      inputs = { o.info("x", F32, { 4, 5 }) }, outputs = { o.info "y" } }
+    local inputs, weight = g:op(3).shape, g:op(4).shape
+    assert.same({ 4, 5, 3 }, { inputs.m, inputs.n, inputs.k })
+    assert.same({ 3, 4, 5 }, { weight.m, weight.n, weight.k })
+  end)
+
+  it("are made by commands", function()
+    local code, out = shell.run("check", "examples/resnet50.onnx", "--bind", "batch=1", "--training",
+      "--optimizer", "sgd", "--json")
+    assert.equal(0, code)
+    local graph = require("berth.base.json").decode(out).parts[1]
+    assert.same({ 510, 4 * 25610152 }, { graph.ops, graph.parameters_bytes })
+    assert.matches("requires training", select(3, shell.run("check", "examples/resnet50.onnx",
+      "--bind", "batch=1", "--optimizer", "sgd")))
   end)
 
   it("keep gradients without an optimizer", function()
