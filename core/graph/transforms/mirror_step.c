@@ -114,8 +114,8 @@ berth_status berth_i_mirror_plan(berth_i_mirror *m) {
   }
   number(m);
   if (step && m->n_ops == m->g->n_ops)
-    return berth_i_fail(m->g->ctx, BERTH_EINVAL, "mirror: no op has parameters that a gradient "
-                        "reaches");
+    return berth_i_fail(m->g->ctx, BERTH_EINVAL, "mirror: nothing to train: no op has parameters "
+                        "that a gradient reaches");
   return BERTH_OK;
 }
 

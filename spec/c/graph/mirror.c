@@ -230,7 +230,7 @@ TEST("a training step has no gradient where nothing is trained") {
   g = must_graph_builder_finish(b);
   berth_graph *none = NULL;
   CHECK_ERROR(berth_graph_mirror(g, &o, &none, NULL), BERTH_EINVAL,
-              "mirror: no op has parameters that a gradient reaches");
+              "mirror: nothing to train: no op has parameters that a gradient reaches");
 }
 
 TEST("what cannot be mirrored is refused") {

@@ -87,8 +87,15 @@ describe("training steps of ONNX models", function()
     local none = o.model { nodes = { o.node "Relu x -> y" }, inputs = { o.info("x", F32, { 3 }) },
       outputs = { o.info "y" } }
     local _, why, code = berth.parse(none, { training = true, name = "m.onnx" })
-    assert.equal("m.onnx: mirror: no op has parameters that a gradient reaches", why)
+    assert.equal("m.onnx: mirror: nothing to train: no op has parameters that a gradient "
+      .. "reaches", why)
     assert.equal("invalid", code)
+    local one = berth.graph { ops = { { name = "a", flop = 8, params = 16 } } }
+    local t = berth.topology.mesh(1, { preset = "A100" })
+    local placed = berth.to_string { graph = one, topology = t,
+      placement = berth.place(one, t, "single") }
+    why = select(2, berth.parse(placed, { training = true, name = "p.json" }))
+    assert.equal("p.json: its placement is not that of a training step", why)
     assert.has_error(function() berth.parse(none, { optimizer = "adam" }) end,
       "berth.parse: optimizer: requires training = true")
   end)
