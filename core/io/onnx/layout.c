@@ -203,6 +203,7 @@ static int64_t slice_one(int64_t size, int64_t from, int64_t to, int64_t step, i
 bool berth_i_onnx_slice(onnx_call *c) {
   onnx_ints from, to, axes = { 0 }, steps = { 0 };
   int64_t dim[ONNX_RANK], stride[ONNX_RANK], offset = 0;
+  uint32_t taken = 0;
   KNOWN(0);
   const onnx_value *x = c->in[0];
   if (!berth_i_onnx_list(c, "starts", 1, &from) || !berth_i_onnx_list(c, "ends", 2, &to))
@@ -220,6 +221,8 @@ bool berth_i_onnx_slice(onnx_call *c) {
     if (step == 0 || step < -((int64_t)1 << 48) || step > (int64_t)1 << 48)
       step = step == 0 ? 0 : step > 0 ? (int64_t)1 << 48 : -((int64_t)1 << 48);
     if (step == 0) return berth_i_onnx_wrong(c, "a step of 0");
+    if (taken >> axis & 1) return berth_i_onnx_wrong(c, "axis %d is given twice", axis);
+    taken |= (uint32_t)1 << axis;
     dim[axis] = slice_one(x->dim[axis], from.at[k], to.at[k], step, &first);
     offset = (int64_t)((uint64_t)offset + (uint64_t)berth_i_onnx_wrap(first, stride[axis]));
     stride[axis] = dim[axis] > 1 ? berth_i_onnx_wrap(stride[axis], step) : 0;
@@ -304,6 +307,7 @@ bool berth_i_onnx_flatten(onnx_call *c) {
 
 bool berth_i_onnx_transpose(onnx_call *c) {
   int64_t dim[ONNX_RANK], from[ONNX_RANK], stride[ONNX_RANK];
+  uint32_t taken = 0;
   KNOWN(0);
   const onnx_value *x = c->in[0];
   const onnx_attribute *perm = berth_i_onnx_attr(c, "perm");
@@ -314,6 +318,8 @@ bool berth_i_onnx_transpose(onnx_call *c) {
     int axis;
     if (!berth_i_onnx_axis(c, perm ? perm->ints.at[d] : x->rank - 1 - d, x->rank, &axis))
       return false;
+    if (taken >> axis & 1) return berth_i_onnx_wrong(c, "perm has axis %d twice", axis);
+    taken |= (uint32_t)1 << axis;
     dim[d] = x->dim[axis];
     stride[d] = from[axis];
   }

@@ -75,6 +75,21 @@ describe("ONNX bodies", function()
     assert.same({ "?", "?", 1 }, { shape(f, 1), shape(f, 2), f.unknown_outputs })
   end)
 
+  it("are refused with an axis twice", function()
+    local function why(node, ...)
+      local list = { o.tensor("t", { 2, 2 }, I64, { 1, 2, 3, 4 }) }
+      for _, each in ipairs { ... } do
+        list[#list + 1] = o.tensor(each[1], { 2 }, I64, { each[2], each[3] })
+      end
+      return select(2, berth.parse(o.model { nodes = { node, o.node "Relu x -> z" },
+        initializers = list, inputs = { o.info("x", F32, { 3 }) }, outputs = { o.info "y" } }))
+    end
+    assert.matches("node y %(Transpose%): perm has axis 1 twice", why(o.node("Transpose t -> y",
+      { perm = { 1, 1 } })))
+    assert.matches("axis 0 is given twice", why(o.node "Slice t a b c -> y",
+      { "a", 1, 1 }, { "b", 2, 2 }, { "c", 0, 0 }))
+  end)
+
   it("have sizes of at most 2^48", function()
     local far = o.tensor("far", { 1 }, I64, { 2 ^ 40 })
     local _, f = load { nodes = { o.node "Tile x far -> a", o.node "Tile a far -> y",
