@@ -306,6 +306,71 @@ TEST("the backward pass is the forward pass reversed") {
   }
 }
 
+/* Of all that has parameters upstream, and of nothing else, there is a backward op behind it; each
+ * op with parameters reaches its update. */
+static void check_step(const berth_graph *g, const berth_graph *m, const int32_t *origin) {
+  int32_t n = berth_graph_ops(g), updates = 0, weights = 0, yes;
+  uint8_t mark[64];
+  CHECK(n <= 64);
+  for (int32_t v = 0; v < n; v++) {
+    berth_op op = must_graph_op(m, v);
+    bool trained = false;
+    CHECK_OK(berth_reach(g, v, 0, mark));
+    for (int32_t u = 0; u < n; u++) trained |= mark[u] && must_graph_op(g, u).param_bytes > 0;
+    CHECK((op.twin != BERTH_NONE) == trained);
+    weights += must_graph_op(g, v).param_bytes > 0;
+    if (op.twin == BERTH_NONE) continue;
+    CHECK_OK(berth_reachable(m, v, op.twin, &yes));
+    CHECK(yes && origin[op.twin] == v);
+  }
+  for (int32_t k = n; k < berth_graph_ops(m); k++) {
+    if (!(must_graph_op(m, k).flags & BERTH_OP_UPDATE)) continue;
+    CHECK_OK(berth_reachable(m, origin[k], k, &yes));
+    CHECK(yes);
+    updates++;
+  }
+  CHECK(updates == weights);
+}
+
+/* The same graph; every third op, say, has parameters. */
+static berth_graph *with_parameters(const berth_graph *g, berth_rng *rng) {
+  berth_graph_builder *b = must_graph_builder_new();
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
+    berth_op op = must_graph_op(g, v);
+    op.param_bytes = berth_rng_below(rng, 3) == 0 ? 8 : 0;
+    must_add_op(b, &op);
+  }
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
+    berth_tensor x;
+    const int32_t *to;
+    int32_t n = berth_graph_consumers(g, t, &to);
+    CHECK_OK(berth_graph_tensor(g, t, &x));
+    must_add_tensor(b, &x);
+    for (int32_t j = 0; j < n; j++) CHECK_OK(berth_graph_builder_add_consumer(b, t, to[j]));
+  }
+  return must_graph_builder_finish(b);
+}
+
+TEST("a training step trains what has parameters") {
+  berth_rng rng = seeded(6, 0);
+  int32_t steps = 0, origin[4 * 64];
+  for (int32_t k = 0; k < 200; k++) {
+    berth_graph *m = NULL;
+    berth_mirror_options o = berth_mirror_default();
+    berth_graph_builder *b = must_graph_builder_new();
+    flat f;
+    random_graph(b, &rng, 0, &f);
+    berth_graph *g = must_graph_builder_finish(b);
+    o.optimizer = BERTH_OPTIMIZER_SGD;
+    if (berth_graph_collectives(g) == 0) {
+      g = with_parameters(g, &rng);
+      if (berth_graph_mirror(g, &o, &m, origin) == BERTH_OK) check_step(g, m, origin), steps++;
+    }
+    RELEASE(m);
+  }
+  CHECK(steps > 30);
+}
+
 /* Order, levels and the rest, with the n-th request refused. */
 static berth_status use_all(const berth_graph *g) {
   double comp[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, x[8];
