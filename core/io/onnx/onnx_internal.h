@@ -138,6 +138,7 @@ typedef struct onnx_op {
   berth_product product;
   double area;    /* of the window of a convolution; 0: another */
   bool view;      /* moves nothing */
+  bool data;      /* depends on an input of the model */
   bool weight_first; /* the left operand of its product is a weight */
   onnx_value **in;
   size_t n_in, cap_in;

@@ -35,6 +35,7 @@ bool berth_i_onnx_note_input(walker *w, onnx_value *v, bool ties) {
   onnx_model *m = w->m;
   if (!v || v->last == w->mark) return true;
   v->last = w->mark;
+  w->op->data |= !v->constant && (v->op == BERTH_NONE || (v->op != w->id && m->op[v->op].data));
   if (v->weight && (v->weight->elements > 64 || berth_i_onnx_is_float(v->dtype)))
     read_weight(w, v, ties);
   if (v->op == BERTH_NONE || v->op == w->id) return true;

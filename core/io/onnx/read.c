@@ -43,6 +43,7 @@ static bool add_op(onnx_model *m, berth_graph_builder *b, size_t k, const uint8_
   op.bytes = from->bytes;
   op.param_bytes = from->params;
   if (from->view) op.seconds = &no_time;
+  if (from->data) op.flags = BERTH_OP_SPLITTABLE;
   if (grouped[root]) op.group = root;
   if (from->product.m > 0) op.shape = &shape;
   return m->st == BERTH_OK && done(m, berth_graph_builder_add_op(b, &op, NULL));
@@ -67,6 +68,7 @@ static bool add_tensors(onnx_model *m, berth_graph_builder *b) {
     onnx_value *v = m->made[k];
     berth_tensor t = { v->op, berth_i_onnx_bytes(v), -1, 0 };
     if (!v->used && !v->output) continue;
+    if (m->op[v->op].data && berth_i_onnx_elements(v) > 1) t.flags = BERTH_TENSOR_BATCH;
     if (!done(m, berth_graph_builder_add_tensor(b, &t, &v->id))) return false;
   }
   for (size_t k = 0; k < m->n_op; k++)

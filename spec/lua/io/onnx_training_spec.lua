@@ -54,6 +54,20 @@ describe("training steps of ONNX models", function()
     assert.equal(g:op(4).group, g:op(5).group)
   end)
 
+  it("have the batch where they depend on an input", function()
+    -- part of a table, then added to x
+    local g = step { nodes = { o.node("Slice t from to -> part"), o.node "Add x part -> y" },
+      initializers = { o.tensor("t", { 9, 3 }, F32), o.tensor("from", { 1 }, I64, { 0 }),
+        o.tensor("to", { 1 }, I64, { 2 }) }, inputs = { o.info("x", F32, { 2, 3 }) },
+      outputs = { o.info "y" } }
+    assert.same({ "part 0", "y 6", "y.backward 6", "part.backward 0", "part.update 324" },
+      names(g, 1))
+    local flags = {}
+    for t = 1, g.n_tensors do flags[t] = g:tensor(t).batch end
+    assert.same({ false, true, false, false }, flags) -- part, y, gradients of part and of t
+    assert.same({ false, true }, { g:op(1).splittable, g:op(2).splittable })
+  end)
+
   it("have the shapes of gradients where the weight is on the left", function()
     -- w [3, 4] a [4, 5] -> y [3, 5]: w' [4, 3] times dy, dy times a' [5, 4]
     local g = step { nodes = { o.node "Mul x s -> a", o.node "MatMul w a -> y" },
