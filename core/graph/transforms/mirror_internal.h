@@ -4,7 +4,7 @@
 
 #include "graph/graph_internal.h"
 
-/* ---- what a reader knows of the ops of a training step ---- */
+/* ---- facts of a reader about the ops of a training step ---- */
 
 enum {                         /* flags of an op; what its backward ops read of it: */
   BERTH_I_SAVE_INPUTS = 1,
