@@ -129,6 +129,10 @@ static void check(berth_llm_exported *e) {
     berth_i_refuse_export(e, "torchtitan shards weights over context parallelism (zero 3), too");
   if (p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_refuse_export(e, "torchtitan's tensor parallelism always has sequence_parallel");
+  int32_t kv_heads = berth_i_llm_kv_heads(e->m);
+  if (p->tp > kv_heads)
+    berth_i_refuse_export(e, "torchtitan has tp up to the kv heads, %d: not %d", (int)kv_heads,
+                          (int)p->tp);
   if (p->pp == 1 && p->vp > 1)
     berth_i_refuse_export(e, "torchtitan has several chunks (vp %d) with a pipeline alone",
                           (int)p->vp);

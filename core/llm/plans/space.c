@@ -349,7 +349,8 @@ static berth_status at_experts(walk *w) {
          sequences = sequences_of(w->o, p);
   berth_llm_plan one = *p;
   one.pp = one.vp = 1;
-  if (berth_i_llm_check_model(w->s->m->pool.ctx, w->s->m, &one) != BERTH_OK) {
+  bool shared = p->framework == BERTH_LLM_TORCHTITAN && p->tp > berth_i_llm_kv_heads(w->s->m);
+  if (shared || berth_i_llm_check_model(w->s->m->pool.ctx, w->s->m, &one) != BERTH_OK) {
     w->s->refused++;
     return BERTH_OK;
   }
@@ -407,7 +408,7 @@ static berth_status at_all(walk *w) {
       w->p.tp = tps.x[i];
       w->p.cp = cps.x[k];
       if (w->p.tp > most || (int64_t)w->p.tp * w->p.cp > w->gpus
-          || w->gpus % (w->p.tp * w->p.cp) || w->p.seq % w->p.cp) {
+          || w->gpus % (w->p.tp * w->p.cp) || (w->p.cp > 1 && w->p.seq % (2 * w->p.cp))) {
         w->s->refused++;
         continue;
       }

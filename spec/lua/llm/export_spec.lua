@@ -140,6 +140,23 @@ describe("an export to Megatron-LM", function()
     without({ layer_norms = 4 }, "layers with other than two norms")
   end)
 
+  it("sends tokens to experts by all-to-all, and routes as a bias requires", function()
+    local function has(opts, flag)
+      return export(opts, "megatron", latent).text:find(flag, 1, true)
+    end
+    assert.truthy(has({ ep = 8 }, "--moe-token-dispatcher-type alltoall\n"))
+    assert.is_nil(has({ ep = 1 }, "--moe-token-dispatcher-type"))
+    assert.truthy(has({}, "--moe-router-enable-expert-bias\n--moe-router-score-function sigmoid\n"))
+  end)
+
+  it("notes tp above the heads of keys and values, which torchtitan does not have", function()
+    assert.same({ "tp 16 is more than 8 kv heads: Megatron-Core has that from 0.16 on" },
+      export({ tp = 16 }, "megatron").notes)
+    assert.same({}, export({ tp = 16 }, "megatron", latent).notes)
+    refused({ tp = 16, framework = "torchtitan" }, "torchtitan",
+      "torchtitan has tp up to the kv heads, 8: not 16")
+  end)
+
   it("notes an overlap that Megatron-Core has for several chunks alone", function()
     local notes = export({ tp = 8, pp = 4, overlap_p2p = "on" }, "megatron").notes
     assert.same({ "overlap_p2p requires several chunks (vp) in Megatron-Core: left out" }, notes)
@@ -355,6 +372,22 @@ describe("an export to Slurm", function()
     assert.equal(64, l.gpus)
     assert.equal(4, (select(2, again(export({ tp = 2 }, "slurm", dense, "4xH100"), dense,
       "4xH100"))).gpus)
+  end)
+
+  it("has one connection for tp and cp, but for Megatron's FSDP", function()
+    local function one(opts)
+      return export(opts, "slurm").text:find("\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n", 1, true)
+    end
+    assert.truthy(one { tp = 2 })
+    assert.truthy(one { cp = 2 })
+    assert.is_nil(one { pp = 2 })
+    assert.is_nil(one { tp = 2, zero = 3 })
+  end)
+
+  it("begins with the interpreter, and orders nodes of several kinds", function()
+    local e = export({ dp = 16 }, "slurm", dense, "8xA100+8xH100")
+    assert.matches("^#!/bin/bash\n#SBATCH", e.text)
+    assert.equal("the nodes are of several kinds: order them as the cluster is written", e.notes[1])
   end)
 
   it("is refused for machines of different sizes", function()

@@ -330,6 +330,9 @@ describe("the plan search", function()
         end
       end
     end
+    assert.error_matches(function() -- tp 8 of 4 kv heads
+      llm.plan(dense, "8xH100", { global_batch = 16, seq = 1024, framework = "torchtitan", tp = 8 })
+    end, "none of %d+ combinations")
   end)
 
   it("says why other splits are slower", function()
@@ -342,6 +345,14 @@ describe("the plan search", function()
     end
     assert.is_true(found)
     assert.is_true(#llm.changes(r) >= 2)
+  end)
+
+  it("has context parallelism where each of its GPUs has two parts of the sequence", function()
+    local r = llm.plan(dense, "8xA100", { global_batch = 8, seq = 4, objective = "memory",
+      finalists = 64 })
+    for _, x in ipairs(r.plans) do assert.is_true(x.plan.cp <= 2) end
+    assert.has_error(function() llm.fill(dense, "8xA100", { cp = 4, seq = 4 }) end,
+      "berth.llm.fill: seq 4 is no multiple of 2 x cp = 8")
   end)
 
   it("refuses what it cannot search", function()
