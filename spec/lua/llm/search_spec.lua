@@ -197,7 +197,8 @@ describe("the plan search", function()
     assert.is_false(r.fits)
     assert.is_nil(r.best)
     assert.is_true(r.least[r.least.worst].total > 0.9 * 6e9)
-    assert.matches("no plan fits: the least memory is", tostring(r))
+    assert.matches("^no plan fits: the least memory is [^\n]+\nplan: ", tostring(r))
+    assert.is_nil(tostring(r):find(", fits", 1, true))
     assert.equal(0, r.valued + r.bounded)
     local changes = llm.changes(r)
     assert.equal("fill 0.99 in place of 0.90", changes[1].text)
@@ -212,6 +213,15 @@ describe("the plan search", function()
     assert.is_true(assert(llm.plan(big, gpus .. "xA100", base)).fits)
     assert.is_false(assert(llm.plan(big, ("%d"):format(gpus / 2) .. "xA100", base)).fits)
     assert.is_nil(first.change)
+  end)
+
+  it("counts a value that is listed twice once", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local once = assert(llm.plan(dense, "8xA100", with(base, { tp = 2, recompute = "none" })))
+    local twice = assert(llm.plan(dense, "8xA100", with(base, { tp = { 2, 2 },
+      recompute = { "none", "none" } })))
+    assert.equal(once.total, twice.total)
+    assert.equal(once.valued, twice.valued)
   end)
 
   it("stops by calls, and keeps what it has", function()
@@ -347,6 +357,22 @@ describe("the plan search", function()
     assert.is_true(#llm.changes(r) >= 2)
   end)
 
+  it("says what others are worse in, where the objective is not the step", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local small = assert(llm.plan(dense, "8xA100", with(base, { objective = "memory" })))
+    for _, x in ipairs(small.others) do assert.matches("^%+[%d.]+ %% memory$", x.reason) end
+    for _, x in ipairs(llm.changes(small)) do assert.is_nil(x.text:find "memory") end
+    local own = assert(llm.plan(dense, "8xA100", with(base, { objective = function(x)
+      return x.plan.tp == 8 and 1 or x.plan.tp == 4 and 2 or nil
+    end })))
+    assert.equal(8, own.best.plan.tp)
+    for _, x in ipairs(own.others) do
+      assert.equal(x.loss < 0, x.reason == "faster, but worse by the objective")
+    end
+    local unlike = assert(llm.plan(dense, "1xA100+1xH100", { global_batch = 64, seq = 4096 }))
+    assert.matches("^slow GPUs have as much work as fast ones: ", unlike.kinds.no_pp.reason)
+  end)
+
   it("has context parallelism where each of its GPUs has two parts of the sequence", function()
     local r = llm.plan(dense, "8xA100", { global_batch = 8, seq = 4, objective = "memory",
       finalists = 64 })
@@ -361,7 +387,12 @@ describe("the plan search", function()
     end
     refused({}, "a search requires global_batch")
     refused({ global_batch = 16, tp = 3 }, "divides the GPUs, the model and the batch")
+    refused({ global_batch = 16, tp = 3 }, "8 GPUs, 6 layers, global_batch 16, seq 4096")
     refused({ global_batch = 16, schedule = "2f2b" }, "schedule: '2f2b' is none of")
+    refused({ global_batch = 16, schedule = "auto" }, "schedule: 'auto' is none of: gpipe, 1f1b")
+    refused({ global_batch = 16, tp = {} }, "tp: the list is empty")
+    assert.error_matches(function() llm.changes {} end,
+      "berth.llm.changes: expected an answer of berth.llm.plan, got table", 1, true)
     refused({ global_batch = 16, objective = "gpus" }, "objective gpus requires time")
     refused({ global_batch = 16, tpp = 8 }, "unknown option 'tpp'")
   end)
