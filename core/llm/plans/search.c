@@ -3,7 +3,7 @@
 #include "plans_internal.h"
 
 /* WIDE: candidates for a finalist, since another split of the layers changes their order. */
-enum { LISTS = 5, TURN = 256, WIDE = 4 };
+enum { LISTS = 5, TURN = 256, WIDE = 8 };
 
 struct berth_llm_search {
   berth_i_pool pool;

@@ -161,6 +161,21 @@ describe("the plan search", function()
     if p.stages then assert.is_true(p.stages[#p.stages] <= p.stages[2]) end
   end)
 
+  it("runs as many finalists as closed forms below the best step require", function()
+    local function same(shape, cluster, opts)
+      local m = llm.model(with({ layers = 6, hidden = 2048, heads = 8, ffn = 4096,
+        vocab = 128256 }, shape))
+      local few = assert(llm.plan(m, cluster, opts))
+      local many = assert(llm.plan(m, cluster, with(opts, { finalists = 400 })))
+      assert.equal(many.best.step, few.best.step)
+      assert.is_true(#few.plans < #many.plans)
+    end
+    same({}, "4xA100+4xH100", { global_batch = 16, seq = 2048, tp = { 1, 4, 8 }, cp = { 1, 8 } })
+    same({ kv_heads = 4, experts = 8, top = 2, expert_ffn = 512, dense_layers = 1 },
+      llm.cluster { gpu = "A100", gpus = 6, memory = 80e9 },
+      { framework = "torchtitan", global_batch = 16, seq = 4096, sequence_parallel = "off" })
+  end)
+
   it("keeps to what is fixed, listed and limited", function()
     local base = { global_batch = 16, seq = 1024 }
     local function plans(opts)
