@@ -360,6 +360,16 @@ describe("the plan search", function()
     end, "none of %d+ combinations")
   end)
 
+  it("says how the layers are split where stages differ", function()
+    local texts = require "berth.llm.plan_text"
+    local function layers(opts) return texts.layers(llm.estimate(dense, "4xA100", opts)) end
+    assert.is_nil(layers { pp = 2 })
+    assert.equal("layers of each stage: 1 2 2 1", layers { pp = 4 })
+    assert.equal("layers of each stage: 1 2 2 1; embedding and head count as layers",
+      layers { pp = 4, embedding_as_layer = true })
+    assert.equal("layers of each chunk: 2 4", layers { pp = 2, stages = { 2, 4 } })
+  end)
+
   it("says why other splits are slower", function()
     local wide = llm.cluster { gpu = "A100", gpus = 8, per_machine = 2, nic = "5 GB/s", nics = 1 }
     local r = assert(llm.plan(dense, wide, { global_batch = 16, seq = 1024 }))

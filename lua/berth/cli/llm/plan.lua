@@ -88,7 +88,7 @@ local short, signed = texts.short, texts.signed
 
 local function plan_text(e)
   local layers = texts.layers(e)
-  return tostring(e.plan) .. (layers and (e.plan.stages and "\n" or "; ") .. layers or "")
+  return tostring(e.plan) .. (layers and (layers:find "^layers" and "\n" or "; ") .. layers or "")
 end
 
 local function print_best(write, r)
