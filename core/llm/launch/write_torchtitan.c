@@ -136,6 +136,10 @@ static void check(berth_llm_exported *e) {
   if (p->pp == 1 && p->vp > 1)
     berth_i_refuse_export(e, "torchtitan has several chunks (vp %d) with a pipeline alone",
                           (int)p->vp);
+  int32_t m = berth_i_llm_micro_batches(p);
+  if (p->vp == 1 && m < p->pp)
+    berth_i_refuse_export(e, "PyTorch's 1f1b and gpipe have as many micro-batches as stages or "
+                          "more: pp %d, not %d micro-batches", (int)p->pp, (int)m);
   if (p->dtype == BERTH_LLM_FP16) berth_i_refuse_export(e, "torchtitan has no dtype fp16");
   if (p->optimizer != BERTH_LLM_ADAM) berth_i_refuse_export(e, "torchtitan has no optimizer sgd");
   if (p->recompute_layers)

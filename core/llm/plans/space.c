@@ -273,8 +273,9 @@ static berth_status at_chunks(walk *w, int32_t vp) {
   int32_t layers = w->s->m->about.layers, n = p->pp * vp,
           batches = p->global_batch / p->dp / p->micro_batch;
   bool v = berth_i_llm_is_v(p), looped = p->schedule == BERTH_LLM_INTERLEAVED,
-       listed = w->o->n_vp > 0, alike = layers % n == 0, layered = (layers + 2) % n == 0 && n > 1;
-  if (n > layers || (v ? vp != 2 : looped ? vp < 2 : vp != 1)
+       listed = w->o->n_vp > 0, alike = layers % n == 0, layered = (layers + 2) % n == 0 && n > 1,
+       few = p->framework == BERTH_LLM_TORCHTITAN && vp == 1 && batches < p->pp;
+  if (few || n > layers || (v ? vp != 2 : looped ? vp < 2 : vp != 1)
       || (looped && batches % p->pp) || (given->stages && given->n_stages != n)) {
     w->s->refused++;
     return BERTH_OK;

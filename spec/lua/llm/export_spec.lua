@@ -264,6 +264,8 @@ describe("an export to torchtitan", function()
     no({ zero = 1 }, "torchtitan shards gradients with the optimiser states: zero 2 or 3, not 1")
     no({ tp = 2, sequence_parallel = "off" },
       "torchtitan's tensor parallelism always has sequence_parallel")
+    no({ pp = 4, global_batch = 32, micro_batch = 1, dp = 16 }, "PyTorch's 1f1b and gpipe have as "
+      .. "many micro-batches as stages or more: pp 4, not 2 micro-batches")
     no({ pp = 2, schedule = "zb-h1" }, "torchtitan has no schedule zb-h1; berth schedule zb-h1 "
       .. "--csv writes a file for pipeline_parallel_schedule_csv")
     no({ dtype = "fp16" }, "torchtitan has no dtype fp16")

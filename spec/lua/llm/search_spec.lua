@@ -63,6 +63,12 @@ local function each_split(p, layers, f)
   end
 end
 
+-- PyTorch's single-chunk schedules have a micro-batch for each stage.
+local function too_few(p, gpus)
+  local batches = p.global_batch * p.tp * p.cp * p.pp / gpus / p.micro_batch
+  return p.framework == "torchtitan" and p.vp == 1 and batches < p.pp
+end
+
 -- Every plan of the space that llm.fill takes.
 local function each_plan(m, cluster, base, f)
   local experts, framework, gpus = m == moe, base.framework or "megatron", cluster.gpus
@@ -79,7 +85,7 @@ local function each_plan(m, cluster, base, f)
                       each_split(with(base, { tp = tp, cp = cp, pp = pp, ep = ep, etp = etp,
                         micro_batch = micro_batch, sequence_parallel = sp, recompute = recompute,
                         zero = zero, schedule = schedule }), m.layers, function(p)
-                          if pcall(llm.fill, m, cluster, p) then f(p) end
+                          if not too_few(p, gpus) and pcall(llm.fill, m, cluster, p) then f(p) end
                         end)
                     end
                   end
