@@ -52,7 +52,8 @@ static void put_file(berth_llm_exported *e, const char *name, void (*write)(bert
 static void write_megatron(berth_llm_exported *e, int32_t nodes, int32_t each) {
   const berth_llm_plan *p = e->p;
   berth_i_check_megatron(e, "Megatron-LM");
-  berth_i_put_note(e, "data, tokenizer, learning rate and checkpoints are for you to add to ARGS");
+  berth_i_put_note(e, "data, tokenizer, rotary base, learning rate and checkpoints are for you to "
+                   "add to ARGS");
   berth_i_put_text(e, "ARGS=(\n");
   berth_i_write_flags(e, "  ");
   berth_i_put_text(e, ")\n");

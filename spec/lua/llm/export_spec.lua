@@ -389,7 +389,9 @@ describe("an export to Slurm", function()
   it("begins with the interpreter, and orders nodes of several kinds", function()
     local e = export({ dp = 16 }, "slurm", dense, "8xA100+8xH100")
     assert.matches("^#!/bin/bash\n#SBATCH", e.text)
-    assert.equal("the nodes are of several kinds: order them as the cluster is written", e.notes[1])
+    assert.same({ "the nodes are of several kinds: order them as the cluster is written",
+      "data, tokenizer, rotary base, learning rate and checkpoints are for you to add to ARGS" },
+      e.notes)
   end)
 
   it("is refused for machines of different sizes", function()
