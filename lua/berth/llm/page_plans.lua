@@ -213,9 +213,11 @@ local function launch_section(r)
     html.code(script.text) .. html.list(notes))
 end
 
+local function plan_words(p) return (tostring(p):gsub("^plan: ", "")) end
+
 local function answer_section(r)
   local e = r.best
-  local list = { { "plan", (tostring(e.plan):gsub("^plan: ", "")) } }
+  local list = { { "plan", plan_words(e.plan) } }
   for _, line in ipairs { texts.layers(e) or "", texts.memory(e), texts.time(e), texts.bound(r),
       search.counts_text(r) } do
     local name, rest = line:match "^([%a ]-): (.*)$"
@@ -254,7 +256,7 @@ local function without_plan(r, given)
   sections[#sections + 1] = made(r, given)
   return html.page(page_parts.title(r, given), "no plan fits",
     ('<p class="warning">%s</p>%s<p>%s</p>'):format(svg.escape(search.lack_text(r):match "^[^\n]*"),
-      r.least and "<p>least memory: " .. svg.escape(tostring(r.least.plan)) .. "</p>" or "",
+      r.least and ("<p>least memory: %s</p>"):format(svg.escape(plan_words(r.least.plan))) or "",
       svg.escape(search.counts_text(r))), sections)
 end
 
