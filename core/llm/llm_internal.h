@@ -75,6 +75,8 @@ int32_t *berth_i_llm_starts(berth_ctx *ctx, const berth_llm *m, const berth_llm_
 void berth_i_llm_starts_into(const berth_llm *m, const berth_llm_plan *p, int32_t *at);
 /** Whether the splits tp, ep, etp, pp and vp divide the model. */
 berth_status berth_i_llm_check_model(berth_ctx *ctx, const berth_llm *m, const berth_llm_plan *p);
+/** Fewest heads of keys and values of a kind of layers; INT32_MAX: all have latent attention. */
+int32_t berth_i_llm_kv_heads(const berth_llm *m);
 
 /* Whether weights are sharded by FSDP: in FP32, with the optimiser. */
 static inline bool berth_i_llm_is_fsdp(const berth_llm_plan *p) {

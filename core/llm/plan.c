@@ -179,6 +179,13 @@ static void fill_rest(berth_llm_plan *p) {
 
 /* ---- checks ---- */
 
+int32_t berth_i_llm_kv_heads(const berth_llm *m) {
+  int32_t least = INT32_MAX;
+  for (int32_t k = 0; k < m->about.kinds; k++)
+    if (!m->kind[k].kv_rank && m->kind[k].kv_heads < least) least = m->kind[k].kv_heads;
+  return least;
+}
+
 berth_status berth_i_llm_check_model(berth_ctx *ctx, const berth_llm *m,
                                      const berth_llm_plan *p) {
   berth_status st = BERTH_OK;
@@ -228,7 +235,8 @@ static berth_status check_batch(berth_ctx *ctx, const berth_llm_plan *p) {
   int32_t m = p->global_batch / p->dp / p->micro_batch;
   if (p->schedule == BERTH_LLM_INTERLEAVED && p->pp > 1)
     st = divides(ctx, "schedule interleaved: micro-batches", m, "pp", p->pp);
-  if (st == BERTH_OK) st = divides(ctx, "seq", p->seq, "cp", p->cp);
+  if (st == BERTH_OK && p->cp > 1)
+    st = divides(ctx, "seq", p->seq, "2 x cp", 2 * (int64_t)p->cp);
   if (st == BERTH_OK && p->sequence_parallel == BERTH_LLM_ON)
     st = divides(ctx, "sequence_parallel: seq / cp", p->seq / p->cp, "tp", p->tp);
   return st;

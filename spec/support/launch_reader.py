@@ -41,6 +41,8 @@ def megatron_parser():
         "attention-backend": "flash fused unfused local auto",
         "cross-entropy-fusion-impl": "native te", "normalization": "LayerNorm RMSNorm",
         "position-embedding-type": "learned_absolute rope mrope relative none",
+        "moe-token-dispatcher-type": "allgather alltoall flex",
+        "moe-router-score-function": "softmax sigmoid",
         "ckpt-format": "torch torch_dist zarr torch_dcp fsdp_dtensor",
     }.items():
         p.add_argument("--" + name, choices=choices.split())
@@ -61,7 +63,7 @@ BRIDGE = {
                   account_for_loss_in_pipeline_split=bool, recompute_granularity=str,
                   recompute_method=str, recompute_num_layers=int, attention_backend=str,
                   attention_dropout=float, hidden_dropout=float, cross_entropy_loss_fusion=bool,
-                  cross_entropy_fusion_impl=str),
+                  cross_entropy_fusion_impl=str, moe_token_dispatcher_type=str),
     "train": dict(micro_batch_size=int, global_batch_size=int),
     "dataset": dict(sequence_length=int),
     "optimizer": dict(optimizer=str, use_distributed_optimizer=bool, optimizer_cpu_offload=bool,

@@ -538,7 +538,7 @@ typedef struct berth_llm_search_options {
   berth_llm_objective objective;
   double time;                      /* s: most that a step may take; 0: no limit */
   double fill;                      /* share of a GPU's memory that a plan may have; default 0.9 */
-  int32_t finalists;                /* plans that run on the event loop; default 16 */
+  int32_t finalists;                /* that run on the event loop at least; default 16 */
   int front;                        /* 1: also the front of step and memory */
   int64_t calls;                    /* most plans that are valued; 0: no limit */
   double seconds;                   /* by the context's clock; 0: no limit */

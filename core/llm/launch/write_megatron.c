@@ -68,6 +68,8 @@ static void put_parallel(const writer *w) {
     set_whole(w, "expert-model-parallel-size", "model.expert_model_parallel_size", p->ep);
     set_whole(w, "expert-tensor-parallel-size", "model.expert_tensor_parallel_size", p->etp);
   }
+  if (p->ep > 1) /* without it every GPU gathers the tokens of all */
+    set_word(w, "moe-token-dispatcher-type", "model.moe_token_dispatcher_type", "alltoall");
   set_switch(w, "sequence-parallel", "model.sequence_parallel",
              p->sequence_parallel == BERTH_LLM_ON);
   put_chunks(w);
@@ -247,8 +249,10 @@ static void put_experts(const writer *w, const berth_llm_kind *k) {
   set_whole(w, "moe-router-topk", NULL, k->top);
   set_whole(w, "moe-ffn-hidden-size", NULL, k->expert_ffn);
   if (k->shared_ffn) set_whole(w, "moe-shared-expert-intermediate-size", NULL, k->shared_ffn);
-  set_switch(w, "moe-router-enable-expert-bias", NULL,
-             weight_of(k->weights, k->n_weights, "router_bias") != NULL);
+  if (weight_of(k->weights, k->n_weights, "router_bias")) {
+    set_switch(w, "moe-router-enable-expert-bias", NULL, true);
+    set_word(w, "moe-router-score-function", NULL, "sigmoid"); /* the bias requires it */
+  }
   if (weight_of(k->weights, k->n_weights, "shared_weight"))
     berth_i_put_note(w->e, "the shared experts have a gate, which has no flag here");
   put_frequency(w, k);
@@ -304,6 +308,10 @@ void berth_i_check_megatron(berth_llm_exported *e, const char *title) {
     berth_i_refuse_export(e, "%s has several chunks (vp %d) with a pipeline alone", title,
                           (int)p->vp);
   berth_i_note_framework(e, "megatron");
+  int32_t kv_heads = berth_i_llm_kv_heads(e->m);
+  if (p->tp > kv_heads)
+    berth_i_put_note(e, "tp %d is more than %d kv heads: Megatron-Core has that from 0.16 on",
+                     (int)p->tp, (int)kv_heads);
   if (p->ep > 1 && p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_refuse_export(e, "%s requires sequence_parallel for ep with tp", title);
   if (p->training == BERTH_LLM_FINETUNE)

@@ -14,16 +14,17 @@ static bool machines_of(berth_llm_exported *e, int32_t *nodes, int32_t *each) {
     }
     *nodes += g[k].count / *each;
   }
-  if (n > 1)
-    berth_i_put_note(e, "the nodes are of several kinds: order them as the cluster is written");
   return true;
 }
 
 static void put_batch(berth_llm_exported *e, int32_t nodes, int32_t each) {
+  const berth_llm_gpus *g;
   berth_i_put_text(e, "#!/bin/bash\n#SBATCH --job-name=training\n#SBATCH --nodes=%d\n"
                    "#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=%d\n#SBATCH --exclusive\n",
                    (int)nodes, (int)each);
   berth_i_put_head(e, "A launch script");
+  if (berth_llm_cluster_groups(e->c, &g) > 1)
+    berth_i_put_note(e, "the nodes are of several kinds: order them as the cluster is written");
 }
 
 static void put_torchrun(berth_llm_exported *e, int32_t nodes, int32_t each) {
@@ -47,12 +48,17 @@ static void put_file(berth_llm_exported *e, const char *name, void (*write)(bert
   e->comment = comment;
 }
 
+/* Before Blackwell Megatron-LM asserts one connection for tp and cp; its FSDP is slow with one. */
 static void write_megatron(berth_llm_exported *e, int32_t nodes, int32_t each) {
+  const berth_llm_plan *p = e->p;
   berth_i_check_megatron(e, "Megatron-LM");
-  berth_i_put_note(e, "data, tokenizer, learning rate and checkpoints are for you to add to ARGS");
+  berth_i_put_note(e, "data, tokenizer, rotary base, learning rate and checkpoints are for you to "
+                   "add to ARGS");
   berth_i_put_text(e, "ARGS=(\n");
   berth_i_write_flags(e, "  ");
   berth_i_put_text(e, ")\n");
+  if ((p->tp > 1 || p->cp > 1) && p->zero < 2)
+    berth_i_put_text(e, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
   put_torchrun(e, nodes, each);
   berth_i_put_text(e, "  pretrain_gpt.py \"${ARGS[@]}\"\n");
 }

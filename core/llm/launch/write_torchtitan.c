@@ -129,9 +129,17 @@ static void check(berth_llm_exported *e) {
     berth_i_refuse_export(e, "torchtitan shards weights over context parallelism (zero 3), too");
   if (p->tp > 1 && p->sequence_parallel != BERTH_LLM_ON)
     berth_i_refuse_export(e, "torchtitan's tensor parallelism always has sequence_parallel");
+  int32_t kv_heads = berth_i_llm_kv_heads(e->m);
+  if (p->tp > kv_heads)
+    berth_i_refuse_export(e, "torchtitan has tp up to the kv heads, %d: not %d", (int)kv_heads,
+                          (int)p->tp);
   if (p->pp == 1 && p->vp > 1)
     berth_i_refuse_export(e, "torchtitan has several chunks (vp %d) with a pipeline alone",
                           (int)p->vp);
+  int32_t m = berth_i_llm_micro_batches(p);
+  if (p->vp == 1 && m < p->pp)
+    berth_i_refuse_export(e, "PyTorch's 1f1b and gpipe have as many micro-batches as stages or "
+                          "more: pp %d, not %d micro-batches", (int)p->pp, (int)m);
   if (p->dtype == BERTH_LLM_FP16) berth_i_refuse_export(e, "torchtitan has no dtype fp16");
   if (p->optimizer != BERTH_LLM_ADAM) berth_i_refuse_export(e, "torchtitan has no optimizer sgd");
   if (p->recompute_layers)

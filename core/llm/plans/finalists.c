@@ -1,10 +1,11 @@
 /* The finalists: candidates with even and with best split of layers, in closed form; the best of
- * them on the event loop. */
+ * them on the event loop, and further ones while their closed form is below the best that ran. */
 #include "plans_internal.h"
 
 /* A found plan, and the same with the best split of layers. */
 typedef struct candidate {
   berth_llm_found even, split;  /* split.value is INFINITY: none is better */
+  bool further;                 /* beyond the number of finalists */
 } candidate;
 
 static double value_of(const candidate *y) { return fmin(y->even.value, y->split.value); }
@@ -52,18 +53,17 @@ static void sort_by_value(candidate *y, int32_t n) {
   }
 }
 
-/* Keeps the best `finalists`, half as many splits, the best of each kind and the front. */
+/* Keeps the best, half as many splits as finalists, the best of each kind and the front. */
 static int32_t choose(candidate *y, int32_t n, int32_t finalists) {
-  const int32_t kinds = BERTH_LLM_BEST_NO_PP | BERTH_LLM_BEST_NO_TP | BERTH_LLM_BEST_ZERO_3;
   int32_t kept = 0, best = 0, split = 0;
   for (int32_t i = 0; i < n; i++) {
     int32_t *roles = &y[i].even.roles;
-    if (*roles & BERTH_LLM_BEST && best++ >= finalists) *roles &= ~BERTH_LLM_BEST;
+    bool beyond = *roles & BERTH_LLM_BEST && best++ >= finalists;
     if (*roles & BERTH_LLM_BEST_SPLIT && split++ >= (finalists + 1) / 2)
       *roles &= ~BERTH_LLM_BEST_SPLIT;
     y[i].split.roles = *roles;
-    if (*roles & (BERTH_LLM_BEST | BERTH_LLM_BEST_SPLIT | BERTH_LLM_ON_FRONT | kinds))
-      y[kept++] = y[i];
+    y[i].further = beyond && *roles == BERTH_LLM_BEST;
+    if (*roles) y[kept++] = y[i];
   }
   return kept;
 }
@@ -107,21 +107,29 @@ static berth_status run_both(const berth_i_llm_valuer *x, const candidate *y,
   return st;
 }
 
+/* Further candidates that do not run are left out. */
 static berth_status run_all(const berth_i_llm_valuer *x, double started, const candidate *y,
-                            int32_t n, berth_llm_found *out) {
+                            int32_t *n, berth_llm_found *out) {
   berth_ctx *ctx = x->s->m->pool.ctx;
   bool over = false;
-  for (int32_t i = 0; i < n; i++) {
-    out[i] = y[i].even;
+  double best = INFINITY;
+  int32_t kept = 0;
+  for (int32_t i = 0; i < *n; i++) {
+    berth_llm_found *z = &out[kept];
     over = over || (i > 0 && x->o->seconds > 0
                     && berth_i_ctx_clock(ctx) - started >= x->o->seconds);
     over = over || berth_i_interrupted(ctx) != BERTH_OK;
-    if (over || !in_lists(&out[i])) continue;
-    berth_i_progress(ctx, "finalists", (double)i / n);
-    berth_status st = run_both(x, &y[i], &out[i]);
+    if (y[i].further && (over || value_of(&y[i]) >= best)) continue;
+    *z = y[i].even;
+    kept++;
+    if (over || !in_lists(z)) continue;
+    berth_i_progress(ctx, "finalists", (double)i / *n);
+    berth_status st = run_both(x, &y[i], z);
     if (st == BERTH_EINTERRUPT) over = true;
     else if (st != BERTH_OK) return st;
+    if (!isnan(z->step)) best = fmin(best, z->value);
   }
+  *n = kept;
   return BERTH_OK;
 }
 
@@ -130,14 +138,14 @@ berth_status berth_i_llm_run_finalists(const berth_i_llm_valuer *x, berth_i_pool
   candidate *y = berth_i_pool_alloc(&x->s->pool, (size_t)*n, sizeof *y);
   if (!y) return berth_i_nomem(x->s->m->pool.ctx);
   for (int32_t i = 0; i < *n; i++) {
-    y[i] = (candidate){ found[i], found[i] };
+    y[i] = (candidate){ .even = found[i], .split = found[i] };
     y[i].split.value = INFINITY;
   }
   berth_status st = split_all(x, pool, y, *n);
   if (st != BERTH_OK) return st;
   sort_by_value(y, *n);
   *n = choose(y, *n, x->o->finalists);
-  st = run_all(x, started, y, *n, found);
+  st = run_all(x, started, y, n, found);
   rank(found, *n);
   return st;
 }

@@ -52,7 +52,7 @@ const berth_option_table *berth_llm_search_option_table(void) {
     { FIELD(fill, NUMBER), .high = 1,
       .text = "share of a GPU's memory that a plan may have; measured runs slow down above 0.9" },
     { FIELD(finalists, WHOLE), .low = 1, .high = 1000,
-      .text = "plans that run on the event loop" },
+      .text = "plans that run on the event loop at least" },
     { FIELD(front, FLAG), .text = "also finds the front of step and memory" },
     { FIELD(calls, LONG), .fallback = "no limit", .text = "most plans that are valued" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .fallback = "no limit",

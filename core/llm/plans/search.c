@@ -3,7 +3,7 @@
 #include "plans_internal.h"
 
 /* WIDE: candidates for a finalist, since another split of the layers changes their order. */
-enum { LISTS = 5, TURN = 256, WIDE = 4 };
+enum { LISTS = 5, TURN = 256, WIDE = 8 };
 
 struct berth_llm_search {
   berth_i_pool pool;
@@ -255,7 +255,10 @@ static berth_status search_space(search *x, berth_llm_search *out, double starte
   x->about.refused = x->s->refused;
   if (st == BERTH_OK && !x->s->n)
     st = berth_i_fail(x->s->m->pool.ctx, BERTH_EINVAL, "none of %lld combinations divides the "
-                      "GPUs, the model and the batch", (long long)x->s->refused);
+                      "GPUs, the model and the batch: %d GPUs, %d layers, global_batch %d, seq %d; "
+                      "leave parts open, or change the batch", (long long)x->s->refused,
+                      (int)berth_llm_cluster_size(x->s->c), (int)x->s->m->about.layers,
+                      (int)x->o->plan.global_batch, (int)x->o->plan.seq);
   if (st == BERTH_OK) st = berth_i_llm_space_order(x->s, &x->about);
   x->about.left = (int64_t)x->s->n;
   if (st == BERTH_OK) st = visit_all(x, started);

@@ -273,8 +273,9 @@ static berth_status at_chunks(walk *w, int32_t vp) {
   int32_t layers = w->s->m->about.layers, n = p->pp * vp,
           batches = p->global_batch / p->dp / p->micro_batch;
   bool v = berth_i_llm_is_v(p), looped = p->schedule == BERTH_LLM_INTERLEAVED,
-       listed = w->o->n_vp > 0, alike = layers % n == 0, layered = (layers + 2) % n == 0 && n > 1;
-  if (n > layers || (v ? vp != 2 : looped ? vp < 2 : vp != 1)
+       listed = w->o->n_vp > 0, alike = layers % n == 0, layered = (layers + 2) % n == 0 && n > 1,
+       few = p->framework == BERTH_LLM_TORCHTITAN && vp == 1 && batches < p->pp;
+  if (few || n > layers || (v ? vp != 2 : looped ? vp < 2 : vp != 1)
       || (looped && batches % p->pp) || (given->stages && given->n_stages != n)) {
     w->s->refused++;
     return BERTH_OK;
@@ -349,7 +350,8 @@ static berth_status at_experts(walk *w) {
          sequences = sequences_of(w->o, p);
   berth_llm_plan one = *p;
   one.pp = one.vp = 1;
-  if (berth_i_llm_check_model(w->s->m->pool.ctx, w->s->m, &one) != BERTH_OK) {
+  bool shared = p->framework == BERTH_LLM_TORCHTITAN && p->tp > berth_i_llm_kv_heads(w->s->m);
+  if (shared || berth_i_llm_check_model(w->s->m->pool.ctx, w->s->m, &one) != BERTH_OK) {
     w->s->refused++;
     return BERTH_OK;
   }
@@ -407,7 +409,7 @@ static berth_status at_all(walk *w) {
       w->p.tp = tps.x[i];
       w->p.cp = cps.x[k];
       if (w->p.tp > most || (int64_t)w->p.tp * w->p.cp > w->gpus
-          || w->gpus % (w->p.tp * w->p.cp) || w->p.seq % w->p.cp) {
+          || w->gpus % (w->p.tp * w->p.cp) || (w->p.cp > 1 && w->p.seq % (2 * w->p.cp))) {
         w->s->refused++;
         continue;
       }

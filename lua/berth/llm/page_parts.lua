@@ -28,8 +28,8 @@ function parts.tiles(e, more)
   local s = e.memory[e.memory.worst]
   return html.tiles(options.join({
     html.tile("step", seconds(e.step), ("%s to %s"):format(seconds(e.low), seconds(e.high))),
-    html.tile("tokens/s of a GPU", core.sprintf("%.0f", e.tokens_per_gpu),
-      core.sprintf("%.0f in all", e.tokens_per_second)),
+    html.tile("tokens/s of a GPU", estimate.grouped(e.tokens_per_gpu),
+      estimate.grouped(e.tokens_per_second) .. " in all"),
     html.tile("MFU", percent(e.mfu), ("HFU %s, %s of a GPU"):format(percent(e.hfu),
       core.format(e.model_flops, "flop/s"))),
     html.tile("memory", percent(s.total / s.limit), ("%s of %s, stage %d"):format(bytes(s.total),

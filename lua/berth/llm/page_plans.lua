@@ -39,7 +39,7 @@ local function compared(r)
   end
   for _, kind in ipairs(texts.kinds) do
     local x = r.kinds[kind[1]]
-    if x and x.loss > 0 then
+    if x and x ~= r.plans[1] then
       out[#out + 1] = options.merge(x, { name = kind[2] })
     end
   end
@@ -213,9 +213,11 @@ local function launch_section(r)
     html.code(script.text) .. html.list(notes))
 end
 
+local function plan_words(p) return (tostring(p):gsub("^plan: ", "")) end
+
 local function answer_section(r)
   local e = r.best
-  local list = { { "plan", (tostring(e.plan):gsub("^plan: ", "")) } }
+  local list = { { "plan", plan_words(e.plan) } }
   for _, line in ipairs { texts.layers(e) or "", texts.memory(e), texts.time(e), texts.bound(r),
       search.counts_text(r) } do
     local name, rest = line:match "^([%a ]-): (.*)$"
@@ -253,7 +255,8 @@ local function without_plan(r, given)
   if #changes > 0 then sections[#sections + 1] = changes_section(changes) end
   sections[#sections + 1] = made(r, given)
   return html.page(page_parts.title(r, given), "no plan fits",
-    ('<p class="warning">%s</p><p>%s</p>'):format(svg.escape(search.lack_text(r):match "^[^\n]*"),
+    ('<p class="warning">%s</p>%s<p>%s</p>'):format(svg.escape(search.lack_text(r):match "^[^\n]*"),
+      r.least and ("<p>least memory: %s</p>"):format(svg.escape(plan_words(r.least.plan))) or "",
       svg.escape(search.counts_text(r))), sections)
 end
 
@@ -268,7 +271,7 @@ function page_plans.page(r, result, given)
   local changes = changes_of(r, given)
   local sections = {
     answer_section(r),
-    html.section("time", "Time by kind", "Of the stage with most work; why others are slower is in "
+    html.section("time", "Time by kind", "Of the stage with most work; why others are worse is in "
       .. "the table.", html.figure(page_plans.figures.time(r)) .. reasons(r) .. numbers(r)),
     page_parts.pipeline_section(pipeline(result)),
     page_parts.memory_section(e.memory),

@@ -62,10 +62,23 @@ function text.time(e)
     percent(e.exposed / e.step), list ~= "" and ": " .. list or "")
 end
 
---- "layers of each chunk: 5 5 6", or how embedding and head count; nil where the split is even.
+-- Layers by stage; nil: all have the same.
+local function by_stage(memory)
+  local out, alike = {}, true
+  for i, s in ipairs(memory) do
+    out[i], alike = ("%d"):format(s.layers), alike and s.layers == memory[1].layers
+  end
+  return not alike and table.concat(out, " ") or nil
+end
+
+--- "layers of each chunk: 5 5 6", "layers of each stage: 6 8 8", or that embedding and head count;
+-- nil where stages have the same layers.
 function text.layers(e)
   if e.plan.stages then return "layers of each chunk: " .. table.concat(e.plan.stages, " ") end
-  return e.plan.embedding_as_layer and "embedding and head count as layers" or nil
+  local ends = e.plan.embedding_as_layer and "embedding and head count as layers" or nil
+  local list = by_stage(e.memory)
+  if not list then return ends end
+  return ("layers of each stage: %s%s"):format(list, ends and "; " .. ends or "")
 end
 
 --- "bound: no plan of the space is faster than 102 s, ..."

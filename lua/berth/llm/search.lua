@@ -10,13 +10,18 @@ local search = {}
 
 -- ---- options ------------------------------------------------------------------------------------
 
--- Parts of the space whose values are names, in the order of their numbers in C.
-local NAMES = {}
+-- Parts of the space whose values are names, and their numbers in C.
+local NAMES, NUMBERS = { sequence_parallel = { "off", "on" } },
+  { sequence_parallel = { off = 0, on = 1 } }
 for _, o in ipairs(options.rows("llm.fill", "schedule recompute")) do
-  NAMES[o.key] = {}
-  for i, choice in ipairs(o.choices) do NAMES[o.key][i] = choice.name end
+  NAMES[o.key], NUMBERS[o.key] = {}, {}
+  for i, choice in ipairs(o.choices) do
+    if choice.name ~= "auto" then
+      table.insert(NAMES[o.key], choice.name)
+      NUMBERS[o.key][choice.name] = i - 1
+    end
+  end
 end
-NAMES.sequence_parallel = { "off", "on" }
 
 local OBJECTIVES = {
   { name = "step", text = "Least step time: most tokens a second of a GPU on this cluster." },
@@ -45,17 +50,20 @@ local function rows()
 end
 options.declare("llm.plan", rows())
 
--- One value, or a list; of names their numbers.
+-- One value, or a list without repetitions; of names their numbers.
 local function list_of(key, x)
-  local names, out = NAMES[key], {}
-  for i, item in ipairs(type(x) == "table" and x or { x }) do
-    out[i] = item
-    for k, name in ipairs(names or {}) do
-      if name == item then out[i] = k - 1 end
+  local numbers, out, seen = NUMBERS[key], {}, {}
+  for _, item in ipairs(type(x) == "table" and x or { x }) do
+    local value = item
+    if numbers then
+      value = numbers[item]
+      options.refuse(not value, "%s: %s: '%s' is none of: %s", FN, key, tostring(item),
+        table.concat(NAMES[key], ", "))
     end
-    options.refuse(names and type(out[i]) ~= "number", "%s: %s: '%s' is none of: %s", FN, key,
-      tostring(item), names and table.concat(names, ", ") or "")
+    if not seen[tostring(value)] then out[#out + 1] = value end
+    seen[tostring(value)] = true
   end
+  options.refuse(#out == 0, "%s: %s: the list is empty", FN, key)
   return out
 end
 
@@ -129,11 +137,15 @@ local CAUSES = {
   dp = function(_, p) return ("dp %d, zero %d"):format(p.dp * p.cp, p.zero) end,
   optimizer = function(_, p) return ("dp %d, zero %d"):format(p.dp * p.cp, p.zero) end,
   bubble = function(_, p)
-    return ("pp %d with %d micro-batches"):format(p.pp, p.global_batch / p.dp / p.micro_batch)
+    local n = p.global_batch / p.dp / p.micro_batch
+    return ("pp %d with %d micro-batch%s"):format(p.pp, n, n == 1 and "" or "es")
   end,
-  work = function(_, p, best)
+  work = function(e, p, best)
     if RANK[p.recompute] > RANK[best.recompute] then
       return ("recompute %s computes again"):format(p.recompute)
+    end
+    if #e.cluster.groups > 1 and p.pp == 1 and best.pp > 1 then
+      return "slow GPUs have as much work as fast ones"
     end
     if p.pp > best.pp then return ("pp %d: the fullest stage has more work"):format(p.pp) end
     if p.tp == best.tp and p.cp == best.cp and p.micro_batch == best.micro_batch then
@@ -178,11 +190,20 @@ local function opts_of(plan)
   return out
 end
 
--- The estimate of a found plan beside it, and why it is slower than the best.
+-- Why a plan is worse than the best by the objective.
+local function reason_of(x, r)
+  if r.options.objective == "memory" then
+    return ("+%s memory"):format(percent(x.memory / r.plans[1].memory - 1))
+  end
+  if x.loss < 0 then return "faster, but worse by the objective" end
+  return search.reason(x.estimate, r.best)
+end
+
+-- The estimate of a found plan beside it, and why it is worse than the best.
 local function explained(x, r, llm)
   x.estimate = llm.estimate(r.model, r.cluster, opts_of(x.plan), r.factors)
   x.loss = x.step / r.best.step - 1
-  x.reason = search.reason(x.estimate, r.best)
+  x.reason = reason_of(x, r)
   return x
 end
 
@@ -345,6 +366,8 @@ end
 --- The best plan with other links, and the best plan with more memory: array of text, step, change,
 -- plan. Where none fits: what lets one fit, without change.
 function search.changes(r, llm)
+  options.refuse(not search.is(r), "berth.llm.changes: expected an answer of berth.llm.plan, "
+    .. "got %s", type(r))
   local g, out = r.cluster.groups[1], {}
   local function add(text, e)
     if e then
@@ -353,6 +376,7 @@ function search.changes(r, llm)
     end
   end
   if r.best then to_gain(r, add, llm) else to_fit(r, add, llm) end
+  if r.best and r.options.objective == "memory" then return out end
   add(("%s of memory a GPU in place of %s"):format(core.format(2 * g.memory, "bytes"),
     core.format(g.memory, "bytes")), again(r, search.changed(r.cluster, { memory = 2 * g.memory }),
     {}, llm))
@@ -377,6 +401,11 @@ function search.counts_text(r)
   return ("searched: %s plans: %s"):format(estimate.grouped(r.total), table.concat(parts, ", "))
 end
 
+-- The plan with least memory and its stages; each may fit its GPUs, above `fill`.
+local function least_text(least)
+  return tostring(least.plan) .. "\n" .. tostring(least):gsub(", fits[^\n]*", "", 1)
+end
+
 --- What stops a model for which no plan fits. Without a best plan, bounds exclude by `time` alone.
 function search.lack_text(r)
   local worst, time = memory_lacks(r), r.options.time
@@ -391,7 +420,7 @@ function search.lack_text(r)
   end
   return ("no plan fits: the least memory is %s of %s, and a plan may have %s of it\n%s"):format(
     core.format(worst.total, "bytes"), core.format(worst.limit, "bytes"),
-    percent(r.options.fill or 0.9), tostring(r.least))
+    percent(r.options.fill or 0.9), least_text(r.least))
 end
 
 --- Whether r is of berth.llm.plan.

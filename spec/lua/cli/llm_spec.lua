@@ -178,7 +178,9 @@ describe("berth llm", function()
     local function plan(...)
       return run("plan", config, "--gpus", "8xA100", "--batch", "16", "--seq", "128", ...)
     end
-    assert.equal(0, (plan("--report", page, "--title", "a <b>")))
+    local exit, out = plan("--report", page, "--title", "a <b>")
+    assert.equal(0, exit)
+    assert.is_truthy(out:find("\nwritten: " .. page, 1, true))
     local text = shell.read(page)
     for _, words in ipairs { "<h1>a &lt;b&gt;</h1>", 'id="pipeline"', 'id="front"', 'id="changes"',
         'id="launch"', "<code>berth llm plan " } do
@@ -193,9 +195,15 @@ describe("berth llm", function()
       "--quick")
     assert.equal(1, exit)
     assert.matches("\nno plan fits: the least memory is ", out)
-    local _, text = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--runtime", "15 GiB",
-      "--quick", "--json")
-    assert.is_false(json.decode(text).fits)
+    local path = shell.path ".sh"
+    local _, text = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--quick", "--fill",
+      "0.1", "--format", "slurm", "--output", path)
+    assert.is_truthy(text:find("\nnot written, since no plan fits: " .. path, 1, true), text)
+    _, text = run("plan", config, "--gpus", "2xT4", "--batch", "8", "--quick", "--fill", "0.1",
+      "--json")
+    local x = json.decode(text)
+    assert.is_false(x.fits)
+    assert.is_true(x.stages[1].total_bytes < x.stages[1].limit_bytes)
   end)
 
   it("refuses what does not fit together", function()

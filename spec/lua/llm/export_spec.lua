@@ -140,6 +140,23 @@ describe("an export to Megatron-LM", function()
     without({ layer_norms = 4 }, "layers with other than two norms")
   end)
 
+  it("sends tokens to experts by all-to-all, and routes as a bias requires", function()
+    local function has(opts, flag)
+      return export(opts, "megatron", latent).text:find(flag, 1, true)
+    end
+    assert.truthy(has({ ep = 8 }, "--moe-token-dispatcher-type alltoall\n"))
+    assert.is_nil(has({ ep = 1 }, "--moe-token-dispatcher-type"))
+    assert.truthy(has({}, "--moe-router-enable-expert-bias\n--moe-router-score-function sigmoid\n"))
+  end)
+
+  it("notes tp above the heads of keys and values, which torchtitan does not have", function()
+    assert.same({ "tp 16 is more than 8 kv heads: Megatron-Core has that from 0.16 on" },
+      export({ tp = 16 }, "megatron").notes)
+    assert.same({}, export({ tp = 16 }, "megatron", latent).notes)
+    refused({ tp = 16, framework = "torchtitan" }, "torchtitan",
+      "torchtitan has tp up to the kv heads, 8: not 16")
+  end)
+
   it("notes an overlap that Megatron-Core has for several chunks alone", function()
     local notes = export({ tp = 8, pp = 4, overlap_p2p = "on" }, "megatron").notes
     assert.same({ "overlap_p2p requires several chunks (vp) in Megatron-Core: left out" }, notes)
@@ -247,6 +264,8 @@ describe("an export to torchtitan", function()
     no({ zero = 1 }, "torchtitan shards gradients with the optimiser states: zero 2 or 3, not 1")
     no({ tp = 2, sequence_parallel = "off" },
       "torchtitan's tensor parallelism always has sequence_parallel")
+    no({ pp = 4, global_batch = 32, micro_batch = 1, dp = 16 }, "PyTorch's 1f1b and gpipe have as "
+      .. "many micro-batches as stages or more: pp 4, not 2 micro-batches")
     no({ pp = 2, schedule = "zb-h1" }, "torchtitan has no schedule zb-h1; berth schedule zb-h1 "
       .. "--csv writes a file for pipeline_parallel_schedule_csv")
     no({ dtype = "fp16" }, "torchtitan has no dtype fp16")
@@ -355,6 +374,24 @@ describe("an export to Slurm", function()
     assert.equal(64, l.gpus)
     assert.equal(4, (select(2, again(export({ tp = 2 }, "slurm", dense, "4xH100"), dense,
       "4xH100"))).gpus)
+  end)
+
+  it("has one connection for tp and cp, but for Megatron's FSDP", function()
+    local function one(opts)
+      return export(opts, "slurm").text:find("\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n", 1, true)
+    end
+    assert.truthy(one { tp = 2 })
+    assert.truthy(one { cp = 2 })
+    assert.is_nil(one { pp = 2 })
+    assert.is_nil(one { tp = 2, zero = 3 })
+  end)
+
+  it("begins with the interpreter, and orders nodes of several kinds", function()
+    local e = export({ dp = 16 }, "slurm", dense, "8xA100+8xH100")
+    assert.matches("^#!/bin/bash\n#SBATCH", e.text)
+    assert.same({ "the nodes are of several kinds: order them as the cluster is written",
+      "data, tokenizer, rotary base, learning rate and checkpoints are for you to add to ARGS" },
+      e.notes)
   end)
 
   it("is refused for machines of different sizes", function()

@@ -129,7 +129,8 @@ describe("the page about a plan search", function()
     local none = assert(llm.plan(model, llm.cluster { gpu = "H100", gpus = 2, memory = 6e9 },
       { global_batch = 4, seq = 1024 }))
     local text = page_of(none)
-    has(text, "no plan fits: the least memory is ", 'id="memory"', 'id="made"')
+    has(text, "no plan fits: the least memory is ", "<p>least memory: tp 2; 1 of 4 sequences ",
+      'id="memory"', 'id="made"')
     lacks(text, 'id="time"')
     assert.is_true(#xml.elements(text) > 30)
     assert.error_matches(function() llm.report("x.html", none, { figure = "time" }) end,

@@ -73,7 +73,7 @@ describe("a plan", function()
       "global_batch 24 is no multiple of dp x micro_batch = 16")
     refused({ pp = 4, vp = 2, global_batch = 8 },
       "schedule interleaved: micro-batches 2 is no multiple of pp = 4")
-    refused({ cp = 2, seq = 1001 }, "seq 1001 is no multiple of cp = 2")
+    refused({ cp = 2, seq = 1001 }, "seq 1001 is no multiple of 2 x cp = 4")
   end)
 
   it("has options that belong together", function()

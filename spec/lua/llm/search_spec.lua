@@ -63,6 +63,12 @@ local function each_split(p, layers, f)
   end
 end
 
+-- PyTorch's single-chunk schedules have a micro-batch for each stage.
+local function too_few(p, gpus)
+  local batches = p.global_batch * p.tp * p.cp * p.pp / gpus / p.micro_batch
+  return p.framework == "torchtitan" and p.vp == 1 and batches < p.pp
+end
+
 -- Every plan of the space that llm.fill takes.
 local function each_plan(m, cluster, base, f)
   local experts, framework, gpus = m == moe, base.framework or "megatron", cluster.gpus
@@ -79,7 +85,7 @@ local function each_plan(m, cluster, base, f)
                       each_split(with(base, { tp = tp, cp = cp, pp = pp, ep = ep, etp = etp,
                         micro_batch = micro_batch, sequence_parallel = sp, recompute = recompute,
                         zero = zero, schedule = schedule }), m.layers, function(p)
-                          if pcall(llm.fill, m, cluster, p) then f(p) end
+                          if not too_few(p, gpus) and pcall(llm.fill, m, cluster, p) then f(p) end
                         end)
                     end
                   end
@@ -161,6 +167,21 @@ describe("the plan search", function()
     if p.stages then assert.is_true(p.stages[#p.stages] <= p.stages[2]) end
   end)
 
+  it("runs as many finalists as closed forms below the best step require", function()
+    local function same(shape, cluster, opts)
+      local m = llm.model(with({ layers = 6, hidden = 2048, heads = 8, ffn = 4096,
+        vocab = 128256 }, shape))
+      local few = assert(llm.plan(m, cluster, opts))
+      local many = assert(llm.plan(m, cluster, with(opts, { finalists = 400 })))
+      assert.equal(many.best.step, few.best.step)
+      assert.is_true(#few.plans < #many.plans)
+    end
+    same({}, "4xA100+4xH100", { global_batch = 16, seq = 2048, tp = { 1, 4, 8 }, cp = { 1, 8 } })
+    same({ kv_heads = 4, experts = 8, top = 2, expert_ffn = 512, dense_layers = 1 },
+      llm.cluster { gpu = "A100", gpus = 6, memory = 80e9 },
+      { framework = "torchtitan", global_batch = 16, seq = 4096, sequence_parallel = "off" })
+  end)
+
   it("keeps to what is fixed, listed and limited", function()
     local base = { global_batch = 16, seq = 1024 }
     local function plans(opts)
@@ -197,7 +218,8 @@ describe("the plan search", function()
     assert.is_false(r.fits)
     assert.is_nil(r.best)
     assert.is_true(r.least[r.least.worst].total > 0.9 * 6e9)
-    assert.matches("no plan fits: the least memory is", tostring(r))
+    assert.matches("^no plan fits: the least memory is [^\n]+\nplan: ", tostring(r))
+    assert.is_nil(tostring(r):find(", fits", 1, true))
     assert.equal(0, r.valued + r.bounded)
     local changes = llm.changes(r)
     assert.equal("fill 0.99 in place of 0.90", changes[1].text)
@@ -212,6 +234,15 @@ describe("the plan search", function()
     assert.is_true(assert(llm.plan(big, gpus .. "xA100", base)).fits)
     assert.is_false(assert(llm.plan(big, ("%d"):format(gpus / 2) .. "xA100", base)).fits)
     assert.is_nil(first.change)
+  end)
+
+  it("counts a value that is listed twice once", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local once = assert(llm.plan(dense, "8xA100", with(base, { tp = 2, recompute = "none" })))
+    local twice = assert(llm.plan(dense, "8xA100", with(base, { tp = { 2, 2 },
+      recompute = { "none", "none" } })))
+    assert.equal(once.total, twice.total)
+    assert.equal(once.valued, twice.valued)
   end)
 
   it("stops by calls, and keeps what it has", function()
@@ -330,6 +361,19 @@ describe("the plan search", function()
         end
       end
     end
+    assert.error_matches(function() -- tp 8 of 4 kv heads
+      llm.plan(dense, "8xH100", { global_batch = 16, seq = 1024, framework = "torchtitan", tp = 8 })
+    end, "none of %d+ combinations")
+  end)
+
+  it("says how the layers are split where stages differ", function()
+    local texts = require "berth.llm.plan_text"
+    local function layers(opts) return texts.layers(llm.estimate(dense, "4xA100", opts)) end
+    assert.is_nil(layers { pp = 2 })
+    assert.equal("layers of each stage: 1 2 2 1", layers { pp = 4 })
+    assert.equal("layers of each stage: 1 2 2 1; embedding and head count as layers",
+      layers { pp = 4, embedding_as_layer = true })
+    assert.equal("layers of each chunk: 2 4", layers { pp = 2, stages = { 2, 4 } })
   end)
 
   it("says why other splits are slower", function()
@@ -344,13 +388,42 @@ describe("the plan search", function()
     assert.is_true(#llm.changes(r) >= 2)
   end)
 
+  it("says what others are worse in, where the objective is not the step", function()
+    local base = { global_batch = 16, seq = 1024 }
+    local small = assert(llm.plan(dense, "8xA100", with(base, { objective = "memory" })))
+    for _, x in ipairs(small.others) do assert.matches("^%+[%d.]+ %% memory$", x.reason) end
+    for _, x in ipairs(llm.changes(small)) do assert.is_nil(x.text:find "memory") end
+    local own = assert(llm.plan(dense, "8xA100", with(base, { objective = function(x)
+      return x.plan.tp == 8 and 1 or x.plan.tp == 4 and 2 or nil
+    end })))
+    assert.equal(8, own.best.plan.tp)
+    for _, x in ipairs(own.others) do
+      assert.equal(x.loss < 0, x.reason == "faster, but worse by the objective")
+    end
+    local unlike = assert(llm.plan(dense, "1xA100+1xH100", { global_batch = 64, seq = 4096 }))
+    assert.matches("^slow GPUs have as much work as fast ones: ", unlike.kinds.no_pp.reason)
+  end)
+
+  it("has context parallelism where each of its GPUs has two parts of the sequence", function()
+    local r = llm.plan(dense, "8xA100", { global_batch = 8, seq = 4, objective = "memory",
+      finalists = 64 })
+    for _, x in ipairs(r.plans) do assert.is_true(x.plan.cp <= 2) end
+    assert.has_error(function() llm.fill(dense, "8xA100", { cp = 4, seq = 4 }) end,
+      "berth.llm.fill: seq 4 is no multiple of 2 x cp = 8")
+  end)
+
   it("refuses what it cannot search", function()
     local function refused(opts, words)
       assert.error_matches(function() assert(llm.plan(dense, "8xA100", opts)) end, words, 1, true)
     end
     refused({}, "a search requires global_batch")
     refused({ global_batch = 16, tp = 3 }, "divides the GPUs, the model and the batch")
+    refused({ global_batch = 16, tp = 3 }, "8 GPUs, 6 layers, global_batch 16, seq 4096")
     refused({ global_batch = 16, schedule = "2f2b" }, "schedule: '2f2b' is none of")
+    refused({ global_batch = 16, schedule = "auto" }, "schedule: 'auto' is none of: gpipe, 1f1b")
+    refused({ global_batch = 16, tp = {} }, "tp: the list is empty")
+    assert.error_matches(function() llm.changes {} end,
+      "berth.llm.changes: expected an answer of berth.llm.plan, got table", 1, true)
     refused({ global_batch = 16, objective = "gpus" }, "objective gpus requires time")
     refused({ global_batch = 16, tpp = 8 }, "unknown option 'tpp'")
   end)

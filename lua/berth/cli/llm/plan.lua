@@ -88,7 +88,7 @@ local short, signed = texts.short, texts.signed
 
 local function plan_text(e)
   local layers = texts.layers(e)
-  return tostring(e.plan) .. (layers and (e.plan.stages and "\n" or "; ") .. layers or "")
+  return tostring(e.plan) .. (layers and (layers:find "^layers" and "\n" or "; ") .. layers or "")
 end
 
 local function print_best(write, r)
@@ -132,7 +132,7 @@ local function kind_rows(r)
   local rows, of = {}, {}
   for _, kind in ipairs(texts.kinds) do
     local x = r.kinds[kind[1]]
-    local text = x and x.loss > 0 and short(x.plan)
+    local text = x and x ~= r.plans[1] and short(x.plan)
     if text and of[text] then
       of[text][1] = of[text][1] .. ", " .. kind[2]
     elseif text then
@@ -150,7 +150,8 @@ local function print_others(write, r)
     rows[#rows + 1] = { short(x.plan), seconds(x.step), signed(x.loss) }
     rows[#rows + 1] = { "  " .. x.reason }
   end
-  print_rows(write, "slower splits, and why:", rows, { true })
+  print_rows(write, r.options.objective == "memory" and "splits with more memory:"
+    or "slower splits, and why:", rows, { true })
   print_rows(write, "best of each kind:", kind_rows(r), { true })
 end
 
@@ -162,9 +163,13 @@ local function print_changes(write, changes)
   print_rows(write, "what to change next:", rows, { true })
 end
 
+-- Plans with more memory than the answer are left out.
 local function print_front(write, r)
-  local rows = {}
-  for i, x in ipairs(some(r.front)) do
+  local rows, less = {}, {}
+  for _, x in ipairs(r.front) do
+    if x.memory <= r.plans[1].memory or r.options.objective == "memory" then less[#less + 1] = x end
+  end
+  for i, x in ipairs(some(less)) do
     rows[i] = { bytes(x.memory), seconds(x.closed), short(x.plan) }
   end
   print_rows(write, "less memory costs time (closed form):", rows, { false, false, true })
@@ -209,7 +214,7 @@ local ANSWER = "step_s=step low_s=low high_s=high tokens_per_s=tokens_per_second
 local function reason(r) return search.lack_text(r):match "^[^\n]+" end
 
 local function write_json(write, r, changes, gpus)
-  local memory = r.best and r.best.memory or r.least
+  local memory = r.best and r.best.memory or r.least and base.merge(r.least, { fits = false })
   local next_list = {}
   local members = options.join(inputs.members(r.model, memory), { { "cluster", gpus },
     { "gpus", r.cluster.gpus }, { "reason", not r.best and reason(r) or nil } })
@@ -237,6 +242,10 @@ end
 
 -- The file that launches the best plan, and its notes.
 local function export(write, r, given)
+  if not r.best then
+    if not given.json then write("not written, since no plan fits: " .. given.output) end
+    return
+  end
   local e = fail.need(berth.llm.export(r.model, r.cluster, r.best.plan, given.format))
   fail.need(e:save(given.output))
   if given.json then return end
@@ -264,7 +273,8 @@ function command.run(positional, given, write, _, words)
   if given.report then report(r, changes, given, words) end
   if given.json then write_json(write, r, changes, given.gpus)
   else print_text(write, r, changes) end
-  if r.best and given.output then export(write, r, given) end
+  if given.output then export(write, r, given) end
+  if given.report and not given.json then write("written: " .. given.report) end
   return r.fits and 0 or fail.INFEASIBLE
 end
 
