@@ -132,6 +132,7 @@ describe("lists of option keys", function()
     ["gang/elastic.c"] = { 1, "a job" },
     ["graph/graph_build.c"] = { 5, "a graph, its ops, tensors and collectives" },
     ["io/io.c"] = { 1, "parts of a file" },
+    ["io/node_cost.c"] = { 1, "the cost of a node" },
     ["list/policy.c"] = { 1, "methods of a policy" },
     ["place/portfolio.c"] = { 1, "a member" },
     ["topology/generators.c"] = { 1, "a group of devices" },
