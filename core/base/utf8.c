@@ -27,3 +27,11 @@ const char *berth_i_utf8_error(const char *s) {
   }
   return NULL;
 }
+
+size_t berth_i_utf8_put(uint32_t code, char out[4]) {
+  if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return 0;
+  size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  for (size_t k = n; k-- > 1; code >>= 6) out[k] = (char)(0x80 | (code & 0x3f));
+  out[0] = (char)(n == 1 ? code : (0xf00 >> n & 0xff) | code);
+  return n;
+}

@@ -38,10 +38,10 @@ typedef struct berth_i_format {
 /** Formats that are read, in the order of berth_formats(). Some are written, too. */
 #define BERTH_I_READERS(X) \
   X(berth) X(dnn) X(pipedream) X(doppler) X(stg) X(saga) X(wfcommons) X(wfformat) X(graphml) \
-  X(node_link) X(onnx)
+  X(node_link) X(dot) X(gml) X(onnx)
 
 /** Formats that are only written. */
-#define BERTH_I_WRITERS(X) X(dot) X(chrome)
+#define BERTH_I_WRITERS(X) X(chrome)
 
 #define BERTH_I_DECLARE_FORMAT(symbol) extern const berth_i_format berth_i_format_##symbol;
 BERTH_I_READERS(BERTH_I_DECLARE_FORMAT)

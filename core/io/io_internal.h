@@ -233,5 +233,13 @@ const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]);
 extern const char *const berth_i_collective_names[]; /* by kind, NULL-terminated */
 berth_status berth_i_write_berth(berth_graph *g, const int32_t *device, berth_text *out);
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out);
+berth_status berth_i_write_dot(berth_graph *g, const int32_t *device, berth_text *out);
+
+/* An edge per consumer, in an order that keeps the inputs of every op and the consumers of every
+ * tensor; then those of the collectives, which are nodes behind the ops. */
+typedef struct berth_i_edge_rows {
+  int32_t n, *tensor, *from, *to; /* [n]; tensor BERTH_NONE: of a collective */
+} berth_i_edge_rows;
+berth_status berth_i_edge_rows_of(berth_graph *g, berth_i_pool *pool, berth_i_edge_rows *rows);
 
 #endif

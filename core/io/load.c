@@ -41,9 +41,6 @@ static const char *foreign_of(berth_i_value root) {
   return NULL;
 }
 
-#define BY_HAND "write a graph of your own as berth JSON (docs/guides/place-a-graph.md) or " \
-                "node-link JSON"
-
 /* The same of what is not JSON, by its first bytes; a table has commas in its first line. */
 static const char *foreign_text(const berth_i_source *src) {
   static const struct {
@@ -57,16 +54,16 @@ static const char *foreign_text(const berth_i_source *src) {
     { "BZh", 3, "packed by bzip2: only gzip is read" },
     { "\xfd" "7zXZ", 5, "packed by xz: only gzip is read" },
     { "\x28\xb5\x2f\xfd", 4, "packed by zstd: only gzip is read" },
-    { "digraph", 7, "DOT is written only; " BY_HAND },
-    { "strict digraph", 14, "DOT is written only; " BY_HAND },
-    { "graph [", 7, "GML" },                         { "Creator", 7, "GML" },
     { "<", 1, "XML without the element graphml" },
   };
   for (size_t k = 0; k < sizeof known / sizeof *known; k++)
     if (src->len >= known[k].n && memcmp(src->text, known[k].begin, known[k].n) == 0)
       return known[k].what;
   const char *end = memchr(src->text, '\n', src->len), *comma = memchr(src->text, ',', src->len);
-  return end && comma && comma < end ? BY_HAND : NULL;
+  return end && comma && comma < end
+             ? "write a graph of your own as berth JSON (docs/guides/place-a-graph.md), "
+               "node-link JSON or DOT"
+             : NULL;
 }
 
 /* Line 1: what decides is at the begin. */

@@ -30,7 +30,7 @@ local function formats(add)
         return { #text }, text
       end)
     end
-    for _, format in ipairs { "berth", "graphml" } do
+    for _, format in ipairs { "berth", "graphml", "dot" } do
       add(("round trip %s %s"):format(format, case[1]), function()
         local text = g:to_string(format)
         local again, message, code = berth.parse(text)

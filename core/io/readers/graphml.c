@@ -53,8 +53,8 @@ static const char *attribute_of(const char *const *list, const char *name) {
 static berth_status need(const reader *r, const char *element, const char *const *list,
                          const char *name, const char **out) {
   if ((*out = attribute_of(list, name))) return BERTH_OK;
-  return berth_i_fail(r->e.ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->e.src->name, (int)r->e.line,
-                      element, name);
+  return berth_i_fail(r->e.ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->e.src->name,
+                      (int)r->e.line, element, name);
 }
 
 /* Without "for" a key is for all places; without attr.name its id is the name, as some writers
@@ -220,8 +220,8 @@ static berth_status open_element(void *ud, const char *name, const char *const *
     return rules[k].open ? rules[k].open(r, list) : BERTH_OK;
   }
   if (strchr(name, '\n')) name = strchr(name, '\n') + 1;
-  return berth_i_fail(r->e.ctx, BERTH_EPARSE, "%s:%d: <%.40s> is not read within %s", r->e.src->name,
-                      (int)line, name, state_names[in]);
+  return berth_i_fail(r->e.ctx, BERTH_EPARSE, "%s:%d: <%.40s> is not read within %s",
+                      r->e.src->name, (int)line, name, state_names[in]);
 }
 
 /* The state is popped before the handlers run: they see the enclosing element. */

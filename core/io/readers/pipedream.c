@@ -302,10 +302,11 @@ static berth_status read_pipedream(const berth_i_source *src, berth_bundle *out)
   return st;
 }
 
-/* '<': GraphML may have " -- " in a comment. */
+/* Others may have " -- " farther behind. */
 static berth_i_match match_pipedream(berth_i_lines first) {
-  bool yes = *first.at != '<' && berth_i_has(first.at, first.end, " -- ");
-  return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
+  char word[64];
+  berth_i_lines_word(&first, "", word, sizeof word);
+  return berth_i_match_if(strncmp(first.at, " -- ", 4) == 0, BERTH_I_MATCH_MARK);
 }
 
 const berth_i_format berth_i_format_pipedream = {

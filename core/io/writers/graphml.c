@@ -73,7 +73,7 @@ typedef struct writer {
   const int32_t *device;
   sheet nodes, edges;
   berth_text labels;   /* names of the columns of times */
-  int32_t *from, *to;  /* [edges.rows] */
+  berth_i_edge_rows rows; /* of edges */
 } writer;
 
 enum { N_NODE_COLUMNS = 16, N_EDGE_COLUMNS = 5 };
@@ -191,16 +191,17 @@ static void put_nodes(writer *w) {
 static double size_of(const berth_graph *g, int32_t t) { return g->tensor_bytes[t]; }
 static double number_of(const berth_graph *g, int32_t t) { return (void)g, t; }
 
-/* @param tensor [edges] BERTH_NONE: of a collective, no tensor */
-static void put_edge_column(writer *w, const char *name, const char *type, const int32_t *tensor,
+static void put_edge_column(writer *w, const char *name, const char *type,
                             double (*amount)(const berth_graph *, int32_t)) {
+  const int32_t *tensor = w->rows.tensor;
   int32_t k = add_column(&w->edges, name, type);
   for (int32_t e = 0; e < w->edges.rows; e++)
     if (tensor[e] != BERTH_NONE) set_number(&w->edges, k, e, amount(w->g, tensor[e]));
 }
 
 /* Made at the first edge that has the flag. */
-static void put_edge_flag(writer *w, const char *name, unsigned bit, const int32_t *tensor) {
+static void put_edge_flag(writer *w, const char *name, unsigned bit) {
+  const int32_t *tensor = w->rows.tensor;
   const uint8_t *flags = w->g->tensor_flags;
   int32_t k = BERTH_NONE;
   for (int32_t e = 0; flags && e < w->edges.rows; e++) {
@@ -210,60 +211,24 @@ static void put_edge_flag(writer *w, const char *name, unsigned bit, const int32
   }
 }
 
-static void put_edges(writer *w, const int32_t *tensor) {
-  put_edge_column(w, "bytes", "double", tensor, size_of);
-  put_edge_column(w, "tensor", "int", tensor, number_of);
-  if (w->g->resident) put_edge_column(w, "resident_bytes", "double", tensor, berth_i_resident);
-  put_edge_flag(w, "batch", BERTH_TENSOR_BATCH, tensor);
-  put_edge_flag(w, "gradient", BERTH_TENSOR_GRADIENT, tensor);
-}
-
-/* Edges in an order that keeps the inputs of every op and the consumers of every tensor; then those
- * of the collectives. */
-static berth_status list_edges(writer *w, berth_ctx *ctx, int32_t *tensor) {
-  const berth_graph *g = w->g;
-  size_t n = (size_t)g->n_edges;
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
-  int32_t *order = berth_i_pool_alloc(&scratch, n, sizeof *order),
-          *of = berth_i_pool_alloc(&scratch, n, sizeof *of);
-  int32_t row = 0;
-  bool ok = false;
-  berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK)
-    st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order,
-                             &ok);
-  for (int32_t t = 0; st == BERTH_OK && t < g->n_tensors; t++)
-    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
-  for (int32_t e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
-    /* the orders of a finished graph may contradict each other: then tensor by tensor */
-    int32_t pair = ok ? order[e] : e;
-    tensor[row] = of[pair];
-    w->from[row] = g->producer[of[pair]];
-    w->to[row] = g->use[pair];
-  }
-  for (int32_t c = 0; st == BERTH_OK && c < g->n_collectives; c++) {
-    const berth_collective *x = &g->collectives[c];
-    for (int32_t i = 0; i < x->n_members + x->n_consumers; i++, row++) {
-      bool member = i < x->n_members;
-      tensor[row] = BERTH_NONE;
-      w->from[row] = member ? x->members[i] : g->n_ops + c;
-      w->to[row] = member ? g->n_ops + c : x->consumers[i - x->n_members];
-    }
-  }
-  berth_i_pool_free(&scratch);
-  return st;
+static void put_edges(writer *w) {
+  put_edge_column(w, "bytes", "double", size_of);
+  put_edge_column(w, "tensor", "int", number_of);
+  if (w->g->resident) put_edge_column(w, "resident_bytes", "double", berth_i_resident);
+  put_edge_flag(w, "batch", BERTH_TENSOR_BATCH);
+  put_edge_flag(w, "gradient", BERTH_TENSOR_GRADIENT);
 }
 
 /* ---- the whole ---- */
 
 /* Both sheets fail only for memory; the first failure is kept by its handle. */
-static berth_status fill(writer *w, berth_ctx *ctx, const int32_t *tensor) {
+static berth_status fill(writer *w, berth_ctx *ctx) {
   berth_status st = label_times(w, ctx);
   if (st != BERTH_OK) return st;
   w->nodes.o = berth_i_out_open(ctx, &w->nodes.text);
   w->edges.o = berth_i_out_open(ctx, &w->edges.text);
   put_nodes(w);
-  put_edges(w, tensor);
+  put_edges(w);
   st = berth_i_out_close(&w->nodes.o);
   return st == BERTH_OK ? berth_i_out_close(&w->edges.o) : st;
 }
@@ -317,7 +282,8 @@ static berth_status print(const writer *w, berth_ctx *ctx, berth_text *out) {
     berth_i_put(&o, "    </node>\n");
   }
   for (int32_t k = 0; k < w->edges.rows; k++) {
-    berth_i_putf(&o, "    <edge source=\"n%d\" target=\"n%d\">\n", (int)w->from[k], (int)w->to[k]);
+    berth_i_putf(&o, "    <edge source=\"n%d\" target=\"n%d\">\n", (int)w->rows.from[k],
+                 (int)w->rows.to[k]);
     put_data(&o, &w->edges, 'e', k);
     berth_i_put(&o, "    </edge>\n");
   }
@@ -325,27 +291,16 @@ static berth_status print(const writer *w, berth_ctx *ctx, berth_text *out) {
   return berth_i_out_close(&o);
 }
 
-static int32_t count_rows(const berth_graph *g) {
-  int32_t rows = g->n_edges;
-  for (int32_t c = 0; c < g->n_collectives; c++)
-    rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
-  return rows;
-}
-
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_ctx *ctx = g->ctx;
   writer w = { .g = g, .device = device };
-  int32_t rows = count_rows(g);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
+  berth_status st = berth_i_edge_rows_of(g, &scratch, &w.rows);
+  if (st != BERTH_OK) goto done;
   sheet_make(&scratch, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes);
-  sheet_make(&scratch, rows, N_EDGE_COLUMNS, &w.edges);
-  int32_t *tensor = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *tensor);
-  w.from = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.from);
-  w.to = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.to);
-  berth_status st;
+  sheet_make(&scratch, w.rows.n, N_EDGE_COLUMNS, &w.edges);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  if ((st = list_edges(&w, ctx, tensor)) != BERTH_OK) goto done;
-  if ((st = fill(&w, ctx, tensor)) == BERTH_OK) st = print(&w, ctx, out);
+  if ((st = fill(&w, ctx)) == BERTH_OK) st = print(&w, ctx, out);
 done:
   berth_i_pool_free(&scratch);
   berth_text_release(&w.labels);

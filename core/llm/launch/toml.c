@@ -1,6 +1,7 @@
 /* TOML 1.0 as far as configurations need it: tables, dotted and quoted keys, strings, numbers,
  * booleans; arrays, inline tables and dates are values whose text alone is kept. */
 #include "launch_internal.h"
+#include "base/utf8.h"
 #include <stdio.h>
 
 enum { MOST_KEY = 200 };
@@ -42,16 +43,6 @@ static void skip_lines(toml *t) {
 
 /* ---- strings ---- */
 
-static void put_code(char *out, size_t *n, uint32_t code) {
-  if (code < 0x80) out[(*n)++] = (char)code;
-  else if (code < 0x800) out[(*n)++] = (char)(0xC0 | code >> 6);
-  else if (code < 0x10000) out[(*n)++] = (char)(0xE0 | code >> 12);
-  else out[(*n)++] = (char)(0xF0 | code >> 18);
-  for (int shift = code < 0x80 ? -6 : code < 0x800 ? 0 : code < 0x10000 ? 6 : 12; shift >= 0;
-       shift -= 6)
-    out[(*n)++] = (char)(0x80 | (code >> shift & 0x3F));
-}
-
 /* \uXXXX and \UXXXXXXXX, at the letter. */
 static bool read_code(toml *t, char *out, size_t *n) {
   uint32_t code = 0;
@@ -61,9 +52,9 @@ static bool read_code(toml *t, char *out, size_t *n) {
     if (!at) return false;
     code = code << 4 | (uint32_t)(at - hex < 16 ? at - hex : at - hex - 6);
   }
-  if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
-  put_code(out, n, code);
-  return true;
+  size_t length = berth_i_utf8_put(code, out + *n);
+  *n += length;
+  return length > 0;
 }
 
 static void escape(toml *t, char *out, size_t *n, bool several) {

@@ -444,10 +444,106 @@ static void check_foreign(const struct Foreign *f, const char *text, size_t len)
   RELEASE(&b);
 }
 
-TEST("graphml: of other tools") {
-  size_t n = sizeof FOREIGN / sizeof *FOREIGN;
-  for (size_t k = 0; k < n; k++)
-    check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
+static void check_all_foreign(const struct Foreign *f, size_t n) {
+  for (size_t k = 0; k < n; k++) check_foreign(&f[k], f[k].text, strlen(f[k].text));
+}
+
+TEST("graphml: of other tools") { check_all_foreign(FOREIGN, sizeof FOREIGN / sizeof *FOREIGN); }
+
+static const struct Foreign DOT[] = {
+  { "the smallest", "digraph{a}", "a", "" },
+  { "chains, defaults before and after, order of mention",
+    "digraph { b -> a -> c [bytes=\"2 kB\"]; node [seconds=2]; d edge [bytes=3] c -> d }",
+    "b,a,c,d 2",
+    "0>1:2000 1>2:2000 2>3:3" },
+  { "defaults end with their subgraph, and are those of the first mention",
+    "digraph { node [seconds=1] { node [seconds=\"2 s\"] edge [bytes=7]; a; b -> a } c; { node "
+    "[seconds=9] c } c -> a }",
+    "a 2,b 2,c 1", "1>0:7 2>0:0" },
+  { "the last value counts, an empty one is none",
+    "digraph { node [seconds=1] a [seconds=2, seconds=3] b [seconds=\"\"] a [kind=x][kind=y] }",
+    "a 3,b", "" },
+  { "edges to subgraphs, each node once, nested and in chains",
+    "digraph { subgraph cluster_1 { a; {b a} } -> {c; c} -> d; e -> subgraph { f -> g } }",
+    "a,b,c,d,e,f,g", "0>2:0 1>2:0 2>3:0 5>6:0 4>5:0 4>6:0" },
+  { "strict: an edge once, with the last values, but the first defaults",
+    "strict digraph { edge [bytes=1]; a -> b; edge [bytes=2]; a -> b; c -> b [bytes=5]; c -> b "
+    "[bytes=6] c -> b }",
+    "a,b,c", "0>1:1 2>1:6" },
+  { "parallel edges", "digraph { a -> b [bytes=1] a -> b [bytes=2] }", "a,b", "0>1:1 0>1:2" },
+  { "one tensor of several edges",
+    "digraph { a -> {b c} [tensor=1, bytes=4] }", "a,b,c", "0>1,2:4" },
+  { "keywords in any case, comments, ports, separators, assignments",
+    "# 1 \"x.c\"\n// a -> z\n/* { \n */ Strict DiGraph \"g {\" { rankdir = LR; graph [color=1]; "
+    "a:p:ne -> b:\"q\" [color=red;bytes=1,style=bold];; \"node\" -> b\n#x -> y\n}",
+    "a,b,node", "0>1:1 2>1:0" },
+  { "quoted, joined, continued, escaped, numbers, HTML",
+    "digraph { \"a\" + /* */ \"b\" [name=\"x \\\"y\\\" \\\\n\"]; -.5 [name=\"l\\\nm\"]; <<i>h</i>> "
+    "[name=h] }",
+    "x \"y\" \\n,lm,h", "" },
+  { "labels are the names where ids are numbers or n0, n1",
+    "digraph { 17 [label=\"\\n  conv \\n(3, 4)\"]; n1 [label=\"fc\\l9\"]; x [label=y]; 8 "
+    "[label=<<b>z</b>>]; 9 [label=\"\\N\"] }",
+    "conv,fc,x,8,9", "" },
+  { "attributes of Graphviz's own", "digraph { a [group=left, pin=true, device=\"/gpu:0\"] }",
+    "a", "" },
+};
+
+static const struct Foreign GML[] = {
+  { "the smallest", "graph[node[id 0]]", "0", "" },
+  { "networkx",
+    "graph [\n  directed 1\n  multigraph 1\n  name \"a &#38; b\"\n  node [\n    id 0\n    label "
+    "\"conv &quot;1&#x22; &x;\"\n    seconds +INF\n    tags \"x\"\n    tags \"y\"\n    d [\n      "
+    "seconds 1\n    ]\n  ]\n  node [\n    id 1\n    label \"5\"\n  ]\n  edge [\n    source 0\n    "
+    "target 1\n    key 0\n    bytes 8.5E+0\n  ]\n]\n",
+    "conv \"1\" &x; inf,5", "0>1:8.5" },
+  { "edges before nodes, other keys, comments",
+    "Creator \"yEd [ graph\"\nVersion 2.2\n# graph [ node [\ngraph\n[ edge [ target 7 source 5 "
+    "bytes \"1 kB\" graphics [ Line [ point [ x 1 ] ] ] ] comment \"]\" directed 1 node [ name "
+    "\"a\" id 5 ] node [ id 7 seconds \"2 ms\" ] ]",
+    "a, 0.002", "0>1:1000" },
+  { "an undirected graph without edges", "graph [ node [ id 3 ] ]", "3", "" },
+};
+
+TEST("dot: of other tools") { check_all_foreign(DOT, sizeof DOT / sizeof *DOT); }
+TEST("gml: of other tools") { check_all_foreign(GML, sizeof GML / sizeof *GML); }
+
+TEST("dot and gml: attributes of ops, device types, a placement") {
+  berth_bundle a = { 0 }, b = { 0 };
+  if (!parse("digraph \"net \\\"1\\\"\" { node [\"seconds:gpu\"=1] x [\"seconds:cpu\"=inf, "
+             "param_bytes=\"1 KiB\", colocation=4, pinned=1, backward, device=1, twin=1]; y "
+             "[\"seconds:cpu\"=\"5 ms\", flop=3, device=0] }", NULL, &a)
+      || !parse("graph [ directed 1 name \"net &#34;1&quot;\" node [ id 1 name \"x\" seconds:gpu 1 "
+                "seconds:cpu INF param_bytes 1024 group 4 pin 1 backward 1 device 1 twin 1 ] node "
+                "[ id 2 name \"y\" seconds:gpu 1 seconds:cpu 5E-3 flop 3 device 0 ] ]", NULL, &b))
+    return;
+  berth_op x = must_graph_op(a.graph, 0), y = must_graph_op(a.graph, 1);
+  CHECK_TEXT(berth_graph_type(a.graph, 1), "cpu");
+  CHECK(isinf(x.seconds[1]) && y.seconds[1] == 5e-3 && y.seconds[0] == 1 && y.flop == 3);
+  CHECK(x.param_bytes == 1024 && x.group == 4 && x.pin == 1 && x.twin == 1
+        && x.flags == BERTH_OP_BACKWARD);
+  CHECK(berth_placement_device(a.placement)[0] == 1);
+  berth_text first = { 0 }, second = { 0 };
+  CHECK_OK(berth_write_bundle(&a, &first));
+  CHECK_OK(berth_write_bundle(&b, &second));
+  CHECK_TEXT(first.data, second.data);
+  RELEASE(&a, &b, &first, &second);
+}
+
+TEST("dot: more edges between subgraphs than are read") {
+  size_t n = 3000, at = 9;
+  char *text = malloc(2 * 8 * n + 64);
+  strcpy(text, "digraph {");
+  for (size_t side = 0; side < 2; side++) {
+    at += (size_t)sprintf(text + at, "%s{", side ? "->" : "");
+    for (size_t k = 0; k < n; k++) at += (size_t)sprintf(text + at, " x%d", (int)(k + side * n));
+    at += (size_t)sprintf(text + at, "}");
+  }
+  strcpy(text + at, "}");
+  berth_bundle b = { 0 };
+  CHECK_ERROR(berth_parse(ctx, "x", text, at + 1, NULL, &b), BERTH_EPARSE,
+              "x:1: subgraphs have more edges between them than are read (4194304)");
+  free(text);
 }
 
 TEST("graphml: UTF-16") {
@@ -486,12 +582,15 @@ static int always(void *ud) {
   return 1;
 }
 
-TEST("graphml: interrupted") {
-  berth_bundle b = { 0 };
-  const char *text = GRAPHML("", AB);
+TEST("graphml, dot, gml: interrupted") {
+  static const char *const texts[] = { GRAPHML("", AB), "digraph { a }",
+                                       "graph [ node [ id 1 ] ]" };
   hooked(&(berth_hooks){ .interrupt = always });
-  CHECK_STATUS(berth_parse(ctx, "test", text, strlen(text), NULL, &b), BERTH_EINTERRUPT);
-  CHECK(!b.graph);
+  for (int k = 0; k < 3; k++) {
+    berth_bundle b = { 0 };
+    CHECK_STATUS(berth_parse(ctx, "test", texts[k], strlen(texts[k]), NULL, &b), BERTH_EINTERRUPT);
+    CHECK(!b.graph);
+  }
 }
 
 /* ---- encodings and options ---- */
@@ -612,7 +711,7 @@ TEST("options") {
   opts.mirror = 2;
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
   opts = berth_load_default();
-  opts.format = "dot"; /* only written */
+  opts.format = "chrome"; /* only written */
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
 }
 

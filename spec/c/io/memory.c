@@ -50,6 +50,10 @@ static const char *const TEXTS[] = {
   "key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node><edge "
   "source=\"a\" target=\"b\"/><edge source=\"a\" target=\"m\"/><data "
   "key=\"n\">g</data></graph></graphml>",
+  "strict digraph \"g\" { node [\"seconds:t\"=1, device=0]; a [label=x]; a -> {b c} [bytes=1] a "
+  "-> b m [collective=barrier] a -> m }",
+  "graph [ directed 1 name \"g\" node [ id 1 label \"a &amp; b\" seconds 1 ] node [ id 2 ] edge [ "
+  "source 1 target 2 bytes 8 ] ]",
 };
 
 static berth_status read_text(const void *what) {

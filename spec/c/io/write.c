@@ -160,13 +160,26 @@ TEST("dot: labels, sizes, collectives, colours") {
   CHECK_OK(berth_write_placed(g, "dot", device, &placed));
   CHECK(strncmp(plain.data, "digraph \"full ", 14) == 0);
   CHECK(strstr(plain.data, "n3 [label=\"tab new line<>&\\\"") != NULL);
-  CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n")
-        && strstr(plain.data, "  n0 -> n1 [style=dashed];\n"));
-  CHECK(strstr(plain.data, "c0 [label=\"reducescatter") && strstr(plain.data, "  n3 -> c0;\n")
-        && strstr(plain.data, "  c0 -> n4;\n"));
+  CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\", bytes=\"8.5\", tensor=\"0\"")
+        && strstr(plain.data, "  n0 -> n1 [style=dashed, tensor=\"1\""));
+  CHECK(strstr(plain.data, "n5 [label=\"reducescatter") && strstr(plain.data, "  n3 -> n5;\n")
+        && strstr(plain.data, "  n5 -> n4;\n"));
   CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2")
         && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
   RELEASE(&plain, &placed, g);
+}
+
+TEST("dot: a placement is written and read") {
+  const int32_t device[] = { 0, 1, 0, 1, 2 };
+  berth_graph *g = NULL;
+  berth_text text = { 0 };
+  berth_bundle b = { 0 };
+  CHECK_OK(full_graph(&g));
+  CHECK_OK(berth_write_placed(g, "dot", device, &text));
+  CHECK_OK(berth_parse(ctx, "x", text.data, text.len, NULL, &b));
+  CHECK_TEXT(b.format, "dot");
+  CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
+  RELEASE(&b, &text, g);
 }
 
 TEST("graphml: a placement is written and read, types are declared, digits are kept") {

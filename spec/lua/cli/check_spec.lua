@@ -49,8 +49,7 @@ describe("berth check", function()
     local bad = shell.file(".json", '{"berth": 1, "ops": [}')
     failed(2, bad .. ":1: not valid JSON", run("check", bad))
     failed(2, "as a trace of jobs:", run("check", shell.file(".txt", "hello\n")))
-    for ending, text in pairs { [".json"] = '{"ops": ["a"]}', [".html"] = "<!DOCTYPE html>\n",
-      [".dot"] = 'strict digraph "a" {\n"b" -> "c"\n}\n' } do
+    for ending, text in pairs { [".json"] = '{"ops": ["a"]}', [".html"] = "<!DOCTYPE html>\n" } do
       local exit, out, err = run("check", shell.file(ending, text))
       assert.same({ 2, "" }, { exit, out })
       assert.matches("not in a known format", err, 1, true)

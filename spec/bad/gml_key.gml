@@ -1,0 +1,3 @@
+graph [
+  3 node
+]

@@ -1,0 +1,3 @@
+/* Reader of "dot". */
+#define FORMAT "dot"
+#include "fuzz.h"

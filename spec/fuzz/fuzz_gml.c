@@ -1,0 +1,3 @@
+/* Reader of "gml". */
+#define FORMAT "gml"
+#include "fuzz.h"
