@@ -1,7 +1,7 @@
 -- How far is every placer from the best possible, and by which bound?
 local berth = require "berth"
 
-local g = berth.models.transformer { batch = 16, seq = 64 }
+local g = berth.models.transformer { batch = 16, seq = 64, layers = 2 }
 local t = berth.topology.mesh(4, { preset = "V100", bandwidth = "50 GB/s", latency = "5 us" })
 
 print(berth.bounds(g, t))

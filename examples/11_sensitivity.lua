@@ -1,7 +1,7 @@
 -- How much slower is a step placed by a wrong profile? Op times and transfers of the profile are off
 -- by factors drawn from [1 - f, 1 + f], or all transfers by one factor.
 local berth = require "berth"
-local links, seeds, calls = "duplex", 4, { portfolio = 400 } -- calls of its search
+local links, seeds, calls = "duplex", 2, { portfolio = 100 } -- calls of its search
 local placers = { "m-topo", "m-etf", "m-sct", "heft", "portfolio" }
 
 local function perturbed(c, f, seed)

@@ -20,7 +20,7 @@ local function place(g, t, placer)
   local name = placer:match("^%S+")
   local own = { memory = memory, param_multiple = multiple }
   if name ~= placer then own.variant = "baechi-tf" else own.links = links end
-  if name == "portfolio" then own.calls = 400 end
+  if name == "portfolio" then own.calls = 100 end
   return berth.place(g, t, name, own)
 end
 
@@ -36,7 +36,7 @@ end
 local g = assert(berth.models.inception_v3 { batch = 32, granularity = "layer" })
 local device = { preset = "V100", bandwidth = "10 GB/s", latency = "5 us" }
 local need = needed(g, device)
-local fractions = { 1.0, 0.7, 0.5, 0.4, 0.35, 0.3 }
+local fractions = { 1.0, 0.7, 0.4, 0.3 }
 
 print(("%s, %d ops: a single device needs %s"):format(g.name, #g, berth.format(need, "bytes")))
 local head = ("%-12s"):format("share of it")

@@ -4,7 +4,7 @@
 local berth = require "berth"
 
 local pipeline = { stages = 8, microbatches = 32, costs = { 10e-3, 10e-3, 10e-3 }, p2p = 0.5e-3,
-  memory = 8, calls = 4000 }
+  memory = 8, calls = 1000 }
 local names = { "1f1b", "zb-h1", "zb-v", "search", { "search", { chunks = 2, map = "zigzag" } } }
 
 for _, memory in ipairs { 8, 6, 4 } do

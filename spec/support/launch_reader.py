@@ -1,8 +1,9 @@
 """An independent reader of launch files: prints what a file says as JSON, {setting: value}.
 
-usage: launch_reader.py FORMAT FILE. It shares nothing with core/llm/launch: shlex and argparse with
+It reads lines FORMAT FILE FOLDER from standard input and prints a line for each: the settings, or a
+text that says what is wrong with the file. It shares nothing with core/llm/launch: shlex and argparse with
 the types of Megatron's documentation, tomllib, json, and bash itself for scripts. Settings that are
-not listed here, or have another type, end it with an error.
+not listed here, or have another type, are wrong.
 """
 import argparse
 import json
@@ -156,12 +157,12 @@ SLURM_JOB_NODELIST=node[0-9] SLURM_JOB_ID=7
 """
 
 
-def slurm(path):
+def slurm(path, folder):
     """The files that the script writes, and the words of its command, as bash has them."""
     with open(path) as f:
         text = f.read()
     run = subprocess.run(["bash", "-c", MOCKS + text], capture_output=True, check=True,
-                         cwd=sys.argv[3])
+                         cwd=folder)
     words = run.stdout.decode().split("\0")[:-1]
     batch = dict(line[len("#SBATCH --"):].split("=", 1)
                  for line in text.splitlines() if line.startswith("#SBATCH") and "=" in line)
@@ -169,8 +170,7 @@ def slurm(path):
             "gpus-per-node": int(batch["gpus-per-node"])}
 
 
-def main():
-    form, path = sys.argv[1], sys.argv[2]
+def said(form, path, folder):
     with open(path) as f:
         text = f.read()
     if form == "megatron":
@@ -182,10 +182,15 @@ def main():
     elif form in ("deepspeed", "fsdp"):
         out = flat(json.loads(text), DEEPSPEED if form == "deepspeed" else FSDP)
     else:
-        out = slurm(path)
+        out = slurm(path, folder)
         if "pretrain_gpt.py" in out["words"]:
             out["flags"] = megatron(out["words"][out["words"].index("pretrain_gpt.py") + 1:])
-    json.dump(out, sys.stdout)
+    return out
 
 
-main()
+for line in sys.stdin:
+    try:
+        answer = said(*line.split())
+    except (Exception, SystemExit) as error:
+        answer = repr(error)
+    print(json.dumps(answer), flush=True)

@@ -28,12 +28,25 @@ local function try(name, test)
   else pending(name .. ": no python3 with tomllib", function() end) end
 end
 
+-- An answer of the independent reader, which runs once for all.
+local to, from
+local function ask(line)
+  if not to then
+    local fifo = shell.path ".fifo"
+    os.execute("mkfifo " .. fifo)
+    to = io.popen("python3 spec/support/launch_reader.py > " .. fifo, "w")
+    from = io.open(fifo)
+  end
+  to:write(line, "\n")
+  to:flush()
+  return from:read "*l"
+end
+
 -- What the independent reader says of an export.
 local function said(e, format)
   local path, folder = shell.file("", e.text), shell.path ".d"
   if format == "slurm" then os.execute("mkdir " .. folder) end
-  local text = shell.capture(("python3 spec/support/launch_reader.py %s %s %s 2>&1"):format(
-    format, path, folder))
+  local text = ask(("%s %s %s"):format(format, path, folder))
   local out = json.decode(text)
   assert.is_table(out, text)
   if format == "slurm" then
