@@ -17,14 +17,14 @@
   X(ramp) X(ramp_model) X(ramp_planner) X(result) X(segments) X(sim) X(tape) X(text) \
   X(topology) X(topology_builder)
 #define RELEASER(type) \
-  static void release_##type(berth_##type *x) { \
+  static inline void release_##type(berth_##type *x) { \
     check_disown(x); \
     berth_##type##_release(x); \
   } \
-  static void give_back_##type(void *x) { berth_##type##_release(x); } \
-  static void own_##type(void *at) { check_own(*(berth_##type **)at, give_back_##type); }
+  static inline void give_back_##type(void *x) { berth_##type##_release(x); } \
+  static inline void own_##type(void *at) { check_own(*(berth_##type **)at, give_back_##type); }
 OBJECTS(RELEASER)
-static void own_nothing(void *at) { (void)at; }
+static inline void own_nothing(void *at) { (void)at; }
 
 #define RELEASE_BY(type) berth_##type *: release_##type,
 #define RELEASE_1(x) _Generic((x), OBJECTS(RELEASE_BY) \
@@ -46,7 +46,7 @@ static void own_nothing(void *at) { (void)at; }
 /* x, which belongs to the test from here on if it is an object. */
 #define OWNED(x) (_Generic(&(x), OBJECTS(OWN_BY) default: own_nothing)(&(x)), (x))
 #define MUST_BY(type, name, parameters, call) \
-  static type must_##name parameters { \
+  static inline type must_##name parameters { \
     type out; \
     memset(&out, 0, sizeof out); \
     CHECK_OK(call); \

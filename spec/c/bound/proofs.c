@@ -176,6 +176,6 @@ static void many(berth_memory_policy memory, int rounds) {
          count.proved, count.claims);
 }
 
-TEST("inference: what is proved is so") { many(BERTH_MEMORY_INFERENCE, check_runs(200, 1200)); }
-TEST("training: what is proved is so") { many(BERTH_MEMORY_TRAINING, check_runs(200, 1200)); }
-TEST("total: what is proved is so") { many(BERTH_MEMORY_TOTAL, check_runs(200, 1200)); }
+TEST("inference: what is proved is so") { many(BERTH_MEMORY_INFERENCE, check_runs(80, 1200)); }
+TEST("training: what is proved is so") { many(BERTH_MEMORY_TRAINING, check_runs(80, 1200)); }
+TEST("total: what is proved is so") { many(BERTH_MEMORY_TOTAL, check_runs(80, 1200)); }

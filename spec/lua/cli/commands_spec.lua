@@ -31,8 +31,8 @@ describe("berth", function()
   it("takes a number of devices, or a topology by name, wherever a topology may stand", function()
     local program = "model:einsum,program=chain,layers=1"
     for _, command in ipairs { "place", "simulate", "compare", "bounds", "split" } do
-      local given = { compare = "--placers=single", simulate = "--placement=single:2",
-        split = "--visits=1000" }
+      local given = { place = "--placer=heft", compare = "--placers=single",
+        simulate = "--placement=single:2", split = "--visits=1000" }
       local more = given[command] or "--json"
       local exit, _, err = run(command, program, "--devices", "2", more)
       assert.equal(0, exit, command .. ": " .. err)

@@ -1,6 +1,7 @@
 -- berth.nn: finalisers may close any operand while memory is allocated for a result.
 local berth = require "berth"
 local finaliser = require "support.finaliser"
+local runs = require "support.runs"
 local shell = require "support.shell"
 local nn = berth.nn
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
@@ -147,7 +148,7 @@ describe("a finaliser that closes an argument", function()
   it("came while they ran, too", function() assert.is_true(hits > #operations) end)
 
   it("may also clear the tape, or add parameters", function()
-    for _ = 1, 20 do
+    for _ = 1, runs(6, 20) do
       local a, p, tape = m(2, 3), parameters(), nn.tape()
       ended(tape, a)
       finaliser.sweep(function()
