@@ -25,9 +25,9 @@ for _, size in ipairs { { 8, 16 }, { 16, 32 } } do
   end
   show("another split, joined", assert(berth.schedule.search(with { joined = true, calls = 500 })))
   show("even split, search", assert(berth.schedule.search(with { split = "even", calls = 500 })))
-  local both = assert(berth.schedule.search(with { calls = 4000 }))
+  local both = assert(berth.schedule.search(with { calls = 1000 }))
   show("both", both)
-  show("both, two chunks in V", assert(berth.schedule.search(with { calls = 4000, chunks = 2,
+  show("both, two chunks in V", assert(berth.schedule.search(with { calls = 1000, chunks = 2,
     map = "zigzag" })))
   print("  layout of both: " .. both.problem.layout)
 end

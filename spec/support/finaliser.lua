@@ -63,6 +63,7 @@ local function try(make, use, n)
 end
 
 -- The whole collection in one step, soon after the last one; then as usual.
+local compiles = jitted and jitted.status()
 local function hurry()
   if not jitted then return collectgarbage("incremental", 104, 1000, 40) end
   jitted.off()
@@ -71,7 +72,7 @@ local function hurry()
 end
 local function calm()
   if not jitted then return collectgarbage("incremental", 200, 100, 13) end
-  jitted.on()
+  if compiles then jitted.on() end
   collectgarbage("setpause", 200)
   collectgarbage("setstepmul", 200)
 end

@@ -62,8 +62,8 @@ describe("every placer", function()
     end)
 
     it(name .. " fits into tight memory or says what stops it", function()
-      local fitted = 0
-      for seed = 1, 10 do
+      local fitted, seeds = 0, runs(5, 10)
+      for seed = 1, seeds do
         local description = random_graph.describe(seed, { n = small and 11 or 20, memory = true })
         local all = random_graph.placement(1, #description.ops, 1)
         local total, largest = stored(description, all, 1)
@@ -82,7 +82,7 @@ describe("every placer", function()
           assert.is_truthy(why.op or why.device or message:match "cannot fit", message)
         end
       end
-      assert.is_true(name == "single" or fitted >= (small and 5 or 8), "fitted only " .. fitted)
+      assert.is_true(name == "single" or fitted >= seeds * (small and 0.5 or 0.8), "fitted only " .. fitted)
     end)
   end
 end)
