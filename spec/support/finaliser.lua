@@ -79,7 +79,7 @@ end
 
 local function sweep(make, use, check)
   local most, hits = count(make), 0
-  for n = math.max(0, most - runs(25, 60)), most do
+  for n = math.max(0, most - runs(15, 60)), most do
     local closed, ok, value = try(make, use, n)
     if closed then
       hits = hits + 1
