@@ -18,6 +18,7 @@ enum {                         /* flags of an op; what its backward ops read of 
 typedef struct berth_i_backward {
   uint32_t flags;
   double area;                 /* pixels of the window of a convolution; 0: 1 */
+  double state;                /* part of a gradient that a recurrence has beside its weights' */
 } berth_i_backward;
 typedef struct berth_i_weight {
   double bytes;
@@ -68,6 +69,8 @@ static inline bool berth_i_mirror_wants(const berth_i_mirror *m, int32_t t) {
 }
 /** Gradients that a backward op of v makes at the cost of ratio / 2 each: 0, 1, 2. */
 int32_t berth_i_mirror_gradients(const berth_i_mirror *m, int32_t v, int32_t op);
+/** The part of both gradients' cost that a backward op of v takes. */
+double berth_i_mirror_share(const berth_i_mirror *m, int32_t v, int32_t op);
 /** Does backward op `op` of v read this input, or its outputs? */
 bool berth_i_mirror_saves(const berth_i_mirror *m, int32_t v, int32_t op, int32_t t);
 bool berth_i_mirror_saves_output(const berth_i_mirror *m, int32_t v, int32_t op);

@@ -137,6 +137,13 @@ int32_t berth_i_mirror_gradients(const berth_i_mirror *m, int32_t v, int32_t op)
   return n + inputs < 2 ? n + inputs : 2;
 }
 
+/* Gradients flow from step to step of a recurrence even if its inputs need none. */
+double berth_i_mirror_share(const berth_i_mirror *m, int32_t v, int32_t op) {
+  int32_t n = berth_i_mirror_gradients(m, v, op);
+  double state = n == 1 && m->step && m->step->of && trains(m, v, op) ? m->step->of[v].state : 0;
+  return (n + state) / 2;
+}
+
 bool berth_i_mirror_saves(const berth_i_mirror *m, int32_t v, int32_t op, int32_t t) {
   if (!m->step) return m->opts->activations != 0;
   uint32_t flags = flags_of(m, v);

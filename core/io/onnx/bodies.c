@@ -60,8 +60,8 @@ bool berth_i_onnx_open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n
     if (berth_i_onnx_find(&alone, v->name)) continue;
     if (free.n && w->depth == 0)
       return berth_i_onnx_fail(m, BERTH_EINVAL, "dimension %.*s of input %.*s has no value: give "
-                               "bind, as bind = { [\"%.*s\"] = 8 }", ONNX_TEXT(free),
-                               ONNX_TEXT(v->name), ONNX_TEXT(free));
+                               "one in bind, as %.*s=8", ONNX_TEXT(free), ONNX_TEXT(v->name),
+                               ONNX_TEXT(free));
     if (w->depth == 0 && !bind_value(m, v)) return false;
     if (!berth_i_onnx_define(m, s, v->name, v)) return false;
   }

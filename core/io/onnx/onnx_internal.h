@@ -137,6 +137,7 @@ typedef struct onnx_op {
   double flop, matrix, bytes, params;
   berth_product product;
   double area;    /* of the window of a convolution; 0: another */
+  double state;   /* part of the product in gradients of states between the steps of a recurrence */
   bool view;      /* moves nothing */
   bool data;      /* depends on an input of the model */
   bool weight_first; /* the left operand of its product is a weight */
@@ -223,7 +224,7 @@ typedef struct onnx_call {
   double flop, matrix;      /* out */
   double bytes;             /* out; negative: inputs and outputs, once each */
   berth_product product;    /* out */
-  double area;              /* out */
+  double area, state;       /* out: as in onnx_op */
 } onnx_call;
 typedef bool (*onnx_infer)(onnx_call *c);  /* false: shapes unknown, or failed */
 typedef struct onnx_rule {

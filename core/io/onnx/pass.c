@@ -87,6 +87,7 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
   if (w->depth == 0) {
     op->product = c->product;
     op->area = c->area;
+    op->state = c->state;
     op->weight_first = c->product.m > 0 && c->in[0] && c->in[0]->weight;
     op->view = c->bytes == 0 && c->flop + c->matrix == 0;
   }

@@ -280,7 +280,9 @@ bool berth_i_onnx_recurrent(onnx_call *c) {
   int64_t t = x->dim[batch_first], b = x->dim[!batch_first], dirs = w->dim[0], h = r->dim[2];
   int64_t all[] = { t, dirs, b, h }, swapped[] = { b, t, dirs, h }, last[] = { dirs, b, h },
           last_swapped[] = { b, dirs, h };
-  c->matrix = 2 * (double)t * (double)b * (berth_i_onnx_elements(w) + berth_i_onnx_elements(r));
+  double of_state = berth_i_onnx_elements(r), all_weights = berth_i_onnx_elements(w) + of_state;
+  c->matrix = 2 * (double)t * (double)b * all_weights;
+  if (c->matrix > 0) c->state = of_state / all_weights * (double)(t - 1) / (double)t;
   for (size_t k = 1; k < c->n_out; k++)
     berth_i_onnx_set(c->out[k], x->dtype, 3, batch_first ? last_swapped : last);
   return berth_i_onnx_set(c->out[0], x->dtype, 4, batch_first ? swapped : all);

@@ -47,7 +47,7 @@ static berth_i_backward backward_of(const onnx_op *op) {
   uint32_t flags = s && op->domain.n == 0 ? s->flags : INPUTS;
   if (op->matrix <= 0) flags |= BERTH_I_LIGHT;
   if (op->weight_first) flags |= BERTH_I_WEIGHT_FIRST;
-  return (berth_i_backward){ flags, op->area };
+  return (berth_i_backward){ flags, op->area, op->state };
 }
 
 /* ---- weights ---- */

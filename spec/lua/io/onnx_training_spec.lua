@@ -54,6 +54,17 @@ describe("training steps of ONNX models", function()
     assert.equal(g:op(4).group, g:op(5).group)
   end)
 
+  it("have the gradients of a recurrence's states", function()
+    -- x [4, 2, 5] w, r [1, 5, 5]: 2 * 4 * 2 * 50, and 5 for each of 40; r' in 3 of 4 steps
+    local nodes = { o.node "RNN x w r -> y" }
+    local recurrent = { nodes = nodes, initializers = { o.tensor("w", { 1, 5, 5 }, F32),
+      o.tensor("r", { 1, 5, 5 }, F32), o.tensor("s", { 5 }, F32) },
+      inputs = { o.info("x", F32, { 4, 2, 5 }) }, outputs = { o.info "y" } }
+    assert.same({ "y 1000", "y.backward 1375" }, names(step(recurrent, "none"), 1))
+    recurrent.nodes = { o.node "Mul x s -> a", o.node "RNN a w r -> y" }
+    assert.equal("y.backward 2000", names(step(recurrent, "none"), 3)[1])
+  end)
+
   it("have the batch where they depend on an input", function()
     -- part of a table, then added to x
     local g = step { nodes = { o.node("Slice t from to -> part"), o.node "Add x part -> y" },
