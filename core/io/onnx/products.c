@@ -296,6 +296,7 @@ typedef struct terms {
   int n_dots;
   uint64_t in[2], out;                    /* letters of operands 0 and the others, of the result */
   int seen[LETTERS];
+  size_t first[LETTERS], last[LETTERS];   /* operands */
 } terms;
 
 static int letter(char x) {
@@ -318,7 +319,8 @@ static bool read_term(onnx_call *c, onnx_bytes text, const onnx_value *v, size_t
     if (l >= 0) {
       if (at >= v->rank) return berth_i_onnx_wrong(c, "operand %zu has %d dimensions", k, v->rank);
       if (!set_size(c, &t->size[l], v->dim[at++])) return false;
-      t->seen[l]++;
+      if (!t->seen[l]++) t->first[l] = k;
+      t->last[l] = k;
       t->in[k > 0] |= (uint64_t)1 << l;
     } else if (text.at[i] == '.' && i + 2 < text.n) {
       int dots = v->rank - n;
@@ -364,6 +366,21 @@ static bool read_result(onnx_call *c, onnx_bytes text, bool arrow, terms *t) {
   return berth_i_onnx_set(c->out[0], c->in[0]->dtype, rank, dim);
 }
 
+/* Two operands at a time, from the first: a letter is summed where it is needed last. */
+static double chain(const terms *t, size_t operands) {
+  double all = 0;
+  for (size_t k = 1; k < operands; k++) {
+    double flop = 2;
+    for (int d = 0; d < t->n_dots; d++) flop *= (double)t->dots[d];
+    for (int l = 0; l < LETTERS; l++) {
+      size_t last = t->out >> l & 1 ? operands : t->last[l] > 0 ? t->last[l] : 1;
+      if (t->seen[l] && t->first[l] <= k && k <= last) flop *= (double)t->size[l];
+    }
+    all += flop;
+  }
+  return all;
+}
+
 static void count_einsum(onnx_call *c, const terms *t) {
   double m = 1, n = 1, k = 1, copies = 1;
   for (int d = 0; d < t->n_dots; d++) copies *= (double)t->dots[d];
@@ -376,7 +393,7 @@ static void count_einsum(onnx_call *c, const terms *t) {
     else n *= size;
   }
   if (c->n_in == 2) product(c, m, n, k, copies);
-  else if (c->n_in > 2) c->matrix = 2 * m * n * k * copies;
+  else c->matrix = chain(t, c->n_in);
 }
 
 bool berth_i_onnx_einsum(onnx_call *c) {

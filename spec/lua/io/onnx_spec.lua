@@ -111,6 +111,10 @@ describe("ONNX models", function()
     shape, f = shape_of(o.node("Einsum x w -> y", { equation = "...td,hd->...ht" }),
       { { "x", { 2, 5, 3 } }, { "w", { 4, 3 } } })
     assert.same({ "2x4x5", 2 * 2 * 5 * 3 * 4 }, { shape, f.matrix_flop })
+    -- two at a time: i is summed in the first product, b in the second
+    shape, f = shape_of(o.node("Einsum x w v -> y", { equation = "ij,jb,cbj->cj" }),
+      { { "x", { 5, 4 } }, { "w", { 4, 7 } }, { "v", { 2, 7, 4 } } })
+    assert.same({ "2x4", 2 * 5 * 4 * 7 + 2 * 4 * 7 * 2 }, { shape, f.matrix_flop })
     shape, f = shape_of(o.node "QLinearMatMul x s z w s z s q -> y",
       { { "x", { 2, 3 }, 2 }, { "w", { 3, 4 }, 3 }, { "s", {} }, { "z", {}, 2 }, { "q", {}, 3 } })
     assert.same({ "2x4", 48, 3 }, { shape, f.matrix_flop, f.outputs[1].dtype })
@@ -151,6 +155,13 @@ describe("ONNX models", function()
     assert.same({ 2, 1, 20000, 0, 5000 },
       { g.n_ops, g.n_groups, g:op(1).params, g:op(2).params, f.parameters })
     assert.equal(g:op(1).group, g:op(2).group)
+    g = load(o.model { nodes = { o.node "Slice w from to -> a", o.node "Slice w to end -> b",
+      o.node("Concat b a -> c", { axis = 0 }),
+      o.node "MatMul x c -> y" },
+      initializers = { o.tensor("w", { 100, 50 }, F32), o.tensor("from", { 1 }, I64, { 0 }),
+        o.tensor("to", { 1 }, I64, { 60 }), o.tensor("end", { 1 }, I64, { 100 }) },
+      inputs = { o.info("x", F32, { 3, 100 }) }, outputs = { o.info "y" } })
+    assert.same({ 20000, 0, 1 }, { g:op(1).params, g:op(2).params, g:op(2).group })
   end)
 
   it("note kinds without a rule, and take their declared types", function()
