@@ -15,16 +15,6 @@ static bool bind_value(onnx_model *m, onnx_value *v) {
   return v->constant = true;
 }
 
-static bool define_new(walker *w, onnx_scope *s, onnx_bytes name, onnx_value *like) {
-  onnx_value *v = berth_i_onnx_value(w->m, name);
-  if (!v) return false;
-  if (like) {
-    *v = *like;
-    v->name = name;
-  }
-  return berth_i_onnx_define(w->m, s, name, v);
-}
-
 bool berth_i_onnx_open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
   onnx_model *m = w->m;
   onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
@@ -54,7 +44,9 @@ bool berth_i_onnx_open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n
     onnx_scope alone = *s;
     alone.outer = NULL;
     if (in && k < n_in) {
-      if (!define_new(w, s, v->name, in[k++])) return false;
+      onnx_value *given = in[k] ? in[k] : berth_i_onnx_value(m, v->name);
+      k++;
+      if (!given || !berth_i_onnx_define(m, s, v->name, given)) return false;
       continue;
     }
     if (berth_i_onnx_find(&alone, v->name)) continue;

@@ -135,13 +135,14 @@ describe("ONNX models", function()
         outputs = { o.info "b" } } }
     end
     local model = o.model {
-      nodes = { o.node("Loop n - x -> last scan", { body = { graph = body } }),
+      nodes = { o.node "Neg x -> v0",
+        o.node("Loop n - v0 -> last scan", { body = { graph = body } }),
         o.node("If n -> y", { then_branch = branch "Exp", else_branch = branch "Relu" }) },
       inputs = { o.info("x", F32, { 2 }), o.info("n", I64, {}) },
       outputs = { o.info "y", o.info "scan" } }
     g, f = load(model, { n = 3 })
     assert.same({ 3, 2 }, f.outputs[2].shape)
-    assert.same({ 2, 1, 6, 8 }, { g.n_ops, g.n_edges, g:op(1).flop, g:op(2).flop }) -- 3 turns of 2
+    assert.same({ 3, 2, 6, 8 }, { g.n_ops, g.n_edges, g:op(2).flop, g:op(3).flop }) -- 3 turns of 2
     local why, code = refused(model)
     assert.matches("^m.onnx: node last %(Loop%): its number of turns is not known", why)
     assert.equal("unsupported", code)
