@@ -277,6 +277,8 @@ bool berth_i_onnx_recurrent(onnx_call *c) {
   if (x->rank != 3 || w->rank != 3 || r->rank != 3)
     return berth_i_onnx_wrong(c, "X, W and R have %d, %d and %d dimensions", x->rank, w->rank,
                               r->rank);
+  if (w->dim[2] != x->dim[2] || r->dim[0] != w->dim[0] || r->dim[1] != w->dim[1])
+    return berth_i_onnx_wrong(c, "sizes of X, W and R do not match");
   int64_t t = x->dim[batch_first], b = x->dim[!batch_first], dirs = w->dim[0], h = r->dim[2];
   int64_t all[] = { t, dirs, b, h }, swapped[] = { b, t, dirs, h }, last[] = { dirs, b, h },
           last_swapped[] = { b, dirs, h };
@@ -356,6 +358,8 @@ static bool read_result(onnx_call *c, onnx_bytes text, bool arrow, terms *t) {
   for (size_t i = 0; arrow && i < text.n && rank < ONNX_RANK; i++) {
     int l = letter(text.at[i]);
     if (l >= 0) {
+      if (!t->seen[l])
+        return berth_i_onnx_wrong(c, "index '%c' of the result is in no operand", text.at[i]);
       dim[rank++] = t->size[l];
       t->out |= (uint64_t)1 << l;
     } else if (text.at[i] == '.') {

@@ -61,7 +61,8 @@ describe("ONNX models", function()
     assert.same({ 2, 6, 5, 1 }, { g.n_ops, facts.nodes, facts.uses, facts.op_pairs })
     assert.same({ 2, 15 }, facts.outputs[1].shape)
     assert.equal(120, facts.flop) -- 4 for each of 30
-    assert.matches('dimension batch of input x has no value: give one in bind, as batch=8', (refused(model)))
+    assert.matches('dimension batch of input x has no value: give one in bind, as batch=8',
+      (refused(model)))
     assert.matches("bind has c, but no dimension",
       (refused(model, { batch = 2, ["x:2"] = 5, c = 1 })))
     assert.equal("invalid", select(2, refused(model)))
