@@ -114,9 +114,23 @@ static bool refuse(onnx_call *c, const char *what) {
                            ONNX_TEXT(name), ONNX_TEXT(c->node->kind), what);
 }
 
+/* A value that decides is not known: bind may have it if it is an input of the model. */
+static bool refuse_unknown(const onnx_scope *s, onnx_call *c, const onnx_value *v,
+                           const char *what) {
+  char text[300];
+  while (s->outer) s = s->outer;
+  bool input = v && !v->weight && v->maker == BERTH_NONE && berth_i_onnx_find(s, v->name) == v;
+  if (input)
+    berth_snprintf(text, sizeof text, "%s is not known: give it in bind, as %.*s=1", what,
+                   ONNX_TEXT(v->name));
+  else
+    berth_snprintf(text, sizeof text, "%s is not known from the inputs; give bind a value", what);
+  return refuse(c, text);
+}
+
 static bool run_if(walker *w, onnx_scope *s, onnx_call *c) {
   const double *which = berth_i_onnx_input(c, 0);
-  if (!which) return refuse(c, "its condition is not known from the inputs; give bind a value");
+  if (!which) return refuse_unknown(s, c, c->n_in > 0 ? c->in[0] : NULL, "its condition");
   const onnx_attribute *a = berth_i_onnx_attr(c, *which != 0 ? "then_branch" : "else_branch");
   onnx_value *got[64];
   if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its branch is missing");
@@ -144,8 +158,9 @@ static bool run_loop(walker *w, onnx_scope *s, onnx_call *c) {
   onnx_value *in[66], *out[66];
   if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its body is missing");
   if (carried > 64 || n > 66 || c->n_out < carried) return refuse(c, "too many values");
-  if ((counted && !most) || (tested && !go) || (!counted && !tested))
-    return refuse(c, "its number of turns is not known from the inputs; give bind a value");
+  if (!counted && !tested) return refuse(c, "it has neither a number of turns nor a condition");
+  if (counted && !most) return refuse_unknown(s, c, c->in[0], "its number of turns");
+  if (tested && !go) return refuse_unknown(s, c, c->in[1], "its condition");
   for (size_t k = 0; k < carried; k++) in[k + 2] = c->in[k + 2];
   bool on = !tested || *go != 0;
   int64_t turn = 0;

@@ -180,6 +180,7 @@ end
 --- Options of berth.load.
 function options.for_loading(given)
   local out = pick(given, options.loading, {})
+  fail.refuse(out.optimizer and not out.training, "--optimizer: requires --training")
   if out.bind then out.bind = bindings(out.bind) end
   return out
 end

@@ -145,7 +145,8 @@ describe("ONNX models", function()
     assert.same({ 3, 2 }, f.outputs[2].shape)
     assert.same({ 3, 2, 6, 8 }, { g.n_ops, g.n_edges, g:op(2).flop, g:op(3).flop }) -- 3 turns of 2
     local why, code = refused(model)
-    assert.matches("^m.onnx: node last %(Loop%): its number of turns is not known", why)
+    assert.matches("^m.onnx: node last %(Loop%): its number of turns is not known: "
+      .. "give it in bind, as n=1", why)
     assert.equal("unsupported", code)
   end)
 
