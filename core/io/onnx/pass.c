@@ -91,7 +91,8 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
     op->product = c->product;
     op->area = c->area;
     op->state = c->state;
-    op->weight_first = c->product.m > 0 && c->in[0] && c->in[0]->weight;
+    op->operand = c->in;
+    op->n_operands = c->n_operands;
     op->view = c->bytes == 0 && c->flop + c->matrix == 0;
   }
   for (size_t k = 0; k < c->n_in; k++)

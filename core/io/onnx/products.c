@@ -18,6 +18,7 @@ static size_t second(const onnx_call *c, int *dtype) {
 
 static void product(onnx_call *c, double m, double n, double k, double copies) {
   c->matrix = 2 * m * n * k * copies;
+  c->n_operands = 2;
   if (c->matrix > 0) c->product = (berth_product){ .m = m, .n = n, .k = k, .copies = copies };
 }
 
@@ -193,6 +194,7 @@ bool berth_i_onnx_conv_transpose(onnx_call *c) {
   double per = 1;
   for (int d = 1; d < w->rank; d++) per *= (double)w->dim[d];
   c->matrix = 2 * berth_i_onnx_elements(x) * per;
+  c->n_operands = 2;
   return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
 }
 
@@ -284,6 +286,7 @@ bool berth_i_onnx_recurrent(onnx_call *c) {
           last_swapped[] = { b, dirs, h };
   double of_state = berth_i_onnx_elements(r), all_weights = berth_i_onnx_elements(w) + of_state;
   c->matrix = 2 * (double)t * (double)b * all_weights;
+  c->n_operands = 3;
   if (c->matrix > 0) c->state = of_state / all_weights * (double)(t - 1) / (double)t;
   for (size_t k = 1; k < c->n_out; k++)
     berth_i_onnx_set(c->out[k], x->dtype, 3, batch_first ? last_swapped : last);
@@ -398,6 +401,7 @@ static void count_einsum(onnx_call *c, const terms *t) {
   }
   if (c->n_in == 2) product(c, m, n, k, copies);
   else c->matrix = chain(t, c->n_in);
+  c->n_operands = c->n_in;
 }
 
 bool berth_i_onnx_einsum(onnx_call *c) {

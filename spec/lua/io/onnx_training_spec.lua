@@ -65,6 +65,18 @@ describe("training steps of ONNX models", function()
     assert.equal("y.backward 2000", names(step(recurrent, "none"), 3)[1])
   end)
 
+  it("have a gradient of each operand of a product", function()
+    for text, nodes in pairs {
+      ["y.backward 108"] = { o.node "Mul x s -> a", o.node "MatMul a a -> y" }, -- of both
+      ["y.backward 54"] = { o.node "Mul d s -> w", o.node "Gemm x w s -> y" }, -- none of x and s
+      ["y.backward 0"] = { o.node "Gemm x d s -> y" } } do -- that of a bias is free
+      local g = step { nodes = nodes, initializers = { o.tensor("s", { 3 }, F32) },
+        inputs = { o.info("x", F32, { 3, 3 }), o.info("d", F32, { 3, 3 }) },
+        outputs = { o.info "y" } }
+      assert.equal(text, names(g, #nodes + 1)[1])
+    end
+  end)
+
   it("have the batch where they depend on an input", function()
     -- part of a table, then added to x
     local g = step { nodes = { o.node("Slice t from to -> part"), o.node "Add x part -> y" },
