@@ -104,6 +104,14 @@ describe("ONNX bodies", function()
     end
   end)
 
+  it("are refused with a size that is no number", function()
+    local _, why = berth.parse(o.model { nodes = { o.node("Cast zero -> f", { to = F32 }),
+      o.node "Div f f -> nan", o.node("Cast nan -> s", { to = I64 }), o.node "Reshape x s -> y" },
+      initializers = { o.tensor("zero", { 1 }, I64, { 0 }) },
+      inputs = { o.info("x", F32, { 3 }) }, outputs = { o.info "y" } })
+    assert.matches("a size of -4503599627370496", why, 1, true)
+  end)
+
   it("have sizes of at most 2^48", function()
     local far = o.tensor("far", { 1 }, I64, { 2 ^ 40 })
     local _, f = load { nodes = { o.node "Tile x far -> a", o.node "Tile a far -> y",
