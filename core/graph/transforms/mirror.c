@@ -126,7 +126,7 @@ static berth_status add_backward_op(mirror *m, int32_t v, int32_t id) {
   berth_shape shape;
   berth_status st = berth_graph_op(m->g, v, &op);
   bool twin = id == m->twin[v], grouped = m->step && id == m->giver[v];
-  double share = berth_i_mirror_gradients(m, v, id) / 2.0;
+  double share = berth_i_mirror_share(m, v, id);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_mirror_name(m, op.name, twin ? ".backward" : ".backward_inputs", &op.name))
       != BERTH_OK)

@@ -12,12 +12,16 @@ enum {                         /* flags of an op; what its backward ops read of 
   BERTH_I_SAVE_FIXED = 4,      /* inputs that have no gradient, such as indices */
   BERTH_I_SAVE_OUTPUT = 8,
   BERTH_I_NO_GRADIENT = 16,    /* none passes */
-  BERTH_I_LIGHT = 32,          /* no product: its backward op costs as one gradient */
-  BERTH_I_WEIGHT_FIRST = 64    /* its weight is the left operand of its product */
+  BERTH_I_LIGHT = 32           /* no product: its backward op costs as one gradient */
 };
+enum { BERTH_I_WEIGHT = -2 };  /* an operand: a trained weight of the op */
 typedef struct berth_i_backward {
   uint32_t flags;
   double area;                 /* pixels of the window of a convolution; 0: 1 */
+  double state;                /* part of a gradient that a recurrence has beside its weights' */
+  const int32_t *operand;      /* [n_operands] of its product, the left one first: a tensor,
+                                * BERTH_I_WEIGHT or BERTH_NONE */
+  int32_t n_operands;          /* 0: its inputs and its weights are */
 } berth_i_backward;
 typedef struct berth_i_weight {
   double bytes;
@@ -66,8 +70,11 @@ berth_status berth_i_mirror_plan(berth_i_mirror *m);
 static inline bool berth_i_mirror_wants(const berth_i_mirror *m, int32_t t) {
   return !m->step || (m->needs[m->g->producer[t]] && !(m->step->fixed && m->step->fixed[t]));
 }
-/** Gradients that a backward op of v makes at the cost of ratio / 2 each: 0, 1, 2. */
+/** Gradients that a backward op of v makes at the cost of ratio / 2 each: 0, 1, 2. A product has
+ *  one of its left operand, and one of the others. */
 int32_t berth_i_mirror_gradients(const berth_i_mirror *m, int32_t v, int32_t op);
+/** The part of both gradients' cost that a backward op of v takes. */
+double berth_i_mirror_share(const berth_i_mirror *m, int32_t v, int32_t op);
 /** Does backward op `op` of v read this input, or its outputs? */
 bool berth_i_mirror_saves(const berth_i_mirror *m, int32_t v, int32_t op, int32_t t);
 bool berth_i_mirror_saves_output(const berth_i_mirror *m, int32_t v, int32_t op);

@@ -82,13 +82,21 @@ static void find_needs(berth_i_mirror *m) {
   }
 }
 
+/* Is a weight an operand, not only a bias? */
+static bool multiplies_weight(const berth_i_mirror *m, int32_t v) {
+  const berth_i_backward *f = m->step->of ? &m->step->of[v] : NULL;
+  bool any = !f || f->n_operands == 0;
+  for (int32_t k = 0; !any && k < f->n_operands; k++) any = f->operand[k] == BERTH_I_WEIGHT;
+  return any && m->weights[v] > 0;
+}
+
 static void number(berth_i_mirror *m) {
   for (int32_t v = 0; !m->step && v < m->g->n_ops; v++) m->ends[v] = is_sink(m->g, v);
   m->n_ops = m->g->n_ops;
   for (int32_t v = m->g->n_ops - 1; v >= 0; v--) {
     bool all = !m->step, inputs = all || (m->needs[v] && any_wanted(m, v, BERTH_NONE));
     const berth_shape *s = all ? NULL : berth_i_shape(m->g, v);
-    bool two = inputs && s && s->product.m > 0 && !s->product.gradients && m->weights[v] > 0;
+    bool two = inputs && s && s->product.m > 0 && !s->product.gradients && multiplies_weight(m, v);
     m->giver[v] = m->twin[v] = BERTH_NONE;
     if (inputs) m->giver[v] = m->n_ops++;
     if (two || (!inputs && m->needs[v])) m->twin[v] = m->n_ops++;
@@ -127,14 +135,39 @@ static bool trains(const berth_i_mirror *m, int32_t v, int32_t op) {
   return m->twin[v] == op && m->weights[v] > 0;
 }
 
+/* Of a product, which this op gives: 1 the left operand's, 2 the others'. */
+static int32_t sides(const berth_i_mirror *m, int32_t v, int32_t op) {
+  const berth_i_backward *f = &m->step->of[v];
+  int32_t out = 0;
+  for (int32_t k = 0; k < f->n_operands; k++) {
+    int32_t t = f->operand[k];
+    bool wanted = t == BERTH_I_WEIGHT ? trains(m, v, op)
+                  : t != BERTH_NONE && gives(m, v, op) && berth_i_mirror_wants(m, t);
+    if (wanted) out |= k > 0 ? 2 : 1;
+  }
+  return out;
+}
+
 int32_t berth_i_mirror_gradients(const berth_i_mirror *m, int32_t v, int32_t op) {
   if (!m->step) return 2;
   if (flags_of(m, v) & BERTH_I_LIGHT) return 1;
+  if (m->step->of && m->step->of[v].n_operands > 0) {
+    int32_t given = sides(m, v, op);
+    return given / 2 + given % 2;
+  }
   int32_t n = trains(m, v, op), inputs = 0;
   for (int32_t i = m->g->in_at[v]; gives(m, v, op) && i < m->g->in_at[v + 1]; i++)
     inputs += berth_i_mirror_wants(m, m->g->in[i]);
   if (m->weights[v] > 0 && inputs > 1) inputs = 1;
   return n + inputs < 2 ? n + inputs : 2;
+}
+
+/* Gradients flow from step to step of a recurrence even if its inputs need none. */
+double berth_i_mirror_share(const berth_i_mirror *m, int32_t v, int32_t op) {
+  int32_t n = berth_i_mirror_gradients(m, v, op);
+  bool last = n == 1 && m->step && m->step->of && sides(m, v, op) == 2;
+  double state = last ? m->step->of[v].state : 0;
+  return (n + state) / 2;
 }
 
 bool berth_i_mirror_saves(const berth_i_mirror *m, int32_t v, int32_t op, int32_t t) {
@@ -189,13 +222,13 @@ const berth_shape *berth_i_mirror_shape(const berth_i_mirror *m, int32_t v, int3
   int32_t n = berth_i_mirror_gradients(m, v, op);
   if (!forward || forward->product.gradients || forward->attention.backward || m->opts->ratio < 2)
     return NULL;
-  if (n < 2 && forward->attention.seq > 0) return NULL;
+  if (n == 0 || (n < 2 && forward->attention.seq > 0)) return NULL;
   *out = *forward;
   berth_product *p = &out->product;
   out->attention.backward = forward->attention.seq > 0;
-  bool left = m->step && (flags_of(m, v) & BERTH_I_WEIGHT_FIRST);
+  bool known = m->step && m->step->of && m->step->of[v].n_operands > 0;
   if (n == 2) p->gradients = p->m > 0;
-  else if (trains(m, v, op) != left) { /* of the right operand */
+  else if (known ? sides(m, v, op) == 2 : trains(m, v, op)) { /* of the right operand */
     p->m = forward->product.k;
     p->k = forward->product.m;
   } else {

@@ -15,16 +15,6 @@ static bool bind_value(onnx_model *m, onnx_value *v) {
   return v->constant = true;
 }
 
-static bool define_new(walker *w, onnx_scope *s, onnx_bytes name, onnx_value *like) {
-  onnx_value *v = berth_i_onnx_value(w->m, name);
-  if (!v) return false;
-  if (like) {
-    *v = *like;
-    v->name = name;
-  }
-  return berth_i_onnx_define(w->m, s, name, v);
-}
-
 bool berth_i_onnx_open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n_in) {
   onnx_model *m = w->m;
   onnx_wire g = berth_i_onnx_wire(m, s->graph, "GraphProto");
@@ -54,14 +44,16 @@ bool berth_i_onnx_open_graph(walker *w, onnx_scope *s, onnx_value **in, size_t n
     onnx_scope alone = *s;
     alone.outer = NULL;
     if (in && k < n_in) {
-      if (!define_new(w, s, v->name, in[k++])) return false;
+      onnx_value *given = in[k] ? in[k] : berth_i_onnx_value(m, v->name);
+      k++;
+      if (!given || !berth_i_onnx_define(m, s, v->name, given)) return false;
       continue;
     }
     if (berth_i_onnx_find(&alone, v->name)) continue;
     if (free.n && w->depth == 0)
       return berth_i_onnx_fail(m, BERTH_EINVAL, "dimension %.*s of input %.*s has no value: give "
-                               "bind, as bind = { [\"%.*s\"] = 8 }", ONNX_TEXT(free),
-                               ONNX_TEXT(v->name), ONNX_TEXT(free));
+                               "one in bind, as %.*s=8", ONNX_TEXT(free), ONNX_TEXT(v->name),
+                               ONNX_TEXT(free));
     if (w->depth == 0 && !bind_value(m, v)) return false;
     if (!berth_i_onnx_define(m, s, v->name, v)) return false;
   }
@@ -122,9 +114,23 @@ static bool refuse(onnx_call *c, const char *what) {
                            ONNX_TEXT(name), ONNX_TEXT(c->node->kind), what);
 }
 
+/* A value that decides is not known: bind may have it if it is an input of the model. */
+static bool refuse_unknown(const onnx_scope *s, onnx_call *c, const onnx_value *v,
+                           const char *what) {
+  char text[300];
+  while (s->outer) s = s->outer;
+  bool input = v && !v->weight && v->maker == BERTH_NONE && berth_i_onnx_find(s, v->name) == v;
+  if (input)
+    berth_snprintf(text, sizeof text, "%s is not known: give it in bind, as %.*s=1", what,
+                   ONNX_TEXT(v->name));
+  else
+    berth_snprintf(text, sizeof text, "%s is not known from the inputs; give bind a value", what);
+  return refuse(c, text);
+}
+
 static bool run_if(walker *w, onnx_scope *s, onnx_call *c) {
   const double *which = berth_i_onnx_input(c, 0);
-  if (!which) return refuse(c, "its condition is not known from the inputs; give bind a value");
+  if (!which) return refuse_unknown(s, c, c->n_in > 0 ? c->in[0] : NULL, "its condition");
   const onnx_attribute *a = berth_i_onnx_attr(c, *which != 0 ? "then_branch" : "else_branch");
   onnx_value *got[64];
   if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its branch is missing");
@@ -152,8 +158,9 @@ static bool run_loop(walker *w, onnx_scope *s, onnx_call *c) {
   onnx_value *in[66], *out[66];
   if (!a || !a->graph.at) return berth_i_onnx_wrong(c, "its body is missing");
   if (carried > 64 || n > 66 || c->n_out < carried) return refuse(c, "too many values");
-  if ((counted && !most) || (tested && !go) || (!counted && !tested))
-    return refuse(c, "its number of turns is not known from the inputs; give bind a value");
+  if (!counted && !tested) return refuse(c, "it has neither a number of turns nor a condition");
+  if (counted && !most) return refuse_unknown(s, c, c->in[0], "its number of turns");
+  if (tested && !go) return refuse_unknown(s, c, c->in[1], "its condition");
   for (size_t k = 0; k < carried; k++) in[k + 2] = c->in[k + 2];
   bool on = !tested || *go != 0;
   int64_t turn = 0;

@@ -29,7 +29,7 @@ const double *berth_i_onnx_input(onnx_call *c, size_t k) {
 
 int64_t berth_i_onnx_whole(double x) {
   const double most = (double)((int64_t)1 << 52);
-  return x >= most ? (int64_t)1 << 52 : x <= -most ? -((int64_t)1 << 52) : (int64_t)x;
+  return x >= most ? (int64_t)1 << 52 : x > -most ? (int64_t)x : -((int64_t)1 << 52); /* NaN */
 }
 
 bool berth_i_onnx_list(onnx_call *c, const char *name, size_t input, onnx_ints *out) {

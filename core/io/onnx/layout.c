@@ -243,7 +243,10 @@ bool berth_i_onnx_squeeze(onnx_call *c) {
   if (!given && c->n_in > 1 && c->in[1]) return false;
   if (!berth_i_onnx_axes(c, &axes, x->rank, &set)) return false;
   for (int d = 0; d < x->rank; d++) {
-    if (given ? set >> d & 1 : x->dim[d] == 1) continue;
+    bool drop = given ? set >> d & 1 : x->dim[d] == 1;
+    if (drop && x->dim[d] != 1)
+      return berth_i_onnx_wrong(c, "axis %d has size %.0f", d, (double)x->dim[d]);
+    if (drop) continue;
     dim[rank++] = x->dim[d];
   }
   return berth_i_onnx_set(c->out[0], x->dtype, rank, dim) && keep_values(c);
@@ -300,6 +303,8 @@ bool berth_i_onnx_flatten(onnx_call *c) {
   KNOWN(0);
   const onnx_value *x = c->in[0];
   axis = axis < 0 ? axis + x->rank : axis;
+  if (axis < 0 || axis > x->rank)
+    return berth_i_onnx_wrong(c, "axis %.0f of a tensor of %d dimensions", (double)axis, x->rank);
   for (int d = 0; d < x->rank; d++)
     dim[d >= axis] = berth_i_onnx_extent((double)dim[d >= axis] * (double)x->dim[d]);
   return berth_i_onnx_set(c->out[0], x->dtype, 2, dim) && keep_values(c);
@@ -423,6 +428,8 @@ bool berth_i_onnx_depth_to_space(onnx_call *c) {
   const onnx_value *x = c->in[0];
   if (x->rank != 4 || by < 1 || by > 65536) return false;
   bool up = berth_i_onnx_equal(c->node->kind, "DepthToSpace");
+  if (up ? x->dim[1] % (by * by) : x->dim[2] % by || x->dim[3] % by)
+    return berth_i_onnx_wrong(c, "blocks of %.0f do not divide the sizes", (double)by);
   dim[0] = x->dim[0];
   dim[1] = up ? x->dim[1] / (by * by) : berth_i_onnx_extent((double)x->dim[1] * (double)(by * by));
   for (int d = 2; d < 4; d++)

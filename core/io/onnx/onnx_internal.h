@@ -137,9 +137,11 @@ typedef struct onnx_op {
   double flop, matrix, bytes, params;
   berth_product product;
   double area;    /* of the window of a convolution; 0: another */
+  double state;   /* part of the product in gradients of states between the steps of a recurrence */
+  onnx_value **operand; /* [n_operands] of the product, the left one first; 0: not known */
+  size_t n_operands;
   bool view;      /* moves nothing */
   bool data;      /* depends on an input of the model */
-  bool weight_first; /* the left operand of its product is a weight */
   onnx_value **in;
   size_t n_in, cap_in;
   int32_t group; /* an op of lower number that it is placed with, or itself */
@@ -223,7 +225,8 @@ typedef struct onnx_call {
   double flop, matrix;      /* out */
   double bytes;             /* out; negative: inputs and outputs, once each */
   berth_product product;    /* out */
-  double area;              /* out */
+  double area, state;       /* out: as in onnx_op */
+  size_t n_operands;        /* out: inputs from 0 on */
 } onnx_call;
 typedef bool (*onnx_infer)(onnx_call *c);  /* false: shapes unknown, or failed */
 typedef struct onnx_rule {

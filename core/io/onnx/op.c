@@ -12,8 +12,8 @@ static int32_t root(onnx_model *m, int32_t op) {
 
 enum { SHARED = 4096 }; /* elements of weights that readers share in place of a copy each */
 
-/* Bytes of a weight belong to the first op that reads it; products and look-ups that share it are
- * placed together. Others get a copy each, such as masks and scalars. */
+/* Bytes of a weight belong to the first op that reads it; products, look-ups and slices that share
+ * it are placed together. Others get a copy each, such as masks and scalars. */
 static void read_weight(walker *w, onnx_value *v, bool ties) {
   onnx_weight *x = v->weight;
   onnx_model *m = w->m;

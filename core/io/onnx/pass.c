@@ -73,8 +73,11 @@ static bool is_constant(const onnx_call *c, bool known, bool trained) {
   return all || values;
 }
 
+/* Products, look-ups, and what takes a part, as exporters make the gates of a layer. */
 static bool has_ties(const onnx_call *c) {
-  return c->matrix > 0 || (c->node->kind.n >= 6 && memcmp(c->node->kind.at, "Gather", 6) == 0);
+  onnx_bytes kind = c->node->kind;
+  return c->matrix > 0 || (kind.n >= 6 && memcmp(kind.at, "Gather", 6) == 0)
+         || berth_i_onnx_equal(kind, "Slice") || berth_i_onnx_equal(kind, "Split");
 }
 
 /* What the node costs, to the op that it is or is part of. */
@@ -87,7 +90,9 @@ static bool add_cost(walker *w, onnx_call *c, bool body) {
   if (w->depth == 0) {
     op->product = c->product;
     op->area = c->area;
-    op->weight_first = c->product.m > 0 && c->in[0] && c->in[0]->weight;
+    op->state = c->state;
+    op->operand = c->in;
+    op->n_operands = c->n_operands;
     op->view = c->bytes == 0 && c->flop + c->matrix == 0;
   }
   for (size_t k = 0; k < c->n_in; k++)

@@ -18,6 +18,7 @@ static size_t second(const onnx_call *c, int *dtype) {
 
 static void product(onnx_call *c, double m, double n, double k, double copies) {
   c->matrix = 2 * m * n * k * copies;
+  c->n_operands = 2;
   if (c->matrix > 0) c->product = (berth_product){ .m = m, .n = n, .k = k, .copies = copies };
 }
 
@@ -193,6 +194,7 @@ bool berth_i_onnx_conv_transpose(onnx_call *c) {
   double per = 1;
   for (int d = 1; d < w->rank; d++) per *= (double)w->dim[d];
   c->matrix = 2 * berth_i_onnx_elements(x) * per;
+  c->n_operands = 2;
   return berth_i_onnx_set(c->out[0], x->dtype, x->rank, dim);
 }
 
@@ -277,10 +279,15 @@ bool berth_i_onnx_recurrent(onnx_call *c) {
   if (x->rank != 3 || w->rank != 3 || r->rank != 3)
     return berth_i_onnx_wrong(c, "X, W and R have %d, %d and %d dimensions", x->rank, w->rank,
                               r->rank);
+  if (w->dim[2] != x->dim[2] || r->dim[0] != w->dim[0] || r->dim[1] != w->dim[1])
+    return berth_i_onnx_wrong(c, "sizes of X, W and R do not match");
   int64_t t = x->dim[batch_first], b = x->dim[!batch_first], dirs = w->dim[0], h = r->dim[2];
   int64_t all[] = { t, dirs, b, h }, swapped[] = { b, t, dirs, h }, last[] = { dirs, b, h },
           last_swapped[] = { b, dirs, h };
-  c->matrix = 2 * (double)t * (double)b * (berth_i_onnx_elements(w) + berth_i_onnx_elements(r));
+  double of_state = berth_i_onnx_elements(r), all_weights = berth_i_onnx_elements(w) + of_state;
+  c->matrix = 2 * (double)t * (double)b * all_weights;
+  c->n_operands = 3;
+  if (c->matrix > 0) c->state = of_state / all_weights * (double)(t - 1) / (double)t;
   for (size_t k = 1; k < c->n_out; k++)
     berth_i_onnx_set(c->out[k], x->dtype, 3, batch_first ? last_swapped : last);
   return berth_i_onnx_set(c->out[0], x->dtype, 4, batch_first ? swapped : all);
@@ -294,6 +301,7 @@ typedef struct terms {
   int n_dots;
   uint64_t in[2], out;                    /* letters of operands 0 and the others, of the result */
   int seen[LETTERS];
+  size_t first[LETTERS], last[LETTERS];   /* operands */
 } terms;
 
 static int letter(char x) {
@@ -316,7 +324,8 @@ static bool read_term(onnx_call *c, onnx_bytes text, const onnx_value *v, size_t
     if (l >= 0) {
       if (at >= v->rank) return berth_i_onnx_wrong(c, "operand %zu has %d dimensions", k, v->rank);
       if (!set_size(c, &t->size[l], v->dim[at++])) return false;
-      t->seen[l]++;
+      if (!t->seen[l]++) t->first[l] = k;
+      t->last[l] = k;
       t->in[k > 0] |= (uint64_t)1 << l;
     } else if (text.at[i] == '.' && i + 2 < text.n) {
       int dots = v->rank - n;
@@ -352,6 +361,8 @@ static bool read_result(onnx_call *c, onnx_bytes text, bool arrow, terms *t) {
   for (size_t i = 0; arrow && i < text.n && rank < ONNX_RANK; i++) {
     int l = letter(text.at[i]);
     if (l >= 0) {
+      if (!t->seen[l])
+        return berth_i_onnx_wrong(c, "index '%c' of the result is in no operand", text.at[i]);
       dim[rank++] = t->size[l];
       t->out |= (uint64_t)1 << l;
     } else if (text.at[i] == '.') {
@@ -360,6 +371,21 @@ static bool read_result(onnx_call *c, onnx_bytes text, bool arrow, terms *t) {
     }
   }
   return berth_i_onnx_set(c->out[0], c->in[0]->dtype, rank, dim);
+}
+
+/* Two operands at a time, from the first: a letter is summed where it is needed last. */
+static double chain(const terms *t, size_t operands) {
+  double all = 0;
+  for (size_t k = 1; k < operands; k++) {
+    double flop = 2;
+    for (int d = 0; d < t->n_dots; d++) flop *= (double)t->dots[d];
+    for (int l = 0; l < LETTERS; l++) {
+      size_t last = t->out >> l & 1 ? operands : t->last[l] > 0 ? t->last[l] : 1;
+      if (t->seen[l] && t->first[l] <= k && k <= last) flop *= (double)t->size[l];
+    }
+    all += flop;
+  }
+  return all;
 }
 
 static void count_einsum(onnx_call *c, const terms *t) {
@@ -374,7 +400,8 @@ static void count_einsum(onnx_call *c, const terms *t) {
     else n *= size;
   }
   if (c->n_in == 2) product(c, m, n, k, copies);
-  else if (c->n_in > 2) c->matrix = 2 * m * n * k * copies;
+  else c->matrix = chain(t, c->n_in);
+  c->n_operands = c->n_in;
 }
 
 bool berth_i_onnx_einsum(onnx_call *c) {

@@ -40,14 +40,24 @@ static int by_kind(const void *key, const void *row) {
   return berth_i_onnx_order(*(const onnx_bytes *)key, ((const struct saves *)row)->kind);
 }
 
-static berth_i_backward backward_of(const onnx_op *op) {
+/* Tensors of the operands, whose gradients are products; a trained weight is one of the op. */
+static const int32_t *operands_of(onnx_model *m, const onnx_op *op) {
+  int32_t *out = berth_i_pool_alloc(&m->pool, op->n_operands + 1, sizeof *out);
+  for (size_t k = 0; out && k < op->n_operands; k++) {
+    const onnx_value *v = op->operand[k];
+    out[k] = !v ? BERTH_NONE : v->weight && v->weight->trained ? BERTH_I_WEIGHT : v->id;
+  }
+  return out;
+}
+
+static berth_i_backward backward_of(onnx_model *m, const onnx_op *op) {
   const struct saves *s = op->kind.n == 0 ? NULL
                           : bsearch(&op->kind, saves, sizeof saves / sizeof *saves, sizeof *saves,
                                     by_kind);
   uint32_t flags = s && op->domain.n == 0 ? s->flags : INPUTS;
   if (op->matrix <= 0) flags |= BERTH_I_LIGHT;
-  if (op->weight_first) flags |= BERTH_I_WEIGHT_FIRST;
-  return (berth_i_backward){ flags, op->area };
+  return (berth_i_backward){ flags, op->area, op->state, operands_of(m, op),
+                             (int32_t)op->n_operands };
 }
 
 /* ---- weights ---- */
@@ -121,7 +131,8 @@ berth_status berth_i_onnx_train(onnx_model *m, berth_graph **g) {
   berth_graph *both = NULL;
   output = berth_i_pool_zalloc(&m->pool, m->n_made + 1, 1);
   if (!of || !fixed || !output) return berth_i_nomem(m->ctx);
-  for (size_t k = 0; k < m->n_op; k++) of[k] = backward_of(&m->op[k]);
+  for (size_t k = 0; k < m->n_op; k++)
+    if (!(of[k] = backward_of(m, &m->op[k])).operand) return berth_i_nomem(m->ctx);
   for (size_t k = 0; k < m->n_made; k++) {
     int32_t t = m->made[k]->id;
     if (t == BERTH_NONE) continue;

@@ -111,6 +111,7 @@ local function bindings(text)
   for word in (text .. ","):gmatch "([^,]*)," do
     local name, value = word:match "^(.+)=(%d+)$"
     fail.refuse(not name, "--bind: %q is not NAME=N, as in --bind batch=8,seq=512", word)
+    fail.refuse(out[name], "--bind: %s is given twice", name)
     out[name] = tonumber(value)
   end
   return out
@@ -180,6 +181,7 @@ end
 --- Options of berth.load.
 function options.for_loading(given)
   local out = pick(given, options.loading, {})
+  fail.refuse(out.optimizer and not out.training, "--optimizer: requires --training")
   if out.bind then out.bind = bindings(out.bind) end
   return out
 end

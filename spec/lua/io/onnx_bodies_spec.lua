@@ -90,6 +90,28 @@ describe("ONNX bodies", function()
       { "a", 1, 1 }, { "b", 2, 2 }, { "c", 0, 0 }))
   end)
 
+  it("are refused with sizes that do not fit", function()
+    for text, node in pairs { ["axis 2 has size 3"] = o.node("Squeeze x a -> y"),
+      ["blocks of 2 do not divide the sizes"] = o.node("DepthToSpace x -> y", { blocksize = 2 }),
+      ["axis 5 of a tensor of 4"] = o.node("Flatten x -> y", { axis = 5 }),
+      ["index 'e' of the result is in no"] = o.node("Einsum x -> y", { equation = "abcd->e" }),
+      ["sizes of X, W and R do not match"] = o.node "LSTM s w r -> y" } do
+      local _, why = berth.parse(o.model { nodes = { node }, outputs = { o.info "y" },
+        initializers = { o.tensor("a", { 1 }, I64, { 2 }), o.tensor("w", { 1, 8, 3 }, F32),
+          o.tensor("r", { 1, 8, 2 }, F32) },
+        inputs = { o.info("x", F32, { 1, 6, 3, 3 }), o.info("s", F32, { 5, 2, 4 }) } })
+      assert.matches(text, why, 1, true)
+    end
+  end)
+
+  it("are refused with a size that is no number", function()
+    local _, why = berth.parse(o.model { nodes = { o.node("Cast zero -> f", { to = F32 }),
+      o.node "Div f f -> nan", o.node("Cast nan -> s", { to = I64 }), o.node "Reshape x s -> y" },
+      initializers = { o.tensor("zero", { 1 }, I64, { 0 }) },
+      inputs = { o.info("x", F32, { 3 }) }, outputs = { o.info "y" } })
+    assert.matches("a size of -4503599627370496", why, 1, true)
+  end)
+
   it("have sizes of at most 2^48", function()
     local far = o.tensor("far", { 1 }, I64, { 2 ^ 40 })
     local _, f = load { nodes = { o.node "Tile x far -> a", o.node "Tile a far -> y",

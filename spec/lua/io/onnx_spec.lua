@@ -61,7 +61,8 @@ describe("ONNX models", function()
     assert.same({ 2, 6, 5, 1 }, { g.n_ops, facts.nodes, facts.uses, facts.op_pairs })
     assert.same({ 2, 15 }, facts.outputs[1].shape)
     assert.equal(120, facts.flop) -- 4 for each of 30
-    assert.matches('dimension batch of input x has no value: give bind', (refused(model)))
+    assert.matches('dimension batch of input x has no value: give one in bind, as batch=8',
+      (refused(model)))
     assert.matches("bind has c, but no dimension",
       (refused(model, { batch = 2, ["x:2"] = 5, c = 1 })))
     assert.equal("invalid", select(2, refused(model)))
@@ -111,6 +112,10 @@ describe("ONNX models", function()
     shape, f = shape_of(o.node("Einsum x w -> y", { equation = "...td,hd->...ht" }),
       { { "x", { 2, 5, 3 } }, { "w", { 4, 3 } } })
     assert.same({ "2x4x5", 2 * 2 * 5 * 3 * 4 }, { shape, f.matrix_flop })
+    -- two at a time: i is summed in the first product, b in the second
+    shape, f = shape_of(o.node("Einsum x w v -> y", { equation = "ij,jb,cbj->cj" }),
+      { { "x", { 5, 4 } }, { "w", { 4, 7 } }, { "v", { 2, 7, 4 } } })
+    assert.same({ "2x4", 2 * 5 * 4 * 7 + 2 * 4 * 7 * 2 }, { shape, f.matrix_flop })
     shape, f = shape_of(o.node "QLinearMatMul x s z w s z s q -> y",
       { { "x", { 2, 3 }, 2 }, { "w", { 3, 4 }, 3 }, { "s", {} }, { "z", {}, 2 }, { "q", {}, 3 } })
     assert.same({ "2x4", 48, 3 }, { shape, f.matrix_flop, f.outputs[1].dtype })
@@ -131,15 +136,17 @@ describe("ONNX models", function()
         outputs = { o.info "b" } } }
     end
     local model = o.model {
-      nodes = { o.node("Loop n - x -> last scan", { body = { graph = body } }),
+      nodes = { o.node "Neg x -> v0",
+        o.node("Loop n - v0 -> last scan", { body = { graph = body } }),
         o.node("If n -> y", { then_branch = branch "Exp", else_branch = branch "Relu" }) },
       inputs = { o.info("x", F32, { 2 }), o.info("n", I64, {}) },
       outputs = { o.info "y", o.info "scan" } }
     g, f = load(model, { n = 3 })
     assert.same({ 3, 2 }, f.outputs[2].shape)
-    assert.same({ 2, 1, 6, 8 }, { g.n_ops, g.n_edges, g:op(1).flop, g:op(2).flop }) -- 3 turns of 2
+    assert.same({ 3, 2, 6, 8 }, { g.n_ops, g.n_edges, g:op(2).flop, g:op(3).flop }) -- 3 turns of 2
     local why, code = refused(model)
-    assert.matches("^m.onnx: node last %(Loop%): its number of turns is not known", why)
+    assert.matches("^m.onnx: node last %(Loop%): its number of turns is not known: "
+      .. "give it in bind, as n=1", why)
     assert.equal("unsupported", code)
   end)
 
@@ -151,6 +158,13 @@ describe("ONNX models", function()
     assert.same({ 2, 1, 20000, 0, 5000 },
       { g.n_ops, g.n_groups, g:op(1).params, g:op(2).params, f.parameters })
     assert.equal(g:op(1).group, g:op(2).group)
+    g = load(o.model { nodes = { o.node "Slice w from to -> a", o.node "Slice w to end -> b",
+      o.node("Concat b a -> c", { axis = 0 }),
+      o.node "MatMul x c -> y" },
+      initializers = { o.tensor("w", { 100, 50 }, F32), o.tensor("from", { 1 }, I64, { 0 }),
+        o.tensor("to", { 1 }, I64, { 60 }), o.tensor("end", { 1 }, I64, { 100 }) },
+      inputs = { o.info("x", F32, { 3, 100 }) }, outputs = { o.info "y" } })
+    assert.same({ 20000, 0, 1 }, { g:op(1).params, g:op(2).params, g:op(2).group })
   end)
 
   it("note kinds without a rule, and take their declared types", function()
@@ -195,6 +209,7 @@ describe("ONNX models", function()
     assert.equal(2, exit)
     assert.matches("dimension n of input x has no value", err)
     assert.matches("is not NAME=N", select(3, shell.run("check", path, "--bind", "n")))
+    shell.failed(2, "--bind: n is given twice", shell.run("check", path, "--bind", "n=2,n=3"))
     assert(berth.save(path .. ".json", { graph = (load(model, { n = 2 })) }))
     os.remove(path .. ".json")
     shell.tidy()

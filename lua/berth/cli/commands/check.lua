@@ -22,7 +22,8 @@ local check = {
   text = "Reads a file and says what it is and what is in it; or what is wrong, with the place.\n"
     .. "FILE is a graph, a topology, a placement (formats of berth convert), a trace of jobs, a "
     .. "plan of\nberth deploy, an agent of berth train, a problem of berth cluster pdors, a "
-    .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4.",
+    .. "pipeline schedule;\nalso model:NAME or a topology as mesh:4. Of these, - (standard input) "
+    .. "is a graph, a topology, a\nplacement or a plan.",
   notes = "exit: 0 the file can be read, 2 it cannot",
   options = options.join(options.loading, { traces.columns, options.json }),
 }
@@ -88,6 +89,11 @@ end
 
 -- ---- other files --------------------------------------------------------------------------------
 
+-- Standard input is read once.
+local function need_file(path, what)
+  fail.refuse(path == "-", "standard input: it is %s: write it to a file, and check that", what)
+end
+
 local function plan_facts(file)
   local graph, topology = file.graph or {}, file.topology or {}
   return { { "graph", graph.name }, { "ops", graph.ops, "" },
@@ -107,6 +113,7 @@ local function trace_facts(jobs, about)
 end
 
 local function schedule_facts(path)
+  need_file(path, "a schedule")
   local s = fail.need(berth.schedule.load(path))
   local p, actions = s.problem, 0
   for _, list in ipairs(s.list) do actions = actions + #list end
@@ -119,6 +126,7 @@ end
 -- What a text is by its first bytes or its JSON members: what, facts, notes; nil: something else.
 local function other(path, text)
   if text:sub(1, 8) == "berth-nn" then
+    need_file(path, "an agent")
     local agent = fail.need(berth.agents.load(path))
     return "agent", { { "kind", agent.kind }, { "devices", agent.devices, "" } }
   end
@@ -130,6 +138,7 @@ local function other(path, text)
     return "schedule", schedule_facts(path)
   end
   if type(file.jobs) == "table" and type(file.cluster) == "table" then
+    need_file(path, "a problem of PD-ORS")
     local problem = fail.need(berth.pdors.load(path))
     return "problem of berth cluster pdors", { { "jobs", #problem.jobs, "" } }
   end
@@ -201,19 +210,21 @@ local function read(spec, given)
     return "model", described(graph), { graph.note }
   end
   if sources.is_generator(spec) then return "generator", described(nil, sources.topology(spec)) end
-  local mapped = given.format == "onnx" or spec:find "%.onnx$" -- may be larger than what is read
-  local text = mapped and "" or fail.need(core.read(spec))
+  local standard, o = spec == "-", options.for_loading(given)
+  local mapped = not standard and (given.format == "onnx" or spec:find "%.onnx$") -- may be large
+  local text = mapped and "" or fail.need(core.read(spec, "berth.read",
+    { most_bytes = o.most_bytes }))
   local what, facts, remarks = other(spec, text)
   if what then return what, { { what = what, facts = facts } }, remarks end
-  local graph, topology, placement, format, note, counted = core.load(spec,
-    options.for_loading(given), "berth.load")
+  if standard then o.name = "standard input" end
+  local graph, topology, placement, format, note, counted = (standard and core.parse or core.load)(
+    standard and text or spec, o, "berth.load")
   if graph ~= nil or type(topology) ~= "string" then
     local list = described(graph, topology, placement)
     if counted then list[#list + 1] = model_part(from_json.decode(counted, spec)) end
     return format, list, { note, graph and graph.note }
   end
-  fail.refuse(mapped, "%s", topology)
-  fail.refuse(not may_be_trace(text), "%s", topology)
+  fail.refuse(mapped or standard or not may_be_trace(text), "%s", topology)
   local found, list, more = read_trace(spec, given)
   if found then return found, list, more end
   local unknown = topology:find "not in a known format"
