@@ -61,7 +61,8 @@ bool berth_i_onnx_foreign(onnx_call *c, bool *known) {
   cost.why[sizeof cost.why - 1] = 0;
   if (st == BERTH_OK && cost.known && !(is_amount(cost.flop) && !isinf(cost.bytes)
                                         && !isnan(cost.bytes))) {
-    berth_snprintf(cost.why, sizeof cost.why, "%g FLOP, %g bytes", cost.flop, cost.bytes);
+    berth_snprintf(cost.why, sizeof cost.why, "%s is %g", is_amount(cost.flop) ? "bytes" : "flop",
+                   is_amount(cost.flop) ? cost.bytes : cost.flop);
     st = BERTH_EINVAL;
   }
   if (st != BERTH_OK)

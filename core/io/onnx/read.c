@@ -134,9 +134,13 @@ static berth_status put_facts(onnx_model *m, berth_text *out) {
   return berth_i_out_close(&o);
 }
 
-/* "no rule for 3 com.example.Gelu, 1 NonZero: their FLOP count as 0, ..." */
+/* "opset 23, ...; FLOP not known, counted as 0: 3 com.example.Gelu, 1 NonZero" */
 static void put_note(onnx_model *m, char *note, size_t size) {
+  int64_t opset = berth_i_onnx_opset(m->opset, m->n_opset, (onnx_bytes){ NULL, 0 });
   size_t used = 0;
+  if (opset < 7 || opset > 21)
+    used = (size_t)berth_snprintf(note, size, "opset %lld: the rules are those of 7 to 21%s",
+                                  (long long)opset, m->n_unknown ? "; " : "");
   for (size_t k = 0; k < m->n_unknown && used + 80 < size; k++) {
     const onnx_count *u = &m->unknown[k];
     used += (size_t)berth_snprintf(note + used, size - used, "%s%d %s%s%s",

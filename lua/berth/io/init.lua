@@ -41,36 +41,54 @@ local function check(opts, fn)
   end
 end
 
--- Functions or tables by kind, "com.x.Gelu", as one function.
-local function by_kind(costs, fn)
+-- Functions or tables by kind, "com.x.Gelu", as one function; `used` gets the kinds that there are.
+local function by_kind(costs, used, fn)
   for kind, each in pairs(costs) do
     options.refuse(type(kind) ~= "string" or type(each) ~= "function" and type(each) ~= "table",
       "%s: cost: expected functions, or tables of flop and bytes, by kind", fn)
   end
   return function(node)
-    local cost = costs[node.domain ~= "" and node.domain .. "." .. node.kind or node.kind]
+    local kind = node.domain ~= "" and node.domain .. "." .. node.kind or node.kind
+    local cost = costs[kind]
+    used[kind] = true
     if type(cost) == "function" then return cost(node) end
     return cost
   end
 end
 
--- The options as the core takes them.
-local function for_core(opts, fn)
+-- Notes the kinds of the option `cost` that no node without a rule has.
+local function note_unused(name, opts, used)
+  for _, kind in ipairs(opts.notes and options.sorted_keys(opts.cost) or {}) do
+    if not used[kind] then
+      opts.notes[#opts.notes + 1] = ("%s: cost has %s, but no node without a rule is of it"):format(
+        name, kind)
+    end
+  end
+end
+
+-- Reads by a function of the core: (source, options, fn).
+local function read(which, fn, reader, source, name, opts)
   check(opts, fn)
-  if type(opts) ~= "table" or type(opts.cost) ~= "table" then return opts end
-  return options.merge(opts, { cost = by_kind(opts.cost, fn) })
+  if type(opts) ~= "table" or type(opts.cost) ~= "table" then
+    return wanted(which, name, opts, reader(source, opts, fn))
+  end
+  local used = {}
+  local function noted(part, ...)
+    if part ~= nil then note_unused(name, opts, used) end
+    return part, ...
+  end
+  return noted(wanted(which, name, opts, reader(source,
+    options.merge(opts, { cost = by_kind(opts.cost, used, fn) }), fn)))
 end
 
 local function loader(which, fn)
-  return function(path, opts)
-    return wanted(which, path, opts, core.load(path, for_core(opts, fn), fn))
-  end
+  return function(path, opts) return read(which, fn, core.load, path, path, opts) end
 end
 
 local function parser(which, fn)
   return function(text, opts)
     local name = type(opts) == "table" and opts.name or "text"
-    return wanted(which, name, opts, core.parse(text, for_core(opts, fn), fn))
+    return read(which, fn, core.parse, text, name, opts)
   end
 end
 

@@ -37,6 +37,8 @@ describe("the cost of kinds without a rule", function()
     local g, notes = load { ["com.x.Own"] = { flop = 5 } }
     assert.same({ 5, 0 }, { g:op(1).flop, g:op(2).flop })
     assert.same({ "m.onnx: FLOP not known, counted as 0: 1 Mystery" }, notes)
+    _, notes = load { ["com.x.Own"] = { flop = 5 }, Own = { flop = 5 }, Mystery = { flop = 1 } }
+    assert.same({ "m.onnx: cost has Own, but no node without a rule is of it" }, notes)
     g = load { Mystery = function(node) return { flop = 2 * node.inputs[1].shape[1] } end }
     assert.same({ 0, 14 }, { g:op(1).flop, g:op(2).flop })
   end)
@@ -45,7 +47,7 @@ describe("the cost of kinds without a rule", function()
     local cases = {
       { function() error("no table of times", 0) end, "no table of times" },
       { function() return 7 end, "gave number, expected a table of flop and bytes" },
-      { function() return { flop = -1 } end, "%-1 FLOP, %-1 bytes" },
+      { function() return { flop = -1 } end, "flop is %-1" },
       { function() return { flop = 1, bytes = -2 } end, "bytes is negative" },
       { function() return { flops = 1 } end, "flops" },
       { function() error {} end, "table" },

@@ -30,6 +30,19 @@ local function shape_of(node, inputs, values, opset)
 end
 
 describe("ONNX models", function()
+  it("of another opset have a note", function()
+    for opset, expected in pairs { [6] = 1, [7] = 0, [21] = 0, [23] = 1 } do
+      local notes = {}
+      assert(berth.parse(o.model { nodes = { o.node "Relu x -> y" }, opset = opset,
+        inputs = { o.info("x", F32, { 2 }) }, outputs = { o.info "y" } }, { notes = notes,
+        name = "m.onnx" }))
+      assert.equal(expected, #notes)
+      if #notes > 0 then
+        assert.equal(("m.onnx: opset %d: the rules are those of 7 to 21"):format(opset), notes[1])
+      end
+    end
+  end)
+
   it("have products, edges and parameters of their nodes", function()
     -- x [2, 3] w [3, 4] -> a [2, 4]; relu; a u^T [2, 5]
     local g, facts = load(o.model {
