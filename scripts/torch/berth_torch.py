@@ -288,6 +288,24 @@ def module_paths(model, path):
             hook.remove()
 
 
+@contextlib.contextmanager
+def own_kernels():
+    """Keeps ops such as silu_backward whole, which make_fx splits although the CPU has a kernel.
+
+    The parts would round differently from the kernel that the model itself runs.
+    """
+    overload = torch._ops.OpOverload
+    split, has = overload.decompose, torch._C._dispatch_has_kernel_for_dispatch_key
+
+    def decompose(op, *args, **kwargs):
+        return NotImplemented if has(op.name(), "CPU") else split(op, *args, **kwargs)
+    overload.decompose = decompose
+    try:
+        yield
+    finally:
+        overload.decompose = split
+
+
 def training_step(loss, optimizer, trained, path, mark):
     """Function of a result and its weights: loss, gradients, and the optimiser's update."""
     def step(out, weights):
@@ -341,7 +359,7 @@ def by_make_fx(model, args, kwargs, training):
         spec[:] = [form]
         return flat
 
-    with module_paths(model, path), torch.set_grad_enabled(bool(training)):
+    with module_paths(model, path), own_kernels(), torch.set_grad_enabled(bool(training)):
         module = make_fx(traced)({k: t.detach() for k, t in state.items()},
                                  [leaves[i].detach() for i in at])
     captured = Captured(module, "make_fx")
