@@ -24,6 +24,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from multiprocessing import connection
@@ -718,6 +719,13 @@ class Place:
         else:
             self.env[node] = call(node, self.env, self.modules, self.kwargs)
 
+    def check(self, node):
+        """Refuses a result on another device, as of an op that made a tensor without its input."""
+        for tensor in tensors_of(self.env[node]):
+            if tensor.device.type != torch.device(self.device).type:
+                raise Refused("op '%s' of device %s made a tensor on %s" % (
+                    node.name, self.device, tensor.device))
+
     def results(self):
         """Name -> value of the outputs that this device has."""
         return {n.name: self.env[n] for n in self.outputs}
@@ -756,6 +764,7 @@ def apply(captured, args, placement, devices, kwargs=None):
     with torch.no_grad():
         for node in plan.order:
             places[plan.device[node]].run(node, given)
+            places[plan.device[node]].check(node)
             for m in plan.after[node]:
                 src, dst = places[m.src], places[m.dst]
                 if m.node is None:
@@ -1135,27 +1144,44 @@ class Worker:
         coming = {m: dist.irecv(row, m.src, tag=m.number) if row.numel() else None
                   for m, (_, row) in self.inbox.items()}
         dist.barrier()
-        start, self.times = clock(), {}
+        start, self.times, helpers = clock(), {}, time.process_time() - time.thread_time()
         for node in place.nodes:
             self.at = node.name
             for m in plan.before[node]:
                 if m in coming:
+                    began = clock()
                     self.take(m, coming.pop(m))
+                    self.times["wait", m.number] = (self.number, began, clock())
             begun = clock()
             place.run(node, given)
+            self.times[node.name] = (self.number, begun, clock())
             for m in plan.after[node]:
+                sent = clock()
                 sending.append(self.send(m))
+                self.times["send", m.number] = (self.number, sent, clock())
             for n in plan.drop[node]:
                 del place.env[n]
-            self.times[node.name] = (self.number, begun, clock())
         end = clock()
         for pair in filter(None, sending):
             pair[0].wait()
+        helpers = time.process_time() - time.thread_time() - helpers
+        self.times["helpers", self.number] = (self.number, 0.0, helpers)
         return place.results(), (start, end)
 
 
+def serve_in_thread(*args):
+    """Main function of a worker's process.
+
+    In a forked process the first thread takes the pool of OpenMP threads, which were not forked,
+    for its own, and would wait for them; a new thread makes a pool.
+    """
+    thread = threading.Thread(target=serve, args=args)
+    thread.start()
+    thread.join()
+
+
 def serve(number, pipe, job):
-    """Main function of a worker's process: answers "step" and "state" until the pipe closes."""
+    """Answers "step" and "state" until the pipe closes."""
     worker = None
     try:
         torch.set_num_threads(job["threads"])
@@ -1201,7 +1227,9 @@ class Placed:
     placed(*args, **kwargs) returns what the model (or its training step) returns, bit for bit, if
     the model runs with the same number of threads; the random numbers of torch are used as by the
     model. Sizes of inputs are those of the capture. `seconds` is the time of the last step from
-    its start to the end of its last op, `times` (with trace=True) op -> (device, start, end), s.
+    its start to the end of its last op, `times` (with trace=True) op -> (device, start, end), s,
+    and the same of ("send", number) and ("wait", number) of messages; ("helpers", device): the CPU
+    time of the threads that receive.
 
     devices: names such as "cpu" or "cuda:1" by number; default: cuda if there are enough, else
     cpu. start: "fork" (CPU only), "spawn" or "forkserver" (the model is pickled; each process
@@ -1231,7 +1259,7 @@ class Placed:
         self.workers = []
         for i in range(len(devices)):
             pipe, end = context.Pipe()
-            process = context.Process(target=serve, args=(i, end, job), daemon=True)
+            process = context.Process(target=serve_in_thread, args=(i, end, job), daemon=True)
             process.start()
             end.close()
             self.workers.append((process, pipe, str(devices[i])))

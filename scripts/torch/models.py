@@ -74,12 +74,12 @@ class Layer(nn.Module):
 class ViT(nn.Module):
     """Vision transformer with a class token, which is expanded over the batch."""
 
-    def __init__(self, width=48, depth=3):
+    def __init__(self, width=48, depth=3, dropout=0.0):
         super().__init__()
         self.patch = nn.Conv2d(3, width, 8, 8)
         self.token = nn.Parameter(torch.randn(1, 1, width))
         self.position = nn.Parameter(torch.randn(1, 17, width))
-        self.layers = nn.Sequential(*[Layer(width, 4) for _ in range(depth)])
+        self.layers = nn.Sequential(*[Layer(width, 4, dropout) for _ in range(depth)])
         self.head = nn.Linear(width, 10)
 
     def forward(self, x):
@@ -93,8 +93,8 @@ class Bert(nn.Module):
 
     def __init__(self, words=64, width=32, depth=2, dropout=0.0):
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(32, width)
-        self.register_buffer("ids", torch.arange(32).unsqueeze(0))
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(128, width)
+        self.register_buffer("ids", torch.arange(128).unsqueeze(0))
         self.norm, self.drop = nn.LayerNorm(width), nn.Dropout(dropout)
         self.layers = nn.ModuleList([Layer(width, 4, dropout) for _ in range(depth)])
         self.head = nn.Linear(width, words, bias=False)
@@ -114,7 +114,7 @@ class Llama(nn.Module):
     def __init__(self, words=64, width=32, heads=4, groups=2, depth=2):
         super().__init__()
         self.heads, self.groups, size = heads, groups, width // heads
-        angle = torch.outer(torch.arange(32.0), 1e4 ** (-torch.arange(0, size, 2) / size))
+        angle = torch.outer(torch.arange(128.0), 1e4 ** (-torch.arange(0, size, 2) / size))
         self.register_buffer("cos", torch.cat([angle.cos()] * 2, -1))
         self.register_buffer("sin", torch.cat([angle.sin()] * 2, -1))
         self.words = nn.Embedding(words, width)
