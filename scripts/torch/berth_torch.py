@@ -53,6 +53,12 @@ def tensors_of(value):
     return [t for t in tree_flatten(value)[0] if isinstance(t, torch.Tensor)]
 
 
+def mapped(function, value):
+    """A nest with a function of each tensor in its place."""
+    leaves, spec = tree_flatten(value)
+    return tree_unflatten([function(t) if isinstance(t, torch.Tensor) else t for t in leaves], spec)
+
+
 def memory_of(tensor):
     """Address of a tensor's storage; 0 for an empty one and on the device meta."""
     storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
@@ -230,10 +236,10 @@ def unique_state(model):
 
 
 def tables_of(model):
-    """Module -> names in unique_state of the weights and buffers that are its own."""
+    """Module -> {full name: name in unique_state} of the weights and buffers that are its own."""
     names = {id(t): k for k, t in unique_state(model).items()}
-    own = {name: [names[id(t)] for t in [*m._parameters.values(), *m._buffers.values()]
-                  if t is not None and id(t) in names]
+    own = {name: {name + "." * bool(name) + k: names[id(t)]
+                  for k, t in [*m._parameters.items(), *m._buffers.items()] if id(t) in names}
            for name, m in model.named_modules(remove_duplicate=False)}
     return {k: v for k, v in own.items() if v}
 
@@ -307,18 +313,17 @@ def own_kernels():
         overload.decompose = split
 
 
-def training_step(loss, optimizer, trained, path, mark):
-    """Function of a result and its weights: loss, gradients, and the optimiser's update."""
-    def step(out, weights):
-        total = loss(out) if loss else out
-        mark[:] = list(path)
-        grads = torch.autograd.grad(total, weights, allow_unused=True)
-        if optimizer:
-            for weight, grad in zip(weights, grads):
-                weight.grad = grad
-            optimizer(weights).step()
-        return total, dict(zip(trained, grads))
-    return step
+def training_step(out, weights, training, path):
+    """Loss and gradients of a result, and the optimiser's update; and the nodes until the loss."""
+    loss, optimizer = training
+    total = loss(out) if loss else out
+    forward = frozenset(path)
+    grads = torch.autograd.grad(total, list(weights.values()), allow_unused=True)
+    if optimizer:
+        for weight, grad in zip(weights.values(), grads):
+            weight.grad = grad
+        optimizer(list(weights.values())).step()
+    return (total, dict(zip(weights, grads))), forward
 
 
 def by_export(model, args, kwargs, training):
@@ -339,8 +344,7 @@ def by_export(model, args, kwargs, training):
 def by_make_fx(model, args, kwargs, training):
     """Capture by make_fx: aten calls with real tensors; weights become inputs of the graph."""
     from torch.fx.experimental.proxy_tensor import make_fx
-    loss, optimizer = training or (None, None)
-    state, path, spec, forward = unique_state(model), {}, [], []
+    state, path, found = unique_state(model), {}, {}
     trained = [k for k, t in state.items() if training and t.requires_grad]
     leaves, tree = tree_flatten((args, kwargs))
     at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -354,24 +358,22 @@ def by_make_fx(model, args, kwargs, training):
         with swapped(model, {id(state[name]): v for name, v in values.items()}):
             out = model(*a, **k)
             if training:
-                step = training_step(loss, optimizer, trained, path, forward)
-                out = step(out, [values[name] for name in trained])
-        flat, form = tree_flatten(out)
-        spec[:] = [form]
+                weights = {name: values[name] for name in trained}
+                out, found["forward"] = training_step(out, weights, training, path)
+        flat, found["form"] = tree_flatten(out)
         return flat
 
     with module_paths(model, path), own_kernels(), torch.set_grad_enabled(bool(training)):
         module = make_fx(traced)({k: t.detach() for k, t in state.items()},
-                                 [leaves[i].detach() for i in at])
+                                 [leaves[i].detach().clone() for i in at])
     captured = Captured(module, "make_fx")
     captured.path, captured.trained = path, frozenset(trained)
-    if training:
-        captured.backward = frozenset(path) - frozenset(forward)
+    captured.backward = frozenset(path) - found.get("forward", frozenset(path))
     holders = [n for n in captured.nodes if n.op == "placeholder"]
     captured.names = dict(zip(holders, state))
     inputs = holders[len(state):]
     captured.feed = lambda a, k: dict(zip(inputs, tensors_of((a, k))))
-    captured.finish = lambda out: tree_unflatten(list(out), spec[0])
+    captured.finish = lambda out: tree_unflatten(list(out), found["form"])
     return captured
 
 
@@ -448,7 +450,7 @@ def examine(captured, twin, model, args, kwargs):
     own = {**constants, **own}
     modules = {n: captured.module.get_submodule(n.target)
                for n in captured.nodes if n.op == "call_module"}
-    inputs = tree_copy(captured.feed(args, kwargs))
+    inputs = mapped(lambda t: t.detach().clone(), captured.feed(args, kwargs))
     env = {}
     with torch.no_grad(), MatrixFlop() as flop:
         for node in captured.nodes:
@@ -468,13 +470,6 @@ def resolve(module, target):
     for part in target.split("."):
         module = getattr(module, part)
     return module
-
-
-def tree_copy(value):
-    """A copy of a nest of tensors, so that ops in place leave the caller's own alone."""
-    leaves, spec = tree_flatten(value)
-    return tree_unflatten([t.detach().clone() if isinstance(t, torch.Tensor) else t
-                           for t in leaves], spec)
 
 
 def module_state(node, modules, names):
@@ -688,9 +683,9 @@ class Place:
                 self.prepare(node)
         self.env = {}
 
-    def written(self, name):
-        """Whether the step writes a weight or a buffer."""
-        return self.captured.memory(name) in self.captured.written
+    def written(self, node):
+        """Whether the step writes the memory of a node or a weight."""
+        return self.captured.memory(node) in self.captured.written
 
     def prepare(self, node):
         """Sets the value of a node that is no op; moves an op's module and device argument."""
@@ -715,7 +710,8 @@ class Place:
     def run(self, node, given):
         """Runs an op and keeps its value; given: placeholder -> value."""
         if node.op == "placeholder":
-            self.env[node] = move(given[node], self.device)
+            copied = self.written(node)
+            self.env[node] = mapped(lambda t: t.detach().to(self.device, copy=copied), given[node])
         else:
             self.env[node] = call(node, self.env, self.modules, self.kwargs)
 
@@ -729,13 +725,6 @@ class Place:
     def results(self):
         """Name -> value of the outputs that this device has."""
         return {n.name: self.env[n] for n in self.outputs}
-
-
-def move(value, device):
-    """A nest of tensors on a device."""
-    leaves, spec = tree_flatten(value)
-    return tree_unflatten([t.detach().to(device) if isinstance(t, torch.Tensor) else t
-                           for t in leaves], spec)
 
 
 def transfer(tensor, layout, device):
@@ -813,7 +802,7 @@ def read_placement(captured, placement):
         topology = file.get("topology", {}).get("devices", [])
         labels = held.get("device_names") or [d.get("name", "d%d" % i) for i, d in
                                               enumerate(topology)]
-        found = [labels.index(d) if isinstance(d, str) else d for d in held["device"]]
+        found = [labels.index(d) if d in labels else d for d in held["device"]]
         names = held.get("op_names")
         sequence = held.get("sequence")
     if len(found) != len(ops):
@@ -821,6 +810,9 @@ def read_placement(captured, placement):
     for name, node in zip(names or (), ops):
         if name != node.name:
             raise Refused("the placement has op '%s' where the model has '%s'" % (name, node.name))
+    for node, number in zip(ops, found):
+        if not isinstance(number, int) or number < 0:
+            raise Refused("op '%s' is on device %s" % (node.name, number))
     at = {n.name: i for i, n in enumerate(ops)}
     order = [ops[at[i] if isinstance(i, str) else i] for i in sequence] if sequence else None
     return dict(zip(ops, found)), order
@@ -830,7 +822,7 @@ def read_plan(captured, placement, devices=None):
     """The plan of a placement, which keeps what shares memory together."""
     device, order = read_placement(captured, placement)
     for node, number in device.items():
-        if not isinstance(number, int) or number < 0 or devices and number >= len(devices):
+        if devices and number >= len(devices):
             raise Refused("op '%s' is on device %s of %d" % (node.name, number, len(devices)))
     for members in colocated(captured):
         other = next((n for n in members if device[n] != device[members[0]]), None)
@@ -910,39 +902,30 @@ def measure(captured, args, kwargs, passes):
     plan = Plan(captured, {n: 0 for n in captured.ops})
     place, given = Place(plan, 0, "cpu"), captured.feed(args, kwargs)
     state = torch.get_rng_state()
-    with torch.no_grad():
-        for _ in range(passes + 1):         # the first pass warms up
-            spans = timed_pass(plan, place, given)
-            start = time.perf_counter()
-            plain_pass(plan, place, given)
-            total = time.perf_counter() - start
-            if _:
-                captured.run_seconds = min(total, captured.run_seconds or total)
-                for node, seconds in spans.items():
-                    fact = captured.facts[node]
-                    fact.seconds = min(seconds, fact.seconds or seconds)
+    one_pass(plan, place, given)            # warms up
+    for _ in range(passes):
+        start = time.perf_counter()
+        one_pass(plan, place, given)
+        total = time.perf_counter() - start
+        captured.run_seconds = min(total, captured.run_seconds or total)
+        for node, seconds in one_pass(plan, place, given, clock=time.perf_counter).items():
+            fact = captured.facts[node]
+            fact.seconds = min(seconds, fact.seconds or seconds)
     torch.set_rng_state(state)
 
 
-def plain_pass(plan, place, given):
-    """Runs all ops on one place."""
-    place.env = dict(place.base)
+@torch.no_grad()
+def one_pass(plan, place, given, clock=None):
+    """Runs all ops on one place; with a clock, returns the seconds from op to op."""
+    place.env, spans = dict(place.base), {}
+    before = clock and clock()
     for node in place.nodes:
         place.run(node, given)
         for n in plan.drop[node]:
             del place.env[n]
-
-
-def timed_pass(plan, place, given):
-    """The same; returns the seconds from op to op."""
-    place.env, spans, clock = dict(place.base), {}, time.perf_counter
-    before = clock()
-    for node in place.nodes:
-        place.run(node, given)
-        for n in plan.drop[node]:
-            del place.env[n]
-        now = clock()
-        spans[node], before = now - before, now
+        if clock:
+            now = clock()
+            spans[node], before = now - before, now
     return spans
 
 
@@ -1009,37 +992,37 @@ def export(model, args, path, kwargs=None, *, times=True, passes=5, name=None, *
 def device_map(captured, placement, devices=None):
     """Map of modules to devices for accelerate: the largest modules that lie on one device.
 
-    devices: names of devices by number; default: the numbers. A module with weights of its own
-    runs as a whole, so it gets the device of most of its bytes; unread weights that of the module
-    before.
+    devices: names of devices by number; default: the numbers. A module that has weights but no
+    other modules runs as a whole, on the device of most of its bytes; weights that no op reads
+    are with those before.
     """
     device, _ = read_placement(captured, placement)
-    of_weight = {}
+    of_weight, found, last = {}, {}, 0
     for node in captured.ops:
-        for k in captured.facts[node].state:
-            of_weight.setdefault(k, device[node])
-    owners, last = {}, 0
-    for prefix, names in captured.tables.items():
-        share = collections.Counter()
-        for k in names:
-            if k in of_weight:
-                share[of_weight[k]] += captured.state[k].numel() * captured.state[k].element_size()
-        last = share.most_common(1)[0][0] if share else last
-        owners[prefix] = last
-    return fold(owners, "", devices)
+        for name in captured.facts[node].state:
+            of_weight.setdefault(name, device[node])
+    for prefix, own in captured.tables.items():
+        inner = any(k.startswith(prefix + "." * bool(prefix)) for k in captured.tables
+                    if k != prefix)
+        for key, names in ({k: [v] for k, v in own.items()} if inner
+                           else {prefix: own.values()}).items():
+            share = collections.Counter()
+            for name in names:
+                if name in of_weight:
+                    tensor = captured.state[name]
+                    share[of_weight[name]] += tensor.numel() * tensor.element_size()
+            last = found[key] = share.most_common(1)[0][0] if share else last
+    return {k: devices[d] if devices else d for k, d in fold(found, "").items()}
 
 
-def fold(owners, prefix, devices):
-    """The map below a prefix: one entry if all of its modules have one device."""
-    inside = {k: d for k, d in owners.items() if not prefix or k == prefix
-              or k.startswith(prefix + ".")}
-    if len(set(inside.values())) <= 1:
-        return {prefix: devices[d] if devices else d for d in list(inside.values())[:1]}
-    found = {}
+def fold(found, prefix):
+    """The map below a prefix: one entry if all of its parts have one device."""
     start = len(prefix) + 1 if prefix else 0
-    for part in dict.fromkeys(k[start:].split(".")[0] for k in inside if k != prefix):
-        found.update(fold(inside, prefix + "." * bool(prefix) + part, devices))
-    return found
+    inside = {k: d for k, d in found.items() if k == prefix or k.startswith(prefix + "."[:start])}
+    if len(set(inside.values())) == 1:
+        return {prefix: next(iter(inside.values()))}
+    parts = dict.fromkeys(prefix + "."[:start] + k[start:].split(".")[0] for k in inside)
+    return {k: d for part in parts for k, d in fold(inside, part).items()}
 
 
 def split_points(captured, placement):
@@ -1218,7 +1201,7 @@ def answer(worker, request):
     last = worker.plan.last_draw
     drawn = torch.get_rng_state() if last and worker.plan.device[last] == worker.number else None
     worker.at = ""
-    return "done", move(results, "cpu"), span, drawn, worker.times if trace else None
+    return "done", mapped(torch.Tensor.cpu, results), span, drawn, worker.times if trace else None
 
 
 class Placed:
@@ -1305,7 +1288,7 @@ class Placed:
                 try:
                     found[number] = unpacked(pipe.recv_bytes())
                 except (EOFError, OSError):
-                    self.fail("device %d (%s): the process ended in a %s", number, what)
+                    self.fail("device %d (%s): no answer to a %s", number, what)
                 if found[number][0] == "error":
                     at, text = found[number][1:3]
                     self.fail("device %d (%s): " + ("op '%s': " % at if at else "") + "%s", number,
@@ -1315,6 +1298,10 @@ class Placed:
     def fail(self, text, number, *rest):
         """Ends all processes and raises."""
         text = text % (number, self.workers[number][2], *rest)
+        for worker in self.workers:
+            worker[0].join(0.1)
+        ended = [i for i, w in enumerate(self.workers) if w[0].exitcode not in (None, 0)]
+        text += "; the process of device %d has ended" % ended[0] if ended else ""
         self.close()
         raise RuntimeError(text)
 
