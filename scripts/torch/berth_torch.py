@@ -184,7 +184,8 @@ class Captured:
     """A model's graph, its nodes in the order of the program, and the facts of each.
 
     `ops`: the nodes that berth places; `state`: name -> weight or buffer; `names`: node of a
-    weight -> its name; `backward`: names of the nodes after the loss, in a training step.
+    weight -> its name; `backward`: names of the nodes after the loss, in a training step;
+    `failed`: reasons why other ways of capture failed.
     """
 
     def __init__(self, graph_module, method):
@@ -197,7 +198,7 @@ class Captured:
         self.trained = frozenset()
         self.path, self.parent, self.written = {}, {}, {}
         self.backward, self.ops, self.run_seconds = frozenset(), [], None
-        self.tables, self.ids = {}, {}
+        self.tables, self.ids, self.failed = {}, {}, []
 
     def memory(self, node):
         """Representative of the nodes and weights that share memory with a node or a name."""
@@ -372,9 +373,23 @@ def by_make_fx(model, args, kwargs, training):
     holders = [n for n in captured.nodes if n.op == "placeholder"]
     captured.names = dict(zip(holders, state))
     inputs = holders[len(state):]
+    for node, label in zip(inputs, input_names(model, args, kwargs)):
+        if all(n.name != label for n in captured.nodes):
+            node.name, path[label] = label, ""
     captured.feed = lambda a, k: dict(zip(inputs, tensors_of((a, k))))
     captured.finish = lambda out: tree_unflatten(list(out), found["form"])
     return captured
+
+
+def input_names(model, args, kwargs):
+    """A name for each tensor of the arguments: the parameter's, with a number if it has several."""
+    known = [k for k, p in inspect.signature(model.forward).parameters.items()
+             if p.kind is not p.VAR_POSITIONAL]
+    labels = [*(known[i] if i < len(known) else "input" for i in range(len(args))), *kwargs]
+    for label, value in zip(labels, [*args, *kwargs.values()]):
+        tensors = tensors_of(value)
+        yield from [label] if len(tensors) == 1 else ("%s_%d" % (label, i)
+                                                      for i in range(len(tensors)))
 
 
 def by_symbolic_trace(model, args, kwargs, training):
@@ -418,7 +433,9 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
         state = torch.get_rng_state()
         try:
             twin = scratch_copy(model, wanted and wanted[1])
-            return examine(tries[name](twin, args, kwargs, wanted), twin, model, args, kwargs)
+            captured = tries[name](twin, args, kwargs, wanted)
+            captured.failed = failed
+            return examine(captured, twin, model, args, kwargs)
         except Refused:
             raise
         except Exception as error:       # each way of capture fails in its own manner
@@ -982,9 +999,16 @@ def export(model, args, path, kwargs=None, *, times=True, passes=5, name=None, *
     if times:
         measure(captured, args, kwargs or {}, passes)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(graph_of(captured, name or type(model).__name__), file)
-        file.write("\n")
+        file.write(written(graph_of(captured, name or type(model).__name__)))
     return captured
+
+
+def written(graph):
+    """The text of a graph's file, a line for each op and tensor."""
+    body = dict(graph["graph"])
+    ops, tensors = (",\n".join(map(json.dumps, body.pop(k))) for k in ("ops", "tensors"))
+    return '{"berth": 1, "graph": {%s,\n"ops": [\n%s],\n"tensors": [\n%s]}}\n' % (
+        json.dumps(body)[1:-1], ops, tensors)
 
 
 # ---- Maps for other runtimes ----
@@ -1379,6 +1403,7 @@ def summary(captured):
     """A line about a capture."""
     facts = [captured.facts[n] for n in captured.ops]
     text = "%s: %d ops, %d matrix FLOP" % (captured.method, len(facts), sum(f.flop for f in facts))
+    text = "".join("failed: %s\n" % reason for reason in captured.failed) + text
     if captured.run_seconds is None:
         return text
     return text + ", sum of ops %.3g ms, run %.3g ms" % (

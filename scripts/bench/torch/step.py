@@ -47,9 +47,9 @@ def squares(out):
     return sum((t.float() ** 2).mean() for t in berth_torch.tensors_of(out))
 
 
-def at(quantile, values):
-    """A quantile of some values."""
-    return sorted(values)[int(quantile * (len(values) - 1))]
+def usual(values):
+    """The mean without the slowest fifth, which other programs delay most."""
+    return statistics.fmean(sorted(values)[:max(1, round(0.8 * len(values)))])
 
 
 def run(*command):
@@ -68,7 +68,7 @@ def lua(program):
 # ---- What messages cost on this machine ----
 
 class Messages:
-    """Samples of what messages of steps took, and the costs that follow.
+    """Samples of what messages of steps took, and their means, as a step has many.
 
     call: seconds and bytes/s of the sender's call; link: seconds from its end until a receiver
     that waits has the tensor; copy: bytes/s of the receiver's other thread, CPU time.
@@ -90,15 +90,15 @@ class Messages:
             if size:
                 self.copies.append(times["helpers", device][2] / size)
 
-    def fit(self, quantile):
+    def fit(self):
         """Sets call, by berth.fit_link over classes of sizes, link and copy."""
-        rows = [(statistics.fmean(size for size, _ in c), at(quantile, [s for _, s in c]))
+        rows = [[statistics.fmean(x) for x in zip(*c)]
                 for _, c in sorted(self.calls.items()) if len(c) >= 20]
         text = [", ".join("%.9g" % r[i] for r in rows) for i in (0, 1)]
         found = lua("local f = assert(berth.fit_link({%s}, {%s}, { relative = true }))\n"
                     'print(string.format("%%.17g %%.17g", f.latency, f.bandwidth))' % tuple(text))
         self.call = [float(x) for x in found.split()]
-        self.link, self.copy = at(quantile, self.links), 1 / at(quantile, self.copies)
+        self.link, self.copy = statistics.fmean(self.links), 1 / statistics.fmean(self.copies)
 
     def __str__(self):
         return "call %.0f us and %.2f GB/s, copy %.2f GB/s, link %.0f us" % (
@@ -226,9 +226,9 @@ class Study:
     def rows(self, costs):
         """A row for each placement."""
         alone = {n.name: self.captured.facts[n].seconds for n in self.captured.ops}
-        busy = {k: at(self.o.quantile, v) for k, v in self.seconds.items()}
+        busy = {k: usual(v) for k, v in self.seconds.items()}
         for placer, plan in self.plans.items():
-            step = at(self.o.quantile, self.steps[placer])
+            step = usual(self.steps[placer])
             guess = predict(plan, busy, costs, self.folder)
             yield {"model": self.name, "step": "training" if self.training else "inference",
                    "placement": placer, "ops": len(plan.order), "messages": len(plan.messages),
@@ -258,7 +258,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--steps", type=int, default=6, help="of each placement in a round")
     parser.add_argument("--passes", type=int, default=3, help="of the unplaced model in a round")
-    parser.add_argument("--quantile", type=float, default=0.25, help="of all times (0: least)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     o = parser.parse_args()
@@ -271,12 +270,12 @@ def main():
             for study in studies:
                 study.calibrate(rng, costs)
             if i == 0:
-                costs.fit(o.quantile)
+                costs.fit()
                 for study in studies:
                     study.place(costs)
             for study in studies:
                 study.measure()
-        costs.fit(o.quantile)
+        costs.fit()
         if not o.json:
             print(costs)
         for row in (r for study in studies for r in study.rows(costs)):
