@@ -376,9 +376,21 @@ def by_make_fx(model, args, kwargs, training):
     for node, label in zip(inputs, input_names(model, args, kwargs)):
         if all(n.name != label for n in captured.nodes):
             node.name, path[label] = label, ""
-    captured.feed = lambda a, k: dict(zip(inputs, tensors_of((a, k))))
+    captured.feed = lambda a, k: dict(zip(inputs, same_but_tensors((a, k), leaves, tree)))
     captured.finish = lambda out: tree_unflatten(list(out), found["form"])
     return captured
+
+
+def same_but_tensors(arguments, leaves, tree):
+    """The tensors of arguments that otherwise equal those of the capture."""
+    flat, form = tree_flatten(arguments)
+    if form != tree:
+        raise Refused("the arguments have another structure than those of the capture")
+    for new, old in zip(flat, leaves):
+        tensors = [isinstance(x, torch.Tensor) for x in (new, old)]
+        if tensors[0] != tensors[1] or not tensors[0] and new != old:
+            raise Refused("an argument is %r, at the capture %r" % (new, old))
+    return tensors_of(arguments)
 
 
 def input_names(model, args, kwargs):
@@ -426,10 +438,9 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
     tries = {"export": by_export, "make_fx": by_make_fx, "symbolic_trace": by_symbolic_trace}
     if method is not None and method not in METHODS:
         raise ValueError("method %r: %s are possible" % (method, ", ".join(METHODS)))
+    names = ["make_fx"] if wanted else METHODS if hasattr(torch, "export") else METHODS[1:]
     failed = []
-    for name in [method] if method else METHODS:
-        if name == "export" and (wanted or not hasattr(torch, "export")) and not method:
-            continue
+    for name in [method] if method else names:
         state = torch.get_rng_state()
         try:
             twin = scratch_copy(model, wanted and wanted[1])
@@ -468,10 +479,14 @@ def examine(captured, twin, model, args, kwargs):
     modules = {n: captured.module.get_submodule(n.target)
                for n in captured.nodes if n.op == "call_module"}
     inputs = mapped(lambda t: t.detach().clone(), captured.feed(args, kwargs))
-    env = {}
+    env, readers = {}, {n: len(n.users) for n in captured.nodes}
     with torch.no_grad(), MatrixFlop() as flop:
         for node in captured.nodes:
             look(captured, node, env, own, names, modules, inputs, flop)
+            for n in node.all_input_nodes:
+                readers[n] -= 1
+                if not readers[n]:
+                    del env[n]
         trim(captured)
         for name, tensor in known.items():      # undo what the pass wrote
             if captured.memory(name) in captured.written or not torch.equal(own[name], tensor):
@@ -960,7 +975,7 @@ def graph_of(captured, name):
             op["param_bytes"] = sum(t.numel() * t.element_size()
                                     for t in map(captured.state.get, fresh))
         if fact.seconds is not None:
-            op["seconds"] = 0 if node.op == "placeholder" else fact.seconds
+            op["seconds"] = 0 if node.op == "placeholder" else round(fact.seconds, 9)
         if node.name in captured.backward:
             op["backward"] = True
         ops.append(op)
@@ -1350,7 +1365,7 @@ def check_inputs(captured, given):
     for node in captured.nodes:
         if node.op != "placeholder" or node in captured.names:
             continue
-        fact, value = captured.facts[node], given[node.name]
+        fact, value = captured.facts[node], given.get(node.name)
         if fact.local and value != fact.value:
             raise Refused("input '%s' is %r, at the capture %r" % (node.name, value, fact.value))
         if fact.layout and (tuple(value.shape), value.dtype) != (fact.layout.shape,

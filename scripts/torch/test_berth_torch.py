@@ -349,6 +349,16 @@ class Failures(unittest.TestCase):
         with self.placed() as placed, self.assertRaisesRegex(bt.Refused, r"shape \[3\]"):
             placed(torch.tensor([1, 2, 3]))
 
+    def test_other_arguments_than_tensors_are_those_of_the_capture(self):
+        model = Function(lambda x, n, more: x * n + more["y"])
+        args = (torch.ones(2), 3, {"y": torch.ones(2)})
+        with bt.Placed(model, args, [0, 1, 0, 1]) as placed:
+            self.assertEqual(placed(*args).tolist(), [4, 4])
+            with self.assertRaisesRegex(bt.Refused, "an argument is 4, at the capture 3"):
+                placed(args[0], 4, args[2])
+            with self.assertRaisesRegex(bt.Refused, "another structure"):
+                placed(args[0], 3, {})
+
     def test_a_number_read_from_a_tensor(self):
         with self.assertRaisesRegex((bt.Refused, RuntimeError), "item|value out of a tracing"):
             bt.capture(Function(lambda x: x * x.sum().item()), (torch.ones(2),))

@@ -252,6 +252,14 @@ def show(row, as_json):
     print(head + times + " | %+.1f %% |" % (100 * row["error"]), flush=True)
 
 
+def share(rows, guess):
+    """What a column of predictions is off, as text."""
+    errors = [abs(r[guess] / r["measured_s"] - 1) for r in rows]
+    return "%d of %d within 10 %%, mean %.1f %%, largest %.1f %%" % (
+        sum(e <= 0.1 for e in errors), len(errors), 100 * statistics.fmean(errors),
+        100 * max(errors))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
@@ -276,10 +284,13 @@ def main():
             for study in studies:
                 study.measure()
         costs.fit()
-        if not o.json:
-            print(costs)
-        for row in (r for study in studies for r in study.rows(costs)):
-            show(row, o.json)
+        rows = [r for study in studies for r in study.rows(costs)]
+    for row in rows:
+        show(row, o.json)
+    if not o.json:
+        print(costs)
+        print("predicted: %s\nby ops alone: %s" % (share(rows, "predicted_s"),
+                                                   share(rows, "predicted_alone_s")))
 
 
 if __name__ == "__main__":
