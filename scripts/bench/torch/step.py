@@ -240,7 +240,7 @@ class Study:
 
 
 COLUMNS = ("sum_of_ops_s", "unplaced_s", "predicted_alone_s", "predicted_s", "measured_s",
-           "least_s", "median_s")
+           "least_s")
 
 
 def show(row, as_json):
