@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from multiprocessing import connection
 
 import torch
@@ -366,7 +367,7 @@ def by_make_fx(model, args, kwargs, training):
 
     with module_paths(model, path), own_kernels(), torch.set_grad_enabled(bool(training)):
         module = make_fx(traced)({k: t.detach() for k, t in state.items()},
-                                 [leaves[i].detach().clone() for i in at])
+                                 clones([leaves[i] for i in at]))
     captured = Captured(module, "make_fx")
     captured.path, captured.trained = path, frozenset(trained)
     captured.backward = frozenset(path) - found.get("forward", frozenset(path))
@@ -446,7 +447,11 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
             twin = scratch_copy(model, wanted and wanted[1])
             captured = tries[name](twin, args, kwargs, wanted)
             captured.failed = failed
-            return examine(captured, twin, model, args, kwargs)
+            torch.set_rng_state(state)
+            out = examine(captured, twin, model, args, kwargs)
+            torch.set_rng_state(state)
+            compare(out, uncaptured(model, args, kwargs, wanted), wanted)
+            return captured
         except Refused:
             raise
         except Exception as error:       # each way of capture fails in its own manner
@@ -461,11 +466,47 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
 def scratch_copy(model, weights_too):
     """A copy of the model whose buffers may be written, and its weights with an optimiser."""
     shared = {} if weights_too else {id(p): p for p in model.parameters()}
+    for module in model.modules():      # tensors that hooks compute before each call
+        shared.update({id(t): t for t in vars(module).values()
+                       if isinstance(t, torch.Tensor) and not t.is_leaf})
     return copy.deepcopy(model, shared)
 
 
+def clones(value):
+    """A nest with copies of its tensors; one that is there twice has one copy."""
+    made = {}
+    return mapped(lambda t: made.setdefault(id(t), t.detach().clone()), value)
+
+
+def uncaptured(model, args, kwargs, training):
+    """The tensors of the model's own result, or of its loss and gradients."""
+    model, (args, kwargs) = scratch_copy(model, False), clones((args, kwargs))
+    with torch.set_grad_enabled(bool(training)):
+        out = model(*args, **kwargs)
+        if training:
+            weights = {k: p for k, p in model.named_parameters() if p.requires_grad}
+            out, _ = training_step(out, weights, (training[0], None), ())
+    return tensors_of(out)
+
+
+def compare(found, expected, training):
+    """Refuses a capture that is wrong; warns if a gradient is rounded in another way."""
+    for i, (a, b) in enumerate(zip(found, expected)):
+        if not torch.equal(a, b) and not (raw(a) == raw(b)).all():
+            what = "gradient %d" % i if training and i else "result %d" % i
+            if not training or not torch.allclose(a, b, 1e-3, 1e-5, equal_nan=True):
+                raise Refused("%s of the captured graph is not the model's; does the model set the "
+                              "state of random numbers (checkpoint), or depend on data?" % what)
+            warnings.warn("%s of the captured step is rounded in another way" % what)
+
+
+def raw(tensor):
+    """The bytes of a tensor, as a copy."""
+    return tensor.detach().clone(memory_format=torch.contiguous_format).view(-1).view(torch.uint8)
+
+
 def examine(captured, twin, model, args, kwargs):
-    """Fills in the facts by a pass over the graph with the twin's tensors."""
+    """Fills in the facts by a pass over the graph with the twin's tensors; returns its tensors."""
     own, known = unique_state(twin), unique_state(model)
     names = {id(t): k for k, t in own.items()}
     constants = {}
@@ -478,23 +519,31 @@ def examine(captured, twin, model, args, kwargs):
     own = {**constants, **own}
     modules = {n: captured.module.get_submodule(n.target)
                for n in captured.nodes if n.op == "call_module"}
-    inputs = mapped(lambda t: t.detach().clone(), captured.feed(args, kwargs))
+    inputs = clones(captured.feed(args, kwargs))
     env, readers = {}, {n: len(n.users) for n in captured.nodes}
+    restore(own, known)
     with torch.no_grad(), MatrixFlop() as flop:
         for node in captured.nodes:
             look(captured, node, env, own, names, modules, inputs, flop)
-            for n in node.all_input_nodes:
+            for n in node.all_input_nodes:     # the output reads, too
                 readers[n] -= 1
                 if not readers[n]:
                     del env[n]
         trim(captured)
-        for name, tensor in known.items():      # undo what the pass wrote
-            if captured.memory(name) in captured.written or not torch.equal(own[name], tensor):
-                own[name].copy_(tensor)
+        out = clones(tensors_of(captured.finish(fx.node.map_arg(captured.output, env.get))))
+        restore(own, known)
     captured.state, captured.ids = {**constants, **known}, names
     captured.tables = tables_of(model)
     captured.trained = captured.trained or frozenset(dict(model.named_parameters()))
-    return captured
+    return out
+
+
+@torch.no_grad()
+def restore(own, known):
+    """Undoes what a trace or a pass has written to the copies of weights and buffers."""
+    for name, tensor in known.items():
+        if own[name] is not tensor:
+            own[name].copy_(tensor)
 
 
 def resolve(module, target):
@@ -525,14 +574,14 @@ def look(captured, node, env, own, names, modules, inputs, flop):
     held = {**module_state(node, modules, names),
             **{k: own[k] for n in node.all_input_nodes for k in captured.facts[n].state
                if captured.facts[n].local}}
-    buffers = {k: t.clone() for k, t in held.items() if not isinstance(t, torch.nn.Parameter)}
-    versions = [t._version for _, t in given]
+    watched = given + [(k, t) for k, t in module_state(node, modules, names).items()]
+    old = [(t._version, raw(t)) for _, t in watched]       # some kernels count no version
     draws, before = torch.get_rng_state(), flop.flop
     env[node] = value = inputs[node] if node.op == "placeholder" else call(node, env, modules)
     fact.flop = flop.flop - before
     fact.random = not torch.equal(draws, torch.get_rng_state())
-    fact.writes = [n for (n, t), v in zip(given, versions) if t._version != v]
-    fact.writes += [k for k, old in buffers.items() if not torch.equal(old, held[k])]
+    fact.writes = [n for (n, t), (version, bytes_) in zip(watched, old)
+                   if t._version != version or not torch.equal(raw(t), bytes_)]
     describe(captured, node, value, given, frozenset(held))
 
 

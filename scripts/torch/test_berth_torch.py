@@ -222,6 +222,25 @@ class Tricks(unittest.TestCase):
         captured = self.every(f, torch.randn(5))
         self.assertEqual(sum(captured.facts[n].random for n in captured.ops), 4)
 
+    def test_a_kernel_that_writes_an_input_without_saying_so(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.RReLU(), nn.Linear(4, 2))     # its noise
+        captured = bt.capture(model, (torch.randn(3, 4),), training=False)
+        op = next(n for n in captured.ops if "rrelu" in n.name)
+        self.assertEqual([n.name for n in captured.facts[op].writes], ["empty_like"])
+
+    def test_an_argument_that_is_there_twice(self):
+        attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        x = torch.randn(2, 3, 8)
+        captured = bt.capture(attention, (x, x, x), loss=squares)
+        found, _ = bt.apply(captured, (x, x, x), scattered(captured, 1), ["cpu", "cpu"])
+        self.assertIsNone(differences(unplaced_step(attention, (x, x, x)), found))
+
+    def test_a_weight_that_is_computed_by_a_hook(self):
+        model, x = nn.utils.weight_norm(nn.Linear(4, 4)), torch.randn(2, 4)
+        captured = bt.capture(model, (x,), loss=squares)
+        found, _ = bt.apply(captured, (x,), scattered(captured, 1), ["cpu", "cpu"])
+        self.assertIsNone(differences(unplaced_step(model, (x,)), found))
+
     def test_constants_and_a_weight_that_is_a_result(self):
         class Holder(nn.Module):
             def __init__(self):
@@ -362,6 +381,15 @@ class Failures(unittest.TestCase):
     def test_a_number_read_from_a_tensor(self):
         with self.assertRaisesRegex((bt.Refused, RuntimeError), "item|value out of a tracing"):
             bt.capture(Function(lambda x: x * x.sum().item()), (torch.ones(2),))
+
+    def test_a_model_that_sets_random_numbers_back(self):
+        def f(x):
+            state = torch.get_rng_state()
+            y = torch.rand(3)
+            torch.set_rng_state(state)
+            return x * y + torch.rand(3)
+        with self.assertRaisesRegex(bt.Refused, "result 0 of the captured graph is not the model's"):
+            bt.capture(Function(f), (torch.ones(3),))
 
     def test_a_model_that_cannot_be_captured(self):
         with self.assertRaisesRegex(bt.Refused, "make_fx: .*; symbolic_trace: "):
