@@ -794,7 +794,11 @@ class Place:
             copied = self.written(node)
             self.env[node] = mapped(lambda t: t.detach().to(self.device, copy=copied), given[node])
         else:
-            self.env[node] = call(node, self.env, self.modules, self.kwargs)
+            self.env[node] = value = call(node, self.env, self.modules, self.kwargs)
+            layout = self.captured.facts[node].layout
+            if layout and value.shape != layout.shape:
+                raise Refused("op '%s' made %s, at the capture %s: sizes must not depend on data" %
+                              (node.name, list(value.shape), list(layout.shape)))
 
     def check(self, node):
         """Refuses a result on another device, as of an op that made a tensor without its input."""
@@ -855,14 +859,6 @@ def collect(captured, results):
 
 # ---- Placements ----
 
-def read_json(source):
-    """A dict from a dict or from the path of a JSON file."""
-    if isinstance(source, dict):
-        return source
-    with open(source, encoding="utf-8") as file:
-        return json.load(file)
-
-
 def read_placement(captured, placement):
     """Device number of each op, and the order of execution, if there is one.
 
@@ -878,9 +874,11 @@ def read_placement(captured, placement):
             raise Refused("the placement has no op '%s'" % missing[0])
         found, names, sequence = [placement[n.name] for n in ops], None, None
     else:
-        file = read_json(placement)
-        held = file["placement"]
-        topology = file.get("topology", {}).get("devices", [])
+        if not isinstance(placement, dict):
+            with open(placement, encoding="utf-8") as file:
+                placement = json.load(file)
+        held = placement["placement"]
+        topology = placement.get("topology", {}).get("devices", [])
         labels = held.get("device_names") or [d.get("name", "d%d" % i) for i, d in
                                               enumerate(topology)]
         found = [labels.index(d) if d in labels else d for d in held["device"]]

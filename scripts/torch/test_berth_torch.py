@@ -97,8 +97,9 @@ def by_berth(captured, folder):
     graph, placed = os.path.join(folder, "g.json"), os.path.join(folder, "p.json")
     with open(graph, "w", encoding="utf-8") as file:
         json.dump(bt.graph_of(captured, "test"), file)
-    subprocess.run(["berth", "place", graph, "mesh:2,preset=V100,bandwidth=25GB/s", "--links", "duplex", "--placer", "m-etf",
-                    "--output", placed], check=True, capture_output=True)
+    subprocess.run(["berth", "place", graph, "mesh:2,preset=V100,bandwidth=25GB/s", "--links",
+                    "duplex", "--placer", "m-etf", "--output", placed], check=True,
+                   capture_output=True)
     return placed
 
 
@@ -368,6 +369,14 @@ class Failures(unittest.TestCase):
         with self.placed() as placed, self.assertRaisesRegex(bt.Refused, r"shape \[3\]"):
             placed(torch.tensor([1, 2, 3]))
 
+    def test_sizes_that_depend_on_data(self):
+        captured = bt.capture(Function(lambda x: x[x > 0] * 2), (torch.tensor([1.0, -1, 2]),))
+        device = list(range(len(captured.ops)))
+        with bt.Placed(None, None, device, captured=captured) as placed:
+            self.assertEqual(placed(torch.tensor([-1.0, 3, 2])).tolist(), [6, 4])
+            with self.assertRaisesRegex(RuntimeError, r"op 'index': .* made \[1\], at the capture"):
+                placed(torch.tensor([-1.0, -3, 2]))
+
     def test_other_arguments_than_tensors_are_those_of_the_capture(self):
         model = Function(lambda x, n, more: x * n + more["y"])
         args = (torch.ones(2), 3, {"y": torch.ones(2)})
@@ -388,7 +397,7 @@ class Failures(unittest.TestCase):
             y = torch.rand(3)
             torch.set_rng_state(state)
             return x * y + torch.rand(3)
-        with self.assertRaisesRegex(bt.Refused, "result 0 of the captured graph is not the model's"):
+        with self.assertRaisesRegex(bt.Refused, "result 0 of the captured graph is not the"):
             bt.capture(Function(f), (torch.ones(3),))
 
     def test_a_model_that_cannot_be_captured(self):
