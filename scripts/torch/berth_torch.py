@@ -143,7 +143,8 @@ class MatrixFlop(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        self.flop += product_flop(func.overloadpacket.__name__, args, out)
+        packet = getattr(func, "overloadpacket", func)
+        self.flop += product_flop(packet.__name__, args, out)
         return out
 
 
@@ -736,9 +737,9 @@ class Plan:
 
     def owner(self, node):
         """The device that has the value of an output."""
-        readers = [n for n in self.order if self.captured.facts[n].state
-                   & self.captured.facts[node].state]
-        return self.device.get(node, self.device[readers[0]] if readers else 0)
+        facts = self.captured.facts
+        readers = (n for n in self.order if facts[n].state & facts[node].state)
+        return self.device[node if node in self.device else next(readers, self.order[0])]
 
     def on(self, device):
         """The ops of a device, in order."""
@@ -776,7 +777,7 @@ class Place:
         elif fact.local and fact.state <= self.state.keys():
             name = self.captured.names.get(node)
             self.base[node] = self.state[name] if name else call(node, self.base, {})
-        elif node.op == "call_module" and node in self.nodes:
+        elif node.op == "call_module" and fact.state <= self.state.keys():
             self.modules[node] = self.module(self.captured.module.get_submodule(node.target))
         if node.kwargs.get("device") is not None and not fact.local:
             self.kwargs[node] = {**node.kwargs, "device": torch.device(self.device)}
@@ -902,7 +903,7 @@ def read_plan(captured, placement, devices=None):
     device, order = read_placement(captured, placement)
     for node, number in device.items():
         if devices and number >= len(devices):
-            raise Refused("op '%s' is on device %s of %d" % (node.name, number, len(devices)))
+            raise Refused("op '%s' is on device %d of %d" % (node.name, number, len(devices)))
     for members in colocated(captured):
         other = next((n for n in members if device[n] != device[members[0]]), None)
         if other is not None:
@@ -1011,7 +1012,7 @@ def one_pass(plan, place, given, clock=None):
 def graph_of(captured, name):
     """The graph as berth JSON."""
     number = {n: i for i, n in enumerate(captured.ops)}
-    ops, counted = [], set()
+    ops, counted, weights = [], set(), {captured.memory(k) for k in captured.trained}
     for node in captured.ops:
         fact = captured.facts[node]
         op = {"name": node.name, "kind": kind_of(captured, node), "flop": fact.flop,
@@ -1023,7 +1024,9 @@ def graph_of(captured, name):
                                     for t in map(captured.state.get, fresh))
         if fact.seconds is not None:
             op["seconds"] = 0 if node.op == "placeholder" else round(fact.seconds, 9)
-        if node.name in captured.backward:
+        if weights & {captured.memory(x) for x in fact.writes}:
+            op["update"] = True
+        elif node.name in captured.backward:
             op["backward"] = True
         ops.append(op)
     for i, members in enumerate(colocated(captured, weights=True)):

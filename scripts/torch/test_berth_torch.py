@@ -345,7 +345,7 @@ class Failures(unittest.TestCase):
                 placed(*self.args)
 
     def test_a_process_that_does_not_answer(self):
-        with self.placed(timeout=0.5) as placed:
+        with self.placed(timeout=2) as placed:
             os.kill(placed.workers[0][0].pid, signal.SIGSTOP)
             with self.assertRaisesRegex(RuntimeError, "device [01].*(Timed out|no answer)"):
                 placed(*self.args)
@@ -446,6 +446,9 @@ class Export(unittest.TestCase):
                 for b in (False, True)]
         first = 2 * 2 * 16 * 48 * 3 * 64        # the images need no gradient
         self.assertEqual(flop[1], 2 * flop[0] - first)
+        model, captured, graph = self.graph("moe", True, times=False, optimizer=sgd)
+        self.assertEqual(sum(o.get("update", False) for o in graph["ops"]),
+                         len(list(model.parameters())))
 
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(
