@@ -229,6 +229,25 @@ class Tricks(unittest.TestCase):
         op = next(n for n in captured.ops if "rrelu" in n.name)
         self.assertEqual([n.name for n in captured.facts[op].writes], ["empty_like"])
 
+    def test_a_backward_kernel_stays_whole(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.SiLU())
+        captured = bt.capture(model, (torch.randn(3, 4),), loss=squares)
+        self.assertIn("silu_backward", [bt.kind_of(captured, n) for n in captured.ops])
+
+    def test_a_write_comes_after_the_readers_of_the_old_value(self):
+        def f(x):
+            y = x + 1
+            before = y * 2
+            y.add_(5)
+            return before, y * 3
+        captured = bt.capture(Function(f), (torch.ones(2),))
+        self.assertEqual([n.name for n in captured.ops], ["input", "add", "mul", "add_", "mul_1"])
+        self.assertIn(("mul", ["add_"], 0), [(a.name, [b.name for b in readers], size)
+                                             for a, readers, size in bt.edges(captured)])
+        with self.assertRaisesRegex(bt.Refused, "runs op 'add_' before 'mul'"):
+            bt.read_plan(captured, {"placement": {"device": [0] * 5,
+                                                  "sequence": [0, 1, 3, 2, 4]}})
+
     def test_an_argument_that_is_there_twice(self):
         attention = nn.MultiheadAttention(8, 2, batch_first=True)
         x = torch.randn(2, 3, 8)
@@ -262,6 +281,10 @@ class Tricks(unittest.TestCase):
         with bt.Placed(model, (x,), stages(captured), captured=captured) as placed:
             placed(x)
             state = placed.state()
+        for method in ("make_fx", "symbolic_trace"):
+            twice = bt.capture(model, (x,), method=method)
+            for _ in range(2):
+                bt.apply(twice, (x,), stages(twice), ["cpu", "cpu"])
         self.assertTrue(all(torch.equal(was[k], t) for k, t in model.state_dict().items()))
         model(x)
         self.assertEqual(len(state), 6)
