@@ -187,7 +187,7 @@ class Captured:
 
     `ops`: the nodes that berth places; `state`: name -> weight or buffer; `names`: node of a
     weight -> its name; `backward`: names of the nodes after the loss, in a training step;
-    `failed`: reasons why other ways of capture failed.
+    `failed`: reasons why other ways of capture failed; `home`: device of the unplaced model.
     """
 
     def __init__(self, graph_module, method):
@@ -200,7 +200,7 @@ class Captured:
         self.trained = frozenset()
         self.path, self.parent, self.written = {}, {}, {}
         self.backward, self.ops, self.run_seconds = frozenset(), [], None
-        self.tables, self.ids, self.failed = {}, {}, []
+        self.tables, self.ids, self.failed, self.home = {}, {}, [], "cpu"
 
     def memory(self, node):
         """Representative of the nodes and weights that share memory with a node or a name."""
@@ -440,17 +440,18 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
     tries = {"export": by_export, "make_fx": by_make_fx, "symbolic_trace": by_symbolic_trace}
     if method is not None and method not in METHODS:
         raise ValueError("method %r: %s are possible" % (method, ", ".join(METHODS)))
+    home = home_of(model, args, kwargs)
     names = ["make_fx"] if wanted else METHODS if hasattr(torch, "export") else METHODS[1:]
     failed = []
     for name in [method] if method else names:
-        state = torch.get_rng_state()
+        state = generator_state(home)
         try:
             twin = scratch_copy(model, wanted and wanted[1])
             captured = tries[name](twin, args, kwargs, wanted)
-            captured.failed = failed
-            torch.set_rng_state(state)
+            captured.failed, captured.home = failed, home
+            set_generator_state(state, home)
             out = examine(captured, twin, model, args, kwargs)
-            torch.set_rng_state(state)
+            set_generator_state(state, home)
             compare(out, uncaptured(model, args, kwargs, wanted), wanted)
             return captured
         except Refused:
@@ -460,8 +461,14 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
                 raise
             failed.append("%s: %s: %s" % (name, type(error).__name__, error))
         finally:
-            torch.set_rng_state(state)
+            set_generator_state(state, home)
     raise Refused("the model cannot be captured: " + "; ".join(failed))
+
+
+def home_of(model, args, kwargs):
+    """The device of the model's first weight, else of the first tensor of the arguments."""
+    found = [*unique_state(model).values(), *tensors_of((args, kwargs))]
+    return str(found[0].device) if found else "cpu"
 
 
 def scratch_copy(model, weights_too):
@@ -577,10 +584,10 @@ def look(captured, node, env, own, names, modules, inputs, flop):
                if captured.facts[n].local}}
     watched = given + [(k, t) for k, t in module_state(node, modules, names).items()]
     old = [(t._version, raw(t)) for _, t in watched]       # some kernels count no version
-    draws, before = torch.get_rng_state(), flop.flop
+    draws, before = generator_state(captured.home), flop.flop
     env[node] = value = inputs[node] if node.op == "placeholder" else call(node, env, modules)
     fact.flop = flop.flop - before
-    fact.random = not torch.equal(draws, torch.get_rng_state())
+    fact.random = not torch.equal(draws, generator_state(captured.home))
     fact.writes = [n for (n, t), (version, bytes_) in zip(watched, old)
                    if t._version != version or not torch.equal(raw(t), bytes_)]
     describe(captured, node, value, given, frozenset(held))
@@ -904,6 +911,10 @@ def read_plan(captured, placement, devices=None):
     for node, number in device.items():
         if devices and number >= len(devices):
             raise Refused("op '%s' is on device %d of %d" % (node.name, number, len(devices)))
+        if devices and captured.facts[node].random and torch.device(
+                devices[number]).type not in (torch.device(captured.home).type, "meta"):
+            raise Refused("op '%s' draws random numbers on %s, the model on %s" % (
+                node.name, devices[number], captured.home))
     for members in colocated(captured):
         other = next((n for n in members if device[n] != device[members[0]]), None)
         if other is not None:
@@ -946,7 +957,7 @@ def edges(captured):
         add((source, None), source, reader, 0)
     draws = [n for n in captured.ops if captured.facts[n].random]
     for a, b in zip(draws, draws[1:]):
-        add((a, "random"), a, b, torch.get_rng_state().numel())
+        add((a, "random"), a, b, generator_state(captured.home).numel())
     for node in captured.ops:
         if captured.facts[node].bytes and (node, node) not in sent:
             sent[node, node] = (node, [], captured.facts[node].bytes)
@@ -980,8 +991,8 @@ def measure(captured, args, kwargs, passes):
     Sets captured.run_seconds to the least time of passes without clocks between the ops.
     """
     plan = Plan(captured, {n: 0 for n in captured.ops})
-    place, given = Place(plan, 0, "cpu"), captured.feed(args, kwargs)
-    state = torch.get_rng_state()
+    place, given = Place(plan, 0, captured.home), captured.feed(args, kwargs)
+    state = generator_state(captured.home)
     one_pass(plan, place, given)            # warms up
     for _ in range(passes):
         start = time.perf_counter()
@@ -991,7 +1002,7 @@ def measure(captured, args, kwargs, passes):
         for node, seconds in one_pass(plan, place, given, clock=time.perf_counter).items():
             fact = captured.facts[node]
             fact.seconds = min(seconds, fact.seconds or seconds)
-    torch.set_rng_state(state)
+    set_generator_state(state, captured.home)
 
 
 @torch.no_grad()
@@ -1284,11 +1295,11 @@ def answer(worker, request):
     if request[0] == "state":
         return "state", {k: t.cpu() for k, t in place.state.items() if place.written(k)}
     _, given, state, trace = request
-    set_generator_state(state, "cpu")
+    set_generator_state(state, place.device)
     nodes = {n.name: n for n in place.nodes}
     results, span = worker.step({nodes[k]: v for k, v in given.items() if k in nodes})
     last = worker.plan.last_draw
-    drawn = torch.get_rng_state() if last and worker.plan.device[last] == worker.number else None
+    drawn = generator_state(place.device) if last in place.nodes else None
     worker.at = ""
     return "done", mapped(torch.Tensor.cpu, results), span, drawn, worker.times if trace else None
 
@@ -1340,11 +1351,11 @@ class Placed:
     def __call__(self, *args, **kwargs):
         given = {n.name: v for n, v in self.captured.feed(args, kwargs).items()}
         check_inputs(self.captured, given)
-        request = packed(("step", given, torch.get_rng_state(), self.trace))
+        request = packed(("step", given, generator_state(self.captured.home), self.trace))
         replies = self.ask(request)
         for _, _, _, drawn, times in replies:
             if drawn is not None:
-                torch.set_rng_state(drawn)
+                set_generator_state(drawn, self.captured.home)
             self.times.update(times or {})
         spans = [r[2] for r in replies]
         self.seconds = max(end for _, end in spans) - max(start for start, _ in spans)

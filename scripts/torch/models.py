@@ -1,7 +1,7 @@
-"""Eleven small models in plain torch, for tests: each function returns (model, args).
+"""Ten small models in plain torch, for tests: each function returns (model, args).
 
 They have what makes capture and placed runs hard: branches, tied weights, buffers, tuples, views,
-expanded tensors, ops in place, loops that unroll, choices by data, dropout.
+expanded tensors, ops in place, loops that unroll, choices by data, dropout in training.
 """
 import math
 
@@ -159,7 +159,7 @@ class Tagger(nn.Module):
     def __init__(self, words=50, width=16):
         super().__init__()
         self.words = nn.Embedding(words, width)
-        self.lstm = nn.LSTM(width, width, 2, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(width, width, 2, batch_first=True, dropout=0.1, bidirectional=True)
         self.head = nn.Linear(2 * width, 5)
 
     def forward(self, tokens):
@@ -249,11 +249,11 @@ def resnet():
 
 
 def vit():
-    return ViT().eval(), (torch.randn(2, 3, 32, 32),)
+    return ViT(dropout=0.1).eval(), (torch.randn(2, 3, 32, 32),)
 
 
 def bert():
-    return Bert().eval(), (tokens(64, 2, 12),)
+    return Bert(dropout=0.1).eval(), (tokens(64, 2, 12),)
 
 
 def llama():
