@@ -17,6 +17,7 @@ import collections
 import contextlib
 import copy
 import datetime
+import functools
 import importlib
 import inspect
 import io
@@ -520,7 +521,7 @@ def examine(captured, twin, model, args, kwargs):
     constants = {}
     for node in captured.nodes:
         if node.op == "get_attr":
-            tensor = resolve(captured.module, node.target)
+            tensor = functools.reduce(getattr, node.target.split("."), captured.module)
             if isinstance(tensor, torch.Tensor):
                 captured.names[node] = names.get(id(tensor), node.target)
                 constants[captured.names[node]] = tensor
@@ -552,13 +553,6 @@ def restore(own, known):
     for name, tensor in known.items():
         if own[name] is not tensor:
             own[name].copy_(tensor)
-
-
-def resolve(module, target):
-    """The attribute of a dotted name."""
-    for part in target.split("."):
-        module = getattr(module, part)
-    return module
 
 
 def module_state(node, modules, names):
@@ -683,12 +677,9 @@ def colocated(captured, weights=False):
 
 # ---- Plans and their execution ----
 
-class Message:
-    """A tensor (node None: the state of random numbers) that crosses after an op."""
-
-    def __init__(self, number, node, after, src, dst, copied):
-        self.number, self.node, self.after = number, node, after
-        self.src, self.dst, self.copied = src, dst, copied
+# A tensor (node None: the state of random numbers) that crosses after an op; copied: it is written
+# later on.
+Message = collections.namedtuple("Message", "number node after src dst copied")
 
 
 class Plan:
@@ -890,7 +881,8 @@ def read_placement(captured, placement):
         labels = held.get("device_names") or [d.get("name", "d%d" % i) for i, d in
                                               enumerate(topology)]
         found = [labels.index(d) if d in labels else d for d in held["device"]]
-        names = held.get("op_names")
+        names = held.get("op_names") or [o.get("name") for o in
+                                         placement.get("graph", {}).get("ops", [])]
         sequence = held.get("sequence")
     if len(found) != len(ops):
         raise Refused("the placement has %d ops, the model %d" % (len(found), len(ops)))
@@ -1205,8 +1197,8 @@ class Worker:
             row = generator_state(self.place.device)
         else:
             row = self.plan.captured.facts[m.node].layout.flat(self.place.env[m.node])
-            row = row.clone() if m.copied else row.cpu()
-        return (dist.isend(row.cpu(), m.dst, tag=m.number), row) if row.numel() else None
+            row = row.clone().cpu() if m.copied else row.cpu()
+        return (dist.isend(row, m.dst, tag=m.number), row) if row.numel() else None
 
     def take(self, m, work):
         """Waits for a message and puts its tensor in its place."""
@@ -1272,6 +1264,8 @@ def serve(number, pipe, job):
                                               **job["options"])
         plan = read_plan(captured, job["placement"], job["devices"])
         worker = Worker(plan, number, job["devices"][number])
+        if sys.platform == "linux":         # all processes are on this machine
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         dist.init_process_group("gloo", init_method="file://" + job["store"], rank=number,
                                 world_size=len(job["devices"]),
                                 timeout=datetime.timedelta(seconds=job["timeout"]))
