@@ -1,6 +1,7 @@
 """Predicted and measured steps of torch models on two processes; see scripts/bench/torch_step."""
 import argparse
 import json
+import math
 import os
 import random
 import statistics
@@ -71,38 +72,50 @@ class Messages:
     """Samples of what messages of steps took, and their means, as a step has many.
 
     call: seconds and bytes/s of the sender's call; link: seconds from its end until a receiver
-    that waits has the tensor; copy: bytes/s of the receiver's other thread, CPU time.
+    that waits has the tensor; copy: seconds and bytes/s of the receiver's other thread, CPU time.
     """
 
     def __init__(self):
-        self.calls, self.links, self.copies = {}, [], []
+        self.calls, self.links, self.copies = {}, [], {}
 
     def add(self, placed):
         """Adds those of the last step."""
         plan, times = placed.plan, placed.times
         for m in plan.messages:
             size, sent, got = size_of(plan, m), times["send", m.number], times["wait", m.number]
-            self.calls.setdefault(size.bit_length(), []).append((size, sent[2] - sent[1]))
+            keep(self.calls, size, sent[2] - sent[1])
             if got[1] < sent[1]:
                 self.links.append(max(got[2] - sent[2], 0.0))
-        for device in range(2):
-            size = sum(size_of(plan, m) for m in plan.messages if m.dst == device)
-            if size:
-                self.copies.append(times["helpers", device][2] / size)
+        for device in range(2):         # a sample for the mean of what a device receives
+            sizes = [size_of(plan, m) for m in plan.messages if m.dst == device]
+            if sizes:
+                keep(self.copies, statistics.fmean(sizes),
+                     times["helpers", device][2] / len(sizes))
 
     def fit(self):
-        """Sets call, by berth.fit_link over classes of sizes, link and copy."""
-        rows = [[statistics.fmean(x) for x in zip(*c)]
-                for _, c in sorted(self.calls.items()) if len(c) >= 20]
-        text = [", ".join("%.9g" % r[i] for r in rows) for i in (0, 1)]
-        found = lua("local f = assert(berth.fit_link({%s}, {%s}, { relative = true }))\n"
-                    'print(string.format("%%.17g %%.17g", f.latency, f.bandwidth))' % tuple(text))
-        self.call = [float(x) for x in found.split()]
-        self.link, self.copy = statistics.fmean(self.links), 1 / statistics.fmean(self.copies)
+        """Sets call, copy and link."""
+        self.call, self.copy = line(self.calls), line(self.copies)
+        self.link = statistics.fmean(self.links)
 
     def __str__(self):
-        return "call %.0f us and %.2f GB/s, copy %.2f GB/s, link %.0f us" % (
-            1e6 * self.call[0], self.call[1] / 1e9, self.copy / 1e9, 1e6 * self.link)
+        return "call %.0f us and %.2f GB/s, copy %.0f us and %.2f GB/s, link %.0f us" % (
+            1e6 * self.call[0], self.call[1] / 1e9, 1e6 * self.copy[0], self.copy[1] / 1e9,
+            1e6 * self.link)
+
+
+def keep(classes, size, seconds):
+    """Adds a sample to its class of sizes, two in each octave."""
+    classes.setdefault(round(2 * math.log2(size)), []).append((size, seconds))
+
+
+def line(classes):
+    """Seconds, and bytes/s, by berth.fit_link over the means of the classes."""
+    rows = [[statistics.fmean(x) for x in zip(*c)] for _, c in sorted(classes.items())
+            if len(c) >= 10]
+    text = [", ".join("%.9g" % r[i] for r in rows) for i in (0, 1)]
+    found = lua("local f = assert(berth.fit_link({%s}, {%s}, { relative = true }))\n"
+                'print(string.format("%%.17g %%.17g", f.latency, f.bandwidth))' % tuple(text))
+    return [float(x) for x in found.split()]
 
 
 def size_of(plan, message):
@@ -132,7 +145,7 @@ def graph_of_run(plan, seconds, costs):
             size, first = size_of(plan, m), len(ops)
             parts[m] = (first, first + 1)
             ops += [{"name": "call %d" % m.number, "seconds": costs.call[0] + size / costs.call[1]},
-                    {"name": "copy %d" % m.number, "seconds": size / costs.copy}]
+                    {"name": "copy %d" % m.number, "seconds": costs.copy[0] + size / costs.copy[1]}]
             device += [m.src, m.dst]
             follow(first, m.src)
             pairs.append((number[node], first + 1))
