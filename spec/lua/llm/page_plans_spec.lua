@@ -1,6 +1,7 @@
 -- The page about a plan search, and the picture of a pipeline.
 local berth = require "berth"
 local pipeline = require "berth.llm.pipeline"
+local pages = require "support.pages"
 local shell = require "support.shell"
 local svg = require "berth.report.svg"
 local xml = require "support.xml"
@@ -8,21 +9,9 @@ local llm = berth.llm
 
 local model = llm.model { layers = 8, hidden = 1024, heads = 8, ffn = 4096, vocab = 1000 }
 
-local function page_of(r, opts)
-  local path = os.tmpname()
-  assert(llm.report(path, r, opts))
-  local text = shell.read(path)
-  os.remove(path)
-  return text
-end
+local has, lacks = pages.has, pages.lacks
 
-local function has(text, ...)
-  for _, part in ipairs { ... } do assert.truthy(text:find(part, 1, true), part) end
-end
-
-local function lacks(text, ...)
-  for _, part in ipairs { ... } do assert.is_nil(text:find(part, 1, true), part) end
-end
+local function page_of(r, opts) return pages.of(llm.report, r, opts) end
 
 local function format(x, unit) return berth.format(x, unit) end
 

@@ -1,23 +1,15 @@
 -- The page about an estimate: its parts, numbers, figures, and what is refused.
 local berth = require "berth"
-local shell = require "support.shell"
+local pages = require "support.pages"
 local xml = require "support.xml"
 local llm = berth.llm
 
 local model = llm.model { layers = 8, hidden = 1024, heads = 8, ffn = 4096, vocab = 1000 }
 local PLAN = { pp = 4, global_batch = 32, seq = 1024 }
 
-local function page_of(e, opts)
-  local path = os.tmpname()
-  assert(llm.report(path, e, opts))
-  local text = shell.read(path)
-  os.remove(path)
-  return text
-end
+local has = pages.has
 
-local function has(text, ...)
-  for _, part in ipairs { ... } do assert.truthy(text:find(part, 1, true), part) end
-end
+local function page_of(e, opts) return pages.of(llm.report, e, opts) end
 
 describe("the page about an estimate", function()
   local e = assert(llm.estimate(model, "8xH100", PLAN))

@@ -1,5 +1,6 @@
 -- Pages about clusters: the numbers of the results, jobs on GPUs, sums over time, refusals.
 local berth = require "berth"
+local pages = require "support.pages"
 local shell = require "support.shell"
 local xml = require "support.xml"
 local jobs = require "berth.report.cluster_jobs"
@@ -20,17 +21,9 @@ local function results(...)
   return out
 end
 
-local function page_of(runs, opts)
-  local path = os.tmpname()
-  assert(berth.cluster_report(path, runs, opts))
-  local text = read(path)
-  os.remove(path)
-  return text
-end
+local has = pages.has
 
-local function has(text, ...)
-  for _, part in ipairs { ... } do assert.truthy(text:find(part, 1, true), part) end
-end
+local function page_of(runs, opts) return pages.of(berth.cluster_report, runs, opts) end
 
 describe("berth.cluster_report", function()
   teardown(function() shell.tidy() end)

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local main = require "berth.cli.main"
 local xml = require "support.xml"
+local pages = require "support.pages"
 local shell = require "support.shell"
 local refused = require("support.errors").refused
 
@@ -20,21 +21,9 @@ local function small(name)
   return g, t, assert(berth.simulate(g, t, { 1, 2, 1 }, { links = "duplex" }))
 end
 
-local function page_of(what)
-  local path = os.tmpname()
-  assert(berth.report(path, what))
-  local text = read(path)
-  os.remove(path)
-  return text
-end
+local has, lacks = pages.has, pages.lacks
 
-local function has(text, ...)
-  for _, part in ipairs { ... } do assert.truthy(text:find(part, 1, true), part) end
-end
-
-local function lacks(text, ...)
-  for _, part in ipairs { ... } do assert.is_nil(text:find(part, 1, true), part) end
-end
+local function page_of(what) return pages.of(berth.report, what) end
 
 -- The cells of the rows of the section's k-th table, heads first.
 local function table_of(page, id, k)
