@@ -2,11 +2,13 @@
 local args = require "berth.cli.args"
 local base = require "berth.base.options"
 local berth = require "berth"
+local core = require "berth.core"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local launch = require "berth.cli.llm.launch"
 local model = require "berth.cli.commands.llm_model"
 local options = require "berth.cli.options"
+local typed = require "berth.cli.typed"
 
 local inputs = {}
 
@@ -102,6 +104,15 @@ function inputs.print_notes(write, m, found)
   for _, note in ipairs(base.join(m.notes, found and found.notes or {})) do
     write("note: " .. note)
   end
+end
+
+--- Where memory lacks: the command that finds plans that fit.
+function inputs.print_lack(write, memory, path, gpus)
+  if memory.fits or not path then return end
+  local p = memory.plan
+  local framework = p.framework ~= "megatron" and " --framework " .. p.framework or ""
+  write(core.sprintf("note: berth llm plan %s --gpus %s --batch %d --seq %d%s finds what fits",
+    typed.quoted(path), typed.quoted(gpus), p.global_batch, p.seq, framework))
 end
 
 local STAGE = "layers in_flight weights_bytes=weights gradients_bytes=gradients "

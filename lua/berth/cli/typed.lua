@@ -3,8 +3,8 @@ local typed = {}
 
 local function base_name(path) return path:match("([^/\\]+)$") or path end
 
--- A word as a POSIX shell reads it back.
-local function quoted(word)
+--- A word as a POSIX shell reads it back.
+function typed.quoted(word)
   if word:find("^[%w%-_%./:=,+@%%]+$") then return word end
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
@@ -20,7 +20,7 @@ function typed.command(name, words, output)
     elseif word:sub(1, #option + 1) == option .. "=" then
       word = option .. "=" .. base_name(word:sub(#option + 2))
     end
-    out[#out + 1] = quoted(word)
+    out[#out + 1] = typed.quoted(word)
   end
   return table.concat(out, " ")
 end

@@ -150,6 +150,8 @@ describe("berth llm", function()
     local exit, out = run("estimate", config, "--gpus", "1xT4", "--runtime", "15 GiB")
     assert.equal(1, exit)
     assert.matches("\nmemory: .* lacks ", out)
+    assert.is_truthy(out:find(("\nnote: berth llm plan %s --gpus 1xT4 --batch "):format(config), 1,
+      true))
     assert.matches("\nkernel constants: borrowed: those of ", out)
   end)
 

@@ -39,6 +39,7 @@ function command.run(positional, given, write)
     inputs.print_head(write, m, c, r.plan, found)
     write(tostring(r))
     inputs.print_notes(write, m, found)
+    inputs.print_lack(write, r, positional[2], given.gpus)
   end
   return r.fits and 0 or fail.INFEASIBLE
 end

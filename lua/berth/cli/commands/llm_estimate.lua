@@ -81,10 +81,11 @@ local function save(e, given, plan, words)
   end
 end
 
-local function print_text(write, e, x, found)
+local function print_text(write, e, x, found, path, gpus)
   inputs.print_head(write, e.model, e.cluster, e.plan, found, true)
   inputs.print(write, tostring(e))
   inputs.print_notes(write, e.model, found)
+  inputs.print_lack(write, e.memory, path, gpus)
   if x then inputs.print(write, "\n" .. tostring(x)) end
 end
 
@@ -99,7 +100,7 @@ function command.run(positional, given, write, _, words)
   local x = given.measured and berth.llm.explain(e, given.measured)
   save(e, given, plan, words)
   if given.json then write_json(write, e, x, given.gpus, found)
-  else print_text(write, e, x, found) end
+  else print_text(write, e, x, found, positional[2], given.gpus) end
   return e.memory.fits and 0 or fail.INFEASIBLE
 end
 
