@@ -929,8 +929,8 @@ def read_placement(captured, placement):
     else:
         raise Refused("a %s is no placement" % type(placement).__name__)
     if len(found) != len(ops):
-        raise Refused("the placement has %d ops, the model %d; was the graph exported with the same "
-                      "loss and optimizer?" % (len(found), len(ops)))
+        raise Refused("the placement has %d ops, the model %d; was the graph exported with the "
+                      "same loss and optimizer?" % (len(found), len(ops)))
     for name, node in zip(given or names, ops):
         if name != node.name:
             raise Refused("the placement has op '%s' where the model has '%s'" % (name, node.name))

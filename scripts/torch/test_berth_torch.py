@@ -382,7 +382,8 @@ class Failures(unittest.TestCase):
                 ({**dict.fromkeys(self.names, 0), "x": 0}, "the model has no op 'x'"),
                 ({"placement": {}}, "has no 'device'"),
                 ({"placement": {"device": [0] * n, "sequence": [0] * n}}, "each op once"),
-                ({"placement": {"device": [0] * n, "sequence": ["x"] * n}}, "each op once"), ([0] * (n - 1) + ["gpu"], "is on device gpu"),
+                ({"placement": {"device": [0] * n, "sequence": ["x"] * n}}, "each op once"),
+                ([0] * (n - 1) + ["gpu"], "is on device gpu"),
                 ({"placement": {"device": [0] * n, "op_names": ["x"] * n}}, "has op 'x' where"),
                 ({"placement": {"device": [0] * n, "sequence": list(range(n))[::-1]}}, "runs op")):
             with self.assertRaisesRegex(bt.Refused, message):
@@ -447,7 +448,8 @@ class Failures(unittest.TestCase):
             pass
         x = torch.ones(2)
         for function, args, message in (
-                (lambda x: Nest(y=x + 1), (x,), "of type Nest"), (lambda n: x, (Nest(y=x),), "Nest"),
+                (lambda x: Nest(y=x + 1), (x,), "of type Nest"),
+                (lambda n: x, (Nest(y=x),), "of type Nest"),
                 (lambda x: x, x, "args is a Tensor"), (lambda: 3, (), "has no ops")):
             with self.assertRaisesRegex(bt.Refused, message):
                 bt.capture(Function(function), args)
