@@ -179,7 +179,6 @@ class Facts:
         self.container = False      # a tuple or list with tensors
         self.bytes = self.moved = self.flop = 0
         self.seconds = None
-        self.view = False           # all of its tensors lie in the memory of its inputs
         self.writes = []            # names of the memory (see Captured.memory) that it writes
         self.random = False
         self.local = False          # no op: a weight, a view of weights, or a number
@@ -231,6 +230,10 @@ class Captured:
     def inputs(self, node):
         """The ops that a node reads, in order, each once."""
         return [n for n in node.all_input_nodes if not self.facts[n].local]
+
+    def draws(self):
+        """The ops that draw random numbers, in order."""
+        return [n for n in self.ops if self.facts[n].random]
 
     def outputs(self):
         """The nodes whose results leave the graph."""
@@ -617,10 +620,10 @@ def look(captured, node, env, own, names, modules, inputs, flop):
         fact.layout = Layout(env[node])
         return
     given = [(n, t) for n in node.all_input_nodes for t in tensors_of(env[n])]
-    held = {**module_state(node, modules, names),
-            **{k: own[k] for n in node.all_input_nodes for k in captured.facts[n].state
-               if captured.facts[n].local}}
-    watched = given + [(k, t) for k, t in module_state(node, modules, names).items()]
+    own_state = module_state(node, modules, names)
+    held = frozenset(own_state).union(*(captured.facts[n].state for n in node.all_input_nodes
+                                        if captured.facts[n].local))
+    watched = given + list(own_state.items())
     old = [(t._version, raw(t)) for _, t in watched]       # some kernels count no version
     draws, before = generator_state(captured.home), flop.flop
     env[node] = value = inputs[node] if node.op == "placeholder" else call(node, env, modules)
@@ -628,7 +631,7 @@ def look(captured, node, env, own, names, modules, inputs, flop):
     fact.random = not torch.equal(draws, generator_state(captured.home))
     fact.writes = [n for (n, t), (version, bytes_) in zip(watched, old)
                    if t._version != version or not torch.equal(raw(t), bytes_)]
-    describe(captured, node, value, given, frozenset(held))
+    describe(captured, node, value, given, held)
 
 
 def describe(captured, node, value, given, state):
@@ -640,20 +643,20 @@ def describe(captured, node, value, given, state):
             raise Refused("op '%s' makes a tensor of layout %s" % (node.name, tensor.layout))
         if memory_of(tensor) in addresses:
             captured.share(node, addresses[memory_of(tensor)])
-    fact.view = bool(made) and all(memory_of(t) in addresses for t in made)
+    view = bool(made) and all(memory_of(t) in addresses for t in made)
     plain = not fact.writes and not fact.random
     if not made and plain:
         read = str(getattr(node.target, "__name__", node.target)).split(".")[0]
         if read in READS and given:
             raise Refused("op '%s' reads a number from a tensor (%s)" % (node.name, read))
         fact.local, fact.value = True, value
-    elif fact.view and plain and all(captured.facts[n].local for n, _ in given):
+    elif view and plain and all(captured.facts[n].local for n, _ in given):
         fact.local = True
     fact.state = state
     fact.container = bool(made) and not isinstance(value, torch.Tensor)
     fact.layout = None if fact.container or not made else Layout(value)
     fact.bytes = sum(Layout(t).bytes for t in made)
-    if not fact.view and not fact.container and node.op != "placeholder":
+    if not view and not fact.container and node.op != "placeholder":
         fact.moved = fact.bytes + sum(Layout(t).bytes for _, t in given)
 
 
@@ -744,7 +747,7 @@ class Plan:
         for node in self.order:
             for n in captured.inputs(node):
                 self.deliver(n, captured.source(n, node), node)
-        draws = [n for n in captured.ops if captured.facts[n].random]
+        draws = captured.draws()
         for a, b in zip(draws, draws[1:]):
             self.deliver(None, a, b)
         self.last_draw = draws[-1] if draws else None
@@ -1007,7 +1010,7 @@ def edges(captured):
             add((source, n), source, reader, captured.facts[n].bytes)
     for source, reader in memory_order(captured):
         add((source, None), source, reader, 0)
-    draws = [n for n in captured.ops if captured.facts[n].random]
+    draws = captured.draws()
     for a, b in zip(draws, draws[1:]):
         add((a, "random"), a, b, generator_state(captured.home).numel())
     for node in captured.ops:
@@ -1233,9 +1236,7 @@ def packed(value):
 
 def unpacked(data):
     """The value of such bytes, which come from a process of this program."""
-    options = {"weights_only": False} if "weights_only" in inspect.signature(
-        torch.load).parameters else {}
-    return torch.load(io.BytesIO(data), **options)
+    return torch.load(io.BytesIO(data), weights_only=False)
 
 
 class Worker:
@@ -1498,8 +1499,8 @@ class Placed:
 
 def default_devices(count):
     """CUDA devices if there are enough, else CPUs."""
-    kind = "cuda:%d" if torch.cuda.is_available() and torch.cuda.device_count() >= count else "cpu"
-    return [kind % i if "%" in kind else kind for i in range(count)]
+    enough = torch.cuda.is_available() and torch.cuda.device_count() >= count
+    return ["cuda:%d" % i for i in range(count)] if enough else ["cpu"] * count
 
 
 def default_start(devices):
