@@ -23,6 +23,7 @@ import inspect
 import io
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -41,6 +42,8 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 METHODS = ("export", "make_fx", "symbolic_trace")
 # Reads of a tensor's data as a number: such a number would be wrong in the next step.
 READS = {"item", "tolist", "_local_scalar_dense", "int", "float", "bool", "nonzero_tuple"}
+# What arguments and results may be.
+PLAIN = (torch.Tensor, int, float, complex, str, type(None), torch.dtype, torch.device)
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 
 
@@ -176,7 +179,6 @@ class Facts:
         self.container = False      # a tuple or list with tensors
         self.bytes = self.moved = self.flop = 0
         self.seconds = None
-        self.view = False           # all of its tensors lie in the memory of its inputs
         self.writes = []            # names of the memory (see Captured.memory) that it writes
         self.random = False
         self.local = False          # no op: a weight, a view of weights, or a number
@@ -188,7 +190,8 @@ class Captured:
 
     `ops`: the nodes that berth places; `state`: name -> weight or buffer; `names`: node of a
     weight -> its name; `backward`: names of the nodes after the loss, in a training step;
-    `failed`: reasons why other ways of capture failed; `home`: device of the unplaced model.
+    `failed`: reasons why other ways of capture failed; `home`: device of the unplaced model;
+    `form`, `options`: of the arguments of the capture.
     """
 
     def __init__(self, graph_module, method):
@@ -202,6 +205,7 @@ class Captured:
         self.path, self.parent, self.written = {}, {}, {}
         self.backward, self.ops, self.run_seconds = frozenset(), [], None
         self.tables, self.ids, self.failed, self.home = {}, {}, [], "cpu"
+        self.form, self.options = None, {}
 
     def memory(self, node):
         """Representative of the nodes and weights that share memory with a node or a name."""
@@ -226,6 +230,10 @@ class Captured:
     def inputs(self, node):
         """The ops that a node reads, in order, each once."""
         return [n for n in node.all_input_nodes if not self.facts[n].local]
+
+    def draws(self):
+        """The ops that draw random numbers, in order."""
+        return [n for n in self.ops if self.facts[n].random]
 
     def outputs(self):
         """The nodes whose results leave the graph."""
@@ -326,7 +334,11 @@ def training_step(out, weights, training, path):
     if optimizer:
         for weight, grad in zip(weights.values(), grads):
             weight.grad = grad
-        optimizer(list(weights.values())).step()
+        made = optimizer(list(weights.values()))
+        made.step()
+        if tensors_of([list(kept.values()) for kept in made.state.values()]):
+            raise Refused("the optimiser (%s) keeps a state, which steps would not keep; use SGD "
+                          "without momentum, or update outside of the step" % type(made).__name__)
     return (total, dict(zip(weights, grads))), forward
 
 
@@ -379,21 +391,40 @@ def by_make_fx(model, args, kwargs, training):
     for node, label in zip(inputs, input_names(model, args, kwargs)):
         if all(n.name != label for n in captured.nodes):
             node.name, path[label] = label, ""
-    captured.feed = lambda a, k: dict(zip(inputs, same_but_tensors((a, k), leaves, tree)))
+    captured.feed = lambda a, k: dict(zip(inputs, tensors_of((a, k))))
     captured.finish = lambda out: tree_unflatten(list(out), found["form"])
     return captured
 
 
-def same_but_tensors(arguments, leaves, tree):
-    """The tensors of arguments that otherwise equal those of the capture."""
-    flat, form = tree_flatten(arguments)
-    if form != tree:
+def form_of(value):
+    """Text of what is the same in each step: a tensor's type, sizes and strides; another value."""
+    if isinstance(value, torch.Tensor):
+        strides = [s if n > 1 and value.numel() else 1 for s, n in zip(value.stride(), value.shape)]
+        return "%s of shape %s and strides %s" % (value.dtype, list(value.shape), strides)
+    if isinstance(value, PLAIN):
+        return repr(value)
+    raise Refused("an argument or a result is of type %s: use tensors, numbers and strings, in "
+                  "tuples, lists and dicts" % type(value).__name__)
+
+
+def forms_of(value):
+    """The forms of a nest's leaves, and the nest."""
+    leaves, nest = tree_flatten(value)
+    return list(map(form_of, leaves)), nest
+
+
+def fed(captured, args, kwargs):
+    """Placeholder -> value, of arguments that have the form of those of the capture.
+
+    Messages have the strides of the capture: from others they would read the wrong memory.
+    """
+    (new, nest), (old, was) = forms_of((args, kwargs)), captured.form
+    if nest != was:
         raise Refused("the arguments have another structure than those of the capture")
-    for new, old in zip(flat, leaves):
-        tensors = [isinstance(x, torch.Tensor) for x in (new, old)]
-        if tensors[0] != tensors[1] or not tensors[0] and new != old:
-            raise Refused("an argument is %r, at the capture %r" % (new, old))
-    return tensors_of(arguments)
+    for a, b in zip(new, old):
+        if a != b:
+            raise Refused("an argument is %s, at the capture %s" % (a, b))
+    return captured.feed(args, kwargs)
 
 
 def input_names(model, args, kwargs):
@@ -423,8 +454,17 @@ def by_symbolic_trace(model, args, kwargs, training):
         bound = inspect.signature(model.forward).bind(*a, **k)
         bound.apply_defaults()
         return {n: bound.arguments[n.target] for n in holders}
-    captured.feed, captured.finish = feed, lambda out: out
+    captured.feed, captured.finish = feed, plain
     return captured
+
+
+def plain(value):
+    """A result with lists and dicts in place of the immutable ones of torch.fx."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return (list if isinstance(value, list) else tuple)(map(plain, value))
+    return value
 
 
 def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=False, method=None):
@@ -437,11 +477,13 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
     The model, its buffers and the random numbers of torch are left as they were.
     """
     kwargs = kwargs or {}
+    if not isinstance(args, (tuple, list)):
+        raise Refused("args is a %s: a tuple of arguments is needed" % type(args).__name__)
     wanted = (loss, optimizer) if loss or optimizer or training else None
     tries = {"export": by_export, "make_fx": by_make_fx, "symbolic_trace": by_symbolic_trace}
     if method is not None and method not in METHODS:
         raise ValueError("method %r: %s are possible" % (method, ", ".join(METHODS)))
-    home = home_of(model, args, kwargs)
+    form, home = forms_of((tuple(args), kwargs)), home_of(model, args, kwargs)
     names = ["make_fx"] if wanted else METHODS if hasattr(torch, "export") else METHODS[1:]
     failed = []
     for name in [method] if method else names:
@@ -449,11 +491,13 @@ def capture(model, args, kwargs=None, *, loss=None, optimizer=None, training=Fal
         try:
             twin = scratch_copy(model, wanted and wanted[1])
             captured = tries[name](twin, args, kwargs, wanted)
-            captured.failed, captured.home = failed, home
+            captured.failed, captured.home, captured.form = failed, home, form
+            captured.options = {"loss": loss, "optimizer": optimizer, "training": training,
+                                "method": name}
             set_generator_state(state, home)
             out = examine(captured, twin, model, args, kwargs)
             set_generator_state(state, home)
-            compare(out, uncaptured(model, args, kwargs, wanted), wanted)
+            compare(out, clones(uncaptured(model, args, kwargs, wanted)), wanted)
             return captured
         except Refused:
             raise
@@ -488,19 +532,22 @@ def clones(value):
 
 
 def uncaptured(model, args, kwargs, training):
-    """The tensors of the model's own result, or of its loss and gradients."""
+    """The model's own result, or its loss and gradients."""
     model, (args, kwargs) = scratch_copy(model, False), clones((args, kwargs))
     with torch.set_grad_enabled(bool(training)):
         out = model(*args, **kwargs)
         if training:
             weights = {k: p for k, p in model.named_parameters() if p.requires_grad}
             out, _ = training_step(out, weights, (training[0], None), ())
-    return tensors_of(out)
+    return out
 
 
 def compare(found, expected, training):
     """Refuses a capture that is wrong; warns if a gradient is rounded in another way."""
-    for i, (a, b) in enumerate(zip(found, expected)):
+    if forms_of(found) != forms_of(expected):
+        raise Refused("the captured graph returns %s in %s, the model %s in %s" % (
+            *forms_of(found), *forms_of(expected)))
+    for i, (a, b) in enumerate(zip(tensors_of(found), tensors_of(expected))):
         if not torch.equal(a, b) and not (raw(a) == raw(b)).all():
             what = "gradient %d" % i if training and i else "result %d" % i
             if not training or not torch.allclose(a, b, 1e-3, 1e-5, equal_nan=True):
@@ -515,7 +562,7 @@ def raw(tensor):
 
 
 def examine(captured, twin, model, args, kwargs):
-    """Fills in the facts by a pass over the graph with the twin's tensors; returns its tensors."""
+    """Fills in the facts by a pass over the graph with the twin's tensors; returns its result."""
     own, known = unique_state(twin), unique_state(model)
     names = {id(t): k for k, t in own.items()}
     constants = {}
@@ -539,7 +586,7 @@ def examine(captured, twin, model, args, kwargs):
                 if not readers[n]:
                     del env[n]
         trim(captured)
-        out = clones(tensors_of(captured.finish(fx.node.map_arg(captured.output, env.get))))
+        out = clones(captured.finish(fx.node.map_arg(captured.output, env.get)))
         restore(own, known)
     captured.state, captured.ids = {**constants, **known}, names
     captured.tables = tables_of(model)
@@ -573,10 +620,10 @@ def look(captured, node, env, own, names, modules, inputs, flop):
         fact.layout = Layout(env[node])
         return
     given = [(n, t) for n in node.all_input_nodes for t in tensors_of(env[n])]
-    held = {**module_state(node, modules, names),
-            **{k: own[k] for n in node.all_input_nodes for k in captured.facts[n].state
-               if captured.facts[n].local}}
-    watched = given + [(k, t) for k, t in module_state(node, modules, names).items()]
+    own_state = module_state(node, modules, names)
+    held = frozenset(own_state).union(*(captured.facts[n].state for n in node.all_input_nodes
+                                        if captured.facts[n].local))
+    watched = given + list(own_state.items())
     old = [(t._version, raw(t)) for _, t in watched]       # some kernels count no version
     draws, before = generator_state(captured.home), flop.flop
     env[node] = value = inputs[node] if node.op == "placeholder" else call(node, env, modules)
@@ -584,7 +631,7 @@ def look(captured, node, env, own, names, modules, inputs, flop):
     fact.random = not torch.equal(draws, generator_state(captured.home))
     fact.writes = [n for (n, t), (version, bytes_) in zip(watched, old)
                    if t._version != version or not torch.equal(raw(t), bytes_)]
-    describe(captured, node, value, given, frozenset(held))
+    describe(captured, node, value, given, held)
 
 
 def describe(captured, node, value, given, state):
@@ -596,20 +643,20 @@ def describe(captured, node, value, given, state):
             raise Refused("op '%s' makes a tensor of layout %s" % (node.name, tensor.layout))
         if memory_of(tensor) in addresses:
             captured.share(node, addresses[memory_of(tensor)])
-    fact.view = bool(made) and all(memory_of(t) in addresses for t in made)
+    view = bool(made) and all(memory_of(t) in addresses for t in made)
     plain = not fact.writes and not fact.random
     if not made and plain:
         read = str(getattr(node.target, "__name__", node.target)).split(".")[0]
         if read in READS and given:
             raise Refused("op '%s' reads a number from a tensor (%s)" % (node.name, read))
         fact.local, fact.value = True, value
-    elif fact.view and plain and all(captured.facts[n].local for n, _ in given):
+    elif view and plain and all(captured.facts[n].local for n, _ in given):
         fact.local = True
     fact.state = state
     fact.container = bool(made) and not isinstance(value, torch.Tensor)
     fact.layout = None if fact.container or not made else Layout(value)
     fact.bytes = sum(Layout(t).bytes for t in made)
-    if not fact.view and not fact.container and node.op != "placeholder":
+    if not view and not fact.container and node.op != "placeholder":
         fact.moved = fact.bytes + sum(Layout(t).bytes for _, t in given)
 
 
@@ -637,6 +684,8 @@ def trim(captured):
             live.add(node)
             live.update(node.all_input_nodes)
     captured.ops = [n for n in captured.nodes if n in live and not captured.facts[n].local]
+    if not captured.ops:
+        raise Refused("the model has no ops")
     for node in captured.ops:
         for target in captured.facts[node].writes:
             writers = captured.written.setdefault(captured.memory(target), [])
@@ -698,7 +747,7 @@ class Plan:
         for node in self.order:
             for n in captured.inputs(node):
                 self.deliver(n, captured.source(n, node), node)
-        draws = [n for n in captured.ops if captured.facts[n].random]
+        draws = captured.draws()
         for a, b in zip(draws, draws[1:]):
             self.deliver(None, a, b)
         self.last_draw = draws[-1] if draws else None
@@ -833,7 +882,7 @@ def apply(captured, args, placement, devices, kwargs=None):
     places = [Place(plan, i, device) for i, device in enumerate(devices)]
     for place in places:
         place.env = dict(place.base)
-    given = captured.feed(args, kwargs or {})
+    given = fed(captured, args, kwargs or {})
     with torch.no_grad():
         for node in plan.order:
             places[plan.device[node]].run(node, given)
@@ -864,37 +913,51 @@ def read_placement(captured, placement):
     placement: a file of `berth place --output` or its contents, a list with a device number for
     each op, or a dict from names of ops to device numbers.
     """
-    ops = captured.ops
-    if isinstance(placement, (list, tuple)):
-        found, names, sequence = list(placement), None, None
-    elif isinstance(placement, dict) and "placement" not in placement:
-        missing = [n.name for n in ops if n.name not in placement]
-        if missing:
-            raise Refused("the placement has no op '%s'" % missing[0])
-        found, names, sequence = [placement[n.name] for n in ops], None, None
+    ops, names, given, sequence = captured.ops, [n.name for n in captured.ops], None, None
+    if isinstance(placement, (str, os.PathLike)):
+        with open(placement, encoding="utf-8") as file:
+            placement = json.load(file)
+        if "placement" not in placement:
+            raise Refused("the file has no placement; `berth place --output` writes one")
+    if isinstance(placement, dict) and isinstance(placement.get("placement"), dict):
+        found, given, sequence = stored(placement)
+    elif isinstance(placement, dict):
+        for who, a, b in ("placement", names, placement), ("model", placement, set(names)):
+            for name in a:
+                if name not in b:
+                    raise Refused("the %s has no op '%s'" % (who, name))
+        found = [placement[name] for name in names]
+    elif isinstance(placement, (list, tuple)):
+        found = list(placement)
     else:
-        if not isinstance(placement, dict):
-            with open(placement, encoding="utf-8") as file:
-                placement = json.load(file)
-        held = placement["placement"]
-        topology = placement.get("topology", {}).get("devices", [])
-        labels = held.get("device_names") or [d.get("name", "d%d" % i) for i, d in
-                                              enumerate(topology)]
-        found = [labels.index(d) if d in labels else d for d in held["device"]]
-        names = held.get("op_names") or [o.get("name") for o in
-                                         placement.get("graph", {}).get("ops", [])]
-        sequence = held.get("sequence")
+        raise Refused("a %s is no placement" % type(placement).__name__)
     if len(found) != len(ops):
-        raise Refused("the placement has %d ops, the model %d" % (len(found), len(ops)))
-    for name, node in zip(names or (), ops):
+        raise Refused("the placement has %d ops, the model %d; was the graph exported with the "
+                      "same loss and optimizer?" % (len(found), len(ops)))
+    for name, node in zip(given or names, ops):
         if name != node.name:
             raise Refused("the placement has op '%s' where the model has '%s'" % (name, node.name))
     for node, number in zip(ops, found):
         if not isinstance(number, int) or number < 0:
             raise Refused("op '%s' is on device %s" % (node.name, number))
     at = {n.name: i for i, n in enumerate(ops)}
-    order = [ops[at[i] if isinstance(i, str) else i] for i in sequence] if sequence else None
-    return dict(zip(ops, found)), order
+    order = [at.get(i, i) for i in sequence or ()]
+    if order and sorted(map(str, order)) != sorted(map(str, range(len(ops)))):
+        raise Refused("the sequence of the placement does not have each op once")
+    return dict(zip(ops, found)), [ops[i] for i in order] or None
+
+
+def stored(placement):
+    """Device numbers, names of ops and sequence of a file's contents; the last may be None."""
+    held = placement["placement"]
+    if "device" not in held:
+        raise Refused("the placement has no 'device'")
+    devices = placement.get("topology", {}).get("devices", [])
+    labels = held.get("device_names") or [d.get("name", "d%d" % i) for i, d in enumerate(devices)]
+    names = held.get("op_names") or [o.get("name") for o in
+                                     placement.get("graph", {}).get("ops", [])]
+    return [labels.index(d) if d in labels else d for d in held["device"]], names, held.get(
+        "sequence")
 
 
 def read_plan(captured, placement, devices=None):
@@ -947,7 +1010,7 @@ def edges(captured):
             add((source, n), source, reader, captured.facts[n].bytes)
     for source, reader in memory_order(captured):
         add((source, None), source, reader, 0)
-    draws = [n for n in captured.ops if captured.facts[n].random]
+    draws = captured.draws()
     for a, b in zip(draws, draws[1:]):
         add((a, "random"), a, b, generator_state(captured.home).numel())
     for node in captured.ops:
@@ -1173,9 +1236,7 @@ def packed(value):
 
 def unpacked(data):
     """The value of such bytes, which come from a process of this program."""
-    options = {"weights_only": False} if "weights_only" in inspect.signature(
-        torch.load).parameters else {}
-    return torch.load(io.BytesIO(data), **options)
+    return torch.load(io.BytesIO(data), weights_only=False)
 
 
 class Worker:
@@ -1250,9 +1311,23 @@ def serve_in_thread(*args):
     In a forked process the first thread takes the pool of OpenMP threads, which were not forked,
     for its own, and would wait for them; a new thread makes a pool.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C: the parent ends its workers
+    threading.Thread(target=end_with_parent, daemon=True).start()
     thread = threading.Thread(target=serve, args=args)
     thread.start()
     thread.join()
+
+
+def end_with_parent():
+    """Ends this process if its parent was killed and could not."""
+    mp.parent_process().join()
+    os._exit(1)
+
+
+def send(pipe, data):
+    """Sends to a worker; one that died is reported as it does not answer."""
+    with contextlib.suppress(OSError):
+        pipe.send_bytes(data)
 
 
 def serve(number, pipe, job):
@@ -1260,8 +1335,7 @@ def serve(number, pipe, job):
     worker = None
     try:
         torch.set_num_threads(job["threads"])
-        captured = job["captured"] or capture(job["model"], job["args"], job["kwargs"],
-                                              **job["options"])
+        captured = job.get("captured") or job["capture"]()
         plan = read_plan(captured, job["placement"], job["devices"])
         worker = Worker(plan, number, job["devices"][number])
         if sys.platform == "linux":         # all processes are on this machine
@@ -1310,30 +1384,33 @@ class Placed:
 
     devices: names such as "cpu" or "cuda:1" by number; default: cuda if there are enough, else
     cpu. start: "fork" (CPU only), "spawn" or "forkserver" (the model is pickled; each process
-    captures it). timeout: seconds for a step. options: those of capture.
+    captures it). timeout: seconds for a step. options: those of capture, unless captured is given.
     """
 
     def __init__(self, model, args, placement, devices=None, kwargs=None, *, captured=None,
                  start=None, threads=None, timeout=60, trace=False, **options):
+        if captured and options:
+            raise ValueError("%s: give it to the capture" % ", ".join(options))
+        if any(torch.device(d).type == "meta" for d in devices or ()):
+            raise ValueError("a process computes nothing on meta; apply() checks transfers with it")
         self.captured = captured = captured or capture(model, args, kwargs, **options)
         number, _ = read_placement(captured, placement)
         devices = devices or default_devices(1 + max(number.values()))
         self.plan = read_plan(captured, placement, devices)
         self.timeout, self.trace, self.seconds, self.times = timeout, trace, None, {}
-        forked = (start or default_start(devices)) == "fork"
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder, self.workers = tempfile.TemporaryDirectory(), []
         job = {"devices": [str(d) for d in devices], "placement": placement, "timeout": timeout,
-               "threads": threads or torch.get_num_threads(), "options": options,
-               "store": os.path.join(self.folder.name, "store"),
-               "captured": captured if forked else None, "model": model, "args": args,
-               "kwargs": kwargs}
-        if forked:
-            job.update(model=None, args=None, kwargs=None)
-        self.launch(mp.get_context(start or default_start(devices)), devices, job)
+               "threads": threads or torch.get_num_threads(),
+               "store": os.path.join(self.folder.name, "store")}
+        start = start or default_start(devices)
+        if start == "fork":
+            job["captured"] = captured
+        else:
+            job["capture"] = functools.partial(capture, model, args, kwargs, **captured.options)
+        self.launch(mp.get_context(start), devices, job)
 
     def launch(self, context, devices, job):
         """Starts the processes and waits until all are ready."""
-        self.workers = []
         for i in range(len(devices)):
             pipe, end = context.Pipe()
             process = context.Process(target=serve_in_thread, args=(i, end, job), daemon=True)
@@ -1343,8 +1420,7 @@ class Placed:
         self.replies("start")
 
     def __call__(self, *args, **kwargs):
-        given = {n.name: v for n, v in self.captured.feed(args, kwargs).items()}
-        check_inputs(self.captured, given)
+        given = {n.name: v for n, v in fed(self.captured, args, kwargs).items()}
         request = packed(("step", given, generator_state(self.captured.home), self.trace))
         replies = self.ask(request)
         for _, _, _, drawn, times in replies:
@@ -1363,13 +1439,20 @@ class Placed:
         """Sends a request to all processes and returns their replies."""
         if not self.workers:
             raise RuntimeError("the placed model is closed")
-        for _, pipe, _ in self.workers:
-            with contextlib.suppress(OSError):      # one that died is reported below
-                pipe.send_bytes(request)
+        for _, pipe, _ in self.workers:     # a worker that hangs would block a long request
+            threading.Thread(target=send, args=(pipe, request), daemon=True).start()
         return self.replies("step")
 
     def replies(self, what):
-        """A reply of each process; the first error of any ends them all."""
+        """A reply of each process; the first error of any, or an interrupt, ends them all."""
+        try:
+            return self.gather(what)
+        except BaseException:
+            self.close()
+            raise
+
+    def gather(self, what):
+        """The replies, as they come, in order of the devices."""
         waiting, found = {w[1]: i for i, w in enumerate(self.workers)}, {}
         deadline = time.monotonic() + self.timeout + 10
         while waiting:
@@ -1390,13 +1473,12 @@ class Placed:
         return [found[i] for i in range(len(self.workers))]
 
     def fail(self, text, number, *rest):
-        """Ends all processes and raises."""
+        """Raises an error about a process."""
         text = text % (number, self.workers[number][2], *rest)
         for worker in self.workers:
             worker[0].join(0.1)
         ended = [i for i, w in enumerate(self.workers) if w[0].exitcode not in (None, 0)]
         text += "; the process of device %d has ended" % ended[0] if ended else ""
-        self.close()
         raise RuntimeError(text)
 
     def close(self):
@@ -1415,25 +1497,10 @@ class Placed:
         self.close()
 
 
-def check_inputs(captured, given):
-    """Refuses inputs of other sizes than those of the capture."""
-    for node in captured.nodes:
-        if node.op != "placeholder" or node in captured.names:
-            continue
-        fact, value = captured.facts[node], given.get(node.name)
-        if fact.local and value != fact.value:
-            raise Refused("input '%s' is %r, at the capture %r" % (node.name, value, fact.value))
-        if fact.layout and (tuple(value.shape), value.dtype) != (fact.layout.shape,
-                                                                 fact.layout.dtype):
-            raise Refused("input '%s' has shape %s of %s, at the capture %s of %s" % (
-                node.name, list(value.shape), value.dtype, list(fact.layout.shape),
-                fact.layout.dtype))
-
-
 def default_devices(count):
     """CUDA devices if there are enough, else CPUs."""
-    kind = "cuda:%d" if torch.cuda.is_available() and torch.cuda.device_count() >= count else "cpu"
-    return [kind % i if "%" in kind else kind for i in range(count)]
+    enough = torch.cuda.is_available() and torch.cuda.device_count() >= count
+    return ["cuda:%d" % i for i in range(count)] if enough else ["cpu"] * count
 
 
 def default_start(devices):
@@ -1463,9 +1530,20 @@ def main(argv=None):
     o = parser.parse_args(argv)
     module, _, function = o.function.partition(":")
     sys.path.insert(0, os.getcwd())
-    model, args = getattr(importlib.import_module(module), function)()
-    captured = export(model, args, o.output, times=not o.no_times, passes=o.passes,
-                      method=o.method, training=o.training, name=function)
+    if not function:
+        parser.error("'%s' is not module:function" % o.function)
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        parser.error(str(error))
+    made = make()
+    if not isinstance(made, tuple) or len(made) != 2:
+        parser.error("%s returns no (model, args)" % o.function)
+    try:
+        captured = export(*made, o.output, times=not o.no_times, passes=o.passes, method=o.method,
+                          training=o.training, name=function)
+    except Refused as error:
+        sys.exit("berth_torch: %s" % error)
     print(summary(captured))
 
 

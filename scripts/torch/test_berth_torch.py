@@ -11,6 +11,7 @@ import io
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -377,7 +378,12 @@ class Failures(unittest.TestCase):
         n = len(self.names)
         for placement, message in (
                 ([0], "has 1 ops, the model %d" % n), ([0] * (n - 1) + [-1], "is on device -1"),
-                ({"x": 0}, "has no op"), ([0] * (n - 1) + ["gpu"], "is on device gpu"),
+                ({"x": 0}, "has no op"), (None, "a NoneType is no placement"),
+                ({**dict.fromkeys(self.names, 0), "x": 0}, "the model has no op 'x'"),
+                ({"placement": {}}, "has no 'device'"),
+                ({"placement": {"device": [0] * n, "sequence": [0] * n}}, "each op once"),
+                ({"placement": {"device": [0] * n, "sequence": ["x"] * n}}, "each op once"),
+                ([0] * (n - 1) + ["gpu"], "is on device gpu"),
                 ({"placement": {"device": [0] * n, "op_names": ["x"] * n}}, "has op 'x' where"),
                 ({"placement": {"device": [0] * n, "sequence": list(range(n))[::-1]}}, "runs op")):
             with self.assertRaisesRegex(bt.Refused, message):
@@ -391,6 +397,66 @@ class Failures(unittest.TestCase):
     def test_other_sizes_than_those_of_the_capture(self):
         with self.placed() as placed, self.assertRaisesRegex(bt.Refused, r"shape \[3\]"):
             placed(torch.tensor([1, 2, 3]))
+
+    def test_other_strides_than_those_of_the_capture(self):
+        model, args = Function(lambda x: x + 1), (torch.ones(3, 4),)
+        captured = bt.capture(model, args)
+        for x in torch.ones(4, 3).t(), torch.ones(1, 4).expand(3, 4), torch.ones(3, 8)[:, ::2]:
+            with self.assertRaisesRegex(bt.Refused, r"strides .*, at the capture .*\[4, 1\]"):
+                bt.apply(captured, (x,), [0, 1], ["cpu", "cpu"])
+
+    def test_an_interrupt_ends_the_processes(self):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+        with self.placed() as placed:
+            workers = [w[0] for w in placed.workers]
+            placed.gather = interrupted
+            with self.assertRaises(KeyboardInterrupt):
+                placed(*self.args)
+            self.assertEqual([w.exitcode for w in workers], [-signal.SIGKILL] * 2)
+            with self.assertRaisesRegex(RuntimeError, "closed"):
+                placed(*self.args)
+
+    def test_processes_end_with_a_parent_that_was_killed(self):
+        pipe, end = os.pipe()
+        parent = os.fork()
+        if not parent:
+            try:
+                self.placed()       # its workers hold the end of the pipe that is written
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.close(end)
+        os.waitpid(parent, 0)
+        self.assertTrue(select.select([pipe], [], [], 10)[0], "workers live on")
+        os.close(pipe)
+
+    def test_a_long_request_to_a_process_that_hangs(self):
+        model, args = Function(lambda x: x + 1), (torch.ones(1000000),)
+        with bt.Placed(model, args, [0, 1]) as placed:
+            placed.timeout = -9.5       # of the reply; 10 s are added
+            os.kill(placed.workers[0][0].pid, signal.SIGSTOP)
+            with self.assertRaisesRegex(RuntimeError, "no answer within 0.5 s"):
+                placed(*args)
+
+    def test_optimizers_with_a_state(self):
+        with self.assertRaisesRegex(bt.Refused, "optimiser .SGD. keeps a state"):
+            bt.capture(self.model, self.args, loss=squares,
+                       optimizer=lambda w: torch.optim.SGD(w, lr=0.1, momentum=0.9))
+
+    def test_arguments_of_the_capture(self):
+        class Nest(dict):
+            pass
+        x = torch.ones(2)
+        for function, args, message in (
+                (lambda x: Nest(y=x + 1), (x,), "of type Nest"),
+                (lambda n: x, (Nest(y=x),), "of type Nest"),
+                (lambda x: x, x, "args is a Tensor"), (lambda: 3, (), "has no ops")):
+            with self.assertRaisesRegex(bt.Refused, message):
+                bt.capture(Function(function), args)
+        for options, message in ({"loss": squares}, "loss: give it to"), ({"devices": [
+                "cpu", "meta"]}, "nothing on meta"):
+            with self.assertRaisesRegex(ValueError, message):
+                self.placed(**options)
 
     def test_sizes_that_depend_on_data(self):
         captured = bt.capture(Function(lambda x: x[x > 0] * 2), (torch.tensor([1.0, -1, 2]),))
