@@ -9,7 +9,8 @@ local inference = assert(berth.load(file, { bind = { batch = 1 }, facts = facts 
 print(("%d ops, %d trained parameters, %.2f GFLOP of products for an image"):format(#inference,
   facts.trained_parameters, facts.matrix_flop / 1e9))
 
-local step = assert(berth.load(file, { bind = { batch = 32 }, training = true, optimizer = "adam" }))
+local step = assert(berth.load(file, { bind = { batch = 32 }, training = true,
+  optimizer = "adam" }))
 local model = berth.models.resnet { depth = 50, batch = 32 }
 for _, each in ipairs { { "from ONNX", step }, { "built in", model } } do
   local flop, params, kinds = 0, 0, { forward = 0, backward = 0, update = 0 }

@@ -1,5 +1,6 @@
 --- Texts of written pages, and what they hold.
 local assert = require "luassert"
+local shell = require "support.shell"
 
 local pages = {}
 
@@ -7,11 +8,7 @@ local pages = {}
 function pages.of(write, ...)
   local path = os.tmpname()
   assert(write(path, ...))
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "*a"
-  file:close()
-  os.remove(path)
-  return text
+  return shell.take(path)
 end
 
 function pages.has(text, ...)

@@ -132,6 +132,14 @@ bool berth_i_onnx_moves_output(onnx_call *c) {
   return true;
 }
 
+bool berth_i_onnx_listed_axes(onnx_call *c, uint32_t *set, bool *given) {
+  onnx_ints axes = { 0 };
+  KNOWN(0);
+  *given = berth_i_onnx_list(c, "axes", 1, &axes);
+  if (!*given && c->n_in > 1 && c->in[1]) return false;
+  return berth_i_onnx_axes(c, &axes, c->in[0]->rank, set);
+}
+
 bool berth_i_onnx_axes(onnx_call *c, const onnx_ints *axes, int rank, uint32_t *set) {
   *set = 0;
   for (size_t k = 0; k < axes->n; k++) {

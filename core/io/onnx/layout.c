@@ -233,15 +233,12 @@ bool berth_i_onnx_slice(onnx_call *c) {
 }
 
 bool berth_i_onnx_squeeze(onnx_call *c) {
-  onnx_ints axes = { 0 };
+  bool given;
   uint32_t set;
   int64_t dim[ONNX_RANK];
   int rank = 0;
-  KNOWN(0);
+  if (!berth_i_onnx_listed_axes(c, &set, &given)) return false;
   const onnx_value *x = c->in[0];
-  bool given = berth_i_onnx_list(c, "axes", 1, &axes);
-  if (!given && c->n_in > 1 && c->in[1]) return false;
-  if (!berth_i_onnx_axes(c, &axes, x->rank, &set)) return false;
   for (int d = 0; d < x->rank; d++) {
     bool drop = given ? set >> d & 1 : x->dim[d] == 1;
     if (drop && x->dim[d] != 1)

@@ -278,6 +278,8 @@ bool berth_i_onnx_put(onnx_call *c, size_t k, double x);
 bool berth_i_onnx_moves_output(onnx_call *c);
 /** Set of axes as bits. */
 bool berth_i_onnx_axes(onnx_call *c, const onnx_ints *axes, int rank, uint32_t *set);
+/** Those of input 0 that an attribute or input 1 lists.  @param given false: there is no list */
+bool berth_i_onnx_listed_axes(onnx_call *c, uint32_t *set, bool *given);
 #define KNOWN(k) if (!berth_i_onnx_known(c, k)) return false
 
 /* kinds: elementwise.c, layout.c, create.c, reduce.c, products.c, windows.c, sequence.c */

@@ -17,16 +17,13 @@ static void reduce_values(onnx_call *c) {
 }
 
 bool berth_i_onnx_reduce(onnx_call *c) {
-  onnx_ints axes = { 0 };
+  bool given, keep = berth_i_onnx_int(c, "keepdims", 1);
   uint32_t set;
   int64_t dim[ONNX_RANK];
   int rank = 0;
-  KNOWN(0);
+  if (!berth_i_onnx_listed_axes(c, &set, &given)) return false;
   const onnx_value *x = c->in[0];
-  bool given = berth_i_onnx_list(c, "axes", 1, &axes), keep = berth_i_onnx_int(c, "keepdims", 1);
-  if (!given && c->n_in > 1 && c->in[1]) return false;
-  if (!berth_i_onnx_axes(c, &axes, x->rank, &set)) return false;
-  if (axes.n == 0 && !berth_i_onnx_int(c, "noop_with_empty_axes", 0)) set = ~(uint32_t)0;
+  if (!set && !berth_i_onnx_int(c, "noop_with_empty_axes", 0)) set = ~(uint32_t)0;
   for (int d = 0; d < x->rank; d++) {
     if (!(set >> d & 1)) dim[rank++] = x->dim[d];
     else if (keep) dim[rank++] = 1;

@@ -41,7 +41,8 @@ while n < PAIRS do
   local rows, took = timed(all_rows, g, t, { links = links, threads = 1, calls = 0, cost = cost })
   local without, with = best_of(rows, false), best_of(rows, true)
   if without then -- else memory does not suffice: drawn again
-    local p, own, message = timed(berth.place, g, t, "agent", { links = links, calls = calls, cost = cost })
+    local p, own, message = timed(berth.place, g, t, "agent", { links = links,
+      calls = calls, cost = cost })
     local value
     if p then
       local r = assert(berth.simulate(g, t, p, { links = links, cost = cost }))

@@ -35,7 +35,9 @@ local function line(name, g)
     giga(r.peak_memory[1]) }
 end
 
-local function onnx(path, bind) return assert(berth.load(path, { bind = bind, training = true })) end
+local function onnx(path, bind)
+  return assert(berth.load(path, { bind = bind, training = true }))
+end
 
 local lines = {
   { "model", "ops", "forward", "backward", "update", "weights", "state", "moved", "saved", "peak" },

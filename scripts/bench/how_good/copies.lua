@@ -95,7 +95,8 @@ local function replica_of(g, t, cost, replica, ops)
   local by = (replica - 1) * #g
   for op in g:ops() do
     ops[#ops + 1] = changed(op, { name = ("%s %d"):format(op.name, replica), twin = shifted(op.twin, by) or false,
-      group = shifted(op.group, (replica - 1) * g.n_groups) or false, seconds = only_there(cost, op, t, replica),
+      group = shifted(op.group, (replica - 1) * g.n_groups) or false,
+      seconds = only_there(cost, op, t, replica),
       flop = false, shape = false, bytes = false })
   end
 end
