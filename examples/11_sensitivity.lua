@@ -49,8 +49,7 @@ local function row(c, placer, profiles)
   return line
 end
 
-local models = { { "inception_v3", { granularity = "layer", batch = 8 } },
-  { "gnmt", { granularity = "layer", seq = 4 } } }
+local models = { { "inception_v3", { granularity = "layer", batch = 8 } }, { "gnmt", { granularity = "layer", seq = 4 } } }
 for _, model in ipairs(models) do
   local g = assert(berth.models.build(model[1], model[2]))
   local c = berth.cost(g, berth.topology.mesh(4, { preset = "V100", bandwidth = "10 GB/s", latency = "5 us" }))
